@@ -1,0 +1,1 @@
+//! Two-input netlists to LUT3 netlists.

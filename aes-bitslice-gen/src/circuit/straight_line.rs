@@ -1,0 +1,1 @@
+//! Straight-line programs in Rust expression syntax.
