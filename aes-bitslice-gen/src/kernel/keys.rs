@@ -132,8 +132,12 @@ fn folded_sub_byte(plan: &mut Plan, before: u8, after: u8) -> usize {
     };
     let (name, about) = match (before, after) {
         (0, 0) => (name.to_string(), format!("{about}.")),
-        (key, 0) => (format!("{name}_of_{key:02x}"), format!("{about}, its input complemented where {key:#04x} is set.")),
-        (_, key) => (format!("{name}_to_{key:02x}"), format!("{about}, its output complemented where {key:#04x} is set.")),
+        (key, 0) => {
+            (format!("{name}_of_{key:02x}"), format!("{about}, its input complemented where {key:#04x} is set."))
+        }
+        (_, key) => {
+            (format!("{name}_to_{key:02x}"), format!("{about}, its output complemented where {key:#04x} is set."))
+        }
     };
     let sbox = plan.spec.sbox;
     plan.function(&name, &about, || {

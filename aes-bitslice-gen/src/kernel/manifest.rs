@@ -1,7 +1,7 @@
 //! What a user of a printed kernel must know to launch it, as JSON beside the source.
 
-use super::spec::{BakedStrategy, KeyStrategy, Mode};
 use super::Plan;
+use super::spec::{BakedStrategy, KeyStrategy, Mode};
 use crate::aes::KeyBits;
 use crate::emit::{cuda, header};
 use serde::{Deserialize, Serialize};

@@ -38,7 +38,7 @@ DEVICE void counter_planes(u32 *s, counter128 counter, u64 first) {
 }
 
 KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER counter128 counter@KEY_PARAMETER@) {
-    const u64 first = warp_first_block() + lane();
+@KEY_LOAD@    const u64 first = warp_first_block() + lane();
     const int count = blocks_of_thread(first, blocks);
     if (count == 0) return;
     u32 s[128];
@@ -74,7 +74,7 @@ KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER counter1
 
 // The same for any alignment and length: byte n of `in` meets byte skip + n of the key stream, skip < 16. Slower.
 KERNEL @NAME@_bytes(const u8 *in, u8 *out, u64 length, u32 skip, KERNEL_PARAMETER counter128 counter@KEY_PARAMETER@) {
-    const u64 end = skip + length; // in bytes of key stream
+@KEY_LOAD@    const u64 end = skip + length; // in bytes of key stream
     const u64 first = warp_first_block() + lane();
     const int count = blocks_of_thread(first, (end + 15) / 16);
     if (count == 0) return;

@@ -3,7 +3,7 @@
 // ---------------------------------------------------------------------------------------------------------------
 
 KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks@KEY_PARAMETER@) {
-    const u64 first = warp_first_block() + lane();
+@KEY_LOAD@    const u64 first = warp_first_block() + lane();
     const int count = blocks_of_thread(first, blocks);
     if (count == 0) return;
     u32 s[128];
@@ -24,7 +24,7 @@ KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks@KEY_PARAMETER@) {
 
 // The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
 KERNEL @NAME@_bytes(const u8 *in, u8 *out, u64 blocks@KEY_PARAMETER@) {
-    const u64 first = warp_first_block() + lane();
+@KEY_LOAD@    const u64 first = warp_first_block() + lane();
     const int count = blocks_of_thread(first, blocks);
     if (count == 0) return;
     u32 s[128], w[128];

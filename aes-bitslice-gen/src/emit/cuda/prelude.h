@@ -10,6 +10,9 @@ typedef unsigned long long u64;
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 #define DEVICE static __device__ __forceinline__
 #define KERNEL_PARAMETER const __grid_constant__
+#define SHARED __shared__
+#define BARRIER() __syncthreads()
+#define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 // Output bit = bit 4a + 2b + c of the table: one LOP3 instruction.
@@ -24,6 +27,9 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define KERNEL void
 #define DEVICE static inline
 #define KERNEL_PARAMETER const
+#define SHARED static
+#define BARRIER()
+#define EACH_THREAD(i, n) for (u32 i = 0; i < (n); i++) // threads run one after the other
 #define UNROLL
 #define ROLLED
 typedef struct { u32 x, y, z, w; } uint4;
