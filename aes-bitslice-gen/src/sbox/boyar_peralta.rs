@@ -1,0 +1,48 @@
+//! The S-box in few two-input gates, as Boyar, Peralta and Calik minimised it.
+
+use super::Sbox;
+use crate::circuit::{Circuit, straight_line};
+
+/// See the module.
+pub static BOYAR_PERALTA: Sbox = Sbox {
+    name: "boyar-peralta",
+    source: "Boyar, Peralta, \"A New Combinational Logic Minimization Technique with Applications to Cryptology\", \
+             SEA 2010: straight-line programs of 113 and 121 gates",
+    forward: || read(include_str!("circuits/boyar_peralta_forward.rs")),
+    inverse: || read(include_str!("circuits/boyar_peralta_inverse.rs")),
+};
+
+fn read(program: &str) -> Circuit {
+    straight_line::parse(BOYAR_PERALTA.name, program).expect("a program of this crate")
+}
+
+#[cfg(test)]
+mod tests {
+    /// The same text, compiled as the Rust function it is: it means what `straight_line` reads.
+    mod compiled {
+        #![allow(clippy::too_many_arguments)]
+        use crate::circuit::Word;
+        include!("circuits/boyar_peralta_forward.rs");
+        include!("circuits/boyar_peralta_inverse.rs");
+
+        pub fn run(x: u8, direction: crate::aes::Direction) -> Vec<bool> {
+            let [a, b, c, d, e, f, g, h] = std::array::from_fn(|i| x >> i & 1 == 1);
+            match direction {
+                crate::aes::Direction::Encrypt => sbox(a, b, c, d, e, f, g, h).to_vec(),
+                crate::aes::Direction::Decrypt => inverse_sbox(a, b, c, d, e, f, g, h).to_vec(),
+            }
+        }
+    }
+
+    #[test]
+    fn the_programs_mean_the_same_to_rustc() {
+        use crate::aes::Direction::{Decrypt, Encrypt};
+        for direction in [Encrypt, Decrypt] {
+            let circuit = super::BOYAR_PERALTA.circuit(direction);
+            for x in 0..=255u8 {
+                let inputs: Vec<bool> = (0..8).map(|i| x >> i & 1 == 1).collect();
+                assert_eq!(circuit.evaluate(&inputs), compiled::run(x, direction));
+            }
+        }
+    }
+}
