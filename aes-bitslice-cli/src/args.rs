@@ -16,12 +16,15 @@ Exit codes:
   3  key: missing, unreadable, not hexadecimal, or of a length AES does not have
   4  input or output: cannot be opened, read or written, exists already,
      is not whole blocks; a closed pipe
-  5  a GPU was asked for and there is none";
+  5  a GPU was asked for and there is none
+A signal ends it as it ends any program, after the unfinished output file is removed.";
 
 const EXAMPLES: &str = "\
 Examples:
   aes-bitslice keygen --bits 256 -o key
-  aes-bitslice encrypt --mode ctr --key-file key --iv $(openssl rand -hex 16) -o data.enc data
+  IV=$(openssl rand -hex 16)   # to be kept with the ciphertext; never twice with one key
+  aes-bitslice encrypt --mode ctr --key-file key --iv $IV -o data.enc data
+  aes-bitslice decrypt --mode ctr --key-file key --iv $IV -o data.again data.enc
   aes-bitslice info
   aes-bitslice bench --modes ctr --sizes 1GiB";
 
@@ -112,14 +115,21 @@ pub struct CryptArgs {
 
 /// Where the key comes from. It has no place on the command line, which every user of the machine can read.
 #[derive(Args, Debug)]
-#[group(skip)]
 pub struct KeyArgs {
-    /// File with the key
-    #[arg(long, value_name = "PATH", required_unless_present = "key_env", conflicts_with = "key_env")]
-    pub key_file: Option<PathBuf>,
-    /// Form of the key file: hexadecimal digits and at most one newline, or the bytes themselves
+    #[command(flatten)]
+    pub source: KeySource,
+    /// Form of the key file
     #[arg(long, value_name = "FORMAT", default_value = "hex")]
     pub key_format: KeyFormat,
+}
+
+/// One of two.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub struct KeySource {
+    /// File with the key
+    #[arg(long, value_name = "PATH")]
+    pub key_file: Option<PathBuf>,
     /// Environment variable with the key as hexadecimal digits
     #[arg(long, value_name = "VAR")]
     pub key_env: Option<String>,
@@ -252,7 +262,8 @@ pub fn parse() -> Result<Command> {
             std::process::exit(0)
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            let names: Vec<_> = Cli::command().get_subcommands().map(|command| command.get_name().to_string()).collect();
+            let names: Vec<_> =
+                Cli::command().get_subcommands().map(|command| command.get_name().to_string()).collect();
             Err(Error::usage(format!("no command given: {}; see --help", names.join(", "))))
         }
         _ => Err(Error::usage(one_line(&text.to_string()))),

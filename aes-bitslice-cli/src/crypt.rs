@@ -1,5 +1,6 @@
 //! `encrypt` and `decrypt`: a key and an engine applied to a stream.
 
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Direction};
@@ -45,31 +46,34 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
     });
     let name = input.name.clone();
     let bar = progress_bar(input.length, args.quiet);
-    pipeline::run(
+    let moved = pipeline::run(
         input,
         &output,
         chunk_bytes,
         |chunk| transform.apply(&cipher, chunk, &name),
         |bytes| bar.inc(bytes),
-    )
-    .and_then(|()| output.finish())
-    .inspect(|()| {
+    );
+    let done = moved.and_then(|()| output.finish());
+    // Asked before the bar is cleared; then a line of its own, so that the prompt finds an empty one.
+    let summary = (done.is_ok() && !bar.is_hidden()).then(|| {
         let (bytes, elapsed) = (bar.position(), bar.elapsed());
         let rate = HumanBytes((bytes as f64 / elapsed.as_secs_f64()) as u64);
-        let line = format!("{} in {elapsed:.1?}, {rate}/s, {}", HumanBytes(bytes), engine.description());
-        bar.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.finish_with_message(line);
-    })
-    .inspect_err(|_| bar.finish_and_clear())
+        format!("{} in {elapsed:.1?}, {rate}/s on {}", HumanBytes(bytes), engine.backend())
+    });
+    bar.finish_and_clear();
+    if let Some(summary) = summary {
+        let _ = writeln!(io::stderr(), "{summary}");
+    }
+    done
 }
 
 impl Transform {
     fn new(direction: Direction, args: &CryptArgs) -> Result<Self> {
         match (args.mode, args.iv, args.padding) {
-            (ModeName::Ecb, None, padding) => {
-                Ok(Transform::Ecb { direction, padded: padding == PaddingName::Pkcs7 })
+            (ModeName::Ecb, None, padding) => Ok(Transform::Ecb { direction, padded: padding == PaddingName::Pkcs7 }),
+            (ModeName::Ecb, Some(_), _) => {
+                Err(Error::usage("--iv has no place in ECB; leave it out, or use --mode ctr"))
             }
-            (ModeName::Ecb, Some(_), _) => Err(Error::usage("--iv has no place in ECB; leave it out, or use --mode ctr")),
             (ModeName::Ctr, _, PaddingName::Pkcs7) => {
                 Err(Error::usage("--padding has no place in CTR, which takes any length; leave it out"))
             }
@@ -156,7 +160,9 @@ fn progress_bar(length: Option<u64>, quiet: bool) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    bar.enable_steady_tick(Duration::from_millis(200));
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
     bar
 }
 

@@ -77,8 +77,8 @@ impl Info {
     fn to_text(&self) -> String {
         let mut text = format!("aes-bitslice {}\n\n", self.version);
         let _ = writeln!(text, "auto takes {}: {}\n\nengines", self.auto.backend, self.auto.description);
-        for Opened { backend, available, description } in &self.engines {
-            let _ = writeln!(text, "  {backend:<14} {}{description}", if *available { "" } else { "not available: " });
+        for Opened { backend, description, .. } in &self.engines {
+            let _ = writeln!(text, "  {backend:<14} {description}");
         }
         if !self.cuda_devices.is_empty() {
             text.push_str("\nCUDA devices\n");
@@ -101,16 +101,10 @@ impl Info {
 impl Opened {
     fn new(backend: Backend) -> Self {
         match Engine::open(backend) {
-            Ok(engine) => Opened {
-                backend: engine.backend().to_string(),
-                available: true,
-                description: engine.description(),
-            },
-            Err(error) => Opened {
-                backend: backend.to_string(),
-                available: false,
-                description: error.to_string(),
-            },
+            Ok(engine) => {
+                Opened { backend: engine.backend().to_string(), available: true, description: engine.description() }
+            }
+            Err(error) => Opened { backend: backend.to_string(), available: false, description: error.to_string() },
         }
     }
 }

@@ -15,7 +15,7 @@ const LIMIT: usize = 66;
 
 /// Reads the key that the options name.
 pub fn read(args: &KeyArgs, quiet: bool) -> Result<Key> {
-    match (&args.key_file, &args.key_env) {
+    match (&args.source.key_file, &args.source.key_env) {
         (Some(path), None) => from_file(path, args.key_format, quiet),
         (None, Some(variable)) if args.key_format == KeyFormat::Hex => from_environment(variable),
         (None, Some(_)) => Err(Error::usage("--key-env holds hexadecimal digits; use --key-file for a raw key")),

@@ -19,6 +19,8 @@
 //! | 4 | input or output: cannot be opened, read or written, exists already, is not whole blocks; a closed pipe |
 //! | 5 | a GPU was asked for and there is none |
 //!
+//! SIGINT and SIGTERM end the process as they end any other, after the unfinished output file is removed.
+//!
 //! A failure is one line on standard error. Whatever happens, a file given with `-o` is either complete or as it
 //! was before: the output grows in a temporary file beside it and takes its name when it is synced ([`output`]).
 //! Standard output cannot be taken back: what was written before a failure stays written.

@@ -57,7 +57,10 @@ impl Output {
         }
         let old = match fs::metadata(path) {
             Ok(metadata) => Some(metadata),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match path.is_symlink() {
+                true => return refuse("it is a link that leads nowhere; remove it, or give another name"),
+                false => None,
+            },
             Err(error) => return refuse(&error.to_string()),
         };
         // A link is followed, so that the file it leads to is replaced and not the link.
@@ -139,10 +142,9 @@ impl Output {
         let Output { name, sink } = self;
         let Sink::File { scratch, target, force } = sink else { return Ok(()) };
         scratch.publish(&target, force).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Error::new(
-                Exit::InputOutput,
-                format!("cannot write {name}: it has come into being meanwhile; use --force to replace it"),
-            ),
+            io::ErrorKind::AlreadyExists => {
+                Error::new(Exit::InputOutput, format!("cannot write {name}: somebody else has made it meanwhile"))
+            }
             _ => Error::io(format!("cannot write {name}"), &error),
         })?;
         if let Err(error) = sync_folder(folder_of(&target)) {

@@ -54,11 +54,7 @@ impl Report {
     /// Nothing measured yet.
     pub fn new(engines: &[Engine]) -> Self {
         let line = |e: &Engine| EngineLine { backend: e.backend().to_string(), description: e.description() };
-        Report {
-            version: env!("CARGO_PKG_VERSION"),
-            engines: engines.iter().map(line).collect(),
-            results: Vec::new(),
-        }
+        Report { version: env!("CARGO_PKG_VERSION"), engines: engines.iter().map(line).collect(), results: Vec::new() }
     }
 
     /// Adds a result.
