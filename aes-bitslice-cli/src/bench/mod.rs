@@ -7,6 +7,7 @@ mod device;
 mod report;
 
 use std::io::Write as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use aes_bitslice_runtime as runtime;
@@ -25,23 +26,23 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     // Found out before minutes of measuring, not after.
     let options = Options { force: args.force, private: false };
     let json = args.json.as_deref().map(|path| Output::open(Some(path), None, options)).transpose()?;
-    let table = args.json.as_deref().is_none_or(|path| path != "-");
+    let table = args.json.as_deref().is_none_or(|path| path != Path::new("-"));
 
     let engines = open(args.backends.as_deref())?;
     let reference = Engine::open(Backend::Cpu)?;
+    let mut buffers = Buffers::new(args.sizes.iter().copied().max().unwrap_or(0))?;
     let mut report = Report::new(&engines);
     if table {
         output::print(&report.heading())?;
     }
     for &bytes in &args.sizes {
-        let mut buffers = Buffers::new(bytes)?;
         for &bits in &args.key_bits {
             let key = Key::generate(bits)?;
             let reference = reference.cipher(&key)?;
             for &mode in &args.modes {
-                apply(&reference, mode, &buffers.input, &mut buffers.expected)?;
+                apply(&reference, mode, &buffers.input[..bytes], &mut buffers.expected[..bytes])?;
                 for engine in &engines {
-                    let case = Case { engine, key: &key, bits, mode, runs: args.runs };
+                    let case = Case { engine, key: &key, mode, bytes, runs: args.runs };
                     for measured in case.measure(&mut buffers)? {
                         if table {
                             output::print(&measured.row())?;
@@ -68,7 +69,7 @@ fn open(backends: Option<&[Backend]>) -> Result<Vec<Engine>> {
     }
 }
 
-/// Host memory of one size: random input, where an engine writes, and what it ought to have written.
+/// Host memory of the largest size: random input, where an engine writes, and what it ought to have written.
 struct Buffers {
     input: Vec<u8>,
     output: Vec<u8>,
@@ -77,7 +78,17 @@ struct Buffers {
 
 impl Buffers {
     fn new(bytes: usize) -> Result<Self> {
-        let mut buffers = Buffers { input: zeroed(bytes)?, output: zeroed(bytes)?, expected: zeroed(bytes)? };
+        let mut buffers = Buffers { input: Vec::new(), output: Vec::new(), expected: Vec::new() };
+        for buffer in [&mut buffers.input, &mut buffers.output, &mut buffers.expected] {
+            let reserved = buffer.try_reserve_exact(bytes);
+            reserved.map_err(|_| {
+                let what = format!("not enough memory for three buffers of {bytes} bytes; use smaller --sizes");
+                Error::new(Exit::Failure, what)
+            })?;
+        }
+        for buffer in [&mut buffers.input, &mut buffers.output, &mut buffers.expected] {
+            buffer.resize(bytes, 0);
+        }
         // A keystream of a random key is as good as random bytes, and fast.
         let cipher = Engine::open(Backend::Cpu)?.cipher(&Key::generate(KeyBits::Aes128)?)?;
         cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0, &mut buffers.input)?;
@@ -85,38 +96,30 @@ impl Buffers {
     }
 }
 
-fn zeroed(bytes: usize) -> Result<Vec<u8>> {
-    let mut buffer = Vec::new();
-    buffer.try_reserve_exact(bytes).map_err(|_| {
-        Error::new(Exit::Failure, format!("not enough memory for three buffers of {bytes} bytes; use smaller --sizes"))
-    })?;
-    buffer.resize(bytes, 0);
-    Ok(buffer)
-}
-
 /// One line of the table, or two.
 struct Case<'a> {
     engine: &'a Engine,
     key: &'a Key,
-    bits: KeyBits,
     mode: BenchMode,
+    bytes: usize,
     runs: u32,
 }
 
 impl Case<'_> {
     fn measure(&self, buffers: &mut Buffers) -> Result<Vec<Measured>> {
-        let bytes = buffers.input.len();
-        let cipher = self.engine.cipher(self.key)?;
-        let mut timed = vec![(Timing::Host, self.host(&cipher, buffers)?)];
-        if let Some(times) = device::kernel_only(self.engine, self.mode, self.key, bytes as u64, self.runs as usize)? {
+        let Case { engine, key, mode, bytes, runs } = *self;
+        let mut timed = vec![(Timing::Host, self.host(&engine.cipher(key)?, buffers)?)];
+        if let Some(times) = device::kernel_only(engine, mode, key, bytes as u64, runs as usize)? {
             timed.push((Timing::Device, times));
         }
-        let measured = |(timing, times)| Measured::new(self.engine, self.mode, self.bits, bytes, timing, times);
+        let measured = |(timing, times)| Measured::new(engine, mode, key.bits(), bytes, timing, times);
         Ok(timed.into_iter().map(measured).collect())
     }
 
     /// From host memory to host memory.
-    fn host(&self, cipher: &Cipher, Buffers { input, output, expected }: &mut Buffers) -> Result<Vec<Duration>> {
+    fn host(&self, cipher: &Cipher, buffers: &mut Buffers) -> Result<Vec<Duration>> {
+        let Buffers { input, output, expected } = buffers;
+        let (input, output, expected) = (&input[..self.bytes], &mut output[..self.bytes], &expected[..self.bytes]);
         apply(cipher, self.mode, input, output)?;
         self.check(output, expected)?;
         let mut times = Vec::new();
@@ -140,7 +143,7 @@ impl Case<'_> {
             "{} computes {} with a key of {} bits wrongly: byte {first} of {} is the first to differ from `cpu`; do not use it",
             self.engine.description(),
             self.mode.name(),
-            self.bits.bits(),
+            self.key.bits().bits(),
             output.len(),
         );
         Err(Error::new(Exit::Failure, message))
@@ -152,5 +155,22 @@ fn apply(cipher: &Cipher, mode: BenchMode, input: &[u8], output: &mut [u8]) -> s
         BenchMode::EcbEncrypt => cipher.ecb_encrypt_to(input, output),
         BenchMode::EcbDecrypt => cipher.ecb_decrypt_to(input, output),
         BenchMode::Ctr => cipher.ctr_apply_to(&Counter::new(CounterMode::Ctr128BE, COUNTER), 0, input, output),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_byte_is_found() {
+        let (engine, key) = (Engine::open(Backend::Cpu).unwrap(), Key::new(&[7; 16]).unwrap());
+        let case = Case { engine: &engine, key: &key, mode: BenchMode::Ctr, bytes: 48, runs: 2 };
+        let mut buffers = Buffers::new(64).unwrap();
+        let cipher = engine.cipher(&key).unwrap();
+        apply(&cipher, BenchMode::Ctr, &buffers.input[..48], &mut buffers.expected[..48]).unwrap();
+        assert_eq!(case.host(&cipher, &mut buffers).unwrap().len(), 2);
+        buffers.expected[47] ^= 1;
+        assert!(case.host(&cipher, &mut buffers).unwrap_err().message().contains("byte 47 of 48"));
     }
 }
