@@ -27,7 +27,7 @@
 //!
 //! # Rooms
 //!
-//! [`args`] is the command line as types; one module for each subcommand ([`crypt`], [`keygen`], [`info`], [`bench`]);
+//! [`args`] is the command line as types; one module for each subcommand ([`crypt`], [`keygen`], [`info`], [`mod@bench`]);
 //! below them where bytes come from and go to ([`input`], [`output`], [`pipeline`]), [`keys`], [`engine`] and [`error`].
 #![forbid(unsafe_code)]
 

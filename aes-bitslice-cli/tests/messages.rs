@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -69,8 +69,7 @@ fn run(command: &str) -> String {
 fn lay_out(folder: &Path) {
     let write = |name: &str, contents: &[u8]| {
         fs::write(folder.join(name), contents).unwrap();
-        let private = fs::Permissions::from(std::os::unix::fs::PermissionsExt::from_mode(0o600));
-        fs::set_permissions(folder.join(name), private).unwrap();
+        fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o600)).unwrap();
     };
     write("key", format!("{KEY}\n").as_bytes());
     write("short", b"8badf00d8b\n");
