@@ -97,7 +97,8 @@ impl Output {
             }
             Err(error) => return refuse(&format!("the folder `{}`: {error}", folder.display())),
         }
-        let scratch = Scratch::create(folder, options.private).and_then(|scratch| {
+        // Never open to more than the file it replaces, not even while it is empty.
+        let scratch = Scratch::create(folder, options.private || old.is_some()).and_then(|scratch| {
             if let Some(old) = &old {
                 scratch.file().set_permissions(old.permissions())?;
             }
