@@ -1,1 +1,5 @@
-//! Under construction.
+//! What the integration tests share: published vectors, the reference they compare with, and the engines under test.
+#![forbid(unsafe_code)]
+
+pub mod reference;
+pub mod vectors;
