@@ -1,1 +1,43 @@
-//! Under construction.
+//! AES on bit-planes, run: ECB and CTR (SP 800-38A) on NVIDIA GPUs and on CPUs.
+//!
+//! ```
+//! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Key};
+//!
+//! let engine = Engine::open(Backend::Auto)?;
+//! let cipher = engine.cipher(&Key::from_hex("2b7e151628aed2a6abf7158809cf4f3c")?)?;
+//! let mut data = *b"any number of bytes";
+//! cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, [0xf0; 16]), 0, &mut data)?;
+//! # Ok::<(), aes_bitslice_runtime::Error>(())
+//! ```
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`Key`], [`Counter`] | what a caller brings: a secret, and where the keystream starts |
+//! | [`Engine`], [`Cipher`] | a backend that was opened; a key on it, and the calls |
+//! | `cpu` | the `aes` and `ctr` crates, over threads |
+//! | [`bitsliced`] | the generated engine on vectors of the CPU |
+//! | [`cuda`] | the generated kernels on NVIDIA GPUs |
+//! | [`transpose`] | blocks to bit-planes and back, on the host |
+//!
+//! ECB and CTR encrypt; they do not authenticate. Whoever can change ciphertext can change plaintext.
+// `unsafe` lives in two modules only: the GPU's and the vector instructions'.
+#![deny(unsafe_code)]
+
+pub mod bitsliced;
+mod cipher;
+mod counter;
+mod cpu;
+#[allow(unsafe_code)]
+pub mod cuda;
+mod engine;
+mod error;
+mod key;
+mod parallel;
+pub mod transpose;
+
+pub use crate::cipher::Cipher;
+pub use aes_bitslice_gen::aes::{Direction, KeyBits};
+pub use counter::{Counter, CounterMode};
+pub use engine::{Backend, Engine};
+pub use error::Error;
+pub use key::Key;

@@ -1,1 +1,2 @@
-//! Under construction.
+//! Kernels for run-time keys, written by `cargo xtask gen`.
+#![forbid(unsafe_code)]

@@ -1,0 +1,62 @@
+//! The `aes` and `ctr` crates: what a user should get where there is no GPU.
+
+use crate::engine::BlockEngine;
+use crate::{Direction, Error, Key};
+use cipher::consts::U16;
+use cipher::inout::InOutBuf;
+use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit, StreamCipher};
+
+/// A key of the `aes` crate, which wipes it on drop.
+pub(crate) struct Cpu<C>(C);
+
+impl<C: KeyInit> Cpu<C> {
+    /// # Panics
+    /// If the key's length is not the cipher's.
+    pub(crate) fn new(key: &Key) -> Self {
+        Self(C::new_from_slice(key.expose()).expect("a key of the cipher's length"))
+    }
+}
+
+impl<C> BlockEngine for Cpu<C>
+where
+    C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + Send + Sync + 'static,
+{
+    fn ecb(&self, direction: Direction, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
+        let (blocks, rest) = data.into_chunks();
+        debug_assert!(rest.is_empty(), "whole blocks");
+        match direction {
+            Direction::Encrypt => self.0.encrypt_blocks_inout(blocks),
+            Direction::Decrypt => self.0.decrypt_blocks_inout(blocks),
+        }
+        Ok(())
+    }
+
+    fn ctr(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
+        let core = ctr::CtrCore::<&C, ctr::flavors::Ctr128BE>::inner_iv_init(&self.0, &counter.to_be_bytes().into());
+        let mut keystream = ctr::Ctr128BE::from_core(core);
+        keystream.unchecked_write_keystream(&mut [0; 16][..skip]);
+        keystream.unchecked_apply_keystream_inout(data);
+        Ok(())
+    }
+
+    fn runs_on_cores(&self) -> bool {
+        true
+    }
+}
+
+/// The instructions that the `aes` crate finds here, in words.
+pub(crate) fn instructions() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("aes") {
+            return if std::arch::is_x86_feature_detected!("vaes") { "AES-NI with VAES" } else { "AES-NI" };
+        }
+        "no AES instructions"
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        if std::arch::is_aarch64_feature_detected!("aes") { "ARMv8 AES" } else { "no AES instructions" }
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    "no AES instructions"
+}

@@ -1,0 +1,229 @@
+//! A backend that was opened, and the seam behind which every backend computes.
+
+use crate::bitsliced::{Bitsliced, Isa};
+use crate::{Cipher, Direction, Error, Key, KeyBits, cpu, cuda};
+use ::cipher::inout::InOutBuf;
+use std::any::Any;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// Where to compute. Written `auto`, `cuda`, `cuda:N`, `cpu` or `cpu-bitsliced`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum Backend {
+    /// The first CUDA device if it opens, else the CPU.
+    #[default]
+    Auto,
+    /// An NVIDIA GPU.
+    Cuda {
+        /// The device's number, as the CUDA driver counts them, from 0.
+        ordinal: usize,
+    },
+    /// The `aes` crate on all cores: AES instructions where the processor has them.
+    Cpu,
+    /// The generated bitsliced code on all cores, on the widest vectors the processor has.
+    CpuBitsliced,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cuda { ordinal: 0 } => f.write_str("cuda"),
+            Self::Cuda { ordinal } => write!(f, "cuda:{ordinal}"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::CpuBitsliced => f.write_str("cpu-bitsliced"),
+        }
+    }
+}
+
+impl FromStr for Backend {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "auto" => Ok(Self::Auto),
+            "cuda" => Ok(Self::Cuda { ordinal: 0 }),
+            "cpu" => Ok(Self::Cpu),
+            "cpu-bitsliced" => Ok(Self::CpuBitsliced),
+            _ => name
+                .strip_prefix("cuda:")
+                // `parse` alone would let a sign through.
+                .filter(|n| n.bytes().all(|d| d.is_ascii_digit()))
+                .and_then(|n| n.parse().ok())
+                .map(|ordinal| Self::Cuda { ordinal })
+                .ok_or_else(|| Error::UnknownBackend { name: name.into() }),
+        }
+    }
+}
+
+/// What a backend does with a key: the seam between [`Cipher`], which checks arguments and splits work, and the
+/// engines, which compute.
+pub(crate) trait BlockEngine: Any + Send + Sync {
+    /// Runs whole blocks through the block cipher.
+    fn ecb(&self, direction: Direction, data: InOutBuf<'_, '_, u8>) -> Result<(), Error>;
+
+    /// XORs `data` with the keystream that starts `skip` (fewer than 16) bytes into the block of counter `counter`;
+    /// counters wrap mod 2^128.
+    fn ctr(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error>;
+
+    /// Whether calls are to be cut into pieces and spread over the cores; otherwise one call gets all the data.
+    fn runs_on_cores(&self) -> bool {
+        false
+    }
+}
+
+/// A backend that was opened. Cloning is cheap, and clones share the device.
+#[derive(Clone)]
+pub struct Engine(Arc<Opened>);
+
+struct Opened {
+    kind: Kind,
+    /// Why this backend, where it was not asked for by name.
+    why: Option<String>,
+}
+
+enum Kind {
+    Cpu,
+    CpuBitsliced(Isa),
+    Cuda { ordinal: usize, device: Arc<cuda::Device> },
+}
+
+impl Engine {
+    /// Opens a backend. [`Backend::Auto`] always succeeds.
+    ///
+    /// # Errors
+    /// [`Error::CudaUnavailable`], [`Error::NoSuchDevice`] or another CUDA error where a GPU was asked for and cannot
+    /// be used.
+    pub fn open(backend: Backend) -> Result<Self, Error> {
+        let cuda = |ordinal| Ok(Kind::Cuda { ordinal, device: cuda::open(ordinal)? });
+        let (kind, why) = match backend {
+            Backend::Auto => match cuda(0) {
+                Ok(kind) => (kind, Some("auto: a GPU is there".into())),
+                Err(e) => (Kind::Cpu, Some(format!("auto: {}", one_line(&e)))),
+            },
+            Backend::Cuda { ordinal } => (cuda(ordinal)?, None),
+            Backend::Cpu => (Kind::Cpu, None),
+            Backend::CpuBitsliced => (Kind::CpuBitsliced(Isa::best()), None),
+        };
+        Ok(Self(Arc::new(Opened { kind, why })))
+    }
+
+    /// The bitsliced CPU engine on given vectors, rather than on the widest there are.
+    ///
+    /// # Errors
+    /// [`Error::IsaUnavailable`] if the processor lacks them.
+    pub fn open_bitsliced(isa: Isa) -> Result<Self, Error> {
+        let kind = Kind::CpuBitsliced(isa.checked()?);
+        Ok(Self(Arc::new(Opened { kind, why: None })))
+    }
+
+    /// What was opened; never [`Backend::Auto`].
+    pub fn backend(&self) -> Backend {
+        match self.0.kind {
+            Kind::Cpu => Backend::Cpu,
+            Kind::CpuBitsliced(_) => Backend::CpuBitsliced,
+            Kind::Cuda { ordinal, .. } => Backend::Cuda { ordinal },
+        }
+    }
+
+    /// One line for a reader: the device, and for [`Backend::Auto`] why it is this one.
+    pub fn description(&self) -> String {
+        let threads = || match rayon::current_num_threads() {
+            1 => "1 thread".to_string(),
+            n => format!("{n} threads"),
+        };
+        let what = match &self.0.kind {
+            Kind::Cpu => format!("CPU, {}, {}", cpu::instructions(), threads()),
+            Kind::CpuBitsliced(isa) => format!("CPU, bitsliced, {isa}, {}", threads()),
+            Kind::Cuda { ordinal, device } => format!("{} (CUDA {ordinal})", device.name()),
+        };
+        match &self.0.why {
+            Some(why) => format!("{what} ({why})"),
+            None => what,
+        }
+    }
+
+    /// A key on this engine: expands it and, for CUDA, brings it to the device.
+    ///
+    /// # Errors
+    /// None on the CPU; on CUDA, what the device reports.
+    pub fn cipher(&self, key: &Key) -> Result<Cipher, Error> {
+        let blocks: Arc<dyn BlockEngine> = match (&self.0.kind, key.bits()) {
+            (Kind::Cpu, KeyBits::Aes128) => Arc::new(cpu::Cpu::<aes::Aes128>::new(key)),
+            (Kind::Cpu, KeyBits::Aes192) => Arc::new(cpu::Cpu::<aes::Aes192>::new(key)),
+            (Kind::Cpu, KeyBits::Aes256) => Arc::new(cpu::Cpu::<aes::Aes256>::new(key)),
+            (Kind::CpuBitsliced(isa), _) => Arc::new(Bitsliced::new(key.expose(), *isa)),
+            (Kind::Cuda { device, .. }, _) => Arc::new(device.cipher(key)?),
+        };
+        Ok(Cipher::new(self.clone(), blocks))
+    }
+
+    /// A kernel with its key baked in, as `cargo xtask gen --key` wrote it; `manifest` is the JSON file beside it.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on a CPU, [`Error::BadManifest`], [`Error::SelfTestFailed`], and what the device reports.
+    pub fn load_baked(&self, manifest: &Path) -> Result<Cipher, Error> {
+        let blocks = self.device("a baked kernel")?.load_baked(manifest)?;
+        Ok(Cipher::new(self.clone(), Arc::new(blocks)))
+    }
+
+    /// The CUDA device, for calls that only it answers.
+    pub(crate) fn device(&self, what: &'static str) -> Result<&Arc<cuda::Device>, Error> {
+        match &self.0.kind {
+            Kind::Cuda { device, .. } => Ok(device),
+            _ => Err(Error::NotCuda { what, backend: self.backend() }),
+        }
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Engine({})", self.description())
+    }
+}
+
+fn one_line(error: &Error) -> String {
+    error.to_string().lines().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_backends_read_back() {
+        for backend in [
+            Backend::Auto,
+            Backend::Cuda { ordinal: 0 },
+            Backend::Cuda { ordinal: 12 },
+            Backend::Cpu,
+            Backend::CpuBitsliced,
+        ] {
+            assert_eq!(backend.to_string().parse::<Backend>().unwrap(), backend);
+        }
+        for bad in ["", "gpu", "CPU", "cuda:", "cuda:-1", "cuda:+1", "cuda:0x1", "cuda:99999999999999999999", "cpu "] {
+            assert!(matches!(bad.parse::<Backend>(), Err(Error::UnknownBackend { .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn auto_opens_and_says_why() {
+        let engine = Engine::open(Backend::Auto).unwrap();
+        assert_ne!(engine.backend(), Backend::Auto);
+        assert!(engine.description().contains("auto: "), "{}", engine.description());
+        assert!(!engine.description().contains('\n'));
+    }
+
+    #[test]
+    fn what_only_cuda_answers_is_refused_elsewhere() {
+        for backend in [Backend::Cpu, Backend::CpuBitsliced] {
+            let engine = Engine::open(backend).unwrap();
+            assert!(matches!(engine.load_baked(Path::new("none.json")), Err(Error::NotCuda { .. })));
+            let cipher = engine.cipher(&Key::new(&[1; 16]).unwrap()).unwrap();
+            assert!(matches!(cipher.device(), Err(Error::NotCuda { .. })));
+        }
+    }
+}

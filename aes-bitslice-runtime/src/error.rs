@@ -1,0 +1,168 @@
+//! Everything that can go wrong, each with what to do about it.
+
+use crate::Backend;
+use std::path::PathBuf;
+
+/// Why a call did nothing, or did not finish.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A key of no AES length.
+    #[error("a key has 16, 24 or 32 bytes, not {bytes}")]
+    KeyLength {
+        /// The bytes given.
+        bytes: usize,
+    },
+    /// A key that is not written as hexadecimal digits; the message never repeats the text.
+    #[error("the key is not hexadecimal: {what}")]
+    KeyHex {
+        /// What was wrong.
+        what: String,
+    },
+    /// The operating system gave no random bytes.
+    #[error("the system's random number generator failed: {0}")]
+    Random(#[from] getrandom::Error),
+    /// A name that is no backend's.
+    #[error("unknown backend `{name}`; known: auto, cuda, cuda:N, cpu, cpu-bitsliced")]
+    UnknownBackend {
+        /// The name given.
+        name: String,
+    },
+    /// A block mode on data that is no multiple of 16 bytes.
+    #[error("ECB works on whole blocks of 16 bytes, and {len} is no multiple of 16: pad the data, or use CTR")]
+    NotWholeBlocks {
+        /// The bytes given.
+        len: usize,
+    },
+    /// Input and output of different lengths.
+    #[error("the output has {output} bytes for {input} bytes of input: both must have the same length")]
+    LengthMismatch {
+        /// Bytes of input.
+        input: usize,
+        /// Bytes of output.
+        output: usize,
+    },
+    /// The keystream would run past the counter's field and repeat itself.
+    #[error(
+        "the {bits}-bit counter has {left} blocks left, and this call needs {needed}: use another initial counter block or a wider counter"
+    )]
+    CounterOverflow {
+        /// Bits that count.
+        bits: u32,
+        /// Blocks needed, counted from the initial counter block.
+        needed: u128,
+        /// Blocks there are, counted from the initial counter block.
+        left: u128,
+    },
+    /// The processor lacks the vector instructions asked for.
+    #[error("this processor has no {isa}; `Isa::available` lists what it has")]
+    IsaUnavailable {
+        /// The instructions asked for.
+        isa: crate::bitsliced::Isa,
+    },
+    /// A call that only a CUDA engine answers.
+    #[error("{what} needs a CUDA engine, and this one is {backend}: open the engine with `Backend::Cuda`")]
+    NotCuda {
+        /// What was asked for.
+        what: &'static str,
+        /// The engine's backend.
+        backend: Backend,
+    },
+    /// No CUDA on this machine.
+    #[error("CUDA is not available: {what}; {help}")]
+    CudaUnavailable {
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        help: String,
+    },
+    /// A device number beyond those there are.
+    #[error("there is no CUDA device {ordinal}: this machine has {count}, counted from 0")]
+    NoSuchDevice {
+        /// The number asked for.
+        ordinal: usize,
+        /// Devices there are.
+        count: usize,
+    },
+    /// A call of the CUDA driver failed. The engine may be poisoned by it.
+    #[error("CUDA: {call} failed with {code}")]
+    Cuda {
+        /// What was called.
+        call: String,
+        /// The driver's name for the error.
+        code: String,
+    },
+    /// An earlier CUDA error left the device's context unusable. Found before any work: nothing was changed.
+    #[error("the CUDA engine is unusable since an earlier error ({cause}): open it again in a new process")]
+    Poisoned {
+        /// The earlier error.
+        cause: String,
+    },
+    /// The device has too little memory free.
+    #[error("not enough memory on the CUDA device for {bytes} bytes: free some of it, or use a smaller buffer")]
+    OutOfDeviceMemory {
+        /// The bytes asked for.
+        bytes: usize,
+    },
+    /// A kernel did not compute the known answer on this device.
+    #[error(
+        "kernel {kernel} gave a wrong answer to its self-test and was not used: report this, and use `Backend::Cpu`"
+    )]
+    SelfTestFailed {
+        /// The kernel's name.
+        kernel: String,
+    },
+    /// No run-time compiler on this machine.
+    #[error("the CUDA run-time compiler is not available: {what}; {help}")]
+    NvrtcUnavailable {
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        help: String,
+    },
+    /// A kernel did not compile.
+    #[error("kernel {kernel} did not compile:\n{log}")]
+    CompileFailed {
+        /// The kernel's name.
+        kernel: String,
+        /// The compiler's words.
+        log: String,
+    },
+    /// The manifest of a baked kernel cannot be used.
+    #[error("manifest {}: {what}", path.display())]
+    BadManifest {
+        /// The manifest's file.
+        path: PathBuf,
+        /// What was wrong.
+        what: String,
+    },
+    /// A kernel with a baked key, asked for a mode that it was not made for.
+    #[error("this kernel was baked for {has}, not for {wanted}: bake one for it with `cargo xtask gen --key`")]
+    NotInKernel {
+        /// The mode asked for.
+        wanted: String,
+        /// What the kernel computes.
+        has: String,
+    },
+    /// A baked kernel of a kind that does not exist.
+    #[error("no such kernel: {what}")]
+    NoSuchKernel {
+        /// What was wrong with what was asked for.
+        what: String,
+    },
+}
+
+impl Error {
+    /// Whether the error is found before any work, so that the caller's data is as it was.
+    pub(crate) fn changed_nothing(&self) -> bool {
+        matches!(
+            self,
+            Self::NotWholeBlocks { .. }
+                | Self::LengthMismatch { .. }
+                | Self::CounterOverflow { .. }
+                | Self::NotCuda { .. }
+                | Self::Poisoned { .. }
+                | Self::NotInKernel { .. }
+        )
+    }
+}

@@ -1,0 +1,1 @@
+//! Blocks to bit-planes and back, on the host.
