@@ -66,3 +66,22 @@ pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     key[..8].copy_from_slice(&seed.to_be_bytes());
     Reference::new(&key).ctr([0; 16], 0, &vec![0; len])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cipher::{KeyIvInit, StreamCipher, StreamCipherSeek};
+
+    /// Counts as the `ctr` crate does, through the wrap and from the middle of a block.
+    #[test]
+    fn counts_as_the_ctr_crate() {
+        for (counter, offset) in [(u128::MAX - 2, 0u64), (7, 1), (u128::from(u64::MAX) - 1, 37), (0, 1 << 40)] {
+            let (key, counter) = ([9; 32], counter.to_be_bytes());
+            let mut expected = vec![0x77; 333];
+            let mut ctr = ctr::Ctr128BE::<Aes256>::new(&key.into(), &counter.into());
+            ctr.seek(offset);
+            ctr.apply_keystream(&mut expected);
+            assert_eq!(Reference::new(&key).ctr(counter, offset, &[0x77; 333]), expected);
+        }
+    }
+}

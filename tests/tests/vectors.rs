@@ -65,13 +65,12 @@ fn check(vectors: &[Vector]) {
         let noise = noise(i as u64, 16 * LANES + vector.plaintext.len().next_multiple_of(16) - 16);
         let alone = Message::alone(vector);
         for cipher in &ciphers {
-            alone.check(cipher, &format_args!("{} alone on {}", vector.source, cipher.engine().description()));
+            alone.check(cipher, &format_args!("{} alone on {:?}", vector.source, cipher.engine()));
         }
         for lane in 0..LANES {
             let message = Message::surrounded(vector, lane, &noise, &reference);
             for cipher in &ciphers {
-                let engine = cipher.engine();
-                message.check(cipher, &format_args!("{} in lane {lane} on {engine:?}", vector.source));
+                message.check(cipher, &format_args!("{} in lane {lane} on {:?}", vector.source, cipher.engine()));
             }
         }
     }
