@@ -1,0 +1,35 @@
+// ---------------------------------------------------------------------------------------------------------------
+// Which thread does what: a warp takes 1,024 neighbouring blocks, and the thread in lane l of it the blocks
+// l, l + 32, ..., l + 992 of those, so that each of its 32 accesses of 16 bytes lies beside its neighbours'.
+// ---------------------------------------------------------------------------------------------------------------
+
+#define BLOCKS_PER_WARP 1024
+
+DEVICE u64 warp_first_block(void) {
+    return ((u64)blockIdx.x * (THREADS / 32) + threadIdx.x / 32) * BLOCKS_PER_WARP;
+}
+
+DEVICE u32 lane(void) { return threadIdx.x % 32; }
+
+// How many of the thread's 32 blocks exist: its block j is first + 32 j, of `blocks` in all.
+DEVICE int blocks_of_thread(u64 first, u64 blocks) {
+    if (first >= blocks) return 0;
+    const u64 left = (blocks - first + 31) / 32;
+    return left < 32 ? (int)left : 32;
+}
+
+DEVICE void put_block(u32 *s, int j, uint4 block) {
+    s[j] = block.x;
+    s[32 + j] = block.y;
+    s[64 + j] = block.z;
+    s[96 + j] = block.w;
+}
+
+DEVICE uint4 get_block(const u32 *s, int j) {
+    uint4 block;
+    block.x = s[j];
+    block.y = s[32 + j];
+    block.z = s[64 + j];
+    block.w = s[96 + j];
+    return block;
+}

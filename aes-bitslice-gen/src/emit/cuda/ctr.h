@@ -1,0 +1,92 @@
+// ---------------------------------------------------------------------------------------------------------------
+// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, the counter a
+// big-endian number of 128 bits that wraps. `in` may equal `out`.
+// ---------------------------------------------------------------------------------------------------------------
+
+typedef struct { u32 word[4]; } counter128; // least significant word first
+
+// All bits of the result equal bit `bit` of `word`.
+DEVICE u32 spread_bit(u32 word, int bit) { return (u32)((int)(word << (31 - bit)) >> 31); }
+
+// The bit-planes of counter + first + 32 j, j = 0..31. Bit n of a counter (0 = least significant) is bit n % 8 of
+// block byte 15 - n / 8.
+DEVICE void counter_planes(u32 *s, counter128 counter, u64 first) {
+    u32 c[4];
+    u64 sum = (u64)counter.word[0] + (u32)first;
+    c[0] = (u32)sum;
+    sum = (u64)counter.word[1] + (u32)(first >> 32) + (sum >> 32);
+    c[1] = (u32)sum;
+    sum = (u64)counter.word[2] + (sum >> 32);
+    c[2] = (u32)sum;
+    c[3] = counter.word[3] + (u32)(sum >> 32);
+    // Adding 32 j adds j to the bits from 5 up, by ripple carry; the bits of j are planes that do not change.
+    const u32 j_planes[5] = {0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000};
+    u32 carry = 0;
+    UNROLL for (int n = 0; n < 128; n++) {
+        const u32 bit = spread_bit(c[n / 32], n % 32);
+        u32 *plane = &s[8 * (15 - n / 8) + n % 8];
+        if (n < 5) {
+            *plane = bit;
+        } else if (n < 10) {
+            *plane = LUT3(bit, carry, j_planes[n - 5], 0x96);
+            carry = LUT3(bit, carry, j_planes[n - 5], 0xe8);
+        } else {
+            *plane = bit ^ carry;
+            carry &= bit;
+        }
+    }
+}
+
+KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER counter128 counter@KEY_PARAMETER@) {
+@KEY_LOAD@    const u64 first = warp_first_block() + lane();
+    const int count = blocks_of_thread(first, blocks);
+    if (count == 0) return;
+    u32 s[128];
+    counter_planes(s, counter, first);
+    cipher(s@KEY_ARGUMENT@);
+    transpose_state(s);
+    if (count == 32) {
+        // Several loads in flight before the first store: the compiler cannot know whether `in` is `out`.
+        UNROLL for (int group = 0; group < 32; group += 8) {
+            uint4 data[8];
+            UNROLL for (int j = 0; j < 8; j++) data[j] = in[first + 32 * (group + j)];
+            UNROLL for (int j = 0; j < 8; j++) {
+                const uint4 stream = get_block(s, group + j);
+                data[j].x ^= stream.x;
+                data[j].y ^= stream.y;
+                data[j].z ^= stream.z;
+                data[j].w ^= stream.w;
+                out[first + 32 * (group + j)] = data[j];
+            }
+        }
+    } else {
+        UNROLL for (int j = 0; j < 32; j++) if (j < count) {
+            uint4 data = in[first + 32 * j];
+            const uint4 stream = get_block(s, j);
+            data.x ^= stream.x;
+            data.y ^= stream.y;
+            data.z ^= stream.z;
+            data.w ^= stream.w;
+            out[first + 32 * j] = data;
+        }
+    }
+}
+
+// The same for any alignment and length: byte n of `in` meets byte skip + n of the key stream, skip < 16. Slower.
+KERNEL @NAME@_bytes(const u8 *in, u8 *out, u64 length, u32 skip, KERNEL_PARAMETER counter128 counter@KEY_PARAMETER@) {
+@KEY_LOAD@    const u64 end = skip + length; // in bytes of key stream
+    const u64 first = warp_first_block() + lane();
+    const int count = blocks_of_thread(first, (end + 15) / 16);
+    if (count == 0) return;
+    u32 s[128], w[128];
+    counter_planes(s, counter, first);
+    cipher(s@KEY_ARGUMENT@);
+    transpose_state(s);
+    UNROLL for (int i = 0; i < 128; i++) w[i] = s[i];
+    ROLLED for (int j = 0; j < count; j++) {
+        const u64 block = 16 * (first + 32 * j);
+        ROLLED for (int i = 0; i < 16; i++)
+            if (block + i >= skip && block + i < end)
+                out[block + i - skip] = in[block + i - skip] ^ (u8)(w[32 * (i / 4) + j] >> 8 * (i % 4));
+    }
+}

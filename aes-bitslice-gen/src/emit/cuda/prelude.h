@@ -1,0 +1,59 @@
+// ---------------------------------------------------------------------------------------------------------------
+// Dialect: CUDA C as it is meant, and plain C11 so that a CPU can run the same text to check it.
+// ---------------------------------------------------------------------------------------------------------------
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#ifdef __CUDACC__
+#define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+#define DEVICE static __device__ __forceinline__
+#define KERNEL_PARAMETER const __grid_constant__
+#define SHARED __shared__
+#define BARRIER() __syncthreads()
+#define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
+#define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
+// Output bit = bit 4a + 2b + c of the table: one LOP3 instruction.
+template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
+    u32 d;
+    asm("lop3.b32 %0, %1, %2, %3, %4;" : "=r"(d) : "r"(a), "r"(b), "r"(c), "n"(TABLE));
+    return d;
+}
+#define LUT3(a, b, c, table) lut3<table>(a, b, c)
+#define BYTE_PERMUTE(a, b, selector) __byte_perm(a, b, selector)
+#else
+#define KERNEL void
+#define DEVICE static inline
+#define KERNEL_PARAMETER const
+#define SHARED static
+#define BARRIER()
+#define EACH_THREAD(i, n) for (u32 i = 0; i < (n); i++) // threads run one after the other
+#define UNROLL
+#define ROLLED
+typedef struct { u32 x, y, z, w; } uint4;
+typedef struct { u32 x, y, z; } dim3;
+static dim3 blockIdx, threadIdx;
+static inline u32 lut3(u32 a, u32 b, u32 c, int table) {
+    u32 d = 0;
+    if (table & 0x01) d |= ~a & ~b & ~c;
+    if (table & 0x02) d |= ~a & ~b & c;
+    if (table & 0x04) d |= ~a & b & ~c;
+    if (table & 0x08) d |= ~a & b & c;
+    if (table & 0x10) d |= a & ~b & ~c;
+    if (table & 0x20) d |= a & ~b & c;
+    if (table & 0x40) d |= a & b & ~c;
+    if (table & 0x80) d |= a & b & c;
+    return d;
+}
+#define LUT3(a, b, c, table) lut3(a, b, c, table)
+static inline u32 byte_permute(u32 a, u32 b, u32 selector) {
+    u64 bytes = (u64)b << 32 | a;
+    u32 d = 0;
+    for (int i = 0; i < 4; i++)
+        d |= (u32)(u8)(bytes >> 8 * (selector >> 4 * i & 7)) << 8 * i;
+    return d;
+}
+#define BYTE_PERMUTE(a, b, selector) byte_permute(a, b, selector)
+#endif

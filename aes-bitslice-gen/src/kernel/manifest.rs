@@ -1,0 +1,166 @@
+//! What a user of a printed kernel must know to launch it, as JSON beside the source.
+
+use super::Plan;
+use super::spec::{BakedStrategy, KeyStrategy, Mode};
+use crate::aes::KeyBits;
+use crate::emit::{cuda, header};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The manifest of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Version of this format.
+    pub format: u32,
+    /// The kernel's name.
+    pub kernel: String,
+    /// The source file, beside the manifest.
+    pub source: String,
+    /// SHA-256 of the source file, hexadecimal.
+    pub source_sha256: String,
+    /// Whether the source holds a key.
+    pub secret: bool,
+    /// The mode's name.
+    pub mode: String,
+    /// The key strategy's name.
+    pub strategy: String,
+    /// The key's length, if the kernel is for one only.
+    pub key_bits: Option<usize>,
+    /// The S-box's name.
+    pub sbox: String,
+    /// Entry point for whole blocks aligned to 16 bytes.
+    pub entry: String,
+    /// Entry point for any alignment.
+    pub entry_bytes: String,
+    /// Threads a thread block.
+    pub threads: u32,
+    /// Blocks of 16 bytes a thread.
+    pub blocks_per_thread: u32,
+    /// LUT3s of the S-box, of one column of MixColumns with its key, and of the whole cipher by key length.
+    pub lut3: Lut3Counts,
+    /// Registers by entry point and architecture, where the kernel was compiled.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub registers: BTreeMap<String, u32>,
+}
+
+/// Lookup tables of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lut3Counts {
+    /// One S-box.
+    pub sub_byte: usize,
+    /// One column of MixColumns with its round key: the largest of the kernel's.
+    pub mix_column: usize,
+    /// The whole cipher on 32 blocks, by key length in bits.
+    pub cipher: BTreeMap<usize, usize>,
+}
+
+/// Why a text is no manifest that this version can use.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// It is not the JSON of a manifest.
+    #[error("not a kernel manifest: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It is of another format version.
+    #[error("manifest format {0}, but this version reads format {format}", format = Manifest::FORMAT)]
+    Format(u32),
+    /// A field has a value that means nothing here.
+    #[error("manifest field `{field}`: {what}")]
+    Field {
+        /// The field.
+        field: &'static str,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+impl Manifest {
+    /// The version of the format.
+    pub const FORMAT: u32 = 1;
+
+    /// The manifest of a plan printed as `source`, kept in a file of the name `file`.
+    pub fn new(plan: &Plan, geometry: cuda::Geometry, file: &str, source: &str) -> Self {
+        let spec = &plan.spec;
+        let largest = |prefix: &str| {
+            let sizes = plan.functions.iter().filter(|f| f.name.contains(prefix)).map(|f| f.circuit.gates().len());
+            sizes.max().unwrap_or(0)
+        };
+        let lengths = spec.key_bits().map_or(KeyBits::ALL.to_vec(), |k| vec![k]);
+        let entry = cuda::entry_point(spec);
+        Self {
+            format: Self::FORMAT,
+            kernel: spec.name(),
+            source: file.into(),
+            source_sha256: header::digest(source),
+            secret: spec.round_keys.baked().is_some(),
+            mode: spec.mode.name().into(),
+            strategy: spec.round_keys.strategy().name().into(),
+            key_bits: spec.key_bits().map(KeyBits::bits),
+            sbox: spec.sbox.name.into(),
+            entry_bytes: format!("{entry}_bytes"),
+            entry,
+            threads: geometry.threads,
+            blocks_per_thread: cuda::BLOCKS_PER_THREAD,
+            lut3: Lut3Counts {
+                sub_byte: largest("sub_byte"),
+                mix_column: largest("mix_column"),
+                cipher: lengths.iter().map(|k| (k.bits(), plan.gates_executed(k.rounds()))).collect(),
+            },
+            registers: BTreeMap::new(),
+        }
+    }
+
+    /// Reads a manifest.
+    pub fn parse(json: &str) -> Result<Self, ManifestError> {
+        #[derive(Deserialize)]
+        struct Version {
+            format: u32,
+        }
+        let Version { format } = serde_json::from_str(json)?;
+        if format != Self::FORMAT {
+            return Err(ManifestError::Format(format));
+        }
+        let manifest: Self = serde_json::from_str(json)?;
+        manifest.mode()?;
+        manifest.strategy()?;
+        let field = |field, what: &str| Err(ManifestError::Field { field, what: what.into() });
+        if manifest.source.contains(['/', '\\']) || manifest.source.starts_with('.') {
+            return field("source", "must be a plain file name beside the manifest");
+        }
+        if manifest.threads == 0 || manifest.threads % 32 != 0 || manifest.threads > 1024 {
+            return field("threads", "must be a multiple of 32 up to 1024");
+        }
+        if manifest.blocks_per_thread != cuda::BLOCKS_PER_THREAD {
+            return field("blocks_per_thread", "must be 32");
+        }
+        if manifest.secret != manifest.key_bits.is_some() {
+            return field("key_bits", "a kernel names a key length if and only if a key is baked in");
+        }
+        Ok(manifest)
+    }
+
+    /// The mode.
+    pub fn mode(&self) -> Result<Mode, ManifestError> {
+        self.mode.parse().map_err(|e| ManifestError::Field { field: "mode", what: format!("{e}") })
+    }
+
+    /// The key strategy.
+    pub fn strategy(&self) -> Result<KeyStrategy, ManifestError> {
+        self.strategy.parse().map_err(|e| ManifestError::Field { field: "strategy", what: format!("{e}") })
+    }
+
+    /// The manifest as JSON, with a newline at its end.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data") + "\n"
+    }
+}
+
+impl From<BakedStrategy> for KeyStrategy {
+    fn from(strategy: BakedStrategy) -> Self {
+        match strategy {
+            BakedStrategy::OneHotMux => Self::OneHotMux,
+            BakedStrategy::Immediate => Self::Immediate,
+        }
+    }
+}

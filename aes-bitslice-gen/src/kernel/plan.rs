@@ -1,0 +1,201 @@
+//! The cipher as a sequence of steps over named circuits.
+//!
+//! Both directions run through the same steps, the inverse cipher being taken in its equivalent form
+//! (FIPS 197, section 5.3.5); only circuits and round keys differ:
+//!
+//! ```text
+//! AddRoundKey(first)
+//! Rounds: SubBytes, MixColumns(ShiftRows, AddRoundKey(current))      rolled or unrolled
+//! SubBytes, LastRoundKey(ShiftRows, AddRoundKey(last))
+//! ```
+//!
+//! A printer walks the steps; [`Plan::evaluate`] walks them too, so that what is printed can be checked before.
+
+use super::keys;
+use super::spec::{KernelSpec, RoundKeys};
+use crate::aes::Direction;
+use crate::circuit::{Circuit, Word};
+use crate::layout::{self, PLANES};
+
+/// A circuit with the name it is printed under and a line on what it is.
+///
+/// Its inputs are the planes it reads, then one for every word of its [`KeyOperand`]; its outputs are planes.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name in the printed code.
+    pub name: String,
+    /// One line for a reader of the printed code.
+    pub about: String,
+    /// What it computes.
+    pub circuit: Circuit,
+}
+
+/// Where a function's key inputs come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyOperand {
+    /// It has none: the key is folded in, or it is a layer without a key.
+    None,
+    /// The 32 planes of its column of this step's round key.
+    Planes,
+    /// The one-hot selectors: word `i` is all ones in round `i + 1`.
+    Selectors,
+}
+
+/// A layer of functions: one for every part of the state, the same or not, and where they take their key from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Call<const PARTS: usize> {
+    /// Indices into [`Plan::functions`].
+    pub functions: [usize; PARTS],
+    /// The key operand of all of them.
+    pub key: KeyOperand,
+}
+
+impl<const PARTS: usize> Call<PARTS> {
+    /// The function, if all parts call the same.
+    pub fn uniform(&self) -> Option<usize> {
+        self.functions.iter().all(|f| *f == self.functions[0]).then_some(self.functions[0])
+    }
+}
+
+/// One step of the cipher on the state of 128 planes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// AddRoundKey with the first round key, column by column: 32 planes to 32.
+    AddFirstRoundKey(Call<4>),
+    /// SubBytes, byte by byte: 8 planes to 8.
+    SubBytes(Call<16>),
+    /// ShiftRows, MixColumns and AddRoundKey, column by column: 32 planes, by row and from where ShiftRows finds them, to 32.
+    MixColumns(Call<4>),
+    /// ShiftRows and AddRoundKey with the last round key, column by column: 32 planes to 32.
+    AddLastRoundKey(Call<4>),
+    /// Steps for each round from 1 to the last but one, in a loop.
+    Rounds(Vec<Step>),
+    /// A heading for readers.
+    Section(String),
+}
+
+/// The cipher of a kernel.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it was made for.
+    pub spec: KernelSpec,
+    /// The circuits, each once.
+    pub functions: Vec<Function>,
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// The plan for a specification.
+    pub fn new(spec: &KernelSpec) -> Self {
+        let mut plan = Self { spec: spec.clone(), functions: Vec::new(), steps: Vec::new() };
+        plan.steps = match &spec.round_keys {
+            RoundKeys::Planes => keys::planes(&mut plan),
+            RoundKeys::OneHotMux(schedule) => keys::one_hot_mux(&mut plan, schedule),
+            RoundKeys::Immediate(schedule) => keys::immediate(&mut plan, schedule),
+        };
+        plan
+    }
+
+    /// The direction of the cipher.
+    pub fn direction(&self) -> Direction {
+        self.spec.mode.direction()
+    }
+
+    /// The number of rounds, if it is known before launch.
+    pub fn rounds(&self) -> Option<usize> {
+        self.spec.key_bits().map(|k| k.rounds())
+    }
+
+    /// The index of a function, added unless one of that name is there.
+    pub(super) fn function(&mut self, name: &str, about: &str, circuit: impl FnOnce() -> Circuit) -> usize {
+        if let Some(i) = self.functions.iter().position(|f| f.name == name) {
+            return i;
+        }
+        self.functions.push(Function { name: name.into(), about: about.into(), circuit: circuit() });
+        self.functions.len() - 1
+    }
+
+    /// The lookup tables that 32 blocks run through in a cipher of so many rounds: what the cipher itself, without
+    /// transposition, costs on a target whose gate is the LUT3.
+    pub fn gates_executed(&self, rounds: usize) -> usize {
+        let gates = |functions: &[usize]| functions.iter().map(|&f| self.functions[f].circuit.gates().len()).sum();
+        fn walk(steps: &[Step], rounds: usize, gates: &impl Fn(&[usize]) -> usize) -> usize {
+            let cost = |step: &Step| match step {
+                Step::AddFirstRoundKey(c) | Step::MixColumns(c) | Step::AddLastRoundKey(c) => gates(&c.functions),
+                Step::SubBytes(c) => gates(&c.functions),
+                Step::Rounds(body) => (rounds - 1) * walk(body, rounds, gates),
+                Step::Section(_) => 0,
+            };
+            steps.iter().map(cost).sum()
+        }
+        walk(&self.steps, rounds, &gates)
+    }
+
+    /// Runs the plan on a state of bit-planes. `round_keys` are the planes of the round keys in the order of use, as
+    /// the kernel would be handed them; only their number matters where keys are baked in.
+    ///
+    /// # Panics
+    /// If there are fewer than two round keys.
+    pub fn evaluate<W: Word>(&self, state: &[W; PLANES], round_keys: &[[W; PLANES]]) -> [W; PLANES] {
+        let mut run = Run { plan: self, state: *state, round_keys, round: 0 };
+        run.steps(&self.steps);
+        run.state
+    }
+}
+
+/// The evaluation of a plan, part-way.
+struct Run<'a, W> {
+    plan: &'a Plan,
+    state: [W; PLANES],
+    round_keys: &'a [[W; PLANES]],
+    /// The round inside a loop; 0 outside.
+    round: usize,
+}
+
+impl<W: Word> Run<'_, W> {
+    fn steps(&mut self, steps: &[Step]) {
+        let last = self.round_keys.len() - 1;
+        let direction = self.plan.direction();
+        let straight = |c: usize| std::array::from_fn(|r| 4 * c + r);
+        let shifted = |c: usize| layout::shifted_column(c, direction);
+        for step in steps {
+            match step {
+                Step::AddFirstRoundKey(call) => self.columns(call, 0, straight),
+                Step::MixColumns(call) => self.columns(call, self.round, shifted),
+                Step::AddLastRoundKey(call) => self.columns(call, last, shifted),
+                Step::SubBytes(call) => {
+                    for (j, &f) in call.functions.iter().enumerate() {
+                        let outputs = self.plan.functions[f].circuit.evaluate(&self.state[8 * j..8 * j + 8]);
+                        self.state[8 * j..8 * j + 8].copy_from_slice(&outputs);
+                    }
+                }
+                Step::Rounds(body) => {
+                    for round in 1..last {
+                        self.round = round;
+                        self.steps(body);
+                    }
+                    self.round = 0;
+                }
+                Step::Section(_) => {}
+            }
+        }
+    }
+
+    fn columns(&mut self, call: &Call<4>, key: usize, source: impl Fn(usize) -> [usize; 4]) {
+        let old = self.state;
+        for (c, &f) in call.functions.iter().enumerate() {
+            let mut inputs: Vec<W> = source(c).iter().flat_map(|&j| old[8 * j..8 * j + 8].to_vec()).collect();
+            match call.key {
+                KeyOperand::None => {}
+                KeyOperand::Planes => inputs.extend(&self.round_keys[key][32 * c..32 * c + 32]),
+                KeyOperand::Selectors => {
+                    let zero = old[0] ^ old[0];
+                    inputs.extend((1..self.round_keys.len() - 1).map(|r| if r == self.round { !zero } else { zero }));
+                }
+            }
+            let outputs = self.plan.functions[f].circuit.evaluate(&inputs);
+            self.state[32 * c..32 * c + 32].copy_from_slice(&outputs);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What a kernel is to compute, and where its round keys are.
+
+use crate::aes::{Direction, KeyBits, KeySchedule};
+use crate::sbox::Sbox;
+use std::fmt;
+use std::str::FromStr;
+
+/// A mode of operation (SP 800-38A) in one direction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mode {
+    /// Electronic codebook, encryption.
+    EcbEncrypt,
+    /// Electronic codebook, decryption.
+    EcbDecrypt,
+    /// Counter mode; encryption and decryption are the same.
+    Ctr,
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Self; 3] = [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr];
+
+    /// The name used on command lines, in file names and in manifests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EcbEncrypt => "ecb-encrypt",
+            Self::EcbDecrypt => "ecb-decrypt",
+            Self::Ctr => "ctr",
+        }
+    }
+
+    /// Which way the block cipher runs.
+    pub fn direction(self) -> Direction {
+        match self {
+            Self::EcbEncrypt | Self::Ctr => Direction::Encrypt,
+            Self::EcbDecrypt => Direction::Decrypt,
+        }
+    }
+}
+
+/// Where a kernel has its round keys; the names of [`RoundKeys`] without the keys.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum KeyStrategy {
+    /// Handed over at launch as bit-planes; one kernel for every key of every length.
+    Planes,
+    /// Baked in; picked inside a rolled round loop by one-hot selectors (Hajihassani et al. 2019, section 4.6).
+    OneHotMux,
+    /// Baked in; rounds unrolled, every key bit folded into a truth table.
+    Immediate,
+}
+
+impl KeyStrategy {
+    /// All strategies.
+    pub const ALL: [Self; 3] = [Self::Planes, Self::OneHotMux, Self::Immediate];
+
+    /// The name used on command lines, in file names and in manifests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Planes => "planes",
+            Self::OneHotMux => "one-hot-mux",
+            Self::Immediate => "immediate",
+        }
+    }
+}
+
+/// A name that is none of the known ones; the message lists those.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("unknown {what} `{name}`; known: {known}")]
+pub struct UnknownName {
+    what: &'static str,
+    name: String,
+    known: String,
+}
+
+macro_rules! named {
+    ($type:ty, $what:literal) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = UnknownName;
+            fn from_str(name: &str) -> Result<Self, UnknownName> {
+                Self::ALL.into_iter().find(|v| v.name() == name).ok_or_else(|| UnknownName {
+                    what: $what,
+                    name: name.into(),
+                    known: Self::ALL.map(Self::name).join(", "),
+                })
+            }
+        }
+    };
+}
+named!(Mode, "mode");
+named!(KeyStrategy, "key strategy");
+
+/// Where a kernel has its round keys, with the keys where they are baked in.
+#[derive(Clone, Debug)]
+pub enum RoundKeys {
+    /// See [`KeyStrategy::Planes`].
+    Planes,
+    /// See [`KeyStrategy::OneHotMux`].
+    OneHotMux(KeySchedule),
+    /// See [`KeyStrategy::Immediate`].
+    Immediate(KeySchedule),
+}
+
+impl RoundKeys {
+    /// The strategy without the keys.
+    pub fn strategy(&self) -> KeyStrategy {
+        match self {
+            Self::Planes => KeyStrategy::Planes,
+            Self::OneHotMux(_) => KeyStrategy::OneHotMux,
+            Self::Immediate(_) => KeyStrategy::Immediate,
+        }
+    }
+
+    /// The keys that are baked in, if any.
+    pub fn baked(&self) -> Option<&KeySchedule> {
+        match self {
+            Self::Planes => None,
+            Self::OneHotMux(keys) | Self::Immediate(keys) => Some(keys),
+        }
+    }
+}
+
+/// A kernel to generate.
+#[derive(Clone, Debug)]
+pub struct KernelSpec {
+    /// The mode and direction.
+    pub mode: Mode,
+    /// The S-box circuits.
+    pub sbox: &'static Sbox,
+    /// Where the round keys are.
+    pub round_keys: RoundKeys,
+}
+
+impl KernelSpec {
+    /// A kernel that takes its round keys at launch.
+    pub fn planes(mode: Mode, sbox: &'static Sbox) -> Self {
+        Self { mode, sbox, round_keys: RoundKeys::Planes }
+    }
+
+    /// A kernel with a key of 16, 24 or 32 bytes baked in; `None` for other lengths.
+    pub fn baked(mode: Mode, sbox: &'static Sbox, strategy: BakedStrategy, key: &[u8]) -> Option<Self> {
+        let schedule = KeySchedule::new(key, mode.direction())?;
+        let round_keys = match strategy {
+            BakedStrategy::OneHotMux => RoundKeys::OneHotMux(schedule),
+            BakedStrategy::Immediate => RoundKeys::Immediate(schedule),
+        };
+        Some(Self { mode, sbox, round_keys })
+    }
+
+    /// The key length, if the kernel is for one only.
+    pub fn key_bits(&self) -> Option<KeyBits> {
+        self.round_keys.baked().map(KeySchedule::key_bits)
+    }
+
+    /// The kernel's name: file stem and, with underscores, entry point.
+    pub fn name(&self) -> String {
+        let key = self.key_bits().map(|k| format!("-{}", k.bits())).unwrap_or_default();
+        format!("aes{key}-{}-{}", self.mode, self.round_keys.strategy())
+    }
+}
+
+/// The strategies that bake a key in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BakedStrategy {
+    /// See [`KeyStrategy::OneHotMux`].
+    OneHotMux,
+    /// See [`KeyStrategy::Immediate`].
+    Immediate,
+}
+
+impl BakedStrategy {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::OneHotMux, Self::Immediate];
+
+    /// The name, as the strategy's.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OneHotMux => KeyStrategy::OneHotMux.name(),
+            Self::Immediate => KeyStrategy::Immediate.name(),
+        }
+    }
+}
+named!(BakedStrategy, "key strategy for a baked key");
