@@ -13,7 +13,9 @@ pub fn engines() -> &'static [Engine] {
         // The first is what `CpuBitsliced` took.
         let others = Isa::available().into_iter().skip(1);
         let others = others.map(|isa| Engine::open_bitsliced(isa).expect("the processor has it"));
-        cpu.into_iter().chain(others).chain(gpu().cloned()).collect()
+        let engines: Vec<Engine> = cpu.into_iter().chain(others).chain(gpu().cloned()).collect();
+        say(&format!("Engines under test: {engines:?}"));
+        engines
     })
 }
 
@@ -25,10 +27,7 @@ pub fn engines() -> &'static [Engine] {
 pub fn gpu() -> Option<&'static Engine> {
     static GPU: OnceLock<Option<Engine>> = OnceLock::new();
     GPU.get_or_init(|| match Engine::open(Backend::Cuda { ordinal: 0 }) {
-        Ok(engine) => {
-            say(&format!("GPU tests run on {}", engine.description()));
-            Some(engine)
-        }
+        Ok(engine) => Some(engine),
         Err(e @ (Error::CudaUnavailable { .. } | Error::NoSuchDevice { .. })) => {
             assert!(std::env::var_os("AES_BITSLICE_REQUIRE_GPU").is_none(), "a GPU is required: {e}");
             say(&format!("NO GPU OPENED: GPU TESTS DID NOT RUN ({e})"));
@@ -42,4 +41,19 @@ pub fn gpu() -> Option<&'static Engine> {
 fn say(what: &str) {
     // Not `eprintln!`, which the test harness keeps to itself when a test passes.
     let _ = writeln!(std::io::stderr(), "\n{what}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Vectors that the processor has and the engine does not find would go untested without a word.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn every_kind_of_vector_is_there() {
+        let has = |isa| Isa::available().contains(&isa);
+        assert!(has(Isa::Portable));
+        assert_eq!(has(Isa::Avx2), std::arch::is_x86_feature_detected!("avx2"));
+        assert_eq!(has(Isa::Avx512), std::arch::is_x86_feature_detected!("avx512f"));
+    }
 }

@@ -4,29 +4,22 @@
 
 use aes_bitslice_gen::aes::{Direction, KeySchedule};
 use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
-use aes_bitslice_gen::layout::PLANES;
-use aes_bitslice_gen::sbox;
+use aes_bitslice_gen::{layout, sbox};
+use aes_bitslice_runtime::transpose;
 use aes_bitslice_tests::reference::{Reference, noise};
 
-/// One block a bit of a word.
-type Word = u64;
-const LANES: usize = Word::BITS as usize;
-
-fn planes(blocks: &[u8]) -> [Word; PLANES] {
-    assert_eq!(blocks.len(), 16 * LANES);
-    let bit = |lane: usize, plane: usize| Word::from(blocks[16 * lane + plane / 8] >> (plane % 8) & 1);
-    std::array::from_fn(|plane| (0..LANES).fold(0, |word, lane| word | bit(lane, plane) << lane))
+/// The bit-planes of 32 blocks.
+fn planes(bytes: &[u8]) -> [u32; 128] {
+    let (blocks, _) = bytes.as_chunks();
+    transpose::to_planes(blocks.try_into().expect("32 blocks"))
 }
 
 /// Checks the plan, and then that it fails with each gate faulty.
 fn every_fault_shows(spec: &KernelSpec, key: &[u8]) {
     let direction = spec.mode.direction();
-    let input = noise(1, 16 * LANES);
+    let input = noise(1, 512);
     let expected = planes(&Reference::new(key).ecb(direction, &input));
-    let schedule = KeySchedule::new(key, direction).unwrap();
-    let bit = |key: &[u8; 16], plane: usize| key[plane / 8] >> (plane % 8) & 1 == 1;
-    let round_keys: Vec<[Word; PLANES]> =
-        schedule.round_keys().iter().map(|k| std::array::from_fn(|p| if bit(k, p) { !0 } else { 0 })).collect();
+    let round_keys = layout::schedule_planes(&KeySchedule::new(key, direction).unwrap());
     let input = planes(&input);
     let mut plan = Plan::new(spec);
     assert!(plan.evaluate(&input, &round_keys) == expected, "{}", spec.name());
