@@ -1,10 +1,11 @@
 //! Netlists to LUT3 netlists: technology mapping by cut enumeration.
 //!
 //! A cut of a gate is a set of at most three wires that determine its output; the gate can be one LUT3 over them. A
-//! cover chooses a cut for every gate that is needed; it costs a LUT3 for each. All cuts are enumerated (Cong, Ding,
-//! "FlowMap", IEEE TCAD 1994; Mishchenko, Chatterjee, Brayton, ICCAD 2007, where the cost of a choice is its exact
-//! local area, followed through the wires that it alone needs); the choice is then improved by annealing, since
-//! greedy area recovery gets stuck. It is deterministic.
+//! cover chooses a cut for every gate that is needed, and costs a LUT3 for each. All cuts are enumerated; what another
+//! choice would cost is its exact local area, followed through the gates that only this choice needs (Mishchenko,
+//! Chatterjee, Brayton, "Improvements to Technology Mapping for LUT-Based FPGAs", IEEE TCAD 2007). Taking only
+//! changes for the better gets stuck some LUT3s early, so the choice is annealed. Deterministic: the same circuit
+//! gives the same cover on every machine.
 
 use super::{Circuit, Lut3, Wire};
 
@@ -70,20 +71,18 @@ fn cuts(circuit: &Circuit) -> Vec<Vec<Cut>> {
             })
             .collect();
         let mut found: Vec<Cut> = Vec::new();
-        let mut at = vec![0; choices.len()];
-        loop {
+        for n in 0..choices.iter().map(Vec::len).product::<usize>() {
+            // One choice for each input: the digits of n.
+            let mut rest = n;
+            let mut digit = |base: usize| (rest % base, rest /= base).0;
             let fanin: Vec<(usize, &Cut)> =
-                positions.iter().zip(&choices).zip(&at).map(|((&p, cuts), &i)| (p, &cuts[i])).collect();
+                positions.iter().zip(&choices).map(|(&p, cuts)| (p, &cuts[digit(cuts.len())])).collect();
             if let Some(cut) = Cut::merge(gate.table, &fanin)
                 && !found.iter().any(|f| f.is_within(&cut))
             {
                 found.retain(|f| !cut.is_within(f));
                 found.push(cut);
             }
-            // The next combination, as an odometer counts.
-            let Some(digit) = (0..at.len()).find(|&d| at[d] + 1 < choices[d].len()) else { break };
-            at[digit] += 1;
-            at[..digit].fill(0);
         }
         all.push(found);
     }
@@ -169,11 +168,11 @@ impl<'a> Cover<'a> {
     }
 }
 
-/// Marsaglia's xorshift64: the same sequence on every machine.
-struct Random(u64);
+/// Marsaglia's xorshift64, from a seed that is not zero: the same sequence on every machine.
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

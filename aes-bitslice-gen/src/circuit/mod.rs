@@ -10,6 +10,7 @@
 //! | `stats` | gate counts, depth, live values |
 //! | `compare` | equality of two circuits, exhaustive or as GF(2) matrices |
 //! | `rewrite` | composition, constants, complements, dead gates |
+//! | `schedule` | order of gates |
 //! | `cover` | two-input netlists to LUT3 netlists |
 //! | `text` | one-line-a-gate text |
 //! | `straight_line` | programs in Rust expression syntax |
@@ -19,6 +20,7 @@ pub mod cover;
 mod eval;
 pub mod lut;
 mod rewrite;
+mod schedule;
 mod stats;
 pub mod straight_line;
 pub mod text;

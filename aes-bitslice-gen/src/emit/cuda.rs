@@ -36,9 +36,9 @@ pub struct Geometry {
 }
 
 impl Default for Geometry {
-    /// 3 × 128 threads leave 168 registers each: 128 planes, and 40 for what is between them.
+    /// 2 × 128 threads leave 255 registers each: 128 planes, and room enough between them that nothing spills.
     fn default() -> Self {
-        Self { threads: 128, blocks_per_sm: 3 }
+        Self { threads: 128, blocks_per_sm: 2 }
     }
 }
 
@@ -97,7 +97,7 @@ fn body(plan: &Plan, geometry: Geometry) -> String {
     let (parameter, load, argument) = match plan.spec.round_keys.strategy() {
         KeyStrategy::Planes => (
             ", KERNEL_PARAMETER round_keys keys",
-            "    const u32 (*key)[128] = share_planes(&keys);\n",
+            "    const volatile u32 (*key)[128] = share_planes(&keys);\n",
             ", key, keys.rounds",
         ),
         KeyStrategy::OneHotMux | KeyStrategy::Immediate => ("", "", ""),
@@ -139,7 +139,7 @@ fn function(function: &Function) -> String {
         i => format!("key[{}]", i - 32),
     };
     let name = &function.name;
-    let key = if circuit.inputs().len() > 32 { "const u32 *key, " } else { "" };
+    let key = if circuit.inputs().len() > 32 { "const volatile u32 *key, " } else { "" };
     let _ = match byte {
         true => writeln!(text, "DEVICE void {name}(u32 *x) {{"),
         false => writeln!(
@@ -179,7 +179,7 @@ fn cipher(plan: &Plan) -> String {
     text += "#define AT(row, column) (8 * (4 * (column) + (row)))\n";
     let _ = writeln!(text, "#define SHIFTED(row, column) AT(row, ((column) {sign}) & 3)\n");
     let keys = match plan.spec.round_keys.strategy() {
-        KeyStrategy::Planes => ", const u32 (*key)[128], u32 rounds",
+        KeyStrategy::Planes => ", const volatile u32 (*key)[128], u32 rounds",
         KeyStrategy::OneHotMux | KeyStrategy::Immediate => "",
     };
     let _ = writeln!(text, "DEVICE void cipher(u32 *s{keys}) {{\n    u32 t[128];");

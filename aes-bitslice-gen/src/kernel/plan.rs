@@ -112,7 +112,7 @@ impl Plan {
         if let Some(i) = self.functions.iter().position(|f| f.name == name) {
             return i;
         }
-        self.functions.push(Function { name: name.into(), about: about.into(), circuit: circuit() });
+        self.functions.push(Function { name: name.into(), about: about.into(), circuit: circuit().scheduled(32) });
         self.functions.len() - 1
     }
 

@@ -15,3 +15,34 @@ pub static BOYAR_PERALTA: Sbox = Sbox {
 fn read(program: &str) -> Circuit {
     straight_line::parse(BOYAR_PERALTA.name, program).expect("a program of this crate")
 }
+
+#[cfg(test)]
+mod tests {
+    /// The same text, compiled as the Rust function it is: it means what `straight_line` reads.
+    mod compiled {
+        #![allow(clippy::too_many_arguments)]
+        use crate::circuit::Word;
+        include!("circuits/boyar_peralta_forward.rs");
+        include!("circuits/boyar_peralta_inverse.rs");
+
+        pub fn run(x: u8, direction: crate::aes::Direction) -> Vec<bool> {
+            let [a, b, c, d, e, f, g, h] = std::array::from_fn(|i| x >> i & 1 == 1);
+            match direction {
+                crate::aes::Direction::Encrypt => sbox(a, b, c, d, e, f, g, h).to_vec(),
+                crate::aes::Direction::Decrypt => inverse_sbox(a, b, c, d, e, f, g, h).to_vec(),
+            }
+        }
+    }
+
+    #[test]
+    fn the_programs_mean_the_same_to_rustc() {
+        use crate::aes::Direction::{Decrypt, Encrypt};
+        for direction in [Encrypt, Decrypt] {
+            let circuit = super::BOYAR_PERALTA.circuit(direction);
+            for x in 0..=255u8 {
+                let inputs: Vec<bool> = (0..8).map(|i| x >> i & 1 == 1).collect();
+                assert_eq!(circuit.evaluate(&inputs), compiled::run(x, direction));
+            }
+        }
+    }
+}
