@@ -31,7 +31,7 @@ pub fn kernel_only(
     let from = stream.clone_htod(input).map_err(driver)?;
     // Not a trace of what ought to be there.
     let mut to = stream.alloc_zeros::<u8>(input.len()).map_err(driver)?;
-    let mut run = |to: &mut _| match mode {
+    let run = |to: &mut _| match mode {
         BenchMode::EcbEncrypt => device.ecb_to(&stream, Direction::Encrypt, &from, to),
         BenchMode::EcbDecrypt => device.ecb_to(&stream, Direction::Decrypt, &from, to),
         BenchMode::Ctr => device.ctr_apply_to(&stream, &Counter::new(CounterMode::Ctr128BE, COUNTER), 0, &from, to),
