@@ -174,7 +174,7 @@ impl CompiledC {
         if launch.skip >= 16 || (launch.skip != 0 && !(by_bytes && self.mode == Mode::Ctr)) {
             return Err("skip is for counter mode by bytes, and below 16");
         }
-        if launch.data.len() % 16 != 0 && !(by_bytes && self.mode == Mode::Ctr) {
+        if !launch.data.len().is_multiple_of(16) && !(by_bytes && self.mode == Mode::Ctr) {
             return Err("the data is not whole blocks");
         }
         match (self.keys_at_launch, launch.round_keys.len()) {
