@@ -1,7 +1,7 @@
 //! A backend that was opened, and the seam behind which every backend computes.
 
 use crate::bitsliced::{Bitsliced, Isa};
-use crate::{Cipher, Direction, Error, Key, KeyBits, cpu, cuda};
+use crate::{BakedStrategy, Cipher, Direction, Error, Key, KeyBits, Mode, cpu, cuda};
 use ::cipher::inout::InOutBuf;
 use std::any::Any;
 use std::fmt;
@@ -168,6 +168,24 @@ impl Engine {
     pub fn load_baked(&self, manifest: &Path) -> Result<Cipher, Error> {
         let blocks = self.device("a baked kernel")?.load_baked(manifest)?;
         Ok(Cipher::new(self.clone(), Arc::new(blocks)))
+    }
+
+    /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on a CPU, [`Error::NvrtcUnavailable`], [`Error::CompileFailed`], [`Error::NoSuchKernel`] for an
+    /// S-box of no known name, [`Error::SelfTestFailed`], and what the device reports.
+    pub fn bake(&self, key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Cipher, Error> {
+        let blocks = self.device("a baked kernel")?.bake(key, mode, strategy, sbox)?;
+        Ok(Cipher::new(self.clone(), Arc::new(blocks)))
+    }
+
+    /// The CUDA context that streams and buffers for [`Cipher::device`] belong to: the device's primary context.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on a CPU.
+    pub fn cuda_context(&self) -> Result<Arc<cuda::cudarc::driver::CudaContext>, Error> {
+        Ok(self.device("a CUDA context")?.context().clone())
     }
 
     /// The CUDA device, for calls that only it answers.

@@ -1,0 +1,59 @@
+//! The engines under test: whatever this machine opens, and a plain word about what it does not.
+
+use aes_bitslice_runtime::bitsliced::Isa;
+use aes_bitslice_runtime::{Backend, Engine, Error};
+use std::io::Write;
+use std::sync::OnceLock;
+
+/// Every engine this machine has: the CPU, the bitsliced CPU on each kind of vector, and the GPU where one opens.
+pub fn engines() -> &'static [Engine] {
+    static ENGINES: OnceLock<Vec<Engine>> = OnceLock::new();
+    ENGINES.get_or_init(|| {
+        let cpu = [Backend::Cpu, Backend::CpuBitsliced].map(|b| Engine::open(b).expect("CPU engines always open"));
+        // The first is what `CpuBitsliced` took.
+        let others = Isa::available().into_iter().skip(1);
+        let others = others.map(|isa| Engine::open_bitsliced(isa).expect("the processor has it"));
+        let engines: Vec<Engine> = cpu.into_iter().chain(others).chain(gpu().cloned()).collect();
+        say(&format!("Engines under test: {engines:?}"));
+        engines
+    })
+}
+
+/// The first GPU. Where there is none it is said once on standard error, past the capture of passing tests' output;
+/// with `AES_BITSLICE_REQUIRE_GPU` set in the environment that is a failure instead.
+///
+/// # Panics
+/// If there is a GPU that does not work.
+pub fn gpu() -> Option<&'static Engine> {
+    static GPU: OnceLock<Option<Engine>> = OnceLock::new();
+    GPU.get_or_init(|| match Engine::open(Backend::Cuda { ordinal: 0 }) {
+        Ok(engine) => Some(engine),
+        Err(e @ (Error::CudaUnavailable { .. } | Error::NoSuchDevice { .. })) => {
+            assert!(std::env::var_os("AES_BITSLICE_REQUIRE_GPU").is_none(), "a GPU is required: {e}");
+            say(&format!("NO GPU OPENED: GPU TESTS DID NOT RUN ({e})"));
+            None
+        }
+        Err(e) => panic!("there is a GPU, and it does not open: {e}"),
+    })
+    .as_ref()
+}
+
+fn say(what: &str) {
+    // Not `eprintln!`, which the test harness keeps to itself when a test passes.
+    let _ = writeln!(std::io::stderr(), "\n{what}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Vectors that the processor has and the engine does not find would go untested without a word.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn every_kind_of_vector_is_there() {
+        let has = |isa| Isa::available().contains(&isa);
+        assert!(has(Isa::Portable));
+        assert_eq!(has(Isa::Avx2), std::arch::is_x86_feature_detected!("avx2"));
+        assert_eq!(has(Isa::Avx512), std::arch::is_x86_feature_detected!("avx512f"));
+    }
+}

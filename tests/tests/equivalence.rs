@@ -1,0 +1,263 @@
+//! Every engine, mode and key size against the RustCrypto reference, on inputs picked for their edges and at random.
+//!
+//! Each call runs in the middle of a larger buffer, at an odd alignment, and nothing outside its slice may change.
+
+use aes_bitslice_runtime::{Cipher, Counter, CounterMode, Direction, Engine, Error, Key};
+use aes_bitslice_tests::engines::engines;
+use aes_bitslice_tests::reference::{Reference, noise};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Bytes before and after a call's slice that must stay as they are.
+const GUARD: usize = 64;
+const GUARD_BYTE: u8 = 0xa5;
+
+/// Runs `in_place` and `to`, the two forms of one call, on `input` shifted to the alignment `shift`, and returns the
+/// output that both must agree on.
+fn both_forms(
+    input: &[u8],
+    shift: usize,
+    in_place: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+    to: impl FnOnce(&[u8], &mut [u8]) -> Result<(), Error>,
+) -> Result<Vec<u8>, TestCaseError> {
+    let guarded = |contents: &[u8], shift: usize| {
+        let mut buffer = vec![GUARD_BYTE; shift + contents.len() + 2 * GUARD];
+        buffer[GUARD + shift..][..contents.len()].copy_from_slice(contents);
+        buffer
+    };
+    let inside = |shift| GUARD + shift..GUARD + shift + input.len();
+    let mut data = guarded(input, shift);
+    in_place(&mut data[inside(shift)]).map_err(fail)?;
+    // Another alignment for the output, and in it what no right answer would leave.
+    let (source, out_shift) = (guarded(input, shift), 16 - shift);
+    let mut output = guarded(&vec![0x3c; input.len()], out_shift);
+    to(&source[inside(shift)], &mut output[inside(out_shift)]).map_err(fail)?;
+    let result = data[inside(shift)].to_vec();
+    prop_assert!(output[inside(out_shift)] == result, "in place and not in place differ");
+    for (buffer, shift) in [(&data, shift), (&source, shift), (&output, out_shift)] {
+        let outside = buffer[..GUARD + shift].iter().chain(&buffer[GUARD + shift + input.len()..]);
+        prop_assert!(outside.into_iter().all(|b| *b == GUARD_BYTE), "bytes outside of the slice changed");
+    }
+    prop_assert!(source[inside(shift)] == *input, "the input changed");
+    Ok(result)
+}
+
+fn fail(error: Error) -> TestCaseError {
+    TestCaseError::fail(error.to_string())
+}
+
+fn open(engine: &Engine, key: &[u8]) -> Cipher {
+    engine.cipher(&Key::new(key).unwrap()).unwrap()
+}
+
+/// Where two byte strings part, in few words: they may be long.
+fn same(actual: &[u8], expected: &[u8], engine: &Engine) -> Result<(), TestCaseError> {
+    let difference = actual.iter().zip(expected).position(|(a, e)| a != e);
+    prop_assert!(
+        actual.len() == expected.len() && difference.is_none(),
+        "{engine:?}: {} bytes, first wrong one: {difference:?}",
+        actual.len()
+    );
+    Ok(())
+}
+
+fn key() -> impl Strategy<Value = Vec<u8>> {
+    select(vec![16, 24, 32]).prop_flat_map(|n| prop::collection::vec(any::<u8>(), n))
+}
+
+/// Lengths: few bytes, around the blocks and batches of every engine (64, 256 and 512 lanes of 16 bytes; a warp's 32
+/// threads of 32 blocks), around the pieces that threads share out, and any.
+fn length() -> impl Strategy<Value = usize> {
+    let near = |n: usize| (n - 17..=n + 17).boxed();
+    prop_oneof![
+        6 => 0usize..=49,
+        2 => select(vec![511, 512, 513]),
+        6 => select(vec![1 << 10, 1 << 12, 1 << 13, 1 << 14]).prop_flat_map(near),
+        1 => select(vec![1 << 16, 1 << 18, 1 << 19]).prop_flat_map(near),
+        4 => 0usize..20_000,
+        1 => 0usize..200_000,
+    ]
+}
+
+/// Initial counter blocks: any, and such that a carry runs out of the last 1 to 16 bytes within a few blocks.
+fn counter_block() -> impl Strategy<Value = [u8; 16]> {
+    let near_wrap = (any::<u128>(), 1u32..=16, 0u128..600).prop_map(|(high, bytes, before)| {
+        let field = u128::MAX >> (128 - 8 * bytes);
+        ((high & !field) | (field - before.min(field))).to_be_bytes()
+    });
+    prop_oneof![any::<[u8; 16]>(), near_wrap]
+}
+
+/// Offsets into the keystream: small ones, and any, with the very last.
+fn offset() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => 0u64..64, 2 => 0u64..20_000, 1 => any::<u64>(), 1 => (0u64..40).prop_map(|n| u64::MAX - n)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn ecb(key in key(), len in length(), shift in 0usize..=16, seed: u64) {
+        let plaintext = noise(seed, len / 16 * 16);
+        let ciphertext = Reference::new(&key).ecb(Direction::Encrypt, &plaintext);
+        for engine in engines() {
+            let c = open(engine, &key);
+            let encrypted = both_forms(&plaintext, shift, |d| c.ecb_encrypt(d), |i, o| c.ecb_encrypt_to(i, o))?;
+            same(&encrypted, &ciphertext, engine)?;
+            let decrypted = both_forms(&ciphertext, shift, |d| c.ecb_decrypt(d), |i, o| c.ecb_decrypt_to(i, o))?;
+            same(&decrypted, &plaintext, engine)?;
+        }
+    }
+
+    #[test]
+    fn ctr(key in key(), block in counter_block(), offset in offset(), len in length(), shift in 0usize..=16, seed: u64) {
+        let input = noise(seed, len);
+        let expected = Reference::new(&key).ctr(block, offset, &input);
+        let counter = Counter::new(CounterMode::Ctr128BE, block);
+        for engine in engines() {
+            let c = open(engine, &key);
+            let apply_to = |i: &[u8], o: &mut [u8]| c.ctr_apply_to(&counter, offset, i, o);
+            let output = both_forms(&input, shift, |d| c.ctr_apply(&counter, offset, d), apply_to)?;
+            same(&output, &expected, engine)?;
+        }
+    }
+
+    /// The pieces of a message, cut anywhere and done in any order, make the whole.
+    #[test]
+    fn ctr_in_pieces(
+        key in key(), block in counter_block(), offset in 0u64..1000, len in length(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12), order: u64, seed: u64,
+    ) {
+        let input = noise(seed, len);
+        let expected = Reference::new(&key).ctr(block, offset, &input);
+        let counter = Counter::new(CounterMode::Ctr128BE, block);
+        let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(len + 1)).chain([0, len]).collect();
+        ends.sort_unstable();
+        let mut pieces: Vec<_> = ends.windows(2).map(|w| w[0]..w[1]).collect();
+        pieces.sort_by_key(|p| (p.start as u64 ^ order).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        for engine in engines() {
+            let cipher = open(engine, &key);
+            let mut data = input.clone();
+            for piece in &pieces {
+                cipher.ctr_apply(&counter, offset + piece.start as u64, &mut data[piece.clone()]).map_err(fail)?;
+            }
+            same(&data, &expected, engine)?;
+        }
+    }
+
+    /// ECB in pieces of whole blocks is ECB of the whole, and decryption undoes it.
+    #[test]
+    fn ecb_in_pieces(key in key(), len in length(), cut in any::<prop::sample::Index>(), seed: u64) {
+        let plaintext = noise(seed, len / 16 * 16);
+        let expected = Reference::new(&key).ecb(Direction::Encrypt, &plaintext);
+        for engine in engines() {
+            let cipher = open(engine, &key);
+            let mut data = plaintext.clone();
+            let (head, tail) = data.split_at_mut(16 * cut.index(len / 16 + 1));
+            cipher.ecb_encrypt(tail).map_err(fail)?;
+            cipher.ecb_encrypt(head).map_err(fail)?;
+            same(&data, &expected, engine)?;
+            cipher.ecb_decrypt(&mut data).map_err(fail)?;
+            same(&data, &plaintext, engine)?;
+        }
+    }
+
+    /// The narrow counters reach the last block of their field and refuse the next byte, with nothing changed. Inside
+    /// their field they count as the wide one does.
+    #[test]
+    fn narrow_counters(
+        key in key(), high: u128, left in 1u64..600, skip in any::<prop::sample::Index>(), beyond in 1usize..40, seed: u64,
+    ) {
+        for (mode, bits) in [(CounterMode::Ctr32BE, 32), (CounterMode::Ctr64BE, 64)] {
+            let field = u128::MAX >> (128 - bits);
+            let block = ((high & !field) | (field + 1 - u128::from(left))).to_be_bytes();
+            let counter = Counter::new(mode, block);
+            let offset = skip.index(16 * left as usize);
+            let input = noise(seed, 16 * left as usize - offset + beyond);
+            let (fits, _) = input.split_at(input.len() - beyond);
+            let expected = Reference::new(&key).ctr(block, offset as u64, fits);
+            for engine in engines() {
+                let cipher = open(engine, &key);
+                let mut data = fits.to_vec();
+                cipher.ctr_apply(&counter, offset as u64, &mut data).map_err(fail)?;
+                same(&data, &expected, engine)?;
+                for offset in [offset as u64, u64::MAX - 15] {
+                    let mut data = input.clone();
+                    let refused = cipher.ctr_apply(&counter, offset, &mut data);
+                    prop_assert!(matches!(refused, Err(Error::CounterOverflow { .. })), "{engine:?}: {refused:?}");
+                    same(&data, &input, engine)?;
+                    let mut output = noise(!seed, input.len());
+                    let refused = cipher.ctr_apply_to(&counter, offset, &input, &mut output);
+                    prop_assert!(matches!(refused, Err(Error::CounterOverflow { .. })), "{engine:?}: {refused:?}");
+                    same(&output, &noise(!seed, input.len()), engine)?;
+                }
+            }
+        }
+    }
+
+    /// Wrong lengths are refused, with nothing changed.
+    #[test]
+    fn wrong_lengths(key in key(), len in 0usize..3000, other in 0usize..3000, seed: u64) {
+        let (input, filler) = (noise(seed, len), noise(!seed, other));
+        let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+        for engine in engines() {
+            let c = open(engine, &key);
+            if len % 16 != 0 {
+                let mut data = input.clone();
+                for refused in [c.ecb_encrypt(&mut data), c.ecb_decrypt(&mut data)] {
+                    prop_assert!(matches!(refused, Err(Error::NotWholeBlocks { len: l }) if l == len), "{refused:?}");
+                }
+                same(&data, &input, engine)?;
+            }
+            if len != other {
+                let mut out = filler.clone();
+                for refused in [
+                    c.ecb_encrypt_to(&input, &mut out),
+                    c.ecb_decrypt_to(&input, &mut out),
+                    c.ctr_apply_to(&counter, 0, &input, &mut out),
+                ] {
+                    prop_assert!(
+                        matches!(refused, Err(Error::LengthMismatch { input: i, output: o }) if (i, o) == (len, other)),
+                        "{refused:?}"
+                    );
+                }
+                same(&out, &filler, engine)?;
+            }
+        }
+    }
+}
+
+/// Lengths at every edge, not left to chance: each with each key size, from each of the first 17 offsets.
+#[test]
+fn every_edge() {
+    let edges = [0, 1, 15, 16, 17, 31, 32, 33, 511, 512, 513];
+    let batches = [1 << 10, 1 << 12, 1 << 13, 1 << 14].into_iter().flat_map(|n| [n - 16, n - 1, n, n + 1, n + 16]);
+    let lengths: Vec<usize> = edges.into_iter().chain(batches).collect();
+    for key_len in [16, 24, 32] {
+        let key = noise(key_len as u64, key_len);
+        let reference = Reference::new(&key);
+        let input = noise(1, (1 << 14) + 64);
+        let block = (u128::MAX - 3).to_be_bytes();
+        let keystream = reference.ctr(block, 0, &vec![0; input.len()]);
+        let ciphertext = reference.ecb(Direction::Encrypt, &input);
+        for engine in engines() {
+            let cipher = open(engine, &key);
+            let counter = Counter::new(CounterMode::Ctr128BE, block);
+            for &len in &lengths {
+                for offset in 0..=16 {
+                    let mut data = input[..len].to_vec();
+                    cipher.ctr_apply(&counter, offset as u64, &mut data).unwrap();
+                    let right = data.iter().zip(&input).zip(&keystream[offset..]).all(|((d, i), k)| d ^ i == *k);
+                    assert!(right, "CTR, {len} bytes from {offset} on {engine:?}");
+                }
+                if len % 16 == 0 {
+                    let mut data = input[..len].to_vec();
+                    cipher.ecb_encrypt(&mut data).unwrap();
+                    assert!(data == ciphertext[..len], "ECB encryption, {len} bytes on {engine:?}");
+                    cipher.ecb_decrypt(&mut data).unwrap();
+                    assert!(data == input[..len], "ECB decryption, {len} bytes on {engine:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The bitsliced ciphers through the traits of the `cipher` crate, as code that knows only the traits uses them: any
+//! number of blocks, in place and not, and CTR with seeking, on every kind of vector.
+
+use aes_bitslice_runtime::Direction;
+use aes_bitslice_runtime::bitsliced::{BitslicedAes, Ctr128BE, Isa, KeySize};
+use aes_bitslice_tests::reference::{Reference, noise};
+use cipher::consts::{U16, U24, U32};
+use cipher::{
+    Array, Block, BlockCipherDecrypt, BlockCipherEncrypt, InnerIvInit, Key, KeyInit, StreamCipher,
+    StreamCipherCoreWrapper, StreamCipherSeek,
+};
+
+type Blocks = Vec<Array<u8, U16>>;
+
+fn blocks(bytes: &[u8]) -> Blocks {
+    bytes.chunks(16).map(|b| Array::try_from(b).unwrap()).collect()
+}
+
+/// Every ISA, and what `KeyInit` picks by itself.
+fn ciphers<K: KeySize>(key: &[u8]) -> Vec<BitslicedAes<K>> {
+    let given = Key::<BitslicedAes<K>>::try_from(key).unwrap();
+    let picked = BitslicedAes::new_from_slice(key).unwrap();
+    Isa::available().into_iter().map(|isa| BitslicedAes::on(isa, &given).unwrap()).chain([picked]).collect()
+}
+
+fn block_cipher<K: KeySize>() {
+    let key = noise(1, K::USIZE);
+    let reference = Reference::new(&key);
+    for count in [0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 511, 512, 513, 1100] {
+        let plain = noise(count as u64, 16 * count);
+        let encrypted = blocks(&reference.ecb(Direction::Encrypt, &plain));
+        let plain = blocks(&plain);
+        for cipher in ciphers::<K>(&key) {
+            let mut data = plain.clone();
+            cipher.encrypt_blocks(&mut data);
+            assert!(data == encrypted, "{count} blocks in place");
+            cipher.decrypt_blocks(&mut data);
+            assert!(data == plain, "{count} blocks back in place");
+            let mut out = vec![Block::<BitslicedAes<K>>::default(); count];
+            cipher.encrypt_blocks_b2b(&plain, &mut out).unwrap();
+            assert!(out == encrypted, "{count} blocks");
+            cipher.decrypt_blocks_b2b(&encrypted, &mut out).unwrap();
+            assert!(out == plain, "{count} blocks back");
+            if let Some(&first) = plain.first() {
+                let mut block = first;
+                cipher.encrypt_block(&mut block);
+                assert_eq!(block, encrypted[0]);
+                cipher.decrypt_block(&mut block);
+                assert_eq!(block, first);
+            }
+        }
+    }
+}
+
+fn stream_cipher<K: KeySize>() {
+    let key = noise(2, K::USIZE);
+    let counter = (u128::MAX - 20).to_be_bytes();
+    let data = noise(3, 20_000);
+    let expected = Reference::new(&key).ctr(counter, 0, &data);
+    for cipher in ciphers::<K>(&key) {
+        let core = ctr::CtrCore::inner_iv_init(cipher, &counter.into());
+        let mut ctr: Ctr128BE<BitslicedAes<K>> = StreamCipherCoreWrapper::from_core(core);
+        let mut out = data.clone();
+        // Piece by piece, then again from places in the middle.
+        let mut rest = &mut out[..];
+        for len in [0, 1, 15, 16, 17, 511, 512, 513, 8192].into_iter().cycle() {
+            let (piece, behind) = rest.split_at_mut(len.min(rest.len()));
+            ctr.apply_keystream(piece);
+            rest = behind;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        assert!(out == expected);
+        assert_eq!(ctr.current_pos::<u64>(), data.len() as u64);
+        for position in [0, 1, 16, 333, 8191, 19_999] {
+            ctr.seek(position as u64);
+            let mut out = data[position..].to_vec();
+            ctr.apply_keystream(&mut out);
+            assert!(out == expected[position..], "from byte {position}");
+        }
+    }
+}
+
+#[test]
+fn blocks_of_every_number() {
+    block_cipher::<U16>();
+    block_cipher::<U24>();
+    block_cipher::<U32>();
+}
+
+#[test]
+fn keystream_with_seeking() {
+    stream_cipher::<U16>();
+    stream_cipher::<U24>();
+    stream_cipher::<U32>();
+}

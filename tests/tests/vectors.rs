@@ -1,0 +1,139 @@
+//! Every published vector on every engine, in both directions: alone, and in each of 32 lanes among random neighbours.
+//!
+//! A bitsliced engine computes many blocks at once, one a lane, and mistakes of layout show only in some lanes or only
+//! beside certain neighbours. So a vector is put at block 0 to 31 of a longer message and the whole message is checked;
+//! in CTR that message starts as many blocks before the vector's counter.
+
+use aes_bitslice_gen::aes::{Direction, KeySchedule, cipher, sbox};
+use aes_bitslice_runtime::{Cipher, Counter, CounterMode, Key};
+use aes_bitslice_tests::engines::engines;
+use aes_bitslice_tests::reference::{Reference, noise};
+use aes_bitslice_tests::vectors::{self, Mode, Vector};
+
+const LANES: usize = 32;
+
+/// A message and its ciphertext, and the mode that turns one into the other.
+struct Message {
+    mode: Mode,
+    plaintext: Vec<u8>,
+    ciphertext: Vec<u8>,
+}
+
+impl Message {
+    /// The vector with `lane` blocks of noise before it, and noise after it.
+    fn surrounded(vector: &Vector, lane: usize, noise: &[u8], reference: &Reference) -> Self {
+        let start = 16 * lane;
+        let mut plaintext = noise.to_vec();
+        plaintext[start..start + vector.plaintext.len()].copy_from_slice(&vector.plaintext);
+        let (mode, ciphertext) = match vector.mode {
+            Mode::Ecb => (Mode::Ecb, reference.ecb(Direction::Encrypt, &plaintext)),
+            Mode::Ctr(counter) => {
+                let first = u128::from_be_bytes(counter).wrapping_sub(lane as u128).to_be_bytes();
+                (Mode::Ctr(first), reference.ctr(first, 0, &plaintext))
+            }
+        };
+        // The reference says what becomes of the noise only; of the vector, the vector says it.
+        assert_eq!(ciphertext[start..start + vector.ciphertext.len()], vector.ciphertext, "{}", vector.source);
+        Self { mode, plaintext, ciphertext }
+    }
+
+    fn alone(vector: &Vector) -> Self {
+        Self { mode: vector.mode, plaintext: vector.plaintext.clone(), ciphertext: vector.ciphertext.clone() }
+    }
+
+    fn check(&self, cipher: &Cipher, what: &dyn std::fmt::Display) {
+        let run = |direction, input: &[u8]| {
+            let mut data = input.to_vec();
+            match (self.mode, direction) {
+                (Mode::Ecb, Direction::Encrypt) => cipher.ecb_encrypt(&mut data),
+                (Mode::Ecb, Direction::Decrypt) => cipher.ecb_decrypt(&mut data),
+                (Mode::Ctr(block), _) => cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, block), 0, &mut data),
+            }
+            .unwrap_or_else(|e| panic!("{what}: {e}"));
+            data
+        };
+        assert!(run(Direction::Encrypt, &self.plaintext) == self.ciphertext, "encryption: {what}");
+        assert!(run(Direction::Decrypt, &self.ciphertext) == self.plaintext, "decryption: {what}");
+    }
+}
+
+fn check(vectors: &[Vector]) {
+    for (i, vector) in vectors.iter().enumerate() {
+        let reference = Reference::new(&vector.key);
+        let ciphers: Vec<Cipher> =
+            engines().iter().map(|e| e.cipher(&Key::new(&vector.key).unwrap()).unwrap()).collect();
+        let noise = noise(i as u64, 16 * LANES + vector.plaintext.len().next_multiple_of(16) - 16);
+        let alone = Message::alone(vector);
+        for cipher in &ciphers {
+            alone.check(cipher, &format_args!("{} alone on {:?}", vector.source, cipher.engine()));
+        }
+        for lane in 0..LANES {
+            let message = Message::surrounded(vector, lane, &noise, &reference);
+            for cipher in &ciphers {
+                message.check(cipher, &format_args!("{} in lane {lane} on {:?}", vector.source, cipher.engine()));
+            }
+        }
+    }
+}
+
+#[test]
+fn cavp() {
+    check(&vectors::cavp());
+}
+
+#[test]
+fn nist_examples() {
+    check(&vectors::examples());
+}
+
+#[test]
+fn nessie() {
+    check(&vectors::nessie());
+}
+
+#[test]
+fn long_ctr() {
+    check(&vectors::ctr());
+}
+
+/// The steps of the generator's own FIPS 197 arithmetic, by which its circuits are measured, one by one as NIST's
+/// worked examples show them. Decryption is the plain inverse cipher: the round keys backwards, and
+/// InvMixColumns after the key.
+#[test]
+fn every_state_of_the_worked_examples() {
+    for trace in vectors::traces() {
+        let direction = if trace.inverse { Direction::Decrypt } else { Direction::Encrypt };
+        let schedule = KeySchedule::new(&trace.key, Direction::Encrypt).unwrap();
+        let mut keys = schedule.round_keys().to_vec();
+        if trace.inverse {
+            keys.reverse();
+        }
+        for (&input, expected) in trace.input.iter().zip(&trace.states) {
+            let mut state = input;
+            let mut states = Vec::new();
+            let add = |state: &mut [u8; 16], key: &[u8; 16]| state.iter_mut().zip(key).for_each(|(s, k)| *s ^= k);
+            add(&mut state, &keys[0]);
+            states.push(state);
+            for (round, key) in keys.iter().enumerate().skip(1) {
+                let last = round + 1 == keys.len();
+                state = state.map(|b| sbox::table(direction)[b as usize]);
+                states.push(state);
+                state = std::array::from_fn(|i| state[cipher::shift_rows_source(i, direction)]);
+                states.push(state);
+                if !last && !trace.inverse {
+                    cipher::mix_columns(&mut state, direction);
+                    states.push(state);
+                }
+                add(&mut state, key);
+                states.push(state);
+                if !last && trace.inverse {
+                    cipher::mix_columns(&mut state, direction);
+                    states.push(state);
+                }
+            }
+            assert_eq!(&states, expected, "{}", trace.source);
+            let schedule = KeySchedule::new(&trace.key, direction).unwrap();
+            assert_eq!(cipher::process(input, &schedule, direction), state, "{}", trace.source);
+        }
+    }
+}
