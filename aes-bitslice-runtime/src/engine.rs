@@ -116,7 +116,10 @@ impl Engine {
     /// # Errors
     /// [`Error::IsaUnavailable`] if the processor lacks them.
     pub fn open_bitsliced(isa: Isa) -> Result<Self, Error> {
-        let kind = Kind::CpuBitsliced(isa.checked()?);
+        if !Isa::available().contains(&isa) {
+            return Err(Error::IsaUnavailable { isa });
+        }
+        let kind = Kind::CpuBitsliced(isa);
         Ok(Self(Arc::new(Opened { kind, why: None })))
     }
 
@@ -155,7 +158,7 @@ impl Engine {
             (Kind::Cpu, KeyBits::Aes128) => Arc::new(cpu::Cpu::<aes::Aes128>::new(key)),
             (Kind::Cpu, KeyBits::Aes192) => Arc::new(cpu::Cpu::<aes::Aes192>::new(key)),
             (Kind::Cpu, KeyBits::Aes256) => Arc::new(cpu::Cpu::<aes::Aes256>::new(key)),
-            (Kind::CpuBitsliced(isa), _) => Arc::new(Bitsliced::new(key.expose(), *isa)),
+            (Kind::CpuBitsliced(isa), _) => Arc::new(Bitsliced::new(key.expose(), *isa)?),
             (Kind::Cuda { device, .. }, _) => Arc::new(device.cipher(key)?),
         };
         Ok(Cipher::new(self.clone(), blocks))
