@@ -315,6 +315,29 @@ fn signals_leave_nothing_behind() {
     }
 }
 
+/// A file that was not there when the work began, but is when it ends.
+#[test]
+fn a_file_made_meanwhile_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = program("encrypt --mode ecb --backend cpu --key-env KEY -o new")
+        .env("KEY", KEYS[0])
+        .current_dir(&folder)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdin = child.stdin.take().unwrap();
+    wait_for(&mut child, || !names(folder.path()).is_empty());
+    fs::write(folder.path().join("new"), "somebody else's").unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(message, "aes-bitslice: error: cannot write `new`: somebody else has made it meanwhile\n");
+    assert_eq!(names(folder.path()), ["new"]);
+    assert_eq!(fs::read(folder.path().join("new")).unwrap(), b"somebody else's");
+}
+
 fn wait_for(child: &mut Child, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {

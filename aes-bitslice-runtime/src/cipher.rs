@@ -89,7 +89,7 @@ impl Cipher {
     }
 
     fn ecb(&self, direction: Direction, data: Buffers<'_>) -> Result<(), Error> {
-        if data.len() % 16 != 0 {
+        if !data.len().is_multiple_of(16) {
             return Err(Error::NotWholeBlocks { len: data.len() });
         }
         self.run(data, |_, piece| self.blocks.ecb(direction, piece))

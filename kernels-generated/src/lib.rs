@@ -55,6 +55,23 @@ pub mod rust {
     pub mod two_input;
 }
 
+/// A kernel for NVIDIA GPUs, as stored.
+pub struct Kernel {
+    /// Its name.
+    pub name: &'static str,
+    /// Its manifest, JSON.
+    pub manifest: &'static str,
+    /// Its source, CUDA C.
+    pub source: &'static str,
+    /// Its PTX.
+    pub ptx: &'static str,
+    /// Machine code by architecture, such as `sm_90`.
+    pub cubins: &'static [(&'static str, &'static [u8])],
+}
+
+/// All of them.
+pub static KERNELS: &[Kernel] = &[];
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -108,8 +108,11 @@ struct Case<'a> {
 impl Case<'_> {
     fn measure(&self, buffers: &mut Buffers) -> Result<Vec<Measured>> {
         let Case { engine, key, mode, bytes, runs } = *self;
-        let mut timed = vec![(Timing::Host, self.host(&engine.cipher(key)?, buffers)?)];
-        if let Some(times) = device::kernel_only(engine, mode, key, bytes as u64, runs as usize)? {
+        let cipher = engine.cipher(key)?;
+        let mut timed = vec![(Timing::Host, self.host(&cipher, buffers)?)];
+        let (input, expected) = (&buffers.input[..bytes], &buffers.expected[..bytes]);
+        let check = |output: &[u8]| self.check(output, expected);
+        if let Some(times) = device::kernel_only(&cipher, mode, input, runs, check)? {
             timed.push((Timing::Device, times));
         }
         let measured = |(timing, times)| Measured::new(engine, mode, key.bits(), bytes, timing, times);

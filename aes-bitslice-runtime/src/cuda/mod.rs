@@ -48,31 +48,3 @@ use std::sync::Arc;
 pub(crate) fn open(ordinal: usize) -> Result<Arc<Device>, Error> {
     Device::open(ordinal).map(Arc::new)
 }
-
-/// A CUDA device as its driver describes it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DeviceInfo {
-    /// The device's number, from 0.
-    pub ordinal: usize,
-    /// The device's name.
-    pub name: String,
-    /// Major and minor number of the instruction set.
-    pub compute_capability: (u32, u32),
-    /// Streaming multiprocessors.
-    pub multiprocessors: u32,
-    /// Bytes of device memory.
-    pub memory_bytes: u64,
-    /// The driver's version.
-    pub driver_version: String,
-}
-
-/// The CUDA devices there are.
-///
-/// # Errors
-/// [`Error::CudaUnavailable`] without a driver.
-pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
-    Err(Error::CudaUnavailable {
-        what: "this build has no CUDA support".into(),
-        help: "use the CPU, or a build with CUDA support".into(),
-    })
-}
