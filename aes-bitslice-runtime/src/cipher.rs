@@ -130,3 +130,50 @@ impl fmt::Debug for Cipher {
         write!(f, "Cipher on {:?}", self.engine)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Backend, CounterMode};
+    use ::cipher::inout::InOutBuf;
+
+    /// Writes half of what it should and then gives up, or gives up before.
+    struct Failing(fn() -> Error);
+
+    impl BlockEngine for Failing {
+        fn ecb(&self, _: Direction, mut data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
+            let error = (self.0)();
+            if !error.changed_nothing() {
+                let half = data.len() / 2;
+                data.get_out()[..half].fill(0xff);
+            }
+            Err(error)
+        }
+
+        fn ctr(&self, _: u128, _: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
+            self.ecb(Direction::Encrypt, data)
+        }
+    }
+
+    fn failing(error: fn() -> Error) -> Cipher {
+        Cipher::new(Engine::open(Backend::Cpu).unwrap(), Arc::new(Failing(error)))
+    }
+
+    #[test]
+    fn half_a_result_is_cleared() {
+        let cipher = failing(|| Error::Cuda { call: "launch".into(), code: "broken".into() });
+        let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+        let (mut in_place, input, mut output) = ([1; 64], [2; 64], [3; 64]);
+        assert!(cipher.ecb_encrypt(&mut in_place).is_err());
+        assert!(cipher.ctr_apply_to(&counter, 0, &input, &mut output).is_err());
+        assert_eq!([in_place, input, output], [[0; 64], [2; 64], [0; 64]]);
+    }
+
+    #[test]
+    fn what_was_refused_before_any_work_is_as_it_was() {
+        let cipher = failing(|| Error::Poisoned { cause: "earlier".into() });
+        let mut data = [1; 64];
+        assert!(cipher.ecb_decrypt(&mut data).is_err());
+        assert_eq!(data, [1; 64]);
+    }
+}

@@ -246,11 +246,54 @@ fn expression(gate: &Gate, name: &impl Fn(Wire) -> Ident) -> TokenStream {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::circuit::straight_line;
+
     #[test]
-    #[ignore]
-    fn write_netlists() {
-        let out = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels-generated/src/rust");
-        std::fs::write(out.join("lut3.rs"), super::lut3()).unwrap();
-        std::fs::write(out.join("two_input.rs"), super::two_input()).unwrap();
+    fn operators_compute_their_tables() {
+        let wires = [0, 1, 2].map(Wire);
+        let name = |w: Wire| format_ident!("x{}", w.0);
+        for table in (0..=255).map(Lut3) {
+            let gate = Gate { table, inputs: wires };
+            let printed = expression(&gate, &name).to_string();
+            match gate.arity() {
+                0 => assert_eq!(printed, if table == Lut3::TRUE { "L :: splat (! 0)" } else { "L :: splat (0)" }),
+                1 | 2 => {
+                    let program = format!("fn f(x0: W, x1: W, x2: W) -> [W; 1] {{ let y0 = {printed}; [y0] }}");
+                    let read = straight_line::parse("f", &program).unwrap();
+                    assert_eq!(read.evaluate(&[lut::A, lut::B, lut::C]), [table.0], "{printed}");
+                }
+                _ => assert_eq!(printed, format!("L :: lut3 :: < {:#04x} > (x0 , x1 , x2)", table.0)),
+            }
+        }
+    }
+
+    #[test]
+    fn inputs_are_read_and_outputs_written_once_where_they_are_needed() {
+        let mut circuit = Circuit::new("c", ["a", "b", "c"]);
+        let [a, b, c] = [0, 1, 2].map(|i| circuit.input(i));
+        let sum = circuit.xor(a, b);
+        let majority = circuit.gate(Lut3((lut::A & lut::B) ^ (lut::B & lut::C) ^ (lut::A & lut::C)), [sum, b, c]);
+        let last = circuit.and(majority, sum);
+        for (i, wire) in [last, sum, c, sum].into_iter().enumerate() {
+            circuit.output(format!("y{i}"), wire);
+        }
+        let printed = body(&circuit, 4, |i| (format_ident!("x{i}"), quote!(from[#i]))).to_string();
+        let expected = "let x0 = from [0usize] ; let x1 = from [1usize] ; let y1 = x0 ^ x1 ; to [1] = y1 ; to [3] = y1 ; \
+                        let x2 = from [2usize] ; to [2] = x2 ; let t1 = L :: lut3 :: < 0xe8 > (x1 , x2 , y1) ; \
+                        let y0 = y1 & t1 ; to [0] = y0 ;";
+        assert_eq!(printed, expected);
+    }
+
+    #[test]
+    fn modules_are_rust_and_the_same_twice() {
+        for module in [two_input, lut3] {
+            let text = module();
+            assert_eq!(text, module());
+            let file = syn::parse_file(&text).unwrap();
+            let functions = file.items.iter().filter(|i| matches!(i, syn::Item::Fn(_))).count();
+            assert_eq!(functions, 6);
+        }
+        assert!(!two_input().lines().any(|l| l.contains("lut3") && !l.contains("0x96") && !l.contains("///")));
     }
 }
