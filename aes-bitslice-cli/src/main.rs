@@ -1,2 +1,63 @@
-//! Under construction.
-fn main() {}
+//! `aes-bitslice`: encrypts files and streams with the bitsliced AES engine.
+//!
+//! ```text
+//! aes-bitslice keygen --bits 256 -o key
+//! aes-bitslice encrypt --mode ctr --key-file key --iv 000102030405060708090a0b0c0d0e0f -o data.enc data
+//! aes-bitslice decrypt --mode ctr --key-file key --iv 000102030405060708090a0b0c0d0e0f -o data.again data.enc
+//! ```
+//!
+//! The output is byte for byte that of `openssl enc` with the same mode, key and IV.
+//!
+//! # Exit codes
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | failure: bad padding, an engine that fails or disagrees with the reference |
+//! | 2 | usage: an unknown, missing or contradictory option |
+//! | 3 | key: missing, unreadable, not hexadecimal, or of a length AES does not have |
+//! | 4 | input or output: cannot be opened, read or written, exists already, is not whole blocks; a closed pipe |
+//! | 5 | a GPU was asked for and there is none |
+//!
+//! SIGINT and SIGTERM end the process as they end any other, after the unfinished output file is removed.
+//!
+//! A failure is one line on standard error. Whatever happens, a file given with `-o` is either complete or as it
+//! was before: the output grows in a temporary file beside it and takes its name when it is synced ([`output`]).
+//! Standard output cannot be taken back: what was written before a failure stays written.
+//!
+//! # Rooms
+//!
+//! [`args`] is the command line as types; one module for each subcommand ([`crypt`], [`keygen`], [`info`], [`mod@bench`]);
+//! below them where bytes come from and go to ([`input`], [`output`], [`pipeline`]), [`keys`], [`engine`] and [`error`].
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod crypt;
+mod engine;
+mod error;
+mod info;
+mod input;
+mod keygen;
+mod keys;
+mod output;
+mod pipeline;
+
+use std::process::ExitCode;
+
+use aes_bitslice_runtime::Direction;
+use args::Command;
+
+fn main() -> ExitCode {
+    let outcome = args::parse().and_then(|command| match command {
+        Command::Encrypt(args) => crypt::run(Direction::Encrypt, &args),
+        Command::Decrypt(args) => crypt::run(Direction::Decrypt, &args),
+        Command::Keygen(args) => keygen::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Bench(args) => bench::run(&args),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report(),
+    }
+}

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aes;
+pub mod check;
 pub mod circuit;
 pub mod emit;
 pub mod kernel;

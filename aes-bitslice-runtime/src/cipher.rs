@@ -3,6 +3,7 @@
 use crate::engine::BlockEngine;
 use crate::parallel::{self, Buffers};
 use crate::{Counter, Direction, Engine, Error, cuda};
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -83,17 +84,12 @@ impl Cipher {
     /// [`Error::NotCuda`] if the engine is a CPU.
     pub fn device(&self) -> Result<cuda::DeviceCipher<'_>, Error> {
         self.engine.device("device memory")?;
-        cuda::DeviceCipher::new(self)
-    }
-
-    /// The engine's side of the key.
-    #[allow(dead_code)]
-    pub(crate) fn blocks(&self) -> &dyn BlockEngine {
-        &*self.blocks
+        let key = (&*self.blocks as &dyn Any).downcast_ref().expect("a CUDA engine's keys are on the device");
+        Ok(cuda::DeviceCipher::new(self, key))
     }
 
     fn ecb(&self, direction: Direction, data: Buffers<'_>) -> Result<(), Error> {
-        if data.len() % 16 != 0 {
+        if !data.len().is_multiple_of(16) {
             return Err(Error::NotWholeBlocks { len: data.len() });
         }
         self.run(data, |_, piece| self.blocks.ecb(direction, piece))

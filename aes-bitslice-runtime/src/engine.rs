@@ -1,7 +1,7 @@
 //! A backend that was opened, and the seam behind which every backend computes.
 
 use crate::bitsliced::{Bitsliced, Isa};
-use crate::{Cipher, Direction, Error, Key, KeyBits, cpu, cuda};
+use crate::{BakedStrategy, Cipher, Direction, Error, Key, KeyBits, Mode, cpu, cuda};
 use ::cipher::inout::InOutBuf;
 use std::any::Any;
 use std::fmt;
@@ -116,7 +116,10 @@ impl Engine {
     /// # Errors
     /// [`Error::IsaUnavailable`] if the processor lacks them.
     pub fn open_bitsliced(isa: Isa) -> Result<Self, Error> {
-        let kind = Kind::CpuBitsliced(isa.checked()?);
+        if !Isa::available().contains(&isa) {
+            return Err(Error::IsaUnavailable { isa });
+        }
+        let kind = Kind::CpuBitsliced(isa);
         Ok(Self(Arc::new(Opened { kind, why: None })))
     }
 
@@ -155,7 +158,7 @@ impl Engine {
             (Kind::Cpu, KeyBits::Aes128) => Arc::new(cpu::Cpu::<aes::Aes128>::new(key)),
             (Kind::Cpu, KeyBits::Aes192) => Arc::new(cpu::Cpu::<aes::Aes192>::new(key)),
             (Kind::Cpu, KeyBits::Aes256) => Arc::new(cpu::Cpu::<aes::Aes256>::new(key)),
-            (Kind::CpuBitsliced(isa), _) => Arc::new(Bitsliced::new(key.expose(), *isa)),
+            (Kind::CpuBitsliced(isa), _) => Arc::new(Bitsliced::new(key.expose(), *isa)?),
             (Kind::Cuda { device, .. }, _) => Arc::new(device.cipher(key)?),
         };
         Ok(Cipher::new(self.clone(), blocks))
@@ -168,6 +171,24 @@ impl Engine {
     pub fn load_baked(&self, manifest: &Path) -> Result<Cipher, Error> {
         let blocks = self.device("a baked kernel")?.load_baked(manifest)?;
         Ok(Cipher::new(self.clone(), Arc::new(blocks)))
+    }
+
+    /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on a CPU, [`Error::NvrtcUnavailable`], [`Error::CompileFailed`], [`Error::NoSuchKernel`] for an
+    /// S-box of no known name, [`Error::SelfTestFailed`], and what the device reports.
+    pub fn bake(&self, key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Cipher, Error> {
+        let blocks = self.device("a baked kernel")?.bake(key, mode, strategy, sbox)?;
+        Ok(Cipher::new(self.clone(), Arc::new(blocks)))
+    }
+
+    /// The CUDA context that streams and buffers for [`Cipher::device`] belong to: the device's primary context.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on a CPU.
+    pub fn cuda_context(&self) -> Result<Arc<cuda::cudarc::driver::CudaContext>, Error> {
+        Ok(self.device("a CUDA context")?.context().clone())
     }
 
     /// The CUDA device, for calls that only it answers.

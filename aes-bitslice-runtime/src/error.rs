@@ -42,6 +42,12 @@ pub enum Error {
         /// Bytes of output.
         output: usize,
     },
+    /// Input and output ranges of device memory that overlap without being the same.
+    #[error("input and output overlap: they must be the same range or lie apart")]
+    Overlap,
+    /// A stream of another context than the engine's.
+    #[error("the stream belongs to another CUDA context than the engine: make it from `Engine::cuda_context`")]
+    OtherContext,
     /// The keystream would run past the counter's field and repeat itself.
     #[error(
         "the {bits}-bit counter has {left} blocks left, and this call needs {needed}: use another initial counter block or a wider counter"
@@ -159,6 +165,8 @@ impl Error {
             self,
             Self::NotWholeBlocks { .. }
                 | Self::LengthMismatch { .. }
+                | Self::Overlap
+                | Self::OtherContext
                 | Self::CounterOverflow { .. }
                 | Self::NotCuda { .. }
                 | Self::Poisoned { .. }

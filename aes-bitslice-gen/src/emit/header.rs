@@ -4,7 +4,12 @@ use sha2::{Digest, Sha256};
 
 /// SHA-256 of a text, in hexadecimal.
 pub fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    digest_bytes(text.as_bytes())
+}
+
+/// SHA-256 of bytes, in hexadecimal.
+pub fn digest_bytes(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Puts a heading of `//` comment lines before a body; the last line gives the body's digest.

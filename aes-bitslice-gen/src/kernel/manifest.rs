@@ -1,7 +1,7 @@
 //! What a user of a printed kernel must know to launch it, as JSON beside the source.
 
-use super::Plan;
 use super::spec::{BakedStrategy, KeyStrategy, Mode};
+use super::{Plan, self_test};
 use crate::aes::KeyBits;
 use crate::emit::{cuda, header};
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,10 @@ pub struct Manifest {
     pub blocks_per_thread: u32,
     /// LUT3s of the S-box, of one column of MixColumns with its key, and of the whole cipher by key length.
     pub lut3: Lut3Counts,
+    /// SHA-256 of the answer to [`self_test`], hexadecimal, where the key is baked in: whoever loads the
+    /// kernel cannot know it otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_answer_sha256: Option<String>,
     /// Registers by entry point and architecture, where the kernel was compiled.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub registers: BTreeMap<String, u32>,
@@ -107,6 +111,10 @@ impl Manifest {
                 mix_column: largest("mix_column"),
                 cipher: lengths.iter().map(|k| (k.bits(), plan.gates_executed(k.rounds()))).collect(),
             },
+            known_answer_sha256: spec
+                .round_keys
+                .baked()
+                .map(|keys| header::digest_bytes(&self_test::expected(spec.mode, keys))),
             registers: BTreeMap::new(),
         }
     }
@@ -128,11 +136,14 @@ impl Manifest {
         if manifest.source.contains(['/', '\\']) || manifest.source.starts_with('.') {
             return field("source", "must be a plain file name beside the manifest");
         }
-        if manifest.threads == 0 || manifest.threads % 32 != 0 || manifest.threads > 1024 {
+        if manifest.threads == 0 || !manifest.threads.is_multiple_of(32) || manifest.threads > 1024 {
             return field("threads", "must be a multiple of 32 up to 1024");
         }
         if manifest.blocks_per_thread != cuda::BLOCKS_PER_THREAD {
             return field("blocks_per_thread", "must be 32");
+        }
+        if manifest.secret != manifest.known_answer_sha256.is_some() {
+            return field("known_answer_sha256", "is there if and only if a key is baked in");
         }
         if manifest.secret != manifest.key_bits.is_some() {
             return field("key_bits", "a kernel names a key length if and only if a key is baked in");

@@ -190,7 +190,7 @@ impl<W: Word> Run<'_, W> {
                 KeyOperand::None => {}
                 KeyOperand::Planes => inputs.extend(&self.round_keys[key][32 * c..32 * c + 32]),
                 KeyOperand::Selectors => {
-                    let zero = old[0] ^ old[0];
+                    let zero = old[0] & !old[0];
                     inputs.extend((1..self.round_keys.len() - 1).map(|r| if r == self.round { !zero } else { zero }));
                 }
             }

@@ -1,74 +1,50 @@
-//! NVIDIA GPUs through the CUDA driver.
+//! NVIDIA GPUs through the CUDA driver, which is looked for when it is first needed: a machine without one builds
+//! and runs everything else.
+//!
+//! Data in host memory goes through [`Cipher`](crate::Cipher) like on any engine. Data in device memory goes through
+//! [`DeviceCipher`], on the caller's stream and without a synchronisation:
+//!
+//! ```no_run
+//! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Key};
+//!
+//! let engine = Engine::open(Backend::Cuda { ordinal: 0 })?;
+//! let cipher = engine.cipher(&Key::from_hex("2b7e151628aed2a6abf7158809cf4f3c")?)?;
+//! let stream = engine.cuda_context()?.new_stream()?;
+//! let mut data = stream.alloc_zeros::<u8>(1 << 20)?;
+//! let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+//! cipher.device()?.ctr_apply(&stream, &counter, 0, &mut data)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | file | idea |
+//! |---|---|
+//! | `driver` | is CUDA there; errors by name; which of them are fatal to a context |
+//! | `device` | a device that was opened: its kernels and its health |
+//! | `kernel` | a loaded kernel: launches, and the known answer it must give first |
+//! | `memory` | device memory that is cleared before it is freed, streams |
+//! | `host_data` | data in host memory: to the device, through the kernel, back |
+//! | `device_data` | data in device memory |
+//! | `baked` | kernels with their key baked in |
 
-use crate::engine::BlockEngine;
-use crate::{Cipher, Direction, Error, Key};
-use cipher::inout::InOutBuf;
-use std::marker::PhantomData;
-use std::path::Path;
+mod baked;
+mod device;
+mod device_data;
+mod driver;
+mod host_data;
+mod kernel;
+mod memory;
+
+pub use cudarc;
+pub use device_data::DeviceCipher;
+pub use driver::{DeviceInfo, devices};
+
+pub(crate) use device::Device;
+pub(crate) use host_data::DeviceKey;
+
+use crate::Error;
 use std::sync::Arc;
 
-/// A CUDA device that was opened.
-pub(crate) struct Device {
-    never: std::convert::Infallible,
-}
-
 /// Opens the device with this number.
-pub(crate) fn open(_ordinal: usize) -> Result<Arc<Device>, Error> {
-    Err(Error::CudaUnavailable {
-        what: "this build has no CUDA support".into(),
-        help: "use the CPU, or a build with CUDA support".into(),
-    })
-}
-
-/// A key on a device.
-pub(crate) struct DeviceKey {
-    never: std::convert::Infallible,
-}
-
-impl Device {
-    /// The device's name, as its driver tells it.
-    pub(crate) fn name(&self) -> String {
-        match self.never {}
-    }
-
-    /// Brings a key to the device.
-    pub(crate) fn cipher(self: &Arc<Self>, _key: &Key) -> Result<DeviceKey, Error> {
-        match self.never {}
-    }
-
-    /// Loads a kernel with its key baked in.
-    pub(crate) fn load_baked(self: &Arc<Self>, _manifest: &Path) -> Result<DeviceKey, Error> {
-        match self.never {}
-    }
-}
-
-impl BlockEngine for DeviceKey {
-    fn ecb(&self, _direction: Direction, _data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        match self.never {}
-    }
-
-    fn ctr(&self, _counter: u128, _skip: usize, _data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        match self.never {}
-    }
-}
-
-/// Calls on device memory.
-pub struct DeviceCipher<'a> {
-    never: std::convert::Infallible,
-    cipher: PhantomData<&'a Cipher>,
-}
-
-impl<'a> DeviceCipher<'a> {
-    pub(crate) fn new(_cipher: &'a Cipher) -> Result<Self, Error> {
-        Err(Error::CudaUnavailable {
-            what: "this build has no CUDA support".into(),
-            help: "use the CPU, or a build with CUDA support".into(),
-        })
-    }
-
-    /// The cipher these calls use.
-    pub fn cipher(&self) -> &'a Cipher {
-        let _ = self.cipher;
-        match self.never {}
-    }
+pub(crate) fn open(ordinal: usize) -> Result<Arc<Device>, Error> {
+    Device::open(ordinal).map(Arc::new)
 }

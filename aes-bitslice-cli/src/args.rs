@@ -1,0 +1,342 @@
+//! The command line as types, its help, and the one-line form of what is wrong with it.
+
+use std::path::PathBuf;
+
+use aes_bitslice_runtime::{Backend, KeyBits};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::error::{Error, Result};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  failure: bad padding, an engine that fails or disagrees with the reference
+  2  usage: an unknown, missing or contradictory option
+  3  key: missing, unreadable, not hexadecimal, or of a length AES does not have
+  4  input or output: cannot be opened, read or written, exists already,
+     is not whole blocks; a closed pipe
+  5  a GPU was asked for and there is none
+A signal ends it as it ends any program, after the unfinished output file is removed.";
+
+const EXAMPLES: &str = "\
+Examples:
+  aes-bitslice keygen --bits 256 -o key
+  IV=$(openssl rand -hex 16)   # to be kept with the ciphertext; never twice with one key
+  aes-bitslice encrypt --mode ctr --key-file key --iv $IV -o data.enc data
+  aes-bitslice decrypt --mode ctr --key-file key --iv $IV -o data.again data.enc
+  aes-bitslice info
+  aes-bitslice bench --modes ctr --sizes 1GiB";
+
+const CRYPT_EXAMPLES: &str = "\
+Examples:
+  A file, with whatever engine is there:
+    aes-bitslice encrypt --mode ctr --key-file key --iv 000102030405060708090a0b0c0d0e0f -o data.enc data
+  And back:
+    aes-bitslice decrypt --mode ctr --key-file key --iv 000102030405060708090a0b0c0d0e0f -o data data.enc
+  A stream, with the key from the environment:
+    tar c folder | aes-bitslice encrypt --mode ecb --padding pkcs7 --key-env KEY | ssh host 'cat > folder.tar.enc'
+  The same with OpenSSL, for a key of 128 bits:
+    openssl enc -aes-128-ctr -K $(cat key) -iv 000102030405060708090a0b0c0d0e0f -in data -out data.enc
+
+What to know:
+  Neither mode authenticates: whoever can change the ciphertext can change the plaintext unnoticed.
+  CTR with the same key and overlapping counters twice gives both plaintexts away. An IV is the first counter
+  block, and a message of N bytes uses N/16 of them from there on.
+  ECB shows which blocks are equal. Use it for what needs it, not for messages.
+  A file given with -o appears complete or not at all. Standard output cannot be taken back: after a failure,
+  what was written to it before must be thrown away.";
+
+/// Encrypts files and streams with AES on bit-planes, on an NVIDIA GPU where there is one and on the CPU otherwise.
+#[derive(Parser, Debug)]
+#[command(name = "aes-bitslice", version, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Encrypt a file or stream, byte for byte as `openssl enc` does
+    #[command(after_help = format!("{CRYPT_EXAMPLES}\n\n{EXIT_CODES}"))]
+    Encrypt(CryptArgs),
+    /// Decrypt a file or stream, byte for byte as `openssl enc -d` does
+    #[command(after_help = format!("{CRYPT_EXAMPLES}\n\n{EXIT_CODES}"))]
+    Decrypt(CryptArgs),
+    /// Write a new random key to a new file that only its owner may read
+    #[command(after_help = "Example:\n  aes-bitslice keygen --bits 256 -o key")]
+    Keygen(KeygenArgs),
+    /// Show the engines of this machine, and which of them `auto` takes and why
+    Info(InfoArgs),
+    /// Measure the engines, after checking what they compute
+    #[command(after_help = "\
+Examples:
+  aes-bitslice bench
+  aes-bitslice bench --modes ctr,ecb-encrypt --key-bits 128,256 --sizes 1GiB --backends cuda,cpu --json rates.json
+
+Every output is compared with that of the `cpu` engine before and after it is timed. `host` is from host memory to
+host memory, as a caller sees it; `device` is the kernel alone, from and to the memory of the GPU.")]
+    Bench(BenchArgs),
+}
+
+/// Options of `encrypt` and `decrypt`.
+#[derive(Args, Debug)]
+pub struct CryptArgs {
+    /// Mode of operation
+    #[arg(long)]
+    pub mode: ModeName,
+    #[command(flatten)]
+    pub key: KeyArgs,
+    /// Initial counter block of CTR: 32 hexadecimal digits, never used before with the same key
+    #[arg(long, value_name = "HEX", value_parser = parse_iv)]
+    pub iv: Option<[u8; 16]>,
+    /// Padding of ECB
+    #[arg(long, default_value = "none")]
+    pub padding: PaddingName,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Output file [default: standard output]
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Replace OUT if it exists; write to a terminal
+    #[arg(long)]
+    pub force: bool,
+    /// No progress bar and no warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Input file [default: standard input]
+    #[arg(value_name = "IN")]
+    pub input: Option<PathBuf>,
+    /// Bytes a chunk, for tests
+    #[arg(long, hide = true, value_parser = parse_whole_blocks)]
+    pub chunk_bytes: Option<usize>,
+}
+
+/// Where the key comes from. It has no place on the command line, which every user of the machine can read.
+#[derive(Args, Debug)]
+pub struct KeyArgs {
+    #[command(flatten)]
+    pub source: KeySource,
+    /// Form of the key file
+    #[arg(long, value_name = "FORMAT", default_value = "hex")]
+    pub key_format: KeyFormat,
+}
+
+/// One of two.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub struct KeySource {
+    /// File with the key
+    #[arg(long, value_name = "PATH")]
+    pub key_file: Option<PathBuf>,
+    /// Environment variable with the key as hexadecimal digits
+    #[arg(long, value_name = "VAR")]
+    pub key_env: Option<String>,
+}
+
+/// Which engine to use.
+#[derive(Args, Debug)]
+pub struct EngineArgs {
+    /// Engine
+    #[arg(long, default_value = "auto")]
+    pub backend: BackendName,
+    /// Number of the GPU, from 0; asks for a GPU
+    #[arg(long, value_name = "N")]
+    pub device: Option<usize>,
+}
+
+/// Options of `keygen`.
+#[derive(Args, Debug)]
+pub struct KeygenArgs {
+    /// Length of the key: 128, 192 or 256
+    #[arg(long, value_parser = parse_key_bits)]
+    pub bits: KeyBits,
+    /// File to make; never one that exists
+    #[arg(short, long, value_name = "PATH")]
+    pub output: PathBuf,
+}
+
+/// Options of `info`.
+#[derive(Args, Debug)]
+pub struct InfoArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `bench`.
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// What to measure
+    #[arg(long, value_delimiter = ',', default_value = "ecb-encrypt,ecb-decrypt,ctr")]
+    pub modes: Vec<BenchMode>,
+    /// Lengths of keys
+    #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = parse_key_bits, default_value = "128,256")]
+    pub key_bits: Vec<KeyBits>,
+    /// Sizes, in bytes or with KiB, MiB, GiB, TiB
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_size, default_value = "1MiB,64MiB")]
+    pub sizes: Vec<usize>,
+    /// Engines: cuda, cuda:N, cpu, cpu-bitsliced [default: all there are]
+    #[arg(long, value_name = "BACKENDS", value_delimiter = ',')]
+    pub backends: Option<Vec<Backend>>,
+    /// Timed runs of each case
+    #[arg(long, value_name = "N", default_value = "7", value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: u32,
+    /// Write the results as JSON as well; `-` is standard output, without the table
+    #[arg(long, value_name = "PATH")]
+    pub json: Option<PathBuf>,
+    /// Replace the JSON file if it exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Modes of `encrypt` and `decrypt`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModeName {
+    /// Electronic codebook: every block on its own
+    Ecb,
+    /// Counter mode of SP 800-38A, 128-bit counter, any length
+    Ctr,
+}
+
+/// Paddings of ECB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PaddingName {
+    /// The input is whole blocks of 16 bytes
+    None,
+    /// PKCS #7: 1 to 16 bytes are added
+    Pkcs7,
+}
+
+/// Forms of a key file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KeyFormat {
+    /// 32, 48 or 64 hexadecimal digits and at most one newline
+    Hex,
+    /// 16, 24 or 32 bytes
+    Raw,
+}
+
+/// Engines to ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    /// A GPU if one opens, the CPU otherwise
+    Auto,
+    /// An NVIDIA GPU
+    Cuda,
+    /// The CPU, with AES instructions where it has them
+    Cpu,
+    /// The CPU, with the generated bitsliced code
+    CpuBitsliced,
+}
+
+/// What `bench` measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchMode {
+    /// ECB encryption
+    EcbEncrypt,
+    /// ECB decryption
+    EcbDecrypt,
+    /// CTR
+    Ctr,
+}
+
+impl BenchMode {
+    /// The name on the command line.
+    pub fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
+    }
+}
+
+/// Parses the command line. `--help` and `--version` print and end the process.
+pub fn parse() -> Result<Command> {
+    let error = match Cli::try_parse() {
+        Ok(cli) => return Ok(cli.command),
+        Err(error) => error,
+    };
+    let text = error.render();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            error.print().map_err(|error| Error::io("cannot write standard output", &error))?;
+            std::process::exit(0)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            let names: Vec<_> =
+                Cli::command().get_subcommands().map(|command| command.get_name().to_string()).collect();
+            Err(Error::usage(format!("no command given: {}; see --help", names.join(", "))))
+        }
+        _ => Err(Error::usage(one_line(&text.to_string()))),
+    }
+}
+
+/// The message of clap and its tips as one line, without the usage, which `--help` shows.
+fn one_line(text: &str) -> String {
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let paragraphs = text.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    let told = paragraphs.filter(|p| !p.starts_with("Usage:") && !p.starts_with("For more information"));
+    format!("{}; see --help", told.collect::<Vec<_>>().join("; "))
+}
+
+fn parse_iv(text: &str) -> std::result::Result<[u8; 16], String> {
+    // `from_str_radix` alone would take a sign.
+    if !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err("an IV is hexadecimal digits and nothing else".into());
+    }
+    if text.len() != 32 {
+        return Err(format!("an IV has 32 hexadecimal digits (16 bytes), this has {}", text.len()));
+    }
+    u128::from_str_radix(text, 16).map(u128::to_be_bytes).map_err(|error| error.to_string())
+}
+
+fn parse_key_bits(text: &str) -> std::result::Result<KeyBits, String> {
+    let known = |bits: &KeyBits| bits.bits().to_string() == text;
+    KeyBits::ALL.into_iter().find(known).ok_or_else(|| "an AES key has 128, 192 or 256 bits".into())
+}
+
+/// A positive number of bytes that is whole blocks.
+fn parse_whole_blocks(text: &str) -> std::result::Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(bytes) if bytes > 0 && bytes.is_multiple_of(16) => Ok(bytes),
+        _ => Err("a positive multiple of 16 is needed".into()),
+    }
+}
+
+fn parse_size(text: &str) -> std::result::Result<usize, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
+    let unit = units.into_iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
+    let (number, shift) = unit.unwrap_or((text, 0));
+    let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1_usize << shift));
+    match bytes {
+        Some(bytes) if bytes > 0 && bytes.is_multiple_of(16) => Ok(bytes),
+        _ => Err("a size is a positive multiple of 16 bytes, such as 4096, 64MiB or 1GiB".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in [("16", 16), ("4096", 4096), ("1KiB", 1 << 10), ("3MiB", 3 << 20), ("1GiB", 1 << 30)] {
+            assert_eq!(parse_size(text), Ok(bytes));
+        }
+        for text in ["", "0", "15", "-16", "16 ", "1KB", "MiB", "1.5MiB", "99999999999TiB"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ivs() {
+        assert_eq!(parse_iv("000102030405060708090a0B0c0D0e0F").unwrap(), std::array::from_fn(|i| i as u8));
+        for text in ["", "00", "+0102030405060708090a0b0c0d0e0f0", "000102030405060708090a0b0c0d0e0f00"] {
+            assert!(parse_iv(text).is_err(), "{text}");
+        }
+    }
+}

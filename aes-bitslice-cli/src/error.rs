@@ -1,0 +1,94 @@
+//! What can go wrong, as an exit code and one line that says what to do.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use aes_bitslice_runtime as runtime;
+
+/// The exit codes other than 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Bad padding, or an engine that failed.
+    Failure = 1,
+    /// An unknown, missing or contradictory option.
+    Usage = 2,
+    /// The key is missing, unreadable or malformed.
+    Key = 3,
+    /// Input or output cannot be opened, read or written, or must not be.
+    InputOutput = 4,
+    /// A GPU was asked for and there is none.
+    Gpu = 5,
+}
+
+/// The failure of a subcommand.
+#[derive(Debug)]
+pub struct Error {
+    exit: Exit,
+    /// None where there is nobody to tell: the reader of our output went away.
+    message: Option<String>,
+}
+
+/// Every function here that can fail, fails with one of these.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// A failure whose `message` says what was wrong and what to do.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Error { exit, message: Some(message.into()) }
+    }
+
+    /// Contradictory or missing options.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Error::new(Exit::Usage, message)
+    }
+
+    /// `what` could not be done to a file or stream, and why. A closed pipe is no news to whoever closed it.
+    pub fn io(what: impl Display, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Error { exit: Exit::InputOutput, message: None },
+            _ => Error::new(Exit::InputOutput, format!("{what}: {error}")),
+        }
+    }
+
+    /// The line for standard error, without the program's name.
+    pub fn message(&self) -> &str {
+        self.message.as_deref().unwrap_or("the other end of the pipe was closed")
+    }
+
+    /// Prints the line and gives the exit code.
+    pub fn report(self) -> ExitCode {
+        if self.message.is_some() {
+            say("error", self.message());
+        }
+        ExitCode::from(self.exit as u8)
+    }
+}
+
+impl From<runtime::Error> for Error {
+    fn from(error: runtime::Error) -> Self {
+        let exit = match error {
+            runtime::Error::KeyLength { .. } | runtime::Error::KeyHex { .. } => Exit::Key,
+            runtime::Error::CudaUnavailable { .. } | runtime::Error::NoSuchDevice { .. } => Exit::Gpu,
+            _ => Exit::Failure,
+        };
+        Error::new(exit, error.to_string())
+    }
+}
+
+/// Prints a warning.
+pub fn warn(message: &str) {
+    say("warning", message);
+}
+
+/// One line on standard error, whatever a file's name in it holds. That standard error is closed is no failure.
+fn say(severity: &str, message: &str) {
+    let mut line = String::with_capacity(message.len());
+    for character in message.chars() {
+        match character.is_control() {
+            true => line.extend(character.escape_default()),
+            false => line.push(character),
+        }
+    }
+    let _ = writeln!(io::stderr(), "aes-bitslice: {severity}: {line}");
+}

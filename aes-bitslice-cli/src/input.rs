@@ -1,0 +1,68 @@
+//! Where the bytes come from: a file or standard input.
+
+use std::fs::File;
+use std::io::{self, Seek};
+use std::path::Path;
+
+use same_file::Handle;
+
+use crate::error::{Error, Exit, Result};
+
+/// An open input.
+pub struct Input {
+    /// What to read from.
+    pub file: File,
+    /// How messages name it.
+    pub name: String,
+    /// How many bytes there are to read, where that can be known beforehand.
+    pub length: Option<u64>,
+}
+
+impl Input {
+    /// Opens `path`, or standard input for `None` and `-`.
+    pub fn open(path: Option<&Path>) -> Result<Self> {
+        let (name, opened) = match path {
+            Some(path) if path != Path::new("-") => (format!("`{}`", path.display()), File::open(path)),
+            _ => ("standard input".to_string(), stdin()),
+        };
+        let opened = opened.and_then(|file| file.metadata().map(|metadata| (file, metadata)));
+        let (mut file, metadata) = opened.map_err(|error| Error::io(format!("cannot read {name}"), &error))?;
+        if metadata.is_dir() {
+            return Err(Error::new(Exit::InputOutput, format!("cannot read {name}: it is a folder, not a file")));
+        }
+        // Standard input may stand in the middle of a file. Files of length 0 in /proc have a length all the same.
+        let length = match metadata.is_file() && metadata.len() > 0 {
+            true => file.stream_position().ok().map(|position| metadata.len().saturating_sub(position)),
+            false => None,
+        };
+        Ok(Input { file, name, length })
+    }
+
+    /// Whether `other` is the very same regular file, under whatever name.
+    pub fn is_same_file(&self, other: &File) -> bool {
+        let handle = |file: &File| -> io::Result<Option<Handle>> {
+            match file.metadata()?.is_file() {
+                true => Handle::from_file(file.try_clone()?).map(Some),
+                false => Ok(None),
+            }
+        };
+        match (handle(&self.file), handle(other)) {
+            (Ok(Some(ours)), Ok(Some(theirs))) => ours == theirs,
+            _ => false,
+        }
+    }
+}
+
+/// Standard input without a buffer of its own: chunks are large already.
+#[cfg(unix)]
+fn stdin() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// Standard input without a buffer of its own: chunks are large already.
+#[cfg(windows)]
+fn stdin() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    io::stdin().as_handle().try_clone_to_owned().map(File::from)
+}

@@ -1,0 +1,92 @@
+//! Where a key comes from: a file or an environment variable. Every copy made here is wiped.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use aes_bitslice_runtime::Key;
+use zeroize::Zeroizing;
+
+use crate::args::{KeyArgs, KeyFormat};
+use crate::error::{Error, Exit, Result, warn};
+
+/// The longest key file there can be: 64 hexadecimal digits and a line end of two bytes.
+const LIMIT: usize = 66;
+
+/// Reads the key that the options name.
+pub fn read(args: &KeyArgs, quiet: bool) -> Result<Key> {
+    match (&args.source.key_file, &args.source.key_env) {
+        (Some(path), None) => from_file(path, args.key_format, quiet),
+        (None, Some(variable)) if args.key_format == KeyFormat::Hex => from_environment(variable),
+        (None, Some(_)) => Err(Error::usage("--key-env holds hexadecimal digits; use --key-file for a raw key")),
+        _ => Err(Error::usage("give the key with --key-file or with --key-env")),
+    }
+}
+
+fn from_file(path: &Path, format: KeyFormat, quiet: bool) -> Result<Key> {
+    let name = format!("key file `{}`", path.display());
+    let refuse = |why: &str| Error::new(Exit::Key, format!("{name}: {why}"));
+    let mut file = File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => refuse("there is no such file; `aes-bitslice keygen` makes one"),
+        _ => refuse(&error.to_string()),
+    })?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(refuse("it is a folder, not a file"));
+    }
+    if !quiet && is_exposed(&file) {
+        warn(&format!("{name} can be read by other users; run `chmod 600` on it"));
+    }
+    // One byte more than a key can have tells a file that is too long, however long it is.
+    let mut buffer = Zeroizing::new([0; LIMIT + 1]);
+    let mut length = 0;
+    while length < buffer.len() {
+        match file.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(refuse(&error.to_string())),
+        }
+    }
+    let bytes = &buffer[..length];
+    if bytes.is_empty() {
+        return Err(refuse("it is empty"));
+    }
+    let key = match format {
+        _ if length > LIMIT => return Err(refuse("it is too long to be a key; see --key-format")),
+        KeyFormat::Hex => from_hex(bytes),
+        KeyFormat::Raw => Key::new(bytes).map_err(Error::from),
+    };
+    key.map_err(|error| refuse(error.message()))
+}
+
+fn from_environment(variable: &str) -> Result<Key> {
+    // The variable is not named in messages: some will put the key itself in its place.
+    let refuse = |why: &str| Error::new(Exit::Key, format!("the environment variable of --key-env {why}"));
+    let text = std::env::var_os(variable).ok_or_else(|| refuse("is not set"))?;
+    let bytes = Zeroizing::new(text.into_encoded_bytes());
+    if bytes.is_empty() {
+        return Err(refuse("is empty"));
+    }
+    from_hex(&bytes).map_err(|error| refuse(&format!("holds no key: {}", error.message())))
+}
+
+/// Hexadecimal digits and at most one line end.
+fn from_hex(bytes: &[u8]) -> Result<Key> {
+    let digits = bytes.strip_suffix(b"\n").map_or(bytes, |line| line.strip_suffix(b"\r").unwrap_or(line));
+    let digits = std::str::from_utf8(digits);
+    let digits = digits.map_err(|_| Error::new(Exit::Key, "it is not text; see --key-format raw"))?;
+    Ok(Key::from_hex(digits)?)
+}
+
+/// Whether anybody but its owner may read the file.
+#[cfg(unix)]
+fn is_exposed(file: &File) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o044 != 0)
+}
+
+/// Whether anybody but its owner may read the file; not known here.
+#[cfg(not(unix))]
+fn is_exposed(_file: &File) -> bool {
+    false
+}

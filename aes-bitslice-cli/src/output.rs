@@ -1,0 +1,271 @@
+//! Where the bytes go: a file that appears complete or not at all, or standard output.
+//!
+//! A file is written under a temporary name in its own folder, synced, and renamed. A signal that ends the process
+//! removes the temporary file first.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::NamedTempFile;
+
+use crate::error::{Error, Exit, Result, warn};
+use crate::input::Input;
+
+/// An output that is being written.
+pub struct Output {
+    /// How messages name it.
+    pub name: String,
+    sink: Sink,
+}
+
+enum Sink {
+    /// Standard output, a device or a pipe: written as it comes.
+    Stream(File),
+    /// A file in the making.
+    File { scratch: Scratch, target: PathBuf, force: bool },
+}
+
+/// How a new file is to be had.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Replace a file that exists; write to a terminal.
+    pub force: bool,
+    /// Readable and writable by its owner alone (mode 0600).
+    pub private: bool,
+}
+
+impl Output {
+    /// Opens `path`, or standard output for `None` and `-`, for bytes that come from `input`.
+    pub fn open(path: Option<&Path>, input: Option<&Input>, options: Options) -> Result<Self> {
+        match path {
+            Some(path) if path != Path::new("-") => Output::open_path(path, input, options),
+            _ => {
+                let name = "standard output".to_string();
+                let file = stdout().map_err(|error| Error::io(format!("cannot write {name}"), &error))?;
+                Output::stream(name, file, input, options)
+            }
+        }
+    }
+
+    fn open_path(path: &Path, input: Option<&Input>, options: Options) -> Result<Self> {
+        let name = format!("`{}`", path.display());
+        let refuse = |why: &str| Err(Error::new(Exit::InputOutput, format!("cannot write {name}: {why}")));
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return refuse("it names a folder; give a file name");
+        }
+        let old = match fs::metadata(path) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match path.is_symlink() {
+                true => return refuse("it is a link that leads nowhere; remove it, or give another name"),
+                false => None,
+            },
+            Err(error) => return refuse(&error.to_string()),
+        };
+        // A link is followed, so that the file it leads to is replaced and not the link.
+        let mut target = path.to_path_buf();
+        if let Some(old) = &old {
+            if old.is_dir() {
+                return refuse("it is a folder; give a file name");
+            }
+            if !old.is_file() && !options.private {
+                let file = OpenOptions::new().write(true).open(path);
+                let file = file.map_err(|error| Error::io(format!("cannot write {name}"), &error))?;
+                return Output::stream(name, file, input, options);
+            }
+            // Asked before permission to overwrite: no option makes this right.
+            if let (Some(input), Ok(file)) = (input, File::open(path))
+                && input.is_same_file(&file)
+            {
+                return refuse("it is the input; write to another file");
+            }
+            if options.private {
+                return refuse("it exists already, and a key is never overwritten; give another name");
+            }
+            if !options.force {
+                return refuse("it exists already; use --force to replace it");
+            }
+            target = fs::canonicalize(path).map_err(|error| Error::io(format!("cannot write {name}"), &error))?;
+        }
+        let folder = folder_of(&target);
+        match fs::metadata(folder) {
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(_) => return refuse(&format!("`{}` is not a folder", folder.display())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return refuse(&format!("the folder `{}` does not exist; make it first", folder.display()));
+            }
+            Err(error) => return refuse(&format!("the folder `{}`: {error}", folder.display())),
+        }
+        // Never open to more than the file it replaces, not even while it is empty.
+        let scratch = Scratch::create(folder, options.private || old.is_some()).and_then(|scratch| {
+            if let Some(old) = &old {
+                scratch.file().set_permissions(old.permissions())?;
+            }
+            Ok(scratch)
+        });
+        match scratch {
+            Ok(scratch) => Ok(Output { name, sink: Sink::File { scratch, target, force: options.force } }),
+            Err(error) => {
+                refuse(&format!("no file can be made in the folder `{}`: {}", folder.display(), error.kind()))
+            }
+        }
+    }
+
+    fn stream(name: String, file: File, input: Option<&Input>, options: Options) -> Result<Self> {
+        if file.is_terminal() && !options.force {
+            let message = format!("{name} is a terminal and the output is binary; use -o FILE, a pipe, or --force");
+            return Err(Error::new(Exit::InputOutput, message));
+        }
+        if input.is_some_and(|input| input.is_same_file(&file)) {
+            let message = format!("cannot write {name}: it is the input; write to another file");
+            return Err(Error::new(Exit::InputOutput, message));
+        }
+        Ok(Output { name, sink: Sink::Stream(file) })
+    }
+
+    /// A second handle to write through, for a thread of its own.
+    pub fn writer(&self) -> Result<File> {
+        let file = match &self.sink {
+            Sink::Stream(file) => file,
+            Sink::File { scratch, .. } => scratch.file(),
+        };
+        file.try_clone().map_err(|error| self.error(&error))
+    }
+
+    /// `error` happened while writing.
+    pub fn error(&self, error: &io::Error) -> Error {
+        Error::io(format!("cannot write {}", self.name), error)
+    }
+
+    /// Everything is written: gives the file its name.
+    pub fn finish(self) -> Result<()> {
+        let Output { name, sink } = self;
+        let Sink::File { scratch, target, force } = sink else { return Ok(()) };
+        scratch.publish(&target, force).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                Error::new(Exit::InputOutput, format!("cannot write {name}: somebody else has made it meanwhile"))
+            }
+            _ => Error::io(format!("cannot write {name}"), &error),
+        })?;
+        if let Err(error) = sync_folder(folder_of(&target)) {
+            warn(&format!("{name} is complete, but its folder could not be synced: {error}"));
+        }
+        Ok(())
+    }
+}
+
+/// `value` as indented JSON and a newline.
+pub fn json(value: &impl serde::Serialize) -> String {
+    // Fails only for maps with keys that are no strings, and for values that refuse.
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}
+
+/// Writes `text` to standard output.
+pub fn print(text: &str) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.map_err(|error| Error::io("cannot write standard output", &error))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes the new name last: a rename is in the folder, not in the file.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Elsewhere a folder cannot be opened to be synced.
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Standard output without a buffer of its own: chunks are large already.
+#[cfg(unix)]
+fn stdout() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    io::stdout().as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// Standard output without a buffer of its own: chunks are large already.
+#[cfg(windows)]
+fn stdout() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    io::stdout().as_handle().try_clone_to_owned().map(File::from)
+}
+
+/// The temporary file there is at the moment, for the thread that waits for signals.
+static PENDING: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+fn pending() -> MutexGuard<'static, Option<PathBuf>> {
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A temporary file, removed when dropped and when a signal ends the process. One at a time.
+struct Scratch(NamedTempFile);
+
+impl Scratch {
+    fn create(folder: &Path, private: bool) -> io::Result<Self> {
+        remove_on_signal()?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".aes-bitslice-");
+        // Private is what temporary files are anyway; any other file gets what the umask leaves of this.
+        #[cfg(unix)]
+        if !private {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        #[cfg(not(unix))]
+        let _ = private;
+        // Held from before the file exists, so that a signal finds either no file or its name.
+        let mut pending = pending();
+        let file = builder.tempfile_in(folder)?;
+        *pending = Some(file.path().to_path_buf());
+        Ok(Scratch(file))
+    }
+
+    fn file(&self) -> &File {
+        self.0.as_file()
+    }
+
+    fn publish(self, target: &Path, replace: bool) -> io::Result<()> {
+        self.file().sync_all()?;
+        let mut pending = pending();
+        match replace {
+            true => self.0.persist(target).map(drop),
+            false => self.0.persist_noclobber(target).map(drop),
+        }
+        .map_err(|error| error.error)?;
+        *pending = None;
+        Ok(())
+    }
+}
+
+/// From now on SIGINT and SIGTERM remove the temporary file before they end the process as they would have, and
+/// going over the file size limit is an error of `write` rather than a signal that kills.
+#[cfg(unix)]
+fn remove_on_signal() -> io::Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGXFSZ])?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
+            // Held to the end: the file must not get its name now, nor another one be made.
+            let mut pending = pending();
+            if let Some(path) = pending.take() {
+                let _ = fs::remove_file(path);
+            }
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    })?;
+    Ok(())
+}
+
+/// Elsewhere an interrupted process leaves its temporary file behind.
+#[cfg(not(unix))]
+fn remove_on_signal() -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,449 @@
+//! The command line on real files, pipes and signals: the bytes that come out, and what is left behind.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+use std::fs::{self, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_aes-bitslice");
+
+/// The keys of SP 800-38A, appendix F, shortest first.
+const KEYS: [&str; 3] = [
+    "2b7e151628aed2a6abf7158809cf4f3c",
+    "8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b",
+    "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
+];
+
+/// Its initial counter block.
+const IV: &str = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
+
+/// A counter block after which 128 bits wrap.
+const LAST_IV: &str = "ffffffffffffffffffffffffffffffff";
+
+/// `aes-bitslice` with these arguments, given as one line.
+fn program(arguments: &str) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments.split_whitespace());
+    command
+}
+
+/// Runs `command` with `input` as standard input.
+fn pipe(command: &mut Command, input: &[u8]) -> Output {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        // The program may end before it has read everything.
+        scope.spawn(move || _ = stdin.write_all(input));
+        child.wait_with_output().unwrap()
+    })
+}
+
+/// What comes out of a `command` that succeeds without a word.
+fn bytes(command: &mut Command, input: &[u8]) -> Vec<u8> {
+    let output = pipe(command, input);
+    assert!(output.status.success() && output.stderr.is_empty(), "{command:?}: {output:?}");
+    output.stdout
+}
+
+fn unhex(digits: &str) -> Vec<u8> {
+    let digits: String = digits.split_whitespace().collect();
+    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+}
+
+/// Bytes in which no two blocks are equal.
+fn message(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at ^ (at / 16).wrapping_mul(0x9e37)) as u8).collect()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[test]
+fn vectors_of_sp_800_38a() {
+    let plain = unhex(
+        "6bc1bee22e409f96e93d7e117393172a ae2d8a571e03ac9c9eb76fac45af8e51
+         30c81c46a35ce411e5fbc1191a0a52ef f69f2445df4f9b17ad2b417be66c3710",
+    );
+    let ecb = [
+        "3ad77bb40d7a3660a89ecaf32466ef97 f5d3d58503b9699de785895a96fdbaaf
+         43b1cd7f598ece23881b00e3ed030688 7b0c785e27e8ad3f8223207104725dd4",
+        "bd334f1d6e45f25ff712a214571fa5cc 974104846d0ad3ad7734ecb3ecee4eef
+         ef7afd2270e2e60adce0ba2face6444e 9a4b41ba738d6c72fb16691603c18e0e",
+        "f3eed1bdb5d2a03c064b5a7e3db181f8 591ccb10d410ed26dc5ba74a31362870
+         b6ed21b99ca6f4f9f153e7b1beafed1d 23304b7a39f9f3ff067d8d8f9e24ecc7",
+    ];
+    let ctr = [
+        "874d6191b620e3261bef6864990db6ce 9806f66b7970fdff8617187bb9fffdff
+         5ae4df3edbd5d35e5b4f09020db03eab 1e031dda2fbe03d1792170a0f3009cee",
+        "1abc932417521ca24f2b0459fe7e6e0b 090339ec0aa6faefd5ccc2c6f4ce8e94
+         1e36b26bd1ebc670d1bd1d665620abf7 4f78a7f6d29809585a97daec58c6b050",
+        "601ec313775789a5b7a7f504bbf3d228 f443e3ca4d62b59aca84e990cacaf5c5
+         2b0930daa23de94ce87017ba2d84988d dfc9c58db67aada613c2dd08457941a6",
+    ];
+    for backend in ["auto", "cpu", "cpu-bitsliced"] {
+        for (index, key) in KEYS.iter().enumerate() {
+            for (mode, cipher) in [("ecb".to_string(), ecb[index]), (format!("ctr --iv {IV}"), ctr[index])] {
+                let run = |direction: &str, input: &[u8]| {
+                    let arguments = format!("{direction} --mode {mode} --backend {backend} --key-env KEY");
+                    bytes(program(&arguments).env("KEY", key), input)
+                };
+                assert_eq!(run("encrypt", &plain), unhex(cipher), "{backend} {mode}");
+                assert_eq!(run("decrypt", &unhex(cipher)), plain, "{backend} {mode}");
+            }
+        }
+    }
+}
+
+/// Chunks of 64 bytes, so that few bytes cross many edges.
+#[test]
+fn the_same_bytes_as_openssl() {
+    if Command::new("openssl").arg("version").output().is_err() {
+        println!("SKIPPED: there is no `openssl` here to compare with");
+        return;
+    }
+    let ctr = |iv| (format!("--mode ctr --iv {iv}"), "ctr", format!("-iv {iv}"));
+    let modes = [
+        ctr(IV),
+        ctr(LAST_IV),
+        ("--mode ecb".into(), "ecb", "-nopad".into()),
+        ("--mode ecb --padding pkcs7".into(), "ecb", String::new()),
+    ];
+    for key in KEYS {
+        for (ours, mode, theirs) in &modes {
+            for length in [0, 1, 15, 16, 17, 48, 63, 64, 65, 80, 127, 128, 129, 1000, 1024] {
+                if theirs == "-nopad" && length % 16 != 0 {
+                    continue;
+                }
+                let plain = message(length);
+                let mut openssl = Command::new("openssl");
+                openssl.arg("enc").arg(format!("-aes-{}-{mode}", 4 * key.len())).args(["-K", key]);
+                let expected = bytes(openssl.args(theirs.split_whitespace()), &plain);
+                let run = |direction: &str, input: &[u8]| {
+                    let arguments = format!("{direction} {ours} --backend cpu --key-env KEY --chunk-bytes 64");
+                    bytes(program(&arguments).env("KEY", key), input)
+                };
+                let cipher = run("encrypt", &plain);
+                assert_eq!(cipher, expected, "{ours}, {length} bytes");
+                assert_eq!(run("decrypt", &cipher), plain, "{ours}, {length} bytes");
+            }
+        }
+    }
+}
+
+/// The chunks that are used without being asked for otherwise: several, and a piece of one.
+#[test]
+fn the_size_of_chunks_makes_no_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = message((20 << 20) + 16);
+    fs::write(folder.path().join("plain"), &plain).unwrap();
+    for mode in [format!("ctr --iv {LAST_IV}"), "ecb".into(), "ecb --padding pkcs7".into()] {
+        let run = |direction: &str, chunk: &str, input: &str, output: &str| {
+            let arguments =
+                format!("{direction} --mode {mode} --backend cpu --key-env KEY --force -o {output} {chunk} {input}");
+            bytes(program(&arguments).env("KEY", KEYS[0]).current_dir(&folder), b"");
+            fs::read(folder.path().join(output)).unwrap()
+        };
+        let whole = run("encrypt", "", "plain", "whole");
+        assert!(whole == run("encrypt", "--chunk-bytes 65536", "plain", "pieces"), "{mode}");
+        assert!(whole == run("encrypt", "--chunk-bytes 33554432", "plain", "one"), "{mode}");
+        assert!(plain == run("decrypt", "", "whole", "again"), "{mode}");
+    }
+}
+
+/// A writer that dribbles and stops in the middle of a block.
+#[test]
+fn a_slow_pipe() {
+    let plain = message(100);
+    let arguments = format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY --chunk-bytes 32");
+    let expected = bytes(program(&arguments).env("KEY", KEYS[2]), &plain);
+    let mut child =
+        program(&arguments).env("KEY", KEYS[2]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    for piece in plain[..70].chunks(7) {
+        stdin.write_all(piece).unwrap();
+        sleep(Duration::from_millis(1));
+    }
+    // Whole chunks come out before the input has ended.
+    let mut first = [0; 64];
+    stdout.read_exact(&mut first).unwrap();
+    stdin.write_all(&plain[70..]).unwrap();
+    drop(stdin);
+    let mut rest = Vec::new();
+    stdout.read_to_end(&mut rest).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!([&first[..], &rest].concat(), expected);
+}
+
+#[test]
+fn memory_does_not_grow_with_the_stream() {
+    let mut child = program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY"))
+        .env("KEY", KEYS[0])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let piece = message(1 << 20);
+    for _ in 0..128 {
+        stdin.write_all(&piece).unwrap();
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    assert!(kib < 64 << 10, "{kib} KiB resident after 128 MiB");
+}
+
+#[test]
+fn every_form_of_a_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = message(50);
+    for key in KEYS {
+        let run = |source: &str| {
+            let arguments = format!("encrypt --mode ctr --iv {IV} --backend cpu --quiet {source}");
+            bytes(program(&arguments).env("KEY", key).env("LINE", format!("{key}\n")).current_dir(&folder), &plain)
+        };
+        let expected = run("--key-env KEY");
+        assert_eq!(run("--key-env LINE"), expected);
+        for text in [key.to_string(), format!("{key}\n"), format!("{key}\r\n"), key.to_uppercase()] {
+            fs::write(folder.path().join("key"), text).unwrap();
+            assert_eq!(run("--key-file key"), expected);
+            assert_eq!(run("--key-file key --key-format hex"), expected);
+        }
+        fs::write(folder.path().join("key"), unhex(key)).unwrap();
+        assert_eq!(run("--key-file key --key-format raw"), expected);
+    }
+}
+
+#[test]
+fn new_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = Vec::new();
+    for bits in [128, 192, 256] {
+        for run in 0..2 {
+            let name = format!("key-{bits}-{run}");
+            let mut shell = Command::new("sh");
+            // The mode is no business of the umask.
+            shell.args(["-c", &format!("umask 0; {PROGRAM} keygen --bits {bits} -o {name}")]);
+            bytes(shell.current_dir(&folder), b"");
+            let path = folder.path().join(&name);
+            let text = fs::read_to_string(&path).unwrap();
+            let digits = text.strip_suffix('\n').unwrap();
+            assert_eq!(digits.len(), bits / 4);
+            assert!(digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')));
+            assert_eq!(mode(&path), 0o600);
+            assert!(!seen.contains(&text));
+            seen.push(text);
+            // No warning: nobody else can read it.
+            let arguments = format!("encrypt --mode ecb --backend cpu --key-file {name}");
+            bytes(program(&arguments).current_dir(&folder), &[0; 16]);
+        }
+    }
+    assert_eq!(names(folder.path()).len(), 6);
+}
+
+#[test]
+fn what_an_output_file_is_like() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let run = |arguments: &str, name: &str| {
+        let line = format!("umask 027; {PROGRAM} encrypt --mode ecb --backend cpu --key-env KEY {arguments} -o {name}");
+        let mut shell = Command::new("sh");
+        bytes(shell.args(["-c", &line]).env("KEY", KEYS[0]).current_dir(&folder), &[5; 32])
+    };
+    run("", "new");
+    assert_eq!(mode(&at("new")), 0o640, "a new file is what the umask leaves");
+    let expected = fs::read(at("new")).unwrap();
+
+    fs::write(at("old"), "old").unwrap();
+    fs::set_permissions(at("old"), fs::Permissions::from_mode(0o604)).unwrap();
+    run("--force", "old");
+    assert_eq!((fs::read(at("old")).unwrap(), mode(&at("old"))), (expected.clone(), 0o604), "the mode stays");
+
+    fs::create_dir(at("elsewhere")).unwrap();
+    fs::write(at("elsewhere/file"), "old").unwrap();
+    symlink("elsewhere/file", at("link")).unwrap();
+    run("--force", "link");
+    assert!(at("link").is_symlink(), "a link is followed");
+    assert_eq!(fs::read(at("elsewhere/file")).unwrap(), expected);
+
+    run("", "/dev/null");
+    assert_eq!(run("", "/dev/stdout"), expected, "a pipe is written as it is");
+    assert_eq!(run("", "-"), expected);
+    assert_eq!(names(folder.path()), ["elsewhere", "link", "new", "old"]);
+    assert_eq!(names(&at("elsewhere")), ["file"]);
+}
+
+/// SIGINT and SIGTERM in the middle of a stream.
+#[test]
+fn signals_leave_nothing_behind() {
+    for (name, signal) in [("INT", 2), ("TERM", 15)] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("old"), "old").unwrap();
+        let mut child = program("encrypt --mode ecb --backend cpu --key-env KEY --chunk-bytes 16 --force -o old")
+            .env("KEY", KEYS[0])
+            .current_dir(&folder)
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(&[1; 160]).unwrap();
+        wait_for(&mut child, || names(folder.path()).len() == 2);
+        assert!(Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.signal(), Some(signal), "{output:?}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+        assert_eq!(names(folder.path()), ["old"]);
+        assert_eq!(fs::read(folder.path().join("old")).unwrap(), b"old");
+        drop(stdin);
+    }
+}
+
+/// A file that was not there when the work began, but is when it ends.
+#[test]
+fn a_file_made_meanwhile_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = program("encrypt --mode ecb --backend cpu --key-env KEY -o new")
+        .env("KEY", KEYS[0])
+        .current_dir(&folder)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdin = child.stdin.take().unwrap();
+    wait_for(&mut child, || !names(folder.path()).is_empty());
+    fs::write(folder.path().join("new"), "somebody else's").unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(message, "aes-bitslice: error: cannot write `new`: somebody else has made it meanwhile\n");
+    assert_eq!(names(folder.path()), ["new"]);
+    assert_eq!(fs::read(folder.path().join("new")).unwrap(), b"somebody else's");
+}
+
+fn wait_for(child: &mut Child, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+        assert!(start.elapsed() < Duration::from_secs(60), "it took too long");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// The reader of a pipe goes away while the writer still has much to say.
+#[test]
+fn a_closed_pipe_is_met_quietly() {
+    let mut child = program("encrypt --mode ecb --backend cpu --key-env KEY --chunk-bytes 4096")
+        .env("KEY", KEYS[0])
+        .stdin(OpenOptions::new().read(true).open("/dev/zero").unwrap())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 4096]).unwrap();
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(output.stderr.is_empty(), "{output:?}");
+}
+
+/// What only shows at a terminal: the refusal to write binary to it, and the progress bar.
+#[test]
+fn at_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = |arguments: &str| {
+        let line = format!("{PROGRAM} {arguments}");
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).env("KEY", KEYS[0]).env("TERM", "xterm").current_dir(&folder);
+        let output = script.stdin(Stdio::null()).output().ok()?;
+        Some((output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned()))
+    };
+    fs::write(folder.path().join("plain"), message(32)).unwrap();
+    let encrypt = "encrypt --mode ecb --backend cpu --key-env KEY";
+    let Some((code, text)) = script(&format!("{encrypt} plain")) else {
+        println!("SKIPPED: there is no `script` here to make a terminal");
+        return;
+    };
+    assert_eq!(code, 4);
+    let refusal = "standard output is a terminal and the output is binary; use -o FILE, a pipe, or --force";
+    assert_eq!(text.trim_end(), format!("aes-bitslice: error: {refusal}"));
+    let (code, text) = script(&format!("{encrypt} -o /dev/tty plain")).unwrap();
+    assert!(code == 4 && text.contains("`/dev/tty` is a terminal"), "{code} {text}");
+
+    let (code, text) = script(&format!("{encrypt} -o cipher plain")).unwrap();
+    assert!(code == 0 && text.contains("32 B in "), "{code} {text}");
+    let (code, text) = script(&format!("{encrypt} --quiet --force -o cipher plain")).unwrap();
+    assert_eq!((code, text.as_str()), (0, ""));
+}
+
+#[test]
+fn help_and_version() {
+    for arguments in ["--help", "encrypt --help", "decrypt -h", "keygen --help", "info --help", "bench --help"] {
+        let text = String::from_utf8(bytes(&mut program(arguments), b"")).unwrap();
+        assert!(text.contains("Usage: aes-bitslice"), "{text}");
+        assert!(!text.contains("chunk-bytes"), "{text}");
+    }
+    let text = String::from_utf8(bytes(&mut program("--help"), b"")).unwrap();
+    for code in 0..=5 {
+        assert!(text.contains(&format!("\n  {code}  ")), "{text}");
+    }
+    let version = bytes(&mut program("--version"), b"");
+    assert_eq!(version, format!("aes-bitslice {}\n", env!("CARGO_PKG_VERSION")).into_bytes());
+}
+
+#[test]
+fn info_as_text_and_as_json() {
+    let text = String::from_utf8(bytes(&mut program("info"), b"")).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&bytes(&mut program("info --json"), b"")).unwrap();
+    assert!(text.contains(json["auto"]["description"].as_str().unwrap()), "{text}");
+    assert_eq!(json["auto"]["available"], true);
+    let engines = json["engines"].as_array().unwrap();
+    for engine in engines {
+        assert!(text.contains(engine["description"].as_str().unwrap()), "{text}");
+    }
+    for backend in ["cpu", "cpu-bitsliced"] {
+        assert!(engines.iter().any(|engine| engine["backend"] == backend && engine["available"] == true), "{json}");
+    }
+}
+
+#[test]
+fn bench_as_table_and_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = "bench --backends cpu,cpu-bitsliced --key-bits 128,192 --sizes 16,64KiB --runs 2";
+    let table = bytes(program(&format!("{arguments} --json rates.json")).current_dir(&folder), b"");
+    let json = fs::read(folder.path().join("rates.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let results = json["results"].as_array().unwrap();
+    // Modes, lengths of keys, sizes, engines.
+    assert_eq!(results.len(), 3 * 2 * 2 * 2);
+    for result in results {
+        let number = |name: &str| result[name].as_f64().unwrap();
+        assert!(number("min_seconds") > 0.0 && number("min_seconds") <= number("median_seconds"), "{result}");
+        let rate = number("bytes") / number("median_seconds") / 1e9;
+        assert!((number("median_gbytes_per_second") / rate - 1.0).abs() < 1e-9, "{result}");
+    }
+    let rows = String::from_utf8(table).unwrap();
+    assert_eq!(rows.lines().filter(|row| row.contains(" host ")).count(), results.len(), "{rows}");
+
+    let json = bytes(&mut program(&format!("{arguments} --json -")), b"");
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["results"].as_array().unwrap().len(), results.len());
+}

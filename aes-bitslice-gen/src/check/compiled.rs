@@ -1,0 +1,221 @@
+//! A printed kernel as a program for the CPU.
+//!
+//! Kernel and program reach the compiler through a pipe, and the executable is deleted as soon as it runs, so that a
+//! baked key rests on no disk: the program then answers launches on its standard input until that closes.
+
+use super::CheckError;
+use crate::emit::cuda;
+use crate::kernel::{KernelSpec, KeyStrategy, Mode};
+use crate::layout::PLANES;
+use std::fmt;
+use std::io::{ErrorKind, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use zeroize::Zeroizing;
+
+const PROGRAM: &str = include_str!("program.h");
+/// Lines of a compiler's messages that are passed on: the first fault is the one that counts.
+const LOG_LINES: usize = 12;
+
+/// How a launch reaches its data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// The entry point for whole blocks, aligned to 16 bytes.
+    Aligned,
+    /// The entry point for bytes: how far input and output lie behind a multiple of 16, in bytes, below 16.
+    /// In place, the output's counts.
+    Bytes {
+        /// That of the input.
+        input: usize,
+        /// That of the output.
+        output: usize,
+    },
+}
+
+/// One launch of a kernel over a grid that covers the data.
+#[derive(Clone, Copy)]
+pub struct Launch<'a> {
+    /// The entry point and the alignment.
+    pub access: Access,
+    /// Whether the output replaces the input.
+    pub in_place: bool,
+    /// Counter mode: the counter block of the first block, as a big-endian number.
+    pub counter: u128,
+    /// Counter mode, by bytes: where in the key stream of the first block the data begins, below 16.
+    pub skip: usize,
+    /// Planes of the round keys in the order of use (see [`crate::layout::schedule_planes`]) for a kernel that takes
+    /// them at launch; empty for one with a key baked in.
+    pub round_keys: &'a [[u32; PLANES]],
+    /// The input: whole blocks unless the mode is CTR and the access by bytes.
+    pub data: &'a [u8],
+}
+
+impl fmt::Display for Launch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.in_place { "in place" } else { "to another buffer" };
+        match self.access {
+            Access::Aligned => write!(f, "{} aligned bytes, {place}", self.data.len())?,
+            Access::Bytes { input, output } => {
+                write!(f, "{} bytes at offsets {input} and {output}, {place}", self.data.len())?
+            }
+        }
+        write!(f, ", counter {:#x}, skip {}", self.counter, self.skip)
+    }
+}
+
+/// A printed kernel, compiled for the CPU and running.
+#[derive(Debug)]
+pub struct CompiledC {
+    kernel: String,
+    mode: Mode,
+    keys_at_launch: bool,
+    process: Child,
+    requests: Option<ChildStdin>,
+    answers: ChildStdout,
+}
+
+impl CompiledC {
+    /// Compiles with the C compiler that the environment variable `CC` names, or else `cc`, `gcc` or `clang`.
+    /// `None` where there is none of these.
+    pub fn compile(source: &str, spec: &KernelSpec) -> Result<Option<Self>, CheckError> {
+        let kernel = spec.name();
+        let keys_at_launch = spec.round_keys.strategy() == KeyStrategy::Planes;
+        let folder = private_folder()?;
+        let executable = folder.path().join("kernel");
+        let entry = cuda::entry_point(spec);
+        let options = [
+            "-std=c11",
+            "-O1",
+            "-pipe",
+            &format!("-DENTRY={entry}"),
+            &format!("-DENTRY_BYTES={entry}_bytes"),
+            &format!("-DCOUNTER_MODE={}", u8::from(spec.mode == Mode::Ctr)),
+            &format!("-DKEYS_AT_LAUNCH={}", u8::from(keys_at_launch)),
+            "-x",
+            "c",
+            "-",
+            "-o",
+        ];
+        let command = |program: &str| {
+            let mut words = program.split_whitespace();
+            let mut command = Command::new(words.next().unwrap_or_default());
+            command.args(words).args(options).arg(&executable);
+            // Where compilers put what they hand on to the assembler and the linker.
+            command.env("TMPDIR", folder.path());
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+            command
+        };
+        let Some((compiler, mut process)) = start_compiler(command)? else { return Ok(None) };
+        let text = Zeroizing::new(format!("{source}\n{PROGRAM}"));
+        let mut stdin = process.stdin.take().expect("piped");
+        // A compiler that gave up early has more to say than the broken pipe.
+        let _ = stdin.write_all(text.as_bytes());
+        drop(stdin);
+        let output = process.wait_with_output()?;
+        if !output.status.success() {
+            let log = match spec.round_keys.baked() {
+                Some(_) => "(its messages are withheld: they may quote the source, which holds the key)".into(),
+                None => String::from_utf8_lossy(&output.stderr).lines().take(LOG_LINES).collect::<Vec<_>>().join("\n"),
+            };
+            return Err(CheckError::Rejected { kernel, compiler, log });
+        }
+        let mut process = Command::new(&executable).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let requests = process.stdin.take();
+        let answers = process.stdout.take().expect("piped");
+        // Where a running program cannot be deleted, the operating system clears its temporary files in time.
+        let _ = folder.close();
+        Ok(Some(Self { kernel, mode: spec.mode, keys_at_launch, process, requests, answers }))
+    }
+
+    /// Runs all threads of a grid that covers the data, one after the other, and returns the output.
+    ///
+    /// Bytes around the output, and the input where the launch is not in place, are checked to be as they were.
+    pub fn run(&mut self, launch: &Launch<'_>) -> Result<Vec<u8>, CheckError> {
+        self.validate(launch).map_err(|what| CheckError::Launch { kernel: self.kernel.clone(), what })?;
+        let (by_bytes, input, output) = match launch.access {
+            Access::Aligned => (0, 0, 0),
+            Access::Bytes { input, output } => (1, input as u64, output as u64),
+        };
+        let numbers = [
+            by_bytes,
+            u64::from(launch.in_place),
+            input,
+            output,
+            launch.data.len() as u64,
+            launch.skip as u64,
+            launch.counter as u64,
+            (launch.counter >> 64) as u64,
+            launch.round_keys.len() as u64,
+        ];
+        let planes = launch.round_keys.as_flattened();
+        let mut request = Zeroizing::new(Vec::with_capacity(8 * numbers.len() + 4 * planes.len() + launch.data.len()));
+        request.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
+        request.extend(planes.iter().flat_map(|word| word.to_le_bytes()));
+        request.extend(launch.data);
+        let requests = self.requests.as_mut().expect("open until dropped");
+        requests.write_all(&request)?;
+        requests.flush()?;
+        let mut verdict = [0];
+        self.answers.read_exact(&mut verdict)?;
+        let mut output = vec![0; launch.data.len()];
+        self.answers.read_exact(&mut output)?;
+        match verdict {
+            [0] => Ok(output),
+            _ => Err(CheckError::OutOfBounds { kernel: self.kernel.clone(), launch: launch.to_string() }),
+        }
+    }
+
+    fn validate(&self, launch: &Launch<'_>) -> Result<(), &'static str> {
+        let by_bytes = launch.access != Access::Aligned;
+        if let Access::Bytes { input, output } = launch.access
+            && (input >= 16 || output >= 16)
+        {
+            return Err("an offset is below 16");
+        }
+        if launch.skip >= 16 || (launch.skip != 0 && !(by_bytes && self.mode == Mode::Ctr)) {
+            return Err("skip is for counter mode by bytes, and below 16");
+        }
+        if !launch.data.len().is_multiple_of(16) && !(by_bytes && self.mode == Mode::Ctr) {
+            return Err("the data is not whole blocks");
+        }
+        match (self.keys_at_launch, launch.round_keys.len()) {
+            (true, 2..=15) | (false, 0) => Ok(()),
+            (true, _) => Err("it takes 2 to 15 round keys"),
+            (false, _) => Err("its key is baked in"),
+        }
+    }
+}
+
+impl Drop for CompiledC {
+    fn drop(&mut self) {
+        // The program ends when its standard input does.
+        drop(self.requests.take());
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The compiler's name and process, of the first compiler that starts.
+fn start_compiler(command: impl Fn(&str) -> Command) -> Result<Option<(String, Child)>, CheckError> {
+    if let Some(named) = std::env::var("CC").ok().filter(|cc| !cc.trim().is_empty()) {
+        return match command(&named).spawn() {
+            Ok(process) => Ok(Some((named, process))),
+            Err(cause) => Err(CheckError::Compiler { command: named, cause }),
+        };
+    }
+    for name in ["cc", "gcc", "clang"] {
+        match command(name).spawn() {
+            Ok(process) => return Ok(Some((name.into(), process))),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(None)
+}
+
+/// A temporary folder that only its owner can enter.
+fn private_folder() -> std::io::Result<tempfile::TempDir> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.prefix("aes-bitslice-check-").tempdir()
+}

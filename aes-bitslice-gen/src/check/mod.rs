@@ -1,0 +1,229 @@
+//! Checks of what is about to be used: a plan by evaluation, a printed kernel by compiling and running it on the CPU.
+//!
+//! | check | what it can find |
+//! |---|---|
+//! | [`evaluate`] | circuits, steps and round keys that are not the cipher of FIPS 197 |
+//! | [`printed`] | all of that, and what was printed wrongly: transposition, counters, indices, accesses beyond the data |
+//!
+//! The printed kernel is plain C11 as well as CUDA C (see [`crate::emit::cuda`]); [`CompiledC`] compiles it with the C
+//! compiler of the system and runs it over a whole grid. Data for the checks is key stream of the reference cipher
+//! under the key that is checked, so that a check repeats exactly.
+
+mod compiled;
+
+pub use compiled::{Access, CompiledC, Launch};
+
+use crate::aes::{KeySchedule, cipher};
+use crate::emit::cuda::BLOCKS_PER_THREAD;
+use crate::kernel::{KernelSpec, KeyStrategy, Mode, Plan};
+use crate::layout::{self, PLANES};
+use zeroize::Zeroizing;
+
+const LANES: usize = BLOCKS_PER_THREAD as usize;
+
+/// What a check found, or why it could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The key has no length that AES knows.
+    #[error("a key has 16, 24 or 32 bytes, this one has {0}")]
+    KeyLength(usize),
+    /// The plan's circuits do not compute the cipher.
+    #[error("the circuits of {kernel} do not compute the cipher of FIPS 197 for this key")]
+    Circuit {
+        /// The kernel's name.
+        kernel: String,
+    },
+    /// The printed kernel does not compute the mode.
+    #[error("the printed {kernel} is wrong at byte {at} of {launch}")]
+    Printed {
+        /// The kernel's name.
+        kernel: String,
+        /// The launch, in words.
+        launch: String,
+        /// The first byte of the output that differs from the reference.
+        at: usize,
+    },
+    /// The printed kernel wrote where it should not.
+    #[error("the printed {kernel} changes bytes outside its output in {launch}")]
+    OutOfBounds {
+        /// The kernel's name.
+        kernel: String,
+        /// The launch, in words.
+        launch: String,
+    },
+    /// The C compiler refused the printed kernel.
+    #[error("{compiler} cannot compile the printed {kernel}: {log}")]
+    Rejected {
+        /// The kernel's name.
+        kernel: String,
+        /// The compiler's command.
+        compiler: String,
+        /// What it said; withheld where it might quote a key.
+        log: String,
+    },
+    /// The compiler named by the environment variable `CC` cannot be run.
+    #[error("the C compiler that the environment variable CC names, `{command}`, cannot be run: {cause}")]
+    Compiler {
+        /// The value of `CC`.
+        command: String,
+        /// Why not.
+        cause: std::io::Error,
+    },
+    /// A launch that the kernel has no entry point for.
+    #[error("{kernel} cannot be launched like that: {what}")]
+    Launch {
+        /// The kernel's name.
+        kernel: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A temporary folder, a pipe or a process failed.
+    #[error("running the printed kernel: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// Evaluates a plan on 32 blocks and compares with the cipher of FIPS 197 under `key`: 16, 24 or 32 bytes, and the
+/// key that is baked in if one is.
+pub fn evaluate(plan: &Plan, key: &[u8]) -> Result<(), CheckError> {
+    let schedule = schedule(&plan.spec, key)?;
+    let blocks: [[u8; 16]; LANES] = key_stream_blocks(key)?;
+    let expected = blocks.map(|block| cipher::process(block, &schedule, plan.direction()));
+    let round_keys = Zeroizing::new(layout::schedule_planes(&schedule));
+    if plan.evaluate(&to_planes(&blocks), &round_keys) == to_planes(&expected) {
+        Ok(())
+    } else {
+        Err(CheckError::Circuit { kernel: plan.spec.name() })
+    }
+}
+
+/// Compiles a printed kernel as C and compares launches of both entry points with the mode's definition (SP 800-38A),
+/// over several thread blocks, aligned and not, in place and not. `false` where there is no C compiler.
+pub fn printed(source: &str, spec: &KernelSpec, key: &[u8]) -> Result<bool, CheckError> {
+    let schedule = schedule(spec, key)?;
+    let Some(mut kernel) = CompiledC::compile(source, spec)? else { return Ok(false) };
+    let planes = Zeroizing::new(match spec.round_keys.strategy() {
+        KeyStrategy::Planes => layout::schedule_planes(&schedule),
+        KeyStrategy::OneHotMux | KeyStrategy::Immediate => Vec::new(),
+    });
+    let unaligned = Access::Bytes { input: 3, output: 9 };
+    // In blocks: one, a few threads' worth with a ragged end, and two thread blocks and a ragged third.
+    for (access, blocks, in_place) in [
+        (Access::Aligned, 1, false),
+        (Access::Aligned, 1024 + 33, true),
+        (Access::Aligned, 2 * 4096 + 1025, false),
+        (unaligned, 1, true),
+        (unaligned, 4096 + 33, false),
+    ] {
+        let (skip, cut) = match (spec.mode, access) {
+            (Mode::Ctr, Access::Bytes { .. }) => (5, 2),
+            _ => (0, 0),
+        };
+        let data = key_stream(key, 16 * blocks - skip - cut)?;
+        // Half-way through, the counter wraps, or its lower half does.
+        let wrap = if in_place { 0 } else { 1 << 64 };
+        let counter = u128::wrapping_sub(wrap, blocks.div_ceil(2) as u128);
+        let launch = Launch { access, in_place, counter, skip, round_keys: &planes, data: &data };
+        let output = kernel.run(&launch)?;
+        let expected = reference(spec.mode, &schedule, counter, skip, &data);
+        if let Some(at) = (0..data.len()).find(|&i| output[i] != expected[i]) {
+            return Err(CheckError::Printed { kernel: spec.name(), launch: launch.to_string(), at });
+        }
+    }
+    Ok(true)
+}
+
+/// A mode by its definition, block by block: `counter` is that of the first block, and the data begins `skip` bytes
+/// into its key stream. For ECB the data is whole blocks, and both are ignored.
+pub fn reference(mode: Mode, schedule: &KeySchedule, counter: u128, skip: usize, data: &[u8]) -> Vec<u8> {
+    let direction = mode.direction();
+    match mode {
+        Mode::EcbEncrypt | Mode::EcbDecrypt => {
+            data.as_chunks().0.iter().flat_map(|block| cipher::process(*block, schedule, direction)).collect()
+        }
+        Mode::Ctr => {
+            let stream =
+                (0..).flat_map(|n: u128| cipher::process(counter.wrapping_add(n).to_be_bytes(), schedule, direction));
+            data.iter().zip(stream.skip(skip)).map(|(byte, key)| byte ^ key).collect()
+        }
+    }
+}
+
+fn schedule(spec: &KernelSpec, key: &[u8]) -> Result<KeySchedule, CheckError> {
+    KeySchedule::new(key, spec.mode.direction()).ok_or(CheckError::KeyLength(key.len()))
+}
+
+/// Bytes that look random, for tests: counter mode on zeros, from a counter of its own.
+fn key_stream(key: &[u8], bytes: usize) -> Result<Vec<u8>, CheckError> {
+    let schedule = KeySchedule::new(key, Mode::Ctr.direction()).ok_or(CheckError::KeyLength(key.len()))?;
+    Ok(reference(Mode::Ctr, &schedule, 0x0f1e_2d3c << 96, 0, &vec![0; bytes]))
+}
+
+fn key_stream_blocks<const BLOCKS: usize>(key: &[u8]) -> Result<[[u8; 16]; BLOCKS], CheckError> {
+    let stream = key_stream(key, 16 * BLOCKS)?;
+    Ok(std::array::from_fn(|j| stream.as_chunks().0[j]))
+}
+
+fn to_planes(blocks: &[[u8; 16]; LANES]) -> [u32; PLANES] {
+    std::array::from_fn(|p| (0..LANES).fold(0, |word, j| word | u32::from(layout::key_bit(&blocks[j], p)) << j))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit::cuda::{self, Geometry};
+    use crate::kernel::BakedStrategy;
+    use crate::sbox;
+
+    const KEY: [u8; 16] = *b"sixteen bytes...";
+
+    fn specs() -> Vec<KernelSpec> {
+        let baked = BakedStrategy::ALL.map(|s| KernelSpec::baked(Mode::Ctr, &sbox::LUT3, s, &KEY).unwrap());
+        Mode::ALL.map(|mode| KernelSpec::planes(mode, &sbox::LUT3)).into_iter().chain(baked).collect()
+    }
+
+    #[test]
+    fn plans_pass_and_faults_show() {
+        for spec in specs() {
+            let mut plan = Plan::new(&spec);
+            evaluate(&plan, &KEY).unwrap();
+            for f in 0..plan.functions.len() {
+                let sound = plan.functions[f].circuit.clone();
+                if sound.gates().is_empty() {
+                    continue;
+                }
+                plan.functions[f].circuit = sound.with_fault(0);
+                assert!(matches!(evaluate(&plan, &KEY), Err(CheckError::Circuit { .. })), "{}", spec.name());
+                plan.functions[f].circuit = sound;
+            }
+        }
+        assert!(matches!(evaluate(&Plan::new(&specs()[0]), &KEY[1..]), Err(CheckError::KeyLength(15))));
+    }
+
+    #[test]
+    fn a_baked_kernel_is_for_its_key() {
+        let plan = Plan::new(&specs()[3]);
+        assert!(evaluate(&plan, &[7; 16]).is_err());
+    }
+
+    #[test]
+    fn printed_kernels_pass_and_faults_show() {
+        for spec in specs() {
+            let source = cuda::source(&Plan::new(&spec), Geometry::default(), "a test");
+            if !printed(&source, &spec, &KEY).unwrap() {
+                eprintln!("there is no C compiler: printed kernels were not tested");
+                return;
+            }
+            // A transposition that moves bits wrongly.
+            let wrong = source.replace("0x33333333", "0x33333331");
+            assert!(matches!(printed(&wrong, &spec, &KEY), Err(CheckError::Printed { .. })), "{}", spec.name());
+            // A guard that counts one block too many.
+            let wide = source.replace("(blocks - first + 31) / 32", "(blocks - first + 32) / 32");
+            assert!(matches!(printed(&wide, &spec, &KEY), Err(CheckError::OutOfBounds { .. })), "{}", spec.name());
+            // A text that is no C; a key is not quoted.
+            let broken = source.replace("u32 s[128];", "u32 s[;");
+            let Err(CheckError::Rejected { log, .. }) = printed(&broken, &spec, &KEY) else { panic!("compiled") };
+            assert_eq!(log.contains("withheld"), spec.round_keys.baked().is_some(), "{log}");
+        }
+    }
+}

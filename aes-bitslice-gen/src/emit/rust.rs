@@ -1,0 +1,256 @@
+//! Circuits as a Rust module: the whole cipher over any word with bitwise operators.
+//!
+//! The layers are functions of straight-line code; rounds, bytes and columns are loops, for a compiler takes minutes
+//! over an unrolled cipher. ShiftRows is a table of which byte a column reads (see [`crate::layout`]).
+
+use crate::aes::{Direction, cipher};
+use crate::circuit::{Circuit, Gate, Lut3, Wire, lut};
+use crate::linear;
+use crate::sbox::{BOYAR_PERALTA, LUT3};
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote};
+
+/// The cipher for words with operators of two inputs: AVX2, 64-bit words.
+pub fn two_input() -> String {
+    with_sbox(|direction| BOYAR_PERALTA.circuit(direction))
+}
+
+/// The cipher for words with an instruction for every function of three inputs: AVX-512.
+pub fn lut3() -> String {
+    with_sbox(|direction| LUT3.lut3(direction))
+}
+
+/// With operators of two inputs the linear layers cost two for each sum of three, which is no more than the best
+/// networks of two-input sums at hand.
+fn with_sbox(sbox: impl Fn(Direction) -> Circuit) -> String {
+    let [forward, inverse] = [Direction::Encrypt, Direction::Decrypt];
+    module(&sbox(forward), &sbox(inverse), &linear::mix_column_with_key(forward), &linear::mix_column_with_key(inverse))
+}
+
+/// A module with `encrypt` and `decrypt`, generic over `crate::Lanes`.
+///
+/// The S-box circuits map 8 bits to 8; the others map a column (byte `r`, row `r`, is inputs `8 r` to `8 r + 7`) and
+/// then the 32 bits of its round key to the column after MixColumns, or its inverse, and the addition of the key.
+///
+/// # Panics
+/// If a circuit has another shape.
+pub fn module(
+    sbox_forward: &Circuit,
+    sbox_inverse: &Circuit,
+    mix_forward_with_key: &Circuit,
+    mix_inverse_with_key: &Circuit,
+) -> String {
+    let encrypt = one_direction(Direction::Encrypt, sbox_forward, mix_forward_with_key);
+    let decrypt = one_direction(Direction::Decrypt, sbox_inverse, mix_inverse_with_key);
+    let tokens = quote! {
+        use crate::Lanes;
+        #encrypt
+        #decrypt
+    };
+    let code = prettyplease::unparse(&syn::parse2(tokens).expect("the printer writes Rust"));
+    // The formatter leaves no blank lines between items, each of which begins with its documentation.
+    let mut spaced = String::new();
+    let mut previous = "";
+    for line in code.lines() {
+        if line.starts_with("///") && !previous.starts_with("///") {
+            spaced.push('\n');
+        }
+        spaced += line;
+        spaced.push('\n');
+        previous = line;
+    }
+    spaced
+}
+
+/// The cipher in one direction, and the layers it is made of.
+fn one_direction(direction: Direction, sbox: &Circuit, mix: &Circuit) -> TokenStream {
+    let ([name, sub_byte, mix_column, table], doc) = match direction {
+        Direction::Encrypt => (
+            ["encrypt", "sub_byte", "mix_column", "SHIFT_ROWS"],
+            " Encrypts one block a lane: `state` is 128 bit-planes, `round_keys` one plane of 0 or `!0` a key bit.",
+        ),
+        Direction::Decrypt => (
+            ["decrypt", "inv_sub_byte", "inv_mix_column", "INV_SHIFT_ROWS"],
+            " Decrypts one block a lane; `round_keys` are those of the equivalent inverse cipher (FIPS 197, \
+             section 5.3.5), in the order of use.",
+        ),
+    };
+    let inverse = if direction == Direction::Decrypt { "the inverse of " } else { "" };
+    let [name, sub_byte, mix_column, table] = [name, sub_byte, mix_column, table].map(|n| format_ident!("{n}"));
+
+    let columns = (0..4).map(|column| {
+        let bytes = (0..4).map(|row| Literal::usize_unsuffixed(cipher::shift_rows_source(4 * column + row, direction)));
+        quote!([#(#bytes),*])
+    });
+    let table_doc = format!(" The four bytes, by row, that {inverse}ShiftRows brings into each column.");
+
+    let sub_byte_body = body(sbox, 8, |i| {
+        let bit = Literal::usize_unsuffixed(i);
+        (format_ident!("x{i}"), quote!(byte[#bit]))
+    });
+    let mix_column_body = body(mix, 32, |i| {
+        let number = Literal::usize_unsuffixed;
+        match i.checked_sub(32) {
+            None => {
+                let (row, bit) = (number(i / 8), number(i % 8));
+                (format_ident!("x{i}"), quote!(column[#row][#bit]))
+            }
+            Some(i) => {
+                let bit = number(i);
+                (format_ident!("k{i}"), quote!(L::splat(key[#bit])))
+            }
+        }
+    });
+    let sub_byte_doc = format!(" {}: the S-box on one byte, bit by bit.", described(sbox));
+    let mix_column_doc =
+        format!(" {}: {inverse}MixColumns on one column, its bytes by row, and the round key.", described(mix));
+
+    quote! {
+        #[doc = #table_doc]
+        const #table: [[usize; 4]; 4] = [#(#columns),*];
+
+        #[doc = #doc]
+        ///
+        /// # Panics
+        /// If there are fewer than two round keys.
+        #[inline(always)]
+        pub fn #name<L: Lanes>(state: &mut [L; 128], round_keys: &[[u32; 128]]) {
+            let [first, middle @ .., last] = round_keys else { panic!("a cipher has at least two round keys") };
+            for (plane, key) in state.iter_mut().zip(first) {
+                *plane = *plane ^ L::splat(*key);
+            }
+            let mut substituted = [[L::splat(0); 8]; 16];
+            for key in middle {
+                for (from, to) in state.as_chunks().0.iter().zip(&mut substituted) {
+                    #sub_byte(from, to);
+                }
+                let columns = state.as_chunks_mut().0.iter_mut().zip(key.as_chunks().0);
+                for ((column, key), bytes) in columns.zip(&#table) {
+                    #mix_column(bytes.map(|byte| &substituted[byte]), key, column);
+                }
+            }
+            for (from, to) in state.as_chunks().0.iter().zip(&mut substituted) {
+                #sub_byte(from, to);
+            }
+            let bytes = state.as_chunks_mut::<8>().0.iter_mut().zip(last.as_chunks::<8>().0);
+            for ((byte, key), from) in bytes.zip(#table.as_flattened()) {
+                for bit in 0..8 {
+                    byte[bit] = substituted[*from][bit] ^ L::splat(key[bit]);
+                }
+            }
+        }
+
+        #[doc = #sub_byte_doc]
+        #[inline(always)]
+        fn #sub_byte<L: Lanes>(byte: &[L; 8], to: &mut [L; 8]) {
+            #sub_byte_body
+        }
+
+        #[doc = #mix_column_doc]
+        #[inline(always)]
+        fn #mix_column<L: Lanes>(column: [&[L; 8]; 4], key: &[u32; 32], to: &mut [L; 32]) {
+            #mix_column_body
+        }
+    }
+}
+
+/// A circuit's name and what it costs.
+fn described(circuit: &Circuit) -> String {
+    let stats = circuit.stats();
+    format!("Circuit `{}`, {} gates, {} of them with three inputs", circuit.name(), stats.gates(), stats.by_arity[3])
+}
+
+/// The gates of a circuit as one `let` each. An input is read where it is first used and an output written where it is
+/// made, so that few values live at a time.
+fn body(circuit: &Circuit, outputs: usize, input: impl Fn(usize) -> (Ident, TokenStream)) -> TokenStream {
+    assert_eq!(circuit.outputs().len(), outputs, "outputs of circuit {}", circuit.name());
+    let inputs = circuit.inputs().len();
+    let outputs_of = |w: Wire| circuit.outputs().iter().enumerate().filter(move |(_, (_, o))| *o == w).map(|(i, _)| i);
+    let name = |w: Wire| match (w.index().checked_sub(inputs), outputs_of(w).next()) {
+        (None, _) => input(w.index()).0,
+        (_, Some(output)) => format_ident!("y{output}"),
+        (Some(gate), None) => format_ident!("t{gate}"),
+    };
+    let write = |w: Wire, lines: &mut Vec<TokenStream>| {
+        for output in outputs_of(w) {
+            let (output, value) = (Literal::usize_unsuffixed(output), name(w));
+            lines.push(quote!(to[#output] = #value;));
+        }
+    };
+    let mut lines = Vec::new();
+    let mut is_read = vec![false; inputs];
+    let mut read = |w: Wire, lines: &mut Vec<TokenStream>| {
+        if let Some(is_read @ false) = is_read.get_mut(w.index()) {
+            *is_read = true;
+            let (name, value) = input(w.index());
+            lines.push(quote!(let #name = #value;));
+            write(w, lines);
+        }
+    };
+    for (i, gate) in circuit.gates().iter().enumerate() {
+        gate.fanin().for_each(|w| read(w, &mut lines));
+        let wire = circuit.gate_wire(i);
+        let (name, value) = (name(wire), expression(gate, &name));
+        lines.push(quote!(let #name = #value;));
+        write(wire, &mut lines);
+    }
+    // An input may be an output without any gate.
+    circuit.outputs().iter().for_each(|(_, w)| read(*w, &mut lines));
+    quote!(#(#lines)*)
+}
+
+/// A gate as an expression: operators for up to two inputs, a call for three.
+fn expression(gate: &Gate, name: &impl Fn(Wire) -> Ident) -> TokenStream {
+    let support: Vec<usize> = (0..3).filter(|&i| gate.table.depends_on(i)).collect();
+    let operands: Vec<Ident> = support.iter().map(|&i| name(gate.inputs[i])).collect();
+    // The table over the inputs that matter, with the others at zero, as if these came first.
+    let table = Lut3::from_fn(|a, b, _| {
+        let mut bits = [false; 3];
+        support.iter().zip([a, b]).for_each(|(&i, bit)| bits[i] = bit);
+        gate.table.at(bits[0], bits[1], bits[2])
+    });
+    match operands.as_slice() {
+        [] if gate.table == Lut3::FALSE => quote!(L::splat(0)),
+        [] => quote!(L::splat(!0)),
+        [a] if table == Lut3::NOT => quote!(!#a),
+        [a] => quote!(#a),
+        [a, b] => {
+            const AND: u8 = lut::A & lut::B;
+            const AND_NOT: u8 = lut::A & !lut::B;
+            const NOT_AND: u8 = !lut::A & lut::B;
+            const OR: u8 = lut::A | lut::B;
+            const OR_NOT: u8 = lut::A | !lut::B;
+            const NOT_OR: u8 = !lut::A | lut::B;
+            const NAND: u8 = !AND;
+            const NOR: u8 = !OR;
+            const XOR: u8 = lut::A ^ lut::B;
+            match table.0 {
+                AND => quote!(#a & #b),
+                AND_NOT => quote!(#a & !#b),
+                NOT_AND => quote!(!#a & #b),
+                OR => quote!(#a | #b),
+                OR_NOT => quote!(#a | !#b),
+                NOT_OR => quote!(!#a | #b),
+                NAND => quote!(!(#a & #b)),
+                NOR => quote!(!(#a | #b)),
+                XOR => quote!(#a ^ #b),
+                _ => quote!(!(#a ^ #b)),
+            }
+        }
+        _ => {
+            let table: Literal = format!("{:#04x}", gate.table.0).parse().expect("a number");
+            quote!(L::lut3::<#table>(#(#operands),*))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    #[ignore]
+    fn write_netlists() {
+        let out = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels-generated/src/rust");
+        std::fs::write(out.join("lut3.rs"), super::lut3()).unwrap();
+        std::fs::write(out.join("two_input.rs"), super::two_input()).unwrap();
+    }
+}

@@ -1,0 +1,103 @@
+//! A device that was opened: its context, its kernels, its health, and memory kept ready for data from the host.
+
+use super::kernel::{Image, Kernel};
+use super::memory::Workspace;
+use super::{DeviceKey, driver};
+use crate::{Error, Key};
+use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
+use aes_bitslice_gen::kernel::{Manifest, Mode, self_test};
+use cudarc::driver::{CudaContext, DriverError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A CUDA device that was opened.
+pub(crate) struct Device {
+    context: Arc<CudaContext>,
+    name: String,
+    /// Compute capability, as in `sm_90`: 90.
+    architecture: u32,
+    kernels: Mutex<HashMap<Mode, Arc<Kernel>>>,
+    /// The first error that left the context unusable.
+    poison: OnceLock<String>,
+    /// Streams and buffers between calls, cleared.
+    pub(super) workspaces: Mutex<Vec<Workspace>>,
+}
+
+impl Device {
+    pub(super) fn open(ordinal: usize) -> Result<Self, Error> {
+        let count = driver::count()?;
+        if ordinal >= count {
+            return Err(Error::NoSuchDevice { ordinal, count });
+        }
+        let context = CudaContext::new(ordinal).map_err(|e| driver::error("cuDevicePrimaryCtxRetain", e))?;
+        let name = context.name().map_err(|e| driver::error("cuDeviceGetName", e))?;
+        let (major, minor) = context.compute_capability().map_err(|e| driver::error("cuDeviceGetAttribute", e))?;
+        Ok(Self {
+            context,
+            name,
+            architecture: (10 * major + minor) as u32,
+            kernels: Mutex::default(),
+            poison: OnceLock::new(),
+            workspaces: Mutex::default(),
+        })
+    }
+
+    /// The device's name, as its driver tells it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Compute capability, as in `sm_90`: 90.
+    pub(super) fn architecture(&self) -> u32 {
+        self.architecture
+    }
+
+    /// The context that buffers and streams must belong to.
+    pub(crate) fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
+    /// Refuses if an earlier error left the context unusable, and makes the context this thread's.
+    pub(super) fn enter(&self) -> Result<(), Error> {
+        match self.poison.get() {
+            Some(cause) => Err(Error::Poisoned { cause: cause.clone() }),
+            None => self.call("cuCtxSetCurrent", self.context.bind_to_thread()),
+        }
+    }
+
+    /// The result of a driver call, in our words; remembers an error that is fatal to the context.
+    pub(super) fn call<T>(&self, call: &str, result: Result<T, DriverError>) -> Result<T, Error> {
+        result.map_err(|e| {
+            if driver::is_sticky(e) {
+                let _ = self.poison.set(format!("{call}: {}", driver::name(e)));
+            }
+            driver::error(call, e)
+        })
+    }
+
+    /// A key on this device.
+    pub(crate) fn cipher(self: &Arc<Self>, key: &Key) -> Result<DeviceKey, Error> {
+        self.enter()?;
+        Ok(DeviceKey::with_planes(self.clone(), key))
+    }
+
+    /// The kernel for keys given at launch, loaded and tested at its first use.
+    pub(super) fn planes_kernel(&self, mode: Mode) -> Result<Arc<Kernel>, Error> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = kernels.get(&mode) {
+            return Ok(kernel.clone());
+        }
+        let stored = aes_bitslice_kernels::KERNELS.iter().find_map(|k| {
+            Manifest::parse(k.manifest).ok().filter(|m| m.mode().is_ok_and(|m| m == mode)).map(|m| (k, m))
+        });
+        let (stored, manifest) = stored.expect("every mode has a stored kernel");
+        let kernel = Kernel::load(self, &manifest, &Image::of_stored(self, stored)?)?;
+        for bits in KeyBits::ALL {
+            let key: Vec<u8> = (0..bits.bytes() as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect();
+            let schedule = KeySchedule::new(&key, mode.direction()).expect("a key length");
+            let expected = self_test::expected(mode, &schedule);
+            kernel.self_test(self, Some(&super::kernel::RoundKeys::new(&schedule)), |answer| answer == expected)?;
+        }
+        Ok(kernels.entry(mode).or_insert(Arc::new(kernel)).clone())
+    }
+}

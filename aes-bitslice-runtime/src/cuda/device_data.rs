@@ -1,0 +1,207 @@
+//! Data in device memory: on the caller's stream, in place or not, without a synchronisation of ours.
+
+use super::DeviceKey;
+use super::kernel::Span;
+use crate::{Cipher, Counter, Direction, Error};
+use aes_bitslice_gen::kernel::Mode;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+
+/// Calls of a [`Cipher`] on device memory.
+///
+/// They return when the work is on the stream, not when it is done; an error on the device shows when the caller
+/// waits for the stream. Round keys travel with each launch, so the cipher may be dropped before the stream has come
+/// to it. Buffers and streams belong to the engine's context, [`Engine::cuda_context`](crate::Engine::cuda_context).
+///
+/// Any alignment is right; data aligned to 16 bytes is fast. For CTR what counts is the alignment of the byte that
+/// the first whole block of key stream meets: with `offset` 5 into the key stream, byte 11 of the data.
+///
+/// The first call of a mode loads its kernel and waits for the known answer it must give; [`prepare`](Self::prepare)
+/// does that before time counts.
+pub struct DeviceCipher<'a> {
+    cipher: &'a Cipher,
+    key: &'a DeviceKey,
+}
+
+impl<'a> DeviceCipher<'a> {
+    pub(crate) fn new(cipher: &'a Cipher, key: &'a DeviceKey) -> Self {
+        Self { cipher, key }
+    }
+
+    /// The cipher these calls use.
+    pub fn cipher(&self) -> &'a Cipher {
+        self.cipher
+    }
+
+    /// Loads the kernel of a mode and waits for the known answer it must give, unless that was done before.
+    ///
+    /// # Errors
+    /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a baked kernel for another mode, and what the driver reports.
+    pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
+        self.key.device().enter()?;
+        self.key.kernel(mode).map(|_| ())
+    }
+
+    /// Runs whole blocks through the block cipher in place (SP 800-38A, section 6.1).
+    ///
+    /// # Errors
+    /// [`Error::NotWholeBlocks`], [`Error::OtherContext`], and what the driver reports.
+    pub fn ecb<D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        direction: Direction,
+        data: &mut D,
+    ) -> Result<(), Error> {
+        self.owns(stream)?;
+        let len = data.len() as u64;
+        let (pointer, _written) = data.device_ptr_mut(stream);
+        // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
+        unsafe { self.ecb_raw(stream.cu_stream(), direction, pointer, pointer, len) }
+    }
+
+    /// Runs whole blocks through the block cipher from `input` to `output`.
+    ///
+    /// # Errors
+    /// As [`ecb`](Self::ecb), and [`Error::LengthMismatch`].
+    pub fn ecb_to<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        direction: Direction,
+        input: &S,
+        output: &mut D,
+    ) -> Result<(), Error> {
+        self.owns(stream)?;
+        let len = same_length(input.len(), output.len())?;
+        let (from, _read) = input.device_ptr(stream);
+        let (to, _written) = output.device_ptr_mut(stream);
+        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
+        unsafe { self.ecb_raw(stream.cu_stream(), direction, from, to, len) }
+    }
+
+    /// XORs `data` with the keystream from byte `offset` on (SP 800-38A, section 6.5).
+    ///
+    /// # Errors
+    /// [`Error::CounterOverflow`], [`Error::OtherContext`], and what the driver reports.
+    pub fn ctr_apply<D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        counter: &Counter,
+        offset: u64,
+        data: &mut D,
+    ) -> Result<(), Error> {
+        self.owns(stream)?;
+        let len = data.len() as u64;
+        let (pointer, _written) = data.device_ptr_mut(stream);
+        // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
+        unsafe { self.ctr_raw(stream.cu_stream(), counter, offset, pointer, pointer, len) }
+    }
+
+    /// XORs `input` with the keystream from byte `offset` on, into `output`.
+    ///
+    /// # Errors
+    /// As [`ctr_apply`](Self::ctr_apply), and [`Error::LengthMismatch`].
+    pub fn ctr_apply_to<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        counter: &Counter,
+        offset: u64,
+        input: &S,
+        output: &mut D,
+    ) -> Result<(), Error> {
+        self.owns(stream)?;
+        let len = same_length(input.len(), output.len())?;
+        let (from, _read) = input.device_ptr(stream);
+        let (to, _written) = output.device_ptr_mut(stream);
+        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
+        unsafe { self.ctr_raw(stream.cu_stream(), counter, offset, from, to, len) }
+    }
+
+    /// [`ecb`](Self::ecb) on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes.
+    ///
+    /// # Safety
+    /// `input` and `output` point to `len` bytes of memory that this device can reach, live until the stream has come
+    /// to the work; `stream` is of the engine's context.
+    ///
+    /// # Errors
+    /// As [`ecb`](Self::ecb), and [`Error::Overlap`] if the ranges overlap without being the same.
+    pub unsafe fn ecb_raw(
+        &self,
+        stream: CUstream,
+        direction: Direction,
+        input: CUdeviceptr,
+        output: CUdeviceptr,
+        len: u64,
+    ) -> Result<(), Error> {
+        if !len.is_multiple_of(16) {
+            return Err(Error::NotWholeBlocks { len: len as usize });
+        }
+        let span = span(input, output, len)?;
+        let mode = match direction {
+            Direction::Encrypt => Mode::EcbEncrypt,
+            Direction::Decrypt => Mode::EcbDecrypt,
+        };
+        let device = self.key.device();
+        device.enter()?;
+        let (kernel, keys) = self.key.kernel(mode)?;
+        // SAFETY: as the caller vouches.
+        unsafe { kernel.ecb(device, stream, span, keys) }
+    }
+
+    /// [`ctr_apply`](Self::ctr_apply) on raw device pointers and a raw stream; `input` may equal `output`. `len` is in
+    /// bytes.
+    ///
+    /// # Safety
+    /// As [`ecb_raw`](Self::ecb_raw).
+    ///
+    /// # Errors
+    /// As [`ctr_apply`](Self::ctr_apply), and [`Error::Overlap`].
+    pub unsafe fn ctr_raw(
+        &self,
+        stream: CUstream,
+        counter: &Counter,
+        offset: u64,
+        input: CUdeviceptr,
+        output: CUdeviceptr,
+        len: u64,
+    ) -> Result<(), Error> {
+        let span = span(input, output, len)?;
+        let (first, skip) = counter.start(offset, len as usize)?;
+        let device = self.key.device();
+        device.enter()?;
+        let (kernel, keys) = self.key.kernel(Mode::Ctr)?;
+        // SAFETY: as the caller vouches.
+        unsafe { kernel.ctr(device, stream, span, first, skip, keys) }
+    }
+
+    fn owns(&self, stream: &CudaStream) -> Result<(), Error> {
+        if stream.context().cu_ctx() == self.key.device().context().cu_ctx() {
+            Ok(())
+        } else {
+            Err(Error::OtherContext)
+        }
+    }
+}
+
+fn same_length(input: usize, output: usize) -> Result<u64, Error> {
+    if input == output { Ok(input as u64) } else { Err(Error::LengthMismatch { input, output }) }
+}
+
+fn span(input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Result<Span, Error> {
+    if input != output && input.abs_diff(output) < len {
+        return Err(Error::Overlap);
+    }
+    Ok(Span { input, output, len })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_the_same_or_apart() {
+        assert!(span(4096, 4096, 100).is_ok());
+        assert!(span(4096, 4196, 100).is_ok() && span(4196, 4096, 100).is_ok());
+        assert!(matches!(span(4096, 4195, 100), Err(Error::Overlap)));
+        assert!(matches!(span(4097, 4096, 2), Err(Error::Overlap)));
+    }
+}

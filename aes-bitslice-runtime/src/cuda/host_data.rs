@@ -1,0 +1,111 @@
+//! Data in host memory: to the device, through the kernel, and back, in chunks of bounded size.
+
+use super::Device;
+use super::kernel::{Kernel, RoundKeys, Span};
+use super::memory::Workspace;
+use crate::engine::BlockEngine;
+use crate::{Direction, Error, Key};
+use aes_bitslice_gen::aes::KeySchedule;
+use aes_bitslice_gen::kernel::Mode;
+use cipher::inout::InOutBuf;
+use std::sync::Arc;
+
+/// Bytes of a chunk: the device memory that a call takes.
+const CHUNK: usize = 64 << 20;
+
+/// A key on a device.
+pub(crate) struct DeviceKey {
+    device: Arc<Device>,
+    kernels: Kernels,
+}
+
+enum Kernels {
+    /// The stored kernels; round keys go with each launch.
+    Planes { encrypt: Box<RoundKeys>, decrypt: Box<RoundKeys> },
+    /// One kernel that is the key.
+    Baked(Arc<Kernel>),
+}
+
+impl DeviceKey {
+    pub(super) fn with_planes(device: Arc<Device>, key: &Key) -> Self {
+        let keys = |direction| {
+            RoundKeys::new(&KeySchedule::new(key.expose(), direction).expect("a key has one of the three lengths"))
+        };
+        let kernels = Kernels::Planes { encrypt: keys(Direction::Encrypt), decrypt: keys(Direction::Decrypt) };
+        Self { device, kernels }
+    }
+
+    pub(super) fn baked(device: Arc<Device>, kernel: Kernel) -> Self {
+        Self { device, kernels: Kernels::Baked(Arc::new(kernel)) }
+    }
+
+    pub(super) fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// The kernel for a mode, and the round keys to launch it with; loads it at its first use.
+    pub(super) fn kernel(&self, mode: Mode) -> Result<(Arc<Kernel>, Option<&RoundKeys>), Error> {
+        match &self.kernels {
+            Kernels::Planes { encrypt, decrypt } => {
+                let keys = match mode.direction() {
+                    Direction::Encrypt => encrypt,
+                    Direction::Decrypt => decrypt,
+                };
+                Ok((self.device.planes_kernel(mode)?, Some(keys)))
+            }
+            Kernels::Baked(kernel) if kernel.mode() == mode => Ok((kernel.clone(), None)),
+            Kernels::Baked(kernel) => {
+                Err(Error::NotInKernel { wanted: mode.to_string(), has: kernel.mode().to_string() })
+            }
+        }
+    }
+
+    /// Copies chunks to the device, calls `launch` with each and the blocks before it, and copies them back. The data
+    /// begins `skip` bytes into a block, and is laid on the device so that blocks are aligned.
+    fn in_chunks(
+        &self,
+        skip: usize,
+        mut data: InOutBuf<'_, '_, u8>,
+        launch: impl Fn(&Workspace, Span, usize) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let device = &*self.device;
+        let workspace = Workspace::take(device, (skip + data.len()).next_multiple_of(16).min(CHUNK))?;
+        let (mut done, mut at) = (0, skip);
+        while done < data.len() {
+            // All chunks but the last end with a block, so all but the first begin with one.
+            let len = (workspace.len() / 16 * 16 - at).min(data.len() - done);
+            workspace.copy_in(device, at, &data.get_in()[done..done + len])?;
+            let pointer = workspace.buffer() + at as u64;
+            launch(&workspace, Span { input: pointer, output: pointer, len: len as u64 }, (skip + done) / 16)?;
+            workspace.copy_out(device, at, &mut data.get_out()[done..done + len])?;
+            done += len;
+            at = 0;
+        }
+        workspace.give_back(device, skip + data.len())
+    }
+}
+
+impl BlockEngine for DeviceKey {
+    fn ecb(&self, direction: Direction, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
+        self.device.enter()?;
+        let mode = match direction {
+            Direction::Encrypt => Mode::EcbEncrypt,
+            Direction::Decrypt => Mode::EcbDecrypt,
+        };
+        let (kernel, keys) = self.kernel(mode)?;
+        self.in_chunks(0, data, |workspace, span, _| {
+            // SAFETY: the span lies in the workspace's buffer, which outlives the wait after the copy back.
+            unsafe { kernel.ecb(&self.device, workspace.stream(), span, keys) }
+        })
+    }
+
+    fn ctr(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
+        self.device.enter()?;
+        let (kernel, keys) = self.kernel(Mode::Ctr)?;
+        self.in_chunks(skip, data, |workspace, span, blocks| {
+            let (counter, skip) = (counter.wrapping_add(blocks as u128), if blocks == 0 { skip } else { 0 });
+            // SAFETY: as above.
+            unsafe { kernel.ctr(&self.device, workspace.stream(), span, counter, skip, keys) }
+        })
+    }
+}

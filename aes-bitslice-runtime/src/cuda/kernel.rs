@@ -1,0 +1,331 @@
+//! A kernel on a device: how it gets there, how it is launched, and the known answer it must give first.
+
+use super::memory::Workspace;
+use super::{Device, driver};
+use crate::Error;
+use aes_bitslice_gen::aes::KeySchedule;
+use aes_bitslice_gen::kernel::{Manifest, Mode, self_test};
+use aes_bitslice_gen::{emit::cuda::MAX_ROUNDS, layout};
+use aes_bitslice_nvrtc as nvrtc;
+use cudarc::driver::sys::{CUdeviceptr, CUfunction, CUmodule, CUresult, CUstream};
+use cudarc::driver::{CudaContext, result};
+use std::ffi::{CString, c_void};
+use std::ptr;
+use std::sync::Arc;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+/// The round keys of a launch: the kernel's `round_keys`, bit-planes all ones or zero, in the order of use.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[repr(C)]
+pub(super) struct RoundKeys {
+    plane: [[u32; layout::PLANES]; MAX_ROUNDS + 1],
+    rounds: u32,
+}
+
+impl RoundKeys {
+    /// On the heap, so that moving it leaves no copy behind.
+    pub(super) fn new(schedule: &KeySchedule) -> Box<Self> {
+        let mut keys =
+            Box::new(Self { plane: [[0; layout::PLANES]; MAX_ROUNDS + 1], rounds: schedule.rounds() as u32 });
+        for (planes, round_key) in keys.plane.iter_mut().zip(schedule.round_keys()) {
+            *planes = layout::key_planes(round_key);
+        }
+        keys
+    }
+}
+
+/// What the driver loads: machine code, or PTX that it compiles. Wiped, for a key may be baked in.
+pub(super) struct Image(Zeroizing<Vec<u8>>);
+
+impl Image {
+    /// The stored form of a kernel that fits a device: machine code where it is stored for the device, else PTX.
+    pub(super) fn of_stored(device: &Device, kernel: &aes_bitslice_kernels::Kernel) -> Result<Self, Error> {
+        let arch = device.architecture();
+        // Machine code runs on its own architecture and on later ones of the same generation.
+        let fits = |sm: u32| sm / 10 == arch / 10 && sm <= arch;
+        let architecture = |name: &str| name.strip_prefix("sm_").and_then(|sm| sm.parse().ok());
+        let cubin = kernel.cubins.iter().find(|(name, _)| architecture(name).is_some_and(fits));
+        Ok(match cubin {
+            Some((_, bytes)) => Self(Zeroizing::new(bytes.to_vec())),
+            None => Self(Zeroizing::new([kernel.ptx.as_bytes(), b"\0"].concat())),
+        })
+    }
+
+    /// Compiles a source for a device. To machine code: PTX would end up, key and all, in the driver's cache on disk.
+    pub(super) fn compile(device: &Device, name: &str, source: &str) -> Result<Self, Error> {
+        match nvrtc::compile(name, source, nvrtc::Target::Cubin(device.architecture())) {
+            Ok(compiled) => Ok(Self(Zeroizing::new(compiled.image))),
+            Err(nvrtc::Error::NotFound) => Err(Error::NvrtcUnavailable {
+                what: "libnvrtc.so was not found".into(),
+                help: "install the CUDA toolkit or the package nvidia-cuda-nvrtc, and put it on the library path; \
+                       or use keys given at run time, which need no compiler"
+                    .into(),
+            }),
+            Err(nvrtc::Error::Rejected { log, .. }) => Err(Error::CompileFailed { kernel: name.into(), log }),
+            Err(e) => Err(Error::CompileFailed { kernel: name.into(), log: e.to_string() }),
+        }
+    }
+}
+
+/// A module of the driver, unloaded on drop.
+struct Module {
+    context: Arc<CudaContext>,
+    module: CUmodule,
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: loaded by us, not used after this; launches in flight keep what they need.
+            let _ = unsafe { result::module::unload(self.module) };
+        }
+    }
+}
+
+/// A kernel on a device.
+pub(super) struct Kernel {
+    name: String,
+    mode: Mode,
+    threads: u32,
+    blocks_per_thread: u32,
+    /// Whether it is launched with round keys; otherwise they are baked in.
+    takes_keys: bool,
+    blocks: CUfunction,
+    bytes: CUfunction,
+    _module: Module,
+}
+
+// SAFETY: functions are handles, which any thread may use that has made the context its own; nothing is changed
+// after loading.
+unsafe impl Send for Kernel {}
+// SAFETY: as above.
+unsafe impl Sync for Kernel {}
+
+/// Where a call's data lies on the device. Either the same range twice, or ranges that do not overlap.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    pub(super) input: CUdeviceptr,
+    pub(super) output: CUdeviceptr,
+    /// Bytes.
+    pub(super) len: u64,
+}
+
+impl Span {
+    fn is_aligned(&self) -> bool {
+        (self.input | self.output).is_multiple_of(16)
+    }
+
+    /// The part from byte `at` on, `len` bytes long.
+    fn part(&self, at: u64, len: u64) -> Self {
+        Self { input: self.input + at, output: self.output + at, len }
+    }
+}
+
+impl Kernel {
+    pub(super) fn load(device: &Device, manifest: &Manifest, image: &Image) -> Result<Self, Error> {
+        device.enter()?;
+        let no_kernel = |what: String| Error::NoSuchKernel { what };
+        let mode = manifest.mode().map_err(|e| no_kernel(e.to_string()))?;
+        // SAFETY: the image is a cubin, or PTX with its NUL, and outlives the call.
+        let module = match unsafe { result::module::load_data(image.0.as_ptr().cast()) } {
+            Err(e) if e.0 == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
+                return Err(Error::CudaUnavailable {
+                    what: format!("the NVIDIA driver is too old for the stored kernels ({})", driver::name(e)),
+                    help: "update it to 580 or later, or use the backend `cpu`".into(),
+                });
+            }
+            other => device.call("cuModuleLoadData", other)?,
+        };
+        let module = Module { context: device.context().clone(), module };
+        let function = |entry: &str| {
+            let entry = CString::new(entry).map_err(|e| no_kernel(e.to_string()))?;
+            // SAFETY: the module is loaded, and is kept as long as the function.
+            device.call("cuModuleGetFunction", unsafe { result::module::get_function(module.module, entry) })
+        };
+        Ok(Self {
+            name: manifest.kernel.clone(),
+            mode,
+            threads: manifest.threads,
+            blocks_per_thread: manifest.blocks_per_thread,
+            takes_keys: !manifest.secret,
+            blocks: function(&manifest.entry)?,
+            bytes: function(&manifest.entry_bytes)?,
+            _module: module,
+        })
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// ECB over whole blocks, on a stream, without waiting.
+    ///
+    /// # Safety
+    /// The span lies in memory of the device that is live until the stream has come to the launch.
+    pub(super) unsafe fn ecb(
+        &self,
+        device: &Device,
+        stream: CUstream,
+        span: Span,
+        keys: Option<&RoundKeys>,
+    ) -> Result<(), Error> {
+        let blocks = span.len / 16;
+        let (mut input, mut output, mut count) = (span.input, span.output, blocks);
+        let function = if span.is_aligned() { self.blocks } else { self.bytes };
+        let arguments =
+            [ptr::from_mut(&mut input).cast(), ptr::from_mut(&mut output).cast(), ptr::from_mut(&mut count).cast()];
+        // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
+        unsafe { self.launch(device, function, stream, blocks, &arguments, keys) }
+    }
+
+    /// CTR from `skip` (< 16) bytes into the key stream block of `counter` on, on a stream, without waiting.
+    ///
+    /// # Safety
+    /// As [`Kernel::ecb`].
+    pub(super) unsafe fn ctr(
+        &self,
+        device: &Device,
+        stream: CUstream,
+        span: Span,
+        counter: u128,
+        skip: usize,
+        keys: Option<&RoundKeys>,
+    ) -> Result<(), Error> {
+        // Whole blocks of key stream that meet aligned data go the fast way: what comes before them, and after.
+        let head = ((16 - skip as u64) % 16).min(span.len);
+        let whole = span.len - head;
+        let body = span.part(head, if span.part(head, 0).is_aligned() { whole - whole % 16 } else { 0 });
+        let body_counter = counter.wrapping_add(u128::from(skip > 0));
+        // SAFETY: parts of the span that the caller vouches for.
+        unsafe {
+            if body.len == 0 {
+                return self.ctr_bytes(device, stream, span, counter, skip, keys);
+            }
+            self.ctr_bytes(device, stream, span.part(0, head), counter, skip, keys)?;
+            self.ctr_blocks(device, stream, body, body_counter, keys)?;
+            let done = head + body.len;
+            let tail_counter = body_counter.wrapping_add(u128::from(body.len / 16));
+            self.ctr_bytes(device, stream, span.part(done, span.len - done), tail_counter, 0, keys)
+        }
+    }
+
+    /// # Safety
+    /// As [`Kernel::ecb`]; the span is aligned.
+    unsafe fn ctr_blocks(
+        &self,
+        device: &Device,
+        stream: CUstream,
+        span: Span,
+        counter: u128,
+        keys: Option<&RoundKeys>,
+    ) -> Result<(), Error> {
+        let (mut input, mut output, mut blocks, mut counter) =
+            (span.input, span.output, span.len / 16, counter_words(counter));
+        let arguments = [
+            ptr::from_mut(&mut input).cast(),
+            ptr::from_mut(&mut output).cast(),
+            ptr::from_mut(&mut blocks).cast(),
+            ptr::from_mut(&mut counter).cast(),
+        ];
+        // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
+        unsafe { self.launch(device, self.blocks, stream, span.len / 16, &arguments, keys) }
+    }
+
+    /// # Safety
+    /// As [`Kernel::ecb`].
+    unsafe fn ctr_bytes(
+        &self,
+        device: &Device,
+        stream: CUstream,
+        span: Span,
+        counter: u128,
+        skip: usize,
+        keys: Option<&RoundKeys>,
+    ) -> Result<(), Error> {
+        let blocks = (span.len + skip as u64).div_ceil(16);
+        let (mut input, mut output, mut len, mut skip, mut counter) =
+            (span.input, span.output, span.len, skip as u32, counter_words(counter));
+        let arguments = [
+            ptr::from_mut(&mut input).cast(),
+            ptr::from_mut(&mut output).cast(),
+            ptr::from_mut(&mut len).cast(),
+            ptr::from_mut(&mut skip).cast(),
+            ptr::from_mut(&mut counter).cast(),
+        ];
+        if len == 0 {
+            return Ok(());
+        }
+        // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
+        unsafe { self.launch(device, self.bytes, stream, blocks, &arguments, keys) }
+    }
+
+    /// # Safety
+    /// The arguments are those of the function but for the round keys, and point to live values.
+    unsafe fn launch(
+        &self,
+        device: &Device,
+        function: CUfunction,
+        stream: CUstream,
+        blocks: u64,
+        arguments: &[*mut c_void],
+        keys: Option<&RoundKeys>,
+    ) -> Result<(), Error> {
+        if blocks == 0 {
+            return Ok(());
+        }
+        let grid = blocks.div_ceil(u64::from(self.threads) * u64::from(self.blocks_per_thread));
+        // 2^31 - 1 thread blocks take 128 TiB: no device has that, but a length may say so.
+        let grid = u32::try_from(grid)
+            .ok()
+            .filter(|&g| g <= i32::MAX as u32)
+            .ok_or(Error::OutOfDeviceMemory { bytes: (16 * u128::from(blocks)).try_into().unwrap_or(usize::MAX) })?;
+        let mut all = arguments.to_vec();
+        match (self.takes_keys, keys) {
+            // The driver copies arguments when it is called.
+            (true, Some(keys)) => all.push(ptr::from_ref(keys).cast_mut().cast()),
+            (false, None) => {}
+            _ => unreachable!("keys are handed to the kernels that take them"),
+        }
+        // SAFETY: as the caller vouches; the geometry is the one the kernel was compiled for.
+        let launched =
+            unsafe { result::launch_kernel(function, (grid, 1, 1), (self.threads, 1, 1), 0, stream, &mut all) };
+        device.call("cuLaunchKernel", launched)
+    }
+
+    /// Runs the known-answer test through both entry points; `is_right` judges the answer.
+    pub(super) fn self_test(
+        &self,
+        device: &Device,
+        keys: Option<&RoundKeys>,
+        is_right: impl Fn(&[u8]) -> bool,
+    ) -> Result<(), Error> {
+        device.enter()?;
+        let data = self_test::input();
+        let workspace = Workspace::take(device, data.len() + 16)?;
+        // Aligned and in place, then one byte off, which takes the other entry point.
+        for at in [0, 1] {
+            workspace.copy_in(device, at, &data)?;
+            let pointer = workspace.buffer() + at as u64;
+            let span = Span { input: pointer, output: pointer, len: data.len() as u64 };
+            let stream = workspace.stream();
+            // SAFETY: the span lies in the workspace's buffer, which is waited for below.
+            unsafe {
+                match self.mode {
+                    Mode::EcbEncrypt | Mode::EcbDecrypt => self.ecb(device, stream, span, keys)?,
+                    Mode::Ctr => self.ctr(device, stream, span, self_test::COUNTER, 0, keys)?,
+                }
+            }
+            let mut answer = vec![0; data.len()];
+            workspace.copy_out(device, at, &mut answer)?;
+            if !is_right(&answer) {
+                return Err(Error::SelfTestFailed { kernel: self.name.clone() });
+            }
+        }
+        workspace.give_back(device, data.len() + 16)
+    }
+}
+
+/// A counter as the kernels take it: least significant word first.
+fn counter_words(counter: u128) -> [u32; 4] {
+    std::array::from_fn(|i| (counter >> (32 * i)) as u32)
+}

@@ -1,0 +1,121 @@
+//! Device memory that is cleared before it is freed, and the streams it is used on.
+
+use super::Device;
+use crate::Error;
+use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream};
+use cudarc::driver::{CudaContext, result};
+use std::sync::{Arc, PoisonError};
+
+/// A stream of ours with a buffer of device memory, for one call at a time.
+pub(super) struct Workspace {
+    context: Arc<CudaContext>,
+    stream: CUstream,
+    buffer: CUdeviceptr,
+    len: usize,
+}
+
+// SAFETY: stream and buffer are handles, which any thread may use that has made the context its own.
+unsafe impl Send for Workspace {}
+
+/// How many workspaces are kept between calls.
+const KEPT: usize = 4;
+
+/// No buffer is made smaller than this for want of memory.
+const SMALLEST: usize = 1 << 20;
+
+impl Workspace {
+    /// A workspace with a buffer of `wanted` bytes or, where the device has too little memory, fewer: half as many, or
+    /// a quarter, but no less than one MiB.
+    pub(super) fn take(device: &Device, wanted: usize) -> Result<Self, Error> {
+        {
+            let mut kept = device.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(i) = kept.iter().position(|w| w.len >= wanted) {
+                return Ok(kept.swap_remove(i));
+            }
+            // What is too small now would be too small again.
+            kept.clear();
+        }
+        let mut len = wanted;
+        let buffer = loop {
+            // SAFETY: the context is current on this thread, as the caller has entered the device.
+            match unsafe { result::malloc_sync(len) } {
+                Ok(buffer) => break buffer,
+                Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY && len > SMALLEST => len = (len / 2).max(SMALLEST),
+                Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                    return Err(Error::OutOfDeviceMemory { bytes: len });
+                }
+                Err(e) => return device.call("cuMemAlloc", Err(e)),
+            }
+        };
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
+        let stream = device.call("cuStreamCreate", stream).inspect_err(|_| {
+            // SAFETY: allocated above, and nothing uses it. The stream's error is the one to report.
+            let _ = unsafe { result::free_sync(buffer) };
+        })?;
+        Ok(Self { context: device.context().clone(), stream, buffer, len })
+    }
+
+    pub(super) fn stream(&self) -> CUstream {
+        self.stream
+    }
+
+    pub(super) fn buffer(&self) -> CUdeviceptr {
+        self.buffer
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Copies to the buffer, from byte `at` on; done when the stream has come to it.
+    pub(super) fn copy_in(&self, device: &Device, at: usize, data: &[u8]) -> Result<(), Error> {
+        assert!(at + data.len() <= self.len);
+        // SAFETY: the range lies in the buffer, as asserted. From pageable memory the call returns when `data` is read.
+        let copied = unsafe { result::memcpy_htod_async(self.buffer + at as u64, data, self.stream) };
+        device.call("cuMemcpyHtoDAsync", copied)
+    }
+
+    /// Copies from the buffer, from byte `at` on, and waits for it.
+    pub(super) fn copy_out(&self, device: &Device, at: usize, data: &mut [u8]) -> Result<(), Error> {
+        assert!(at + data.len() <= self.len);
+        // SAFETY: the range lies in the buffer, as asserted; `data` outlives the copy, which is waited for.
+        let copied = unsafe { result::memcpy_dtoh_async(data, self.buffer + at as u64, self.stream) };
+        let waited = self.wait(device);
+        device.call("cuMemcpyDtoHAsync", copied).and(waited)
+    }
+
+    /// Waits for everything on the stream.
+    pub(super) fn wait(&self, device: &Device) -> Result<(), Error> {
+        // SAFETY: the stream is ours and alive.
+        device.call("cuStreamSynchronize", unsafe { result::stream::synchronize(self.stream) })
+    }
+
+    /// Clears the first `used` bytes of the buffer and keeps the workspace for the next call.
+    pub(super) fn give_back(self, device: &Device, used: usize) -> Result<(), Error> {
+        // SAFETY: the range lies in the buffer.
+        let cleared = unsafe { result::memset_d8_async(self.buffer, 0, used.min(self.len), self.stream) };
+        device.call("cuMemsetD8Async", cleared)?;
+        self.wait(device)?;
+        let mut kept = device.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < KEPT {
+            kept.push(self);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_err() {
+            return;
+        }
+        // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+        // SAFETY: both are ours, alive, and not used after this; clearing comes before freeing on the same stream.
+        unsafe {
+            let _ = result::memset_d8_async(self.buffer, 0, self.len, self.stream);
+            let _ = result::stream::synchronize(self.stream);
+            let _ = result::free_sync(self.buffer);
+            let _ = result::stream::destroy(self.stream);
+        }
+    }
+}

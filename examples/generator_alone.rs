@@ -1,0 +1,29 @@
+//! The generator without any device: a circuit of one's own, counted, checked and printed, and a kernel's source.
+//! `cargo run --release --example generator_alone`
+
+use aes_bitslice_gen::aes::Direction;
+use aes_bitslice_gen::circuit::Circuit;
+use aes_bitslice_gen::emit::cuda::{self, Geometry};
+use aes_bitslice_gen::kernel::{KernelSpec, Mode, Plan};
+use aes_bitslice_gen::sbox::{self, Sbox};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // A full adder: two lookup tables.
+    let mut adder = Circuit::new("full adder", ["a", "b", "carry"]);
+    let inputs = [adder.input(0), adder.input(1), adder.input(2)];
+    let sum = adder.xor_all(&inputs);
+    let majority = adder.gate(aes_bitslice_gen::circuit::Lut3(0xe8), inputs);
+    adder.output("sum", sum);
+    adder.output("carry", majority);
+    print!("{adder}");
+
+    for sbox in sbox::ALL {
+        let stats = sbox.lut3(Direction::Encrypt).stats();
+        println!("S-box {}: {} LUT3s, depth {}", sbox.name, stats.gates(), stats.depth);
+    }
+
+    let plan = Plan::new(&KernelSpec::planes(Mode::Ctr, Sbox::named("lut3")?));
+    let source = cuda::source(&plan, Geometry::default(), "cargo run --example generator_alone");
+    println!("{}: {} lines of CUDA C", plan.spec.name(), source.lines().count());
+    Ok(())
+}
