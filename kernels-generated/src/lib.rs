@@ -43,6 +43,26 @@ impl Lanes for u64 {
     }
 }
 
+/// A kernel that takes its round keys at launch, as source and compiled.
+#[derive(Debug)]
+pub struct Kernel {
+    /// Its name.
+    pub name: &'static str,
+    /// What one must know to launch it: the JSON of `aes_bitslice_gen::kernel::Manifest`.
+    pub manifest: &'static str,
+    /// CUDA C.
+    pub source: &'static str,
+    /// PTX for compute capability 7.5, which the driver compiles for that and all later ones.
+    pub ptx: &'static str,
+    /// Machine code by architecture, such as `sm_90`.
+    pub cubins: &'static [(&'static str, &'static [u8])],
+}
+
+#[rustfmt::skip]
+mod cuda;
+
+pub use cuda::KERNELS;
+
 /// The cipher for the CPU, over any word with [`Lanes`].
 ///
 /// Plane `8 * j + b` of a state holds bit `b` (0 = least significant) of byte `j` of every block, one block a lane;

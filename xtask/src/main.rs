@@ -1,2 +1,80 @@
-//! Under construction.
-fn main() {}
+//! `cargo xtask`: what is done to this project beyond building and testing it.
+//!
+//! | command | file | idea |
+//! |---|---|---|
+//! | `gen`, `gen --check` | [`stored`] | the files that the kernels' crate stores, rebuilt or compared |
+//! | `gen --key` | [`bake`] | a kernel with a key in it, checked before it is written |
+//! | `circuits` | [`circuits`] | a table of the circuits |
+//! | `ptx` | [`images`] | the stored kernels compiled with NVRTC; registers and spills |
+//!
+//! Nothing here depends on the runtime or on the stored kernels: their folder can be deleted and rebuilt.
+//!
+//! Exit codes: 0 done, 1 failure or something stale, 2 usage. A failure is one line on standard error.
+#![forbid(unsafe_code)]
+
+mod bake;
+mod circuits;
+mod files;
+mod images;
+mod key;
+mod stored;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "Generates, checks and bundles the kernels")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Rebuild the stored kernels, or bake a key into a new one
+    Gen(GenArgs),
+    /// Print a table of the circuits: gates, depth, values alive
+    Circuits,
+    /// Compile the stored kernels with NVRTC and keep PTX, machine code and what they take of a GPU
+    Ptx(images::Args),
+}
+
+#[derive(clap::Args)]
+struct GenArgs {
+    /// Change nothing; fail with a diff if a stored file is not what would be generated
+    #[arg(long, conflicts_with = "key")]
+    check: bool,
+    #[command(flatten)]
+    bake: bake::Args,
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            // All that comes before the usage, in one line.
+            let message = error.to_string();
+            let lines: Vec<&str> = message.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+            eprintln!("{}", lines.join(" "));
+            return ExitCode::from(2);
+        }
+    };
+    let root = files::root();
+    let outcome = match cli.command {
+        Command::Gen(args) if args.check => stored::check(&root),
+        Command::Gen(args) => match args.bake.key.is_some() {
+            true => bake::run(&root, args.bake),
+            false => stored::rebuild(&root),
+        },
+        Command::Circuits => circuits::run(),
+        Command::Ptx(args) => images::run(&root, &args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -165,16 +165,16 @@ impl CompiledC {
     }
 
     fn validate(&self, launch: &Launch<'_>) -> Result<(), &'static str> {
-        let by_bytes = launch.access != Access::Aligned;
+        let any_length = launch.access != Access::Aligned && self.mode == Mode::Ctr;
         if let Access::Bytes { input, output } = launch.access
             && (input >= 16 || output >= 16)
         {
             return Err("an offset is below 16");
         }
-        if launch.skip >= 16 || (launch.skip != 0 && !(by_bytes && self.mode == Mode::Ctr)) {
+        if launch.skip >= 16 || (launch.skip != 0 && !any_length) {
             return Err("skip is for counter mode by bytes, and below 16");
         }
-        if !launch.data.len().is_multiple_of(16) && !(by_bytes && self.mode == Mode::Ctr) {
+        if !any_length && !launch.data.len().is_multiple_of(16) {
             return Err("the data is not whole blocks");
         }
         match (self.keys_at_launch, launch.round_keys.len()) {

@@ -1,0 +1,90 @@
+//! A kernel with a key baked in: checked before it is written, and written so that only its owner can read it.
+
+use crate::{files, key};
+use aes_bitslice_gen::check;
+use aes_bitslice_gen::emit::cuda::{self, Geometry};
+use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Manifest, Mode, Plan};
+use aes_bitslice_gen::sbox::Sbox;
+use aes_bitslice_nvrtc::{self as nvrtc, Target};
+use anyhow::{Context, Result, anyhow};
+use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
+
+/// The architecture that registers are looked up for.
+const ARCH: u32 = 90;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Bake in this key: HEX digits, @FILE of them, or - for standard input; written to target/baked
+    #[arg(long, value_name = "HEX|@FILE|-", allow_hyphen_values = true)]
+    pub key: Option<String>,
+    /// The mode: ecb-encrypt, ecb-decrypt or ctr
+    #[arg(long, requires = "key", default_value_t = Mode::Ctr)]
+    pub mode: Mode,
+    /// Where the kernel has its key: one-hot-mux (rounds in a loop) or immediate (rounds unrolled)
+    #[arg(long, requires = "key", default_value_t = BakedStrategy::OneHotMux)]
+    pub strategy: BakedStrategy,
+    /// The S-box; `cargo xtask circuits` lists them
+    #[arg(long, requires = "key", value_name = "NAME", default_value = "lut3")]
+    pub sbox: String,
+    /// The folder to write to
+    #[arg(long, requires = "key", value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+pub fn run(root: &Path, args: Args) -> Result<()> {
+    let key_option = Zeroizing::new(args.key.unwrap_or_default());
+    let sbox = Sbox::named(&args.sbox)?;
+    let key = key::read(&key_option)?;
+    let folder = args.out.unwrap_or_else(|| files::target(root).join("baked"));
+
+    let spec = KernelSpec::baked(args.mode, sbox, args.strategy, &key)
+        .ok_or_else(|| anyhow!("a key has 16, 24 or 32 bytes"))?;
+    let plan = Plan::new(&spec);
+    let (name, geometry) = (spec.name(), Geometry::default());
+    let command =
+        format!("cargo xtask gen --key @FILE --mode {} --strategy {} --sbox {}", args.mode, args.strategy, sbox.name);
+    let source = Zeroizing::new(cuda::source(&plan, geometry, &command));
+    check::evaluate(&plan, &key)?;
+    let ran = check::printed(&source, &spec, &key)?;
+
+    let file = format!("{name}.cu");
+    let mut manifest = Manifest::new(&plan, geometry, &file, &source);
+    let registers = match nvrtc::compile(&file, &source, Target::Cubin(ARCH)) {
+        Ok(compiled) => {
+            drop(Zeroizing::new(compiled.image));
+            let of = |e: &nvrtc::EntryReport| (format!("{} sm_{ARCH}", e.name), e.registers);
+            manifest.registers = compiled.entries.iter().map(of).collect();
+            let all: Vec<String> = compiled.entries.iter().map(|e| format!("{} {}", e.name, e.registers)).collect();
+            format!("on sm_{ARCH}: {}", all.join(", "))
+        }
+        Err(nvrtc::Error::NotFound) => "not known: there is no NVRTC on this machine".into(),
+        // The compiler's log quotes the source, and the source is the key.
+        Err(nvrtc::Error::Rejected { .. }) => {
+            return Err(anyhow!("NVRTC does not compile the kernel (its log is withheld: it may quote the key)"));
+        }
+        Err(error) => return Err(error).context("NVRTC"),
+    };
+    let json = manifest.to_json();
+    files::write_all(&folder, &[(&file, source.as_bytes()), (&format!("{name}.json"), json.as_bytes())], true)?;
+
+    let counts = &manifest.lut3;
+    let rounds = plan.rounds().unwrap_or_default();
+    println!("file       {} (mode 0600: whoever reads it has the key)", folder.join(&file).display());
+    println!("manifest   {}", folder.join(format!("{name}.json")).display());
+    println!(
+        "kernel     {}, {} threads a block, {} blocks a thread",
+        manifest.entry, manifest.threads, manifest.blocks_per_thread
+    );
+    println!(
+        "LUT3s      {} an S-box ({}), {} a column of MixColumns with its key; {} in {rounds} rounds",
+        counts.sub_byte,
+        sbox.name,
+        counts.mix_column,
+        plan.gates_executed(rounds)
+    );
+    println!("registers  {registers}");
+    let ran = if ran { "compiled and run" } else { "not run, for lack of a C compiler" };
+    println!("checked    circuit evaluated against FIPS 197; printed C {ran}");
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! Where the project lies, and files that are written whole or not at all.
+
+use anyhow::{Context, Result};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// The workspace's folder. Cargo names the package's at run time; the one it was built in serves otherwise.
+pub fn root() -> PathBuf {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&package).parent().expect("the package lies in the workspace").into()
+}
+
+/// Cargo's folder for what it builds.
+pub fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
+/// Writes files of one folder, all that can fail before any of them takes its name: each is written to a temporary
+/// file, of mode 0600, and synced. `private` files stay so, others get the mode of any new file.
+pub fn write_all(folder: &Path, files: &[(&str, &[u8])], private: bool) -> Result<()> {
+    make_folder(folder, private).with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
+    let mut written = Vec::new();
+    for (name, contents) in files {
+        let path = folder.join(name);
+        let file = write_temporary(folder, contents, private);
+        written.push((file.with_context(|| format!("cannot write `{}`", path.display()))?, path));
+    }
+    for (file, path) in written {
+        file.persist(&path).with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    // The names last as well; not every file system can promise it.
+    let _ = File::open(folder).and_then(|f| f.sync_all());
+    Ok(())
+}
+
+fn write_temporary(folder: &Path, contents: &[u8], private: bool) -> std::io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    if !private {
+        // Less what the process's mask takes away.
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    #[cfg(not(unix))]
+    let _ = private;
+    let mut file = builder.prefix(".xtask-").tempfile_in(folder)?;
+    file.write_all(contents)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+fn make_folder(folder: &Path, private: bool) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    if private {
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    }
+    #[cfg(not(unix))]
+    let _ = private;
+    builder.create(folder)
+}

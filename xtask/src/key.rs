@@ -1,0 +1,79 @@
+//! A key from the command line, a file or standard input. Every copy made here is wiped.
+
+use aes_bitslice_gen::aes::KeyBits;
+use anyhow::{Context, Result, anyhow, bail};
+use std::fs::File;
+use std::io::Read;
+use zeroize::Zeroizing;
+
+/// The longest text: 64 digits and a line end of two bytes.
+const LIMIT: usize = 66;
+
+/// Reads the key that an option's value stands for: hexadecimal digits, `@` and the name of a file of them, or `-`
+/// for standard input.
+pub fn read(option: &str) -> Result<Zeroizing<Vec<u8>>> {
+    if option == "-" {
+        return parse(&read_text(std::io::stdin().lock())?).context("key on standard input");
+    }
+    let Some(path) = option.strip_prefix('@') else {
+        eprintln!(
+            "warning: a key on the command line stays in the shell's history and shows in lists of processes; \
+             use --key @FILE or --key -"
+        );
+        return parse(option.as_bytes()).context("key on the command line");
+    };
+    let name = || format!("key file `{path}`");
+    let file = File::open(path).with_context(name)?;
+    if file.metadata().is_ok_and(|m| m.is_dir()) {
+        return Err(anyhow!("it is a folder, not a file").context(name()));
+    }
+    read_text(file).and_then(|text| parse(&text)).with_context(name)
+}
+
+/// All of a text that may be a key; one byte more than that tells that it is too long, however long it is.
+fn read_text(source: impl Read) -> Result<Zeroizing<Vec<u8>>> {
+    let mut text = Zeroizing::new(Vec::with_capacity(LIMIT + 1));
+    source.take(LIMIT as u64 + 1).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// Hexadecimal digits and at most one line end.
+fn parse(text: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
+    let digits = text.strip_suffix(b"\n").map_or(text, |line| line.strip_suffix(b"\r").unwrap_or(line));
+    if digits.is_empty() {
+        bail!("it is empty");
+    }
+    if text.len() > LIMIT {
+        bail!("it is too long: a key is 32, 48 or 64 hexadecimal digits");
+    }
+    if let Some(at) = digits.iter().position(|d| !d.is_ascii_hexdigit()) {
+        bail!("character {} is no hexadecimal digit; a key is 32, 48 or 64 of them", at + 1);
+    }
+    if digits.len() % 2 == 1 || KeyBits::from_bytes(digits.len() / 2).is_none() {
+        bail!("a key is 32, 48 or 64 hexadecimal digits, not {}", digits.len());
+    }
+    let mut key = Zeroizing::new(vec![0; digits.len() / 2]);
+    hex::decode_to_slice(digits, &mut key).expect("an even number of digits");
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_and_one_line_end() {
+        let digits = "000102030405060708090a0B0c0D0e0f";
+        let key: Vec<u8> = (0..16).collect();
+        for text in [digits.to_string(), format!("{digits}\n"), format!("{digits}\r\n")] {
+            assert_eq!(*parse(text.as_bytes()).unwrap(), key);
+        }
+        for digits in [48, 64] {
+            assert_eq!(parse("7".repeat(digits).as_bytes()).unwrap().len(), digits / 2);
+        }
+        for bad in ["", "\n", &digits[1..], &digits[2..], &format!("{digits}\n\n"), &format!(" {digits}"), "kez"] {
+            assert!(parse(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+        assert!(read_text(std::io::repeat(b'1')).and_then(|text| parse(&text)).is_err());
+    }
+}
