@@ -48,9 +48,8 @@ impl Lanes for u64 {
 /// Plane `8 * j + b` of a state holds bit `b` (0 = least significant) of byte `j` of every block, one block a lane;
 /// round keys come as planes too, in the order of use. No branch and no index depends on either.
 pub mod rust {
-    /// For words with an instruction for every function of three inputs, such as AVX-512's.
     #[rustfmt::skip]
-    pub mod lut3; /// For all other words.
+    pub mod lut3;
     #[rustfmt::skip]
     pub mod two_input;
 }

@@ -1,3 +1,5 @@
+//! The cipher for words with an instruction for every function of three inputs.
+
 use crate::Lanes;
 
 /// The four bytes, by row, that ShiftRows brings into each column.

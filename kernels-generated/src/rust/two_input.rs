@@ -1,3 +1,5 @@
+//! The cipher for words with operators of two inputs.
+
 use crate::Lanes;
 
 /// The four bytes, by row, that ShiftRows brings into each column.
