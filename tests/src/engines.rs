@@ -38,8 +38,8 @@ pub fn gpu() -> Option<&'static Engine> {
     .as_ref()
 }
 
-fn say(what: &str) {
-    // Not `eprintln!`, which the test harness keeps to itself when a test passes.
+/// Says it on standard error, past the capture of what passing tests print.
+pub fn say(what: &str) {
     let _ = writeln!(std::io::stderr(), "\n{what}");
 }
 

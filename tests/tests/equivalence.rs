@@ -261,3 +261,24 @@ fn every_edge() {
         }
     }
 }
+
+/// Messages that threads share out, in both forms of every call.
+#[test]
+fn long_messages() {
+    let (key, block, offset) = (noise(5, 32), noise(6, 16).try_into().unwrap(), 12_345);
+    let input = noise(7, (5 << 18) + 16 * 77);
+    let reference = Reference::new(&key);
+    let encrypted = reference.ecb(Direction::Encrypt, &input);
+    let applied = reference.ctr(block, offset, &input);
+    let counter = Counter::new(CounterMode::Ctr128BE, block);
+    for engine in engines() {
+        let c = open(engine, &key);
+        let check = |output: Result<Vec<u8>, TestCaseError>, expected: &[u8]| {
+            output.and_then(|output| same(&output, expected, engine)).unwrap_or_else(|e| panic!("{engine:?}: {e}"));
+        };
+        check(both_forms(&input, 1, |d| c.ecb_encrypt(d), |i, o| c.ecb_encrypt_to(i, o)), &encrypted);
+        check(both_forms(&encrypted, 2, |d| c.ecb_decrypt(d), |i, o| c.ecb_decrypt_to(i, o)), &input);
+        let apply_to = |i: &[u8], o: &mut [u8]| c.ctr_apply_to(&counter, offset, i, o);
+        check(both_forms(&input, 3, |d| c.ctr_apply(&counter, offset, d), apply_to), &applied);
+    }
+}

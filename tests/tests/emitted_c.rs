@@ -1,0 +1,99 @@
+//! The printed CUDA C, compiled by the C compiler and run on the CPU over several thread blocks, byte for byte
+//! against the reference: kernels for keys given at launch, with every S-box, and freshly baked ones.
+//!
+//! The same text runs on the GPU, so that only what the C compiler cannot see is left to be found there: the launch,
+//! barriers, and the few macros that are another on each side.
+
+use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
+use aes_bitslice_gen::check::{Access, CompiledC, Launch};
+use aes_bitslice_gen::emit::cuda::{self, Geometry};
+use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
+use aes_bitslice_gen::{layout, sbox};
+use aes_bitslice_runtime::Key;
+use aes_bitslice_tests::engines::say;
+use aes_bitslice_tests::reference::{Reference, noise};
+
+/// Blocks of a thread block.
+const GROUP: usize = 4096;
+
+/// Runs a kernel on every edge; `key` is the one it was baked for, if it was.
+fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
+    let Some(mut kernel) = CompiledC::compile(source, spec).unwrap_or_else(|e| panic!("{}: {e}", spec.name())) else {
+        say("NO C COMPILER: PRINTED KERNELS WERE NOT RUN");
+        return;
+    };
+    for key in keys {
+        let schedule = KeySchedule::new(key, spec.mode.direction()).expect("a key");
+        let round_keys = if spec.round_keys.baked().is_some() { vec![] } else { layout::schedule_planes(&schedule) };
+        let reference = Reference::new(key);
+        let mut run = |access, in_place, counter: u128, skip: usize, len: usize| {
+            let data = noise(len as u64, len);
+            let launch = Launch { access, in_place, counter, skip, round_keys: &round_keys, data: &data };
+            let output = kernel.run(&launch).unwrap_or_else(|e| panic!("{}: {e}", spec.name()));
+            let expected = match spec.mode {
+                Mode::Ctr => reference.ctr(counter.to_be_bytes(), skip as u64, &data),
+                Mode::EcbEncrypt | Mode::EcbDecrypt => reference.ecb(spec.mode.direction(), &data),
+            };
+            let wrong = output.iter().zip(&expected).position(|(o, e)| o != e);
+            assert!(output.len() == len && wrong.is_none(), "{}: {launch}: wrong at {wrong:?}", spec.name());
+        };
+        // The edges of lanes, warps and thread blocks.
+        let blocks =
+            [0, 1, 2, 31, 32, 33, 63, 1023, 1024, 1025, 2047, 2049, GROUP - 1, GROUP, GROUP + 1, 2 * GROUP + 1025];
+        for (i, &blocks) in blocks.iter().enumerate() {
+            let len = 16 * blocks;
+            // Carries out of the bits that a thread's blocks count, and out of each word of 32.
+            let edge = [0, 10, 32, 64, 96, 127][i % 6];
+            let counter = (1u128 << edge).wrapping_sub(1 + blocks as u128 / 2);
+            run(Access::Aligned, i % 2 == 0, counter, 0, len);
+            run(Access::Bytes { input: i % 16, output: (5 * i + 1) % 16 }, i % 3 == 0, counter, 0, len);
+        }
+        if spec.mode == Mode::Ctr {
+            for (i, len) in [0, 1, 15, 16, 17, 511, 512, 513, 16 * GROUP - 1, 16 * GROUP + 1].into_iter().enumerate() {
+                for skip in [0, 1, 15, i] {
+                    let access = Access::Bytes { input: (3 * i) % 16, output: (16 - skip) % 16 };
+                    run(access, skip == i, u128::MAX - i as u128, skip, len);
+                }
+            }
+        }
+    }
+}
+
+fn print(spec: &KernelSpec) -> String {
+    cuda::source(&Plan::new(spec), Geometry::default(), "a test")
+}
+
+/// One key of each length.
+fn keys() -> Vec<Vec<u8>> {
+    KeyBits::ALL.iter().map(|bits| noise(9, bits.bytes())).collect()
+}
+
+#[test]
+fn keys_at_launch() {
+    for sbox in sbox::ALL {
+        for mode in Mode::ALL {
+            let spec = KernelSpec::planes(mode, sbox);
+            check(&print(&spec), &spec, &keys());
+        }
+    }
+}
+
+/// Every mode with every strategy, the key lengths and S-boxes taking turns.
+fn freshly_baked(strategy: BakedStrategy) {
+    for (i, mode) in Mode::ALL.into_iter().enumerate() {
+        let key = Key::generate(KeyBits::ALL[i]).unwrap();
+        let sbox = sbox::ALL[i % sbox::ALL.len()];
+        let spec = KernelSpec::baked(mode, sbox, strategy, key.expose()).unwrap();
+        check(&print(&spec), &spec, &[key.expose().to_vec()]);
+    }
+}
+
+#[test]
+fn freshly_baked_one_hot_mux() {
+    freshly_baked(BakedStrategy::OneHotMux);
+}
+
+#[test]
+fn freshly_baked_immediate() {
+    freshly_baked(BakedStrategy::Immediate);
+}
