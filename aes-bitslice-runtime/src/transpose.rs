@@ -125,9 +125,9 @@ mod tests {
         let mut matrix: [u32; 32] = std::array::from_fn(|r| 0x9e37_79b9u32.wrapping_mul(r as u32 + 1));
         let before = matrix;
         transpose_32x32(&mut matrix);
-        for r in 0..32 {
-            for c in 0..32 {
-                assert_eq!(matrix[r] >> c & 1, before[c] >> r & 1);
+        for (r, row) in matrix.iter().enumerate() {
+            for (c, column) in before.iter().enumerate() {
+                assert_eq!(row >> c & 1, column >> r & 1);
             }
         }
     }

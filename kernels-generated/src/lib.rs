@@ -68,29 +68,11 @@ pub use cuda::KERNELS;
 /// Plane `8 * j + b` of a state holds bit `b` (0 = least significant) of byte `j` of every block, one block a lane;
 /// round keys come as planes too, in the order of use. No branch and no index depends on either.
 pub mod rust {
-    /// For words with an instruction for every function of three inputs, such as AVX-512's.
     #[rustfmt::skip]
-    pub mod lut3; /// For all other words.
+    pub mod lut3;
     #[rustfmt::skip]
     pub mod two_input;
 }
-
-/// A kernel for NVIDIA GPUs, as stored.
-pub struct Kernel {
-    /// Its name.
-    pub name: &'static str,
-    /// Its manifest, JSON.
-    pub manifest: &'static str,
-    /// Its source, CUDA C.
-    pub source: &'static str,
-    /// Its PTX.
-    pub ptx: &'static str,
-    /// Machine code by architecture, such as `sm_90`.
-    pub cubins: &'static [(&'static str, &'static [u8])],
-}
-
-/// All of them.
-pub static KERNELS: &[Kernel] = &[];
 
 #[cfg(test)]
 mod tests {

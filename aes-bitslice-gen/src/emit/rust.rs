@@ -12,22 +12,28 @@ use quote::{format_ident, quote};
 
 /// The cipher for words with operators of two inputs: AVX2, 64-bit words.
 pub fn two_input() -> String {
-    with_sbox(|direction| BOYAR_PERALTA.circuit(direction))
+    with_sbox("The cipher for words with operators of two inputs.", |direction| BOYAR_PERALTA.circuit(direction))
 }
 
 /// The cipher for words with an instruction for every function of three inputs: AVX-512.
 pub fn lut3() -> String {
-    with_sbox(|direction| LUT3.lut3(direction))
+    with_sbox("The cipher for words with an instruction for every function of three inputs.", |d| LUT3.lut3(d))
 }
 
 /// With operators of two inputs the linear layers cost two for each sum of three, which is no more than the best
 /// networks of two-input sums at hand.
-fn with_sbox(sbox: impl Fn(Direction) -> Circuit) -> String {
+fn with_sbox(about: &str, sbox: impl Fn(Direction) -> Circuit) -> String {
     let [forward, inverse] = [Direction::Encrypt, Direction::Decrypt];
-    module(&sbox(forward), &sbox(inverse), &linear::mix_column_with_key(forward), &linear::mix_column_with_key(inverse))
+    module(
+        about,
+        &sbox(forward),
+        &sbox(inverse),
+        &linear::mix_column_with_key(forward),
+        &linear::mix_column_with_key(inverse),
+    )
 }
 
-/// A module with `encrypt` and `decrypt`, generic over `crate::Lanes`.
+/// A module with `encrypt` and `decrypt`, generic over `crate::Lanes`; `about` is its documentation.
 ///
 /// The S-box circuits map 8 bits to 8; the others map a column (byte `r`, row `r`, is inputs `8 r` to `8 r + 7`) and
 /// then the 32 bits of its round key to the column after MixColumns, or its inverse, and the addition of the key.
@@ -35,6 +41,7 @@ fn with_sbox(sbox: impl Fn(Direction) -> Circuit) -> String {
 /// # Panics
 /// If a circuit has another shape.
 pub fn module(
+    about: &str,
     sbox_forward: &Circuit,
     sbox_inverse: &Circuit,
     mix_forward_with_key: &Circuit,
@@ -42,7 +49,9 @@ pub fn module(
 ) -> String {
     let encrypt = one_direction(Direction::Encrypt, sbox_forward, mix_forward_with_key);
     let decrypt = one_direction(Direction::Decrypt, sbox_inverse, mix_inverse_with_key);
+    let about = format!(" {about}");
     let tokens = quote! {
+        #![doc = #about]
         use crate::Lanes;
         #encrypt
         #decrypt
@@ -50,9 +59,9 @@ pub fn module(
     let code = prettyplease::unparse(&syn::parse2(tokens).expect("the printer writes Rust"));
     // The formatter leaves no blank lines between items, each of which begins with its documentation.
     let mut spaced = String::new();
-    let mut previous = "";
+    let mut previous = "///";
     for line in code.lines() {
-        if line.starts_with("///") && !previous.starts_with("///") {
+        if previous.starts_with("//!") || line.starts_with("///") && !previous.starts_with("///") {
             spaced.push('\n');
         }
         spaced += line;

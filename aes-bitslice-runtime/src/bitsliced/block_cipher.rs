@@ -1,4 +1,4 @@
-//! The bitsliced engine as block ciphers of the [`cipher`](::cipher) crate.
+//! The bitsliced engine as block ciphers of the [`cipher`] crate.
 
 use super::{Bitsliced, Isa};
 use crate::{Direction, Error};
@@ -161,5 +161,20 @@ impl<N: ArraySize> BlockCipherDecBackend for Backend<'_, N> {
 
     fn decrypt_tail_blocks(&self, blocks: InOutBuf<'_, '_, Block<Self>>) {
         self.inner.process(Direction::Decrypt, blocks);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ciphers_wipe_themselves_and_print_their_names_only() {
+        fn wipes<T: ZeroizeOnDrop>(_: &T) {}
+        let cipher = BitslicedAes256::new(&[0xde; 32].into());
+        wipes(&cipher);
+        assert_eq!(format!("{cipher:?}"), "BitslicedAes256 { .. }");
+        let ctr = <Ctr128BE<BitslicedAes128> as ::cipher::KeyIvInit>::new(&[1; 16].into(), &[2; 16].into());
+        wipes(&ctr);
     }
 }

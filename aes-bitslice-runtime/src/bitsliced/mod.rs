@@ -3,7 +3,7 @@
 //! Its time depends on the number of blocks alone: no branch, address or table index depends on key or data once the
 //! key is expanded. A processor with AES instructions is faster with those (`Backend::Cpu`).
 //!
-//! [`BitslicedAes128`] and its siblings are block ciphers to the [`cipher`](::cipher) crate, and so work with everything
+//! [`BitslicedAes128`] and its siblings are block ciphers to the [`cipher`] crate, and so work with everything
 //! that is written against its traits.
 //!
 //! | file | idea |

@@ -211,13 +211,12 @@ impl<R: Register> Vector for R {
         let bytes = blocks.as_ptr().cast::<u8>();
         for low in 0..8 {
             let mut rows = [R::splat(0); 16];
-            for high in 0..16 {
+            for (high, row) in rows.iter_mut().enumerate() {
                 // SAFETY: 128 registers of 16 * GROUPS bytes are all the blocks, as asserted; this is one of them.
-                rows[high] = unsafe { R::read(bytes.add(16 * R::GROUPS * (8 * high + low))) };
+                *row = unsafe { R::read(bytes.add(16 * R::GROUPS * (8 * high + low))) };
             }
-            let rows = transpose_bytes(rows);
-            for byte in 0..16 {
-                planes[8 * byte + low] = rows[byte];
+            for (byte, row) in transpose_bytes(rows).into_iter().enumerate() {
+                planes[8 * byte + low] = row;
             }
         }
         for byte in planes.as_chunks_mut().0 {
@@ -234,13 +233,12 @@ impl<R: Register> Vector for R {
         }
         for low in 0..8 {
             let mut rows = [R::splat(0); 16];
-            for byte in 0..16 {
-                rows[byte] = planes[8 * byte + low];
+            for (byte, row) in rows.iter_mut().enumerate() {
+                *row = planes[8 * byte + low];
             }
-            let rows = transpose_bytes(rows);
-            for high in 0..16 {
+            for (high, row) in transpose_bytes(rows).into_iter().enumerate() {
                 // SAFETY: 128 registers of 16 * GROUPS bytes are all the blocks, as asserted; this is one of them.
-                unsafe { rows[high].write(bytes.add(16 * R::GROUPS * (8 * high + low))) }
+                unsafe { row.write(bytes.add(16 * R::GROUPS * (8 * high + low))) }
             }
         }
     }
@@ -261,7 +259,7 @@ static INDEX_PLANES: [[[u8; 64]; 9]; 2] = {
         let mut log = 1;
         while log <= 2 {
             // Groups beyond the register's are never read.
-            let block = (lane % 128) << log | lane / 128 & ((1 << log) - 1);
+            let block = (lane % 128) << log | (lane / 128) & ((1 << log) - 1);
             let mut bit = 0;
             while bit < 9 {
                 planes[log - 1][bit][lane / 8] |= ((block >> bit & 1) as u8) << (lane % 8);
