@@ -6,6 +6,8 @@
 //! | `gen --key` | [`bake`] | a kernel with a key in it, checked before it is written |
 //! | `circuits` | [`circuits`] | a table of the circuits |
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC; registers and spills |
+//! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
+//! | `demo` | [`demo`] | the main job, start to end |
 //!
 //! Nothing here depends on the runtime or on the stored kernels: their folder can be deleted and rebuilt.
 //!
@@ -13,7 +15,10 @@
 #![forbid(unsafe_code)]
 
 mod bake;
+mod bundle;
+mod cargo;
 mod circuits;
+mod demo;
 mod files;
 mod images;
 mod key;
@@ -37,6 +42,10 @@ enum Command {
     Circuits,
     /// Compile the stored kernels with NVRTC and keep PTX, machine code and what they take of a GPU
     Ptx(images::Args),
+    /// Put test programs, the command line and a script into target/gpu-bundle, for a machine with a GPU
+    GpuBundle,
+    /// Bake a key, encrypt a file with whatever engine is there, verify it, and show the rate
+    Demo(demo::Args),
 }
 
 #[derive(clap::Args)]
@@ -69,6 +78,8 @@ fn main() -> ExitCode {
         },
         Command::Circuits => circuits::run(),
         Command::Ptx(args) => images::run(&root, &args),
+        Command::GpuBundle => bundle::run(&root),
+        Command::Demo(args) => demo::run(&root, &args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

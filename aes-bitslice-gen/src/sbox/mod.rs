@@ -6,6 +6,8 @@ mod lut3;
 
 use crate::aes::Direction;
 use crate::circuit::{Circuit, cover};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 pub use boyar_peralta::BOYAR_PERALTA;
 pub use canright::{Bases, CANRIGHT};
@@ -57,9 +59,15 @@ impl Sbox {
 
     /// The same function for a target whose gate is the LUT3: the circuit covered by LUT3s, if that takes fewer.
     pub fn lut3(&self, direction: Direction) -> Circuit {
-        let native = self.circuit(direction);
-        let covered = cover::cover(&native);
-        if covered.gates().len() < native.gates().len() { covered } else { native }
+        // Covering takes far longer than all else that is done with a circuit.
+        static KNOWN: Mutex<BTreeMap<(&str, bool), Circuit>> = Mutex::new(BTreeMap::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let covered = known.entry((self.name, direction == Direction::Encrypt)).or_insert_with(|| {
+            let native = self.circuit(direction);
+            let covered = cover::cover(&native);
+            if covered.gates().len() < native.gates().len() { covered } else { native }
+        });
+        covered.clone()
     }
 }
 

@@ -1,0 +1,42 @@
+//! A folder to copy to a machine with a GPU and without Rust: test programs, the command line, and a script that runs
+//! them. They need nothing of this checkout, vectors and kernels being compiled in.
+
+use crate::cargo::Cargo;
+use crate::files;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SCRIPT: &str = include_str!("bundle/run.sh");
+/// The packages whose tests go with it; those of the command line look for their program where it was built.
+const PACKAGES: [&str; 3] = ["aes-bitslice-tests", "aes-bitslice-runtime", "aes-bitslice-nvrtc"];
+
+pub fn run(root: &Path) -> Result<()> {
+    let cargo = Cargo::new(root);
+    let mut binaries: Vec<(PathBuf, PathBuf)> =
+        cargo.tests(&PACKAGES)?.into_iter().map(|test| (test.path, Path::new("tests").join(test.name))).collect();
+    if binaries.is_empty() {
+        bail!("cargo built no tests");
+    }
+    binaries.push((cargo.program("aes-bitslice-cli", "aes-bitslice")?, "aes-bitslice".into()));
+
+    let folder = cargo.target.join("gpu-bundle");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot delete `{}`", folder.display()))?;
+    }
+    fs::create_dir_all(folder.join("tests")).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    let mut bytes = 0;
+    for (from, to) in &binaries {
+        let to = folder.join(to);
+        fs::copy(from, &to).with_context(|| format!("cannot write `{}`", to.display()))?;
+        // Smaller, and none the worse for a machine without `strip`.
+        let _ = Command::new("strip").arg(&to).status();
+        bytes += fs::metadata(&to)?.len();
+    }
+    files::write_all(&folder, &[("run.sh", SCRIPT.as_bytes())], false)?;
+    #[cfg(unix)]
+    fs::set_permissions(folder.join("run.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    println!("{}: {} programs, {} MiB; copy it and run ./run.sh", folder.display(), binaries.len(), bytes >> 20);
+    Ok(())
+}

@@ -1,0 +1,78 @@
+#!/bin/sh
+# Runs the tests, the sanitizer and the benchmarks of this folder on a machine with an NVIDIA GPU.
+#
+#   ./run.sh [test|sanitize|bench|all]      default: all
+#
+# What they print goes to the folder that $RESULTS names (default: results beside this script) as well. Ends with 1
+# if anything failed. AES_BITSLICE_LARGE=1 adds the tests that need more than 12 GiB of device memory.
+set -u
+cd "$(dirname "$0")" || exit 1
+RESULTS=${RESULTS:-results}
+mkdir -p "$RESULTS" || exit 1
+# Where NVRTC is on most machines that have it.
+if [ -d /usr/local/cuda/lib64 ]; then
+    LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export LD_LIBRARY_PATH
+fi
+# A test that finds no GPU here has failed.
+export AES_BITSLICE_REQUIRE_GPU=1
+failed=
+
+# step NAME COMMAND...: runs it, keeps what it prints, remembers whether it failed.
+step() {
+    name=$1
+    shift
+    echo "== $name: $*"
+    { "$@" 2>&1; echo $? > "$RESULTS/$name.status"; } | tee "$RESULTS/$name.log"
+    status=$(cat "$RESULTS/$name.status")
+    rm -f "$RESULTS/$name.status"
+    if [ "$status" != 0 ]; then
+        echo "== $name FAILED ($status)"
+        failed="$failed $name"
+    fi
+}
+
+info() {
+    step info ./aes-bitslice info
+    if command -v nvidia-smi > /dev/null; then
+        step nvidia-smi nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,memory.total --format=csv
+    fi
+}
+
+tests() {
+    for program in tests/*; do
+        step "test-$(basename "$program")" "$program"
+    done
+}
+
+sanitize() {
+    sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+    if [ ! -x "$sanitizer" ]; then
+        echo "== compute-sanitizer was not found: nothing was sanitized"
+        failed="$failed sanitize"
+        return
+    fi
+    for tool in memcheck racecheck initcheck; do
+        AES_BITSLICE_SMALL=1 step "$tool" "$sanitizer" --tool "$tool" --error-exitcode 9 tests/tests-gpu --test-threads 1
+    done
+}
+
+bench() {
+    step bench ./aes-bitslice bench --modes ecb-encrypt,ecb-decrypt,ctr --key-bits 128,192,256 --sizes 64MiB,2GiB \
+        --backends cuda --json "$RESULTS/bench.json" --force
+    step bench-cpu ./aes-bitslice bench --modes ecb-encrypt,ctr --key-bits 128,256 --sizes 64MiB \
+        --backends cpu,cpu-bitsliced --json "$RESULTS/bench-cpu.json" --force
+}
+
+case ${1:-all} in
+test) info; tests ;;
+sanitize) sanitize ;;
+bench) info; bench ;;
+all) info; tests; sanitize; bench ;;
+*) echo "usage: ./run.sh [test|sanitize|bench|all]" >&2; exit 2 ;;
+esac
+if [ -n "$failed" ]; then
+    echo "== FAILED:$failed"
+    exit 1
+fi
+echo "== all passed"

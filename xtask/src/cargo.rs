@@ -1,0 +1,83 @@
+//! Release binaries of this workspace, built by the cargo that runs us.
+
+use crate::files;
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The workspace's cargo.
+pub struct Cargo {
+    program: OsString,
+    root: PathBuf,
+    /// The folder it builds in.
+    pub target: PathBuf,
+}
+
+/// A binary that cargo built.
+pub struct Built {
+    /// The package and target it was built from, as `package-target`.
+    pub name: String,
+    pub path: PathBuf,
+}
+
+impl Cargo {
+    pub fn new(root: &Path) -> Self {
+        let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        Self { program, root: root.into(), target: files::target(root) }
+    }
+
+    /// Builds a package's program.
+    pub fn program(&self, package: &str, name: &str) -> Result<PathBuf> {
+        let built = self.build(&["build", "--package", package, "--bin", name])?;
+        let program = built.into_iter().next().with_context(|| format!("cargo built no program {name}"))?;
+        Ok(program.path)
+    }
+
+    /// Builds the test programs of packages.
+    pub fn tests(&self, packages: &[&str]) -> Result<Vec<Built>> {
+        let mut arguments = vec!["test", "--no-run"];
+        packages.iter().for_each(|package| arguments.extend(["--package", package]));
+        self.build(&arguments)
+    }
+
+    /// Runs a cargo command that builds; its progress goes to standard error.
+    fn build(&self, arguments: &[&str]) -> Result<Vec<Built>> {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).args(["--release", "--quiet", "--message-format", "json-render-diagnostics"]);
+        let output = command.current_dir(&self.root).stderr(Stdio::inherit()).output().context("cannot run cargo")?;
+        if !output.status.success() {
+            bail!("`cargo {}` failed", arguments.join(" "));
+        }
+        let messages = String::from_utf8(output.stdout).context("what cargo says")?;
+        Ok(messages.lines().filter_map(|line| executable(&serde_json::from_str(line).ok()?)).collect())
+    }
+}
+
+/// The binary that a message of cargo's tells of, if it does.
+fn executable(message: &Value) -> Option<Built> {
+    let path = message["executable"].as_str()?.into();
+    let manifest = Path::new(message["manifest_path"].as_str()?);
+    let package = manifest.parent()?.file_name()?.to_str()?;
+    let target = message["target"]["name"].as_str()?;
+    Some(Built { name: format!("{package}-{target}"), path })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn messages_of_cargo() {
+        let message = json!({
+            "reason": "compiler-artifact", "manifest_path": "/p/tests/Cargo.toml", "target": {"name": "gpu"},
+            "executable": "/p/target/release/deps/gpu-0123"
+        });
+        let built = executable(&message).unwrap();
+        assert_eq!((built.name.as_str(), built.path), ("tests-gpu", "/p/target/release/deps/gpu-0123".into()));
+        assert!(executable(&json!({"reason": "compiler-artifact", "executable": null})).is_none());
+        assert!(executable(&json!({"reason": "build-finished", "success": true})).is_none());
+    }
+}

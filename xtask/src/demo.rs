@@ -1,0 +1,231 @@
+//! The main job, start to end, for who sees the project for the first time: a key, a kernel with that key baked in, a
+//! file encrypted with whatever engine is there, compared with another implementation, and decrypted again.
+
+use crate::bake;
+use crate::cargo::Cargo;
+use crate::files;
+use aes::Aes128;
+use aes_bitslice_gen::kernel::{BakedStrategy, Mode};
+use anyhow::{Context, Result, bail, ensure};
+use cipher::{KeyIvInit, StreamCipher};
+use ctr::Ctr128BE;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use zeroize::Zeroizing;
+
+/// Bytes that are read, made or compared at a time.
+const CHUNK: usize = 1 << 20;
+/// Bytes of the file that is made where none is given.
+const GENERATED: usize = 256 << 20;
+/// AES-128.
+const KEY_BYTES: usize = 16;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The file to encrypt; it is only read [default: 256 MiB made for the occasion]
+    file: Option<PathBuf>,
+}
+
+pub fn run(root: &Path, args: &Args) -> Result<()> {
+    if let Some(file) = &args.file {
+        File::open(file)
+            .and_then(|f| f.metadata())
+            .map_or_else(Err, |m| match m.is_file() {
+                true => Ok(()),
+                false => Err(std::io::Error::other("it is no ordinary file")),
+            })
+            .with_context(|| format!("cannot read `{}`", file.display()))?;
+    }
+    let cargo = Cargo::new(root);
+    let folder = folder(&cargo.target)?;
+    let at = |name: &str| folder.path().join(name);
+
+    let mut key = Zeroizing::new([0; KEY_BYTES]);
+    let mut iv = [0; 16];
+    getrandom::fill(&mut *key)?;
+    getrandom::fill(&mut iv)?;
+    let hex = Zeroizing::new(hex::encode(*key));
+    files::write_all(folder.path(), &[("key", hex.as_bytes())], true)?;
+    step("1  a random key of 128 bits, and a kernel with it baked in");
+    bake::run(
+        root,
+        bake::Args {
+            key: Some(format!("@{}", at("key").display())),
+            mode: Mode::Ctr,
+            strategy: BakedStrategy::OneHotMux,
+            sbox: "lut3".into(),
+            out: Some(at("baked")),
+        },
+    )?;
+
+    step("2  the command line, built");
+    let program = cargo.program("aes-bitslice-cli", "aes-bitslice")?;
+    println!("   {}", program.display());
+
+    let (plain, encrypted, decrypted) =
+        (args.file.clone().unwrap_or_else(|| at("data")), at("data.enc"), at("data.dec"));
+    if args.file.is_none() {
+        make_file(&plain, &key)?;
+    }
+    let bytes = fs::metadata(&plain)?.len();
+    let crypt = |verb: &str, from: &Path, to: &Path| {
+        let mut command = Command::new(&program);
+        command.args([verb, "--mode", "ctr", "--backend", "auto", "--quiet", "--iv"]).arg(hex::encode(iv));
+        command.arg("--key-file").arg(at("key")).arg("-o").arg(to).arg(from);
+        let start = Instant::now();
+        output(&mut command)?;
+        Ok::<_, anyhow::Error>(start.elapsed())
+    };
+    step(&format!(
+        "3  {} encrypted, AES-128-CTR",
+        if args.file.is_some() { plain.display().to_string() } else { "a file".into() }
+    ));
+    println!("   {}", engine(&program)?);
+    let time = crypt("encrypt", &plain, &encrypted)?;
+    println!("   {}, from file to file", rate(bytes, time));
+    if let Some(alone) = bench(&program)? {
+        println!("   {alone}");
+    }
+
+    step("4  compared with the crates aes and ctr, on one thread");
+    let start = Instant::now();
+    verify(&plain, &encrypted, &key, &iv)?;
+    println!("   equal, all {bytes} bytes; {}", rate(bytes, start.elapsed()));
+
+    step("5  decrypted again");
+    let time = crypt("decrypt", &encrypted, &decrypted)?;
+    compare(&plain, &decrypted)?;
+    println!("   equal to the original; {}", rate(bytes, time));
+    folder.close().context("cannot delete the temporary folder")?;
+    println!("\nAll is well. Keys and files made for this are deleted.");
+    Ok(())
+}
+
+fn step(title: &str) {
+    println!("\n{title}");
+}
+
+/// A folder that only its owner can enter, deleted when dropped; beside what is built, where files may be large.
+fn folder(target: &Path) -> Result<TempDir> {
+    fs::create_dir_all(target).with_context(|| format!("cannot make the folder `{}`", target.display()))?;
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.prefix("demo-").tempdir_in(target).context("cannot make a temporary folder")
+}
+
+/// Data without a pattern: key stream, of a nonce that is used for nothing else.
+fn make_file(path: &Path, key: &[u8; KEY_BYTES]) -> Result<()> {
+    let mut stream = Ctr128BE::<Aes128>::new(key.into(), &[0xff; 16].into());
+    let mut file = File::create(path)?;
+    let mut chunk = vec![0; CHUNK];
+    for _ in 0..GENERATED / CHUNK {
+        stream.apply_keystream(&mut chunk);
+        file.write_all(&chunk).with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    Ok(())
+}
+
+/// What `auto` takes, as the command line tells it.
+fn engine(program: &Path) -> Result<String> {
+    let info: Value = serde_json::from_slice(&output(Command::new(program).args(["info", "--json"]))?.stdout)?;
+    let auto = &info["auto"];
+    Ok(format!("with {}", auto["description"].as_str().unwrap_or("an engine that has no description")))
+}
+
+/// The engine's rate without files, from memory of its own where it has such.
+fn bench(program: &Path) -> Result<Option<String>> {
+    let mut command = Command::new(program);
+    command.args(["bench", "--modes", "ctr", "--key-bits", "128", "--sizes", "64MiB", "--runs", "3", "--json", "-"]);
+    let report: Value = serde_json::from_slice(&output(&mut command)?.stdout)?;
+    let results = report["results"].as_array().cloned().unwrap_or_default();
+    let rates = results.iter().filter_map(|r| {
+        Some(format!(
+            "{:.1} GB/s ({}, {} memory)",
+            r["median_gbytes_per_second"].as_f64()?,
+            r["backend"].as_str()?,
+            r["timing"].as_str()?
+        ))
+    });
+    let rates: Vec<String> = rates.collect();
+    Ok((!rates.is_empty()).then(|| format!("engines without files: {}", rates.join(", "))))
+}
+
+/// Runs a program that must succeed; what it says on standard error is the error.
+fn output(command: &mut Command) -> Result<Output> {
+    let name = Path::new(command.get_program()).display().to_string();
+    let output = command.output().with_context(|| format!("cannot run {name}"))?;
+    if !output.status.success() {
+        bail!("{name} failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(output)
+}
+
+/// Encrypts again, with another implementation, and compares.
+fn verify(plain: &Path, encrypted: &Path, key: &[u8; KEY_BYTES], iv: &[u8; 16]) -> Result<()> {
+    let mut reference = Ctr128BE::<Aes128>::new(key.into(), iv.into());
+    same(plain, encrypted, |chunk| reference.apply_keystream(chunk)).context("the ciphertext is wrong")
+}
+
+fn compare(one: &Path, other: &Path) -> Result<()> {
+    same(one, other, |_| ()).context("what was decrypted is not what was encrypted")
+}
+
+/// Whether a file, changed piece by piece, is another one.
+fn same(one: &Path, other: &Path, mut change: impl FnMut(&mut [u8])) -> Result<()> {
+    let (mut a, mut b) = (BufReader::new(File::open(one)?), BufReader::new(File::open(other)?));
+    let (mut left, mut right) = (Zeroizing::new(Vec::with_capacity(CHUNK)), Vec::with_capacity(CHUNK));
+    let mut at = 0;
+    loop {
+        left.clear();
+        right.clear();
+        a.by_ref().take(CHUNK as u64).read_to_end(&mut left)?;
+        b.by_ref().take(CHUNK as u64).read_to_end(&mut right)?;
+        change(&mut left);
+        ensure!(left.len() == right.len(), "the lengths differ");
+        if let Some(i) = left.iter().zip(&right).position(|(x, y)| x != y) {
+            bail!("byte {} differs", at + i);
+        }
+        if left.is_empty() {
+            return Ok(());
+        }
+        at += left.len();
+    }
+}
+
+fn rate(bytes: u64, time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    format!("{:.1} MiB in {seconds:.2} s, {:.2} GB/s", bytes as f64 / f64::from(1 << 20), bytes as f64 / seconds / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_byte_is_found_wherever_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, encrypted) = (folder.path().join("p"), folder.path().join("e"));
+        let (key, iv) = ([7; KEY_BYTES], [9; 16]);
+        let data: Vec<u8> = (0..2 * CHUNK + 5).map(|i| i as u8).collect();
+        let mut cipher = data.clone();
+        Ctr128BE::<Aes128>::new(&key.into(), &iv.into()).apply_keystream(&mut cipher);
+        fs::write(&plain, &data).unwrap();
+        fs::write(&encrypted, &cipher).unwrap();
+        verify(&plain, &encrypted, &key, &iv).unwrap();
+        for at in [0, CHUNK, data.len() - 1] {
+            let mut wrong = cipher.clone();
+            wrong[at] ^= 0x10;
+            fs::write(&encrypted, &wrong).unwrap();
+            let error = format!("{:#}", verify(&plain, &encrypted, &key, &iv).unwrap_err());
+            assert!(error.contains(&format!("byte {at} ")), "{error}");
+        }
+        fs::write(&encrypted, &cipher[1..]).unwrap();
+        assert!(verify(&plain, &encrypted, &key, &iv).is_err());
+    }
+}
