@@ -123,7 +123,7 @@ pub struct KeyArgs {
     pub key_format: KeyFormat,
 }
 
-/// One of two.
+/// One of three.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub struct KeySource {
@@ -133,6 +133,9 @@ pub struct KeySource {
     /// Environment variable with the key as hexadecimal digits
     #[arg(long, value_name = "VAR")]
     pub key_env: Option<String>,
+    /// Manifest of a GPU kernel with the key baked in, as `cargo xtask gen --key` writes it
+    #[arg(long, value_name = "PATH")]
+    pub kernel: Option<PathBuf>,
 }
 
 /// Which engine to use.

@@ -1,9 +1,10 @@
 //! `encrypt` and `decrypt`: a key and an engine applied to a stream.
 
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::time::Duration;
 
-use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Direction};
+use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Direction, Key};
 use cipher::block_padding::{Padding as _, Pkcs7};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -18,6 +19,13 @@ use crate::pipeline::{self, Chunk};
 /// Bytes of an AES block.
 const BLOCK: usize = 16;
 
+/// What decides how bytes are changed: a key, or a kernel that is one.
+enum Secret<'a> {
+    Key(Key),
+    /// The kernel's manifest.
+    Kernel(&'a Path),
+}
+
 /// What is done to the bytes, in order of the stream.
 enum Transform {
     /// Blocks on their own; PKCS #7 padding (RFC 5652, section 6.3) on the last one, or none.
@@ -29,16 +37,21 @@ enum Transform {
 /// Encrypts or decrypts as told.
 pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
     let mut transform = Transform::new(direction, args)?;
-    let key = keys::read(&args.key, args.quiet)?;
+    let secret = match args.key.source.kernel.as_deref() {
+        Some(manifest) => Secret::Kernel(manifest),
+        None => Secret::Key(keys::read(&args.key, args.quiet)?),
+    };
     let input = Input::open(args.input.as_deref())?;
     if let Some(length) = input.length {
         transform.check_length(length, &input.name)?;
     }
     let options = Options { force: args.force, private: false };
     let output = Output::open(args.output.as_deref(), Some(&input), options)?;
-    let engine = engine::open(&args.engine)?;
-    let cipher = engine.cipher(&key)?;
-    drop(key);
+    let engine = engine::open(&args.engine, matches!(secret, Secret::Kernel(_)))?;
+    let cipher = match secret {
+        Secret::Key(key) => engine.cipher(&key)?,
+        Secret::Kernel(manifest) => engine.load_baked(manifest)?,
+    };
     let chunk_bytes = args.chunk_bytes.unwrap_or(match engine.backend() {
         // Enough to fill a GPU several times over and to hide its start and the latency of the bus.
         Backend::Cuda { .. } => 64 << 20,

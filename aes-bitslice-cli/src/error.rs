@@ -68,7 +68,11 @@ impl Error {
 impl From<runtime::Error> for Error {
     fn from(error: runtime::Error) -> Self {
         let exit = match error {
-            runtime::Error::KeyLength { .. } | runtime::Error::KeyHex { .. } => Exit::Key,
+            // A kernel with a key baked in is a key.
+            runtime::Error::KeyLength { .. }
+            | runtime::Error::KeyHex { .. }
+            | runtime::Error::BadManifest { .. }
+            | runtime::Error::NotInKernel { .. } => Exit::Key,
             runtime::Error::CudaUnavailable { .. } | runtime::Error::NoSuchDevice { .. } => Exit::Gpu,
             _ => Exit::Failure,
         };

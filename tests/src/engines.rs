@@ -1,7 +1,7 @@
 //! The engines under test: whatever this machine opens, and a plain word about what it does not.
 
 use aes_bitslice_runtime::bitsliced::Isa;
-use aes_bitslice_runtime::{Backend, Engine, Error};
+use aes_bitslice_runtime::{Backend, BakedStrategy, Engine, Error, Key, Mode};
 use std::io::Write;
 use std::sync::OnceLock;
 
@@ -29,13 +29,33 @@ pub fn gpu() -> Option<&'static Engine> {
     GPU.get_or_init(|| match Engine::open(Backend::Cuda { ordinal: 0 }) {
         Ok(engine) => Some(engine),
         Err(e @ (Error::CudaUnavailable { .. } | Error::NoSuchDevice { .. })) => {
-            assert!(std::env::var_os("AES_BITSLICE_REQUIRE_GPU").is_none(), "a GPU is required: {e}");
+            assert!(!is_set("AES_BITSLICE_REQUIRE_GPU"), "a GPU is required: {e}");
             say(&format!("NO GPU OPENED: GPU TESTS DID NOT RUN ({e})"));
             None
         }
         Err(e) => panic!("there is a GPU, and it does not open: {e}"),
     })
     .as_ref()
+}
+
+/// The first GPU, if the CUDA run-time compiler is there too; said like the GPU's absence, but never a failure.
+pub fn gpu_with_compiler() -> Option<&'static Engine> {
+    static COMPILER: OnceLock<bool> = OnceLock::new();
+    let gpu = gpu()?;
+    let key = Key::new(&[0; 16]).expect("16 bytes");
+    let there = COMPILER.get_or_init(|| match gpu.bake(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3") {
+        Err(e @ Error::NvrtcUnavailable { .. }) => {
+            say(&format!("NO CUDA COMPILER: BAKED KERNELS WERE NOT TESTED ON THE GPU ({e})"));
+            false
+        }
+        _ => true,
+    });
+    there.then_some(gpu)
+}
+
+/// Whether a switch is set in the environment to anything but nothing and `0`.
+pub fn is_set(switch: &str) -> bool {
+    std::env::var(switch).is_ok_and(|value| !["", "0"].contains(&value.as_str()))
 }
 
 /// Says it on standard error, past the capture of what passing tests print.

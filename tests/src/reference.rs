@@ -55,8 +55,9 @@ impl Reference {
     pub fn ctr(&self, counter: [u8; 16], offset: u64, data: &[u8]) -> Vec<u8> {
         let first = u128::from_be_bytes(counter).wrapping_add(u128::from(offset / 16));
         let skip = (offset % 16) as usize;
-        let keystream = (0..).flat_map(|i| self.block(Direction::Encrypt, first.wrapping_add(i).to_be_bytes()));
-        data.iter().zip(keystream.skip(skip)).map(|(d, k)| d ^ k).collect()
+        let counters = (0..(skip + data.len()).div_ceil(16) as u128).map(|i| first.wrapping_add(i).to_be_bytes());
+        let keystream: Vec<u8> = counters.flat_map(|counter| self.block(Direction::Encrypt, counter)).collect();
+        data.iter().zip(&keystream[skip..]).map(|(d, k)| d ^ k).collect()
     }
 }
 

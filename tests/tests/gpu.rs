@@ -1,0 +1,581 @@
+//! The GPU, where one opens: every kernel on data in device memory, at every edge of size, alignment and counter, and
+//! what callers do with it: streams, views, raw pointers, threads. Data in host memory is tested on all engines alike
+//! (`vectors.rs`, `equivalence.rs`).
+//!
+//! Output buffers are poisoned first, and nothing around the output may change. In the environment,
+//! `AES_BITSLICE_SMALL` leaves the large sizes out, for runs under compute-sanitizer; `AES_BITSLICE_LARGE` adds buffers
+//! of more than 4 GiB and of more than 2^32 blocks.
+
+use aes_bitslice_gen::emit::cuda::{self as printer, Geometry};
+use aes_bitslice_gen::kernel::{KernelSpec, Manifest, Plan};
+use aes_bitslice_gen::sbox;
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
+use aes_bitslice_runtime::cuda::devices;
+use aes_bitslice_runtime::{
+    Backend, BakedStrategy, Cipher, Counter, CounterMode, Direction, Engine, Error, Key, KeyBits, Mode,
+};
+use aes_bitslice_tests::engines::{gpu, gpu_with_compiler, is_set, say};
+use aes_bitslice_tests::reference::{Reference, noise};
+use proptest::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes before and after a call's data that must stay as they are.
+const GUARD: usize = 256;
+const GUARD_BYTE: u8 = 0xa5;
+/// What an output buffer holds before the call.
+const POISON: u8 = 0x3c;
+
+/// Bytes of a warp's and of a thread block's worth.
+const WARP: usize = 16 << 10;
+const GROUP: usize = 64 << 10;
+
+/// A cipher with its key for the reference.
+struct Subject {
+    name: String,
+    cipher: Cipher,
+    reference: Reference,
+    modes: Vec<Mode>,
+}
+
+fn key_bytes(bits: KeyBits) -> Vec<u8> {
+    noise(bits.bytes() as u64, bits.bytes())
+}
+
+/// The stored kernels, which take any key, with a key of each length.
+fn stored(engine: &Engine) -> Vec<Subject> {
+    let subject = |bits: KeyBits| {
+        let key = key_bytes(bits);
+        Subject {
+            name: format!("stored kernel, {} bits", bits.bits()),
+            cipher: engine.cipher(&Key::new(&key).unwrap()).unwrap(),
+            reference: Reference::new(&key),
+            modes: Mode::ALL.to_vec(),
+        }
+    };
+    KeyBits::ALL.map(subject).into()
+}
+
+/// Kernels baked for every mode, strategy and key length; among the small tests, the key lengths take turns.
+fn baked(engine: &Engine) -> Vec<Subject> {
+    let bake = |mode: Mode, strategy: BakedStrategy, bits: KeyBits| {
+        let key = key_bytes(bits);
+        let cipher = engine.bake(&Key::new(&key).unwrap(), mode, strategy, "lut3");
+        let name = format!("baked for {mode}, {strategy}, {} bits", bits.bits());
+        let cipher = cipher.unwrap_or_else(|e| panic!("{name}: {e}"));
+        Subject { name, cipher, reference: Reference::new(&key), modes: vec![mode] }
+    };
+    let all = Mode::ALL.into_iter().enumerate().flat_map(|(i, mode)| {
+        BakedStrategy::ALL.into_iter().enumerate().flat_map(move |(j, strategy)| {
+            let lengths = KeyBits::ALL.into_iter().enumerate();
+            lengths.filter(move |(k, _)| !small() || *k == (i + j) % 3).map(move |(_, bits)| (mode, strategy, bits))
+        })
+    });
+    // The compiler takes its time; each kernel on a thread.
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            all.map(|(mode, strategy, bits)| scope.spawn(move || bake(mode, strategy, bits))).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    })
+}
+
+fn small() -> bool {
+    is_set("AES_BITSLICE_SMALL")
+}
+
+fn stream(engine: &Engine) -> Arc<CudaStream> {
+    engine.cuda_context().unwrap().new_stream().unwrap()
+}
+
+/// One call on device memory.
+#[derive(Clone, Debug)]
+struct Call {
+    mode: Mode,
+    /// Bytes; whole blocks but for CTR.
+    len: usize,
+    /// How far input and output lie behind a multiple of 16. In place, the input's counts.
+    shifts: (usize, usize),
+    in_place: bool,
+    counter: u128,
+    offset: u64,
+}
+
+impl Call {
+    fn counter(&self) -> Counter {
+        Counter::new(CounterMode::Ctr128BE, self.counter.to_be_bytes())
+    }
+
+    fn expected(&self, reference: &Reference, input: &[u8]) -> Vec<u8> {
+        match self.mode {
+            Mode::EcbEncrypt | Mode::EcbDecrypt => reference.ecb(self.mode.direction(), input),
+            Mode::Ctr => reference.ctr(self.counter.to_be_bytes(), self.offset, input),
+        }
+    }
+
+    /// Runs the call between guard bytes and compares everything with what should be there.
+    fn check(&self, subject: &Subject, stream: &Arc<CudaStream>) {
+        let device = subject.cipher.device().unwrap();
+        let input = noise(self.len as u64, self.len);
+        let expected = self.expected(&subject.reference, &input);
+        let inside = |shift: usize| -> Range<usize> { GUARD + shift..GUARD + shift + self.len };
+        let guarded = |contents: &[u8], shift: usize| {
+            let mut buffer = vec![GUARD_BYTE; shift + contents.len() + 2 * GUARD];
+            buffer[inside(shift)].copy_from_slice(contents);
+            buffer
+        };
+        let direction = self.mode.direction();
+        let mut source = stream.clone_htod(&guarded(&input, self.shifts.0)).unwrap();
+        if self.in_place {
+            let mut data = source.slice_mut(inside(self.shifts.0));
+            match self.mode {
+                Mode::Ctr => device.ctr_apply(stream, &self.counter(), self.offset, &mut data),
+                _ => device.ecb(stream, direction, &mut data),
+            }
+            .unwrap_or_else(|e| panic!("{}: {self:?}: {e}", subject.name));
+            same(&stream.clone_dtoh(&source).unwrap(), &guarded(&expected, self.shifts.0), &(&subject.name, self));
+        } else {
+            let mut output = stream.clone_htod(&guarded(&vec![POISON; self.len], self.shifts.1)).unwrap();
+            let (from, mut to) = (source.slice(inside(self.shifts.0)), output.slice_mut(inside(self.shifts.1)));
+            match self.mode {
+                Mode::Ctr => device.ctr_apply_to(stream, &self.counter(), self.offset, &from, &mut to),
+                _ => device.ecb_to(stream, direction, &from, &mut to),
+            }
+            .unwrap_or_else(|e| panic!("{}: {self:?}: {e}", subject.name));
+            same(&stream.clone_dtoh(&output).unwrap(), &guarded(&expected, self.shifts.1), &(&subject.name, self));
+            same(
+                &stream.clone_dtoh(&source).unwrap(),
+                &guarded(&input, self.shifts.0),
+                &("input", &subject.name, self),
+            );
+        }
+    }
+}
+
+fn same(actual: &[u8], expected: &[u8], what: &dyn std::fmt::Debug) {
+    assert_eq!(actual.len(), expected.len());
+    let difference = actual.iter().zip(expected).position(|(a, e)| a != e);
+    assert!(difference.is_none(), "{what:?}: byte {} of the buffer is wrong", difference.unwrap_or(0));
+}
+
+/// Lengths around every edge: block, lane, warp, thread block; and some MiB.
+fn lengths() -> Vec<usize> {
+    let around = |n: usize| [n - 17, n - 16, n - 1, n, n + 1, n + 16, n + 17];
+    let mut lengths = vec![0, 1, 15, 16, 17, 31, 32, 33, 511, 512, 513];
+    lengths.extend([WARP, GROUP].into_iter().flat_map(around));
+    if !small() {
+        lengths.extend(around(2 * GROUP));
+        lengths.extend([(5 << 20) - 1, (3 << 20) + 16 * 1025]);
+    }
+    lengths
+}
+
+/// The edges, alignments, counters and offsets, in turn with one another.
+fn calls(mode: Mode) -> impl Iterator<Item = Call> {
+    const SHIFTS: [(usize, usize); 7] = [(0, 0), (1, 1), (0, 8), (8, 0), (3, 14), (15, 4), (4, 4)];
+    const COUNTERS: [u128; 7] =
+        [0, u128::MAX - 2, (1 << 32) - 3, (1 << 64) - 3, (1 << 96) - 3, u128::MAX / 3, (1 << 127) - 3];
+    const OFFSETS: [u64; 9] = [0, 1, 5, 15, 16, 17, 511, (1 << 36) + 3, u64::MAX - (1 << 30)];
+    let cases = lengths().into_iter().enumerate().flat_map(|(i, len)| {
+        // What takes the reference long is done in fewer alignments.
+        let shifts = SHIFTS.into_iter().enumerate().filter(move |(j, _)| len < 1 << 20 || j % 3 == 0);
+        shifts.flat_map(move |(j, shifts)| [false, true].map(|in_place| (i, j, len, shifts, in_place)))
+    });
+    cases.map(move |(i, j, len, shifts, in_place)| Call {
+        mode,
+        len: if mode == Mode::Ctr { len } else { len / 16 * 16 },
+        shifts,
+        in_place,
+        counter: COUNTERS[(3 * i + j) % COUNTERS.len()],
+        offset: OFFSETS[(i + 2 * j) % OFFSETS.len()],
+    })
+}
+
+fn check_edges(engine: &Engine, subjects: &[Subject]) {
+    let stream = stream(engine);
+    for subject in subjects {
+        for &mode in &subject.modes {
+            calls(mode).for_each(|call| call.check(subject, &stream));
+        }
+    }
+}
+
+#[test]
+fn stored_kernels_at_every_edge() {
+    let Some(gpu) = gpu() else { return };
+    check_edges(gpu, &stored(gpu));
+}
+
+#[test]
+fn baked_kernels_at_every_edge() {
+    let Some(gpu) = gpu_with_compiler() else { return };
+    check_edges(gpu, &baked(gpu));
+}
+
+/// All 256 pairs of alignments, with every offset into a block.
+#[test]
+fn every_alignment() {
+    let Some(gpu) = gpu() else { return };
+    let (stream, subjects) = (stream(gpu), stored(gpu));
+    for shift in 0..256 {
+        let shifts = (shift % 16, shift / 16);
+        let call = Call {
+            mode: Mode::Ctr,
+            len: 700 + shift,
+            shifts,
+            in_place: false,
+            counter: u128::MAX - 7,
+            offset: (shift * 7 % 16) as u64,
+        };
+        call.check(&subjects[0], &stream);
+        for mode in [Mode::EcbEncrypt, Mode::EcbDecrypt] {
+            Call { mode, len: 704, ..call.clone() }.check(&subjects[0], &stream);
+        }
+    }
+}
+
+#[test]
+fn calls_at_random() {
+    let Some(gpu) = gpu() else { return };
+    if small() {
+        return;
+    }
+    let (stream, subjects) = (stream(gpu), stored(gpu));
+    let config = ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(
+        which in 0usize..3, mode in prop::sample::select(Mode::ALL.to_vec()), len in 0usize..400_000,
+        shifts in (0usize..16, 0usize..16), in_place: bool, counter: u128, near_wrap: bool, offset: u64,
+    )| {
+        let len = if mode == Mode::Ctr { len } else { len / 16 * 16 };
+        let counter = if near_wrap { u128::MAX - counter % 30_000 } else { counter };
+        Call { mode, len, shifts, in_place, counter, offset }.check(&subjects[which], &stream);
+    });
+}
+
+/// Narrow counters, lengths and modes that are refused change nothing.
+#[test]
+fn refusals_change_nothing() {
+    let Some(gpu) = gpu() else { return };
+    let stream = stream(gpu);
+    let cipher = gpu.cipher(&Key::new(&[7; 16]).unwrap()).unwrap();
+    let device = cipher.device().unwrap();
+    let contents = noise(1, 100);
+    let mut data = stream.clone_htod(&contents).unwrap();
+    let mut other = stream.clone_htod(&contents[..96]).unwrap();
+    let narrow = Counter::new(CounterMode::Ctr32BE, [0xff; 16]);
+    let wide = Counter::new(CounterMode::Ctr128BE, [0xff; 16]);
+
+    let refused = device.ecb(&stream, Direction::Encrypt, &mut data);
+    assert!(matches!(refused, Err(Error::NotWholeBlocks { len: 100 })), "{refused:?}");
+    let refused = device.ecb_to(&stream, Direction::Encrypt, &data, &mut other);
+    assert!(matches!(refused, Err(Error::LengthMismatch { input: 100, output: 96 })), "{refused:?}");
+    let refused = device.ctr_apply_to(&stream, &wide, 0, &data, &mut other);
+    assert!(matches!(refused, Err(Error::LengthMismatch { input: 100, output: 96 })), "{refused:?}");
+    let refused = device.ctr_apply(&stream, &narrow, 0, &mut data);
+    assert!(matches!(refused, Err(Error::CounterOverflow { .. })), "{refused:?}");
+    {
+        let foreign = CudaContext::new_non_primary(0, 0).unwrap().new_stream().unwrap();
+        let refused = device.ctr_apply(&foreign, &wide, 0, &mut data);
+        assert!(matches!(refused, Err(Error::OtherContext)), "{refused:?}");
+    }
+    gpu.cuda_context().unwrap().bind_to_thread().unwrap();
+    let (pointer, guard) = data.device_ptr(&stream);
+    // SAFETY: both ranges lie in `data`, which is alive; the call is to be refused.
+    let refused = unsafe { device.ctr_raw(stream.cu_stream(), &wide, 0, pointer, pointer + 16, 64) };
+    assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
+    // SAFETY: as above.
+    let refused = unsafe { device.ecb_raw(stream.cu_stream(), Direction::Encrypt, pointer + 16, pointer, 64) };
+    assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
+    drop(guard);
+
+    assert_eq!(stream.clone_dtoh(&data).unwrap(), contents);
+    assert_eq!(stream.clone_dtoh(&other).unwrap(), contents[..96]);
+
+    let beyond = Engine::open(Backend::Cuda { ordinal: 4096 });
+    assert!(matches!(beyond, Err(Error::NoSuchDevice { ordinal: 4096, .. })), "{beyond:?}");
+}
+
+/// Raw pointers and a raw stream; parts of one buffer side by side.
+#[test]
+fn raw_pointers() {
+    let Some(gpu) = gpu() else { return };
+    let (stream, key) = (stream(gpu), key_bytes(KeyBits::Aes256));
+    let cipher = gpu.cipher(&Key::new(&key).unwrap()).unwrap();
+    let (device, reference) = (cipher.device().unwrap(), Reference::new(&key));
+    let contents = noise(3, 4096);
+    let data = stream.clone_htod(&contents).unwrap();
+    let block = [0xfe; 16];
+    let counter = Counter::new(CounterMode::Ctr128BE, block);
+    {
+        let (pointer, _guard) = data.device_ptr(&stream);
+        // SAFETY: all ranges lie in `data`, which lives until the stream is waited for below.
+        unsafe {
+            device.ecb_raw(stream.cu_stream(), Direction::Encrypt, pointer, pointer, 1024).unwrap();
+            device.ctr_raw(stream.cu_stream(), &counter, 9, pointer + 1024, pointer + 2048, 1024).unwrap();
+            device.ctr_raw(stream.cu_stream(), &counter, 9, 0, 0, 0).unwrap();
+        }
+    }
+    let mut expected = reference.ecb(Direction::Encrypt, &contents[..1024]);
+    expected.extend(&contents[1024..2048]);
+    expected.extend(reference.ctr(block, 9, &contents[1024..2048]));
+    expected.extend(&contents[3072..]);
+    same(&stream.clone_dtoh(&data).unwrap(), &expected, &"raw pointers");
+}
+
+/// Calls go on the caller's stream in order, several streams beside one another, and the cipher need not live until
+/// they are done.
+#[test]
+fn streams_of_one_s_own() {
+    let Some(gpu) = gpu() else { return };
+    let reference = Reference::new(&[1; 24]);
+    let contents = noise(4, 200_000);
+    let block = [0x11; 16];
+    let mut running = Vec::new();
+    for i in 0..4u64 {
+        let stream = stream(gpu);
+        let mut data = stream.clone_htod(&contents).unwrap();
+        let cipher = gpu.cipher(&Key::new(&[1; 24]).unwrap()).unwrap();
+        let device = cipher.device().unwrap();
+        device.ecb(&stream, Direction::Encrypt, &mut data).unwrap();
+        device.ctr_apply(&stream, &Counter::new(CounterMode::Ctr128BE, block), i, &mut data).unwrap();
+        drop(cipher);
+        running.push((stream, data, i));
+    }
+    let encrypted = reference.ecb(Direction::Encrypt, &contents);
+    for (stream, data, i) in running {
+        same(&stream.clone_dtoh(&data).unwrap(), &reference.ctr(block, i, &encrypted), &("stream", i));
+    }
+}
+
+/// The other GPUs, each an engine of its own.
+#[test]
+fn every_device() {
+    let Some(first) = gpu() else { return };
+    let key = key_bytes(KeyBits::Aes128);
+    for device in devices().unwrap().iter().skip(1) {
+        let engine = Engine::open(Backend::Cuda { ordinal: device.ordinal }).unwrap();
+        let cipher = engine.cipher(&Key::new(&key).unwrap()).unwrap();
+        let name = engine.description();
+        let subject = Subject { name, cipher, reference: Reference::new(&key), modes: Mode::ALL.to_vec() };
+        let own = stream(&engine);
+        for mode in Mode::ALL {
+            calls(mode).filter(|call| call.len < 2 * WARP).for_each(|call| call.check(&subject, &own));
+        }
+        let foreign = stream(first);
+        let mut data = foreign.alloc_zeros::<u8>(16).unwrap();
+        let refused = subject.cipher.device().unwrap().ecb(&foreign, Direction::Encrypt, &mut data);
+        assert!(matches!(refused, Err(Error::OtherContext)), "{refused:?}");
+    }
+}
+
+/// One cipher, many threads, data in host and in device memory.
+#[test]
+fn many_threads() {
+    let Some(gpu) = gpu() else { return };
+    let key = key_bytes(KeyBits::Aes192);
+    let cipher = gpu.cipher(&Key::new(&key).unwrap()).unwrap();
+    let subject =
+        Subject { name: "threads".into(), cipher, reference: Reference::new(&key), modes: Mode::ALL.to_vec() };
+    std::thread::scope(|scope| {
+        for thread in 0..8usize {
+            let subject = &subject;
+            scope.spawn(move || {
+                let stream = stream(gpu);
+                for round in 0..if small() { 1 } else { 12 } {
+                    let (len, counter) = (1000 * thread + 7777 * round, u128::MAX - round as u128);
+                    let mode = Mode::Ctr;
+                    Call { mode, len, shifts: (0, thread), in_place: round % 2 == 0, counter, offset: 3 }
+                        .check(subject, &stream);
+                    let mut data = noise(round as u64, len);
+                    let expected = subject.reference.ctr(counter.to_be_bytes(), 5, &data);
+                    let counter = Counter::new(CounterMode::Ctr128BE, counter.to_be_bytes());
+                    subject.cipher.ctr_apply(&counter, 5, &mut data).unwrap();
+                    same(&data, &expected, &("thread", thread, "host memory"));
+                }
+            });
+        }
+    });
+}
+
+/// More host memory than one chunk, against the CPU engine, which is itself tested against the reference.
+#[test]
+fn host_memory_in_chunks() {
+    let Some(gpu) = gpu() else { return };
+    if small() {
+        return;
+    }
+    let (cipher, cpu, counter) = pair(gpu, 1_000_000);
+    let mut cases = vec![(64 << 20, 0), ((64 << 20) - 5, 5), ((64 << 20) + 1, 15), ((200 << 20) + 77, 12_345)];
+    if large() {
+        cases.push(((4 << 30) + 33, 7));
+    }
+    for (len, offset) in cases {
+        let mut expected = vec![0x42; len];
+        let mut data = expected.clone();
+        cpu.ctr_apply(&counter, offset, &mut expected).unwrap();
+        let mut output = vec![POISON; len];
+        cipher.ctr_apply_to(&counter, offset, &data, &mut output).unwrap();
+        assert!(output == expected, "CTR, {len} bytes from {offset}");
+        cipher.ctr_apply(&counter, offset, &mut data).unwrap();
+        assert!(data == expected, "CTR in place, {len} bytes from {offset}");
+        let whole = len / 16 * 16;
+        cpu.ecb_encrypt(&mut expected[..whole]).unwrap();
+        cipher.ecb_encrypt(&mut data[..whole]).unwrap();
+        assert!(data == expected, "ECB, {whole} bytes");
+        cipher.ecb_decrypt(&mut data[..whole]).unwrap();
+        assert!(data == output, "ECB decryption, {whole} bytes");
+    }
+}
+
+/// A baked kernel from files, and what is wrong with others.
+#[test]
+fn baked_kernels_from_files() {
+    let Some(gpu) = gpu_with_compiler() else { return };
+    let key = key_bytes(KeyBits::Aes128);
+    let folder = tempfile::tempdir().unwrap();
+    let spec = KernelSpec::baked(Mode::Ctr, &sbox::LUT3, BakedStrategy::OneHotMux, &key).unwrap();
+    let plan = Plan::new(&spec);
+    let source = printer::source(&plan, Geometry::default(), "a test");
+    let manifest = Manifest::new(&plan, Geometry::default(), "kernel.cu", &source).to_json();
+    let path = folder.path().join("kernel.json");
+    let write = |manifest: &str, source: &str| {
+        std::fs::write(&path, manifest).unwrap();
+        std::fs::write(folder.path().join("kernel.cu"), source).unwrap();
+    };
+
+    write(&manifest, &source);
+    let cipher = gpu.load_baked(&path).unwrap();
+    let subject = Subject { name: "file".into(), cipher, reference: Reference::new(&key), modes: vec![Mode::Ctr] };
+    calls(Mode::Ctr).filter(|call| call.len < 2 * WARP).for_each(|call| call.check(&subject, &stream(gpu)));
+    let mut data = noise(1, 64);
+    let refused = subject.cipher.ecb_encrypt(&mut data);
+    assert!(matches!(refused, Err(Error::NotInKernel { .. })), "{refused:?}");
+    assert_eq!(data, noise(1, 64));
+
+    let refused = |what: &str| match gpu.load_baked(&path) {
+        Err(error) => error,
+        Ok(_) => panic!("{what} was accepted"),
+    };
+    write(&manifest, &source.replacen("0x", "0X", 1));
+    assert!(matches!(refused("a changed source"), Error::BadManifest { .. }));
+    write(&manifest.replace("\"format\": 1", "\"format\": 2"), &source);
+    assert!(matches!(refused("another format"), Error::BadManifest { .. }));
+    write("{", &source);
+    assert!(matches!(refused("half a manifest"), Error::BadManifest { .. }));
+    // The manifest of another key's kernel, with this one's source: only the known answer can tell.
+    let other = KernelSpec::baked(Mode::Ctr, &sbox::LUT3, BakedStrategy::OneHotMux, &[9; 16]).unwrap();
+    write(&Manifest::new(&Plan::new(&other), Geometry::default(), "kernel.cu", &source).to_json(), &source);
+    assert!(matches!(refused("another key's kernel"), Error::SelfTestFailed { .. }));
+    std::fs::remove_file(folder.path().join("kernel.cu")).unwrap();
+    assert!(matches!(refused("no source"), Error::BadManifest { .. }));
+    std::fs::remove_file(&path).unwrap();
+    assert!(matches!(refused("no manifest"), Error::BadManifest { .. }));
+}
+
+/// Whether the tests that take many GiB of device memory are wanted.
+fn large() -> bool {
+    let wanted = is_set("AES_BITSLICE_LARGE");
+    if !wanted {
+        say("AES_BITSLICE_LARGE is not set: buffers above 4 GiB were not tested");
+    }
+    wanted
+}
+
+/// A key on the GPU and, to compare with, on the CPU engine, and a counter that wraps after `blocks`.
+fn pair(gpu: &Engine, blocks: u128) -> (Cipher, Cipher, Counter) {
+    let key = Key::new(&key_bytes(KeyBits::Aes256)).unwrap();
+    let cpu = Engine::open(Backend::Cpu).unwrap().cipher(&key).unwrap();
+    let counter = Counter::new(CounterMode::Ctr128BE, 0u128.wrapping_sub(blocks).to_be_bytes());
+    (gpu.cipher(&key).unwrap(), cpu, counter)
+}
+
+/// Compares device memory, from byte `from` of `data` on, with what is expected of its bytes.
+fn compare(
+    stream: &Arc<CudaStream>,
+    data: &CudaSlice<u8>,
+    from: usize,
+    pieces: &[Range<usize>],
+    expected: impl Fn(Range<usize>) -> Vec<u8>,
+) {
+    for piece in pieces {
+        let actual = stream.clone_dtoh(&data.slice(from + piece.start..from + piece.end)).unwrap();
+        stream.synchronize().unwrap();
+        assert!(actual == expected(piece.clone()), "bytes {piece:?}");
+    }
+}
+
+/// Every byte of buffers of more than 4 GiB, through both entry points of every mode.
+#[test]
+fn above_4_gib() {
+    let Some(gpu) = gpu() else { return };
+    if small() || !large() {
+        return;
+    }
+    const LEN: usize = (4 << 30) + (3 << 20) + 5;
+    const WHOLE: usize = LEN / 16 * 16;
+    const OFFSET: u64 = 7;
+    let pieces =
+        |len: usize| -> Vec<_> { (0..len).step_by(256 << 20).map(|at| at..len.min(at + (256 << 20))).collect() };
+    let (cipher, cpu, counter) = pair(gpu, 12_345_678);
+    let (device, stream) = (cipher.device().unwrap(), stream(gpu));
+    let applied = |mut bytes: Vec<u8>, at: u64| {
+        cpu.ctr_apply(&counter, at, &mut bytes).unwrap();
+        bytes
+    };
+    let encrypted = |mut bytes: Vec<u8>| {
+        cpu.ecb_encrypt(&mut bytes).unwrap();
+        bytes
+    };
+
+    let mut data = stream.alloc_zeros::<u8>(LEN).unwrap();
+    device.ctr_apply(&stream, &counter, OFFSET, &mut data).unwrap();
+    let once = |piece: Range<usize>| applied(vec![0; piece.len()], OFFSET + piece.start as u64);
+    compare(&stream, &data, 0, &pieces(LEN), once);
+    device.ecb(&stream, Direction::Encrypt, &mut data.slice_mut(..WHOLE)).unwrap();
+    compare(&stream, &data, 0, &pieces(WHOLE), |piece| encrypted(once(piece)));
+    device.ecb(&stream, Direction::Decrypt, &mut data.slice_mut(..WHOLE)).unwrap();
+    compare(&stream, &data, 0, &pieces(LEN), once);
+
+    // One byte off.
+    let mut other = stream.alloc_zeros::<u8>(1 + LEN).unwrap();
+    device.ctr_apply_to(&stream, &counter, 99, &data, &mut other.slice_mut(1..)).unwrap();
+    let twice = |piece: Range<usize>| applied(once(piece.clone()), 99 + piece.start as u64);
+    compare(&stream, &other, 1, &pieces(LEN), twice);
+    device.ecb(&stream, Direction::Encrypt, &mut other.slice_mut(1..1 + WHOLE)).unwrap();
+    compare(&stream, &other, 1, &pieces(WHOLE), |piece| encrypted(twice(piece)));
+    device.ecb(&stream, Direction::Decrypt, &mut other.slice_mut(1..1 + WHOLE)).unwrap();
+    compare(&stream, &other, 1, &pieces(LEN), twice);
+}
+
+/// More blocks than 32 bits count, looked at in windows.
+#[test]
+fn above_2_to_the_32_blocks() {
+    let Some(gpu) = gpu() else { return };
+    if small() || !large() {
+        return;
+    }
+    const LEN: usize = (64 << 30) + (1 << 20) + 48;
+    let windows: Vec<_> = [0, 4 << 30, 32 << 30, 64 << 30, LEN]
+        .map(|at: usize| at.saturating_sub(1 << 16)..LEN.min(at + (1 << 16)))
+        .into();
+    let (cipher, cpu, counter) = pair(gpu, (1 << 32) + 5);
+    let (device, stream) = (cipher.device().unwrap(), stream(gpu));
+    let Ok(mut data) = stream.alloc_zeros::<u8>(LEN) else {
+        say("Less than 64 GiB of device memory is free: a buffer of 2^32 blocks was not tested");
+        return;
+    };
+    let applied = |piece: Range<usize>| {
+        let mut bytes = vec![0; piece.len()];
+        cpu.ctr_apply(&counter, piece.start as u64, &mut bytes).unwrap();
+        bytes
+    };
+    device.ctr_apply(&stream, &counter, 0, &mut data).unwrap();
+    compare(&stream, &data, 0, &windows, applied);
+    device.ecb(&stream, Direction::Encrypt, &mut data).unwrap();
+    compare(&stream, &data, 0, &windows, |piece| {
+        let mut bytes = applied(piece);
+        cpu.ecb_encrypt(&mut bytes).unwrap();
+        bytes
+    });
+    device.ecb(&stream, Direction::Decrypt, &mut data).unwrap();
+    compare(&stream, &data, 0, &windows, applied);
+}

@@ -1,0 +1,106 @@
+//! What would disturb other tests on the same GPU, or be disturbed by them, one after the other in a process of its own:
+//! calls that must not wait, no memory left, and a context that is lost.
+
+use aes_bitslice_runtime::cuda::cudarc::driver::result;
+use aes_bitslice_runtime::{Cipher, Counter, CounterMode, Direction, Engine, Error, Key, Mode};
+use aes_bitslice_tests::engines::{gpu, is_set};
+use aes_bitslice_tests::reference::{Reference, noise};
+
+const KEY: [u8; 16] = [0x77; 16];
+
+#[test]
+fn one_after_the_other() {
+    let Some(gpu) = gpu() else { return };
+    if is_set("AES_BITSLICE_SMALL") {
+        return;
+    }
+    let cipher = gpu.cipher(&Key::new(&KEY).unwrap()).unwrap();
+    calls_do_not_wait(gpu, &cipher);
+    memory_used_up(gpu, &cipher);
+    context_lost(gpu, &cipher);
+}
+
+/// A call returns when the work is on the stream, not when it is done.
+fn calls_do_not_wait(gpu: &Engine, cipher: &Cipher) {
+    let stream = gpu.cuda_context().unwrap().new_stream().unwrap();
+    let device = cipher.device().unwrap();
+    device.prepare(Mode::Ctr).unwrap();
+    let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+    let mut data = stream.alloc_zeros::<u8>(1 << 30).unwrap();
+    stream.synchronize().unwrap();
+    // Tens of milliseconds of work on the fastest GPU; putting it on the stream takes about one.
+    for _ in 0..40 {
+        device.ctr_apply(&stream, &counter, 0, &mut data).unwrap();
+    }
+    assert!(!stream.record_event(None).unwrap().is_complete(), "the calls waited for their work");
+    let head = stream.clone_dtoh(&data.slice(..1 << 20)).unwrap();
+    assert!(head.iter().all(|b| *b == 0), "an even number of times is none");
+}
+
+/// Too little memory for a whole chunk makes chunks smaller, none at all is an error, and later there is some again.
+fn memory_used_up(gpu: &Engine, cipher: &Cipher) {
+    const MIB: usize = 1 << 20;
+    let plain = noise(1, 40 * MIB);
+    let expected = Reference::new(&KEY).ecb(Direction::Encrypt, &plain);
+    let encrypted = || {
+        let mut output = vec![0x3c; plain.len()];
+        cipher.ecb_encrypt_to(&plain, &mut output).map(|()| output)
+    };
+    gpu.cuda_context().unwrap().bind_to_thread().unwrap();
+    // Loads the kernel, whose memory does not count here.
+    cipher.ecb_encrypt(&mut [0; 16]).unwrap();
+
+    let mut taken = Vec::new();
+    let mut size = 1 << 40;
+    while size >= 64 << 10 {
+        // SAFETY: the context is current; freed below, and used by nothing.
+        match unsafe { result::malloc_sync(size) } {
+            Ok(pointer) => taken.push((pointer, size)),
+            Err(_) => size /= 2,
+        }
+    }
+    match encrypted() {
+        Err(Error::OutOfDeviceMemory { .. }) => {}
+        other => panic!("with no memory left: {:?}", other.map(|output| output == expected)),
+    }
+    let mut freed = 0;
+    while freed < 8 * MIB {
+        let (pointer, size) = taken.pop().expect("more than that was taken");
+        // SAFETY: allocated above, and used by nothing.
+        unsafe { result::free_sync(pointer) }.unwrap();
+        freed += size;
+    }
+    assert!(encrypted().unwrap() == expected, "in smaller chunks");
+    for (pointer, _) in taken {
+        // SAFETY: as above.
+        unsafe { result::free_sync(pointer) }.unwrap();
+    }
+    assert!(encrypted().unwrap() == expected, "with memory again");
+}
+
+/// After an illegal access every call fails, and none hands out anything.
+fn context_lost(gpu: &Engine, cipher: &Cipher) {
+    let stream = gpu.cuda_context().unwrap().new_stream().unwrap();
+    let device = cipher.device().unwrap();
+    // SAFETY: on purpose not what is asked for: an address that is no memory. The context is lost by it, and this
+    // process uses nothing else of the device.
+    unsafe { device.ecb_raw(stream.cu_stream(), Direction::Encrypt, 16, 16, 1 << 20) }.unwrap();
+    assert!(stream.synchronize().is_err());
+
+    let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+    let plain = noise(2, 4096);
+    for attempt in 0..3 {
+        let mut output = vec![0x3c; plain.len()];
+        let error = cipher.ctr_apply_to(&counter, 0, &plain, &mut output).unwrap_err();
+        // The first call may be the one that finds out.
+        assert!(attempt == 0 || matches!(error, Error::Poisoned { .. }), "{error}");
+        assert!(output.iter().all(|b| *b == 0) || output.iter().all(|b| *b == 0x3c), "something was handed out");
+    }
+    let mut data = plain.clone();
+    assert!(matches!(cipher.ecb_decrypt(&mut data), Err(Error::Poisoned { .. })));
+    assert_eq!(data, plain);
+    // SAFETY: refused before any pointer is used.
+    let raw = unsafe { device.ctr_raw(stream.cu_stream(), &counter, 0, 16, 16, 16) };
+    assert!(matches!(raw, Err(Error::Poisoned { .. })), "{raw:?}");
+    assert!(matches!(gpu.cipher(&Key::new(&KEY).unwrap()), Err(Error::Poisoned { .. })));
+}
