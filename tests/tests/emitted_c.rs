@@ -1,5 +1,5 @@
 //! The printed CUDA C, compiled by the C compiler and run on the CPU over several thread blocks, byte for byte
-//! against the reference: kernels for keys given at launch, with every S-box, and freshly baked ones.
+//! against the reference: the stored kernels, those for keys given at launch with every S-box, and freshly baked ones.
 //!
 //! The same text runs on the GPU, so that only what the C compiler cannot see is left to be found there: the launch,
 //! barriers, and the few macros that are another on each side.
@@ -7,16 +7,20 @@
 use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
 use aes_bitslice_gen::check::{Access, CompiledC, Launch};
 use aes_bitslice_gen::emit::cuda::{self, Geometry};
-use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
+use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, KeyStrategy, Manifest, Mode, Plan};
+use aes_bitslice_gen::sbox::Sbox;
 use aes_bitslice_gen::{layout, sbox};
+use aes_bitslice_kernels::KERNELS;
 use aes_bitslice_runtime::Key;
 use aes_bitslice_tests::engines::say;
 use aes_bitslice_tests::reference::{Reference, noise};
+use proptest::prelude::*;
+use std::cell::RefCell;
 
 /// Blocks of a thread block.
 const GROUP: usize = 4096;
 
-/// Runs a kernel on every edge; `key` is the one it was baked for, if it was.
+/// Runs a kernel on every edge and at random with each of the keys: the one it was baked for, if it was.
 fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
     let Some(mut kernel) = CompiledC::compile(source, spec).unwrap_or_else(|e| panic!("{}: {e}", spec.name())) else {
         say("NO C COMPILER: PRINTED KERNELS WERE NOT RUN");
@@ -26,10 +30,11 @@ fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
         let schedule = KeySchedule::new(key, spec.mode.direction()).expect("a key");
         let round_keys = if spec.round_keys.baked().is_some() { vec![] } else { layout::schedule_planes(&schedule) };
         let reference = Reference::new(key);
-        let mut run = |access, in_place, counter: u128, skip: usize, len: usize| {
+        let kernel = RefCell::new(&mut kernel);
+        let run = |access, in_place, counter: u128, skip: usize, len: usize| {
             let data = noise(len as u64, len);
             let launch = Launch { access, in_place, counter, skip, round_keys: &round_keys, data: &data };
-            let output = kernel.run(&launch).unwrap_or_else(|e| panic!("{}: {e}", spec.name()));
+            let output = kernel.borrow_mut().run(&launch).unwrap_or_else(|e| panic!("{}: {e}", spec.name()));
             let expected = match spec.mode {
                 Mode::Ctr => reference.ctr(counter.to_be_bytes(), skip as u64, &data),
                 Mode::EcbEncrypt | Mode::EcbDecrypt => reference.ecb(spec.mode.direction(), &data),
@@ -56,7 +61,33 @@ fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
                 }
             }
         }
+        let config = ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() };
+        proptest!(config, |(
+            len in 0..3 * 16 * GROUP, skip in 0usize..16, shifts in (0usize..16, 0usize..16), aligned: bool,
+            in_place: bool, counter: u128, near_wrap: bool,
+        )| {
+            let counter = if near_wrap { u128::MAX - counter % 10_000 } else { counter };
+            let access = if aligned { Access::Aligned } else { Access::Bytes { input: shifts.0, output: shifts.1 } };
+            match spec.mode {
+                Mode::Ctr if !aligned => run(access, in_place, counter, skip, len),
+                _ => run(access, in_place, counter, 0, len / 16 * 16),
+            }
+        });
     }
+}
+
+/// The sources that are kept, which is what a GPU gets.
+#[test]
+fn stored_kernels() {
+    let mut modes = Vec::new();
+    for stored in KERNELS {
+        let manifest = Manifest::parse(stored.manifest).unwrap();
+        assert_eq!(manifest.strategy().unwrap(), KeyStrategy::Planes, "{}", stored.name);
+        let spec = KernelSpec::planes(manifest.mode().unwrap(), Sbox::named(&manifest.sbox).unwrap());
+        check(stored.source, &spec, &keys());
+        modes.push(spec.mode);
+    }
+    assert!(Mode::ALL.iter().all(|mode| modes.contains(mode)), "{modes:?}");
 }
 
 fn print(spec: &KernelSpec) -> String {
