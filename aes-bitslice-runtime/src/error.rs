@@ -170,6 +170,8 @@ impl Error {
                 | Self::CounterOverflow { .. }
                 | Self::NotCuda { .. }
                 | Self::Poisoned { .. }
+                // Memory is taken before the first chunk, for all of them.
+                | Self::OutOfDeviceMemory { .. }
                 | Self::NotInKernel { .. }
         )
     }
