@@ -21,7 +21,8 @@ pub struct Args {
     /// The mode: ecb-encrypt, ecb-decrypt or ctr
     #[arg(long, requires = "key", default_value_t = Mode::Ctr)]
     pub mode: Mode,
-    /// Where the kernel has its key: one-hot-mux (rounds in a loop) or immediate (rounds unrolled)
+    /// Where the kernel has its key: one-hot-mux (rounds in a loop, which fits the instruction cache) or immediate (rounds
+    /// unrolled, fewer instructions)
     #[arg(long, requires = "key", default_value_t = BakedStrategy::OneHotMux)]
     pub strategy: BakedStrategy,
     /// The S-box; `cargo xtask circuits` lists them
@@ -70,21 +71,23 @@ pub fn run(root: &Path, args: Args) -> Result<()> {
 
     let counts = &manifest.lut3;
     let rounds = plan.rounds().unwrap_or_default();
-    println!("file       {} (mode 0600: whoever reads it has the key)", folder.join(&file).display());
-    println!("manifest   {}", folder.join(format!("{name}.json")).display());
-    println!(
+    say!("file       {} (mode 0600: whoever reads it has the key)", folder.join(&file).display());
+    say!("manifest   {}", folder.join(format!("{name}.json")).display());
+    say!(
         "kernel     {}, {} threads a block, {} blocks a thread",
-        manifest.entry, manifest.threads, manifest.blocks_per_thread
+        manifest.entry,
+        manifest.threads,
+        manifest.blocks_per_thread
     );
-    println!(
+    say!(
         "LUT3s      {} an S-box ({}), {} a column of MixColumns with its key; {} in {rounds} rounds",
         counts.sub_byte,
         sbox.name,
         counts.mix_column,
         plan.gates_executed(rounds)
     );
-    println!("registers  {registers}");
+    say!("registers  {registers}");
     let ran = if ran { "compiled and run" } else { "not run, for lack of a C compiler" };
-    println!("checked    circuit evaluated against FIPS 197; printed C {ran}");
+    say!("checked    circuit evaluated against FIPS 197; printed C {ran}");
     Ok(())
 }

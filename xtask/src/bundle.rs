@@ -1,7 +1,7 @@
-//! A folder to copy to a machine with a GPU and without Rust: test programs, the command line, and a script that runs
-//! them. They need nothing of this checkout, vectors and kernels being compiled in.
+//! A folder to copy to a machine with a GPU and without Rust: test programs, examples, the command line, and a script
+//! that runs them. They need nothing of this checkout, vectors and kernels being compiled in.
 
-use crate::cargo::Cargo;
+use crate::cargo::{Built, Cargo};
 use crate::files;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -14,18 +14,21 @@ const PACKAGES: [&str; 3] = ["aes-bitslice-tests", "aes-bitslice-runtime", "aes-
 
 pub fn run(root: &Path) -> Result<()> {
     let cargo = Cargo::new(root);
-    let mut binaries: Vec<(PathBuf, PathBuf)> =
-        cargo.tests(&PACKAGES)?.into_iter().map(|test| (test.path, Path::new("tests").join(test.name))).collect();
-    if binaries.is_empty() {
+    let built = cargo.tests(&PACKAGES)?;
+    if !built.iter().any(|b| b.is_test) {
         bail!("cargo built no tests");
     }
+    let place = |b: Built| (b.path, Path::new(if b.is_test { "tests" } else { "examples" }).join(b.name));
+    let mut binaries: Vec<(PathBuf, PathBuf)> = built.into_iter().map(place).collect();
     binaries.push((cargo.program("aes-bitslice-cli", "aes-bitslice")?, "aes-bitslice".into()));
 
     let folder = cargo.target.join("gpu-bundle");
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot delete `{}`", folder.display()))?;
     }
-    fs::create_dir_all(folder.join("tests")).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    for inside in ["tests", "examples"] {
+        fs::create_dir_all(folder.join(inside)).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    }
     let mut bytes = 0;
     for (from, to) in &binaries {
         let to = folder.join(to);
@@ -37,6 +40,6 @@ pub fn run(root: &Path) -> Result<()> {
     files::write_all(&folder, &[("run.sh", SCRIPT.as_bytes())], false)?;
     #[cfg(unix)]
     fs::set_permissions(folder.join("run.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-    println!("{}: {} programs, {} MiB; copy it and run ./run.sh", folder.display(), binaries.len(), bytes >> 20);
+    say!("{}: {} programs, {} MiB; copy it and run ./run.sh", folder.display(), binaries.len(), bytes >> 20);
     Ok(())
 }

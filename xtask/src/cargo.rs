@@ -20,6 +20,8 @@ pub struct Built {
     /// The package and target it was built from, as `package-target`.
     pub name: String,
     pub path: PathBuf,
+    /// Whether it is a test program, not an example or a program.
+    pub is_test: bool,
 }
 
 impl Cargo {
@@ -35,7 +37,7 @@ impl Cargo {
         Ok(program.path)
     }
 
-    /// Builds the test programs of packages.
+    /// Builds the test programs and examples of packages.
     pub fn tests(&self, packages: &[&str]) -> Result<Vec<Built>> {
         let mut arguments = vec!["test", "--no-run"];
         packages.iter().for_each(|package| arguments.extend(["--package", package]));
@@ -61,7 +63,8 @@ fn executable(message: &Value) -> Option<Built> {
     let manifest = Path::new(message["manifest_path"].as_str()?);
     let package = manifest.parent()?.file_name()?.to_str()?;
     let target = message["target"]["name"].as_str()?;
-    Some(Built { name: format!("{package}-{target}"), path })
+    let is_test = message["profile"]["test"].as_bool()?;
+    Some(Built { name: format!("{package}-{target}"), path, is_test })
 }
 
 #[cfg(test)]
@@ -73,10 +76,11 @@ mod tests {
     fn messages_of_cargo() {
         let message = json!({
             "reason": "compiler-artifact", "manifest_path": "/p/tests/Cargo.toml", "target": {"name": "gpu"},
-            "executable": "/p/target/release/deps/gpu-0123"
+            "profile": {"test": true}, "executable": "/p/target/release/deps/gpu-0123"
         });
         let built = executable(&message).unwrap();
-        assert_eq!((built.name.as_str(), built.path), ("tests-gpu", "/p/target/release/deps/gpu-0123".into()));
+        assert_eq!((built.name.as_str(), built.is_test), ("tests-gpu", true));
+        assert_eq!(built.path, Path::new("/p/target/release/deps/gpu-0123"));
         assert!(executable(&json!({"reason": "compiler-artifact", "executable": null})).is_none());
         assert!(executable(&json!({"reason": "build-finished", "success": true})).is_none());
     }

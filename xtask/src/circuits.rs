@@ -7,8 +7,8 @@ use anyhow::Result;
 
 /// Prints all S-boxes and linear layers, each as it was published or built and as the LUT3s it is printed with.
 pub fn run() -> Result<()> {
-    println!("                                            as built                  in LUT3s");
-    println!("{:36}   gates  of three  depth  alive    LUT3  depth  alive", "");
+    say!("                                            as built                  in LUT3s");
+    say!("{:36}   gates  of three  depth  alive    LUT3  depth  alive", "");
     const DIRECTIONS: [Direction; 2] = [Direction::Encrypt, Direction::Decrypt];
     for sbox in sbox::ALL {
         for direction in DIRECTIONS {
@@ -24,18 +24,16 @@ pub fn run() -> Result<()> {
     }
     let add = linear::add_key_column();
     row(&add, &add);
-    println!(
-        "\nS-boxes are of one byte, linear layers of one column of four bytes. Alive: values, at most at one time."
-    );
+    say!("\nS-boxes are of one byte, linear layers of one column of four bytes. Alive: values, at most at one time.");
     for sbox in sbox::ALL {
-        println!("{}: {}", sbox.name, sbox.source);
+        say!("{}: {}", sbox.name, sbox.source);
     }
     Ok(())
 }
 
 fn row(native: &Circuit, lut3: &Circuit) {
     let (n, l) = (native.stats(), lut3.stats());
-    println!(
+    say!(
         "{:36}  {:6}  {:8}  {:5}  {:5}  {:6}  {:5}  {:5}",
         native.name(),
         n.gates(),

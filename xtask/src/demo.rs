@@ -65,7 +65,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
 
     step("2  the command line, built");
     let program = cargo.program("aes-bitslice-cli", "aes-bitslice")?;
-    println!("   {}", program.display());
+    say!("   {}", program.display());
 
     let (plain, encrypted, decrypted) =
         (args.file.clone().unwrap_or_else(|| at("data")), at("data.enc"), at("data.dec"));
@@ -85,29 +85,29 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         "3  {} encrypted, AES-128-CTR",
         if args.file.is_some() { plain.display().to_string() } else { "a file".into() }
     ));
-    println!("   {}", engine(&program)?);
+    say!("   {}", engine(&program)?);
     let time = crypt("encrypt", &plain, &encrypted)?;
-    println!("   {}, from file to file", rate(bytes, time));
+    say!("   {}, from file to file", rate(bytes, time));
     if let Some(alone) = bench(&program)? {
-        println!("   {alone}");
+        say!("   {alone}");
     }
 
     step("4  compared with the crates aes and ctr, on one thread");
     let start = Instant::now();
     verify(&plain, &encrypted, &key, &iv)?;
-    println!("   equal, all {bytes} bytes; {}", rate(bytes, start.elapsed()));
+    say!("   equal, all {bytes} bytes; {}", rate(bytes, start.elapsed()));
 
     step("5  decrypted again");
     let time = crypt("decrypt", &encrypted, &decrypted)?;
     compare(&plain, &decrypted)?;
-    println!("   equal to the original; {}", rate(bytes, time));
+    say!("   equal to the original; {}", rate(bytes, time));
     folder.close().context("cannot delete the temporary folder")?;
-    println!("\nAll is well. Keys and files made for this are deleted.");
+    say!("\nAll is well. Keys and files made for this are deleted.");
     Ok(())
 }
 
 fn step(title: &str) {
-    println!("\n{title}");
+    say!("\n{title}");
 }
 
 /// A folder that only its owner can enter, deleted when dropped; beside what is built, where files may be large.

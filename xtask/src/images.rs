@@ -151,11 +151,11 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
                 .unwrap_or_else(|| "unknown".into());
             bail!("not what NVRTC {version} makes (recorded: {by}): {}; run `cargo xtask ptx`", wrong.join(", "));
         }
-        println!("{} files are what NVRTC {version} makes of the kernels", images.len());
+        say!("{} files are what NVRTC {version} makes of the kernels", images.len());
     } else {
         let contents: Vec<(&str, &[u8])> = images.iter().map(|(n, bytes)| (n.as_str(), bytes.as_slice())).collect();
         files::write_all(&folder, &contents, false)?;
-        contents.iter().for_each(|(name, bytes)| println!("wrote {name}, {} bytes", bytes.len()));
+        contents.iter().for_each(|(name, bytes)| say!("wrote {name}, {} bytes", bytes.len()));
     }
     let takes = record.kernels.into_iter().map(|(name, kernel)| (name, kernel.takes)).collect();
     print_report(&version, &REPORTED, &takes)
@@ -202,30 +202,46 @@ fn print_report(
     archs: &[u32],
     kernels: &BTreeMap<String, BTreeMap<String, BTreeMap<String, Takes>>>,
 ) -> Result<()> {
-    println!("\nRegisters a thread, and bytes spilled where there are any (NVRTC {version}):");
+    say!("\nRegisters a thread, and bytes spilled where there are any (NVRTC {version}):");
     let entries: BTreeSet<&String> = kernels.values().flat_map(|k| k.values().flat_map(BTreeMap::keys)).collect();
     let width = entries.iter().map(|e| e.len()).max().unwrap_or(0);
-    print!("{:width$}", "");
-    archs.iter().for_each(|arch| print!("  {:>7}", format!("sm_{arch}")));
-    println!();
+    let heading: String = archs.iter().map(|arch| format!("  {:>7}", format!("sm_{arch}"))).collect();
+    say!("{:width$}{heading}", "");
     let mut spilling = Vec::new();
     for entry in entries {
-        print!("{entry:width$}");
+        let mut row = format!("{entry:width$}");
         for arch in archs.iter().map(|arch| format!("sm_{arch}")) {
             let takes = kernels.values().find_map(|k| k.get(&arch)?.get(entry));
             let cell = takes.map_or("-".into(), |t| match t.spills() {
                 false => t.registers.to_string(),
                 true => format!("{}+{}", t.registers, t.spill_store_bytes + t.spill_load_bytes),
             });
-            print!("  {cell:>7}");
+            row += &format!("  {cell:>7}");
             if takes.is_some_and(Takes::spills) {
                 spilling.push(format!("{entry} on {arch}"));
             }
         }
-        println!();
+        say!("{row}");
     }
     if !spilling.is_empty() {
         bail!("registers spill to memory: {}", spilling.join(", "));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spill_is_a_failure() {
+        let report = |spill_store_bytes| {
+            let takes = Takes { registers: 255, stack_bytes: 0, spill_store_bytes, spill_load_bytes: 0 };
+            let entries = BTreeMap::from([("entry".to_string(), takes)]);
+            let kernel = BTreeMap::from([("sm_90".to_string(), entries)]);
+            print_report("13.0", &[90], &BTreeMap::from([("kernel".to_string(), kernel)]))
+        };
+        report(0).unwrap();
+        assert!(report(4).unwrap_err().to_string().contains("entry on sm_90"));
+    }
 }

@@ -14,6 +14,15 @@
 //! Exit codes: 0 done, 1 failure or something stale, 2 usage. A failure is one line on standard error.
 #![forbid(unsafe_code)]
 
+/// Prints a line. A reader that went away is no reason to stop, nor to panic as `println!` does: what has begun is
+/// finished, and its temporary files are deleted.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), $($text)*);
+    }};
+}
+
 mod bake;
 mod bundle;
 mod cargo;

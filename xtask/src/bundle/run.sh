@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs the tests, the sanitizer and the benchmarks of this folder on a machine with an NVIDIA GPU.
+# Runs the tests, examples, sanitizer and benchmarks of this folder on a machine with an NVIDIA GPU.
 #
 #   ./run.sh [test|sanitize|bench|all]      default: all
 #
 # What they print goes to the folder that $RESULTS names (default: results beside this script) as well. Ends with 1
-# if anything failed. AES_BITSLICE_LARGE=1 adds the tests that need more than 12 GiB of device memory.
+# if anything failed. AES_BITSLICE_LARGE=1 in the environment adds the tests of buffers above 4 GiB.
 set -u
 cd "$(dirname "$0")" || exit 1
 RESULTS=${RESULTS:-results}
@@ -40,8 +40,8 @@ info() {
 }
 
 tests() {
-    for program in tests/*; do
-        step "test-$(basename "$program")" "$program"
+    for program in tests/* examples/*; do
+        step "$(echo "$program" | tr / -)" "$program"
     done
 }
 
@@ -53,7 +53,8 @@ sanitize() {
         return
     fi
     for tool in memcheck racecheck initcheck; do
-        AES_BITSLICE_SMALL=1 step "$tool" "$sanitizer" --tool "$tool" --error-exitcode 9 tests/tests-gpu --test-threads 1
+        step "$tool" env AES_BITSLICE_SMALL=1 "$sanitizer" --tool "$tool" --error-exitcode 9 \
+            tests/tests-gpu --test-threads 1
     done
 }
 

@@ -1,0 +1,292 @@
+//! `cargo xtask gen` as a process: what it writes, what it notices, what it says, and what it never says.
+
+use aes_bitslice_gen::emit::header;
+use aes_bitslice_gen::kernel::Manifest;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const KEY: &str = "8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b";
+
+/// `xtask` for a workspace in `root`.
+fn xtask(root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.args(arguments).env("CARGO_MANIFEST_DIR", root.join("xtask")).env_remove("CARGO_TARGET_DIR");
+    command.stdin(Stdio::null());
+    command
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn run(root: &Path, arguments: &[&str]) -> Output {
+    xtask(root, arguments).output().unwrap()
+}
+
+/// Runs and must succeed.
+fn succeed(root: &Path, arguments: &[&str]) -> Output {
+    let output = run(root, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output));
+    output
+}
+
+/// Runs and must fail, with this code and one line; the line.
+fn fail(mut command: Command, code: i32) -> String {
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(code), "{}", text(&output));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<&str> = errors.lines().filter(|line| !line.starts_with("warning: ")).collect();
+    assert_eq!(lines.len(), 1, "{errors}");
+    assert!(lines[0].starts_with("error: ") && !errors.contains(KEY) && output.stdout.is_empty(), "{errors}");
+    lines[0].into()
+}
+
+/// Every file below a folder, by path from there.
+fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => {
+                    files.insert(path.strip_prefix(folder).unwrap().into(), fs::read(&path).unwrap());
+                }
+            }
+        }
+    }
+    files
+}
+
+fn checkout() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().into()
+}
+
+/// A workspace with the stored files and nothing else.
+fn copy_of_stored() -> TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for (path, bytes) in tree(&checkout().join("kernels-generated")) {
+        let to = root.path().join("kernels-generated").join(path);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::write(to, bytes).unwrap();
+    }
+    root
+}
+
+fn key_file(folder: &Path) -> String {
+    fs::write(folder.join("key"), format!("{KEY}\n")).unwrap();
+    format!("@{}", folder.join("key").display())
+}
+
+#[test]
+fn the_stored_files_are_what_is_generated() {
+    succeed(&checkout(), &["gen", "--check"]);
+}
+
+#[test]
+fn rebuilt_from_nothing_in_another_process() {
+    let root = tempfile::tempdir().unwrap();
+    let said = text(&succeed(root.path(), &["gen"]));
+    assert!(said.contains("circuits evaluated") && said.contains("cargo xtask ptx"), "{said}");
+    let stored = tree(&checkout().join("kernels-generated/src"));
+    let built = tree(&root.path().join("kernels-generated/src"));
+    assert!(built.len() >= 9);
+    for (path, bytes) in &built {
+        assert!(stored.get(path) == Some(bytes), "{}", path.display());
+        if path.extension().is_some_and(|e| e == "rs" || e == "cu") {
+            assert!(header::is_intact(std::str::from_utf8(bytes).unwrap()), "{}", path.display());
+        }
+    }
+    // A second time, there is nothing to do.
+    assert!(text(&succeed(root.path(), &["gen"])).contains("0 of them new"));
+}
+
+#[test]
+fn every_change_is_noticed_and_undone() {
+    let root = copy_of_stored();
+    let root = root.path();
+    let cuda = root.join("kernels-generated/src/cuda");
+    let rust = root.join("kernels-generated/src/rust");
+    succeed(root, &["gen", "--check"]);
+    let notice = |path: &Path, damage: &dyn Fn(&Path), says: &[&str]| {
+        let before = fs::read(path).ok();
+        damage(path);
+        let output = run(root, &["gen", "--check"]);
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{}: {said}", path.display());
+        assert!(says.iter().all(|s| said.contains(s)), "{}: {said}", path.display());
+        match before {
+            Some(bytes) => fs::write(path, bytes).unwrap(),
+            None => fs::remove_file(path).unwrap(),
+        }
+    };
+    let replace = |from: &'static str, to: &'static str| {
+        move |path: &Path| {
+            let text = fs::read_to_string(path).unwrap();
+            assert!(text.contains(from));
+            fs::write(path, text.replacen(from, to, 1)).unwrap();
+        }
+    };
+    let delete = |path: &Path| fs::remove_file(path).unwrap();
+    let gen_again = "run `cargo xtask gen`";
+    let diff = ["--- stored cuda/", "+++ generated cuda/", "-#define THREADS 64", "+#define THREADS 128", gen_again];
+    notice(&cuda.join("aes-ctr-planes.cu"), &replace("#define THREADS 128", "#define THREADS 64"), &diff);
+    notice(&cuda.join("aes-ctr-planes.json"), &replace("lut3", "lut2"), &["lut2", gen_again]);
+    notice(&rust.join("lut3.rs"), &delete, &["lut3.rs", gen_again]);
+    notice(&rust.join("more.rs"), &|p| fs::write(p, "").unwrap(), &["nothing generates this file", gen_again]);
+    // What was compiled, and from what.
+    let compile_again = "run `cargo xtask ptx`";
+    notice(&cuda.join("aes-ctr-planes.sm_90.cubin"), &|p| fs::write(p, "x").unwrap(), &["sm_90", compile_again]);
+    notice(&cuda.join("aes-ctr-planes.compute_75.ptx"), &delete, &["compute_75", compile_again]);
+    notice(&cuda.join("compiled.json"), &delete, &["compiled.json", compile_again]);
+    let source = replace("\"source_sha256\": \"", "\"source_sha256\": \"0");
+    notice(&cuda.join("compiled.json"), &source, &["another source", compile_again]);
+    // All undone; and `gen` undoes what can be generated.
+    succeed(root, &["gen", "--check"]);
+    delete(&rust.join("two_input.rs"));
+    fs::write(cuda.join("old.cu"), "").unwrap();
+    succeed(root, &["gen"]);
+    succeed(root, &["gen", "--check"]);
+}
+
+#[test]
+fn a_baked_kernel_is_private_and_the_same_from_everywhere() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let key = key_file(root);
+    let from_file = succeed(root, &["gen", "--key", &key]);
+    let said = text(&from_file);
+    for part in ["aes-192-ctr-one-hot-mux.cu", "61 an S-box", "12 rounds", "circuit evaluated", "printed C"] {
+        assert!(said.contains(part), "no {part:?} in {said}");
+    }
+    let baked = root.join("target/baked");
+    let files = tree(&baked);
+    let source = String::from_utf8(files[Path::new("aes-192-ctr-one-hot-mux.cu")].clone()).unwrap();
+    assert!(source.lines().next().unwrap().contains("THIS FILE IS THE KEY"));
+    assert!(source.contains("cargo xtask gen --key @FILE --mode ctr --strategy one-hot-mux --sbox lut3\n"));
+    assert!(header::is_intact(&source));
+    let manifest = std::str::from_utf8(&files[Path::new("aes-192-ctr-one-hot-mux.json")]).unwrap();
+    let manifest = Manifest::parse(manifest).unwrap();
+    assert_eq!(manifest.source_sha256, header::digest(&source));
+    assert_eq!((files.len(), manifest.secret, manifest.key_bits), (2, true, Some(192)));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&baked), 0o700);
+        assert!(files.keys().all(|name| mode(&baked.join(name)) == 0o600));
+    }
+
+    let from_option = succeed(root, &["gen", "--key", KEY, "--out", &root.join("option").display().to_string()]);
+    assert!(text(&from_option).contains("warning: a key on the command line"));
+    let mut command = xtask(root, &["gen", "--key", "-", "--out", &root.join("input").display().to_string()]);
+    let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    process.stdin.take().unwrap().write_all(KEY.to_uppercase().as_bytes()).unwrap();
+    let from_input = process.wait_with_output().unwrap();
+    assert!(from_input.status.success(), "{}", text(&from_input));
+    assert_eq!(tree(&root.join("option")), files);
+    assert_eq!(tree(&root.join("input")), files);
+    assert!(!text(&from_file).contains("warning") && !text(&from_input).contains("warning"));
+
+    for output in [&from_file, &from_option, &from_input] {
+        assert!(!text(output).to_lowercase().contains(KEY));
+    }
+    assert!(files.values().all(|bytes| !String::from_utf8_lossy(bytes).to_lowercase().contains(KEY)));
+}
+
+#[test]
+fn every_choice_is_baked() {
+    let root = tempfile::tempdir().unwrap();
+    let key = key_file(root.path());
+    for (mode, strategy, sbox) in
+        [("ecb-encrypt", "immediate", "boyar-peralta"), ("ecb-decrypt", "one-hot-mux", "canright")]
+    {
+        let options = ["gen", "--key", &key, "--mode", mode, "--strategy", strategy, "--sbox", sbox];
+        let said = text(&succeed(root.path(), &options));
+        assert!(said.contains(&format!("aes-192-{mode}-{strategy}.json")) && said.contains(sbox), "{said}");
+    }
+    assert_eq!(tree(&root.path().join("target/baked")).len(), 4);
+}
+
+#[test]
+fn bad_input_is_one_line_and_changes_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let key = key_file(root);
+    let file = |name: &str, contents: &[u8]| {
+        fs::write(root.join(name), contents).unwrap();
+        format!("@{}", root.join(name).display())
+    };
+    let empty = file("empty", b"");
+    let huge = file("huge", &b"0".repeat(1 << 20));
+    let lines = file("lines", format!("{KEY}\n\n").as_bytes());
+    let folder = format!("@{}", root.display());
+    let missing = format!("@{}/missing", root.display());
+    let under_a_file = root.join("key/baked").display().to_string();
+    let before = tree(root);
+    let digits = "32, 48 or 64 hexadecimal digits";
+    for (arguments, code, says) in [
+        (&["--key", "00"][..], 1, digits),
+        (&["--key", &KEY[1..]], 1, digits),
+        (&["--key", ""], 1, "it is empty"),
+        (&["--key", "0x8e73b0f7da0e6452c810f32b809079e5"], 1, "character 2 is no hexadecimal digit"),
+        (&["--key", "-"], 1, "standard input: it is empty"),
+        (&["--key", &empty], 1, "it is empty"),
+        (&["--key", &huge], 1, "too long"),
+        (&["--key", &lines], 1, "no hexadecimal digit"),
+        (&["--key", &folder], 1, "it is a folder"),
+        (&["--key", &missing], 1, "No such file"),
+        (
+            &["--key", &key, "--sbox", "best"],
+            1,
+            "unknown S-box `best`: the known ones are canright, boyar-peralta, lut3",
+        ),
+        (&["--key", &key, "--mode", "cbc"], 2, "unknown mode `cbc`; known: ecb-encrypt, ecb-decrypt, ctr"),
+        (&["--key", &key, "--strategy", "planes"], 2, "known: one-hot-mux, immediate"),
+        (&["--key", &key, "--out", &under_a_file], 1, "cannot make the folder"),
+        (&["--key", &key, "--check"], 2, "cannot be used with"),
+        (&["--mode", "ctr"], 2, "--key"),
+    ] {
+        let error = fail(xtask(root, &[&["gen"], arguments].concat()), code);
+        assert!(error.contains(says), "{arguments:?}: {error}");
+        assert!(tree(root) == before, "{arguments:?}");
+    }
+    assert!(fail(xtask(root, &["bake"]), 2).contains("bake"));
+}
+
+#[test]
+fn a_check_that_fails_leaves_nothing_behind() {
+    let root = tempfile::tempdir().unwrap();
+    let key = key_file(root.path());
+    let temporary = root.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let before = tree(root.path());
+    for (compiler, says) in [("/nonexistent/cc", "the environment variable CC names"), ("false", "withheld")] {
+        let mut command = xtask(root.path(), &["gen", "--key", &key]);
+        let error = fail(
+            {
+                command.env("CC", compiler).env("TMPDIR", &temporary);
+                command
+            },
+            1,
+        );
+        assert!(error.contains(says), "{error}");
+        assert!(tree(root.path()) == before && !root.path().join("target").exists());
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn without_a_c_compiler_it_says_so() {
+    let root = tempfile::tempdir().unwrap();
+    let key = key_file(root.path());
+    let output =
+        xtask(root.path(), &["gen", "--key", &key]).env_remove("CC").env("PATH", root.path()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("printed C not run, for lack of a C compiler"), "{}", text(&output));
+}

@@ -1,0 +1,61 @@
+//! The other commands of `cargo xtask`, as processes.
+
+use std::process::{Command, Stdio};
+
+fn xtask(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask")).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn circuits_are_a_table() {
+    let (code, table, _) = xtask(&["circuits"]);
+    assert_eq!(code, Some(0));
+    let row = |name: &str| -> Vec<usize> {
+        let line = table.lines().find_map(|line| line.strip_prefix(&format!("{name:36}"))).expect(name);
+        line.split_whitespace().map(|number| number.parse().expect(name)).collect()
+    };
+    // Gates, of three inputs, depth, alive; LUT3s, depth, alive.
+    assert_eq!(row("boyar-peralta")[..3], [113, 0, 27]);
+    assert_eq!((row("lut3")[4], row("lut3, inverse")[4]), (61, 62));
+    assert_eq!((row("MixColumns, AddRoundKey")[4], row("InvMixColumns, AddRoundKey")[4]), (77, 86));
+    assert!(row("canright")[4] < row("canright")[0]);
+}
+
+#[test]
+fn registers_are_reported_where_there_is_a_compiler() {
+    let (code, report, error) = xtask(&["ptx", "--report", "--arch", "sm_90"]);
+    if code == Some(1) && error.contains("NVRTC, the CUDA run-time compiler, was not found") {
+        eprintln!("NVRTC is not on this machine: only the message was tested");
+        assert_eq!((error.lines().count(), report.as_str()), (1, ""));
+        return;
+    }
+    assert_eq!(code, Some(0), "{error}");
+    assert!(report.contains("sm_90") && report.contains("aes_ctr_planes_bytes"), "{report}");
+}
+
+#[test]
+fn an_architecture_is_a_number() {
+    let (code, _, error) = xtask(&["ptx", "--report", "--arch", "hopper"]);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("an architecture is written as sm_90") && error.lines().count() == 1, "{error}");
+}
+
+#[test]
+fn a_file_that_cannot_be_encrypted_is_refused_at_once() {
+    for (file, says) in [("/nonexistent", "cannot read `/nonexistent`"), ("/", "no ordinary file")] {
+        let (code, said, error) = xtask(&["demo", file]);
+        assert_eq!((code, said.as_str(), error.lines().count()), (Some(1), "", 1), "{error}");
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let mut process = command.arg("circuits").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(process.stdout.take());
+    let output = process.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
