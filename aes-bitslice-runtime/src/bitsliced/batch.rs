@@ -36,7 +36,7 @@ pub(super) struct Functions {
     pub(super) lanes: usize,
     /// Runs blocks through the block cipher: [`ecb`].
     pub(super) ecb: fn(Direction, &[[u32; 128]], InOutBuf<'_, '_, Block>),
-    /// XORs data with keystream: [`ctr`].
+    /// XORs data with keystream: [`ctr()`].
     pub(super) ctr: fn(&[[u32; 128]], u128, usize, InOutBuf<'_, '_, u8>),
 }
 
