@@ -33,7 +33,8 @@ pub struct Args {
     pub out: Option<PathBuf>,
 }
 
-pub fn run(root: &Path, args: Args) -> Result<()> {
+/// Bakes, checks, writes and tells; returns where the manifest is.
+pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     let key_option = Zeroizing::new(args.key.unwrap_or_default());
     let sbox = Sbox::named(&args.sbox)?;
     let key = key::read(&key_option)?;
@@ -89,5 +90,5 @@ pub fn run(root: &Path, args: Args) -> Result<()> {
     say!("registers  {registers}");
     let ran = if ran { "compiled and run" } else { "not run, for lack of a C compiler" };
     say!("checked    circuit evaluated against FIPS 197; printed C {ran}");
-    Ok(())
+    Ok(folder.join(format!("{name}.json")))
 }

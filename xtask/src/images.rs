@@ -83,6 +83,14 @@ pub fn ptx_file(kernel: &str) -> String {
     format!("{kernel}.compute_{PTX}.ptx")
 }
 
+/// PTX without what marks each piece of inline assembly: two lines and a blank one for every lookup table.
+fn without_remarks(ptx: &[u8]) -> Vec<u8> {
+    let is_remark =
+        |line: &[u8]| line.is_empty() || line.starts_with(b"// begin inline") || line.starts_with(b"// end inline");
+    let lines = ptx.split_inclusive(|&byte| byte == b'\n');
+    lines.filter(|line| !is_remark(line.trim_ascii())).flatten().copied().collect()
+}
+
 pub fn cubin_file(kernel: &str, arch: u32) -> String {
     format!("{kernel}.sm_{arch}.cubin")
 }
@@ -169,7 +177,7 @@ fn compile(version: &str, kernels: &[StoredKernel]) -> Result<(Record, BTreeMap<
         let mut images = BTreeMap::new();
         let image =
             |target| Ok::<_, nvrtc::Error>(nvrtc::compile(&kernel.source_file(), &kernel.source, target)?.image);
-        images.insert(ptx_file(&kernel.name), image(Target::Ptx(PTX))?);
+        images.insert(ptx_file(&kernel.name), without_remarks(&image(Target::Ptx(PTX))?));
         for arch in CUBINS {
             images.insert(cubin_file(&kernel.name, arch), image(Target::Cubin(arch))?);
         }

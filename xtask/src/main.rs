@@ -82,7 +82,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Gen(args) if args.check => stored::check(&root),
         Command::Gen(args) => match args.bake.key.is_some() {
-            true => bake::run(&root, args.bake),
+            true => bake::run(&root, args.bake).map(|_| ()),
             false => stored::rebuild(&root),
         },
         Command::Circuits => circuits::run(),

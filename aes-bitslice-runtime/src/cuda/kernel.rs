@@ -51,7 +51,8 @@ impl Image {
         })
     }
 
-    /// Compiles a source for a device. To machine code: PTX would end up, key and all, in the driver's cache on disk.
+    /// Compiles a source that has a key baked in. To machine code: PTX would end up, key and all, in the driver's cache
+    /// on disk.
     pub(super) fn compile(device: &Device, name: &str, source: &str) -> Result<Self, Error> {
         match nvrtc::compile(name, source, nvrtc::Target::Cubin(device.architecture())) {
             Ok(compiled) => Ok(Self(Zeroizing::new(compiled.image))),
@@ -61,7 +62,10 @@ impl Image {
                        or use keys given at run time, which need no compiler"
                     .into(),
             }),
-            Err(nvrtc::Error::Rejected { log, .. }) => Err(Error::CompileFailed { kernel: name.into(), log }),
+            Err(nvrtc::Error::Rejected { .. }) => Err(Error::CompileFailed {
+                kernel: name.into(),
+                log: "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
+            }),
             Err(e) => Err(Error::CompileFailed { kernel: name.into(), log: e.to_string() }),
         }
     }
