@@ -110,7 +110,7 @@ pub fn stale(root: &Path, kernels: &[StoredKernel]) -> Vec<String> {
     let read = || -> Result<Record> { Ok(serde_json::from_str(&fs::read_to_string(folder.join(RECORD))?)?) };
     let record = match read() {
         Ok(record) => record,
-        Err(error) => return vec![format!("{RECORD}: {error}")],
+        Err(error) => return vec![format!("the kernels are not compiled ({RECORD}: {error})")],
     };
     let mut stale = Vec::new();
     for kernel in kernels {

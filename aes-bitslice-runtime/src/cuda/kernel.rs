@@ -45,11 +45,15 @@ impl Image {
         // Machine code runs on its own architecture and on later ones of the same generation.
         let fits = |sm: u32| sm / 10 == arch / 10 && sm <= arch;
         let architecture = |name: &str| name.strip_prefix("sm_").and_then(|sm| sm.parse().ok());
-        let cubin = kernel.cubins.iter().find(|(name, _)| architecture(name).is_some_and(fits));
-        Ok(match cubin {
-            Some((_, bytes)) => Self(Zeroizing::new(bytes.to_vec())),
-            None => Self(Zeroizing::new([kernel.ptx.as_bytes(), b"\0"].concat())),
-        })
+        let cubin = kernel.cubins.iter().find(|(name, code)| architecture(name).is_some_and(fits) && !code.is_empty());
+        match cubin {
+            Some((_, code)) => Ok(Self(Zeroizing::new(code.to_vec()))),
+            None if kernel.ptx.is_empty() => Err(Error::CudaUnavailable {
+                what: format!("kernel {} was generated but not compiled before this program was built", kernel.name),
+                help: "run `cargo xtask ptx` and build again, or use the backend `cpu`".into(),
+            }),
+            None => Ok(Self(Zeroizing::new([kernel.ptx.as_bytes(), b"\0"].concat()))),
+        }
     }
 
     /// Compiles a source that has a key baked in. To machine code: PTX would end up, key and all, in the driver's cache
