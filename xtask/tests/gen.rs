@@ -241,6 +241,7 @@ fn bad_input_is_one_line_and_changes_nothing() {
         (&["--key", &lines], 1, "no hexadecimal digit"),
         (&["--key", &folder], 1, "it is a folder"),
         (&["--key", &missing], 1, "No such file"),
+        (&["--key", &format!("@{KEY}")], 1, "its name looks like a key"),
         (
             &["--key", &key, "--sbox", "best"],
             1,
