@@ -261,6 +261,29 @@ fn bad_input_is_one_line_and_changes_nothing() {
 }
 
 #[test]
+fn the_kernel_of_another_key_is_replaced_only_when_told_to() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let key = key_file(root);
+    let other = root.join("other");
+    fs::write(&other, KEY.replace('8', "9")).unwrap();
+    let other = format!("@{}", other.display());
+    succeed(root, &["gen", "--key", &key]);
+    let before = tree(root);
+    let error = fail(xtask(root, &["gen", "--key", &other]), 1);
+    assert!(error.contains("aes-192-ctr-one-hot-mux.cu` is another kernel"), "{error}");
+    assert!(error.contains("--out") && error.contains("--force"), "{error}");
+    assert!(tree(root) == before);
+    // The same kernel again takes nothing away; nor does one of another mode, which has another name.
+    succeed(root, &["gen", "--key", &key]);
+    assert!(tree(root) == before);
+    succeed(root, &["gen", "--key", &other, "--mode", "ecb-encrypt"]);
+    succeed(root, &["gen", "--key", &other, "--force"]);
+    let source = Path::new("target/baked/aes-192-ctr-one-hot-mux.cu");
+    assert!(tree(root)[source] != before[source]);
+}
+
+#[test]
 fn a_check_that_fails_leaves_nothing_behind() {
     let root = tempfile::tempdir().unwrap();
     let key = key_file(root.path());
