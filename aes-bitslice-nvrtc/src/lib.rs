@@ -5,6 +5,7 @@
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
+use zeroize::Zeroizing;
 
 /// What to compile for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -81,7 +82,7 @@ pub fn version() -> Result<(u32, u32), Error> {
 /// Compiles a source; `name` stands for a file name in messages.
 pub fn compile(name: &str, source: &str, target: Target) -> Result<Compiled, Error> {
     require()?;
-    let (source, name_c) = (CString::new(source)?, CString::new(name)?);
+    let (source, name_c) = (Zeroizing::new(CString::new(source)?), CString::new(name)?);
     let program =
         Program(result::create_program(&source, Some(&name_c)).map_err(|e| failed("nvrtcCreateProgram", e.0))?);
     let options = match target {

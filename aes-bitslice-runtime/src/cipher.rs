@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 /// A key on an engine. Cloning is cheap, and clones share the expanded key, which is wiped with the last of them.
 ///
-/// Wrong arguments are found before any work and change nothing. If a call fails later on, its output is cleared to
-/// zero: it never holds half a result. In a call that works in place, output is input.
+/// Wrong arguments are found before any work and change nothing, and so is whatever else stands in the way of starting.
+/// If a call fails after it has begun to write, its output is cleared to zero: it never holds half a result. In a call
+/// that works in place, output is input.
 #[derive(Clone)]
 pub struct Cipher {
     engine: Engine,
@@ -103,77 +104,22 @@ impl Cipher {
         })
     }
 
-    /// Runs a call on all of the data, in pieces over the cores if the engine wants that, and clears what it left
-    /// half done.
+    /// Runs a call on all of the data, in pieces over the cores if the engine wants that.
     fn run(
         &self,
-        mut data: Buffers<'_>,
+        data: Buffers<'_>,
         call: impl Fn(usize, ::cipher::inout::InOutBuf<'_, '_, u8>) -> Result<(), Error> + Sync,
     ) -> Result<(), Error> {
-        if data.len() == 0 {
-            return Ok(());
+        match data.len() {
+            0 => Ok(()),
+            _ if self.blocks.runs_on_cores() => parallel::over_cores(data, &call),
+            _ => call(0, data.into()),
         }
-        let result = if self.blocks.runs_on_cores() {
-            parallel::over_cores(data.reborrow(), &call)
-        } else {
-            call(0, data.reborrow().into())
-        };
-        if result.as_ref().is_err_and(|e| !e.changed_nothing()) {
-            data.output().fill(0);
-        }
-        result
     }
 }
 
 impl fmt::Debug for Cipher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Cipher on {:?}", self.engine)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Backend, CounterMode};
-    use ::cipher::inout::InOutBuf;
-
-    /// Writes half of what it should and then gives up, or gives up before.
-    struct Failing(fn() -> Error);
-
-    impl BlockEngine for Failing {
-        fn ecb(&self, _: Direction, mut data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-            let error = (self.0)();
-            if !error.changed_nothing() {
-                let half = data.len() / 2;
-                data.get_out()[..half].fill(0xff);
-            }
-            Err(error)
-        }
-
-        fn ctr(&self, _: u128, _: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-            self.ecb(Direction::Encrypt, data)
-        }
-    }
-
-    fn failing(error: fn() -> Error) -> Cipher {
-        Cipher::new(Engine::open(Backend::Cpu).unwrap(), Arc::new(Failing(error)))
-    }
-
-    #[test]
-    fn half_a_result_is_cleared() {
-        let cipher = failing(|| Error::Cuda { call: "launch".into(), code: "broken".into() });
-        let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
-        let (mut in_place, input, mut output) = ([1; 64], [2; 64], [3; 64]);
-        assert!(cipher.ecb_encrypt(&mut in_place).is_err());
-        assert!(cipher.ctr_apply_to(&counter, 0, &input, &mut output).is_err());
-        assert_eq!([in_place, input, output], [[0; 64], [2; 64], [0; 64]]);
-    }
-
-    #[test]
-    fn what_was_refused_before_any_work_is_as_it_was() {
-        let cipher = failing(|| Error::Poisoned { cause: "earlier".into() });
-        let mut data = [1; 64];
-        assert!(cipher.ecb_decrypt(&mut data).is_err());
-        assert_eq!(data, [1; 64]);
     }
 }

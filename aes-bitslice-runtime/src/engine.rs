@@ -61,6 +61,8 @@ impl FromStr for Backend {
 
 /// What a backend does with a key: the seam between [`Cipher`], which checks arguments and splits work, and the
 /// engines, which compute.
+///
+/// An engine that fails has either written nothing or cleared all of the output.
 pub(crate) trait BlockEngine: Any + Send + Sync {
     /// Runs whole blocks through the block cipher.
     fn ecb(&self, direction: Direction, data: InOutBuf<'_, '_, u8>) -> Result<(), Error>;
@@ -166,8 +168,11 @@ impl Engine {
 
     /// A kernel with its key baked in, as `cargo xtask gen --key` wrote it; `manifest` is the JSON file beside it.
     ///
+    /// Manifest and source are code that runs on the device: load only what you trust.
+    ///
     /// # Errors
-    /// [`Error::NotCuda`] on a CPU, [`Error::BadManifest`], [`Error::SelfTestFailed`], and what the device reports.
+    /// [`Error::NotCuda`] on a CPU, [`Error::BadManifest`], [`Error::NvrtcUnavailable`] and [`Error::CompileFailed`], for
+    /// the source is compiled here and now, [`Error::SelfTestFailed`], and what the device reports.
     pub fn load_baked(&self, manifest: &Path) -> Result<Cipher, Error> {
         let blocks = self.device("a baked kernel")?.load_baked(manifest)?;
         Ok(Cipher::new(self.clone(), Arc::new(blocks)))

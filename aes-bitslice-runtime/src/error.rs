@@ -105,10 +105,10 @@ pub enum Error {
         cause: String,
     },
     /// The device has too little memory free.
-    #[error("not enough memory on the CUDA device for {bytes} bytes: free some of it, or use a smaller buffer")]
+    #[error("not enough memory on the CUDA device for {what}: free some of it, or use a smaller buffer")]
     OutOfDeviceMemory {
-        /// The bytes asked for.
-        bytes: usize,
+        /// What it was to hold.
+        what: String,
     },
     /// A kernel did not compute the known answer on this device.
     #[error(
@@ -156,23 +156,4 @@ pub enum Error {
         /// What was wrong with what was asked for.
         what: String,
     },
-}
-
-impl Error {
-    /// Whether the error is found before any work, so that the caller's data is as it was.
-    pub(crate) fn changed_nothing(&self) -> bool {
-        matches!(
-            self,
-            Self::NotWholeBlocks { .. }
-                | Self::LengthMismatch { .. }
-                | Self::Overlap
-                | Self::OtherContext
-                | Self::CounterOverflow { .. }
-                | Self::NotCuda { .. }
-                | Self::Poisoned { .. }
-                // Memory is taken before the first chunk, for all of them.
-                | Self::OutOfDeviceMemory { .. }
-                | Self::NotInKernel { .. }
-        )
-    }
 }

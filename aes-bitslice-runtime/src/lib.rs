@@ -24,15 +24,23 @@
 #![deny(unsafe_code)]
 
 pub mod bitsliced;
+#[forbid(unsafe_code)]
 mod cipher;
+#[forbid(unsafe_code)]
 mod counter;
+#[forbid(unsafe_code)]
 mod cpu;
 #[allow(unsafe_code)]
 pub mod cuda;
+#[forbid(unsafe_code)]
 mod engine;
+#[forbid(unsafe_code)]
 mod error;
+#[forbid(unsafe_code)]
 mod key;
+#[forbid(unsafe_code)]
 mod parallel;
+#[forbid(unsafe_code)]
 pub mod transpose;
 
 pub use crate::cipher::Cipher;

@@ -36,20 +36,6 @@ impl<'a> Buffers<'a> {
             Self::To { input, .. } => input.len(),
         }
     }
-
-    pub(crate) fn reborrow(&mut self) -> Buffers<'_> {
-        match self {
-            Self::InPlace(data) => Buffers::InPlace(data),
-            Self::To { input, output } => Buffers::To { input, output },
-        }
-    }
-
-    pub(crate) fn output(&mut self) -> &mut [u8] {
-        match self {
-            Self::InPlace(data) => data,
-            Self::To { output, .. } => output,
-        }
-    }
 }
 
 impl<'a> From<Buffers<'a>> for InOutBuf<'a, 'a, u8> {

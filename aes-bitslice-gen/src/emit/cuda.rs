@@ -13,6 +13,7 @@ use crate::aes::Direction;
 use crate::circuit::{Circuit, Lut3, Wire};
 use crate::kernel::{Call, Function, KernelSpec, KeyOperand, KeyStrategy, Mode, Plan, Step};
 use std::fmt::Write;
+use zeroize::Zeroizing;
 
 const PRELUDE: &str = include_str!("cuda/prelude.h");
 const TRANSPOSE: &str = include_str!("cuda/transpose.h");
@@ -48,6 +49,8 @@ pub fn entry_point(spec: &KernelSpec) -> String {
 }
 
 /// The kernel's source, heading included. `command` is the command line that remakes it.
+///
+/// With a key baked in, the text is the key: it is built without leaving copies behind, and whoever takes it wipes it.
 pub fn source(plan: &Plan, geometry: Geometry, command: &str) -> String {
     let body = body(plan, geometry);
     let spec = &plan.spec;
@@ -73,27 +76,36 @@ pub fn source(plan: &Plan, geometry: Geometry, command: &str) -> String {
     header::with_heading(lines.iter().map(String::as_str), &body)
 }
 
-fn body(plan: &Plan, geometry: Geometry) -> String {
-    let mut text =
-        format!("\n#define THREADS {}\n#define BLOCKS_PER_SM {}\n\n", geometry.threads, geometry.blocks_per_sm);
-    text += PRELUDE;
-    text += "\n";
-    text += TRANSPOSE;
-    text += &banner("The layers of the cipher as circuits. Bit-planes come by byte: x[b] is bit b.");
-    for function in &plan.functions {
-        text += "\n";
-        text += &self::function(function);
+fn body(plan: &Plan, geometry: Geometry) -> Zeroizing<String> {
+    // Room for all of it at once: growing would leave copies behind. A gate is a line of at most 80 bytes.
+    let gates: usize = plan.functions.iter().map(|f| f.circuit.gates().len() + 64).sum();
+    let mut text = Zeroizing::new(String::with_capacity((128 << 10) + 80 * gates));
+    let room = text.capacity();
+    let _ =
+        write!(text, "\n#define THREADS {}\n#define BLOCKS_PER_SM {}\n\n", geometry.threads, geometry.blocks_per_sm);
+    *text += PRELUDE;
+    *text += "\n";
+    *text += TRANSPOSE;
+    *text += &banner("The layers of the cipher as circuits. Bit-planes come by byte: x[b] is bit b.");
+    // Key planes are fetched where they are read; other operands are in registers.
+    let key = match plan.spec.round_keys.strategy() {
+        KeyStrategy::Planes => "const volatile u32 *key, ",
+        KeyStrategy::OneHotMux | KeyStrategy::Immediate => "const u32 *key, ",
+    };
+    for f in &plan.functions {
+        *text += "\n";
+        function(f, key, &mut text);
     }
-    text += &banner("The cipher on 32 blocks in 128 bit-planes.");
-    text += "\n";
-    text += &cipher(plan);
-    text += "\n";
+    *text += &banner("The cipher on 32 blocks in 128 bit-planes.");
+    *text += "\n";
+    cipher(plan, &mut text);
+    *text += "\n";
     if plan.spec.round_keys.strategy() == KeyStrategy::Planes {
         let _ = writeln!(text, "#define MAX_ROUNDS {MAX_ROUNDS}\n");
-        text += KEYS;
+        *text += KEYS;
     }
-    text += BLOCKS;
-    text += "\n";
+    *text += BLOCKS;
+    *text += "\n";
     let (parameter, load, argument) = match plan.spec.round_keys.strategy() {
         KeyStrategy::Planes => (
             ", KERNEL_PARAMETER round_keys keys",
@@ -106,11 +118,12 @@ fn body(plan: &Plan, geometry: Geometry) -> String {
         Mode::EcbEncrypt | Mode::EcbDecrypt => ECB,
         Mode::Ctr => CTR,
     };
-    text += &entries
+    *text += &entries
         .replace("@NAME@", &entry_point(&plan.spec))
         .replace("@KEY_PARAMETER@", parameter)
         .replace("@KEY_LOAD@", load)
         .replace("@KEY_ARGUMENT@", argument);
+    debug_assert_eq!(text.capacity(), room, "the text has outgrown its room");
     text
 }
 
@@ -120,11 +133,12 @@ fn banner(title: &str) -> String {
 }
 
 /// A circuit as a C function: of a byte in place if it has eight outputs, else of four bytes, and maybe a key, to four.
-fn function(function: &Function) -> String {
+fn function(function: &Function, key: &str, text: &mut String) {
     let circuit = &function.circuit;
     let stats = circuit.stats();
-    let mut text = format!(
-        "// {}\n// Circuit: {}; {} LUT3, depth {}, at most {} values alive.\n",
+    let _ = writeln!(
+        text,
+        "// {}\n// Circuit: {}; {} LUT3, depth {}, at most {} values alive.",
         function.about,
         circuit.name(),
         stats.gates(),
@@ -139,7 +153,7 @@ fn function(function: &Function) -> String {
         i => format!("key[{}]", i - 32),
     };
     let name = &function.name;
-    let key = if circuit.inputs().len() > 32 { "const volatile u32 *key, " } else { "" };
+    let key = if circuit.inputs().len() > 32 { key } else { "" };
     let _ = match byte {
         true => writeln!(text, "DEVICE void {name}(u32 *x) {{"),
         false => writeln!(
@@ -149,34 +163,32 @@ fn function(function: &Function) -> String {
     };
     for (i, gate) in circuit.gates().iter().enumerate() {
         let [a, b, c] = gate.inputs.map(operand);
-        let value = match gate.table {
-            Lut3::XOR => format!("{a} ^ {b}"),
-            Lut3::AND => format!("{a} & {b}"),
-            Lut3::OR => format!("{a} | {b}"),
-            Lut3::NOT => format!("~{a}"),
-            Lut3(table) => format!("LUT3({a}, {b}, {c}, {table:#04x})"),
+        let _ = match gate.table {
+            Lut3::XOR => writeln!(text, "    const u32 n{i} = {a} ^ {b};"),
+            Lut3::AND => writeln!(text, "    const u32 n{i} = {a} & {b};"),
+            Lut3::OR => writeln!(text, "    const u32 n{i} = {a} | {b};"),
+            Lut3::NOT => writeln!(text, "    const u32 n{i} = ~{a};"),
+            Lut3(table) => writeln!(text, "    const u32 n{i} = LUT3({a}, {b}, {c}, {table:#04x});"),
         };
-        let _ = writeln!(text, "    const u32 n{i} = {value};");
     }
     let target = if byte { "x" } else { "y" };
     for (i, (_, wire)) in circuit.outputs().iter().enumerate() {
         let _ = writeln!(text, "    {target}[{i}] = {};", operand(*wire));
     }
-    text + "}\n"
+    *text += "}\n";
 }
 
 fn is_byte(circuit: &Circuit) -> bool {
     circuit.outputs().len() == 8
 }
 
-fn cipher(plan: &Plan) -> String {
+fn cipher(plan: &Plan, text: &mut String) {
     let sign = match plan.direction() {
         Direction::Encrypt => "+ (row)",
         Direction::Decrypt => "+ 4 - (row)",
     };
-    let mut text = String::new();
-    text += "// Where a row of a column is, and where ShiftRows finds it.\n";
-    text += "#define AT(row, column) (8 * (4 * (column) + (row)))\n";
+    *text += "// Where a row of a column is, and where ShiftRows finds it.\n";
+    *text += "#define AT(row, column) (8 * (4 * (column) + (row)))\n";
     let _ = writeln!(text, "#define SHIFTED(row, column) AT(row, ((column) {sign}) & 3)\n");
     let keys = match plan.spec.round_keys.strategy() {
         KeyStrategy::Planes => ", const volatile u32 (*key)[128], u32 rounds",
@@ -185,12 +197,12 @@ fn cipher(plan: &Plan) -> String {
     let _ = writeln!(text, "DEVICE void cipher(u32 *s{keys}) {{\n    u32 t[128];");
     let mut printer = Steps { plan, text, indent: 1, round: "0".into() };
     printer.steps(&plan.steps);
-    printer.text + "}\n"
+    *text += "}\n";
 }
 
 struct Steps<'a> {
     plan: &'a Plan,
-    text: String,
+    text: &'a mut String,
     indent: usize,
     /// The current round as an expression.
     round: String,

@@ -14,9 +14,10 @@ pub fn digest_bytes(bytes: &[u8]) -> String {
 
 /// Puts a heading of `//` comment lines before a body; the last line gives the body's digest.
 pub fn with_heading<'a>(lines: impl IntoIterator<Item = &'a str>, body: &str) -> String {
-    let mut text: String = lines.into_iter().map(|line| format!("// {line}").trim_end().to_string() + "\n").collect();
-    text += &format!("// SHA-256 of all that follows this line: {}\n", digest(body));
-    text + body
+    let heading: String = lines.into_iter().map(|line| format!("// {line}").trim_end().to_string() + "\n").collect();
+    let digest = format!("// SHA-256 of all that follows this line: {}\n", digest(body));
+    // In one piece: growing would leave copies behind of what may be a key.
+    [&heading, &digest, body].concat()
 }
 
 /// Whether the digest in a generated file's heading is that of its body.

@@ -131,7 +131,7 @@ impl Manifest {
         }
         let manifest: Self = serde_json::from_str(json)?;
         manifest.mode()?;
-        manifest.strategy()?;
+        let strategy = manifest.strategy()?;
         let field = |field, what: &str| Err(ManifestError::Field { field, what: what.into() });
         if manifest.source.contains(['/', '\\']) || manifest.source.starts_with('.') {
             return field("source", "must be a plain file name beside the manifest");
@@ -141,6 +141,9 @@ impl Manifest {
         }
         if manifest.blocks_per_thread != cuda::BLOCKS_PER_THREAD {
             return field("blocks_per_thread", "must be 32");
+        }
+        if manifest.secret != (strategy != KeyStrategy::Planes) {
+            return field("secret", "is true if and only if the strategy bakes a key in");
         }
         if manifest.secret != manifest.known_answer_sha256.is_some() {
             return field("known_answer_sha256", "is there if and only if a key is baked in");

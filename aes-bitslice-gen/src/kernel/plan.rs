@@ -16,11 +16,12 @@ use super::spec::{KernelSpec, RoundKeys};
 use crate::aes::Direction;
 use crate::circuit::{Circuit, Word};
 use crate::layout::{self, PLANES};
+use std::fmt;
 
 /// A circuit with the name it is printed under and a line on what it is.
 ///
 /// Its inputs are the planes it reads, then one for every word of its [`KeyOperand`]; its outputs are planes.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Function {
     /// Its name in the printed code.
     pub name: String,
@@ -74,8 +75,9 @@ pub enum Step {
     Section(String),
 }
 
-/// The cipher of a kernel.
-#[derive(Clone, Debug)]
+/// The cipher of a kernel. With a key baked in, its circuits and their names are the key: they are not printed by
+/// `Debug`, and not wiped either.
+#[derive(Clone)]
 pub struct Plan {
     /// What it was made for.
     pub spec: KernelSpec,
@@ -83,6 +85,18 @@ pub struct Plan {
     pub functions: Vec<Function>,
     /// The steps, in order.
     pub steps: Vec<Step>,
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Function({} LUT3)", self.circuit.gates().len())
+    }
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plan({}, {} functions)", self.spec.name(), self.functions.len())
+    }
 }
 
 impl Plan {

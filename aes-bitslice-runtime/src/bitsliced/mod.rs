@@ -13,8 +13,11 @@
 //! | `portable` | 64 lanes in a word of any processor |
 //! | `block_cipher` | the traits of the `cipher` crate |
 
+#[forbid(unsafe_code)]
 mod batch;
+#[forbid(unsafe_code)]
 mod block_cipher;
+#[forbid(unsafe_code)]
 mod portable;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]

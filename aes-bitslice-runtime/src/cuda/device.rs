@@ -6,7 +6,7 @@ use super::{DeviceKey, driver};
 use crate::{Error, Key};
 use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
 use aes_bitslice_gen::kernel::{Manifest, Mode, self_test};
-use cudarc::driver::{CudaContext, DriverError};
+use cudarc::driver::{CudaContext, DriverError, result};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -25,17 +25,16 @@ pub(crate) struct Device {
 
 impl Device {
     pub(super) fn open(ordinal: usize) -> Result<Self, Error> {
-        let count = driver::count()?;
-        if ordinal >= count {
-            return Err(Error::NoSuchDevice { ordinal, count });
-        }
-        let context = CudaContext::new(ordinal).map_err(|e| driver::error("cuDevicePrimaryCtxRetain", e))?;
-        let name = context.name().map_err(|e| driver::error("cuDeviceGetName", e))?;
-        let (major, minor) = context.compute_capability().map_err(|e| driver::error("cuDeviceGetAttribute", e))?;
+        let info = driver::usable(ordinal)?;
+        let context = CudaContext::new(ordinal).map_err(|e| Error::CudaUnavailable {
+            what: format!("{} does not open ({})", info.name, driver::name(e)),
+            help: "see whether another process holds it (`nvidia-smi`), or use the backend `cpu`".into(),
+        })?;
+        let (major, minor) = info.compute_capability;
         Ok(Self {
             context,
-            name,
-            architecture: (10 * major + minor) as u32,
+            name: info.name,
+            architecture: 10 * major + minor,
             kernels: Mutex::default(),
             poison: OnceLock::new(),
             workspaces: Mutex::default(),
@@ -61,7 +60,7 @@ impl Device {
     pub(super) fn enter(&self) -> Result<(), Error> {
         match self.poison.get() {
             Some(cause) => Err(Error::Poisoned { cause: cause.clone() }),
-            None => self.call("cuCtxSetCurrent", self.context.bind_to_thread()),
+            None => self.call("cuCtxSetCurrent", make_current(&self.context)),
         }
     }
 
@@ -100,4 +99,10 @@ impl Device {
         }
         Ok(kernels.entry(mode).or_insert(Arc::new(kernel)).clone())
     }
+}
+
+/// Makes a context this thread's. (`CudaContext::bind_to_thread` would report, and forget, errors of others first.)
+pub(super) fn make_current(context: &CudaContext) -> Result<(), DriverError> {
+    // SAFETY: the context is retained as long as the reference lives.
+    unsafe { result::ctx::set_current(context.cu_ctx()) }
 }

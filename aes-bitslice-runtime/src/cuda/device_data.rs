@@ -16,6 +16,10 @@ use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 /// Any alignment is right; data aligned to 16 bytes is fast. For CTR what counts is the alignment of the byte that
 /// the first whole block of key stream meets: with `offset` 5 into the key stream, byte 11 of the data.
 ///
+/// Every call may fail with [`Error::Poisoned`], and the first of a mode with [`Error::SelfTestFailed`]; a baked kernel
+/// answers other modes with [`Error::NotInKernel`]. CTR on data that is not all whole aligned blocks is up to three
+/// launches: if the driver refuses a later one, the output holds the part before it.
+///
 /// The first call of a mode loads its kernel and waits for the known answer it must give; [`prepare`](Self::prepare)
 /// does that before time counts.
 pub struct DeviceCipher<'a> {
@@ -53,6 +57,7 @@ impl<'a> DeviceCipher<'a> {
         data: &mut D,
     ) -> Result<(), Error> {
         self.owns(stream)?;
+        self.owns(data.stream())?;
         let len = data.len() as u64;
         let (pointer, _written) = data.device_ptr_mut(stream);
         // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
@@ -71,6 +76,8 @@ impl<'a> DeviceCipher<'a> {
         output: &mut D,
     ) -> Result<(), Error> {
         self.owns(stream)?;
+        self.owns(input.stream())?;
+        self.owns(output.stream())?;
         let len = same_length(input.len(), output.len())?;
         let (from, _read) = input.device_ptr(stream);
         let (to, _written) = output.device_ptr_mut(stream);
@@ -90,6 +97,7 @@ impl<'a> DeviceCipher<'a> {
         data: &mut D,
     ) -> Result<(), Error> {
         self.owns(stream)?;
+        self.owns(data.stream())?;
         let len = data.len() as u64;
         let (pointer, _written) = data.device_ptr_mut(stream);
         // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
@@ -109,6 +117,8 @@ impl<'a> DeviceCipher<'a> {
         output: &mut D,
     ) -> Result<(), Error> {
         self.owns(stream)?;
+        self.owns(input.stream())?;
+        self.owns(output.stream())?;
         let len = same_length(input.len(), output.len())?;
         let (from, _read) = input.device_ptr(stream);
         let (to, _written) = output.device_ptr_mut(stream);

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use cudarc::driver::sys::{self, CUresult};
-use cudarc::driver::{CudaContext, DriverError, result};
+use cudarc::driver::{DriverError, result};
 
 /// A CUDA device, as its driver describes it.
 #[derive(Clone, Debug)]
@@ -27,25 +27,62 @@ pub struct DeviceInfo {
 /// # Errors
 /// [`Error::CudaUnavailable`] without a driver or a device.
 pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
-    (0..count()?)
-        .map(|ordinal| {
-            let context = CudaContext::new(ordinal).map_err(|e| error("cuDevicePrimaryCtxRetain", e))?;
-            let attribute = |a| context.attribute(a).map_err(|e| error("cuDeviceGetAttribute", e));
-            let capability = context.compute_capability().map_err(|e| error("cuDeviceGetAttribute", e))?;
-            Ok(DeviceInfo {
-                ordinal,
-                name: context.name().map_err(|e| error("cuDeviceGetName", e))?,
-                compute_capability: (capability.0 as u32, capability.1 as u32),
-                multiprocessors: attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
-                memory_bytes: context.total_mem().map_err(|e| error("cuDeviceTotalMem", e))? as u64,
-                driver_version: driver_version()?,
-            })
-        })
-        .collect()
+    (0..count()?).map(describe).collect()
+}
+
+/// Describes a device without making a context on it.
+fn describe(ordinal: usize) -> Result<DeviceInfo, Error> {
+    use sys::CUdevice_attribute as Attribute;
+    let device = result::device::get(ordinal as i32).map_err(|e| error("cuDeviceGet", e))?;
+    // SAFETY: the device is one that the driver gave.
+    let attribute =
+        |a| unsafe { result::device::get_attribute(device, a) }.map_err(|e| error("cuDeviceGetAttribute", e));
+    Ok(DeviceInfo {
+        ordinal,
+        name: result::device::get_name(device).map_err(|e| error("cuDeviceGetName", e))?,
+        compute_capability: (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)? as u32,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)? as u32,
+        ),
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
+        // SAFETY: as above.
+        memory_bytes: unsafe { result::device::total_mem(device) }.map_err(|e| error("cuDeviceTotalMem", e))? as u64,
+        driver_version: {
+            let version = driver_version()?;
+            format!("CUDA {}.{}", version / 1000, version % 1000 / 10)
+        },
+    })
+}
+
+/// What the stored kernels need: the compute capability of their PTX, and a driver that knows its version.
+const OLDEST_ARCHITECTURE: u32 = 75;
+const OLDEST_DRIVER: i32 = 13000;
+
+/// A device that can run the stored kernels, or why there is none of this number.
+pub(super) fn usable(ordinal: usize) -> Result<DeviceInfo, Error> {
+    let count = count()?;
+    if ordinal >= count {
+        return Err(Error::NoSuchDevice { ordinal, count });
+    }
+    let info = describe(ordinal)?;
+    let (major, minor) = info.compute_capability;
+    if 10 * major + minor < OLDEST_ARCHITECTURE {
+        return Err(Error::CudaUnavailable {
+            what: format!("{} has compute capability {major}.{minor}, and the kernels need 7.5", info.name),
+            help: "use a later GPU, or the backend `cpu`".into(),
+        });
+    }
+    if driver_version()? < OLDEST_DRIVER {
+        return Err(Error::CudaUnavailable {
+            what: format!("the NVIDIA driver supports {}, and the kernels need CUDA 13.0", info.driver_version),
+            help: "update it to release 580 or later, or use the backend `cpu`".into(),
+        });
+    }
+    Ok(info)
 }
 
 /// How many devices there are; at least one.
-pub(super) fn count() -> Result<usize, Error> {
+fn count() -> Result<usize, Error> {
     let unavailable = |what: &str, help: &str| Error::CudaUnavailable { what: what.into(), help: help.into() };
     // SAFETY: only looks whether the library opens. Asked before any other call: those panic without it.
     if !unsafe { sys::is_culib_present() } {
@@ -70,11 +107,12 @@ pub(super) fn count() -> Result<usize, Error> {
     }
 }
 
-fn driver_version() -> Result<String, Error> {
+/// The newest CUDA that the driver supports: 13000 for 13.0.
+fn driver_version() -> Result<i32, Error> {
     let mut version = 0;
     // SAFETY: the library is there, as whoever asks has checked; the pointer is to a live integer.
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(|e| error("cuDriverGetVersion", e))?;
-    Ok(format!("CUDA {}.{}", version / 1000, version % 1000 / 10))
+    Ok(version)
 }
 
 /// The driver's name for an error. (Its `Display` asks the driver, and panics where there is none.)
@@ -84,7 +122,10 @@ pub(super) fn name(e: DriverError) -> String {
 
 /// An error in our words.
 pub(super) fn error(call: &str, e: DriverError) -> Error {
-    Error::Cuda { call: call.into(), code: name(e) }
+    match e.0 {
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::OutOfDeviceMemory { what: format!("what {call} asks for") },
+        _ => Error::Cuda { call: call.into(), code: name(e) },
+    }
 }
 
 /// Whether an error leaves the context unusable: every later call on it would fail too.
@@ -108,4 +149,18 @@ pub(super) fn is_sticky(e: DriverError) -> bool {
             | CUDA_ERROR_DEVICE_UNAVAILABLE
             | CUDA_ERROR_UNKNOWN
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stored_kernels_need_what_is_asked_of_a_device() {
+        for kernel in aes_bitslice_kernels::KERNELS {
+            assert!(kernel.ptx.contains(&format!(".target sm_{OLDEST_ARCHITECTURE}\n")), "{}", kernel.name);
+            // CUDA 13.0 brought PTX 9.0.
+            assert!(kernel.ptx.contains(".version 9.0\n") && OLDEST_DRIVER == 13000, "{}", kernel.name);
+        }
+    }
 }

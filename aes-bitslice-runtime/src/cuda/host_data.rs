@@ -70,18 +70,32 @@ impl DeviceKey {
     ) -> Result<(), Error> {
         let device = &*self.device;
         let workspace = Workspace::take(device, (skip + data.len()).next_multiple_of(16).min(CHUNK))?;
-        let (mut done, mut at) = (0, skip);
-        while done < data.len() {
-            // All chunks but the last end with a block, so all but the first begin with one.
-            let len = (workspace.len() / 16 * 16 - at).min(data.len() - done);
-            workspace.copy_in(device, at, &data.get_in()[done..done + len])?;
-            let pointer = workspace.buffer() + at as u64;
-            launch(&workspace, Span { input: pointer, output: pointer, len: len as u64 }, (skip + done) / 16)?;
-            workspace.copy_out(device, at, &mut data.get_out()[done..done + len])?;
-            done += len;
-            at = 0;
+        let (mut done, mut at, mut begun) = (0, skip, false);
+        let mut run = || {
+            while done < data.len() {
+                // All chunks but the last end with a block, so all but the first begin with one.
+                let len = (workspace.len() / 16 * 16 - at).min(data.len() - done);
+                workspace.copy_in(device, at, &data.get_in()[done..done + len])?;
+                let pointer = workspace.buffer() + at as u64;
+                launch(&workspace, Span { input: pointer, output: pointer, len: len as u64 }, (skip + done) / 16)?;
+                begun = true;
+                workspace.copy_out(device, at, &mut data.get_out()[done..done + len])?;
+                done += len;
+                at = 0;
+            }
+            Ok(())
+        };
+        match run() {
+            Ok(()) => workspace.give_back(device, skip + data.len()),
+            Err(e) => {
+                // Waits for what is on the stream, and clears the buffer; only then may the caller have the data back.
+                drop(workspace);
+                if begun {
+                    data.get_out().fill(0);
+                }
+                Err(e)
+            }
         }
-        workspace.give_back(device, skip + data.len())
     }
 }
 

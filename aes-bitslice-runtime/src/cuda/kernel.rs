@@ -1,5 +1,6 @@
 //! A kernel on a device: how it gets there, how it is launched, and the known answer it must give first.
 
+use super::device::make_current;
 use super::memory::Workspace;
 use super::{Device, driver};
 use crate::Error;
@@ -7,7 +8,7 @@ use aes_bitslice_gen::aes::KeySchedule;
 use aes_bitslice_gen::kernel::{Manifest, Mode, self_test};
 use aes_bitslice_gen::{emit::cuda::MAX_ROUNDS, layout};
 use aes_bitslice_nvrtc as nvrtc;
-use cudarc::driver::sys::{CUdeviceptr, CUfunction, CUmodule, CUresult, CUstream};
+use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUmodule, CUresult, CUstream};
 use cudarc::driver::{CudaContext, result};
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -71,7 +72,7 @@ impl Image {
     }
 }
 
-/// A module of the driver, unloaded on drop.
+/// A module of the driver, unloaded on drop when everything on the device is done.
 struct Module {
     context: Arc<CudaContext>,
     module: CUmodule,
@@ -79,10 +80,11 @@ struct Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        if self.context.bind_to_thread().is_ok() {
-            // SAFETY: loaded by us, not used after this; launches in flight keep what they need.
-            let _ = unsafe { result::module::unload(self.module) };
-        }
+        // Nothing can be done here about an error. Launches may be in flight on streams that we do not know: wait.
+        let _ = make_current(&self.context);
+        let _ = result::ctx::synchronize();
+        // SAFETY: loaded by us, not used after this.
+        let _ = unsafe { result::module::unload(self.module) };
     }
 }
 
@@ -146,14 +148,22 @@ impl Kernel {
             // SAFETY: the module is loaded, and is kept as long as the function.
             device.call("cuModuleGetFunction", unsafe { result::module::get_function(module.module, entry) })
         };
+        let (blocks, bytes) = (function(&manifest.entry)?, function(&manifest.entry_bytes)?);
+        // What is launched with other arguments than it takes reads beyond them.
+        let takes_keys = !manifest.secret;
+        for (function, by_bytes) in [(blocks, false), (bytes, true)] {
+            if parameter_sizes(function) != expected_sizes(mode, by_bytes, takes_keys) {
+                return Err(no_kernel(format!("{} takes other arguments than a kernel for {mode}", manifest.kernel)));
+            }
+        }
         Ok(Self {
             name: manifest.kernel.clone(),
             mode,
             threads: manifest.threads,
             blocks_per_thread: manifest.blocks_per_thread,
-            takes_keys: !manifest.secret,
-            blocks: function(&manifest.entry)?,
-            bytes: function(&manifest.entry_bytes)?,
+            takes_keys,
+            blocks,
+            bytes,
             _module: module,
         })
     }
@@ -279,10 +289,8 @@ impl Kernel {
         }
         let grid = blocks.div_ceil(u64::from(self.threads) * u64::from(self.blocks_per_thread));
         // 2^31 - 1 thread blocks take 128 TiB: no device has that, but a length may say so.
-        let grid = u32::try_from(grid)
-            .ok()
-            .filter(|&g| g <= i32::MAX as u32)
-            .ok_or(Error::OutOfDeviceMemory { bytes: (16 * u128::from(blocks)).try_into().unwrap_or(usize::MAX) })?;
+        let too_long = || Error::OutOfDeviceMemory { what: format!("{blocks} blocks of 16 bytes") };
+        let grid = u32::try_from(grid).ok().filter(|&g| g <= i32::MAX as u32).ok_or_else(too_long)?;
         let mut all = arguments.to_vec();
         match (self.takes_keys, keys) {
             // The driver copies arguments when it is called.
@@ -332,4 +340,28 @@ impl Kernel {
 /// A counter as the kernels take it: least significant word first.
 fn counter_words(counter: u128) -> [u32; 4] {
     std::array::from_fn(|i| (counter >> (32 * i)) as u32)
+}
+
+/// The sizes of an entry point's parameters, as the driver knows them.
+fn parameter_sizes(function: CUfunction) -> Vec<usize> {
+    let size_of = |index| {
+        let (mut offset, mut size) = (0, 0);
+        // SAFETY: the function is loaded; both pointers are to live integers. An index past the last is an error.
+        let found = unsafe { sys::cuFuncGetParamInfo(function, index, &mut offset, &mut size) };
+        (found == CUresult::CUDA_SUCCESS).then_some(size)
+    };
+    (0..).map_while(size_of).collect()
+}
+
+/// The sizes of the parameters that an entry point is launched with.
+fn expected_sizes(mode: Mode, by_bytes: bool, takes_keys: bool) -> Vec<usize> {
+    // Input, output, and blocks or bytes.
+    let mut sizes = vec![8; 3];
+    if mode == Mode::Ctr {
+        // How many bytes to skip, then the counter.
+        sizes.extend(by_bytes.then_some(4));
+        sizes.push(size_of::<[u32; 4]>());
+    }
+    sizes.extend(takes_keys.then_some(size_of::<RoundKeys>()));
+    sizes
 }

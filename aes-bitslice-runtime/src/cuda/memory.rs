@@ -1,6 +1,9 @@
 //! Device memory that is cleared before it is freed, and the streams it is used on.
+//!
+//! Up to four buffers of at most 64 MiB are kept from call to call, cleared, until the engine is dropped.
 
 use super::Device;
+use super::device::make_current;
 use crate::Error;
 use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream};
 use cudarc::driver::{CudaContext, result};
@@ -27,14 +30,15 @@ impl Workspace {
     /// A workspace with a buffer of `wanted` bytes or, where the device has too little memory, fewer: half as many, or
     /// a quarter, but no less than one MiB.
     pub(super) fn take(device: &Device, wanted: usize) -> Result<Self, Error> {
-        {
+        let too_small = {
             let mut kept = device.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(i) = kept.iter().position(|w| w.len >= wanted) {
                 return Ok(kept.swap_remove(i));
             }
-            // What is too small now would be too small again.
-            kept.clear();
-        }
+            kept.pop()
+        };
+        // One that is larger takes its place.
+        drop(too_small);
         let mut len = wanted;
         let buffer = loop {
             // SAFETY: the context is current on this thread, as the caller has entered the device.
@@ -42,7 +46,7 @@ impl Workspace {
                 Ok(buffer) => break buffer,
                 Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY && len > SMALLEST => len = (len / 2).max(SMALLEST),
                 Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
-                    return Err(Error::OutOfDeviceMemory { bytes: len });
+                    return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {len} bytes") });
                 }
                 Err(e) => return device.call("cuMemAlloc", Err(e)),
             }
@@ -70,7 +74,8 @@ impl Workspace {
     /// Copies to the buffer, from byte `at` on; done when the stream has come to it.
     pub(super) fn copy_in(&self, device: &Device, at: usize, data: &[u8]) -> Result<(), Error> {
         assert!(at + data.len() <= self.len);
-        // SAFETY: the range lies in the buffer, as asserted. From pageable memory the call returns when `data` is read.
+        // SAFETY: the range lies in the buffer, as asserted. Pinned memory may be read after the return: whoever calls
+        // waits before `data` is given up, in `copy_out` or, after an error, on drop.
         let copied = unsafe { result::memcpy_htod_async(self.buffer + at as u64, data, self.stream) };
         device.call("cuMemcpyHtoDAsync", copied)
     }
@@ -106,10 +111,8 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        if self.context.bind_to_thread().is_err() {
-            return;
-        }
         // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+        let _ = make_current(&self.context);
         // SAFETY: both are ours, alive, and not used after this; clearing comes before freeing on the same stream.
         unsafe {
             let _ = result::memset_d8_async(self.buffer, 0, self.len, self.stream);

@@ -44,6 +44,11 @@ pub(crate) use host_data::DeviceKey;
 use crate::Error;
 use std::sync::Arc;
 
+/// The names of the kernels that come with this crate, for keys given at launch.
+pub fn stored_kernels() -> Vec<&'static str> {
+    aes_bitslice_kernels::KERNELS.iter().map(|kernel| kernel.name).collect()
+}
+
 /// Opens the device with this number.
 pub(crate) fn open(ordinal: usize) -> Result<Arc<Device>, Error> {
     Device::open(ordinal).map(Arc::new)
