@@ -6,8 +6,9 @@
 
 use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
 use aes_bitslice_gen::check::{Access, CompiledC, Launch};
+use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::{self, Geometry};
-use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, KeyStrategy, Manifest, Mode, Plan};
+use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, KeyStrategy, Mode, Plan};
 use aes_bitslice_gen::sbox::Sbox;
 use aes_bitslice_gen::{layout, sbox};
 use aes_bitslice_kernels::KERNELS;

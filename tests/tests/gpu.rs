@@ -6,8 +6,9 @@
 //! `AES_BITSLICE_SMALL` leaves the large sizes out, for runs under compute-sanitizer; `AES_BITSLICE_LARGE` adds buffers
 //! of more than 4 GiB and of more than 2^32 blocks.
 
+use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::{self as printer, Geometry};
-use aes_bitslice_gen::kernel::{KernelSpec, Manifest, Plan};
+use aes_bitslice_gen::kernel::{KernelSpec, Plan};
 use aes_bitslice_gen::sbox;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
 use aes_bitslice_runtime::cuda::devices;
