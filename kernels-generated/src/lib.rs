@@ -48,7 +48,7 @@ impl Lanes for u64 {
 pub struct Kernel {
     /// Its name.
     pub name: &'static str,
-    /// What one must know to launch it: the JSON of `aes_bitslice_gen::kernel::Manifest`.
+    /// What one must know to launch it: the JSON of `aes_bitslice_gen::emit::Manifest`.
     pub manifest: &'static str,
     /// CUDA C.
     pub source: &'static str,

@@ -5,6 +5,9 @@ use aes_bitslice_runtime::{Backend, BakedStrategy, Engine, Error, Key, Mode};
 use std::io::Write;
 use std::sync::OnceLock;
 
+/// The switch in the environment that makes the absence of a GPU, or of what its tests need, a failure.
+pub const REQUIRE_GPU: &str = "AES_BITSLICE_REQUIRE_GPU";
+
 /// Every engine this machine has: the CPU, the bitsliced CPU on each kind of vector, and the GPU where one opens.
 pub fn engines() -> &'static [Engine] {
     static ENGINES: OnceLock<Vec<Engine>> = OnceLock::new();
@@ -20,7 +23,7 @@ pub fn engines() -> &'static [Engine] {
 }
 
 /// The first GPU. Where there is none it is said once on standard error, past the capture of passing tests' output;
-/// with `AES_BITSLICE_REQUIRE_GPU` set in the environment that is a failure instead.
+/// with [`REQUIRE_GPU`] set that is a failure instead.
 ///
 /// # Panics
 /// If there is a GPU that does not work.
@@ -29,7 +32,7 @@ pub fn gpu() -> Option<&'static Engine> {
     GPU.get_or_init(|| match Engine::open(Backend::Cuda { ordinal: 0 }) {
         Ok(engine) => Some(engine),
         Err(e @ (Error::CudaUnavailable { .. } | Error::NoSuchDevice { .. })) => {
-            assert!(!is_set("AES_BITSLICE_REQUIRE_GPU"), "a GPU is required: {e}");
+            assert!(!is_set(REQUIRE_GPU), "a GPU is required: {e}");
             say(&format!("NO GPU OPENED: GPU TESTS DID NOT RUN ({e})"));
             None
         }
@@ -38,13 +41,17 @@ pub fn gpu() -> Option<&'static Engine> {
     .as_ref()
 }
 
-/// The first GPU, if the CUDA run-time compiler is there too; said like the GPU's absence, but never a failure.
+/// The first GPU, if the CUDA run-time compiler is there too; its absence is said, or a failure, like the GPU's.
+///
+/// # Panics
+/// As [`gpu`].
 pub fn gpu_with_compiler() -> Option<&'static Engine> {
     static COMPILER: OnceLock<bool> = OnceLock::new();
     let gpu = gpu()?;
     let key = Key::new(&[0; 16]).expect("16 bytes");
     let there = COMPILER.get_or_init(|| match gpu.bake(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3") {
         Err(e @ Error::NvrtcUnavailable { .. }) => {
+            assert!(!is_set(REQUIRE_GPU), "the CUDA run-time compiler is required: {e}");
             say(&format!("NO CUDA COMPILER: BAKED KERNELS WERE NOT TESTED ON THE GPU ({e})"));
             false
         }
@@ -66,6 +73,8 @@ pub fn say(what: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_arch = "x86_64")]
+    use std::arch::is_x86_feature_detected;
 
     /// Vectors that the processor has and the engine does not find would go untested without a word.
     #[test]
@@ -73,7 +82,9 @@ mod tests {
     fn every_kind_of_vector_is_there() {
         let has = |isa| Isa::available().contains(&isa);
         assert!(has(Isa::Portable));
-        assert_eq!(has(Isa::Avx2), std::arch::is_x86_feature_detected!("avx2"));
-        assert_eq!(has(Isa::Avx512), std::arch::is_x86_feature_detected!("avx512f"));
+        assert_eq!(has(Isa::Avx2), is_x86_feature_detected!("avx2"));
+        // Gates are of F, the transposition is of BW.
+        let avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+        assert_eq!(has(Isa::Avx512), avx512);
     }
 }

@@ -193,6 +193,7 @@ fn blobs(name: &str, file: &[u8], ctr: bool) -> Vec<Vector> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engines::{REQUIRE_GPU, is_set, say};
 
     /// A parser that skips what it does not understand would make every test on top of it weaker without a word.
     #[test]
@@ -215,17 +216,22 @@ mod tests {
         assert_eq!(traces().len(), 6);
     }
 
-    /// Every file in the folder is one of those above.
+    /// Every file in the folder is one of those above. A binary that was taken to a GPU machine has no folder with it.
     #[test]
     fn no_file_is_forgotten() {
-        let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors")).into_iter().flatten();
-        let folders = files.map(|f| f.unwrap().path()).filter(|f| f.is_dir());
-        let inside = folders.flat_map(|f| std::fs::read_dir(f).unwrap()).map(|f| f.unwrap().file_name());
-        let mut names = inside.map(|f| f.into_string().unwrap()).filter(|f| f != "LICENSE-MIT").collect::<Vec<_>>();
+        let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors"));
+        if is_set(REQUIRE_GPU) && !folder.exists() {
+            say("THE FOLDER OF VECTORS IS NOT HERE: THAT EVERY FILE IN IT IS READ WAS NOT TESTED");
+            return;
+        }
+        let list = |folder: &std::path::Path| std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path());
+        let files = list(folder).filter(|f| f.is_dir()).flat_map(|f| list(&f).collect::<Vec<_>>());
+        let names = files.map(|f| f.file_name().unwrap().to_str().unwrap().to_owned());
+        let mut names = names.filter(|f| f != "LICENSE-MIT").collect::<Vec<_>>();
         let read = CAVP_KAT.iter().chain(&CAVP_MMT).chain(&EXAMPLES).chain(&NESSIE).chain(&CTR);
         let mut read = read.map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
         names.sort_unstable();
         read.sort_unstable();
-        assert!(names.is_empty() || names == read, "{names:?} in the folder, {read:?} read");
+        assert_eq!(names, read, "in the folder, and read");
     }
 }

@@ -2,9 +2,10 @@
 //! the order in which things were made.
 
 use aes_bitslice_gen::aes::KeyBits;
+use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::{self, Geometry};
 use aes_bitslice_gen::emit::{header, rust};
-use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Manifest, Mode, Plan};
+use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
 use aes_bitslice_gen::{aes::Direction, sbox};
 use aes_bitslice_kernels::KERNELS;
 use aes_bitslice_tests::reference::noise;

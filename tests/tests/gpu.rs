@@ -6,8 +6,9 @@
 //! `AES_BITSLICE_SMALL` leaves the large sizes out, for runs under compute-sanitizer; `AES_BITSLICE_LARGE` adds buffers
 //! of more than 4 GiB and of more than 2^32 blocks.
 
+use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::{self as printer, Geometry};
-use aes_bitslice_gen::kernel::{KernelSpec, Manifest, Plan};
+use aes_bitslice_gen::kernel::{KernelSpec, Plan};
 use aes_bitslice_gen::sbox;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
 use aes_bitslice_runtime::cuda::devices;
@@ -360,10 +361,27 @@ fn every_device() {
         for mode in Mode::ALL {
             calls(mode).filter(|call| call.len < 2 * WARP).for_each(|call| call.check(&subject, &own));
         }
-        let foreign = stream(first);
-        let mut data = foreign.alloc_zeros::<u8>(16).unwrap();
-        let refused = subject.cipher.device().unwrap().ecb(&foreign, Direction::Encrypt, &mut data);
-        assert!(matches!(refused, Err(Error::OtherContext)), "{refused:?}");
+        // Neither a stream nor a buffer of another device's context is taken, and nothing is changed.
+        let (foreign, device) = (stream(first), subject.cipher.device().unwrap());
+        let contents = noise(5, 64);
+        let (mut ours, mut theirs) = (own.clone_htod(&contents).unwrap(), foreign.clone_htod(&contents).unwrap());
+        let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+        let encrypt = Direction::Encrypt;
+        let refusals = [
+            device.ecb(&foreign, encrypt, &mut theirs),
+            device.ecb(&foreign, encrypt, &mut ours),
+            device.ecb(&own, encrypt, &mut theirs),
+            device.ecb_to(&own, encrypt, &theirs, &mut ours),
+            device.ecb_to(&own, encrypt, &ours, &mut theirs),
+            device.ctr_apply(&own, &counter, 0, &mut theirs),
+            device.ctr_apply_to(&own, &counter, 0, &theirs, &mut ours),
+            device.ctr_apply_to(&own, &counter, 0, &ours, &mut theirs),
+        ];
+        for (i, refused) in refusals.iter().enumerate() {
+            assert!(matches!(refused, Err(Error::OtherContext)), "call {i}: {refused:?}");
+        }
+        same(&own.clone_dtoh(&ours).unwrap(), &contents, &"refused on our device");
+        same(&foreign.clone_dtoh(&theirs).unwrap(), &contents, &"refused on the other device");
     }
 }
 

@@ -1,9 +1,9 @@
 //! What would disturb other tests on the same GPU, or be disturbed by them, one after the other in a process of its own:
-//! calls that must not wait, no memory left, and a context that is lost.
+//! calls that must not wait, a kernel dropped while it runs, no memory left, and a context that is lost.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::result;
-use aes_bitslice_runtime::{Cipher, Counter, CounterMode, Direction, Engine, Error, Key, Mode};
-use aes_bitslice_tests::engines::{gpu, is_set};
+use aes_bitslice_runtime::{BakedStrategy, Cipher, Counter, CounterMode, Direction, Engine, Error, Key, Mode};
+use aes_bitslice_tests::engines::{gpu, gpu_with_compiler, is_set};
 use aes_bitslice_tests::reference::{Reference, noise};
 
 const KEY: [u8; 16] = [0x77; 16];
@@ -16,6 +16,7 @@ fn one_after_the_other() {
     }
     let cipher = gpu.cipher(&Key::new(&KEY).unwrap()).unwrap();
     calls_do_not_wait(gpu, &cipher);
+    baked_dropped_while_it_runs(&cipher);
     memory_used_up(gpu, &cipher);
     context_lost(gpu, &cipher);
 }
@@ -35,6 +36,37 @@ fn calls_do_not_wait(gpu: &Engine, cipher: &Cipher) {
     assert!(!stream.record_event(None).unwrap().is_complete(), "the calls waited for their work");
     let head = stream.clone_dtoh(&data.slice(..1 << 20)).unwrap();
     assert!(head.iter().all(|b| *b == 0), "an even number of times is none");
+}
+
+/// A baked cipher holds the code that runs, and may be dropped all the same when its calls are on the stream.
+fn baked_dropped_while_it_runs(stored: &Cipher) {
+    const CALLS: usize = 40;
+    const WINDOW: usize = 64 << 10;
+    let Some(gpu) = gpu_with_compiler() else { return };
+    let stream = gpu.cuda_context().unwrap().new_stream().unwrap();
+    let mut data = stream.alloc_zeros::<u8>(1 << 30).unwrap();
+    let counter = Counter::new(CounterMode::Ctr128BE, [0x42; 16]);
+    stored.device().unwrap().ctr_apply(&stream, &counter, 0, &mut data).unwrap();
+    let windows = [0..WINDOW, data.len() - WINDOW..data.len()];
+    let before = windows.clone().map(|w| stream.clone_dtoh(&data.slice(w)).unwrap());
+    for strategy in BakedStrategy::ALL {
+        let baked = gpu.bake(&Key::new(&KEY).unwrap(), Mode::EcbEncrypt, strategy, "lut3").unwrap();
+        let device = baked.device().unwrap();
+        device.prepare(Mode::EcbEncrypt).unwrap();
+        stream.synchronize().unwrap();
+        for _ in 0..CALLS {
+            device.ecb(&stream, Direction::Encrypt, &mut data).unwrap();
+        }
+        assert!(!stream.record_event(None).unwrap().is_complete(), "done too soon to be dropped while it runs");
+        drop(baked);
+    }
+    let reference = Reference::new(&KEY);
+    for (window, mut expected) in windows.into_iter().zip(before) {
+        for _ in 0..CALLS * BakedStrategy::ALL.len() {
+            expected = reference.ecb(Direction::Encrypt, &expected);
+        }
+        assert!(stream.clone_dtoh(&data.slice(window.clone())).unwrap() == expected, "bytes {window:?}");
+    }
 }
 
 /// Too little memory for a whole chunk makes chunks smaller, none at all is an error, and later there is some again.

@@ -1,8 +1,10 @@
-//! Every published vector on every engine, in both directions: alone, and in each of 32 lanes among random neighbours.
+//! Every published vector on every engine, in both directions: alone, and among random neighbours in each of 32 lanes
+//! and in lanes of a full batch.
 //!
 //! A bitsliced engine computes many blocks at once, one a lane, and mistakes of layout show only in some lanes or only
 //! beside certain neighbours. So a vector is put at block 0 to 31 of a longer message and the whole message is checked;
-//! in CTR that message starts as many blocks before the vector's counter.
+//! in CTR that message starts as many blocks before the vector's counter. A batch has up to 512 lanes, so that each
+//! vector is put into a message of that many blocks too, the next vector in another lane, and some in every lane.
 
 use aes_bitslice_gen::aes::{Direction, KeySchedule, cipher, sbox};
 use aes_bitslice_runtime::{Cipher, Counter, CounterMode, Key};
@@ -10,7 +12,12 @@ use aes_bitslice_tests::engines::engines;
 use aes_bitslice_tests::reference::{Reference, noise};
 use aes_bitslice_tests::vectors::{self, Mode, Vector};
 
+/// Lanes that every vector is put in.
 const LANES: usize = 32;
+/// Blocks of the largest batch that an engine has.
+const BATCH: usize = 512;
+/// One in so many vectors is put in every lane of a batch; a CTR vector always is, there being few.
+const EVERY_LANE: usize = 500;
 
 /// A message and its ciphertext, and the mode that turns one into the other.
 struct Message {
@@ -62,16 +69,24 @@ fn check(vectors: &[Vector]) {
         let reference = Reference::new(&vector.key);
         let ciphers: Vec<Cipher> =
             engines().iter().map(|e| e.cipher(&Key::new(&vector.key).unwrap()).unwrap()).collect();
-        let noise = noise(i as u64, 16 * LANES + vector.plaintext.len().next_multiple_of(16) - 16);
+        let noise = noise(i as u64, 16 * BATCH + vector.plaintext.len().next_multiple_of(16) - 16);
         let alone = Message::alone(vector);
         for cipher in &ciphers {
             alone.check(cipher, &format_args!("{} alone on {:?}", vector.source, cipher.engine()));
         }
-        for lane in 0..LANES {
-            let message = Message::surrounded(vector, lane, &noise, &reference);
+        let in_lane = |lane: usize, of: usize| {
+            let message = Message::surrounded(vector, lane, &noise[16 * (BATCH - of)..], &reference);
             for cipher in &ciphers {
-                message.check(cipher, &format_args!("{} in lane {lane} on {:?}", vector.source, cipher.engine()));
+                let engine = cipher.engine();
+                message.check(cipher, &format_args!("{} in lane {lane} of {of} on {engine:?}", vector.source));
             }
+        };
+        (0..LANES).for_each(|lane| in_lane(lane, LANES));
+        if i % EVERY_LANE == 0 || vector.mode != Mode::Ecb {
+            (0..BATCH).for_each(|lane| in_lane(lane, BATCH));
+        } else {
+            // An odd step comes by every lane.
+            in_lane(37 * i % BATCH, BATCH);
         }
     }
 }

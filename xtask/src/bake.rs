@@ -2,8 +2,9 @@
 
 use crate::{files, key};
 use aes_bitslice_gen::check;
+use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::{self, Geometry};
-use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Manifest, Mode, Plan};
+use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
 use aes_bitslice_gen::sbox::Sbox;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
 use anyhow::{Context, Result, anyhow, bail};

@@ -4,9 +4,10 @@
 use crate::{files, images};
 use aes_bitslice_gen::aes::Direction;
 use aes_bitslice_gen::check;
+use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::{self, Geometry};
 use aes_bitslice_gen::emit::{header, rust};
-use aes_bitslice_gen::kernel::{KernelSpec, Manifest, Mode, Plan};
+use aes_bitslice_gen::kernel::{KernelSpec, Mode, Plan};
 use aes_bitslice_gen::linear;
 use aes_bitslice_gen::sbox::{BOYAR_PERALTA, LUT3};
 use anyhow::{Context, Result, anyhow, bail};

@@ -1,7 +1,7 @@
 //! `cargo xtask gen` as a process: what it writes, what it notices, what it says, and what it never says.
 
+use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::header;
-use aes_bitslice_gen::kernel::Manifest;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;

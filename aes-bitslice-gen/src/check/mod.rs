@@ -15,7 +15,7 @@ pub use compiled::{Access, CompiledC, Launch};
 
 use crate::aes::{KeySchedule, cipher};
 use crate::emit::cuda::BLOCKS_PER_THREAD;
-use crate::kernel::{KernelSpec, KeyStrategy, Mode, Plan};
+use crate::kernel::{KernelSpec, KeyStrategy, Mode, Plan, reference};
 use crate::layout::{self, PLANES};
 use zeroize::Zeroizing;
 
@@ -131,22 +131,6 @@ pub fn printed(source: &str, spec: &KernelSpec, key: &[u8]) -> Result<bool, Chec
         }
     }
     Ok(true)
-}
-
-/// A mode by its definition, block by block: `counter` is that of the first block, and the data begins `skip` bytes
-/// into its key stream. For ECB the data is whole blocks, and both are ignored.
-pub fn reference(mode: Mode, schedule: &KeySchedule, counter: u128, skip: usize, data: &[u8]) -> Vec<u8> {
-    let direction = mode.direction();
-    match mode {
-        Mode::EcbEncrypt | Mode::EcbDecrypt => {
-            data.as_chunks().0.iter().flat_map(|block| cipher::process(*block, schedule, direction)).collect()
-        }
-        Mode::Ctr => {
-            let stream =
-                (0..).flat_map(|n: u128| cipher::process(counter.wrapping_add(n).to_be_bytes(), schedule, direction));
-            data.iter().zip(stream.skip(skip)).map(|(byte, key)| byte ^ key).collect()
-        }
-    }
 }
 
 fn schedule(spec: &KernelSpec, key: &[u8]) -> Result<KeySchedule, CheckError> {

@@ -1,5 +1,9 @@
-//! Printers: a plan or a circuit in, text out. Deterministic to the byte; what is printed decides nothing.
+//! Printers: a plan or a circuit in, text out, and a manifest of what was printed. Deterministic to the byte; what is
+//! printed decides nothing.
 
 pub mod cuda;
 pub mod header;
+mod manifest;
 pub mod rust;
+
+pub use manifest::{Lut3Counts, Manifest, ManifestError};

@@ -186,3 +186,12 @@ impl BakedStrategy {
     }
 }
 named!(BakedStrategy, "key strategy for a baked key");
+
+impl From<BakedStrategy> for KeyStrategy {
+    fn from(strategy: BakedStrategy) -> Self {
+        match strategy {
+            BakedStrategy::OneHotMux => Self::OneHotMux,
+            BakedStrategy::Immediate => Self::Immediate,
+        }
+    }
+}

@@ -4,8 +4,9 @@
 use super::kernel::{Image, Kernel};
 use super::{Device, DeviceKey};
 use crate::{Error, Key};
+use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::{cuda, header};
-use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Manifest, Mode, Plan};
+use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
 use aes_bitslice_gen::sbox::Sbox;
 use std::fs::File;
 use std::io::Read;

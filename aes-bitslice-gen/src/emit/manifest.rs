@@ -1,9 +1,8 @@
 //! What a user of a printed kernel must know to launch it, as JSON beside the source.
 
-use super::spec::{BakedStrategy, KeyStrategy, Mode};
-use super::{Plan, self_test};
+use super::{cuda, header};
 use crate::aes::KeyBits;
-use crate::emit::{cuda, header};
+use crate::kernel::{KeyStrategy, Mode, Plan, self_test};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -39,7 +38,7 @@ pub struct Manifest {
     pub blocks_per_thread: u32,
     /// LUT3s of the S-box, of one column of MixColumns with its key, and of the whole cipher by key length.
     pub lut3: Lut3Counts,
-    /// SHA-256 of the answer to [`self_test`], hexadecimal, where the key is baked in: whoever loads the
+    /// SHA-256 of the answer to [`self_test`](crate::kernel::self_test), hexadecimal, where the key is baked in: whoever loads the
     /// kernel cannot know it otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_answer_sha256: Option<String>,
@@ -167,14 +166,5 @@ impl Manifest {
     /// The manifest as JSON, with a newline at its end.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("plain data") + "\n"
-    }
-}
-
-impl From<BakedStrategy> for KeyStrategy {
-    fn from(strategy: BakedStrategy) -> Self {
-        match strategy {
-            BakedStrategy::OneHotMux => Self::OneHotMux,
-            BakedStrategy::Immediate => Self::Immediate,
-        }
     }
 }
