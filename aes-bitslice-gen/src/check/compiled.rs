@@ -235,8 +235,8 @@ fn private_folder() -> std::io::Result<tempfile::TempDir> {
 /// Whether [`SHARED_MEMORY`] is a file system in memory whose files may be executed, by a table as in `proc_mounts(5)`:
 /// device, folder, type and options. Of several, the last lies on top.
 fn runs_programs_from_memory(mounts: &str) -> bool {
-    let mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-    let top = mounts.filter(|fields| fields.get(1) == Some(&SHARED_MEMORY)).last();
+    let mut mounts = mounts.lines().rev().map(|line| line.split(' ').collect::<Vec<_>>());
+    let top = mounts.find(|fields| fields.get(1) == Some(&SHARED_MEMORY));
     matches!(top.as_deref(), Some([_, _, "tmpfs", options, ..]) if options.split(',').all(|option| option != "noexec"))
 }
 
