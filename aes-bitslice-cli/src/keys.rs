@@ -24,7 +24,7 @@ pub fn read(args: &KeyArgs, quiet: bool) -> Result<Key> {
 }
 
 fn from_file(path: &Path, format: KeyFormat, quiet: bool) -> Result<Key> {
-    let name = format!("key file `{}`", path.display());
+    let name = name(path);
     let refuse = |why: &str| Error::new(Exit::Key, format!("{name}: {why}"));
     let mut file = File::open(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => refuse("there is no such file; `aes-bitslice keygen` makes one"),
@@ -59,6 +59,17 @@ fn from_file(path: &Path, format: KeyFormat, quiet: bool) -> Result<Key> {
     key.map_err(|error| refuse(error.message()))
 }
 
+/// How messages name the key file. Some will put the key itself in its place, and no message may show that.
+fn name(path: &Path) -> String {
+    let digits = path.file_name().unwrap_or_default().as_encoded_bytes();
+    match matches!(digits.len(), 32 | 48 | 64) && digits.iter().all(u8::is_ascii_hexdigit) {
+        true => {
+            "the key file (its name looks like a key and is not shown; --key-file takes a file that holds one)".into()
+        }
+        false => format!("key file `{}`", path.display()),
+    }
+}
+
 fn from_environment(variable: &str) -> Result<Key> {
     // The variable is not named in messages: some will put the key itself in its place.
     let refuse = |why: &str| Error::new(Exit::Key, format!("the environment variable of --key-env {why}"));
@@ -89,4 +100,22 @@ fn is_exposed(file: &File) -> bool {
 #[cfg(not(unix))]
 fn is_exposed(_file: &File) -> bool {
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_looks_like_a_key_is_not_shown() {
+        for digits in [32, 48, 64] {
+            for path in ["aB".repeat(digits / 2), format!("folder/{}", "0".repeat(digits))] {
+                assert!(!name(Path::new(&path)).contains(&path[path.len() - digits..]), "{path}");
+            }
+            let (longer, other) = ("0".repeat(digits + 1), "g".repeat(digits));
+            for path in [longer.as_str(), &other, "key", ".."] {
+                assert_eq!(name(Path::new(path)), format!("key file `{path}`"));
+            }
+        }
+    }
 }

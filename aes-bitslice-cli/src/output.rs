@@ -70,6 +70,9 @@ impl Output {
                 return refuse("it is a folder; give a file name");
             }
             if !old.is_file() && !options.private {
+                if is_block_device(old) && !options.force {
+                    return refuse("it is a block device; use --force to write over what it holds");
+                }
                 let file = OpenOptions::new().write(true).open(path);
                 let file = file.map_err(|error| Error::io(format!("cannot write {name}"), &error))?;
                 return Output::stream(name, file, input, options);
@@ -170,6 +173,19 @@ pub fn print(text: &str) -> Result<()> {
 
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether it is a disk or a part of one, which holds data as a file does.
+#[cfg(unix)]
+fn is_block_device(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    metadata.file_type().is_block_device()
+}
+
+/// Elsewhere disks are not opened as files are.
+#[cfg(not(unix))]
+fn is_block_device(_metadata: &fs::Metadata) -> bool {
+    false
 }
 
 /// Makes the new name last: a rename is in the folder, not in the file.

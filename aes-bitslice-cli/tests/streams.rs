@@ -72,6 +72,11 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
+/// Tells what was not tested, past the test harness, which shows only what failed tests print.
+fn skipped(why: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+}
+
 #[test]
 fn vectors_of_sp_800_38a() {
     let plain = unhex(
@@ -112,7 +117,7 @@ fn vectors_of_sp_800_38a() {
 #[test]
 fn the_same_bytes_as_openssl() {
     if Command::new("openssl").arg("version").output().is_err() {
-        println!("SKIPPED: there is no `openssl` here to compare with");
+        skipped("there is no `openssl` here to compare with");
         return;
     }
     let ctr = |iv| (format!("--mode ctr --iv {iv}"), "ctr", format!("-iv {iv}"));
@@ -289,6 +294,28 @@ fn what_an_output_file_is_like() {
     assert_eq!(names(&at("elsewhere")), ["file"]);
 }
 
+/// The device number is nobody's, so that nothing is lost whatever happens.
+#[test]
+fn a_block_device_is_written_only_by_force() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = Command::new("mknod").args(["disk", "b", "0", "0"]).current_dir(&folder).output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        skipped("no block device can be made here");
+        return;
+    }
+    let run = |force: &str| {
+        let arguments = format!("encrypt --mode ecb --backend cpu --key-env KEY -o disk {force}");
+        let output = pipe(program(&arguments).env("KEY", KEYS[0]).current_dir(&folder), &[5; 32]);
+        assert_eq!((output.status.code(), names(folder.path())), (Some(4), vec!["disk".to_string()]));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let refusal = "aes-bitslice: error: cannot write `disk`: ";
+    assert_eq!(run(""), format!("{refusal}it is a block device; use --force to write over what it holds\n"));
+    // Whatever the kernel says of a device that is not there.
+    let error = run("--force");
+    assert!(error.starts_with(refusal) && error.contains("os error"), "{error}");
+}
+
 /// SIGINT and SIGTERM in the middle of a stream.
 #[test]
 fn signals_leave_nothing_behind() {
@@ -379,7 +406,7 @@ fn at_a_terminal() {
     fs::write(folder.path().join("plain"), message(32)).unwrap();
     let encrypt = "encrypt --mode ecb --backend cpu --key-env KEY";
     let Some((code, text)) = script(&format!("{encrypt} plain")) else {
-        println!("SKIPPED: there is no `script` here to make a terminal");
+        skipped("there is no `script` here to make a terminal");
         return;
     };
     assert_eq!(code, 4);

@@ -7,7 +7,9 @@ use aes_bitslice_gen::emit::cuda::{self, Geometry};
 use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
 use aes_bitslice_gen::sbox::Sbox;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -32,6 +34,9 @@ pub struct Args {
     /// The folder to write to
     #[arg(long, requires = "key", value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace a kernel of the same name that is another
+    #[arg(long, requires = "key")]
+    pub force: bool,
 }
 
 /// Bakes, checks, writes and tells; returns where the manifest is.
@@ -69,6 +74,9 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
         Err(error) => return Err(error).context("NVRTC"),
     };
     let json = manifest.to_json();
+    if !args.force {
+        keep_another(&folder.join(&file), &source)?;
+    }
     files::write_all(&folder, &[(&file, source.as_bytes()), (&format!("{name}.json"), json.as_bytes())], true)?;
 
     let counts = &manifest.lut3;
@@ -92,4 +100,18 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     let ran = if ran { "compiled and run" } else { "not run, for lack of a C compiler" };
     say!("checked    circuit evaluated against FIPS 197; printed C {ran}");
     Ok(folder.join(format!("{name}.json")))
+}
+
+/// Refuses to replace a kernel that is not `source`: its name does not tell of which key it is, and it may be the only
+/// copy of one.
+fn keep_another(path: &Path, source: &str) -> Result<()> {
+    match fs::read(path).map(Zeroizing::new) {
+        Ok(old) if old.as_slice() == source.as_bytes() => Ok(()),
+        Ok(_) => bail!(
+            "`{}` is another kernel, perhaps of another key; give another folder with --out, or --force to replace it",
+            path.display()
+        ),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("cannot write `{}`", path.display())),
+    }
 }

@@ -4,6 +4,7 @@ use aes_bitslice_gen::aes::KeyBits;
 use anyhow::{Context, Result, anyhow, bail};
 use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 use zeroize::Zeroizing;
 
 /// The longest text: 64 digits and a line end of two bytes.
@@ -22,12 +23,23 @@ pub fn read(option: &str) -> Result<Zeroizing<Vec<u8>>> {
         );
         return parse(option.as_bytes()).context("key on the command line");
     };
-    let name = || format!("key file `{path}`");
+    let name = || name(path);
     let file = File::open(path).with_context(name)?;
     if file.metadata().is_ok_and(|m| m.is_dir()) {
         return Err(anyhow!("it is a folder, not a file").context(name()));
     }
     read_text(file).and_then(|text| parse(&text)).with_context(name)
+}
+
+/// How messages name the key file. Some will put the key itself in its place, and no message may show that.
+fn name(path: &str) -> String {
+    let digits = Path::new(path).file_name().unwrap_or_default().as_encoded_bytes();
+    match matches!(digits.len(), 32 | 48 | 64) && digits.iter().all(u8::is_ascii_hexdigit) {
+        true => {
+            "the key file (its name looks like a key and is not shown; @ stands before a file that holds one)".into()
+        }
+        false => format!("key file `{path}`"),
+    }
 }
 
 /// All of a text that may be a key; one byte more than that tells that it is too long, however long it is.
@@ -75,5 +87,18 @@ mod tests {
             assert!(parse(bad.as_bytes()).is_err(), "{bad:?}");
         }
         assert!(read_text(std::io::repeat(b'1')).and_then(|text| parse(&text)).is_err());
+    }
+
+    #[test]
+    fn a_name_that_looks_like_a_key_is_not_shown() {
+        for digits in [32, 48, 64] {
+            for path in ["aB".repeat(digits / 2), format!("folder/{}", "0".repeat(digits))] {
+                assert!(!name(&path).contains(&path[path.len() - digits..]), "{path}");
+            }
+            let (longer, other) = ("0".repeat(digits + 1), "g".repeat(digits));
+            for path in [longer.as_str(), &other, "key", ".."] {
+                assert_eq!(name(path), format!("key file `{path}`"));
+            }
+        }
     }
 }

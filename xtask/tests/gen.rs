@@ -242,6 +242,7 @@ fn bad_input_is_one_line_and_changes_nothing() {
         (&["--key", &lines], 1, "no hexadecimal digit"),
         (&["--key", &folder], 1, "it is a folder"),
         (&["--key", &missing], 1, "No such file"),
+        (&["--key", &format!("@{KEY}")], 1, "its name looks like a key"),
         (
             &["--key", &key, "--sbox", "best"],
             1,
@@ -258,6 +259,29 @@ fn bad_input_is_one_line_and_changes_nothing() {
         assert!(tree(root) == before, "{arguments:?}");
     }
     assert!(fail(xtask(root, &["bake"]), 2).contains("bake"));
+}
+
+#[test]
+fn the_kernel_of_another_key_is_replaced_only_when_told_to() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let key = key_file(root);
+    let other = root.join("other");
+    fs::write(&other, KEY.replace('8', "9")).unwrap();
+    let other = format!("@{}", other.display());
+    succeed(root, &["gen", "--key", &key]);
+    let before = tree(root);
+    let error = fail(xtask(root, &["gen", "--key", &other]), 1);
+    assert!(error.contains("aes-192-ctr-one-hot-mux.cu` is another kernel"), "{error}");
+    assert!(error.contains("--out") && error.contains("--force"), "{error}");
+    assert!(tree(root) == before);
+    // The same kernel again takes nothing away; nor does one of another mode, which has another name.
+    succeed(root, &["gen", "--key", &key]);
+    assert!(tree(root) == before);
+    succeed(root, &["gen", "--key", &other, "--mode", "ecb-encrypt"]);
+    succeed(root, &["gen", "--key", &other, "--force"]);
+    let source = Path::new("target/baked/aes-192-ctr-one-hot-mux.cu");
+    assert!(tree(root)[source] != before[source]);
 }
 
 #[test]

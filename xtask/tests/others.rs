@@ -1,5 +1,6 @@
 //! The other commands of `cargo xtask`, as processes.
 
+use std::io::Write;
 use std::process::{Command, Stdio};
 
 fn xtask(arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -27,7 +28,8 @@ fn circuits_are_a_table() {
 fn registers_are_reported_where_there_is_a_compiler() {
     let (code, report, error) = xtask(&["ptx", "--report", "--arch", "sm_90"]);
     if code == Some(1) && error.contains("NVRTC, the CUDA run-time compiler, was not found") {
-        eprintln!("NVRTC is not on this machine: only the message was tested");
+        // Past the test harness, which shows only what failed tests print.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: NVRTC is not on this machine; only the message was tested");
         assert_eq!((error.lines().count(), report.as_str()), (1, ""));
         return;
     }
