@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use aes_bitslice_runtime::cuda::{self, DeviceInfo};
 use aes_bitslice_runtime::{Backend, Engine};
-use clap::ValueEnum as _;
 use serde::Serialize;
 
-use crate::args::{BenchMode, InfoArgs};
+use crate::args::InfoArgs;
 use crate::error::Result;
 use crate::output;
 
@@ -22,8 +21,14 @@ struct Info {
     /// Why there is no list of devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     cuda_error: Option<String>,
-    /// What an engine computes for a key handed over at run time.
-    kernels: Vec<String>,
+    /// The version of the CUDA run-time compiler.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nvrtc: Option<String>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nvrtc_error: Option<String>,
+    /// The GPU kernels that came with the program, for keys given at launch.
+    kernels: Vec<&'static str>,
     key_bits: Vec<usize>,
 }
 
@@ -61,6 +66,10 @@ impl Info {
             Ok(devices) => (devices, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
+        let (nvrtc, nvrtc_error) = match aes_bitslice_nvrtc::version() {
+            Ok((major, minor)) => (Some(format!("{major}.{minor}")), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
         let gpus = devices.len().max(1);
         let backends = (0..gpus).map(|ordinal| Backend::Cuda { ordinal }).chain([Backend::Cpu, Backend::CpuBitsliced]);
         Info {
@@ -69,7 +78,9 @@ impl Info {
             engines: backends.map(Opened::new).collect(),
             cuda_devices: devices.into_iter().map(Device::from).collect(),
             cuda_error,
-            kernels: BenchMode::value_variants().iter().map(|mode| mode.name()).collect(),
+            nvrtc,
+            nvrtc_error,
+            kernels: cuda::stored_kernels(),
             key_bits: aes_bitslice_runtime::KeyBits::ALL.iter().map(|bits| bits.bits()).collect(),
         }
     }
@@ -92,8 +103,13 @@ impl Info {
                  {gib:.0} GiB, driver {driver_version}"
             );
         }
+        let nvrtc = match (&self.nvrtc, &self.nvrtc_error) {
+            (Some(version), _) => format!("NVRTC {version}"),
+            (None, why) => why.clone().unwrap_or_default(),
+        };
+        let _ = writeln!(text, "\nCUDA compiler, for kernels with a key baked in\n  {nvrtc}");
         let key_bits: Vec<_> = self.key_bits.iter().map(ToString::to_string).collect();
-        let _ = writeln!(text, "\nkernels\n  {}, keys of {} bits", self.kernels.join(", "), key_bits.join(", "));
+        let _ = writeln!(text, "\nCUDA kernels\n  {}, keys of {} bits", self.kernels.join(", "), key_bits.join(", "));
         text
     }
 }

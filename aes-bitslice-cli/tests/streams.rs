@@ -469,6 +469,14 @@ fn info_as_text_and_as_json() {
     for engine in engines {
         assert!(text.contains(engine["description"].as_str().unwrap()), "{text}");
     }
+    for mode in ["ecb-encrypt", "ecb-decrypt", "ctr"] {
+        let kernels = json["kernels"].as_array().unwrap();
+        let kernel = kernels.iter().filter_map(|name| name.as_str()).find(|name| name.contains(mode));
+        assert!(text.contains(kernel.unwrap_or_else(|| panic!("no {mode} in {json}"))), "{text}");
+    }
+    // Its version or why there is none, never both.
+    let nvrtc = json["nvrtc"].as_str().xor(json["nvrtc_error"].as_str()).unwrap();
+    assert!(text.contains(nvrtc), "{text}");
     for backend in ["cpu", "cpu-bitsliced"] {
         assert!(engines.iter().any(|engine| engine["backend"] == backend && engine["available"] == true), "{json}");
     }

@@ -14,6 +14,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use zeroize::Zeroizing;
@@ -42,15 +43,15 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
             .with_context(|| format!("cannot read `{}`", file.display()))?;
     }
     let cargo = Cargo::new(root);
-    let folder = folder(&cargo.target)?;
-    let at = |name: &str| folder.path().join(name);
+    let folder = Folder::create(&cargo.target)?;
+    let at = |name: &str| folder.path.join(name);
 
     let mut key = Zeroizing::new([0; KEY_BYTES]);
     let mut iv = [0; 16];
     getrandom::fill(&mut *key)?;
     getrandom::fill(&mut iv)?;
     let hex = Zeroizing::new(hex::encode(*key));
-    files::write_all(folder.path(), &[("key", hex.as_bytes())], true)?;
+    files::write_all(&folder.path, &[("key", hex.as_bytes())], true)?;
     step("1  a random key of 128 bits, and a kernel with it baked in");
     let baked = bake::run(
         root,
@@ -111,7 +112,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     };
     compare(&plain, &decrypted)?;
     say!("   equal to the original; {}", rate(bytes, time));
-    folder.close().context("cannot delete the temporary folder")?;
+    folder.delete().context("cannot delete the temporary folder")?;
     say!("\nAll is well. Keys and files made for this are deleted.");
     Ok(())
 }
@@ -126,13 +127,74 @@ fn step(title: &str) {
     say!("\n{title}");
 }
 
-/// A folder that only its owner can enter, deleted when dropped; beside what is built, where files may be large.
-fn folder(target: &Path) -> Result<TempDir> {
-    fs::create_dir_all(target).with_context(|| format!("cannot make the folder `{}`", target.display()))?;
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    builder.prefix("demo-").tempdir_in(target).context("cannot make a temporary folder")
+/// A folder that only its owner can enter, beside what is built, where files may be large. It is deleted when dropped
+/// and when a signal ends the process.
+struct Folder {
+    path: PathBuf,
+    /// Shared with the thread that waits for signals; none once it is deleted.
+    folder: Arc<Mutex<Option<TempDir>>>,
+}
+
+impl Folder {
+    fn create(target: &Path) -> Result<Self> {
+        fs::create_dir_all(target).with_context(|| format!("cannot make the folder `{}`", target.display()))?;
+        let shared = Arc::new(Mutex::new(None));
+        // Held from before the folder exists, so that a signal finds either no folder or its name.
+        let mut folder = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        delete_on_signal(Arc::clone(&shared))?;
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let made = builder.prefix("demo-").tempdir_in(target).context("cannot make a temporary folder")?;
+        let path = made.path().to_path_buf();
+        *folder = Some(made);
+        drop(folder);
+        Ok(Self { path, folder: shared })
+    }
+
+    fn delete(&self) -> std::io::Result<()> {
+        // Held while it is deleted: a signal waits until then.
+        let mut folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner);
+        folder.take().map_or(Ok(()), TempDir::close)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = self.delete();
+    }
+}
+
+/// From now on SIGINT and SIGTERM delete the folder before they end the process as they would have.
+#[cfg(unix)]
+fn delete_on_signal(folder: Arc<Mutex<Option<TempDir>>>) -> Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for signal in signals.forever() {
+            // Held to the end: nobody says meanwhile that all is well, or that the folder is gone.
+            let mut folder = folder.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(folder) = folder.take() {
+                let path = folder.path().to_path_buf();
+                // A file that is made just now keeps its folder from being deleted.
+                let _ = folder.close();
+                for _ in 0..10 {
+                    match path.exists() {
+                        true => _ = fs::remove_dir_all(&path),
+                        false => break,
+                    }
+                }
+            }
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    })?;
+    Ok(())
+}
+
+/// Elsewhere an interrupted process leaves its folder behind.
+#[cfg(not(unix))]
+fn delete_on_signal(_folder: Arc<Mutex<Option<TempDir>>>) -> Result<()> {
+    Ok(())
 }
 
 /// Data without a pattern: key stream, of a nonce that is used for nothing else.

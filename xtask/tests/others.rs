@@ -2,6 +2,8 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 fn xtask(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_xtask")).args(arguments).output().unwrap();
@@ -50,6 +52,28 @@ fn a_file_that_cannot_be_encrypted_is_refused_at_once() {
         let (code, said, error) = xtask(&["demo", file]);
         assert_eq!((code, said.as_str(), error.lines().count()), (Some(1), "", 1), "{error}");
         assert!(error.contains(says), "{error}");
+    }
+}
+
+/// In the middle of its first step, when the key is there already.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_demo_leaves_no_key_behind() {
+    use std::os::unix::process::ExitStatusExt;
+    for (name, signal) in [("INT", 2), ("TERM", 15)] {
+        let target = tempfile::tempdir().unwrap();
+        let names = || std::fs::read_dir(target.path()).unwrap().map(|entry| entry.unwrap().path());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+        command.arg("demo").env("CARGO_TARGET_DIR", target.path()).stdout(Stdio::null());
+        let mut process = command.spawn().unwrap();
+        let start = Instant::now();
+        while !names().any(|folder| folder.join("key").exists()) {
+            assert!(process.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(60));
+            sleep(Duration::from_millis(1));
+        }
+        assert!(Command::new("kill").args(["-s", name, &process.id().to_string()]).status().unwrap().success());
+        assert_eq!(process.wait().unwrap().signal(), Some(signal));
+        assert_eq!(names().count(), 0);
     }
 }
 

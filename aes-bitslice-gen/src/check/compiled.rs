@@ -1,7 +1,9 @@
 //! A printed kernel as a program for the CPU.
 //!
-//! Kernel and program reach the compiler through a pipe, and the executable is deleted as soon as it runs, so that a
-//! baked key rests on no disk: the program then answers launches on its standard input until that closes.
+//! Kernel and program reach the compiler through a pipe, and the executable is deleted as soon as it runs: the program
+//! then answers launches on its standard input until that closes. What the compiler writes lies in memory where Linux
+//! has a file system there that programs run from (`/dev/shm`), so that a baked key rests on no disk. Elsewhere it lies
+//! in the temporary folder until then, and deletion does not overwrite it.
 
 use super::CheckError;
 use crate::emit::cuda;
@@ -13,6 +15,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use zeroize::Zeroizing;
 
 const PROGRAM: &str = include_str!("program.h");
+/// Where Linux has a file system in memory.
+const SHARED_MEMORY: &str = "/dev/shm";
 /// Lines of a compiler's messages that are passed on: the first fault is the one that counts.
 const LOG_LINES: usize = 12;
 
@@ -105,7 +109,9 @@ impl CompiledC {
             command
         };
         let Some((compiler, mut process)) = start_compiler(command)? else { return Ok(None) };
-        let text = Zeroizing::new(format!("{source}\n{PROGRAM}"));
+        // Room for all of it at once: growing would leave copies behind.
+        let mut text = Zeroizing::new(String::with_capacity(source.len() + 1 + PROGRAM.len()));
+        text.extend([source, "\n", PROGRAM]);
         let mut stdin = process.stdin.take().expect("piped");
         // A compiler that gave up early has more to say than the broken pipe.
         let _ = stdin.write_all(text.as_bytes());
@@ -212,10 +218,44 @@ fn start_compiler(command: impl Fn(&str) -> Command) -> Result<Option<(String, C
     Ok(None)
 }
 
-/// A temporary folder that only its owner can enter.
+/// A temporary folder that only its owner can enter, in memory where that can be had.
 fn private_folder() -> std::io::Result<tempfile::TempDir> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    builder.prefix("aes-bitslice-check-").tempdir()
+    builder.prefix("aes-bitslice-check-");
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    match runs_programs_from_memory(&mounts) {
+        // Even so it may be full, or not for us to write to.
+        true => builder.tempdir_in(SHARED_MEMORY).or_else(|_| builder.tempdir()),
+        false => builder.tempdir(),
+    }
+}
+
+/// Whether [`SHARED_MEMORY`] is a file system in memory whose files may be executed, by a table as in `proc_mounts(5)`:
+/// device, folder, type and options. Of several, the last lies on top.
+fn runs_programs_from_memory(mounts: &str) -> bool {
+    let mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    let top = mounts.filter(|fields| fields.get(1) == Some(&SHARED_MEMORY)).last();
+    matches!(top.as_deref(), Some([_, _, "tmpfs", options, ..]) if options.split(',').all(|option| option != "noexec"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runs_programs_from_memory;
+
+    #[test]
+    fn memory_that_programs_run_from() {
+        let usable = "proc /proc proc rw 0 0\ntmpfs /dev/shm tmpfs rw,nosuid,nodev 0 0\n";
+        assert!(runs_programs_from_memory(usable));
+        for other in [
+            "",
+            "tmpfs /dev tmpfs rw 0 0\n",
+            "shm /dev/shm tmpfs rw,nosuid,nodev,noexec,relatime 0 0\n",
+            "/dev/sda1 /dev/shm ext4 rw 0 0\n",
+            &format!("{usable}tmpfs /dev/shm tmpfs rw,noexec 0 0\n"),
+        ] {
+            assert!(!runs_programs_from_memory(other), "{other:?}");
+        }
+    }
 }
