@@ -88,7 +88,7 @@ pub struct CryptArgs {
     pub mode: ModeName,
     #[command(flatten)]
     pub key: KeyArgs,
-    /// Initial counter block of CTR: 32 hexadecimal digits, never used before with the same key
+    /// Initial counter block of CTR: 32 hexadecimal digits; to encrypt, one never used before with the same key
     #[arg(long, value_name = "HEX", value_parser = parse_iv)]
     pub iv: Option<[u8; 16]>,
     /// Padding of ECB

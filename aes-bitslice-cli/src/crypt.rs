@@ -8,7 +8,7 @@ use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Direction, Key
 use cipher::block_padding::{Padding as _, Pkcs7};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::args::{CryptArgs, ModeName, PaddingName};
+use crate::args::{CryptArgs, KeySource, ModeName, PaddingName};
 use crate::engine;
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
@@ -45,6 +45,7 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
     if let Some(length) = input.length {
         transform.check_length(length, &input.name)?;
     }
+    secret_stays(args)?;
     let options = Options { force: args.force, private: false };
     let output = Output::open(args.output.as_deref(), Some(&input), options)?;
     let engine = engine::open(&args.engine, matches!(secret, Secret::Kernel(_)))?;
@@ -78,6 +79,18 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
         let _ = writeln!(io::stderr(), "{summary}");
     }
     done
+}
+
+/// Refuses to replace the key, or the kernel that is one, with what it encrypts: nobody could decrypt that.
+fn secret_stays(args: &CryptArgs) -> Result<()> {
+    let Some(output) = &args.output else { return Ok(()) };
+    let KeySource { key_file, kernel, .. } = &args.key.source;
+    let source = kernel.as_ref().map(|manifest| manifest.with_extension("cu"));
+    let secrets = [key_file, kernel, &source];
+    match secrets.into_iter().flatten().any(|secret| same_file::is_same_file(secret, output).unwrap_or(false)) {
+        true => Err(Error::new(Exit::InputOutput, format!("`{}` is the key; choose another output", output.display()))),
+        false => Ok(()),
+    }
 }
 
 impl Transform {

@@ -261,12 +261,23 @@ impl Scratch {
     }
 }
 
-/// From now on SIGINT and SIGTERM remove the temporary file before they end the process as they would have, and
-/// going over the file size limit is an error of `write` rather than a signal that kills.
+/// The signals that this process was started to ignore, signal `n` in bit `n - 1`; none where the system does not tell.
+#[cfg(unix)]
+fn ignored_signals() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// From now on the signals that end a process remove the temporary file first, but for those that were being ignored,
+/// as under `nohup`; and going over the file size limit is an error of `write` rather than a signal that kills.
 #[cfg(unix)]
 fn remove_on_signal() -> io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGXFSZ])?;
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
+    let ignored = ignored_signals();
+    let ending =
+        [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let mut signals = signal_hook::iterator::Signals::new(ending.chain([SIGXFSZ]))?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
             // Held to the end: the file must not get its name now, nor another one be made.

@@ -316,10 +316,10 @@ fn a_block_device_is_written_only_by_force() {
     assert!(error.starts_with(refusal) && error.contains("os error"), "{error}");
 }
 
-/// SIGINT and SIGTERM in the middle of a stream.
+/// Signals in the middle of a stream.
 #[test]
 fn signals_leave_nothing_behind() {
-    for (name, signal) in [("INT", 2), ("TERM", 15)] {
+    for (name, signal) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("QUIT", 3)] {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("old"), "old").unwrap();
         let mut child = program("encrypt --mode ecb --backend cpu --key-env KEY --chunk-bytes 16 --force -o old")
@@ -340,6 +340,29 @@ fn signals_leave_nothing_behind() {
         assert_eq!(fs::read(folder.path().join("old")).unwrap(), b"old");
         drop(stdin);
     }
+}
+
+/// What was started to ignore a signal, as under `nohup`, goes on ignoring it.
+#[test]
+fn ignored_signals_stay_ignored() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_aes-bitslice");
+    let mut child = Command::new("sh")
+        .args(["-c", &format!("trap '' HUP; exec '{program}' encrypt --mode ecb --backend cpu --key-env KEY -o new")])
+        .env("KEY", KEYS[0])
+        .current_dir(&folder)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&[1; 160]).unwrap();
+    wait_for(&mut child, || !names(folder.path()).is_empty());
+    assert!(Command::new("kill").args(["-s", "HUP", &child.id().to_string()]).status().unwrap().success());
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(names(folder.path()), ["new"]);
 }
 
 /// A file that was not there when the work began, but is when it ends.

@@ -97,13 +97,14 @@ fn rebuilt_from_nothing_in_another_process() {
     let built = tree(&root.path().join("kernels-generated/src"));
     assert!(built.len() >= 9);
     for (path, bytes) in &built {
-        assert!(stored.get(path) == Some(bytes), "{}", path.display());
+        // What NVRTC makes is left empty, so that the kernels' crate builds.
+        assert!(stored.get(path).is_some_and(|old| old == bytes || bytes.is_empty()), "{}", path.display());
         if path.extension().is_some_and(|e| e == "rs" || e == "cu") {
             assert!(header::is_intact(std::str::from_utf8(bytes).unwrap()), "{}", path.display());
         }
     }
     // A second time, there is nothing to do.
-    assert!(text(&succeed(root.path(), &["gen"])).contains("0 of them new"));
+    assert!(text(&succeed(root.path(), &["gen"])).contains("0 of them rewritten"));
 }
 
 #[test]
