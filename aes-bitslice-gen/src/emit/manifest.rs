@@ -38,7 +38,7 @@ pub struct Manifest {
     pub blocks_per_thread: u32,
     /// LUT3s of the S-box, of one column of MixColumns with its key, and of the whole cipher by key length.
     pub lut3: Lut3Counts,
-    /// SHA-256 of the answer to [`self_test`](crate::kernel::self_test), hexadecimal, where the key is baked in: whoever loads the
+    /// SHA-256 of the answer to [`self_test`], hexadecimal, where the key is baked in: whoever loads the
     /// kernel cannot know it otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_answer_sha256: Option<String>,
