@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 pub struct Manifest {
     /// Version of this format.
     pub format: u32,
+    /// The command line that remakes source and manifest, as the source's heading gives it.
+    pub generated_by: String,
     /// The kernel's name.
     pub kernel: String,
     /// The source file, beside the manifest.
@@ -93,6 +95,7 @@ impl Manifest {
         let entry = cuda::entry_point(spec);
         Self {
             format: Self::FORMAT,
+            generated_by: header::command(source).unwrap_or_default().into(),
             kernel: spec.name(),
             source: file.into(),
             source_sha256: header::digest(source),
