@@ -22,7 +22,7 @@ impl Circuit {
         let mut out = Circuit::new(self.name(), self.inputs().to_vec());
         let mut waiting: Vec<usize> = (0..self.gates().len()).collect();
         while !waiting.is_empty() {
-            let is_alive = |w: Wire| (resident..inputs).all(|i| i != w.index());
+            let is_alive = |w: Wire| !(resident..inputs).contains(&w.index());
             let ready = |g: &usize| self.gates()[*g].fanin().all(|w| new_wire[w.index()].is_some());
             let ended = |g: usize| self.gates()[g].fanin().filter(|&w| is_alive(w) && readers[w.index()] == 1).count();
             let (at, _) = waiting

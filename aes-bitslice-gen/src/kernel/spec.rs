@@ -29,6 +29,14 @@ impl Mode {
         }
     }
 
+    /// Electronic codebook in a direction.
+    pub fn ecb(direction: Direction) -> Self {
+        match direction {
+            Direction::Encrypt => Self::EcbEncrypt,
+            Direction::Decrypt => Self::EcbDecrypt,
+        }
+    }
+
     /// Which way the block cipher runs.
     pub fn direction(self) -> Direction {
         match self {

@@ -146,13 +146,9 @@ impl<'a> DeviceCipher<'a> {
             return Err(Error::NotWholeBlocks { len: len as usize });
         }
         let span = span(input, output, len)?;
-        let mode = match direction {
-            Direction::Encrypt => Mode::EcbEncrypt,
-            Direction::Decrypt => Mode::EcbDecrypt,
-        };
         let device = self.key.device();
         device.enter()?;
-        let (kernel, keys) = self.key.kernel(mode)?;
+        let (kernel, keys) = self.key.kernel(Mode::ecb(direction))?;
         // SAFETY: as the caller vouches.
         unsafe { kernel.ecb(device, stream, span, keys) }
     }

@@ -85,28 +85,25 @@ impl DeviceKey {
             }
             Ok(())
         };
-        match run() {
+        let outcome = match run() {
             Ok(()) => workspace.give_back(device, skip + data.len()),
             Err(e) => {
                 // Waits for what is on the stream, and clears the buffer; only then may the caller have the data back.
                 drop(workspace);
-                if begun {
-                    data.get_out().fill(0);
-                }
                 Err(e)
             }
+        };
+        if outcome.is_err() && begun {
+            data.get_out().fill(0);
         }
+        outcome
     }
 }
 
 impl BlockEngine for DeviceKey {
     fn ecb(&self, direction: Direction, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
         self.device.enter()?;
-        let mode = match direction {
-            Direction::Encrypt => Mode::EcbEncrypt,
-            Direction::Decrypt => Mode::EcbDecrypt,
-        };
-        let (kernel, keys) = self.kernel(mode)?;
+        let (kernel, keys) = self.kernel(Mode::ecb(direction))?;
         self.in_chunks(0, data, |workspace, span, _| {
             // SAFETY: the span lies in the workspace's buffer, which outlives the wait after the copy back.
             unsafe { kernel.ecb(&self.device, workspace.stream(), span, keys) }
