@@ -1,6 +1,7 @@
 //! A table of the circuits.
 
 use aes_bitslice_gen::aes::Direction;
+use aes_bitslice_gen::basis::Basis;
 use aes_bitslice_gen::circuit::{Circuit, cover};
 use aes_bitslice_gen::{linear, sbox};
 use anyhow::Result;
@@ -15,16 +16,32 @@ pub fn run() -> Result<()> {
             row(&sbox.circuit(direction), &sbox.lut3(direction));
         }
     }
-    for layer in [linear::mix_column_from_definition, linear::mix_column, linear::mix_column_with_key] {
-        for direction in DIRECTIONS {
-            let circuit = layer(direction);
-            let covered = cover::cover(&circuit);
-            row(&circuit, if covered.gates().len() < circuit.gates().len() { &covered } else { &circuit });
+    for direction in DIRECTIONS {
+        let q = sbox::LUT3.basis(direction);
+        for (from, to) in [(q, q), (Basis::STANDARD, q), (q, Basis::STANDARD)] {
+            let word = |basis| if basis == q { "Q" } else { "standard" };
+            let name = format!("{}, {} to {}", sbox::LUT3.lut3(direction).name(), word(from), word(to));
+            let circuit = sbox::LUT3.lut3_between(direction, from, to).renamed(name);
+            row(&circuit, &circuit);
+        }
+    }
+    for direction in DIRECTIONS {
+        let definition = linear::mix_column_from_definition(direction);
+        row(&definition, &cover::cover(&definition));
+        for (basis, suffix) in [(Basis::STANDARD, ""), (sbox::LUT3.basis(direction), " in Q")] {
+            for layer in [linear::mix_column, linear::mix_column_with_key] {
+                let name = format!("{}{suffix}", layer(direction, Basis::STANDARD).name());
+                let circuit = layer(direction, basis).renamed(name);
+                row(&circuit, &circuit);
+            }
         }
     }
     let add = linear::add_key_column();
     row(&add, &add);
     say!("\nS-boxes are of one byte, linear layers of one column of four bytes. Alive: values, at most at one time.");
+    for direction in DIRECTIONS {
+        say!("Q, in which {direction:?} keeps the state between rounds: {}.", sbox::LUT3.basis(direction));
+    }
     for sbox in sbox::ALL {
         say!("{}: {}", sbox.name, sbox.source);
     }

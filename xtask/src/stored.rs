@@ -3,6 +3,7 @@
 
 use crate::{files, images};
 use aes_bitslice_gen::aes::Direction;
+use aes_bitslice_gen::basis::Basis;
 use aes_bitslice_gen::check;
 use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::{self, Geometry};
@@ -67,7 +68,7 @@ fn generated(kernels: &[StoredKernel]) -> BTreeMap<(&'static str, String), Strin
         ("lut3.rs", rust::lut3(), directions.map(|d| LUT3.lut3(d))),
         ("two_input.rs", rust::two_input(), directions.map(|d| BOYAR_PERALTA.circuit(d))),
     ] {
-        let layers = directions.map(linear::mix_column_with_key);
+        let layers = directions.map(|d| linear::mix_column_with_key(d, Basis::STANDARD));
         let counts = sboxes.iter().chain(&layers).map(|c| format!("{}, {} gates", c.name(), c.gates().len()));
         let circuits = format!("Circuits: {}.", counts.collect::<Vec<_>>().join("; "));
         let text = header::with_heading([&*generated_by(), &circuits], &format!("\n{module}"));

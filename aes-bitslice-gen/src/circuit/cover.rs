@@ -8,6 +8,7 @@
 //! gives the same cover on every machine.
 
 use super::{Circuit, Lut3, Wire};
+use crate::random::Random;
 
 /// A LUT3 that computes a gate's output; the table ignores repeated wires.
 #[derive(Clone)]
@@ -165,22 +166,6 @@ impl<'a> Cover<'a> {
             }
         }
         self.choice = best.1;
-    }
-}
-
-/// Marsaglia's xorshift64, from a seed that is not zero: the same sequence on every machine.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        ((self.next() >> 32) as usize * n) >> 32
     }
 }
 

@@ -4,6 +4,7 @@
 //! over an unrolled cipher. ShiftRows is a table of which byte a column reads (see [`crate::layout`]).
 
 use crate::aes::{Direction, cipher};
+use crate::basis::Basis;
 use crate::circuit::{Circuit, Gate, Lut3, Wire, lut};
 use crate::linear;
 use crate::sbox::{BOYAR_PERALTA, LUT3};
@@ -28,8 +29,8 @@ fn with_sbox(about: &str, sbox: impl Fn(Direction) -> Circuit) -> String {
         about,
         &sbox(forward),
         &sbox(inverse),
-        &linear::mix_column_with_key(forward),
-        &linear::mix_column_with_key(inverse),
+        &linear::mix_column_with_key(forward, Basis::STANDARD),
+        &linear::mix_column_with_key(inverse, Basis::STANDARD),
     )
 }
 

@@ -2,6 +2,7 @@
 
 use super::plan::{Call, KeyOperand, Plan, Step};
 use crate::aes::{Direction, KeySchedule};
+use crate::basis::Basis;
 use crate::circuit::{Circuit, Wire};
 use crate::{layout, linear};
 
@@ -11,7 +12,8 @@ const ADD_ROUND_KEY: &str = "AddRoundKey on one column, the key in bit-planes.";
 pub(super) fn planes(plan: &mut Plan) -> Vec<Step> {
     let direction = plan.direction();
     let sub = sub_byte(plan);
-    let mix = plan.function("mix_column", &about_mix(direction), || linear::mix_column_with_key(direction));
+    let mix =
+        plan.function("mix_column", &about_mix(direction), || linear::mix_column_with_key(direction, Basis::STANDARD));
     let add = plan.function("add_round_key", ADD_ROUND_KEY, linear::add_key_column);
     let key = KeyOperand::Planes;
     vec![
@@ -33,14 +35,17 @@ pub(super) fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) -> Vec<Step> {
         let about = format!("{} Its round key is picked by the selectors.", about_mix(direction));
         plan.function(&format!("mix_column_{c}"), &about, || {
             let mut circuit = Circuit::new(
-                format!("{} with a one-hot multiplexer", linear::mix_column_with_key(direction).name()),
+                format!(
+                    "{} with a one-hot multiplexer",
+                    linear::mix_column_with_key(direction, Basis::STANDARD).name()
+                ),
                 names("x", 32).chain((1..last).map(|r| format!("round{r}"))),
             );
             let mut args: Vec<Wire> = (0..32).map(|i| circuit.input(i)).collect();
             for bit in 0..32 {
                 args.push(multiplexer(&mut circuit, |r| layout::key_bit(&keys.round_keys()[r], 32 * c + bit), last));
             }
-            include_all(circuit, &linear::mix_column_with_key(direction), &args)
+            include_all(circuit, &linear::mix_column_with_key(direction, Basis::STANDARD), &args)
         })
     });
     let mut add_constant = |name: &str, round: usize| {
@@ -102,7 +107,8 @@ pub(super) fn immediate(plan: &mut Plan, keys: &KeySchedule) -> Vec<Step> {
         steps.push(substitute(plan, (round == 1).then_some(&keys.round_keys()[0]), None));
         let functions = std::array::from_fn(|c| {
             plan.function(&format!("mix_column_round{round}_{c}"), &about_mix(direction), || {
-                linear::mix_column(direction).complemented(|_| false, |bit| layout::key_bit(&round_key, 32 * c + bit))
+                linear::mix_column(direction, Basis::STANDARD)
+                    .complemented(|_| false, |bit| layout::key_bit(&round_key, 32 * c + bit))
             })
         });
         steps.push(Step::MixColumns(Call { functions, key: none }));

@@ -1,29 +1,99 @@
 //! The linear layers of a round, one column at a time, as circuits over GF(2).
 //!
 //! A column is four bytes, 32 bits: byte `r`, in row `r`, is bits `8r` to `8r + 7`, least significant first. Inputs
-//! are `x0` to `x31` and, where a round key is added, `k0` to `k31`; outputs are `y0` to `y31`. ShiftRows moves whole
-//! bytes and has no circuit.
+//! are `x0` to `x31` and, where a round key is added, `k0` to `k31`; outputs are `y0` to `y31`. All bytes are in one
+//! basis, the standard's or another. ShiftRows moves whole bytes and has no circuit.
 
 pub mod xor_network;
 
 use crate::aes::{Direction, cipher};
-use crate::circuit::{Circuit, Wire, text};
+use crate::basis::Basis;
+use crate::circuit::{Circuit, Wire};
+use crate::netlist::Netlist;
 
-/// MixColumns or InvMixColumns in the fewest LUT3s at hand, 53 and 56.
-pub fn mix_column(direction: Direction) -> Circuit {
-    match direction {
-        Direction::Encrypt => read("MixColumns", include_str!("circuits/mixcolumns_53.lut")),
-        Direction::Decrypt => read("InvMixColumns", include_str!("circuits/inv_mixcolumns_56.lut")),
+/// MixColumns or InvMixColumns on bytes in a basis, in the fewest LUT3s at hand.
+///
+/// Where no netlist is stored for the basis, changes of basis are put around the definition: right, not small.
+pub fn mix_column(direction: Direction, basis: Basis) -> Circuit {
+    let name = name_of(direction, basis);
+    match stored(&KEYLESS, direction, basis) {
+        Some(netlist) => netlist.renamed(name),
+        None => mix_column_by_conjugation(direction, basis).renamed(name),
     }
 }
 
-/// The same, followed by AddRoundKey with a key of the (equivalent inverse) cipher, in 77 and 86 LUT3s: where a sum
-/// of two leaves the third input of a LUT3 free, a key bit costs nothing.
-pub fn mix_column_with_key(direction: Direction) -> Circuit {
-    match direction {
-        Direction::Encrypt => read("MixColumns, AddRoundKey", include_str!("circuits/mixcolumns_key_77.lut")),
-        Direction::Decrypt => read("InvMixColumns, AddRoundKey", include_str!("circuits/inv_mixcolumns_key_86.lut")),
+/// The same, followed by AddRoundKey with a key of the (equivalent inverse) cipher in the same basis: where a sum of
+/// two leaves the third input of a LUT3 free, a key bit costs nothing.
+pub fn mix_column_with_key(direction: Direction, basis: Basis) -> Circuit {
+    let name = format!("{}, AddRoundKey", name_of(direction, basis));
+    match stored(&KEYED, direction, basis) {
+        Some(netlist) => netlist.renamed(name),
+        None => followed_by_key(&mix_column(direction, basis)).renamed(name),
     }
+}
+
+/// Netlists for every direction, in the standard basis and in another.
+type Stored = [(Direction, &'static str); 4];
+
+const KEYLESS: Stored = [
+    (Direction::Encrypt, include_str!("circuits/mix_columns.lut")),
+    (Direction::Encrypt, include_str!("circuits/mix_columns_q.lut")),
+    (Direction::Decrypt, include_str!("circuits/inv_mix_columns.lut")),
+    (Direction::Decrypt, include_str!("circuits/inv_mix_columns_q.lut")),
+];
+
+const KEYED: Stored = [
+    (Direction::Encrypt, include_str!("circuits/mix_columns_key.lut")),
+    (Direction::Encrypt, include_str!("circuits/mix_columns_q_key.lut")),
+    (Direction::Decrypt, include_str!("circuits/inv_mix_columns_key.lut")),
+    (Direction::Decrypt, include_str!("circuits/inv_mix_columns_q_key.lut")),
+];
+
+fn stored(netlists: &Stored, direction: Direction, basis: Basis) -> Option<Circuit> {
+    let of_direction = netlists.iter().filter(|(d, _)| *d == direction);
+    let mut parsed = of_direction.map(|(_, text)| Netlist::parse("MixColumns", text).expect("a netlist of this crate"));
+    parsed.find(|n| (n.from, n.to) == (basis, basis)).map(|n| n.circuit)
+}
+
+fn name_of(direction: Direction, basis: Basis) -> String {
+    let name = match direction {
+        Direction::Encrypt => "MixColumns",
+        Direction::Decrypt => "InvMixColumns",
+    };
+    if basis == Basis::STANDARD { name.into() } else { format!("{name} in {basis}") }
+}
+
+/// The definition between changes of basis.
+pub(crate) fn mix_column_by_conjugation(direction: Direction, basis: Basis) -> Circuit {
+    let definition = mix_column_from_definition(direction);
+    let mut circuit = Circuit::new(definition.name(), names("x"));
+    let inputs: Vec<Wire> = (0..32).map(|i| circuit.input(i)).collect();
+    let inputs = change_basis(&mut circuit, &inputs, basis, Basis::STANDARD);
+    let outputs = circuit.include(&definition, &inputs);
+    for (i, wire) in change_basis(&mut circuit, &outputs, Basis::STANDARD, basis).into_iter().enumerate() {
+        circuit.output(format!("y{i}"), wire);
+    }
+    circuit.pruned()
+}
+
+/// A circuit on one column, followed by AddRoundKey.
+pub(crate) fn followed_by_key(column: &Circuit) -> Circuit {
+    let mut circuit = Circuit::new(column.name(), names("x").chain(names("k")));
+    let inputs: Vec<Wire> = (0..64).map(|i| circuit.input(i)).collect();
+    for (i, wire) in circuit.include(column, &inputs[..32]).into_iter().enumerate() {
+        let sum = circuit.xor(wire, inputs[32 + i]);
+        circuit.output(format!("y{i}"), sum);
+    }
+    circuit
+}
+
+/// Takes the bits of bytes, least significant first, from one basis into another, by XORs; any number of bytes.
+pub fn change_basis(circuit: &mut Circuit, bits: &[Wire], from: Basis, to: Basis) -> Vec<Wire> {
+    if from == to {
+        return bits.to_vec();
+    }
+    let rows = from.rows_into(to).map(u128::from);
+    bits.as_chunks::<8>().0.iter().flat_map(|byte| xor_network::xor_network(circuit, byte, &rows)).collect()
 }
 
 /// MixColumns or InvMixColumns as FIPS 197, section 5.1.3, defines it, in two-input XORs.
@@ -85,28 +155,16 @@ fn names(prefix: &str) -> impl Iterator<Item = String> {
     (0..32).map(move |i| format!("{prefix}{i}"))
 }
 
-fn read(name: &str, netlist: &str) -> Circuit {
-    text::parse(name, netlist).expect("a netlist of this crate")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sbox::LUT3;
 
     const DIRECTIONS: [Direction; 2] = [Direction::Encrypt, Direction::Decrypt];
 
-    /// The definition, followed by AddRoundKey.
-    fn definition_with_key(direction: Direction) -> Circuit {
-        let mix = mix_column_from_definition(direction);
-        let add = add_key_column();
-        let mut circuit = Circuit::new("reference", add.inputs());
-        let inputs: Vec<Wire> = (0..64).map(|i| circuit.input(i)).collect();
-        let mut operands = circuit.include(&mix, &inputs[..32]);
-        operands.extend(&inputs[32..]);
-        for (i, wire) in circuit.include(&add, &operands).into_iter().enumerate() {
-            circuit.output(format!("y{i}"), wire);
-        }
-        circuit
+    /// Those that netlists are stored for, and one more.
+    fn bases(direction: Direction) -> [Basis; 3] {
+        [Basis::STANDARD, LUT3.basis(direction), Basis::new([3, 2, 4, 8, 16, 32, 65, 128]).unwrap()]
     }
 
     #[test]
@@ -127,15 +185,39 @@ mod tests {
     }
 
     #[test]
-    fn the_netlists_are_the_definition_and_every_fault_shows() {
+    fn a_change_of_basis_goes_through_the_cipher() {
         for direction in DIRECTIONS {
-            for (circuit, reference) in [
-                (mix_column(direction), mix_column_from_definition(direction)),
-                (mix_column_with_key(direction), definition_with_key(direction)),
-            ] {
-                assert_eq!(circuit.same_function(&reference), Ok(()), "{}", circuit.name());
-                for i in 0..circuit.gates().len() {
-                    assert!(circuit.with_fault(i).same_function(&reference).is_err(), "{}: gate {i}", circuit.name());
+            for basis in bases(direction) {
+                let circuit = mix_column_by_conjugation(direction, basis);
+                for unit in 0..32 {
+                    let mut state = [0; 16];
+                    state[unit / 8] = 1 << (unit % 8);
+                    let inputs: [bool; 32] = std::array::from_fn(|i| i == unit);
+                    let mut expected = basis.invert_all(state);
+                    cipher::mix_columns(&mut expected, direction);
+                    let expected = basis.apply_all(expected);
+                    let expected: Vec<bool> = (0..32).map(|i| expected[i / 8] >> (i % 8) & 1 == 1).collect();
+                    assert_eq!(circuit.evaluate(&inputs), expected);
+                }
+                assert!(circuit.as_affine().is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn the_circuits_are_the_definition_and_every_fault_shows() {
+        for direction in DIRECTIONS {
+            for basis in bases(direction) {
+                let definition = mix_column_by_conjugation(direction, basis);
+                for (circuit, reference) in [
+                    (mix_column(direction, basis), definition.clone()),
+                    (mix_column_with_key(direction, basis), followed_by_key(&definition)),
+                ] {
+                    assert_eq!(circuit.same_function(&reference), Ok(()), "{}", circuit.name());
+                    for i in 0..circuit.gates().len() {
+                        let faulty = circuit.with_fault(i);
+                        assert!(faulty.same_function(&reference).is_err(), "{}: gate {i}", circuit.name());
+                    }
                 }
             }
         }
@@ -143,18 +225,21 @@ mod tests {
 
     #[test]
     fn names_and_counts() {
-        let count = |circuit: fn(Direction) -> Circuit| DIRECTIONS.map(|d| circuit(d).gates().len());
-        assert_eq!(count(mix_column), [53, 56]);
-        assert_eq!(count(mix_column_with_key), [77, 86]);
+        let no_more = |direction, basis, most: [usize; 2]| {
+            let gates = [mix_column(direction, basis), mix_column_with_key(direction, basis)].map(|c| c.gates().len());
+            assert!(gates[0] <= most[0] && gates[1] <= most[1], "{direction:?} {basis}: {gates:?}");
+        };
+        no_more(Direction::Encrypt, Basis::STANDARD, [53, 73]);
+        no_more(Direction::Decrypt, Basis::STANDARD, [56, 79]);
+        no_more(Direction::Encrypt, LUT3.basis(Direction::Encrypt), [59, 80]);
+        no_more(Direction::Decrypt, LUT3.basis(Direction::Decrypt), [67, 87]);
         assert_eq!(add_key_column().stats().by_arity, [0, 0, 32, 0]);
         let outputs: Vec<String> = names("y").collect();
         for direction in DIRECTIONS {
-            for (circuit, keyed) in [
-                (mix_column(direction), false),
-                (mix_column_from_definition(direction), false),
-                (mix_column_with_key(direction), true),
-                (add_key_column(), true),
-            ] {
+            let layers = bases(direction)
+                .map(|basis| [(mix_column(direction, basis), false), (mix_column_with_key(direction, basis), true)]);
+            let others = [(mix_column_from_definition(direction), false), (add_key_column(), true)];
+            for (circuit, keyed) in layers.into_iter().flatten().chain(others) {
                 let keys = names("k").take(if keyed { 32 } else { 0 });
                 assert!(circuit.inputs().iter().cloned().eq(names("x").chain(keys)), "{}", circuit.name());
                 assert!(circuit.outputs().iter().map(|(name, _)| name).eq(&outputs), "{}", circuit.name());

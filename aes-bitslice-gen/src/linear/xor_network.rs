@@ -4,8 +4,8 @@
 //! in most rows becomes a gate and a column of its own (Paar, "Optimized Arithmetic for Reed-Solomon Encoders",
 //! ISIT 1997). Which of several equally frequent pairs comes first matters, so a few orders are tried.
 
-use crate::circuit::cover::Random;
 use crate::circuit::{Circuit, Wire};
+use crate::random::Random;
 
 /// Orders tried; the best of ten is rarely beaten by the best of a hundred.
 const TRIES: u64 = 10;

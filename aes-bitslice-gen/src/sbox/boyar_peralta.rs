@@ -10,6 +10,7 @@ pub static BOYAR_PERALTA: Sbox = Sbox {
              SEA 2010: straight-line programs of 113 and 121 gates",
     forward: || read(include_str!("circuits/boyar_peralta_forward.rs")),
     inverse: || read(include_str!("circuits/boyar_peralta_inverse.rs")),
+    in_other_bases: |_| Vec::new(),
 };
 
 fn read(program: &str) -> Circuit {

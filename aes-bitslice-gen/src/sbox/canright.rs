@@ -26,6 +26,7 @@ pub static CANRIGHT: Sbox = Sbox {
     source: "Canright, \"A Very Compact S-Box for AES\", CHES 2005: tower field in normal bases",
     forward: || Bases::default().circuit(Direction::Encrypt),
     inverse: || Bases::default().circuit(Direction::Decrypt),
+    in_other_bases: |_| Vec::new(),
 };
 
 /// Normal bases of the tower: of GF(2^2) over GF(2), of GF(2^4) over GF(2^2), of GF(2^8) over GF(2^4).

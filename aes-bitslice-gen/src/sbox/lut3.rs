@@ -1,16 +1,30 @@
-//! The S-box in the fewest LUT3s at hand: netlists found by search over tower-field bases and resubstitution.
+//! The S-box in the fewest LUT3s at hand: netlists found by search over tower-field bases, bases of the state and
+//! resubstitution. Between rounds the state is in another basis than the standard's, which has netlists of its own.
 
 use super::Sbox;
-use crate::circuit::{Circuit, text};
+use crate::aes::Direction::{self, Decrypt, Encrypt};
+use crate::netlist::Netlist;
 
 /// See the module.
 pub static LUT3: Sbox = Sbox {
     name: "lut3",
-    source: "netlists of 61 and 62 LUT3s, found by resubstitution in tower-field circuits of many bases",
-    forward: || read(include_str!("circuits/sbox_61.lut")),
-    inverse: || read(include_str!("circuits/inv_sbox_62.lut")),
+    source: "netlists of LUT3s found by search: tower-field circuits of many bases, resubstitution",
+    forward: || read(STANDARD[0]).circuit,
+    inverse: || read(STANDARD[1]).circuit,
+    in_other_bases: |direction| OTHER.iter().filter(|(d, _)| *d == direction).map(|(_, text)| read(text)).collect(),
 };
 
-fn read(netlist: &str) -> Circuit {
-    text::parse(LUT3.name, netlist).expect("a netlist of this crate")
+const STANDARD: [&str; 2] = [include_str!("circuits/forward.lut"), include_str!("circuits/inverse.lut")];
+
+const OTHER: [(Direction, &str); 6] = [
+    (Encrypt, include_str!("circuits/forward_q.lut")),
+    (Encrypt, include_str!("circuits/forward_to_q.lut")),
+    (Encrypt, include_str!("circuits/forward_from_q.lut")),
+    (Decrypt, include_str!("circuits/inverse_q.lut")),
+    (Decrypt, include_str!("circuits/inverse_to_q.lut")),
+    (Decrypt, include_str!("circuits/inverse_from_q.lut")),
+];
+
+fn read(text: &str) -> Netlist {
+    Netlist::parse(LUT3.name, text).expect("a netlist of this crate")
 }
