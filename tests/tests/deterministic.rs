@@ -6,6 +6,7 @@ use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::{self, Geometry};
 use aes_bitslice_gen::emit::{header, rust};
 use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
+use aes_bitslice_gen::layout::Layout;
 use aes_bitslice_gen::{aes::Direction, sbox};
 use aes_bitslice_kernels::KERNELS;
 use aes_bitslice_tests::reference::noise;
@@ -27,10 +28,12 @@ fn digests() -> String {
                 let key = noise(1, bits.bytes());
                 BakedStrategy::ALL.map(|strategy| KernelSpec::baked(mode, sbox, strategy, &key).unwrap())
             });
-            for spec in baked.chain([KernelSpec::planes(mode, sbox)]) {
+            let by_state = |spec: KernelSpec| spec.with_layout(Layout::State).unwrap();
+            let specs: Vec<KernelSpec> = baked.chain([KernelSpec::planes(mode, sbox)]).collect();
+            for spec in specs.iter().cloned().map(by_state).chain(specs.clone()) {
                 let plan = Plan::new(&spec);
-                let source = cuda::source(&plan, Geometry::default(), "a test");
-                let manifest = Manifest::new(&plan, Geometry::default(), "kernel.cu", &source);
+                let source = cuda::source(&plan, Geometry::of(plan.spec.layout), "a test");
+                let manifest = Manifest::new(&plan, Geometry::of(plan.spec.layout), "kernel.cu", &source);
                 add(format!("{} {}", spec.name(), sbox.name), &(source + &manifest.to_json()));
             }
         }
@@ -64,7 +67,7 @@ fn stored_kernels_are_up_to_date() {
     for stored in KERNELS {
         let manifest = Manifest::parse(stored.manifest).unwrap();
         let spec = KernelSpec::planes(manifest.mode().unwrap(), sbox::Sbox::named(&manifest.sbox).unwrap());
-        let printed = cuda::source(&Plan::new(&spec), Geometry::default(), "cargo xtask gen");
+        let printed = cuda::source(&Plan::new(&spec), Geometry::of(spec.layout), "cargo xtask gen");
         assert!(header::is_intact(stored.source), "{} was edited", stored.name);
         assert!(printed == stored.source, "{} is stale: run `cargo xtask gen --check`", stored.name);
         assert_eq!(header::digest(stored.source), manifest.source_sha256, "{}", stored.name);

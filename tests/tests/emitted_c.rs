@@ -9,8 +9,9 @@ use aes_bitslice_gen::check::{Access, CompiledC, Launch};
 use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::{self, Geometry};
 use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, KeyStrategy, Mode, Plan};
+use aes_bitslice_gen::layout::{self, Layout};
+use aes_bitslice_gen::sbox;
 use aes_bitslice_gen::sbox::Sbox;
-use aes_bitslice_gen::{layout, sbox};
 use aes_bitslice_kernels::KERNELS;
 use aes_bitslice_runtime::Key;
 use aes_bitslice_tests::engines::say;
@@ -18,7 +19,7 @@ use aes_bitslice_tests::reference::{Reference, noise};
 use proptest::prelude::*;
 use std::cell::RefCell;
 
-/// Blocks of a thread block.
+/// Blocks of a thread block that holds states; one that holds columns has a quarter.
 const GROUP: usize = 4096;
 
 /// Runs a kernel on every edge and at random with each of the keys: the one it was baked for, if it was.
@@ -29,12 +30,15 @@ fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
     };
     for key in keys {
         let schedule = KeySchedule::new(key, spec.mode.direction()).expect("a key");
-        let round_keys = if spec.round_keys.baked().is_some() { vec![] } else { layout::schedule_planes(&schedule) };
+        let round_keys =
+            if spec.round_keys.baked().is_some() { vec![] } else { layout::key_words(&schedule, spec.basis).to_vec() };
         let reference = Reference::new(key);
         let kernel = RefCell::new(&mut kernel);
         let run = |access, in_place, counter: u128, skip: usize, len: usize| {
             let data = noise(len as u64, len);
-            let launch = Launch { access, in_place, counter, skip, round_keys: &round_keys, data: &data };
+            // Where a thread block may take its share in several runs, as many as come to one that is not whole.
+            let runs = if spec.layout == Layout::Column { 1 + len / 16 % 3 } else { 1 };
+            let launch = Launch { access, in_place, counter, skip, round_keys: &round_keys, runs, data: &data };
             let output = kernel.borrow_mut().run(&launch).unwrap_or_else(|e| panic!("{}: {e}", spec.name()));
             let expected = match spec.mode {
                 Mode::Ctr => reference.ctr(counter.to_be_bytes(), skip as u64, &data),
@@ -44,8 +48,26 @@ fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
             assert!(output.len() == len && wrong.is_none(), "{}: {launch}: wrong at {wrong:?}", spec.name());
         };
         // The edges of lanes, warps and thread blocks.
-        let blocks =
-            [0, 1, 2, 31, 32, 33, 63, 1023, 1024, 1025, 2047, 2049, GROUP - 1, GROUP, GROUP + 1, 2 * GROUP + 1025];
+        let blocks = [
+            0,
+            1,
+            2,
+            31,
+            32,
+            33,
+            63,
+            255,
+            257,
+            1023,
+            1024,
+            1025,
+            2047,
+            2049,
+            GROUP - 1,
+            GROUP,
+            GROUP + 1,
+            2 * GROUP + 1025,
+        ];
         for (i, &blocks) in blocks.iter().enumerate() {
             let len = 16 * blocks;
             // Carries out of the bits that a thread's blocks count, and out of each word of 32.
@@ -92,7 +114,7 @@ fn stored_kernels() {
 }
 
 fn print(spec: &KernelSpec) -> String {
-    cuda::source(&Plan::new(spec), Geometry::default(), "a test")
+    cuda::source(&Plan::new(spec), Geometry::of(spec.layout), "a test")
 }
 
 /// One key of each length.
@@ -104,19 +126,21 @@ fn keys() -> Vec<Vec<u8>> {
 fn keys_at_launch() {
     for sbox in sbox::ALL {
         for mode in Mode::ALL {
-            let spec = KernelSpec::planes(mode, sbox);
-            check(&print(&spec), &spec, &keys());
+            for layout in Layout::ALL {
+                let spec = KernelSpec::planes(mode, sbox).with_layout(layout).unwrap();
+                check(&print(&spec), &spec, &keys());
+            }
         }
     }
 }
 
 /// Every mode with every key length, the S-boxes taking turns, for a key that nobody has seen before.
-fn freshly_baked(strategy: BakedStrategy) {
+fn freshly_baked(strategy: BakedStrategy, layout: Layout) {
     for (i, mode) in Mode::ALL.into_iter().enumerate() {
         for (k, bits) in KeyBits::ALL.into_iter().enumerate() {
             let key = Key::generate(bits).unwrap();
             let sbox = sbox::ALL[(i + k) % sbox::ALL.len()];
-            let spec = KernelSpec::baked(mode, sbox, strategy, key.expose()).unwrap();
+            let spec = KernelSpec::baked(mode, sbox, strategy, key.expose()).unwrap().with_layout(layout).unwrap();
             check(&print(&spec), &spec, &[key.expose().to_vec()]);
         }
     }
@@ -124,10 +148,15 @@ fn freshly_baked(strategy: BakedStrategy) {
 
 #[test]
 fn freshly_baked_one_hot_mux() {
-    freshly_baked(BakedStrategy::OneHotMux);
+    freshly_baked(BakedStrategy::OneHotMux, Layout::Column);
+}
+
+#[test]
+fn freshly_baked_one_hot_mux_by_state() {
+    freshly_baked(BakedStrategy::OneHotMux, Layout::State);
 }
 
 #[test]
 fn freshly_baked_immediate() {
-    freshly_baked(BakedStrategy::Immediate);
+    freshly_baked(BakedStrategy::Immediate, Layout::State);
 }

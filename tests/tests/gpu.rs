@@ -452,8 +452,8 @@ fn baked_kernels_from_files() {
     let folder = tempfile::tempdir().unwrap();
     let spec = KernelSpec::baked(Mode::Ctr, &sbox::LUT3, BakedStrategy::OneHotMux, &key).unwrap();
     let plan = Plan::new(&spec);
-    let source = printer::source(&plan, Geometry::default(), "a test");
-    let manifest = Manifest::new(&plan, Geometry::default(), "kernel.cu", &source).to_json();
+    let source = printer::source(&plan, Geometry::of(plan.spec.layout), "a test");
+    let manifest = Manifest::new(&plan, Geometry::of(plan.spec.layout), "kernel.cu", &source).to_json();
     let path = folder.path().join("kernel.json");
     let write = |manifest: &str, source: &str| {
         std::fs::write(&path, manifest).unwrap();
@@ -481,7 +481,7 @@ fn baked_kernels_from_files() {
     assert!(matches!(refused("half a manifest"), Error::BadManifest { .. }));
     // The manifest of another key's kernel, with this one's source: only the known answer can tell.
     let other = KernelSpec::baked(Mode::Ctr, &sbox::LUT3, BakedStrategy::OneHotMux, &[9; 16]).unwrap();
-    write(&Manifest::new(&Plan::new(&other), Geometry::default(), "kernel.cu", &source).to_json(), &source);
+    write(&Manifest::new(&Plan::new(&other), Geometry::of(other.layout), "kernel.cu", &source).to_json(), &source);
     assert!(matches!(refused("another key's kernel"), Error::SelfTestFailed { .. }));
     std::fs::remove_file(folder.path().join("kernel.cu")).unwrap();
     assert!(matches!(refused("no source"), Error::BadManifest { .. }));

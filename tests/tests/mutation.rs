@@ -4,7 +4,8 @@
 
 use aes_bitslice_gen::aes::{Direction, KeySchedule};
 use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
-use aes_bitslice_gen::{layout, sbox};
+use aes_bitslice_gen::layout::{self, Layout};
+use aes_bitslice_gen::sbox;
 use aes_bitslice_runtime::transpose;
 use aes_bitslice_tests::reference::{Reference, noise};
 
@@ -19,7 +20,7 @@ fn every_fault_shows(spec: &KernelSpec, key: &[u8]) {
     let direction = spec.mode.direction();
     let input = noise(1, 512);
     let expected = planes(&Reference::new(key).ecb(direction, &input));
-    let round_keys = layout::schedule_planes(&KeySchedule::new(key, direction).unwrap());
+    let round_keys = layout::schedule_planes(&KeySchedule::new(key, direction).unwrap(), spec.basis);
     let input = planes(&input);
     let mut plan = Plan::new(spec);
     assert!(plan.evaluate(&input, &round_keys) == expected, "{}", spec.name());
@@ -55,7 +56,10 @@ fn planes_strategy() {
 fn baked(strategy: BakedStrategy, direction: Direction) {
     for key_len in [16, 32] {
         let key = noise(3, key_len);
-        let spec = KernelSpec::baked(mode(direction), &sbox::LUT3, strategy, &key).unwrap();
+        let spec = KernelSpec::baked(mode(direction), &sbox::LUT3, strategy, &key)
+            .unwrap()
+            .with_layout(Layout::State)
+            .unwrap();
         every_fault_shows(&spec, &key);
     }
 }

@@ -5,6 +5,7 @@ use aes_bitslice_gen::check;
 use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::{self, Geometry};
 use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
+use aes_bitslice_gen::layout::Layout;
 use aes_bitslice_gen::sbox::Sbox;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
 use anyhow::{Context, Result, anyhow, bail};
@@ -31,6 +32,10 @@ pub struct Args {
     /// The S-box; `cargo xtask circuits` lists them
     #[arg(long, requires = "key", value_name = "NAME", default_value = "lut3")]
     pub sbox: String,
+    /// What a thread holds: column, or state (all of it, as the paper has it; one-hot-mux then picks the round keys in the
+    /// loop, and immediate knows no other) [default: column, but for immediate]
+    #[arg(long, requires = "key")]
+    pub layout: Option<Layout>,
     /// The folder to write to
     #[arg(long, requires = "key", value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -48,10 +53,16 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
 
     let spec = KernelSpec::baked(args.mode, sbox, args.strategy, &key)
         .ok_or_else(|| anyhow!("a key has 16, 24 or 32 bytes"))?;
+    let spec = match args.layout {
+        Some(layout) => spec.with_layout(layout)?,
+        None => spec,
+    };
     let plan = Plan::new(&spec);
-    let (name, geometry) = (spec.name(), Geometry::default());
-    let command =
-        format!("cargo xtask gen --key @FILE --mode {} --strategy {} --sbox {}", args.mode, args.strategy, sbox.name);
+    let (name, geometry) = (spec.name(), Geometry::of(spec.layout));
+    let command = format!(
+        "cargo xtask gen --key @FILE --mode {} --strategy {} --sbox {} --layout {}",
+        args.mode, args.strategy, sbox.name, spec.layout
+    );
     let source = Zeroizing::new(cuda::source(&plan, geometry, &command));
     check::evaluate(&plan, &key)?;
     let ran = check::printed(&source, &spec, &key)?;
@@ -84,10 +95,11 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     say!("file       {} (mode 0600: whoever reads it has the key)", folder.join(&file).display());
     say!("manifest   {}", folder.join(format!("{name}.json")).display());
     say!(
-        "kernel     {}, {} threads a block, {} blocks a thread",
+        "kernel     {}, layout {}: {} threads work on {} blocks at a time",
         manifest.entry,
+        manifest.layout,
         manifest.threads,
-        manifest.blocks_per_thread
+        manifest.blocks
     );
     say!(
         "LUT3s      {} an S-box ({}), {} a column of MixColumns with its key; {} in {rounds} rounds",

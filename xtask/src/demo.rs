@@ -61,6 +61,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
             strategy: BakedStrategy::OneHotMux,
             sbox: "lut3".into(),
             out: Some(at("baked")),
+            layout: None,
             force: false,
         },
     )?;

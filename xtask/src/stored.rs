@@ -43,11 +43,11 @@ pub fn folder(root: &Path) -> PathBuf {
     root.join("kernels-generated").join("src")
 }
 
-/// The kernels for keys given at launch, one a mode, with the S-box of the fewest LUT3s.
+/// The kernels for keys given at launch, one a mode: the fastest layout, the S-box of the fewest LUT3s in its basis.
 pub fn kernels() -> Vec<StoredKernel> {
     let kernel = |mode| {
         let plan = Plan::new(&KernelSpec::planes(mode, &LUT3));
-        let (name, geometry) = (plan.spec.name(), Geometry::default());
+        let (name, geometry) = (plan.spec.name(), Geometry::of(plan.spec.layout));
         let source = cuda::source(&plan, geometry, COMMAND);
         let manifest = Manifest::new(&plan, geometry, &format!("{name}.cu"), &source).to_json();
         StoredKernel { name, plan, source, manifest }

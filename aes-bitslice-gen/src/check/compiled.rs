@@ -8,7 +8,7 @@
 use super::CheckError;
 use crate::emit::cuda;
 use crate::kernel::{KernelSpec, KeyStrategy, Mode};
-use crate::layout::PLANES;
+use crate::layout::Layout;
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -46,9 +46,11 @@ pub struct Launch<'a> {
     pub counter: u128,
     /// Counter mode, by bytes: where in the key stream of the first block the data begins, below 16.
     pub skip: usize,
-    /// Planes of the round keys in the order of use (see [`crate::layout::schedule_planes`]) for a kernel that takes
-    /// them at launch; empty for one with a key baked in.
-    pub round_keys: &'a [[u32; PLANES]],
+    /// The round keys for a kernel that takes them at launch, in its basis (see [`crate::layout::key_words`]); empty for
+    /// one with a key baked in.
+    pub round_keys: &'a [[u32; 4]],
+    /// How often a thread block takes the blocks that it works on at a time: 1, or more where the layout is by column.
+    pub runs: usize,
     /// The input: whole blocks unless the mode is CTR and the access by bytes.
     pub data: &'a [u8],
 }
@@ -62,7 +64,7 @@ impl fmt::Display for Launch<'_> {
                 write!(f, "{} bytes at offsets {input} and {output}, {place}", self.data.len())?
             }
         }
-        write!(f, ", counter {:#x}, skip {}", self.counter, self.skip)
+        write!(f, ", counter {:#x}, skip {}, {} runs", self.counter, self.skip, self.runs)
     }
 }
 
@@ -71,6 +73,7 @@ impl fmt::Display for Launch<'_> {
 pub struct CompiledC {
     kernel: String,
     mode: Mode,
+    layout: Layout,
     keys_at_launch: bool,
     process: Child,
     requests: Option<ChildStdin>,
@@ -94,6 +97,7 @@ impl CompiledC {
             &format!("-DENTRY_BYTES={entry}_bytes"),
             &format!("-DCOUNTER_MODE={}", u8::from(spec.mode == Mode::Ctr)),
             &format!("-DKEYS_AT_LAUNCH={}", u8::from(keys_at_launch)),
+            &format!("-DTHREADS_PER_STATE={}", spec.layout.threads()),
             "-x",
             "c",
             "-",
@@ -129,10 +133,11 @@ impl CompiledC {
         let answers = process.stdout.take().expect("piped");
         // Where a running program cannot be deleted, the operating system clears its temporary files in time.
         let _ = folder.close();
-        Ok(Some(Self { kernel, mode: spec.mode, keys_at_launch, process, requests, answers }))
+        Ok(Some(Self { kernel, mode: spec.mode, layout: spec.layout, keys_at_launch, process, requests, answers }))
     }
 
-    /// Runs all threads of a grid that covers the data, one after the other, and returns the output.
+    /// Runs all threads of a grid that covers the data, thread block by thread block, and returns the output. Threads of
+    /// a block take turns: one runs until it meets a barrier or a shuffle.
     ///
     /// Bytes around the output, and the input where the launch is not in place, are checked to be as they were.
     pub fn run(&mut self, launch: &Launch<'_>) -> Result<Vec<u8>, CheckError> {
@@ -151,11 +156,12 @@ impl CompiledC {
             launch.counter as u64,
             (launch.counter >> 64) as u64,
             launch.round_keys.len() as u64,
+            launch.runs as u64,
         ];
-        let planes = launch.round_keys.as_flattened();
-        let mut request = Zeroizing::new(Vec::with_capacity(8 * numbers.len() + 4 * planes.len() + launch.data.len()));
+        let words = launch.round_keys.as_flattened();
+        let mut request = Zeroizing::new(Vec::with_capacity(8 * numbers.len() + 4 * words.len() + launch.data.len()));
         request.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
-        request.extend(planes.iter().flat_map(|word| word.to_le_bytes()));
+        request.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         request.extend(launch.data);
         let requests = self.requests.as_mut().expect("open until dropped");
         requests.write_all(&request)?;
@@ -183,9 +189,12 @@ impl CompiledC {
         if !any_length && !launch.data.len().is_multiple_of(16) {
             return Err("the data is not whole blocks");
         }
+        if launch.runs == 0 || (launch.runs > 1 && self.layout == Layout::State) {
+            return Err("it takes its blocks once");
+        }
         match (self.keys_at_launch, launch.round_keys.len()) {
-            (true, 2..=15) | (false, 0) => Ok(()),
-            (true, _) => Err("it takes 2 to 15 round keys"),
+            (true, 3..=15) | (false, 0) => Ok(()),
+            (true, _) => Err("it takes 3 to 15 round keys"),
             (false, _) => Err("its key is baked in"),
         }
     }

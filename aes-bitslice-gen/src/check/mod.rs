@@ -14,12 +14,12 @@ mod compiled;
 pub use compiled::{Access, CompiledC, Launch};
 
 use crate::aes::{KeySchedule, cipher};
-use crate::emit::cuda::BLOCKS_PER_THREAD;
+use crate::emit::cuda::BLOCKS_PER_WORD;
 use crate::kernel::{KernelSpec, KeyStrategy, Mode, Plan, reference};
-use crate::layout::{self, PLANES};
+use crate::layout::{self, Layout, PLANES};
 use zeroize::Zeroizing;
 
-const LANES: usize = BLOCKS_PER_THREAD as usize;
+const LANES: usize = BLOCKS_PER_WORD as usize;
 
 /// What a check found, or why it could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +89,7 @@ pub fn evaluate(plan: &Plan, key: &[u8]) -> Result<(), CheckError> {
     let schedule = schedule(&plan.spec, key)?;
     let blocks: [[u8; 16]; LANES] = key_stream_blocks(key)?;
     let expected = blocks.map(|block| cipher::process(block, &schedule, plan.direction()));
-    let round_keys = Zeroizing::new(layout::schedule_planes(&schedule));
+    let round_keys = Zeroizing::new(layout::schedule_planes(&schedule, plan.spec.basis));
     if plan.evaluate(&to_planes(&blocks), &round_keys) == to_planes(&expected) {
         Ok(())
     } else {
@@ -102,18 +102,22 @@ pub fn evaluate(plan: &Plan, key: &[u8]) -> Result<(), CheckError> {
 pub fn printed(source: &str, spec: &KernelSpec, key: &[u8]) -> Result<bool, CheckError> {
     let schedule = schedule(spec, key)?;
     let Some(mut kernel) = CompiledC::compile(source, spec)? else { return Ok(false) };
-    let planes = Zeroizing::new(match spec.round_keys.strategy() {
-        KeyStrategy::Planes => layout::schedule_planes(&schedule),
-        KeyStrategy::OneHotMux | KeyStrategy::Immediate => Vec::new(),
-    });
+    let round_keys = match spec.round_keys.strategy() {
+        KeyStrategy::Planes => layout::key_words(&schedule, spec.basis),
+        KeyStrategy::OneHotMux | KeyStrategy::Immediate => Zeroizing::default(),
+    };
     let unaligned = Access::Bytes { input: 3, output: 9 };
-    // In blocks: one, a few threads' worth with a ragged end, and two thread blocks and a ragged third.
-    for (access, blocks, in_place) in [
-        (Access::Aligned, 1, false),
-        (Access::Aligned, 1024 + 33, true),
-        (Access::Aligned, 2 * 4096 + 1025, false),
-        (unaligned, 1, true),
-        (unaligned, 4096 + 33, false),
+    let (once, twice) = match spec.layout {
+        Layout::State => (1, 1),
+        Layout::Column => (1, 2),
+    };
+    // In blocks: one, a few threads' worth with a ragged end, and several thread blocks and a ragged last.
+    for (access, blocks, in_place, runs) in [
+        (Access::Aligned, 1, false, once),
+        (Access::Aligned, 1024 + 33, true, once),
+        (Access::Aligned, 4096 + 1025, false, twice),
+        (unaligned, 1, true, once),
+        (unaligned, 4096 + 33, false, twice),
     ] {
         let (skip, cut) = match (spec.mode, access) {
             (Mode::Ctr, Access::Bytes { .. }) => (5, 2),
@@ -123,7 +127,7 @@ pub fn printed(source: &str, spec: &KernelSpec, key: &[u8]) -> Result<bool, Chec
         // Half-way through, the counter wraps, or its lower half does.
         let wrap = if in_place { 0 } else { 1 << 64 };
         let counter = u128::wrapping_sub(wrap, blocks.div_ceil(2) as u128);
-        let launch = Launch { access, in_place, counter, skip, round_keys: &planes, data: &data };
+        let launch = Launch { access, in_place, counter, skip, round_keys: &round_keys, runs, data: &data };
         let output = kernel.run(&launch)?;
         let expected = reference(spec.mode, &schedule, counter, skip, &data);
         if let Some(at) = (0..data.len()).find(|&i| output[i] != expected[i]) {
@@ -193,7 +197,7 @@ mod tests {
     #[test]
     fn printed_kernels_pass_and_faults_show() {
         for spec in specs() {
-            let source = cuda::source(&Plan::new(&spec), Geometry::default(), "a test");
+            let source = cuda::source(&Plan::new(&spec), Geometry::of(spec.layout), "a test");
             if !printed(&source, &spec, &KEY).unwrap() {
                 eprintln!("there is no C compiler: printed kernels were not tested");
                 return;

@@ -2,18 +2,19 @@
 // ---------------------------------------------------------------------------------------------------------------
 // A program around the kernel above, to run it on a CPU: answers launches on standard input until that ends.
 //
-//   launch  request, the planes of the round keys, the data
+//   launch  request, the words of the round keys, the data
 //   answer  a byte, 0 if nothing but the output was changed; the output, as long as the data
 //
-// Defined by the command line: ENTRY, ENTRY_BYTES, COUNTER_MODE, KEYS_AT_LAUNCH.
+// Defined by the command line: ENTRY, ENTRY_BYTES, COUNTER_MODE, KEYS_AT_LAUNCH, THREADS_PER_STATE.
 // ---------------------------------------------------------------------------------------------------------------
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 typedef struct {
-    u64 by_bytes, in_place, in_offset, out_offset, length, skip, counter_low, counter_high, round_keys;
+    u64 by_bytes, in_place, in_offset, out_offset, length, skip, counter_low, counter_high, round_keys, runs;
 } request;
 
 // Data with room on both sides that must stay as it was.
@@ -41,21 +42,96 @@ static int margins_changed(buffer b, u64 length) {
     return 0;
 }
 
+// The threads of a thread block take turns: one runs until it has to wait for others. All of a group, a warp or the
+// thread block, have to come to the same place, and no thread may leave while its neighbours wait for it.
+#define STACK (256 << 10)
+typedef struct { ucontext_t context; u32 arrived[2]; u32 turn; int done; u32 shuffled[2]; char *stack; } cpu_thread;
+static cpu_thread threads[THREADS];
+static ucontext_t scheduler;
+static void (*body)(void);
+
+static void take_turns(void) { swapcontext(&threads[threadIdx.x].context, &scheduler); }
+
+static void meet(u32 neighbours) {
+    const int kind = neighbours == 32;
+    const u32 first = threadIdx.x / neighbours * neighbours, here = ++threads[threadIdx.x].arrived[kind];
+    for (u32 i = first; i < first + neighbours; i++)
+        while ((int)(threads[i].arrived[kind] - here) < 0) take_turns();
+}
+
+static u32 from_lane(u32 value, u32 thread) {
+    cpu_thread *const self = &threads[threadIdx.x];
+    const u32 turn = self->turn++ & 1; // the slot of the shuffle before this one may not have been read by all
+    self->shuffled[turn] = value;
+    meet(32);
+    return threads[thread].shuffled[turn];
+}
+
+static void run_body(void) {
+    body();
+    threads[threadIdx.x].done = 1;
+}
+
+// Runs all threads of the thread block; 0 if some wait for a thread that has left.
+static int run_thread_block(void) {
+    for (u32 i = 0; i < THREADS; i++) {
+        cpu_thread *const t = &threads[i];
+        if (!t->stack && !(t->stack = malloc(STACK))) exit(3);
+        getcontext(&t->context);
+        t->context.uc_stack.ss_sp = t->stack;
+        t->context.uc_stack.ss_size = STACK;
+        t->context.uc_link = &scheduler;
+        t->arrived[0] = t->arrived[1] = t->turn = 0;
+        t->done = 0;
+        makecontext(&t->context, run_body, 0);
+    }
+    for (u32 left = THREADS, idle = 0; left > 0;) {
+        for (u32 i = 0; i < THREADS; i++) {
+            cpu_thread *const t = &threads[i];
+            if (t->done) continue;
+            const u32 before = t->arrived[0] + t->arrived[1];
+            threadIdx.x = i;
+            swapcontext(&scheduler, &t->context);
+            left -= (u32)t->done;
+            idle = t->done || t->arrived[0] + t->arrived[1] != before ? 0 : idle + 1;
+            if (idle > 2 * THREADS) return 0;
+        }
+    }
+    return 1;
+}
+
+static struct { const u8 *in; u8 *out; u64 blocks; request r; } launch;
+
+#if KEYS_AT_LAUNCH
+static round_keys keys;
+#define KEYS , keys
+#else
+#define KEYS
+#endif
+#if COUNTER_MODE
+static counter128 counter;
+#define ALIGNED_ARGUMENTS launch.blocks, counter KEYS
+#define BYTES_ARGUMENTS launch.r.length, (u32)launch.r.skip, counter KEYS
+#else
+#define ALIGNED_ARGUMENTS launch.blocks KEYS
+#define BYTES_ARGUMENTS launch.blocks KEYS
+#endif
+
+static void run_aligned(void) { ENTRY((const uint4 *)launch.in, (uint4 *)launch.out, ALIGNED_ARGUMENTS); }
+static void run_bytes(void) { ENTRY_BYTES(launch.in, launch.out, BYTES_ARGUMENTS); }
+
 static int get(void *to, u64 bytes) { return fread(to, 1, bytes, stdin) == bytes; }
 
 int main(void) {
     request r;
     while (get(&r, sizeof r)) {
 #if KEYS_AT_LAUNCH
-        round_keys keys;
         memset(&keys, 0x5a, sizeof keys);
         keys.rounds = (u32)r.round_keys - 1;
-        if (r.round_keys < 2 || r.round_keys > MAX_ROUNDS + 1) return 2;
-        if (!get(keys.plane, r.round_keys * sizeof keys.plane[0])) return 2;
-#define KEYS , keys
+        if (r.round_keys < 3 || r.round_keys > MAX_ROUNDS + 1) return 2;
+        if (!get(keys.word, r.round_keys * sizeof keys.word[0])) return 2;
 #else
         if (r.round_keys != 0) return 2;
-#define KEYS
 #endif
         u8 *const original = malloc(r.length + 1);
         if (!original || !get(original, r.length)) return 2;
@@ -63,24 +139,26 @@ int main(void) {
         const buffer in = r.in_place ? out : new_buffer(r.length, r.in_offset);
         memcpy(in.data, original, r.length);
 
-        const u64 blocks = (r.skip + r.length + 15) / 16, block_covers = 32 * THREADS;
-        const u64 grid = blocks ? (blocks + block_covers - 1) / block_covers : 1;
+        launch.in = in.data;
+        launch.out = out.data;
+        launch.blocks = (r.skip + r.length + 15) / 16;
+        launch.r = r;
+        const u64 covered = r.runs * 32 * THREADS / THREADS_PER_STATE;
+        gridDim.x = (u32)((launch.blocks + covered - 1) / covered);
+        if (gridDim.x == 0) gridDim.x = 1;
 #if COUNTER_MODE
-        const counter128 counter = {
-            {(u32)r.counter_low, (u32)(r.counter_low >> 32), (u32)r.counter_high, (u32)(r.counter_high >> 32)}};
-#define ALIGNED_ARGUMENTS blocks, counter KEYS
-#define BYTES_ARGUMENTS r.length, (u32)r.skip, counter KEYS
-#else
-#define ALIGNED_ARGUMENTS blocks KEYS
-#define BYTES_ARGUMENTS blocks KEYS
+        counter.word[0] = (u32)r.counter_low;
+        counter.word[1] = (u32)(r.counter_low >> 32);
+        counter.word[2] = (u32)r.counter_high;
+        counter.word[3] = (u32)(r.counter_high >> 32);
 #endif
-        for (blockIdx.x = 0; blockIdx.x < grid; blockIdx.x++)
-            for (threadIdx.x = 0; threadIdx.x < THREADS; threadIdx.x++) {
-                if (r.by_bytes) ENTRY_BYTES(in.data, out.data, BYTES_ARGUMENTS);
-                else ENTRY((const uint4 *)in.data, (uint4 *)out.data, ALIGNED_ARGUMENTS);
-            }
+        body = r.by_bytes ? run_bytes : run_aligned;
+        int changed = 0;
+        for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++)
+            if (!run_thread_block()) changed = 2;
+        if (changed == 2) return 4;
 
-        int changed = margins_changed(out, r.length);
+        changed = margins_changed(out, r.length);
         if (!r.in_place) changed |= margins_changed(in, r.length) || memcmp(in.data, original, r.length);
         putchar(changed);
         fwrite(out.data, 1, r.length, stdout);

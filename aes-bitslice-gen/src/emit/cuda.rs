@@ -9,37 +9,67 @@
 //! | `NAME_bytes(in, out, ...)` | any | ECB: whole blocks; CTR: bytes, starting anywhere in a block of key stream |
 
 use super::header;
-use crate::aes::Direction;
+use crate::aes::{Direction, KeySchedule};
+use crate::basis::Basis;
 use crate::circuit::{Circuit, Lut3, Wire};
-use crate::kernel::{Call, Function, KernelSpec, KeyOperand, KeyStrategy, Mode, Plan, Step};
+use crate::kernel::{Call, Function, KernelSpec, KeyOperand, Mode, Plan, RoundKeys, Step};
+use crate::layout::{self, Layout};
 use std::fmt::Write;
 use zeroize::Zeroizing;
 
 const PRELUDE: &str = include_str!("cuda/prelude.h");
 const TRANSPOSE: &str = include_str!("cuda/transpose.h");
-const KEYS: &str = include_str!("cuda/keys.h");
-const BLOCKS: &str = include_str!("cuda/blocks.h");
-const ECB: &str = include_str!("cuda/ecb.h");
-const CTR: &str = include_str!("cuda/ctr.h");
+const COUNTER: &str = include_str!("cuda/counter.h");
 
-/// Blocks of 16 bytes that one thread works on: one a bit of its registers.
-pub const BLOCKS_PER_THREAD: u32 = 32;
+/// The parts of a kernel that depend on the layout.
+struct Templates {
+    keys: &'static str,
+    planes: &'static str,
+    ecb: &'static str,
+    ctr: &'static str,
+}
+
+const STATE: Templates = Templates {
+    keys: include_str!("cuda/state/keys.h"),
+    planes: include_str!("cuda/state/planes.h"),
+    ecb: include_str!("cuda/state/ecb.h"),
+    ctr: include_str!("cuda/state/ctr.h"),
+};
+
+const COLUMN: Templates = Templates {
+    keys: include_str!("cuda/column/keys.h"),
+    planes: include_str!("cuda/column/planes.h"),
+    ecb: concat!(include_str!("cuda/column/runs.h"), "\n", include_str!("cuda/column/ecb.h")),
+    ctr: concat!(include_str!("cuda/column/runs.h"), "\n", include_str!("cuda/column/ctr.h")),
+};
+
+/// Blocks of 16 bytes whose planes share a register: one a bit.
+pub const BLOCKS_PER_WORD: u32 = 32;
 /// The most rounds a kernel with keys given at launch can run: AES-256.
 pub const MAX_ROUNDS: usize = 14;
 
 /// How a kernel is launched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// Threads a thread block.
+    /// Threads a thread block: a power of two from 32 to 1024.
     pub threads: u32,
     /// Thread blocks that the compiler must leave registers for on one multiprocessor.
     pub blocks_per_sm: u32,
 }
 
-impl Default for Geometry {
-    /// 2 × 128 threads leave 255 registers each: 128 planes, and room enough between them that nothing spills.
-    fn default() -> Self {
-        Self { threads: 128, blocks_per_sm: 2 }
+impl Geometry {
+    /// The one measured to be the fastest, and in which nothing spills: 255 registers for the state and what is between
+    /// two of its layers, or 128 for a column of it.
+    pub fn of(layout: Layout) -> Self {
+        match layout {
+            Layout::State => Self { threads: 128, blocks_per_sm: 2 },
+            Layout::Column => Self { threads: 128, blocks_per_sm: 4 },
+        }
+    }
+
+    /// Blocks of 16 bytes that a thread block works on at a time.
+    pub fn blocks(self, layout: Layout) -> u32 {
+        BLOCKS_PER_WORD * self.threads / layout.threads()
     }
 }
 
@@ -62,8 +92,13 @@ pub fn source(plan: &Plan, geometry: Geometry, command: &str) -> String {
         );
     }
     lines.push(format!("{}{command}", header::COMMAND));
-    lines.push(format!("Kernel: {}, AES on bit-planes, {BLOCKS_PER_THREAD} blocks a thread.", spec.name()));
+    lines.push(format!("Kernel: {}, AES on bit-planes.", spec.name()));
     lines.push(format!("Mode: {}; round keys: {}; S-box: {}.", spec.mode, spec.round_keys.strategy(), spec.sbox.name));
+    lines.push(match spec.layout {
+        Layout::State => "Layout: a thread holds the state of 32 blocks.".into(),
+        Layout::Column => "Layout: a thread holds a column of 32 blocks, four threads the state.".into(),
+    });
+    lines.push(format!("Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = {}.", spec.basis));
     lines.push(format!(
         "Geometry: {} threads a block, {} blocks a multiprocessor.",
         geometry.threads, geometry.blocks_per_sm
@@ -83,47 +118,140 @@ fn body(plan: &Plan, geometry: Geometry) -> Zeroizing<String> {
     let room = text.capacity();
     let _ =
         write!(text, "\n#define THREADS {}\n#define BLOCKS_PER_SM {}\n\n", geometry.threads, geometry.blocks_per_sm);
+    let templates = match plan.spec.layout {
+        Layout::State => STATE,
+        Layout::Column => COLUMN,
+    };
+    let access = KeyAccess::new(plan);
     *text += PRELUDE;
     *text += "\n";
     *text += TRANSPOSE;
+    *text += "\n";
+    *text += templates.planes;
+    if access.shared {
+        let _ = writeln!(text, "\n#define MAX_ROUNDS {}\n", plan.rounds().unwrap_or(MAX_ROUNDS));
+        access.fill(templates.keys, &mut text);
+    }
     *text += &banner("The layers of the cipher as circuits. Bit-planes come by byte: x[b] is bit b.");
-    // Key planes are fetched where they are read; other operands are in registers.
-    let key = match plan.spec.round_keys.strategy() {
-        KeyStrategy::Planes => "const volatile u32 *key, ",
-        KeyStrategy::OneHotMux | KeyStrategy::Immediate => "const u32 *key, ",
+    let key = match (plan.spec.layout, access.shared) {
+        // Planes are fetched where they are read; other operands are in registers.
+        (Layout::State, true) => "const volatile u32 *key, ",
+        _ => "const u32 *key, ",
     };
-    for f in &plan.functions {
+    for f in (0..plan.functions.len()).filter(|&i| is_called(plan, i)).map(|i| &plan.functions[i]) {
         *text += "\n";
         function(f, key, &mut text);
     }
-    *text += &banner("The cipher on 32 blocks in 128 bit-planes.");
+    *text += &banner("The cipher on bit-planes.");
     *text += "\n";
-    cipher(plan, &mut text);
+    cipher(plan, &access, &mut text);
     *text += "\n";
-    if plan.spec.round_keys.strategy() == KeyStrategy::Planes {
-        let _ = writeln!(text, "#define MAX_ROUNDS {MAX_ROUNDS}\n");
-        *text += KEYS;
+    match plan.spec.mode {
+        Mode::EcbEncrypt | Mode::EcbDecrypt => access.fill(templates.ecb, &mut text),
+        Mode::Ctr => {
+            *text += COUNTER;
+            access.fill(templates.ctr, &mut text);
+        }
     }
-    *text += BLOCKS;
-    *text += "\n";
-    let (parameter, load, argument) = match plan.spec.round_keys.strategy() {
-        KeyStrategy::Planes => (
-            ", KERNEL_PARAMETER round_keys keys",
-            "    const volatile u32 (*key)[128] = share_planes(&keys);\n",
-            ", key, keys.rounds",
-        ),
-        KeyStrategy::OneHotMux | KeyStrategy::Immediate => ("", "", ""),
-    };
-    let entries = match plan.spec.mode {
-        Mode::EcbEncrypt | Mode::EcbDecrypt => ECB,
-        Mode::Ctr => CTR,
-    };
-    *text += &entries
-        .replace("@NAME@", &entry_point(&plan.spec))
-        .replace("@KEY_PARAMETER@", parameter)
-        .replace("@KEY_LOAD@", load)
-        .replace("@KEY_ARGUMENT@", argument);
     debug_assert_eq!(text.capacity(), room, "the text has outgrown its room");
+    text
+}
+
+/// How the code reaches the round keys: what stands for the words between `@` in the templates.
+struct KeyAccess {
+    entry: String,
+    /// Whether they lie in shared memory.
+    shared: bool,
+    /// Where a thread block gets them from, before it spreads them: a type or a function.
+    source: Zeroizing<String>,
+    source_parameter: &'static str,
+    word: &'static str,
+    rounds: String,
+    /// What a kernel takes at launch.
+    kernel_parameter: &'static str,
+    source_argument: &'static str,
+}
+
+impl KeyAccess {
+    fn new(plan: &Plan) -> Self {
+        let spec = &plan.spec;
+        let entry = entry_point(spec);
+        let baked = Self {
+            entry,
+            shared: false,
+            source: Zeroizing::default(),
+            source_parameter: "void",
+            word: "",
+            rounds: plan.rounds().unwrap_or_default().to_string(),
+            kernel_parameter: "",
+            source_argument: "",
+        };
+        match (&spec.round_keys, spec.layout) {
+            (RoundKeys::Planes, layout) => Self {
+                shared: true,
+                source: Zeroizing::new(
+                    "// As they are launched with: the bytes as little-endian words, in the basis of the state they meet.\n\
+                     typedef struct { u32 word[MAX_ROUNDS + 1][4]; u32 rounds; } round_keys;\n"
+                        .into(),
+                ),
+                source_parameter: "const round_keys *keys",
+                word: match layout {
+                    Layout::State => "keys->word[i / 128][i / 32 % 4]",
+                    Layout::Column => "keys->word[i / 4][i % 4]",
+                },
+                rounds: "keys->rounds".into(),
+                kernel_parameter: ", KERNEL_PARAMETER round_keys keys",
+                source_argument: "&keys",
+                ..baked
+            },
+            (RoundKeys::OneHotMux(keys), Layout::Column) => Self {
+                shared: true,
+                source: multiplexer(keys, spec.basis),
+                word: "round_key_word(i)",
+                ..baked
+            },
+            (RoundKeys::OneHotMux(_), Layout::State) | (RoundKeys::Immediate(_), _) => baked,
+        }
+    }
+
+    /// Appends a template.
+    fn fill(&self, template: &str, text: &mut String) {
+        let load = match self.shared {
+            true => format!("    const cipher_key key = share_keys({});\n", self.source_argument),
+            false => String::new(),
+        };
+        for (i, part) in template.split('@').enumerate() {
+            *text += match part {
+                part if i % 2 == 0 => part,
+                "NAME" => &self.entry,
+                "KEY" => self.pass(", key"),
+                "KEY_LOAD" => &load,
+                "KEY_PARAMETER" => self.kernel_parameter,
+                "KEY_SOURCE" => &self.source,
+                "KEY_SOURCE_PARAMETER" => self.source_parameter,
+                "KEY_WORD" => self.word,
+                "ROUNDS" => &self.rounds,
+                other => unreachable!("`{other}` in a template"),
+            };
+        }
+    }
+
+    /// What hands the key on from function to function, if it is handed on.
+    fn pass(&self, text: &'static str) -> &'static str {
+        if self.shared { text } else { "" }
+    }
+}
+
+/// The round keys in the code: a function that picks a word of them.
+fn multiplexer(keys: &KeySchedule, basis: Basis) -> Zeroizing<String> {
+    let words = 4 * (keys.rounds() + 1);
+    let mut text = Zeroizing::new(String::with_capacity(256 + 64 * words));
+    *text += "// The round keys, baked in: word index % 4 of round key index / 4, picked by one-hot selectors.\n";
+    *text += "DEVICE u32 round_key_word(u32 index) {\n    u32 word = 0;\n";
+    for (i, word) in layout::round_keys(keys, basis).iter().flat_map(|key| key.as_chunks().0).enumerate() {
+        let _ = writeln!(text, "    word |= {:#010x} & (0u - (u32)(index == {i}));", u32::from_le_bytes(*word));
+    }
+    *text += "    return word;\n}\n";
     text
 }
 
@@ -178,99 +306,175 @@ fn function(function: &Function, key: &str, text: &mut String) {
     *text += "}\n";
 }
 
+/// Whether the printed code calls a function: not if all it does is done to bytes.
+fn is_called(plan: &Plan, function: usize) -> bool {
+    plan.first.iter().chain(&plan.round).chain(&plan.last).any(|step| match step {
+        Step::AddFirstRoundKey(c) | Step::MixColumns(c) | Step::AddLastRoundKey(c) => {
+            c.key != KeyOperand::Bytes && c.functions.contains(&function)
+        }
+        Step::SubBytes(c) => c.functions.contains(&function),
+        Step::Section(_) => false,
+    })
+}
+
 fn is_byte(circuit: &Circuit) -> bool {
     circuit.outputs().len() == 8
 }
 
-fn cipher(plan: &Plan, text: &mut String) {
+/// The cipher in parts, a round beginning behind SubBytes: `begin` to SubBytes of round 1, `mix_columns` and `sub_bytes`
+/// for a round, `finish` from a round to the end; and `cipher`, all of it. Where rounds are written out, `begin` has
+/// them all.
+fn cipher(plan: &Plan, access: &KeyAccess, text: &mut String) {
     let sign = match plan.direction() {
         Direction::Encrypt => "+ (row)",
         Direction::Decrypt => "+ 4 - (row)",
     };
-    *text += "// Where a row of a column is, and where ShiftRows finds it.\n";
-    *text += "#define AT(row, column) (8 * (4 * (column) + (row)))\n";
-    let _ = writeln!(text, "#define SHIFTED(row, column) AT(row, ((column) {sign}) & 3)\n");
-    let keys = match plan.spec.round_keys.strategy() {
-        KeyStrategy::Planes => ", const volatile u32 (*key)[128], u32 rounds",
-        KeyStrategy::OneHotMux | KeyStrategy::Immediate => "",
+    match plan.spec.layout {
+        Layout::State => {
+            *text += "// Where a row of a column is, and where ShiftRows finds it.\n";
+            *text += "#define AT(row, column) (8 * (4 * (column) + (row)))\n";
+            let _ = writeln!(text, "#define SHIFTED(row, column) AT(row, ((column) {sign}) & 3)\n");
+        }
+        Layout::Column => {
+            *text += "// The column in which ShiftRows finds a row of a column.\n";
+            let _ = writeln!(text, "#define SHIFTED(row, column) (((column) {sign}) & 3)\n");
+            *text += "// ShiftRows: all but the first row come from other threads.\n\
+                      DEVICE void shift_rows(u32 *s) {\n    \
+                      UNROLL for (int row = 1; row < 4; row++)\n        \
+                      UNROLL for (int b = 0; b < 8; b++) s[8 * row + b] = FROM_COLUMN(s[8 * row + b], SHIFTED(row, column()));\n\
+                      }\n\n";
+        }
+    }
+    let parameter = access.pass(", cipher_key key");
+    let argument = access.pass(", key");
+    let rounds = if access.shared { "key.rounds".to_string() } else { access.rounds.clone() };
+    let rolled = !plan.round.is_empty();
+    let mut part = |heading: &str, steps: &[Step], round: &str| {
+        let _ = writeln!(text, "DEVICE void {heading} {{");
+        let mut printer = Steps { plan, text, round: round.into() };
+        printer.steps(steps);
+        *text += "}\n\n";
     };
-    let _ = writeln!(text, "DEVICE void cipher(u32 *s{keys}) {{\n    u32 t[128];");
-    let mut printer = Steps { plan, text, indent: 1, round: "0".into() };
-    printer.steps(&plan.steps);
-    *text += "}\n";
+    part(&format!("begin(u32 *s{parameter})"), &plan.first, "0");
+    for step in &plan.round {
+        let heading = match step {
+            Step::MixColumns(_) => format!("mix_columns(u32 *s{parameter}, u32 round)"),
+            Step::SubBytes(_) => "sub_bytes(u32 *s)".into(),
+            other => unreachable!("{other:?} in a round"),
+        };
+        part(&heading, std::slice::from_ref(step), "round");
+    }
+    let mut last = plan.last.as_slice();
+    let _ = match rolled {
+        true => {
+            // The last MixColumns is the function that is there already.
+            last = &last[1..];
+            writeln!(
+                text,
+                "DEVICE void finish(u32 *s{parameter}, u32 round) {{\n    \
+                 ROLLED for (; round < {rounds} - 1; round++) {{\n        \
+                 mix_columns(s{argument}, round);\n        sub_bytes(s);\n    }}\n    \
+                 mix_columns(s{argument}, {rounds} - 1);"
+            )
+        }
+        false => writeln!(text, "DEVICE void finish(u32 *s) {{"),
+    };
+    Steps { plan, text, round: format!("{rounds} - 1") }.steps(last);
+    let from = if rolled { ", 1" } else { "" };
+    let _ = writeln!(
+        text,
+        "}}\n\nDEVICE void cipher(u32 *s{parameter}) {{\n    begin(s{argument});\n    finish(s{argument}{from});\n}}"
+    );
 }
 
 struct Steps<'a> {
     plan: &'a Plan,
     text: &'a mut String,
-    indent: usize,
     /// The current round as an expression.
     round: String,
 }
 
 impl Steps<'_> {
     fn line(&mut self, line: &str) {
-        let _ = writeln!(self.text, "{}{line}", "    ".repeat(self.indent));
+        let _ = writeln!(self.text, "    {line}");
     }
 
     fn steps(&mut self, steps: &[Step]) {
         for step in steps {
             match step {
                 Step::Section(title) => self.line(&format!("// {title}")),
-                Step::AddFirstRoundKey(call) => self.columns(call, "0", "AT"),
-                Step::MixColumns(call) => self.columns(call, &self.round.clone(), "SHIFTED"),
-                Step::AddLastRoundKey(call) => self.columns(call, "rounds", "SHIFTED"),
-                Step::SubBytes(call) => match call.uniform() {
-                    Some(f) => {
-                        let name = &self.plan.functions[f].name;
-                        self.line(&format!("UNROLL for (int j = 0; j < 16; j++) {name}(&s[8 * j]);"));
-                    }
-                    None => {
-                        for (j, &f) in call.functions.iter().enumerate() {
-                            self.line(&format!("{}(&s[8 * {j}]);", self.plan.functions[f].name));
-                        }
-                    }
-                },
-                Step::Rounds(body) => self.rounds(body),
+                Step::AddFirstRoundKey(call) => self.columns(call, "0", false),
+                Step::MixColumns(call) => self.columns(call, &self.round.clone(), true),
+                Step::AddLastRoundKey(call) => self.columns(call, &format!("{} + 1", self.round), true),
+                Step::SubBytes(call) => self.bytes(call),
             }
         }
     }
 
-    fn columns(&mut self, call: &Call<4>, round: &str, at: &str) {
-        let lines: Vec<(String, usize)> = match call.uniform() {
-            Some(f) => vec![("c".into(), f)],
-            None => call.functions.iter().enumerate().map(|(c, &f)| (c.to_string(), f)).collect(),
-        };
-        let prefix = if call.uniform().is_some() { "UNROLL for (int c = 0; c < 4; c++) " } else { "" };
-        for (c, f) in lines {
-            let rows: Vec<String> = (0..4).map(|r| format!("&s[{at}({r}, {c})]")).collect();
-            let key = match call.key {
-                KeyOperand::None => String::new(),
-                KeyOperand::Planes => format!("&key[{round}][32 * {c}], "),
-                KeyOperand::Selectors => "selector, ".into(),
-            };
-            let name = &self.plan.functions[f].name;
-            self.line(&format!("{prefix}{name}({}, {key}&t[32 * {c}]);", rows.join(", ")));
-        }
-        self.line("UNROLL for (int i = 0; i < 128; i++) s[i] = t[i];");
+    fn name(&self, function: usize) -> &str {
+        &self.plan.functions[function].name
     }
 
-    fn rounds(&mut self, body: &[Step]) {
-        let last = match self.plan.rounds() {
-            Some(rounds) => rounds.to_string(),
-            None => "rounds".into(),
-        };
-        self.line(&format!("ROLLED for (u32 round = 1; round < {last}; round++) {{"));
-        self.indent += 1;
-        if let (KeyStrategy::OneHotMux, Some(rounds)) = (self.plan.spec.round_keys.strategy(), self.plan.rounds()) {
-            let n = rounds - 1;
-            self.line(&format!("u32 selector[{n}]; // one-hot: all ones for this round, else zero"));
-            self.line(&format!("UNROLL for (u32 i = 0; i < {n}; i++) selector[i] = 0u - (u32)(round == i + 1);"));
+    fn bytes(&mut self, call: &Call<16>) {
+        match (call.uniform(), self.plan.spec.layout) {
+            (Some(f), Layout::State) => {
+                self.line(&format!("UNROLL for (int j = 0; j < 16; j++) {}(&s[8 * j]);", self.name(f)));
+            }
+            (Some(f), Layout::Column) => {
+                self.line(&format!("UNROLL for (int row = 0; row < 4; row++) {}(&s[8 * row]);", self.name(f)));
+            }
+            (None, _) => {
+                for (j, &f) in call.functions.iter().enumerate() {
+                    self.line(&format!("{}(&s[8 * {j}]);", self.name(f)));
+                }
+            }
         }
-        let outer = std::mem::replace(&mut self.round, "round".into());
-        self.steps(body);
-        self.round = outer;
-        self.indent -= 1;
-        self.line("}");
+    }
+
+    fn columns(&mut self, call: &Call<4>, round: &str, shifted: bool) {
+        match (call.uniform(), self.plan.spec.layout) {
+            (Some(f), Layout::Column) => {
+                if shifted {
+                    self.line("shift_rows(s);");
+                }
+                if call.key == KeyOperand::Bytes {
+                    self.line("// AddRoundKey: by the caller, on the bytes.");
+                    return;
+                }
+                self.line("u32 k[32], t[32];");
+                self.line(&format!("get_planes(k, &key.plane[{round}][0][column()], 4);"));
+                self.line(&format!("{}(&s[0], &s[8], &s[16], &s[24], k, t);", self.name(f)));
+                self.line("UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];");
+            }
+            (uniform, _) => {
+                let at = if shifted { "SHIFTED" } else { "AT" };
+                if call.key == KeyOperand::Selectors {
+                    let n = self.plan.rounds().unwrap_or_default() - 1;
+                    self.line(&format!("u32 selector[{n}]; // one-hot: all ones for this round, else zero"));
+                    self.line(&format!(
+                        "UNROLL for (u32 i = 0; i < {n}; i++) selector[i] = 0u - (u32)({round} == i + 1);"
+                    ));
+                }
+                // Where the steps of several rounds are one function, each has its block.
+                self.line("{");
+                self.line("u32 t[128];");
+                let key = match call.key {
+                    KeyOperand::None | KeyOperand::Bytes => String::new(),
+                    KeyOperand::Planes => format!("&key.plane[{round}][32 * @], "),
+                    KeyOperand::Selectors => "selector, ".into(),
+                };
+                let one = |c: &str, f: usize| {
+                    let rows: Vec<String> = (0..4).map(|r| format!("&s[{at}({r}, {c})]")).collect();
+                    format!("{}({}, {}&t[32 * {c}]);", self.name(f), rows.join(", "), key.replace('@', c))
+                };
+                let lines: Vec<String> = match uniform {
+                    Some(f) => vec![format!("UNROLL for (int c = 0; c < 4; c++) {}", one("c", f))],
+                    None => call.functions.iter().enumerate().map(|(c, &f)| one(&c.to_string(), f)).collect(),
+                };
+                lines.iter().for_each(|line| self.line(line));
+                self.line("UNROLL for (int i = 0; i < 128; i++) s[i] = t[i];");
+                self.line("}");
+            }
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 use super::{cuda, header};
 use crate::aes::KeyBits;
+use crate::basis::Basis;
 use crate::kernel::{KeyStrategy, Mode, Plan, self_test};
+use crate::layout::Layout;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -30,14 +32,18 @@ pub struct Manifest {
     pub key_bits: Option<usize>,
     /// The S-box's name.
     pub sbox: String,
+    /// The layout's name.
+    pub layout: String,
+    /// The rows of the basis that bytes are in between rounds, and round keys with them.
+    pub basis: [u8; 8],
     /// Entry point for whole blocks aligned to 16 bytes.
     pub entry: String,
     /// Entry point for any alignment.
     pub entry_bytes: String,
     /// Threads a thread block.
     pub threads: u32,
-    /// Blocks of 16 bytes a thread.
-    pub blocks_per_thread: u32,
+    /// Blocks of 16 bytes that a thread block works on at a time.
+    pub blocks: u32,
     /// LUT3s of the S-box, of one column of MixColumns with its key, and of the whole cipher by key length.
     pub lut3: Lut3Counts,
     /// SHA-256 of the answer to [`self_test`], hexadecimal, where the key is baked in: whoever loads the
@@ -82,7 +88,7 @@ pub enum ManifestError {
 
 impl Manifest {
     /// The version of the format.
-    pub const FORMAT: u32 = 1;
+    pub const FORMAT: u32 = 2;
 
     /// The manifest of a plan printed as `source`, kept in a file of the name `file`.
     pub fn new(plan: &Plan, geometry: cuda::Geometry, file: &str, source: &str) -> Self {
@@ -104,10 +110,12 @@ impl Manifest {
             strategy: spec.round_keys.strategy().name().into(),
             key_bits: spec.key_bits().map(KeyBits::bits),
             sbox: spec.sbox.name.into(),
+            layout: spec.layout.name().into(),
+            basis: spec.basis.rows(),
             entry_bytes: format!("{entry}_bytes"),
             entry,
             threads: geometry.threads,
-            blocks_per_thread: cuda::BLOCKS_PER_THREAD,
+            blocks: geometry.blocks(spec.layout),
             lut3: Lut3Counts {
                 sub_byte: largest("sub_byte"),
                 mix_column: largest("mix_column"),
@@ -138,11 +146,12 @@ impl Manifest {
         if manifest.source.contains(['/', '\\']) || manifest.source.starts_with('.') {
             return field("source", "must be a plain file name beside the manifest");
         }
-        if manifest.threads == 0 || !manifest.threads.is_multiple_of(32) || manifest.threads > 1024 {
-            return field("threads", "must be a multiple of 32 up to 1024");
+        manifest.basis()?;
+        if !manifest.threads.is_power_of_two() || !(32..=1024).contains(&manifest.threads) {
+            return field("threads", "must be a power of two from 32 to 1024");
         }
-        if manifest.blocks_per_thread != cuda::BLOCKS_PER_THREAD {
-            return field("blocks_per_thread", "must be 32");
+        if manifest.blocks != cuda::BLOCKS_PER_WORD * manifest.threads / manifest.layout()?.threads() {
+            return field("blocks", "must be what so many threads hold in this layout");
         }
         if manifest.secret != (strategy != KeyStrategy::Planes) {
             return field("secret", "is true if and only if the strategy bakes a key in");
@@ -164,6 +173,16 @@ impl Manifest {
     /// The key strategy.
     pub fn strategy(&self) -> Result<KeyStrategy, ManifestError> {
         self.strategy.parse().map_err(|e| ManifestError::Field { field: "strategy", what: format!("{e}") })
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> Result<Layout, ManifestError> {
+        self.layout.parse().map_err(|e| ManifestError::Field { field: "layout", what: format!("{e}") })
+    }
+
+    /// The basis.
+    pub fn basis(&self) -> Result<Basis, ManifestError> {
+        Basis::new(self.basis).map_err(|e| ManifestError::Field { field: "basis", what: e.to_string() })
     }
 
     /// The manifest as JSON, with a newline at its end.

@@ -1,56 +1,59 @@
 //! The three places round keys can come from, each as the steps of the cipher with its circuits.
 
 use super::plan::{Call, KeyOperand, Plan, Step};
+use super::spec::Mode;
 use crate::aes::{Direction, KeySchedule};
 use crate::basis::Basis;
 use crate::circuit::{Circuit, Wire};
-use crate::{layout, linear};
+use crate::layout::{self, Layout};
+use crate::linear;
 
 const ADD_ROUND_KEY: &str = "AddRoundKey on one column, the key in bit-planes.";
 
-/// Round keys as bit-planes handed over at launch; the rounds are a loop.
-pub(super) fn planes(plan: &mut Plan) -> Vec<Step> {
-    let direction = plan.direction();
-    let sub = sub_byte(plan);
-    let mix =
-        plan.function("mix_column", &about_mix(direction), || linear::mix_column_with_key(direction, Basis::STANDARD));
+/// Round keys as bit-planes that are read from memory, handed over at launch or baked in; the rounds are a loop.
+pub(super) fn planes(plan: &mut Plan) {
+    let (direction, basis) = (plan.direction(), plan.spec.basis);
     let add = plan.function("add_round_key", ADD_ROUND_KEY, linear::add_key_column);
-    let key = KeyOperand::Planes;
-    vec![
-        Step::AddFirstRoundKey(Call { functions: [add; 4], key }),
-        Step::Rounds(vec![sub.clone(), Step::MixColumns(Call { functions: [mix; 4], key })]),
-        Step::Section("last round, without MixColumns".into()),
-        sub,
-        Step::AddLastRoundKey(Call { functions: [add; 4], key }),
-    ]
+    let [first, middle, last] = [Place::First, Place::Middle, Place::Last].map(|place| sub_bytes(plan, place));
+    let mix = plan.function("mix_column", &about_mix(direction), || linear::mix_column_with_key(direction, basis));
+    let mix = Step::MixColumns(Call { functions: [mix; 4], key: KeyOperand::Planes });
+    let add = |key| Call { functions: [add; 4], key };
+    // A thread that holds a column has the round key of its column as one word, the same for all its blocks.
+    let (first_key, last_key) = match (plan.spec.layout, plan.spec.mode) {
+        (Layout::State, _) => (KeyOperand::Planes, KeyOperand::Planes),
+        (Layout::Column, Mode::EcbEncrypt | Mode::EcbDecrypt) => (KeyOperand::Bytes, KeyOperand::Bytes),
+        (Layout::Column, Mode::Ctr) => (KeyOperand::Planes, KeyOperand::Bytes),
+    };
+    plan.first = vec![Step::AddFirstRoundKey(add(first_key)), first];
+    plan.round = vec![mix.clone(), middle];
+    plan.last = vec![mix, last, Step::AddLastRoundKey(add(last_key))];
 }
 
 /// Round keys baked in and picked by one-hot selectors; the rounds are a loop
 /// (Hajihassani et al. 2019, section 4.6: a logical multiplexer instead of branches).
-pub(super) fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) -> Vec<Step> {
-    let direction = plan.direction();
-    let sub = sub_byte(plan);
+pub(super) fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) {
+    let (direction, basis) = (plan.direction(), plan.spec.basis);
+    let round_keys = layout::round_keys(keys, basis);
     let last = keys.rounds();
+    let [first_sub, middle_sub, last_sub] = [Place::First, Place::Middle, Place::Last].map(|p| sub_bytes(plan, p));
     let mix = std::array::from_fn(|c| {
         let about = format!("{} Its round key is picked by the selectors.", about_mix(direction));
         plan.function(&format!("mix_column_{c}"), &about, || {
+            let mix = linear::mix_column_with_key(direction, basis);
             let mut circuit = Circuit::new(
-                format!(
-                    "{} with a one-hot multiplexer",
-                    linear::mix_column_with_key(direction, Basis::STANDARD).name()
-                ),
+                format!("{} with a one-hot multiplexer", mix.name()),
                 names("x", 32).chain((1..last).map(|r| format!("round{r}"))),
             );
             let mut args: Vec<Wire> = (0..32).map(|i| circuit.input(i)).collect();
             for bit in 0..32 {
-                args.push(multiplexer(&mut circuit, |r| layout::key_bit(&keys.round_keys()[r], 32 * c + bit), last));
+                args.push(multiplexer(&mut circuit, |r| layout::key_bit(&round_keys[r], 32 * c + bit), last));
             }
-            include_all(circuit, &linear::mix_column_with_key(direction, Basis::STANDARD), &args)
+            include_all(circuit, &mix, &args)
         })
     });
     let mut add_constant = |name: &str, round: usize| {
         std::array::from_fn(|c| {
-            let key = keys.round_keys()[round];
+            let key = round_keys[round];
             plan.function(&format!("{name}_{c}"), "AddRoundKey on one column, the key baked in.", || {
                 linear::add_key_column()
                     .with_constants(|i| i.checked_sub(32).map(|bit| layout::key_bit(&key, 32 * c + bit)))
@@ -58,13 +61,10 @@ pub(super) fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) -> Vec<Step> {
         })
     };
     let (first, final_) = (add_constant("add_first_round_key", 0), add_constant("add_last_round_key", last));
-    vec![
-        Step::AddFirstRoundKey(Call { functions: first, key: KeyOperand::None }),
-        Step::Rounds(vec![sub.clone(), Step::MixColumns(Call { functions: mix, key: KeyOperand::Selectors })]),
-        Step::Section("last round, without MixColumns".into()),
-        sub,
-        Step::AddLastRoundKey(Call { functions: final_, key: KeyOperand::None }),
-    ]
+    let mix = Step::MixColumns(Call { functions: mix, key: KeyOperand::Selectors });
+    plan.first = vec![Step::AddFirstRoundKey(Call { functions: first, key: KeyOperand::None }), first_sub];
+    plan.round = vec![mix.clone(), middle_sub];
+    plan.last = vec![mix, last_sub, Step::AddLastRoundKey(Call { functions: final_, key: KeyOperand::None })];
 }
 
 /// The key bit of the selected round, `selector` of round `r` being input `31 + r`: an OR of the selectors of the
@@ -83,61 +83,77 @@ fn multiplexer(circuit: &mut Circuit, bit: impl Fn(usize) -> bool, last: usize) 
 }
 
 /// Round keys folded into truth tables; the rounds are written out.
-pub(super) fn immediate(plan: &mut Plan, keys: &KeySchedule) -> Vec<Step> {
-    let direction = plan.direction();
+pub(super) fn immediate(plan: &mut Plan, keys: &KeySchedule) {
+    let (direction, basis) = (plan.direction(), plan.spec.basis);
+    let round_keys = layout::round_keys(keys, basis);
     let last = keys.rounds();
     let none = KeyOperand::None;
-    let substitute = |plan: &mut Plan, into: Option<&[u8; 16]>, out: Option<&[u8; 16]>| {
-        let functions = std::array::from_fn(|j| match (into, out) {
-            // The first round key complements inputs of the first S-boxes, ...
-            (Some(key), _) => folded_sub_byte(plan, key[j], 0),
-            // ... the last one outputs of the last S-boxes: at the byte that ShiftRows brings to its place.
-            (_, Some(key)) => {
-                let to = (0..16).find(|&to| crate::aes::cipher::shift_rows_source(to, direction) == j);
-                folded_sub_byte(plan, 0, key[to.expect("ShiftRows is a permutation")])
-            }
-            _ => folded_sub_byte(plan, 0, 0),
-        });
-        Step::SubBytes(Call { functions, key: none })
-    };
-    let mut steps = Vec::new();
+    // The first round key complements inputs of the first S-boxes, ...
+    let first = std::array::from_fn(|j| folded_sub_byte(plan, Place::First, round_keys[0][j], 0));
+    plan.first = vec![Step::SubBytes(Call { functions: first, key: none })];
     for round in 1..last {
-        let round_key = keys.round_keys()[round];
-        steps.push(Step::Section(format!("round {round}")));
-        steps.push(substitute(plan, (round == 1).then_some(&keys.round_keys()[0]), None));
+        plan.first.push(Step::Section(format!("round {round}, from MixColumns on")));
         let functions = std::array::from_fn(|c| {
             plan.function(&format!("mix_column_round{round}_{c}"), &about_mix(direction), || {
-                linear::mix_column(direction, Basis::STANDARD)
-                    .complemented(|_| false, |bit| layout::key_bit(&round_key, 32 * c + bit))
+                linear::mix_column(direction, basis)
+                    .complemented(|_| false, |bit| layout::key_bit(&round_keys[round], 32 * c + bit))
             })
         });
-        steps.push(Step::MixColumns(Call { functions, key: none }));
+        plan.first.push(Step::MixColumns(Call { functions, key: none }));
+        if round < last - 1 {
+            let middle = sub_bytes(plan, Place::Middle);
+            plan.first.push(middle);
+        }
     }
-    steps.push(Step::Section(format!("round {last}, without MixColumns")));
-    steps.push(substitute(plan, None, Some(&keys.round_keys()[last])));
+    // ... the last one outputs of the last S-boxes: at the byte that ShiftRows brings to its place.
+    let functions = std::array::from_fn(|j| {
+        let to = (0..16).find(|&to| crate::aes::cipher::shift_rows_source(to, direction) == j);
+        folded_sub_byte(plan, Place::Last, 0, round_keys[last][to.expect("ShiftRows is a permutation")])
+    });
     let shift = plan.function("shift_rows", "Four bytes moved by ShiftRows: names only.", || {
         let mut circuit = Circuit::new("moves", names("x", 32));
         (0..32).for_each(|i| circuit.output(format!("y{i}"), circuit.input(i)));
         circuit
     });
-    steps.push(Step::AddLastRoundKey(Call { functions: [shift; 4], key: none }));
-    steps
+    plan.last = vec![
+        Step::SubBytes(Call { functions, key: none }),
+        Step::AddLastRoundKey(Call { functions: [shift; 4], key: none }),
+    ];
+}
+
+/// Which SubBytes of the cipher: the first takes bytes in the standard basis and the last gives them in it; otherwise
+/// they are in the plan's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    First,
+    Middle,
+    Last,
 }
 
 /// SubBytes without a key.
-fn sub_byte(plan: &mut Plan) -> Step {
-    Step::SubBytes(Call { functions: [folded_sub_byte(plan, 0, 0); 16], key: KeyOperand::None })
+fn sub_bytes(plan: &mut Plan, place: Place) -> Step {
+    Step::SubBytes(Call { functions: [folded_sub_byte(plan, place, 0, 0); 16], key: KeyOperand::None })
 }
 
 /// The S-box with key bytes folded into its tables: complemented inputs, complemented outputs.
-fn folded_sub_byte(plan: &mut Plan, before: u8, after: u8) -> usize {
-    let direction = plan.direction();
+fn folded_sub_byte(plan: &mut Plan, place: Place, before: u8, after: u8) -> usize {
+    let (direction, basis) = (plan.direction(), plan.spec.basis);
+    let (from, to) = match place {
+        Place::First => (Basis::STANDARD, basis),
+        Place::Middle => (basis, basis),
+        Place::Last => (basis, Basis::STANDARD),
+    };
     let (name, about) = match direction {
         Direction::Encrypt => ("sub_byte", "SubBytes on one byte"),
         Direction::Decrypt => ("inv_sub_byte", "InvSubBytes on one byte"),
     };
+    let (name, about) = match (place, basis == Basis::STANDARD) {
+        (_, true) | (Place::Middle, _) => (name.to_string(), about.to_string()),
+        (Place::First, _) => (format!("first_{name}"), format!("{about}, from the standard basis into the kernel's")),
+        (Place::Last, _) => (format!("last_{name}"), format!("{about}, from the kernel's basis into the standard one")),
+    };
     let (name, about) = match (before, after) {
-        (0, 0) => (name.to_string(), format!("{about}.")),
+        (0, 0) => (name, format!("{about}.")),
         (key, 0) => {
             (format!("{name}_of_{key:02x}"), format!("{about}, its input complemented where {key:#04x} is set."))
         }
@@ -147,7 +163,7 @@ fn folded_sub_byte(plan: &mut Plan, before: u8, after: u8) -> usize {
     };
     let sbox = plan.spec.sbox;
     plan.function(&name, &about, || {
-        sbox.lut3(direction).complemented(|i| before >> i & 1 == 1, |i| after >> i & 1 == 1)
+        sbox.lut3_between(direction, from, to).complemented(|i| before >> i & 1 == 1, |i| after >> i & 1 == 1)
     })
 }
 

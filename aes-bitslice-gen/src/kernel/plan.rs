@@ -4,10 +4,13 @@
 //! (FIPS 197, section 5.3.5); only circuits and round keys differ:
 //!
 //! ```text
-//! AddRoundKey(first)
-//! Rounds: SubBytes, MixColumns(ShiftRows, AddRoundKey(current))      rolled or unrolled
-//! SubBytes, LastRoundKey(ShiftRows, AddRoundKey(last))
+//! first  AddRoundKey(0), SubBytes
+//! round  MixColumns(ShiftRows), AddRoundKey(r), SubBytes            r = 1 to rounds - 2, rolled or unrolled
+//! last   MixColumns(ShiftRows), AddRoundKey(rounds - 1), SubBytes, ShiftRows, AddRoundKey(rounds)
 //! ```
+//!
+//! Cut like that, a round begins behind SubBytes. The first SubBytes may then take bytes in the standard basis and give
+//! them in another, in which they stay until the last one.
 //!
 //! A printer walks the steps; [`Plan::evaluate`] walks them too, so that what is printed can be checked before.
 
@@ -15,7 +18,7 @@ use super::keys;
 use super::spec::{KernelSpec, RoundKeys};
 use crate::aes::Direction;
 use crate::circuit::{Circuit, Word};
-use crate::layout::{self, PLANES};
+use crate::layout::{self, Layout, PLANES};
 use std::fmt;
 
 /// A circuit with the name it is printed under and a line on what it is.
@@ -38,7 +41,10 @@ pub enum KeyOperand {
     None,
     /// The 32 planes of its column of this step's round key.
     Planes,
-    /// The one-hot selectors: word `i` is all ones in round `i + 1`.
+    /// The same function in another place: the round key is added to the bytes from which planes are made, or to those
+    /// made of planes, where it takes fewer instructions.
+    Bytes,
+    /// The one-hot selectors of the rounds with MixColumns: word `i` is all ones in round `i + 1`.
     Selectors,
 }
 
@@ -58,7 +64,8 @@ impl<const PARTS: usize> Call<PARTS> {
     }
 }
 
-/// One step of the cipher on the state of 128 planes.
+/// One step of the cipher on the state of 128 planes. The round is that of the part it stands in: 0 in the first, the
+/// last but one in the last.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
     /// AddRoundKey with the first round key, column by column: 32 planes to 32.
@@ -69,8 +76,6 @@ pub enum Step {
     MixColumns(Call<4>),
     /// ShiftRows and AddRoundKey with the last round key, column by column: 32 planes to 32.
     AddLastRoundKey(Call<4>),
-    /// Steps for each round from 1 to the last but one, in a loop.
-    Rounds(Vec<Step>),
     /// A heading for readers.
     Section(String),
 }
@@ -83,8 +88,12 @@ pub struct Plan {
     pub spec: KernelSpec,
     /// The circuits, each once.
     pub functions: Vec<Function>,
-    /// The steps, in order.
-    pub steps: Vec<Step>,
+    /// What comes before the rounds that are a loop.
+    pub first: Vec<Step>,
+    /// A round, for rounds 1 to the last but two; empty where the rounds are written out in `first`.
+    pub round: Vec<Step>,
+    /// What comes after.
+    pub last: Vec<Step>,
 }
 
 impl fmt::Debug for Function {
@@ -102,12 +111,13 @@ impl fmt::Debug for Plan {
 impl Plan {
     /// The plan for a specification.
     pub fn new(spec: &KernelSpec) -> Self {
-        let mut plan = Self { spec: spec.clone(), functions: Vec::new(), steps: Vec::new() };
-        plan.steps = match &spec.round_keys {
-            RoundKeys::Planes => keys::planes(&mut plan),
-            RoundKeys::OneHotMux(schedule) => keys::one_hot_mux(&mut plan, schedule),
-            RoundKeys::Immediate(schedule) => keys::immediate(&mut plan, schedule),
-        };
+        let mut plan =
+            Self { spec: spec.clone(), functions: Vec::new(), first: Vec::new(), round: Vec::new(), last: Vec::new() };
+        match (&spec.round_keys, spec.layout) {
+            (RoundKeys::Planes, _) | (RoundKeys::OneHotMux(_), Layout::Column) => keys::planes(&mut plan),
+            (RoundKeys::OneHotMux(schedule), Layout::State) => keys::one_hot_mux(&mut plan, schedule),
+            (RoundKeys::Immediate(schedule), _) => keys::immediate(&mut plan, schedule),
+        }
         plan
     }
 
@@ -131,29 +141,46 @@ impl Plan {
     }
 
     /// The lookup tables that 32 blocks run through in a cipher of so many rounds: what the cipher itself, without
-    /// transposition, costs on a target whose gate is the LUT3.
+    /// transposition and round keys that are added to bytes, costs on a target whose gate is the LUT3.
     pub fn gates_executed(&self, rounds: usize) -> usize {
         let gates = |functions: &[usize]| functions.iter().map(|&f| self.functions[f].circuit.gates().len()).sum();
-        fn walk(steps: &[Step], rounds: usize, gates: &impl Fn(&[usize]) -> usize) -> usize {
-            let cost = |step: &Step| match step {
+        let step = |step: &Step| -> usize {
+            match step {
+                Step::AddFirstRoundKey(c) | Step::AddLastRoundKey(c) if c.key == KeyOperand::Bytes => 0,
                 Step::AddFirstRoundKey(c) | Step::MixColumns(c) | Step::AddLastRoundKey(c) => gates(&c.functions),
                 Step::SubBytes(c) => gates(&c.functions),
-                Step::Rounds(body) => (rounds - 1) * walk(body, rounds, gates),
                 Step::Section(_) => 0,
-            };
-            steps.iter().map(cost).sum()
-        }
-        walk(&self.steps, rounds, &gates)
+            }
+        };
+        let part = |steps: &[Step]| steps.iter().map(step).sum::<usize>();
+        part(&self.first) + (rounds - 2) * part(&self.round) + part(&self.last)
     }
 
-    /// Runs the plan on a state of bit-planes. `round_keys` are the planes of the round keys in the order of use, as
-    /// the kernel would be handed them; only their number matters where keys are baked in.
+    /// The key words that functions with [`KeyOperand::Planes`] read: `round_keys`, or those that are baked in.
+    fn key_planes<W: Word>(&self, round_keys: &[[W; PLANES]]) -> Vec<[W; PLANES]> {
+        let Some(baked) = self.spec.round_keys.baked() else { return round_keys.to_vec() };
+        let zero = round_keys[0][0] & !round_keys[0][0];
+        let word = |bit| if bit { !zero } else { zero };
+        let keys = layout::round_keys(baked, self.spec.basis);
+        keys.iter().map(|key| std::array::from_fn(|p| word(layout::key_bit(key, p)))).collect()
+    }
+
+    /// Runs the plan on a state of bit-planes. `round_keys` are the planes of the round keys in the order of use and in
+    /// the plan's basis ([`layout::schedule_planes`]), as the kernel would be handed them; only their number matters
+    /// where keys are baked in.
     ///
     /// # Panics
-    /// If there are fewer than two round keys.
+    /// If there are fewer than three round keys.
     pub fn evaluate<W: Word>(&self, state: &[W; PLANES], round_keys: &[[W; PLANES]]) -> [W; PLANES] {
-        let mut run = Run { plan: self, state: *state, round_keys, round: 0 };
-        run.steps(&self.steps);
+        let keys = self.key_planes(round_keys);
+        let mut run = Run { plan: self, state: *state, round_keys: &keys, round: 0 };
+        run.steps(&self.first);
+        for round in 1..=round_keys.len() - 3 {
+            run.round = round;
+            run.steps(&self.round);
+        }
+        run.round = round_keys.len() - 2;
+        run.steps(&self.last);
         run.state
     }
 }
@@ -163,13 +190,12 @@ struct Run<'a, W> {
     plan: &'a Plan,
     state: [W; PLANES],
     round_keys: &'a [[W; PLANES]],
-    /// The round inside a loop; 0 outside.
+    /// The round of the part.
     round: usize,
 }
 
 impl<W: Word> Run<'_, W> {
     fn steps(&mut self, steps: &[Step]) {
-        let last = self.round_keys.len() - 1;
         let direction = self.plan.direction();
         let straight = |c: usize| std::array::from_fn(|r| 4 * c + r);
         let shifted = |c: usize| layout::shifted_column(c, direction);
@@ -177,19 +203,12 @@ impl<W: Word> Run<'_, W> {
             match step {
                 Step::AddFirstRoundKey(call) => self.columns(call, 0, straight),
                 Step::MixColumns(call) => self.columns(call, self.round, shifted),
-                Step::AddLastRoundKey(call) => self.columns(call, last, shifted),
+                Step::AddLastRoundKey(call) => self.columns(call, self.round + 1, shifted),
                 Step::SubBytes(call) => {
                     for (j, &f) in call.functions.iter().enumerate() {
                         let outputs = self.plan.functions[f].circuit.evaluate(&self.state[8 * j..8 * j + 8]);
                         self.state[8 * j..8 * j + 8].copy_from_slice(&outputs);
                     }
-                }
-                Step::Rounds(body) => {
-                    for round in 1..last {
-                        self.round = round;
-                        self.steps(body);
-                    }
-                    self.round = 0;
                 }
                 Step::Section(_) => {}
             }
@@ -202,7 +221,7 @@ impl<W: Word> Run<'_, W> {
             let mut inputs: Vec<W> = source(c).iter().flat_map(|&j| old[8 * j..8 * j + 8].to_vec()).collect();
             match call.key {
                 KeyOperand::None => {}
-                KeyOperand::Planes => inputs.extend(&self.round_keys[key][32 * c..32 * c + 32]),
+                KeyOperand::Planes | KeyOperand::Bytes => inputs.extend(&self.round_keys[key][32 * c..32 * c + 32]),
                 KeyOperand::Selectors => {
                     let zero = old[0] & !old[0];
                     inputs.extend((1..self.round_keys.len() - 1).map(|r| if r == self.round { !zero } else { zero }));

@@ -1,6 +1,8 @@
 //! What a kernel is to compute, and where its round keys are.
 
 use crate::aes::{Direction, KeyBits, KeySchedule};
+use crate::basis::Basis;
+use crate::layout::Layout;
 use crate::sbox::Sbox;
 use std::fmt;
 use std::str::FromStr;
@@ -51,7 +53,8 @@ impl Mode {
 pub enum KeyStrategy {
     /// Handed over at launch as bit-planes; one kernel for every key of every length.
     Planes,
-    /// Baked in; picked inside a rolled round loop by one-hot selectors (Hajihassani et al. 2019, section 4.6).
+    /// Baked in; picked by one-hot selectors instead of branches (Hajihassani et al. 2019, section 4.6): where a thread
+    /// holds the state, inside the rolled round loop; where it holds a column, before it, into shared memory.
     OneHotMux,
     /// Baked in; rounds unrolled, every key bit folded into a truth table.
     Immediate,
@@ -67,6 +70,14 @@ impl KeyStrategy {
             Self::Planes => "planes",
             Self::OneHotMux => "one-hot-mux",
             Self::Immediate => "immediate",
+        }
+    }
+
+    /// The layout that a kernel has unless another is asked for: the faster one, where there is a choice.
+    pub fn layout(self) -> Layout {
+        match self {
+            Self::Planes | Self::OneHotMux => Layout::Column,
+            Self::Immediate => Layout::State,
         }
     }
 }
@@ -102,6 +113,7 @@ macro_rules! named {
 }
 named!(Mode, "mode");
 named!(KeyStrategy, "key strategy");
+named!(Layout, "layout");
 
 /// Where a kernel has its round keys, with the keys where they are baked in.
 #[derive(Clone, Debug)]
@@ -142,12 +154,42 @@ pub struct KernelSpec {
     pub sbox: &'static Sbox,
     /// Where the round keys are.
     pub round_keys: RoundKeys,
+    /// What of the state a thread holds.
+    pub layout: Layout,
+    /// The basis of every byte between rounds.
+    pub basis: Basis,
 }
+
+/// A kernel that cannot be.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error(
+    "with the strategy `immediate` every column has code of its own, which threads of one warp cannot run side by side: use the layout `state`"
+)]
+pub struct ImmediateByColumn;
 
 impl KernelSpec {
     /// A kernel that takes its round keys at launch.
     pub fn planes(mode: Mode, sbox: &'static Sbox) -> Self {
-        Self { mode, sbox, round_keys: RoundKeys::Planes }
+        Self::new(mode, sbox, RoundKeys::Planes)
+    }
+
+    /// The layout of the strategy, and the basis of the S-box.
+    fn new(mode: Mode, sbox: &'static Sbox, round_keys: RoundKeys) -> Self {
+        let layout = round_keys.strategy().layout();
+        Self { mode, sbox, round_keys, layout, basis: sbox.basis(mode.direction()) }
+    }
+
+    /// The same in another layout.
+    pub fn with_layout(self, layout: Layout) -> Result<Self, ImmediateByColumn> {
+        match (&self.round_keys, layout) {
+            (RoundKeys::Immediate(_), Layout::Column) => Err(ImmediateByColumn),
+            _ => Ok(Self { layout, ..self }),
+        }
+    }
+
+    /// The same with bytes in another basis between rounds.
+    pub fn with_basis(self, basis: Basis) -> Self {
+        Self { basis, ..self }
     }
 
     /// A kernel with a key of 16, 24 or 32 bytes baked in; `None` for other lengths.
@@ -157,7 +199,7 @@ impl KernelSpec {
             BakedStrategy::OneHotMux => RoundKeys::OneHotMux(schedule),
             BakedStrategy::Immediate => RoundKeys::Immediate(schedule),
         };
-        Some(Self { mode, sbox, round_keys })
+        Some(Self::new(mode, sbox, round_keys))
     }
 
     /// The key length, if the kernel is for one only.
@@ -168,7 +210,9 @@ impl KernelSpec {
     /// The kernel's name: file stem and, with underscores, entry point.
     pub fn name(&self) -> String {
         let key = self.key_bits().map(|k| format!("-{}", k.bits())).unwrap_or_default();
-        format!("aes{key}-{}-{}", self.mode, self.round_keys.strategy())
+        let strategy = self.round_keys.strategy();
+        let layout = if self.layout == strategy.layout() { String::new() } else { format!("-{}", self.layout) };
+        format!("aes{key}-{}-{strategy}{layout}", self.mode)
     }
 }
 

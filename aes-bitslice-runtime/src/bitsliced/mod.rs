@@ -29,6 +29,7 @@ use crate::engine::BlockEngine;
 use crate::{Direction, Error};
 use ::cipher::inout::InOutBuf;
 use aes_bitslice_gen::aes::KeySchedule;
+use aes_bitslice_gen::basis::Basis;
 use aes_bitslice_gen::layout;
 use batch::{Block, Functions};
 use std::fmt;
@@ -99,7 +100,7 @@ impl Bitsliced {
         let functions = isa.functions().ok_or(Error::IsaUnavailable { isa })?;
         let planes = |direction| {
             let schedule = KeySchedule::new(key, direction).expect("16, 24 or 32 bytes");
-            Zeroizing::new(layout::schedule_planes(&schedule))
+            Zeroizing::new(layout::schedule_planes(&schedule, Basis::STANDARD))
         };
         Ok(Self { functions, encrypt: planes(Direction::Encrypt), decrypt: planes(Direction::Decrypt) })
     }

@@ -5,6 +5,7 @@ use super::memory::Workspace;
 use super::{DeviceKey, driver};
 use crate::{Error, Key};
 use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
+use aes_bitslice_gen::basis::Basis;
 use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::kernel::{Mode, self_test};
 use cudarc::driver::{CudaContext, DriverError, result};
@@ -17,6 +18,7 @@ pub(crate) struct Device {
     name: String,
     /// Compute capability, as in `sm_90`: 90.
     architecture: u32,
+    multiprocessors: u32,
     kernels: Mutex<HashMap<Mode, Arc<Kernel>>>,
     /// The first error that left the context unusable.
     poison: OnceLock<String>,
@@ -36,6 +38,7 @@ impl Device {
             context,
             name: info.name,
             architecture: 10 * major + minor,
+            multiprocessors: info.multiprocessors,
             kernels: Mutex::default(),
             poison: OnceLock::new(),
             workspaces: Mutex::default(),
@@ -50,6 +53,11 @@ impl Device {
     /// Compute capability, as in `sm_90`: 90.
     pub(super) fn architecture(&self) -> u32 {
         self.architecture
+    }
+
+    /// How many multiprocessors the device has.
+    pub(super) fn multiprocessors(&self) -> u32 {
+        self.multiprocessors
     }
 
     /// The context that buffers and streams must belong to.
@@ -87,19 +95,34 @@ impl Device {
         if let Some(kernel) = kernels.get(&mode) {
             return Ok(kernel.clone());
         }
-        let stored = aes_bitslice_kernels::KERNELS.iter().find_map(|k| {
-            Manifest::parse(k.manifest).ok().filter(|m| m.mode().is_ok_and(|m| m == mode)).map(|m| (k, m))
-        });
-        let (stored, manifest) = stored.expect("every mode has a stored kernel");
-        let kernel = Kernel::load(self, &manifest, &Image::of_stored(self, stored)?)?;
+        let (stored, manifest) = stored_kernel(mode);
+        let kernel = Kernel::load(self, manifest, &Image::of_stored(self, stored)?)?;
+        let basis = basis_of_stored(mode);
         for bits in KeyBits::ALL {
             let key: Vec<u8> = (0..bits.bytes() as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect();
             let schedule = KeySchedule::new(&key, mode.direction()).expect("a key length");
             let expected = self_test::expected(mode, &schedule);
-            kernel.self_test(self, Some(&super::kernel::RoundKeys::new(&schedule)), |answer| answer == expected)?;
+            kernel
+                .self_test(self, Some(&super::kernel::RoundKeys::new(&schedule, basis)), |answer| answer == expected)?;
         }
         Ok(kernels.entry(mode).or_insert(Arc::new(kernel)).clone())
     }
+}
+
+/// The stored kernel of a mode.
+fn stored_kernel(mode: Mode) -> (&'static aes_bitslice_kernels::Kernel, &'static Manifest) {
+    static STORED: OnceLock<Vec<(&aes_bitslice_kernels::Kernel, Manifest)>> = OnceLock::new();
+    let parse = |kernel: &'static aes_bitslice_kernels::Kernel| {
+        (kernel, Manifest::parse(kernel.manifest).expect("a manifest of this project"))
+    };
+    let stored = STORED.get_or_init(|| aes_bitslice_kernels::KERNELS.iter().map(parse).collect());
+    let found = stored.iter().find(|(_, manifest)| manifest.mode().is_ok_and(|m| m == mode));
+    found.map(|(kernel, manifest)| (*kernel, manifest)).expect("every mode has a stored kernel")
+}
+
+/// The basis of the round keys that the stored kernel of a mode is launched with.
+pub(super) fn basis_of_stored(mode: Mode) -> Basis {
+    stored_kernel(mode).1.basis().expect("checked when it was parsed")
 }
 
 /// Makes a context this thread's. (`CudaContext::bind_to_thread` would report, and forget, errors of others first.)

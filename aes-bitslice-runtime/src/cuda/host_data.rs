@@ -1,6 +1,7 @@
 //! Data in host memory: to the device, through the kernel, and back, in chunks of bounded size.
 
 use super::Device;
+use super::device::basis_of_stored;
 use super::kernel::{Kernel, RoundKeys, Span};
 use super::memory::Workspace;
 use crate::engine::BlockEngine;
@@ -20,19 +21,25 @@ pub(crate) struct DeviceKey {
 }
 
 enum Kernels {
-    /// The stored kernels; round keys go with each launch.
-    Planes { encrypt: Box<RoundKeys>, decrypt: Box<RoundKeys> },
+    /// The stored kernels; round keys, by mode, go with each launch.
+    Planes([Box<RoundKeys>; Mode::ALL.len()]),
     /// One kernel that is the key.
     Baked(Arc<Kernel>),
 }
 
 impl DeviceKey {
     pub(super) fn with_planes(device: Arc<Device>, key: &Key) -> Self {
-        let keys = |direction| {
-            RoundKeys::new(&KeySchedule::new(key.expose(), direction).expect("a key has one of the three lengths"))
-        };
-        let kernels = Kernels::Planes { encrypt: keys(Direction::Encrypt), decrypt: keys(Direction::Decrypt) };
-        Self { device, kernels }
+        let schedule =
+            |direction| KeySchedule::new(key.expose(), direction).expect("a key has one of the three lengths");
+        let (encrypt, decrypt) = (schedule(Direction::Encrypt), schedule(Direction::Decrypt));
+        let keys = Mode::ALL.map(|mode| {
+            let schedule = match mode.direction() {
+                Direction::Encrypt => &encrypt,
+                Direction::Decrypt => &decrypt,
+            };
+            RoundKeys::new(schedule, basis_of_stored(mode))
+        });
+        Self { device, kernels: Kernels::Planes(keys) }
     }
 
     pub(super) fn baked(device: Arc<Device>, kernel: Kernel) -> Self {
@@ -46,11 +53,8 @@ impl DeviceKey {
     /// The kernel for a mode, and the round keys to launch it with; loads it at its first use.
     pub(super) fn kernel(&self, mode: Mode) -> Result<(Arc<Kernel>, Option<&RoundKeys>), Error> {
         match &self.kernels {
-            Kernels::Planes { encrypt, decrypt } => {
-                let keys = match mode.direction() {
-                    Direction::Encrypt => encrypt,
-                    Direction::Decrypt => decrypt,
-                };
+            Kernels::Planes(keys) => {
+                let (_, keys) = Mode::ALL.iter().zip(keys).find(|(m, _)| **m == mode).expect("all modes are there");
                 Ok((self.device.planes_kernel(mode)?, Some(keys)))
             }
             Kernels::Baked(kernel) if kernel.mode() == mode => Ok((kernel.clone(), None)),

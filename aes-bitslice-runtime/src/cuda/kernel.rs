@@ -5,9 +5,11 @@ use super::memory::Workspace;
 use super::{Device, driver};
 use crate::Error;
 use aes_bitslice_gen::aes::KeySchedule;
+use aes_bitslice_gen::basis::Basis;
 use aes_bitslice_gen::emit::Manifest;
+use aes_bitslice_gen::emit::cuda::MAX_ROUNDS;
 use aes_bitslice_gen::kernel::{Mode, self_test};
-use aes_bitslice_gen::{emit::cuda::MAX_ROUNDS, layout};
+use aes_bitslice_gen::layout::{self, Layout};
 use aes_bitslice_nvrtc as nvrtc;
 use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUmodule, CUresult, CUstream};
 use cudarc::driver::{CudaContext, result};
@@ -16,22 +18,20 @@ use std::ptr;
 use std::sync::Arc;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// The round keys of a launch: the kernel's `round_keys`, bit-planes all ones or zero, in the order of use.
+/// The round keys of a launch: the kernel's `round_keys`, words of four bytes in the basis of the kernel.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 #[repr(C)]
 pub(super) struct RoundKeys {
-    plane: [[u32; layout::PLANES]; MAX_ROUNDS + 1],
+    word: [[u32; 4]; MAX_ROUNDS + 1],
     rounds: u32,
 }
 
 impl RoundKeys {
     /// On the heap, so that moving it leaves no copy behind.
-    pub(super) fn new(schedule: &KeySchedule) -> Box<Self> {
-        let mut keys =
-            Box::new(Self { plane: [[0; layout::PLANES]; MAX_ROUNDS + 1], rounds: schedule.rounds() as u32 });
-        for (planes, round_key) in keys.plane.iter_mut().zip(schedule.round_keys()) {
-            *planes = layout::key_planes(round_key);
-        }
+    pub(super) fn new(schedule: &KeySchedule, basis: Basis) -> Box<Self> {
+        let mut keys = Box::new(Self { word: [[0; 4]; MAX_ROUNDS + 1], rounds: schedule.rounds() as u32 });
+        let words = layout::key_words(schedule, basis);
+        keys.word[..words.len()].copy_from_slice(&words);
         keys
     }
 }
@@ -98,7 +98,10 @@ pub(super) struct Kernel {
     name: String,
     mode: Mode,
     threads: u32,
-    blocks_per_thread: u32,
+    /// Blocks of 16 bytes that a thread block works on at a time.
+    blocks_at_a_time: u32,
+    layout: Layout,
+    multiprocessors: u32,
     /// Whether it is launched with round keys; otherwise they are baked in.
     takes_keys: bool,
     blocks: CUfunction,
@@ -165,7 +168,9 @@ impl Kernel {
             name: manifest.kernel.clone(),
             mode,
             threads: manifest.threads,
-            blocks_per_thread: manifest.blocks_per_thread,
+            blocks_at_a_time: manifest.blocks,
+            layout: manifest.layout().map_err(|e| no_kernel(e.to_string()))?,
+            multiprocessors: device.multiprocessors(),
             takes_keys,
             blocks,
             bytes,
@@ -194,7 +199,7 @@ impl Kernel {
         let arguments =
             [ptr::from_mut(&mut input).cast(), ptr::from_mut(&mut output).cast(), ptr::from_mut(&mut count).cast()];
         // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
-        unsafe { self.launch(device, function, stream, blocks, &arguments, keys) }
+        unsafe { self.launch(device, function, stream, blocks, 0, &arguments, keys) }
     }
 
     /// CTR from `skip` (< 16) bytes into the key stream block of `counter` on, on a stream, without waiting.
@@ -238,6 +243,7 @@ impl Kernel {
         counter: u128,
         keys: Option<&RoundKeys>,
     ) -> Result<(), Error> {
+        let skipped = self.skipped(counter);
         let (mut input, mut output, mut blocks, mut counter) =
             (span.input, span.output, span.len / 16, counter_words(counter));
         let arguments = [
@@ -247,7 +253,7 @@ impl Kernel {
             ptr::from_mut(&mut counter).cast(),
         ];
         // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
-        unsafe { self.launch(device, self.blocks, stream, span.len / 16, &arguments, keys) }
+        unsafe { self.launch(device, self.blocks, stream, span.len / 16, skipped, &arguments, keys) }
     }
 
     /// # Safety
@@ -262,6 +268,7 @@ impl Kernel {
         keys: Option<&RoundKeys>,
     ) -> Result<(), Error> {
         let blocks = (span.len + skip as u64).div_ceil(16);
+        let skipped = self.skipped(counter);
         let (mut input, mut output, mut len, mut skip, mut counter) =
             (span.input, span.output, span.len, skip as u32, counter_words(counter));
         let arguments = [
@@ -275,24 +282,48 @@ impl Kernel {
             return Ok(());
         }
         // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
-        unsafe { self.launch(device, self.bytes, stream, blocks, &arguments, keys) }
+        unsafe { self.launch(device, self.bytes, stream, blocks, skipped, &arguments, keys) }
+    }
+
+    /// Where in the share of the first thread block the counter lies: thread blocks that hold columns begin where the
+    /// counter is a multiple of what they work on at a time.
+    fn skipped(&self, counter: u128) -> u32 {
+        match self.layout {
+            Layout::State => 0,
+            Layout::Column => counter as u32 % self.blocks_at_a_time,
+        }
+    }
+
+    /// How many thread blocks `shares` are for, a share being what a thread block works on at a time. Where it may have
+    /// several, one after the other, it has as many as pay for what it does once before the first, and as leave enough
+    /// thread blocks to keep the device busy to the end.
+    fn grid(&self, shares: u64) -> u64 {
+        let most = match (self.layout, self.mode) {
+            (Layout::State, _) => 1,
+            (Layout::Column, Mode::EcbEncrypt | Mode::EcbDecrypt) => 8,
+            (Layout::Column, Mode::Ctr) => 16,
+        };
+        let each = (shares / (u64::from(self.multiprocessors) * 16)).clamp(1, most);
+        shares.div_ceil(each)
     }
 
     /// # Safety
     /// The arguments are those of the function but for the round keys, and point to live values.
+    #[allow(clippy::too_many_arguments)]
     unsafe fn launch(
         &self,
         device: &Device,
         function: CUfunction,
         stream: CUstream,
         blocks: u64,
+        skipped: u32,
         arguments: &[*mut c_void],
         keys: Option<&RoundKeys>,
     ) -> Result<(), Error> {
         if blocks == 0 {
             return Ok(());
         }
-        let grid = blocks.div_ceil(u64::from(self.threads) * u64::from(self.blocks_per_thread));
+        let grid = self.grid((blocks + u64::from(skipped)).div_ceil(self.blocks_at_a_time.into()));
         // 2^31 - 1 thread blocks take 128 TiB: no device has that, but a length may say so.
         let too_long = || Error::OutOfDeviceMemory { what: format!("{blocks} blocks of 16 bytes") };
         let grid = u32::try_from(grid).ok().filter(|&g| g <= i32::MAX as u32).ok_or_else(too_long)?;

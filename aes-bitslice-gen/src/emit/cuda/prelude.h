@@ -12,7 +12,8 @@ typedef unsigned long long u64;
 #define KERNEL_PARAMETER const __grid_constant__
 #define SHARED __shared__
 #define BARRIER() __syncthreads()
-#define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
+#define WARP_BARRIER() __syncwarp()
+#define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 // Output bit = bit 4a + 2b + c of the table: one LOP3 instruction.
@@ -28,13 +29,16 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define DEVICE static inline
 #define KERNEL_PARAMETER const
 #define SHARED static
-#define BARRIER()
-#define EACH_THREAD(i, n) for (u32 i = 0; i < (n); i++) // threads run one after the other
+#define BARRIER() meet(THREADS)
+#define WARP_BARRIER() meet(32)
+#define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
+static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
+static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
 #define UNROLL
 #define ROLLED
 typedef struct { u32 x, y, z, w; } uint4;
 typedef struct { u32 x, y, z; } dim3;
-static dim3 blockIdx, threadIdx;
+static dim3 gridDim, blockIdx, threadIdx;
 static inline u32 lut3(u32 a, u32 b, u32 c, int table) {
     u32 d = 0;
     if (table & 0x01) d |= ~a & ~b & ~c;
@@ -57,3 +61,9 @@ static inline u32 byte_permute(u32 a, u32 b, u32 selector) {
 }
 #define BYTE_PERMUTE(a, b, selector) byte_permute(a, b, selector)
 #endif
+
+// Each thread of a thread block takes its share of i = 0..n - 1.
+#define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
+
+// All bits of the result equal bit `bit` of `word`.
+DEVICE u32 spread_bit(u32 word, u32 bit) { return (u32)((int)(word << (31 - bit)) >> 31); }

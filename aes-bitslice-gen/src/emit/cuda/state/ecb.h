@@ -13,7 +13,7 @@ KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks@KEY_PARAMETER@) {
         UNROLL for (int j = 0; j < 32; j++) put_block(s, j, in[first + (j < count ? 32 * j : 0)]);
     }
     transpose_state(s);
-    cipher(s@KEY_ARGUMENT@);
+    cipher(s@KEY@);
     transpose_state(s);
     if (count == 32) {
         UNROLL for (int j = 0; j < 32; j++) out[first + 32 * j] = get_block(s, j);
@@ -38,7 +38,7 @@ KERNEL @NAME@_bytes(const u8 *in, u8 *out, u64 blocks@KEY_PARAMETER@) {
         ROLLED for (int i = 0; i < 4; i++) w[32 * i + j] = 0;
     UNROLL for (int i = 0; i < 128; i++) s[i] = w[i];
     transpose_state(s);
-    cipher(s@KEY_ARGUMENT@);
+    cipher(s@KEY@);
     transpose_state(s);
     UNROLL for (int i = 0; i < 128; i++) w[i] = s[i];
     ROLLED for (int j = 0; j < count; j++) {

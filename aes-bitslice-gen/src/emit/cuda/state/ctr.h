@@ -1,24 +1,8 @@
-// ---------------------------------------------------------------------------------------------------------------
-// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, the counter a
-// big-endian number of 128 bits that wraps. `in` may equal `out`.
-// ---------------------------------------------------------------------------------------------------------------
-
-typedef struct { u32 word[4]; } counter128; // least significant word first
-
-// All bits of the result equal bit `bit` of `word`.
-DEVICE u32 spread_bit(u32 word, int bit) { return (u32)((int)(word << (31 - bit)) >> 31); }
-
 // The bit-planes of counter + first + 32 j, j = 0..31. Bit n of a counter (0 = least significant) is bit n % 8 of
 // block byte 15 - n / 8.
 DEVICE void counter_planes(u32 *s, counter128 counter, u64 first) {
-    u32 c[4];
-    u64 sum = (u64)counter.word[0] + (u32)first;
-    c[0] = (u32)sum;
-    sum = (u64)counter.word[1] + (u32)(first >> 32) + (sum >> 32);
-    c[1] = (u32)sum;
-    sum = (u64)counter.word[2] + (sum >> 32);
-    c[2] = (u32)sum;
-    c[3] = counter.word[3] + (u32)(sum >> 32);
+    const u32 *c = counter.word;
+    counter = counter_plus(counter, first);
     // Adding 32 j adds j to the bits from 5 up, by ripple carry; the bits of j are planes that do not change.
     const u32 j_planes[5] = {0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000};
     u32 carry = 0;
@@ -43,7 +27,7 @@ KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER counter1
     if (count == 0) return;
     u32 s[128];
     counter_planes(s, counter, first);
-    cipher(s@KEY_ARGUMENT@);
+    cipher(s@KEY@);
     transpose_state(s);
     if (count == 32) {
         // Several loads in flight before the first store: the compiler cannot know whether `in` is `out`.
@@ -80,7 +64,7 @@ KERNEL @NAME@_bytes(const u8 *in, u8 *out, u64 length, u32 skip, KERNEL_PARAMETE
     if (count == 0) return;
     u32 s[128], w[128];
     counter_planes(s, counter, first);
-    cipher(s@KEY_ARGUMENT@);
+    cipher(s@KEY@);
     transpose_state(s);
     UNROLL for (int i = 0; i < 128; i++) w[i] = s[i];
     ROLLED for (int j = 0; j < count; j++) {

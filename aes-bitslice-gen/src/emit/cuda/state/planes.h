@@ -33,3 +33,7 @@ DEVICE uint4 get_block(const u32 *s, int j) {
     block.w = s[96 + j];
     return block;
 }
+
+DEVICE void transpose_state(u32 *s) {
+    UNROLL for (int i = 0; i < 4; i++) transpose_32x32(&s[32 * i]);
+}

@@ -1,0 +1,19 @@
+// ---------------------------------------------------------------------------------------------------------------
+// Round keys in the order of use. They come as bytes with the launch, so that every launch has its own; a thread block
+// spreads them over bit-planes in shared memory, all ones or zero, where all its threads read the same word at once.
+// Volatile, or the compiler fetches them so early that the planes no longer fit the registers.
+// ---------------------------------------------------------------------------------------------------------------
+
+typedef struct { const volatile u32 (*plane)[128]; u32 rounds; } cipher_key;
+
+@KEY_SOURCE@
+DEVICE cipher_key share_keys(@KEY_SOURCE_PARAMETER@) {
+    SHARED u32 plane[MAX_ROUNDS + 1][128];
+    EACH_THREAD(i, 128 * (@ROUNDS@ + 1)) plane[i / 128][i % 128] = spread_bit(@KEY_WORD@, i % 32);
+    BARRIER();
+    cipher_key key;
+    key.plane = (const volatile u32 (*)[128])plane;
+    key.rounds = @ROUNDS@;
+    return key;
+}
+
