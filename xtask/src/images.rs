@@ -60,12 +60,12 @@ struct KernelRecord {
     source_sha256: String,
     /// SHA-256 of the images, by file.
     images: BTreeMap<String, String>,
-    #[serde(flatten)]
     cost: Cost,
 }
 
 /// What a kernel takes.
 #[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Cost {
     /// Lookup tables that the whole cipher runs through on 32 blocks, by key length in bits.
     lut3: BTreeMap<usize, u64>,

@@ -50,20 +50,17 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         Some(path) => Report::read(path)?,
         None => measure(args, table)?,
     };
-    let mut files = Vec::new();
-    files.extend(json.map(|file| (file, output::json(&report))));
-    // The JSON is written even if there is nothing to plot.
-    let drawn = plot.map(|file| plot::svg(&report).map(|svg| (file, svg)));
-    let (drawn, failed) = match drawn.transpose() {
-        Ok(drawn) => (drawn, Ok(())),
-        Err(error) => (None, Err(error)),
-    };
-    files.extend(drawn);
-    for (file, text) in files {
+    let write = |file: Output, text: &str| {
         file.writer()?.write_all(text.as_bytes()).map_err(|error| file.error(&error))?;
-        file.finish()?;
+        file.finish()
+    };
+    if let Some(file) = json {
+        write(file, &output::json(&report))?;
     }
-    failed
+    if let Some(file) = plot {
+        write(file, &plot::svg(&report)?)?;
+    }
+    Ok(())
 }
 
 /// Measures all that is asked for, and prints it as it comes if there is to be a `table`.
@@ -78,7 +75,7 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
     let mut subjects = Vec::new();
     for engine in engines {
         let memory = device::Memory::new(&engine, &buffers.input[..sizes.largest_on_device()])?;
-        let baked = match memory.is_some() && !sizes.device.is_empty() {
+        let baked = match memory.is_some() && sizes.baked.is_some() {
             true => Baked::new(&engine, &keys, &args.modes, &args.strategies)?,
             false => Ok(Baked::default()),
         };
@@ -101,9 +98,7 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
             // A shorter input's output is a part of this.
             case.apply(&reference, &buffers.input, &mut buffers.expected)?;
             for subject in &mut subjects {
-                for measured in
-                    subject.measure(&case, &sizes, args.strategies.contains(&Strategy::Planes), &mut buffers)?
-                {
+                for measured in subject.measure(&case, &sizes, &mut buffers)? {
                     say(&measured.row())?;
                     report.results.push(measured);
                 }
@@ -138,10 +133,14 @@ fn open(backends: Option<&[Backend]>) -> Result<(Vec<Engine>, Vec<String>)> {
     Ok((engines, skipped))
 }
 
-/// The sizes that are timed, in bytes.
+/// The sizes that are timed, in bytes and in order.
 struct Sizes {
+    /// From host memory to host memory.
     host: Vec<usize>,
+    /// In device memory, with the key given at launch.
     device: Vec<usize>,
+    /// In device memory, with the key baked in.
+    baked: Option<usize>,
 }
 
 impl Sizes {
@@ -153,14 +152,16 @@ impl Sizes {
         let on_host = |size: &usize| {
             args.timings.contains(&Timing::Host) && args.host_largest.is_none_or(|largest| *size <= largest)
         };
+        let is_baked = |strategy: &Strategy| *strategy != Strategy::Planes;
         Sizes {
             host: sizes.iter().copied().filter(on_host).collect(),
-            device: if on_device { sizes } else { Vec::new() },
+            baked: sizes.last().copied().filter(|_| on_device && args.strategies.iter().any(is_baked)),
+            device: if on_device && args.strategies.contains(&Strategy::Planes) { sizes } else { Vec::new() },
         }
     }
 
     fn largest_on_device(&self) -> usize {
-        self.device.last().copied().unwrap_or(0).max(NEW_KEY_BYTES)
+        self.device.last().copied().max(self.baked).unwrap_or(0).max(NEW_KEY_BYTES)
     }
 
     fn largest(&self) -> usize {
@@ -176,8 +177,8 @@ struct Subject {
 }
 
 impl Subject {
-    /// Times a case in all sizes, with the key given `at_launch`, and in the largest with the key baked in.
-    fn measure(&mut self, case: &Case, sizes: &Sizes, at_launch: bool, buffers: &mut Buffers) -> Result<Vec<Measured>> {
+    /// Times a case in all sizes.
+    fn measure(&mut self, case: &Case, sizes: &Sizes, buffers: &mut Buffers) -> Result<Vec<Measured>> {
         let Subject { engine, memory, baked } = self;
         let cipher = engine.cipher(case.key)?;
         let measured = |strategy, bytes, clock, times| {
@@ -189,9 +190,8 @@ impl Subject {
             all.push(measured(Strategy::Planes, bytes, Clock::Host, times));
         }
         let Some(memory) = memory else { return Ok(all) };
-        let at_launch = sizes.device.iter().filter(|_| at_launch).map(|&bytes| (bytes, Strategy::Planes, &cipher));
-        let largest = sizes.device.last().copied();
-        let baked = largest.into_iter().flat_map(|bytes| baked.of(case).map(move |(s, cipher)| (bytes, s, cipher)));
+        let at_launch = sizes.device.iter().map(|&bytes| (bytes, Strategy::Planes, &cipher));
+        let baked = sizes.baked.iter().flat_map(|&bytes| baked.of(case).map(move |(s, cipher)| (bytes, s, cipher)));
         for (bytes, strategy, cipher) in at_launch.chain(baked) {
             let (output, expected) = (&mut buffers.output[..bytes], &buffers.expected[..bytes]);
             let check = |output: &[u8]| case.check(engine, output, expected);
