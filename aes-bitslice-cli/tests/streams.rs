@@ -342,6 +342,19 @@ fn signals_leave_nothing_behind() {
     }
 }
 
+/// Two unfinished files, and a run that would take for ever.
+#[cfg(unix)]
+#[test]
+fn a_signal_removes_every_unfinished_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let endless = "bench --backends cpu --modes ctr --sizes 1MiB --runs 4000000000 --json rates.json --plot rates.svg";
+    let mut child = program(endless).current_dir(&folder).stdout(Stdio::null()).spawn().unwrap();
+    wait_for(&mut child, || names(folder.path()).len() == 2);
+    assert!(Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert!(names(folder.path()).is_empty());
+}
+
 /// What was started to ignore a signal, as under `nohup`, goes on ignoring it.
 #[test]
 fn ignored_signals_stay_ignored() {

@@ -342,4 +342,16 @@ mod tests {
         ];
         assert_eq!(cost.measures("kernel"), expected.map(|(name, number)| (name.to_string(), number)).into());
     }
+
+    /// What was recorded when they were compiled; whether that is so is for `ptx --check`, which needs a compiler.
+    #[test]
+    fn the_stored_kernels_are_within_their_ceilings() {
+        let root = files::root();
+        let record = fs::read_to_string(stored::folder(&root).join("cuda").join(RECORD)).unwrap();
+        let record: Record = serde_json::from_str(&record).unwrap();
+        let measured = record.kernels.iter().flat_map(|(name, kernel)| kernel.cost.measures(name)).collect();
+        let ceilings = ceilings::read(&root).unwrap();
+        assert_eq!(ceilings::exceeded(&ceilings, &measured), [""; 0]);
+        assert!(ceilings.keys().eq(measured.keys()), "a ceiling of nothing: run `cargo xtask ptx`");
+    }
 }
