@@ -44,8 +44,8 @@ impl Memory {
         Ok(Some(Memory { context, stream, input, output }))
     }
 
-    /// The time of each of `runs` runs of `mode` on the first `bytes`, `check` having judged the output of the first run
-    /// and, after the last, that of the timed ones. The output is brought to `host`, which is `bytes` long.
+    /// The time of each of `runs` runs of `mode` on as many bytes as `host` has, where the output is brought; `check` has
+    /// judged that of the first run and, after the last, that of the timed ones.
     pub fn time(
         &mut self,
         cipher: &Cipher,
@@ -92,7 +92,7 @@ impl Memory {
     }
 
     /// The times from a key's bytes to the return of the call that launches CTR with it, and to the end of the kernel, on
-    /// an idle stream. The output is brought to `host`.
+    /// an idle stream. It encrypts as many bytes as `host` has, where the output is brought.
     pub fn new_key(&mut self, engine: &Engine, key: &[u8], host: &mut [u8]) -> Result<(Option<Duration>, Duration)> {
         let from = self.input.slice(..host.len());
         let mut to = self.output.slice_mut(..host.len());
