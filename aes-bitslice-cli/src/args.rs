@@ -28,6 +28,9 @@ Examples:
   aes-bitslice info
   aes-bitslice bench --modes ctr --sizes 1GiB";
 
+/// Powers of four: the sizes of `bench --all`.
+const ALL_SIZES: &str = "4KiB,16KiB,64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB,1GiB,4GiB";
+
 const CRYPT_EXAMPLES: &str = "\
 Examples:
   A file, with whatever engine is there:
@@ -74,9 +77,12 @@ pub enum Command {
 Examples:
   aes-bitslice bench
   aes-bitslice bench --modes ctr,ecb-encrypt --key-bits 128,256 --sizes 1GiB --backends cuda,cpu --json rates.json
+  aes-bitslice bench --all --json rates.json --plot rates.svg
+  aes-bitslice bench --plot-from rates.json --plot rates.svg --force
 
 Every output is compared with that of the `cpu` engine before and after it is timed. `host` is from host memory to
-host memory, as a caller sees it; `device` is the kernel alone, from and to the memory of the GPU.")]
+host memory, as a caller sees it; `device` is the kernel alone, from one buffer in the memory of the GPU to another, by
+the GPU's events, one call at a time. Kernels with the key baked in need NVRTC and are left out without it.")]
     Bench(BenchArgs),
 }
 
@@ -171,25 +177,51 @@ pub struct InfoArgs {
 /// Options of `bench`.
 #[derive(Args, Debug)]
 pub struct BenchArgs {
+    /// Measure everything, unless other options narrow it: all modes, lengths of keys, strategies and timings, sizes from
+    /// 4 KiB to 4 GiB, 20 runs each
+    #[arg(long)]
+    pub all: bool,
     /// What to measure
     #[arg(long, value_delimiter = ',', default_value = "ecb-encrypt,ecb-decrypt,ctr")]
     pub modes: Vec<BenchMode>,
     /// Lengths of keys
-    #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = parse_key_bits, default_value = "128,256")]
+    #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = parse_key_bits)]
+    #[arg(default_value = "128,256", default_value_if("all", "true", "128,192,256"))]
     pub key_bits: Vec<KeyBits>,
     /// Sizes, in bytes or with KiB, MiB, GiB, TiB
-    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_size, default_value = "1MiB,64MiB")]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_size)]
+    #[arg(default_value = "1MiB,64MiB", default_value_if("all", "true", ALL_SIZES))]
     pub sizes: Vec<usize>,
+    /// What to time
+    #[arg(long, value_delimiter = ',', default_value = "host,device")]
+    #[arg(default_value_if("all", "true", "host,device,new-key"))]
+    pub timings: Vec<Timing>,
+    /// How kernels have their key; those with the key baked in are timed in the largest size
+    #[arg(long, value_delimiter = ',', default_value = "planes")]
+    #[arg(default_value_if("all", "true", "planes,one-hot-mux,immediate"))]
+    pub strategies: Vec<Strategy>,
+    /// The largest size to time from host memory to host memory [default: any; with --all, 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value_if("all", "true", "64MiB"))]
+    pub host_largest: Option<usize>,
     /// Engines: cuda, cuda:N, cpu, cpu-bitsliced [default: all there are]
     #[arg(long, value_name = "BACKENDS", value_delimiter = ',')]
     pub backends: Option<Vec<Backend>>,
     /// Timed runs of each case
-    #[arg(long, value_name = "N", default_value = "7", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(default_value = "7", default_value_if("all", "true", "20"))]
     pub runs: u32,
     /// Write the results as JSON as well; `-` is standard output, without the table
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
-    /// Replace the JSON file if it exists
+    /// Draw throughput over size as SVG as well; `-` is standard output, without the table
+    #[arg(long, value_name = "PATH")]
+    pub plot: Option<PathBuf>,
+    /// Measure nothing: draw what --json wrote
+    #[arg(long, value_name = "JSON", requires = "plot", conflicts_with_all = [
+        "all", "modes", "key_bits", "sizes", "timings", "strategies", "host_largest", "backends", "runs", "json",
+    ])]
+    pub plot_from: Option<PathBuf>,
+    /// Replace the files if they exist
     #[arg(long)]
     pub force: bool,
 }
@@ -245,11 +277,44 @@ pub enum BenchMode {
     Ctr,
 }
 
+/// What `bench` times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Timing {
+    /// Whole calls, from host memory to host memory
+    Host,
+    /// Kernels alone, from and to the memory of the GPU
+    Device,
+    /// From the bytes of a new key to the first kernel launched with it, and to that kernel's end
+    NewKey,
+}
+
+/// How a GPU kernel has its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Strategy {
+    /// Given at launch
+    Planes,
+    /// Baked in, chosen by round
+    OneHotMux,
+    /// Baked in, rounds written out
+    Immediate,
+}
+
 impl BenchMode {
     /// The name on the command line.
     pub fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
+        name_of(&self)
     }
+}
+
+impl Strategy {
+    /// The name on the command line.
+    pub fn name(self) -> String {
+        name_of(&self)
+    }
+}
+
+fn name_of(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
 }
 
 /// Parses the command line. `--help` and `--version` print and end the process.

@@ -6,7 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use tempfile::NamedTempFile;
 
@@ -214,19 +214,22 @@ fn stdout() -> io::Result<File> {
     io::stdout().as_handle().try_clone_to_owned().map(File::from)
 }
 
-/// The temporary file there is at the moment, for the thread that waits for signals.
-static PENDING: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The temporary files there are at the moment, for the thread that waits for signals.
+static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn pending() -> MutexGuard<'static, Option<PathBuf>> {
+fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A temporary file, removed when dropped and when a signal ends the process. One at a time.
+/// A temporary file, removed when dropped and when a signal ends the process.
 struct Scratch(NamedTempFile);
 
 impl Scratch {
     fn create(folder: &Path, private: bool) -> io::Result<Self> {
-        remove_on_signal()?;
+        static WATCHED: Once = Once::new();
+        let mut watched = Ok(());
+        WATCHED.call_once(|| watched = remove_on_signal());
+        watched?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".aes-bitslice-");
         // Private is what temporary files are anyway; any other file gets what the umask leaves of this.
@@ -240,7 +243,7 @@ impl Scratch {
         // Held from before the file exists, so that a signal finds either no file or its name.
         let mut pending = pending();
         let file = builder.tempfile_in(folder)?;
-        *pending = Some(file.path().to_path_buf());
+        pending.push(file.path().to_path_buf());
         Ok(Scratch(file))
     }
 
@@ -250,13 +253,14 @@ impl Scratch {
 
     fn publish(self, target: &Path, replace: bool) -> io::Result<()> {
         self.file().sync_all()?;
+        let path = self.0.path().to_path_buf();
         let mut pending = pending();
         match replace {
             true => self.0.persist(target).map(drop),
             false => self.0.persist_noclobber(target).map(drop),
         }
         .map_err(|error| error.error)?;
-        *pending = None;
+        pending.retain(|other| *other != path);
         Ok(())
     }
 }
@@ -282,7 +286,7 @@ fn remove_on_signal() -> io::Result<()> {
         for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
             // Held to the end: the file must not get its name now, nor another one be made.
             let mut pending = pending();
-            if let Some(path) = pending.take() {
+            for path in pending.drain(..) {
                 let _ = fs::remove_file(path);
             }
             let _ = signal_hook::low_level::emulate_default_handler(signal);

@@ -342,6 +342,19 @@ fn signals_leave_nothing_behind() {
     }
 }
 
+/// Two unfinished files, and a run that would take for ever.
+#[cfg(unix)]
+#[test]
+fn a_signal_removes_every_unfinished_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let endless = "bench --backends cpu --modes ctr --sizes 1MiB --runs 4000000000 --json rates.json --plot rates.svg";
+    let mut child = program(endless).current_dir(&folder).stdout(Stdio::null()).spawn().unwrap();
+    wait_for(&mut child, || names(folder.path()).len() == 2);
+    assert!(Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert!(names(folder.path()).is_empty());
+}
+
 /// What was started to ignore a signal, as under `nohup`, goes on ignoring it.
 #[test]
 fn ignored_signals_stay_ignored() {
@@ -504,4 +517,27 @@ fn bench_as_table_and_as_json() {
     let json = bytes(&mut program(&format!("{arguments} --json -")), b"");
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json["results"].as_array().unwrap().len(), results.len());
+}
+
+#[test]
+fn bench_of_everything_draws_what_it_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &str| bytes(program(arguments).current_dir(&folder), b"");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let all = "bench --all --backends cpu,cpu-bitsliced --sizes 4KiB,64KiB --runs 2";
+    let table = String::from_utf8(run(&format!("{all} --json rates.json --plot rates.svg"))).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&read("rates.json")).unwrap();
+    // Modes, lengths of keys, sizes, engines; lengths of keys, engines.
+    assert_eq!(json["results"].as_array().unwrap().len(), 3 * 3 * 2 * 2);
+    let new_keys = json["new_keys"].as_array().unwrap();
+    assert_eq!(new_keys.len(), 3 * 2);
+    assert!(new_keys.iter().all(|key| key["median_seconds_to_end"].as_f64().unwrap() > 0.0), "{json}");
+    assert_eq!(table.lines().filter(|line| line.starts_with("new key, ")).count(), new_keys.len(), "{table}");
+
+    let svg = read("rates.svg");
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
+    // A plot for each engine, a line for each mode and length of key in it, a point for each size on that.
+    assert_eq!(svg.matches("<g ").count(), 2);
+    assert_eq!(svg.matches("<circle ").count(), 3 * 3 * 2 * 2);
+    assert_eq!(String::from_utf8(run("bench --plot-from rates.json --plot -")).unwrap(), svg);
 }

@@ -1,11 +1,13 @@
 //! The stored kernels compiled with NVRTC, so that whoever runs them needs no compiler: PTX, which the driver compiles
 //! for any architecture from 7.5 on, and machine code for the architectures where it pays to skip that.
 
+use crate::ceilings::{self, Measures};
 use crate::files;
+use crate::sass::{Disassembler, Instructions, Sass};
 use crate::stored::{self, StoredKernel};
-use aes_bitslice_gen::emit::header;
+use aes_bitslice_gen::emit::{Manifest, header};
 use aes_bitslice_nvrtc::{self as nvrtc, EntryReport, Target};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,12 +24,15 @@ const RECORD: &str = "compiled.json";
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Change nothing; fail if a stored image is not what NVRTC makes now
+    /// Change nothing; fail if a stored image is not what NVRTC makes now, or a kernel is above a ceiling
     #[arg(long)]
     check: bool,
-    /// Change nothing; print registers and spills, and fail if a kernel spills
+    /// Change nothing; print registers, spills and instructions, and fail if a kernel is above a ceiling
     #[arg(long, conflicts_with = "check")]
     report: bool,
+    /// Let the ceilings rise to what the kernels take now
+    #[arg(long, conflicts_with_all = ["check", "report"])]
+    raise: bool,
     /// The architectures to report, as sm_90,sm_100
     #[arg(long, value_delimiter = ',', value_parser = architecture, requires = "report", default_values_t = REPORTED)]
     arch: Vec<u32>,
@@ -38,12 +43,14 @@ fn architecture(name: &str) -> Result<u32, String> {
     number.map_err(|_| "an architecture is written as sm_90".into())
 }
 
-/// What was compiled, from which sources, with which compiler.
+/// What was compiled, from which sources, with which compiler: `compiled.json`, which holds all that is known of a
+/// kernel's cost. (The manifest beside each source holds what one must know to launch it.)
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {
     /// Version of NVRTC.
     nvrtc: String,
+    /// By name.
     kernels: BTreeMap<String, KernelRecord>,
 }
 
@@ -53,12 +60,24 @@ struct KernelRecord {
     source_sha256: String,
     /// SHA-256 of the images, by file.
     images: BTreeMap<String, String>,
-    /// By architecture and entry point.
+    cost: Cost,
+}
+
+/// What a kernel takes.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cost {
+    /// Lookup tables that the whole cipher runs through on 32 blocks, by key length in bits.
+    lut3: BTreeMap<usize, u64>,
+    /// Registers and local memory by architecture and entry point.
     takes: BTreeMap<String, BTreeMap<String, Takes>>,
+    /// Instructions of the stored machine code by architecture and entry point.
+    sass: BTreeMap<String, BTreeMap<String, Sass>>,
 }
 
 /// What an entry point takes of a multiprocessor: registers a thread, and bytes of local memory a thread.
 #[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Takes {
     registers: u32,
     stack_bytes: u32,
@@ -74,8 +93,34 @@ impl From<&EntryReport> for Takes {
 }
 
 impl Takes {
-    fn spills(&self) -> bool {
-        self.spill_store_bytes + self.spill_load_bytes > 0
+    fn spilled_bytes(&self) -> u32 {
+        self.spill_store_bytes + self.spill_load_bytes
+    }
+}
+
+impl Cost {
+    /// Everything that has a ceiling, for the kernel of this name.
+    fn measures(&self, kernel: &str) -> Measures {
+        let mut measures = Measures::new();
+        let mut add = |what: String, number: u64| _ = measures.insert(format!("{kernel} {what}"), number);
+        for (bits, &tables) in &self.lut3 {
+            add(format!("LUT3s with a key of {bits} bits"), tables);
+        }
+        for (arch, entries) in &self.takes {
+            for (entry, takes) in entries {
+                add(format!("{entry} {arch} registers"), takes.registers.into());
+                add(format!("{entry} {arch} spilled bytes"), takes.spilled_bytes().into());
+            }
+        }
+        for (arch, entries) in &self.sass {
+            for (entry, Sass { all, hot_loop }) in entries {
+                add(format!("{entry} {arch} instructions"), all.total.into());
+                if let Some(hot_loop) = hot_loop {
+                    add(format!("{entry} {arch} instructions of the hot loop"), hot_loop.total.into());
+                }
+            }
+        }
+        measures
     }
 }
 
@@ -136,15 +181,8 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let (major, minor) = nvrtc::version()?;
     let version = format!("{major}.{minor}");
     let kernels = stored::kernels();
-    if args.report {
-        let mut takes = BTreeMap::new();
-        for kernel in &kernels {
-            takes.insert(kernel.name.clone(), report(kernel, &args.arch)?);
-        }
-        return print_report(&version, &args.arch, &takes);
-    }
-    let (record, images) = compile(&version, &kernels)?;
     let folder = stored::folder(root).join("cuda");
+    let (record, images) = compile(&version, &kernels, &args.arch)?;
     if args.check {
         let mut wrong = Vec::new();
         for (name, image) in &images {
@@ -160,32 +198,50 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
             bail!("not what NVRTC {version} makes (recorded: {by}): {}; run `cargo xtask ptx`", wrong.join(", "));
         }
         say!("{} files are what NVRTC {version} makes of the kernels", images.len());
-    } else {
+    } else if !args.report {
         let contents: Vec<(&str, &[u8])> = images.iter().map(|(n, bytes)| (n.as_str(), bytes.as_slice())).collect();
         files::write_all(&folder, &contents, false)?;
         contents.iter().for_each(|(name, bytes)| say!("wrote {name}, {} bytes", bytes.len()));
     }
-    let takes = record.kernels.into_iter().map(|(name, kernel)| (name, kernel.takes)).collect();
-    print_report(&version, &REPORTED, &takes)
+    let costs: BTreeMap<String, Cost> = record.kernels.into_iter().map(|(name, kernel)| (name, kernel.cost)).collect();
+    print_registers(&version, &args.arch, &costs);
+    print_instructions(&costs);
+
+    let mut measured: Measures = costs.iter().flat_map(|(name, cost)| cost.measures(name)).collect();
+    let mut ceilings = ceilings::read(root)?;
+    if !args.check && !args.report {
+        ceilings = if args.raise { measured.clone() } else { ceilings::lowered(&ceilings, &measured) };
+        ceilings::write(root, &ceilings)?;
+    }
+    if args.report {
+        // It may be of architectures without ceilings.
+        measured.retain(|name, _| ceilings.contains_key(name));
+    }
+    let exceeded = ceilings::exceeded(&ceilings, &measured);
+    if exceeded.is_empty() {
+        return Ok(());
+    }
+    say!("");
+    exceeded.iter().for_each(|words| say!("{words}"));
+    bail!(
+        "kernels grew, as listed above, beyond kernels-generated/{}: make them smaller, or run `cargo xtask ptx --raise`",
+        ceilings::FILE
+    )
 }
 
-/// All files that are made here.
-fn compile(version: &str, kernels: &[StoredKernel]) -> Result<(Record, BTreeMap<String, Vec<u8>>)> {
+/// Compiles the kernels: what they cost on these architectures, and all files that are made here.
+fn compile(version: &str, kernels: &[StoredKernel], archs: &[u32]) -> Result<(Record, BTreeMap<String, Vec<u8>>)> {
+    let disassembler = Disassembler::find()?;
+    let one = |kernel| compile_one(kernel, archs, &disassembler);
+    // A kernel a thread: each takes the compiler many seconds.
+    let compiled: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = kernels.iter().map(|kernel| scope.spawn(move || one(kernel))).collect();
+        threads.into_iter().map(|thread| thread.join().map_err(|_| anyhow!("a compiling thread panicked"))?).collect()
+    });
     let mut record = Record { nvrtc: version.into(), kernels: BTreeMap::new() };
     let mut all = BTreeMap::new();
-    for kernel in kernels {
-        let mut images = BTreeMap::new();
-        let image =
-            |target| Ok::<_, nvrtc::Error>(nvrtc::compile(&kernel.source_file(), &kernel.source, target)?.image);
-        images.insert(ptx_file(&kernel.name), without_remarks(&image(Target::Ptx(PTX))?));
-        for arch in CUBINS {
-            images.insert(cubin_file(&kernel.name, arch), image(Target::Cubin(arch))?);
-        }
-        let compiled = KernelRecord {
-            source_sha256: header::digest(&kernel.source),
-            images: images.iter().map(|(name, bytes)| (name.clone(), header::digest_bytes(bytes))).collect(),
-            takes: report(kernel, &REPORTED)?,
-        };
+    for (kernel, compiled) in kernels.iter().zip(compiled) {
+        let (compiled, mut images) = compiled?;
         record.kernels.insert(kernel.name.clone(), compiled);
         all.append(&mut images);
     }
@@ -194,47 +250,72 @@ fn compile(version: &str, kernels: &[StoredKernel]) -> Result<(Record, BTreeMap<
     Ok((record, all))
 }
 
-/// What the entry points take, by architecture.
-fn report(kernel: &StoredKernel, archs: &[u32]) -> Result<BTreeMap<String, BTreeMap<String, Takes>>> {
-    let one = |&arch: &u32| {
-        let compiled = nvrtc::compile(&kernel.source_file(), &kernel.source, Target::Cubin(arch))
-            .with_context(|| format!("for sm_{arch}"))?;
-        Ok((format!("sm_{arch}"), compiled.entries.iter().map(|e| (e.name.clone(), Takes::from(e))).collect()))
+/// The record and the images of a kernel.
+fn compile_one(
+    kernel: &StoredKernel,
+    archs: &[u32],
+    disassembler: &Disassembler,
+) -> Result<(KernelRecord, BTreeMap<String, Vec<u8>>)> {
+    let compile = |target| nvrtc::compile(&kernel.source_file(), &kernel.source, target);
+    let mut images = BTreeMap::from([(ptx_file(&kernel.name), without_remarks(&compile(Target::Ptx(PTX))?.image))]);
+    let lut3 = Manifest::parse(&kernel.manifest)?.lut3.cipher;
+    let lut3 = lut3.into_iter().map(|(bits, tables)| (bits, tables as u64)).collect();
+    let mut cost = Cost { lut3, ..Cost::default() };
+    for arch in BTreeSet::from_iter(archs.iter().copied().chain(CUBINS)) {
+        let compiled = compile(Target::Cubin(arch)).with_context(|| format!("for sm_{arch}"))?;
+        let takes = compiled.entries.iter().map(|e| (e.name.clone(), Takes::from(e))).collect();
+        if archs.contains(&arch) {
+            cost.takes.insert(format!("sm_{arch}"), takes);
+        }
+        if CUBINS.contains(&arch) {
+            cost.sass.insert(format!("sm_{arch}"), disassembler.count(&compiled.image)?);
+            images.insert(cubin_file(&kernel.name, arch), compiled.image);
+        }
+    }
+    let record = KernelRecord {
+        source_sha256: header::digest(&kernel.source),
+        images: images.iter().map(|(name, bytes)| (name.clone(), header::digest_bytes(bytes))).collect(),
+        cost,
     };
-    archs.iter().map(one).collect()
+    Ok((record, images))
 }
 
-/// Prints a table of registers and spills; an error if any entry point spills.
-fn print_report(
-    version: &str,
-    archs: &[u32],
-    kernels: &BTreeMap<String, BTreeMap<String, BTreeMap<String, Takes>>>,
-) -> Result<()> {
+/// Prints a table of registers and spills.
+fn print_registers(version: &str, archs: &[u32], costs: &BTreeMap<String, Cost>) {
     say!("\nRegisters a thread, and bytes spilled where there are any (NVRTC {version}):");
-    let entries: BTreeSet<&String> = kernels.values().flat_map(|k| k.values().flat_map(BTreeMap::keys)).collect();
-    let width = entries.iter().map(|e| e.len()).max().unwrap_or(0);
-    let heading: String = archs.iter().map(|arch| format!("  {:>7}", format!("sm_{arch}"))).collect();
-    say!("{:width$}{heading}", "");
-    let mut spilling = Vec::new();
-    for entry in entries {
-        let mut row = format!("{entry:width$}");
-        for arch in archs.iter().map(|arch| format!("sm_{arch}")) {
-            let takes = kernels.values().find_map(|k| k.get(&arch)?.get(entry));
-            let cell = takes.map_or("-".into(), |t| match t.spills() {
-                false => t.registers.to_string(),
-                true => format!("{}+{}", t.registers, t.spill_store_bytes + t.spill_load_bytes),
-            });
-            row += &format!("  {cell:>7}");
-            if takes.is_some_and(Takes::spills) {
-                spilling.push(format!("{entry} on {arch}"));
-            }
-        }
-        say!("{row}");
+    let archs: Vec<String> = archs.iter().map(|arch| format!("sm_{arch}")).collect();
+    let rows = |cost: &Cost| -> Vec<(String, Vec<String>)> {
+        let entries: BTreeSet<&String> = cost.takes.values().flat_map(BTreeMap::keys).collect();
+        let cell = |arch, entry| match cost.takes.get(arch).and_then(|entries| entries.get(entry)) {
+            Some(takes) if takes.spilled_bytes() > 0 => format!("{}+{}", takes.registers, takes.spilled_bytes()),
+            Some(takes) => takes.registers.to_string(),
+            None => "-".into(),
+        };
+        entries.into_iter().map(|entry| (entry.clone(), archs.iter().map(|arch| cell(arch, entry)).collect())).collect()
+    };
+    print_table(&archs, costs.values().flat_map(rows).collect());
+}
+
+/// Prints a table of instructions.
+fn print_instructions(costs: &BTreeMap<String, Cost>) {
+    let columns = ["all", "hot loop", "LOP3", "ALU", "FMA", "memory", "other"].map(String::from);
+    for arch in CUBINS.map(|arch| format!("sm_{arch}")) {
+        say!("\nInstructions (SASS, {arch}), in all and in the loop of rounds:");
+        let row = |(entry, Sass { all, hot_loop }): (&String, &Sass)| {
+            let nothing = Instructions::default();
+            let Instructions { total, alu, fma, memory, other, by_opcode } = hot_loop.as_ref().unwrap_or(&nothing);
+            let lop3 = by_opcode.get("LOP3").unwrap_or(&0);
+            (entry.clone(), [&all.total, total, lop3, alu, fma, memory, other].map(u32::to_string).to_vec())
+        };
+        print_table(&columns, costs.values().filter_map(|c| c.sass.get(&arch)).flatten().map(row).collect());
     }
-    if !spilling.is_empty() {
-        bail!("registers spill to memory: {}", spilling.join(", "));
-    }
-    Ok(())
+}
+
+fn print_table(columns: &[String], rows: Vec<(String, Vec<String>)>) {
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let line = |cells: &[String]| cells.iter().map(|cell| format!("  {cell:>8}")).collect::<String>();
+    say!("{:width$}{}", "", line(columns));
+    rows.iter().for_each(|(name, cells)| say!("{name:width$}{}", line(cells)));
 }
 
 #[cfg(test)]
@@ -242,14 +323,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spill_is_a_failure() {
-        let report = |spill_store_bytes| {
-            let takes = Takes { registers: 255, stack_bytes: 0, spill_store_bytes, spill_load_bytes: 0 };
-            let entries = BTreeMap::from([("entry".to_string(), takes)]);
-            let kernel = BTreeMap::from([("sm_90".to_string(), entries)]);
-            print_report("13.0", &[90], &BTreeMap::from([("kernel".to_string(), kernel)]))
+    fn everything_that_costs_has_a_ceiling() {
+        let takes = Takes { registers: 255, stack_bytes: 8, spill_store_bytes: 4, spill_load_bytes: 8 };
+        let instructions = |total| Instructions { total, ..Instructions::default() };
+        let sass = Sass { all: instructions(4000), hot_loop: Some(instructions(1400)) };
+        let by_entry = String::from;
+        let cost = Cost {
+            lut3: BTreeMap::from([(128, 12788)]),
+            takes: BTreeMap::from([(by_entry("sm_75"), BTreeMap::from([("entry".into(), takes)]))]),
+            sass: BTreeMap::from([(by_entry("sm_90"), BTreeMap::from([("entry".into(), sass)]))]),
         };
-        report(0).unwrap();
-        assert!(report(4).unwrap_err().to_string().contains("entry on sm_90"));
+        let expected = [
+            ("kernel LUT3s with a key of 128 bits", 12788),
+            ("kernel entry sm_75 registers", 255),
+            ("kernel entry sm_75 spilled bytes", 12),
+            ("kernel entry sm_90 instructions", 4000),
+            ("kernel entry sm_90 instructions of the hot loop", 1400),
+        ];
+        assert_eq!(cost.measures("kernel"), expected.map(|(name, number)| (name.to_string(), number)).into());
+    }
+
+    /// What was recorded when they were compiled; whether that is so is for `ptx --check`, which needs a compiler.
+    #[test]
+    fn the_stored_kernels_are_within_their_ceilings() {
+        let root = files::root();
+        let record = fs::read_to_string(stored::folder(&root).join("cuda").join(RECORD)).unwrap();
+        let record: Record = serde_json::from_str(&record).unwrap();
+        let measured = record.kernels.iter().flat_map(|(name, kernel)| kernel.cost.measures(name)).collect();
+        let ceilings = ceilings::read(&root).unwrap();
+        assert_eq!(ceilings::exceeded(&ceilings, &measured), [""; 0]);
+        assert!(ceilings.keys().eq(measured.keys()), "a ceiling of nothing: run `cargo xtask ptx`");
     }
 }

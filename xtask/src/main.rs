@@ -5,7 +5,7 @@
 //! | `gen`, `gen --check` | [`stored`] | the files that the kernels' crate stores, rebuilt or compared |
 //! | `gen --key` | [`bake`] | a kernel with a key in it, checked before it is written |
 //! | `circuits` | [`circuits`] | a table of the circuits |
-//! | `ptx` | [`images`] | the stored kernels compiled with NVRTC; registers and spills |
+//! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `demo` | [`demo`] | the main job, start to end |
 //!
@@ -26,11 +26,13 @@ macro_rules! say {
 mod bake;
 mod bundle;
 mod cargo;
+mod ceilings;
 mod circuits;
 mod demo;
 mod files;
 mod images;
 mod key;
+mod sass;
 mod stored;
 
 use clap::{Parser, Subcommand};

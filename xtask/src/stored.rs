@@ -29,7 +29,7 @@ pub struct StoredKernel {
     pub name: String,
     plan: Plan,
     pub source: String,
-    manifest: String,
+    pub manifest: String,
 }
 
 impl StoredKernel {

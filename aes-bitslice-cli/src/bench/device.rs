@@ -1,56 +1,110 @@
-//! The kernels alone, from and to the memory of the GPU, timed by the GPU's own events.
+//! Data in the memory of the GPU: kernels timed by the GPU's own events.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use aes_bitslice_runtime::cuda::cudarc::driver::{DriverError, sys::CUevent_flags};
-use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Direction};
+use aes_bitslice_runtime::cuda::cudarc::driver::{
+    CudaContext, CudaSlice, CudaStream, CudaViewMut, DriverError, sys::CUevent_flags,
+};
+use aes_bitslice_runtime::{Backend, Cipher, Direction, Engine, Key};
 
-use super::COUNTER;
+use super::case::counter;
 use crate::args::BenchMode;
 use crate::error::{Error, Exit, Result};
 
 /// Untimed runs before the timed ones: clocks rise, caches fill.
 const WARM_UP: u32 = 3;
+/// Untimed runs right before each timed one: while the GPU is at them, the host submits that one and both its events, so
+/// that no time passes between the first event and the kernel.
+const LEAD: u32 = 2;
 
-/// The time of each of `runs` runs of `mode` from one buffer of device memory to another, `check` having judged the
-/// output before the first and after the last of them; `None` for an engine without device memory.
-pub fn kernel_only(
-    cipher: &Cipher,
-    mode: BenchMode,
-    input: &[u8],
-    runs: u32,
-    check: impl Fn(&[u8]) -> Result<()>,
-) -> Result<Option<Vec<Duration>>> {
-    if !matches!(cipher.engine().backend(), Backend::Cuda { .. }) {
-        return Ok(None);
+/// Input and output in device memory, of the largest size that is measured.
+pub struct Memory {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    input: CudaSlice<u8>,
+    output: CudaSlice<u8>,
+}
+
+fn driver(error: DriverError) -> Error {
+    Error::new(Exit::Failure, format!("CUDA: {:?}; use smaller --sizes?", error.0))
+}
+
+impl Memory {
+    /// Memory that holds `input` and room for as much output; `None` for an engine without device memory.
+    pub fn new(engine: &Engine, input: &[u8]) -> Result<Option<Self>> {
+        if !matches!(engine.backend(), Backend::Cuda { .. }) {
+            return Ok(None);
+        }
+        let context = engine.cuda_context()?;
+        // With a stream of our own, events that order accesses to the buffers would come between those that time.
+        let stream = context.default_stream();
+        let input = stream.clone_htod(input).map_err(driver)?;
+        let output = stream.alloc_zeros(input.len()).map_err(driver)?;
+        Ok(Some(Memory { context, stream, input, output }))
     }
-    let context = cipher.engine().cuda_context()?;
-    let device = cipher.device()?;
-    let driver = |error: DriverError| Error::new(Exit::Failure, format!("CUDA: {:?}; use smaller --sizes?", error.0));
-    let stream = context.new_stream().map_err(driver)?;
-    let from = stream.clone_htod(input).map_err(driver)?;
-    // Not a trace of what ought to be there.
-    let mut to = stream.alloc_zeros::<u8>(input.len()).map_err(driver)?;
-    let run = |to: &mut _| match mode {
-        BenchMode::EcbEncrypt => device.ecb_to(&stream, Direction::Encrypt, &from, to),
-        BenchMode::EcbDecrypt => device.ecb_to(&stream, Direction::Decrypt, &from, to),
-        BenchMode::Ctr => device.ctr_apply_to(&stream, &Counter::new(CounterMode::Ctr128BE, COUNTER), 0, &from, to),
-    };
-    let check = |to: &_| check(&stream.clone_dtoh(to).map_err(driver)?);
-    run(&mut to)?;
-    check(&to)?;
-    for _ in 0..WARM_UP {
+
+    /// The time of each of `runs` runs of `mode` on as many bytes as `host` has, where the output is brought; `check` has
+    /// judged that of the first run and, after the last, that of the timed ones.
+    pub fn time(
+        &mut self,
+        cipher: &Cipher,
+        mode: BenchMode,
+        runs: u32,
+        host: &mut [u8],
+        check: impl Fn(&[u8]) -> Result<()>,
+    ) -> Result<Vec<Duration>> {
+        let Memory { context, stream, input, output } = self;
+        let from = input.slice(..host.len());
+        let mut to = output.slice_mut(..host.len());
+        let device = cipher.device()?;
+        let run = |to: &mut CudaViewMut<u8>| match mode {
+            BenchMode::EcbEncrypt => device.ecb_to(stream, Direction::Encrypt, &from, to),
+            BenchMode::EcbDecrypt => device.ecb_to(stream, Direction::Decrypt, &from, to),
+            BenchMode::Ctr => device.ctr_apply_to(stream, &counter(), 0, &from, to),
+        };
+        let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);
+
+        // Not a trace of what ought to be there.
+        stream.memset_zeros(&mut to).map_err(driver)?;
         run(&mut to)?;
+        stream.memcpy_dtoh(&to, host).map_err(driver)?;
+        check(host)?;
+        for _ in 0..WARM_UP {
+            run(&mut to)?;
+        }
+        // What is checked below is the work of the runs from here on.
+        stream.memset_zeros(&mut to).map_err(driver)?;
+        let mut times = Vec::new();
+        for _ in 0..runs {
+            let (start, end) = (event()?, event()?);
+            for _ in 0..LEAD {
+                run(&mut to)?;
+            }
+            start.record(stream).map_err(driver)?;
+            run(&mut to)?;
+            end.record(stream).map_err(driver)?;
+            times.push(Duration::from_secs_f64(f64::from(start.elapsed_ms(&end).map_err(driver)?) / 1e3));
+        }
+        stream.memcpy_dtoh(&to, host).map_err(driver)?;
+        check(host)?;
+        Ok(times)
     }
-    let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);
-    let mut times = Vec::new();
-    for _ in 0..runs {
-        let (start, end) = (event()?, event()?);
-        start.record(&stream).map_err(driver)?;
-        run(&mut to)?;
-        end.record(&stream).map_err(driver)?;
-        times.push(Duration::from_secs_f64(f64::from(start.elapsed_ms(&end).map_err(driver)?) / 1e3));
+
+    /// The times from a key's bytes to the return of the call that launches CTR with it, and to the end of the kernel, on
+    /// an idle stream. It encrypts as many bytes as `host` has, where the output is brought.
+    pub fn new_key(&mut self, engine: &Engine, key: &[u8], host: &mut [u8]) -> Result<(Option<Duration>, Duration)> {
+        let from = self.input.slice(..host.len());
+        let mut to = self.output.slice_mut(..host.len());
+        self.stream.memset_zeros(&mut to).map_err(driver)?;
+        self.stream.synchronize().map_err(driver)?;
+        let start = Instant::now();
+        let cipher = engine.cipher(&Key::new(key)?)?;
+        cipher.device()?.ctr_apply_to(&self.stream, &counter(), 0, &from, &mut to)?;
+        let launched = start.elapsed();
+        self.stream.synchronize().map_err(driver)?;
+        let ended = start.elapsed();
+        self.stream.memcpy_dtoh(&to, host).map_err(driver)?;
+        Ok((Some(launched), ended))
     }
-    check(&to)?;
-    Ok(Some(times))
 }

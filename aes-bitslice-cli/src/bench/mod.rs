@@ -1,179 +1,232 @@
 //! `bench`: how fast the engines are, once they are known to be right.
 //!
-//! Inputs are random, keys are random, and every output is compared with the `cpu` engine's (the `aes` and `ctr`
-//! crates) before its case is timed and again after the last run. Whatever is timed has run once already.
+//! Inputs are random, keys are random, and every output is compared, all of it, with the `cpu` engine's (the `aes` and
+//! `ctr` crates) before its case is timed and again after the last run. Whatever is timed has run before.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `case` | a mode with a key: what an engine ought to compute, and its time from host memory to host memory |
+//! | `device` | kernels alone, from and to device memory; new keys |
+//! | `baked` | kernels with their key baked in |
+//! | `report` | the results as a table and as JSON |
+//! | `plot` | throughput over size as SVG |
 
+mod baked;
+mod case;
 mod device;
+mod plot;
 mod report;
 
 use std::io::Write as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use aes_bitslice_runtime as runtime;
-use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Engine, Key, KeyBits};
+use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits};
 
-use crate::args::{BenchArgs, BenchMode};
-use crate::error::{Error, Exit, Result};
+use crate::args::{BenchArgs, BenchMode, Strategy, Timing};
+use crate::error::{Error, Result};
 use crate::output::{self, Options, Output};
-use report::{Measured, Report, Timing};
+use baked::Baked;
+use case::{Buffers, Case};
+use report::{Clock, Measured, NewKey, Report};
 
-/// The initial counter block: near the end of its low 64 bits, so that a carry is part of what is checked.
-const COUNTER: [u8; 16] = *b"\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xff\xff\xff\xff\xff\xff\xfe\x00";
+/// New keys of each length that are timed.
+const NEW_KEYS: usize = 200;
+/// What each of them encrypts first, in bytes.
+const NEW_KEY_BYTES: usize = 4096;
 
 /// Measures and reports.
 pub fn run(args: &BenchArgs) -> Result<()> {
+    if args.json.is_some() && args.json == args.plot {
+        return Err(Error::usage("--json and --plot name the same output; give each its own"));
+    }
+    let table = ![&args.json, &args.plot].iter().any(|path| path.as_deref() == Some(Path::new("-")));
     // Found out before minutes of measuring, not after.
     let options = Options { force: args.force, private: false };
-    let json = args.json.as_deref().map(|path| Output::open(Some(path), None, options)).transpose()?;
-    let table = args.json.as_deref().is_none_or(|path| path != Path::new("-"));
-
-    let engines = open(args.backends.as_deref())?;
-    let reference = Engine::open(Backend::Cpu)?;
-    let mut buffers = Buffers::new(args.sizes.iter().copied().max().unwrap_or(0))?;
-    let mut report = Report::new(&engines);
-    if table {
-        output::print(&report.heading())?;
+    let open = |path: &Path| Output::open(Some(path), None, options);
+    let json = args.json.as_deref().map(open).transpose()?;
+    let plot = args.plot.as_deref().map(open).transpose()?;
+    let report = match &args.plot_from {
+        Some(path) => Report::read(path)?,
+        None => measure(args, table)?,
+    };
+    let write = |file: Output, text: &str| {
+        file.writer()?.write_all(text.as_bytes()).map_err(|error| file.error(&error))?;
+        file.finish()
+    };
+    if let Some(file) = json {
+        write(file, &output::json(&report))?;
     }
-    for &bytes in &args.sizes {
-        for &bits in &args.key_bits {
-            let key = Key::generate(bits)?;
-            let reference = reference.cipher(&key)?;
-            for &mode in &args.modes {
-                apply(&reference, mode, &buffers.input[..bytes], &mut buffers.expected[..bytes])?;
-                for engine in &engines {
-                    let case = Case { engine, key: &key, mode, bytes, runs: args.runs };
-                    for measured in case.measure(&mut buffers)? {
-                        if table {
-                            output::print(&measured.row())?;
-                        }
-                        report.push(measured);
-                    }
+    if let Some(file) = plot {
+        write(file, &plot::svg(&report)?)?;
+    }
+    Ok(())
+}
+
+/// Measures all that is asked for, and prints it as it comes if there is to be a `table`.
+fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
+    let say = |text: &str| if table { output::print(text) } else { Ok(()) };
+    let (engines, mut skipped) = open(args.backends.as_deref())?;
+    let mut report = Report::new(&engines);
+    let sizes = Sizes::new(args, &engines);
+    let mut buffers = Buffers::new(sizes.largest())?;
+    say(&report.heading())?;
+    let keys = args.key_bits.iter().map(|&bits| Key::generate(bits)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let mut subjects = Vec::new();
+    for engine in engines {
+        let memory = device::Memory::new(&engine, &buffers.input[..sizes.largest_on_device()])?;
+        let baked = match memory.is_some() && sizes.baked.is_some() {
+            true => Baked::new(&engine, &keys, &args.modes, &args.strategies)?,
+            false => Ok(Baked::default()),
+        };
+        let baked = baked.unwrap_or_else(|why| {
+            skipped.push(format!("kernels with their key baked in, on {}: {why}", engine.backend()));
+            Baked::default()
+        });
+        subjects.push(Subject { engine, memory, baked });
+    }
+    for what in &skipped {
+        say(&format!("skipped: {what}\n"))?;
+    }
+    report.skipped = skipped;
+
+    let reference = Engine::open(Backend::Cpu)?;
+    for (index, key) in keys.iter().enumerate() {
+        let reference = reference.cipher(key)?;
+        for &mode in &args.modes {
+            let case = Case { index, key, mode, runs: args.runs };
+            // A shorter input's output is a part of this.
+            case.apply(&reference, &buffers.input, &mut buffers.expected)?;
+            for subject in &mut subjects {
+                for measured in subject.measure(&case, &sizes, &mut buffers)? {
+                    say(&measured.row())?;
+                    report.results.push(measured);
                 }
             }
         }
     }
-    let Some(json) = json else { return Ok(()) };
-    json.writer()?.write_all(output::json(&report).as_bytes()).map_err(|error| json.error(&error))?;
-    json.finish()
-}
-
-/// The engines asked for, or all that open.
-fn open(backends: Option<&[Backend]>) -> Result<Vec<Engine>> {
-    match backends {
-        Some(backends) => backends.iter().map(|&backend| Ok(Engine::open(backend)?)).collect(),
-        None => {
-            let all = [Backend::Cuda { ordinal: 0 }, Backend::Cpu, Backend::CpuBitsliced];
-            Ok(all.into_iter().filter_map(|backend| Engine::open(backend).ok()).collect())
+    if args.timings.contains(&Timing::NewKey) {
+        for subject in &mut subjects {
+            for &bits in &args.key_bits {
+                let new_key = subject.new_keys(&reference, bits, &mut buffers)?;
+                say(&new_key.row())?;
+                report.new_keys.push(new_key);
+            }
         }
     }
+    Ok(report)
 }
 
-/// Host memory of the largest size: random input, where an engine writes, and what it ought to have written.
-struct Buffers {
-    input: Vec<u8>,
-    output: Vec<u8>,
-    expected: Vec<u8>,
-}
-
-impl Buffers {
-    fn new(bytes: usize) -> Result<Self> {
-        let mut buffers = Buffers { input: Vec::new(), output: Vec::new(), expected: Vec::new() };
-        for buffer in [&mut buffers.input, &mut buffers.output, &mut buffers.expected] {
-            let reserved = buffer.try_reserve_exact(bytes);
-            reserved.map_err(|_| {
-                let what = format!("not enough memory for three buffers of {bytes} bytes; use smaller --sizes");
-                Error::new(Exit::Failure, what)
-            })?;
-        }
-        for buffer in [&mut buffers.input, &mut buffers.output, &mut buffers.expected] {
-            buffer.resize(bytes, 0);
-        }
-        // A keystream of a random key is as good as random bytes, and fast.
-        let cipher = Engine::open(Backend::Cpu)?.cipher(&Key::generate(KeyBits::Aes128)?)?;
-        cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0, &mut buffers.input)?;
-        Ok(buffers)
+/// The engines asked for; or all that open, and why the others do not.
+fn open(backends: Option<&[Backend]>) -> Result<(Vec<Engine>, Vec<String>)> {
+    if let Some(backends) = backends {
+        let engines = backends.iter().map(|&backend| Ok(Engine::open(backend)?)).collect::<Result<_>>()?;
+        return Ok((engines, Vec::new()));
     }
-}
-
-/// One line of the table, or two.
-struct Case<'a> {
-    engine: &'a Engine,
-    key: &'a Key,
-    mode: BenchMode,
-    bytes: usize,
-    runs: u32,
-}
-
-impl Case<'_> {
-    fn measure(&self, buffers: &mut Buffers) -> Result<Vec<Measured>> {
-        let Case { engine, key, mode, bytes, runs } = *self;
-        let cipher = engine.cipher(key)?;
-        let mut timed = vec![(Timing::Host, self.host(&cipher, buffers)?)];
-        let (input, expected) = (&buffers.input[..bytes], &buffers.expected[..bytes]);
-        let check = |output: &[u8]| self.check(output, expected);
-        if let Some(times) = device::kernel_only(&cipher, mode, input, runs, check)? {
-            timed.push((Timing::Device, times));
+    let (mut engines, mut skipped) = (Vec::new(), Vec::new());
+    for backend in [Backend::Cuda { ordinal: 0 }, Backend::Cpu, Backend::CpuBitsliced] {
+        match Engine::open(backend) {
+            Ok(engine) => engines.push(engine),
+            Err(error) => skipped.push(format!("{backend}: {error}")),
         }
-        let measured = |(timing, times)| Measured::new(engine, mode, key.bits(), bytes, timing, times);
-        Ok(timed.into_iter().map(measured).collect())
     }
+    Ok((engines, skipped))
+}
 
+/// The sizes that are timed, in bytes and in order.
+struct Sizes {
     /// From host memory to host memory.
-    fn host(&self, cipher: &Cipher, buffers: &mut Buffers) -> Result<Vec<Duration>> {
-        let Buffers { input, output, expected } = buffers;
-        let (input, output, expected) = (&input[..self.bytes], &mut output[..self.bytes], &expected[..self.bytes]);
-        apply(cipher, self.mode, input, output)?;
-        self.check(output, expected)?;
-        let mut times = Vec::new();
-        for _ in 0..self.runs {
-            // What an earlier run left behind must not pass for the work of this one.
+    host: Vec<usize>,
+    /// In device memory, with the key given at launch.
+    device: Vec<usize>,
+    /// In device memory, with the key baked in.
+    baked: Option<usize>,
+}
+
+impl Sizes {
+    fn new(args: &BenchArgs, engines: &[Engine]) -> Self {
+        let mut sizes = args.sizes.clone();
+        sizes.sort_unstable();
+        let on_device = args.timings.contains(&Timing::Device)
+            && engines.iter().any(|engine| matches!(engine.backend(), Backend::Cuda { .. }));
+        let on_host = |size: &usize| {
+            args.timings.contains(&Timing::Host) && args.host_largest.is_none_or(|largest| *size <= largest)
+        };
+        let is_baked = |strategy: &Strategy| *strategy != Strategy::Planes;
+        Sizes {
+            host: sizes.iter().copied().filter(on_host).collect(),
+            baked: sizes.last().copied().filter(|_| on_device && args.strategies.iter().any(is_baked)),
+            device: if on_device && args.strategies.contains(&Strategy::Planes) { sizes } else { Vec::new() },
+        }
+    }
+
+    fn largest_on_device(&self) -> usize {
+        self.device.last().copied().max(self.baked).unwrap_or(0).max(NEW_KEY_BYTES)
+    }
+
+    fn largest(&self) -> usize {
+        self.host.last().copied().unwrap_or(0).max(self.largest_on_device())
+    }
+}
+
+/// An engine, and what is kept on it from case to case.
+struct Subject {
+    engine: Engine,
+    memory: Option<device::Memory>,
+    baked: Baked,
+}
+
+impl Subject {
+    /// Times a case in all sizes.
+    fn measure(&mut self, case: &Case, sizes: &Sizes, buffers: &mut Buffers) -> Result<Vec<Measured>> {
+        let Subject { engine, memory, baked } = self;
+        let cipher = engine.cipher(case.key)?;
+        let measured = |strategy, bytes, clock, times| {
+            Measured::new(engine, case.mode, case.key.bits(), strategy, bytes, clock, times)
+        };
+        let mut all = Vec::new();
+        for &bytes in &sizes.host {
+            let times = case.time_on_host(&cipher, bytes, buffers)?;
+            all.push(measured(Strategy::Planes, bytes, Clock::Host, times));
+        }
+        let Some(memory) = memory else { return Ok(all) };
+        let at_launch = sizes.device.iter().map(|&bytes| (bytes, Strategy::Planes, &cipher));
+        let baked = sizes.baked.iter().flat_map(|&bytes| baked.of(case).map(move |(s, cipher)| (bytes, s, cipher)));
+        for (bytes, strategy, cipher) in at_launch.chain(baked) {
+            let (output, expected) = (&mut buffers.output[..bytes], &buffers.expected[..bytes]);
+            let check = |output: &[u8]| case.check(engine, output, expected);
+            let times = memory.time(cipher, case.mode, case.runs, output, check)?;
+            all.push(measured(strategy, bytes, Clock::Device, times));
+        }
+        Ok(all)
+    }
+
+    /// Times keys that the engine has not seen, with its kernels loaded.
+    fn new_keys(&mut self, reference: &Engine, bits: KeyBits, buffers: &mut Buffers) -> Result<NewKey> {
+        let Subject { engine, memory, .. } = self;
+        let (input, expected) = (&buffers.input[..NEW_KEY_BYTES], &mut buffers.expected[..NEW_KEY_BYTES]);
+        let output = &mut buffers.output[..NEW_KEY_BYTES];
+        let (mut to_launch, mut to_end) = (Vec::new(), Vec::new());
+        for run in 0..=NEW_KEYS {
+            let key = Key::generate(bits)?;
+            let case = Case { index: 0, key: &key, mode: BenchMode::Ctr, runs: 1 };
+            case.apply(&reference.cipher(&key)?, input, expected)?;
             output.fill(0);
-            let start = Instant::now();
-            apply(cipher, self.mode, input, output)?;
-            times.push(start.elapsed());
+            let (launched, ended) = match memory {
+                Some(memory) => memory.new_key(engine, key.expose(), output)?,
+                None => {
+                    let start = Instant::now();
+                    case.apply(&engine.cipher(&Key::new(key.expose())?)?, input, output)?;
+                    (None, start.elapsed())
+                }
+            };
+            case.check(engine, output, expected)?;
+            // The first loads the kernel.
+            if run > 0 {
+                to_launch.extend(launched);
+                to_end.push(ended);
+            }
         }
-        self.check(output, expected)?;
-        Ok(times)
-    }
-
-    fn check(&self, output: &[u8], expected: &[u8]) -> Result<()> {
-        if output == expected {
-            return Ok(());
-        }
-        let first = output.iter().zip(expected).take_while(|(ours, theirs)| ours == theirs).count();
-        let message = format!(
-            "{} computes {} with a key of {} bits wrongly: byte {first} of {} is the first to differ from `cpu`; do not use it",
-            self.engine.description(),
-            self.mode.name(),
-            self.key.bits().bits(),
-            output.len(),
-        );
-        Err(Error::new(Exit::Failure, message))
-    }
-}
-
-fn apply(cipher: &Cipher, mode: BenchMode, input: &[u8], output: &mut [u8]) -> std::result::Result<(), runtime::Error> {
-    match mode {
-        BenchMode::EcbEncrypt => cipher.ecb_encrypt_to(input, output),
-        BenchMode::EcbDecrypt => cipher.ecb_decrypt_to(input, output),
-        BenchMode::Ctr => cipher.ctr_apply_to(&Counter::new(CounterMode::Ctr128BE, COUNTER), 0, input, output),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wrong_byte_is_found() {
-        let (engine, key) = (Engine::open(Backend::Cpu).unwrap(), Key::new(&[7; 16]).unwrap());
-        let case = Case { engine: &engine, key: &key, mode: BenchMode::Ctr, bytes: 48, runs: 2 };
-        let mut buffers = Buffers::new(64).unwrap();
-        let cipher = engine.cipher(&key).unwrap();
-        apply(&cipher, BenchMode::Ctr, &buffers.input[..48], &mut buffers.expected[..48]).unwrap();
-        assert_eq!(case.host(&cipher, &mut buffers).unwrap().len(), 2);
-        buffers.expected[47] ^= 1;
-        assert!(case.host(&cipher, &mut buffers).unwrap_err().message().contains("byte 47 of 48"));
+        Ok(NewKey::new(engine, bits, NEW_KEY_BYTES, to_launch, to_end))
     }
 }

@@ -62,10 +62,9 @@ sanitize() {
 }
 
 bench() {
-    step bench ./aes-bitslice bench --modes ecb-encrypt,ecb-decrypt,ctr --key-bits 128,192,256 --sizes 64MiB,2GiB \
-        --backends cuda --json "$RESULTS/bench.json" --force
-    step bench-cpu ./aes-bitslice bench --modes ecb-encrypt,ctr --key-bits 128,256 --sizes 64MiB \
-        --backends cpu,cpu-bitsliced --json "$RESULTS/bench-cpu.json" --force
+    step bench ./aes-bitslice bench --all --json "$RESULTS/bench.json" --plot "$RESULTS/bench.svg" --force
+    step bench-host ./aes-bitslice bench --modes ecb-encrypt,ctr --sizes 2GiB --timings host --backends cuda \
+        --json "$RESULTS/bench-host.json" --force
 }
 
 case ${1:-all} in

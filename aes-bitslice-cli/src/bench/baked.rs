@@ -1,0 +1,77 @@
+//! Kernels with their key baked in, generated and compiled before anything is timed.
+
+use std::thread;
+
+use aes_bitslice_runtime::{self as runtime, BakedStrategy, Cipher, Engine, Key, Mode};
+
+use super::case::Case;
+use crate::args::{BenchMode, Strategy};
+use crate::error::Result;
+
+/// The S-box of the kernels: the one of the fewest lookup tables.
+const SBOX: &str = "lut3";
+
+/// The kernels of a GPU.
+#[derive(Default)]
+pub struct Baked(Vec<Kernel>);
+
+struct Kernel {
+    /// The key's place among those that are measured.
+    key: usize,
+    mode: BenchMode,
+    strategy: Strategy,
+    cipher: Cipher,
+}
+
+impl Baked {
+    /// Bakes each key for each mode, all at a time; without a compiler, none and why.
+    pub fn new(
+        engine: &Engine,
+        keys: &[Key],
+        modes: &[BenchMode],
+        strategies: &[Strategy],
+    ) -> Result<std::result::Result<Self, String>> {
+        let strategies = || strategies.iter().filter_map(|&strategy| Some((strategy, baked(strategy)?)));
+        let made: std::result::Result<Vec<_>, _> = thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for (index, key) in keys.iter().enumerate() {
+                for &mode in modes {
+                    for (strategy, baked) in strategies() {
+                        threads.push(scope.spawn(move || {
+                            let cipher = engine.bake(key, mode_of(mode), baked, SBOX)?;
+                            Ok(Kernel { key: index, mode, strategy, cipher })
+                        }));
+                    }
+                }
+            }
+            threads.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
+        });
+        match made {
+            Ok(kernels) => Ok(Ok(Self(kernels))),
+            Err(error @ runtime::Error::NvrtcUnavailable { .. }) => Ok(Err(error.to_string())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The kernels for a case.
+    pub fn of(&self, case: &Case) -> impl Iterator<Item = (Strategy, &Cipher)> {
+        let of_case = |kernel: &&Kernel| kernel.key == case.index && kernel.mode == case.mode;
+        self.0.iter().filter(of_case).map(|kernel| (kernel.strategy, &kernel.cipher))
+    }
+}
+
+fn baked(strategy: Strategy) -> Option<BakedStrategy> {
+    match strategy {
+        Strategy::Planes => None,
+        Strategy::OneHotMux => Some(BakedStrategy::OneHotMux),
+        Strategy::Immediate => Some(BakedStrategy::Immediate),
+    }
+}
+
+fn mode_of(mode: BenchMode) -> Mode {
+    match mode {
+        BenchMode::EcbEncrypt => Mode::EcbEncrypt,
+        BenchMode::EcbDecrypt => Mode::EcbDecrypt,
+        BenchMode::Ctr => Mode::Ctr,
+    }
+}
