@@ -172,6 +172,7 @@ impl CompiledC {
         self.answers.read_exact(&mut output)?;
         match verdict {
             [0] => Ok(output),
+            [2] => Err(CheckError::Stuck { kernel: self.kernel.clone(), launch: launch.to_string() }),
             _ => Err(CheckError::OutOfBounds { kernel: self.kernel.clone(), launch: launch.to_string() }),
         }
     }

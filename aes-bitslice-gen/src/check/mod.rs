@@ -52,6 +52,14 @@ pub enum CheckError {
         /// The launch, in words.
         launch: String,
     },
+    /// Some threads of the printed kernel wait for others that do not come.
+    #[error("threads of the printed {kernel} wait at a barrier or a shuffle that others never reach, in {launch}")]
+    Stuck {
+        /// The kernel's name.
+        kernel: String,
+        /// The launch, in words.
+        launch: String,
+    },
     /// The C compiler refused the printed kernel.
     #[error("{compiler} cannot compile the printed {kernel}: {log}")]
     Rejected {
@@ -167,7 +175,9 @@ mod tests {
 
     fn specs() -> Vec<KernelSpec> {
         let baked = BakedStrategy::ALL.map(|s| KernelSpec::baked(Mode::Ctr, &sbox::LUT3, s, &KEY).unwrap());
-        Mode::ALL.map(|mode| KernelSpec::planes(mode, &sbox::LUT3)).into_iter().chain(baked).collect()
+        let planes = Mode::ALL.map(|mode| KernelSpec::planes(mode, &sbox::LUT3));
+        let by_state = planes.clone().map(|spec| spec.with_layout(Layout::State).unwrap());
+        planes.into_iter().chain(baked).chain(by_state).collect()
     }
 
     #[test]
@@ -206,10 +216,20 @@ mod tests {
             let wrong = source.replace("0x33333333", "0x33333331");
             assert!(matches!(printed(&wrong, &spec, &KEY), Err(CheckError::Printed { .. })), "{}", spec.name());
             // A guard that counts one block too many.
-            let wide = source.replace("(blocks - first + 31) / 32", "(blocks - first + 32) / 32");
+            let wide = source
+                .replace("(blocks - first + 31) / 32", "(blocks - first + 32) / 32")
+                .replace("left < BLOCKS_PER_WARP ? (u32)left :", "left < BLOCKS_PER_WARP ? (u32)left + 1 :");
             assert!(matches!(printed(&wide, &spec, &KEY), Err(CheckError::OutOfBounds { .. })), "{}", spec.name());
             // A text that is no C; a key is not quoted.
-            let broken = source.replace("u32 s[128];", "u32 s[;");
+            let broken = source.replace("u32 s[128];", "u32 s[;").replace("u32 s[32];", "u32 s[;");
+            // A thread that does not come to a shuffle.
+            let stuck = source.replace(
+                "DEVICE void shift_rows(u32 *s) {",
+                "DEVICE void shift_rows(u32 *s) { if (lane() == 5) return;",
+            );
+            if spec.layout == Layout::Column {
+                assert!(matches!(printed(&stuck, &spec, &KEY), Err(CheckError::Stuck { .. })), "{}", spec.name());
+            }
             let Err(CheckError::Rejected { log, .. }) = printed(&broken, &spec, &KEY) else { panic!("compiled") };
             assert_eq!(log.contains("withheld"), spec.round_keys.baked().is_some(), "{log}");
         }

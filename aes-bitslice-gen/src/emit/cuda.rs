@@ -358,26 +358,38 @@ fn cipher(plan: &Plan, access: &KeyAccess, text: &mut String) {
     part(&format!("begin(u32 *s{parameter})"), &plan.first, "0");
     for step in &plan.round {
         let heading = match step {
-            Step::MixColumns(_) => format!("mix_columns(u32 *s{parameter}, u32 round)"),
+            Step::MixColumns(_) => match plan.spec.layout {
+                Layout::State => format!("mix_columns(u32 *s{parameter}, u32 round)"),
+                Layout::Column => "mix_columns(u32 *s, const u32 *k)".into(),
+            },
             Step::SubBytes(_) => "sub_bytes(u32 *s)".into(),
             other => unreachable!("{other:?} in a round"),
         };
         part(&heading, std::slice::from_ref(step), "round");
     }
     let mut last = plan.last.as_slice();
-    let _ = match rolled {
-        true => {
-            // The last MixColumns is the function that is there already.
-            last = &last[1..];
-            writeln!(
-                text,
-                "DEVICE void finish(u32 *s{parameter}, u32 round) {{\n    \
-                 ROLLED for (; round < {rounds} - 1; round++) {{\n        \
-                 mix_columns(s{argument}, round);\n        sub_bytes(s);\n    }}\n    \
-                 mix_columns(s{argument}, {rounds} - 1);"
-            )
-        }
-        false => writeln!(text, "DEVICE void finish(u32 *s) {{"),
+    if rolled {
+        // The last MixColumns is the function that is there already.
+        last = &last[1..];
+    }
+    let _ = match (rolled, plan.spec.layout) {
+        (true, Layout::State) => writeln!(
+            text,
+            "DEVICE void finish(u32 *s{parameter}, u32 round) {{\n    \
+             ROLLED for (; round < {rounds} - 1; round++) {{\n        \
+             mix_columns(s{argument}, round);\n        sub_bytes(s);\n    }}\n    \
+             mix_columns(s{argument}, {rounds} - 1);"
+        ),
+        (true, Layout::Column) => writeln!(
+            text,
+            "DEVICE void finish(u32 *s, cipher_key key, u32 round) {{\n    \
+             // A round key is on its way while SubBytes runs.\n    \
+             u32 k[32];\n    get_round_key(k, key, round);\n    \
+             ROLLED for (; round < {rounds} - 1; round++) {{\n        \
+             mix_columns(s, k);\n        get_round_key(k, key, round + 1);\n        sub_bytes(s);\n    }}\n    \
+             mix_columns(s, k);"
+        ),
+        (false, _) => writeln!(text, "DEVICE void finish(u32 *s) {{"),
     };
     Steps { plan, text, round: format!("{rounds} - 1") }.steps(last);
     let from = if rolled { ", 1" } else { "" };
@@ -441,8 +453,12 @@ impl Steps<'_> {
                     self.line("// AddRoundKey: by the caller, on the bytes.");
                     return;
                 }
-                self.line("u32 k[32], t[32];");
-                self.line(&format!("get_planes(k, &key.plane[{round}][0][column()], 4);"));
+                if shifted {
+                    self.line("u32 t[32];");
+                } else {
+                    self.line("u32 k[32], t[32];");
+                    self.line(&format!("get_round_key(k, key, {round});"));
+                }
                 self.line(&format!("{}(&s[0], &s[8], &s[16], &s[24], k, t);", self.name(f)));
                 self.line("UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];");
             }

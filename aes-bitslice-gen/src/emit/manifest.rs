@@ -58,7 +58,7 @@ pub struct Manifest {
 /// Lookup tables of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lut3Counts {
-    /// One S-box.
+    /// One S-box between rounds; the first and the last, which change the basis, may have more.
     pub sub_byte: usize,
     /// One column of MixColumns with its round key: the largest of the kernel's.
     pub mix_column: usize,
@@ -93,8 +93,8 @@ impl Manifest {
     /// The manifest of a plan printed as `source`, kept in a file of the name `file`.
     pub fn new(plan: &Plan, geometry: cuda::Geometry, file: &str, source: &str) -> Self {
         let spec = &plan.spec;
-        let largest = |prefix: &str| {
-            let sizes = plan.functions.iter().filter(|f| f.name.contains(prefix)).map(|f| f.circuit.gates().len());
+        let largest = |is_one: fn(&str) -> bool| {
+            let sizes = plan.functions.iter().filter(|f| is_one(&f.name)).map(|f| f.circuit.gates().len());
             sizes.max().unwrap_or(0)
         };
         let lengths = spec.key_bits().map_or(KeyBits::ALL.to_vec(), |k| vec![k]);
@@ -117,8 +117,8 @@ impl Manifest {
             threads: geometry.threads,
             blocks: geometry.blocks(spec.layout),
             lut3: Lut3Counts {
-                sub_byte: largest("sub_byte"),
-                mix_column: largest("mix_column"),
+                sub_byte: largest(|name| matches!(name, "sub_byte" | "inv_sub_byte")),
+                mix_column: largest(|name| name.starts_with("mix_column")),
                 cipher: lengths.iter().map(|k| (k.bits(), plan.gates_executed(k.rounds()))).collect(),
             },
             known_answer_sha256: spec

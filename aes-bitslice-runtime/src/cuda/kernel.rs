@@ -298,12 +298,14 @@ impl Kernel {
     /// several, one after the other, it has as many as pay for what it does once before the first, and as leave enough
     /// thread blocks to keep the device busy to the end.
     fn grid(&self, shares: u64) -> u64 {
-        let most = match (self.layout, self.mode) {
-            (Layout::State, _) => 1,
-            (Layout::Column, Mode::EcbEncrypt | Mode::EcbDecrypt) => 8,
-            (Layout::Column, Mode::Ctr) => 16,
+        // Measured: how many at most, and how many thread blocks a multiprocessor should be left with. What CTR does
+        // once, two rounds for its tables, is worth more than what ECB does.
+        let (most, left) = match (self.layout, self.mode) {
+            (Layout::State, _) => (1, 1),
+            (Layout::Column, Mode::EcbEncrypt | Mode::EcbDecrypt) => (8, 64),
+            (Layout::Column, Mode::Ctr) => (16, 32),
         };
-        let each = (shares / (u64::from(self.multiprocessors) * 16)).clamp(1, most);
+        let each = (shares / (u64::from(self.multiprocessors) * left)).clamp(1, most);
         shares.div_ceil(each)
     }
 

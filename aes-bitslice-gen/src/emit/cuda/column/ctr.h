@@ -19,13 +19,14 @@ DEVICE void make_parts(uint4 (*part)[8][32], counter128 counter, cipher_key key)
         const u32 e = lane() / 4; // a thread's block j is e + 8 j
         const u32 value[8] = {spread_bit(e, 0), spread_bit(e, 1), spread_bit(e, 2), 0xaaaaaaaa,
                               0xcccccccc,       0xf0f0f0f0,       0xff00ff00,       0xffff0000};
-        u32 s[32];
+        u32 s[32], k[32];
         UNROLL for (int b = 0; b < 32; b++) {
             const u32 word = column() == 0 ? counter.word[3] : column() == 1 ? counter.word[2] : counter.word[1];
             s[b] = column() == 3 ? value[b % 8] : spread_bit(word, 8 * (3 - b / 8) + b % 8);
         }
         begin(s, key);
-        mix_columns(s, key, 1);
+        get_round_key(k, key, 1);
+        mix_columns(s, k);
         sub_bytes(s);
         put_planes(&part[3][0][lane()], 32, s);
     }
@@ -41,7 +42,7 @@ DEVICE void make_parts(uint4 (*part)[8][32], counter128 counter, cipher_key key)
         UNROLL for (int row = 0; row < 4; row++)
             UNROLL for (int b = 0; b < 8; b++) x[8 * row + b] = SHIFTED(row, column()) == n ? s[8 * row + b] : 0;
         // The round key goes into one part only.
-        get_planes(k, &key.plane[2][0][column()], 4);
+        get_round_key(k, key, 2);
         UNROLL for (int i = 0; i < 32; i++) k[i] = n == 0 ? k[i] : 0;
         mix_column(&x[0], &x[8], &x[16], &x[24], k, sum);
         put_planes(&part[n][0][lane()], 32, sum);

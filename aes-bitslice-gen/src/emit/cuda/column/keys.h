@@ -11,6 +11,9 @@ typedef struct {
     u32 rounds;
 } cipher_key;
 
+// The planes of the thread's column of a round key.
+DEVICE void get_round_key(u32 *k, cipher_key key, u32 round) { get_planes(k, &key.plane[round][0][column()], 4); }
+
 @KEY_SOURCE@
 DEVICE cipher_key share_keys(@KEY_SOURCE_PARAMETER@) {
     SHARED uint4 plane[MAX_ROUNDS + 1][8][4];
