@@ -5,6 +5,7 @@
 //! | `gen`, `gen --check` | [`stored`] | the files that the kernels' crate stores, rebuilt or compared |
 //! | `gen --key` | [`bake`] | a kernel with a key in it, checked before it is written |
 //! | `circuits` | [`circuits`] | a table of the circuits |
+//! | `search` | [`search`] | circuits of fewer gates |
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC; registers and spills |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `demo` | [`demo`] | the main job, start to end |
@@ -31,6 +32,7 @@ mod demo;
 mod files;
 mod images;
 mod key;
+mod search;
 mod stored;
 
 use clap::{Parser, Subcommand};
@@ -49,6 +51,8 @@ enum Command {
     Gen(GenArgs),
     /// Print a table of the circuits: gates, depth, values alive
     Circuits,
+    /// Search for circuits of fewer gates
+    Search(search::Args),
     /// Compile the stored kernels with NVRTC and keep PTX, machine code and what they take of a GPU
     Ptx(images::Args),
     /// Put test programs, the command line and a script into target/gpu-bundle, for a machine with a GPU
@@ -86,6 +90,7 @@ fn main() -> ExitCode {
             false => stored::rebuild(&root),
         },
         Command::Circuits => circuits::run(),
+        Command::Search(args) => search::run(&root, &args),
         Command::Ptx(args) => images::run(&root, &args),
         Command::GpuBundle => bundle::run(&root),
         Command::Demo(args) => demo::run(&root, &args),
