@@ -16,3 +16,5 @@ pub mod linear;
 pub mod netlist;
 mod random;
 pub mod sbox;
+#[cfg(feature = "search")]
+pub mod search;

@@ -5,6 +5,16 @@
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
+    /// A generator for one of several tasks under one seed: neighbouring seeds and tasks give unrelated sequences
+    /// (the finaliser of splitmix64).
+    #[cfg(feature = "search")]
+    pub(crate) fn for_task(seed: u64, task: u64) -> Self {
+        let mut z = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(task.wrapping_mul(0xd1b5_4a32_d192_ed03));
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Self((z ^ z >> 31).max(1))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

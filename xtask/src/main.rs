@@ -6,6 +6,7 @@
 //! | `gen --key` | [`bake`] | a kernel with a key in it, checked before it is written |
 //! | `circuits` | [`circuits`] | a table of the circuits |
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
+//! | `search` | [`search`] | circuits of fewer gates |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `demo` | [`demo`] | the main job, start to end |
 //!
@@ -33,6 +34,7 @@ mod files;
 mod images;
 mod key;
 mod sass;
+mod search;
 mod stored;
 
 use clap::{Parser, Subcommand};
@@ -51,6 +53,8 @@ enum Command {
     Gen(GenArgs),
     /// Print a table of the circuits: gates, depth, values alive
     Circuits,
+    /// Search for circuits of fewer gates
+    Search(search::Args),
     /// Compile the stored kernels with NVRTC and keep PTX, machine code and what they take of a GPU
     Ptx(images::Args),
     /// Put test programs, the command line and a script into target/gpu-bundle, for a machine with a GPU
@@ -88,6 +92,7 @@ fn main() -> ExitCode {
             false => stored::rebuild(&root),
         },
         Command::Circuits => circuits::run(),
+        Command::Search(args) => search::run(&root, &args),
         Command::Ptx(args) => images::run(&root, &args),
         Command::GpuBundle => bundle::run(&root),
         Command::Demo(args) => demo::run(&root, &args),

@@ -11,7 +11,7 @@ pub mod schedule;
 pub use schedule::{KeyBits, KeySchedule};
 
 /// Which way the cipher runs.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Direction {
     /// Plaintext to ciphertext.
     Encrypt,

@@ -51,8 +51,17 @@ const KEYED: Stored = [
 
 fn stored(netlists: &Stored, direction: Direction, basis: Basis) -> Option<Circuit> {
     let of_direction = netlists.iter().filter(|(d, _)| *d == direction);
-    let mut parsed = of_direction.map(|(_, text)| Netlist::parse("MixColumns", text).expect("a netlist of this crate"));
-    parsed.find(|n| (n.from, n.to) == (basis, basis)).map(|n| n.circuit)
+    of_direction.map(|(_, text)| read(text)).find(|n| (n.from, n.to) == (basis, basis)).map(|n| n.circuit)
+}
+
+fn read(text: &str) -> Netlist {
+    Netlist::parse("MixColumns", text).expect("a netlist of this crate")
+}
+
+/// Every netlist.
+#[cfg(feature = "search")]
+pub(crate) fn netlists() -> impl Iterator<Item = Netlist> {
+    KEYLESS.into_iter().chain(KEYED).map(|(_, text)| read(text))
 }
 
 fn name_of(direction: Direction, basis: Basis) -> String {
@@ -65,13 +74,18 @@ fn name_of(direction: Direction, basis: Basis) -> String {
 
 /// The definition between changes of basis.
 pub(crate) fn mix_column_by_conjugation(direction: Direction, basis: Basis) -> Circuit {
-    let definition = mix_column_from_definition(direction);
-    let mut circuit = Circuit::new(definition.name(), names("x"));
-    let inputs: Vec<Wire> = (0..32).map(|i| circuit.input(i)).collect();
-    let inputs = change_basis(&mut circuit, &inputs, basis, Basis::STANDARD);
-    let outputs = circuit.include(&definition, &inputs);
-    for (i, wire) in change_basis(&mut circuit, &outputs, Basis::STANDARD, basis).into_iter().enumerate() {
-        circuit.output(format!("y{i}"), wire);
+    rebased(&mix_column_from_definition(direction), [basis, Basis::STANDARD], [Basis::STANDARD, basis])
+}
+
+/// A circuit on bytes between changes of basis: of its inputs before it, of its outputs after it.
+pub(crate) fn rebased(inner: &Circuit, before: [Basis; 2], after: [Basis; 2]) -> Circuit {
+    let mut circuit = Circuit::new(inner.name(), inner.inputs());
+    let inputs: Vec<Wire> = (0..inner.inputs().len()).map(|i| circuit.input(i)).collect();
+    let inputs = change_basis(&mut circuit, &inputs, before[0], before[1]);
+    let outputs = circuit.include(inner, &inputs);
+    let outputs = change_basis(&mut circuit, &outputs, after[0], after[1]);
+    for ((name, _), wire) in inner.outputs().iter().zip(outputs) {
+        circuit.output(name.clone(), wire);
     }
     circuit.pruned()
 }

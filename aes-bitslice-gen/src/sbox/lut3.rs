@@ -25,6 +25,12 @@ const OTHER: [(Direction, &str); 6] = [
     (Decrypt, include_str!("circuits/inverse_from_q.lut")),
 ];
 
+/// Every netlist.
+#[cfg(feature = "search")]
+pub(crate) fn netlists() -> impl Iterator<Item = Netlist> {
+    STANDARD.into_iter().chain(OTHER.map(|(_, text)| text)).map(read)
+}
+
 fn read(text: &str) -> Netlist {
     Netlist::parse(LUT3.name, text).expect("a netlist of this crate")
 }

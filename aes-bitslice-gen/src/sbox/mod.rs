@@ -2,7 +2,7 @@
 
 mod boyar_peralta;
 mod canright;
-mod lut3;
+pub(crate) mod lut3;
 
 use crate::aes::Direction;
 use crate::basis::Basis;

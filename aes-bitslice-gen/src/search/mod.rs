@@ -1,0 +1,24 @@
+//! A superoptimiser for circuits of LUT3s: it looks for S-boxes and linear layers of fewer gates, in the standard
+//! basis and in others.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `target` | what is searched for: its definition, its proof, its file |
+//! | `table` | truth tables of eight inputs |
+//! | `resubstitution` | nonlinear layers: a walk over networks of LUT3s |
+//! | `window` | nonlinear layers: exact synthesis of a few gates by SAT |
+//! | `sums` | linear layers: a walk over programs of XORs |
+//! | `finds` | the best netlists so far |
+//! | `run` | threads that choose where to walk |
+
+mod finds;
+mod resubstitution;
+mod run;
+mod sums;
+mod table;
+mod target;
+mod window;
+
+pub use finds::{Finds, FindsError};
+pub use run::{Goal, Options, Progress, Search};
+pub use target::{Layer, Target};

@@ -1,0 +1,438 @@
+//! The search: threads that take a target, a circuit to start from and a number of steps, over and over.
+
+use super::finds::Finds;
+use super::resubstitution::Network;
+use super::sums::Sums;
+use super::target::Target;
+use super::window;
+use crate::aes::{Direction, field, sbox};
+use crate::basis::Basis;
+use crate::circuit::{Circuit, Wire, cover};
+use crate::linear::xor_network::xor_network;
+use crate::random::Random;
+use crate::sbox::Bases;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Steps of a walk: a second or two.
+const SBOX_STEPS: u64 = 150_000;
+const LINEAR_STEPS: u64 = 4_000_000;
+/// Gates of a window for exact synthesis, at most.
+const WINDOW: usize = 5;
+/// How many gates of AES-128 a new basis may cost more than the best and be gone on with.
+const PROMISING: usize = 600;
+
+/// How long to search, for what, and from which seed.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The seed; the same seed on one thread, from the same finds, makes the same walks.
+    pub seed: u64,
+    /// Threads, at least one.
+    pub threads: usize,
+    /// When no new walk is begun.
+    pub time: Duration,
+    /// The most walks of each thread.
+    pub walks: u64,
+    /// What to search for.
+    pub goals: Vec<Goal>,
+}
+
+/// Something to search for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Goal {
+    /// The S-box of a direction in the standard basis.
+    Sbox(Direction),
+    /// MixColumns of a direction in the standard basis, with and without a key.
+    Mix(Direction),
+    /// All layers of a direction in the best basis.
+    Basis(Direction),
+}
+
+impl Goal {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Basis(Direction::Encrypt),
+        Self::Basis(Direction::Decrypt),
+        Self::Sbox(Direction::Encrypt),
+        Self::Sbox(Direction::Decrypt),
+        Self::Mix(Direction::Encrypt),
+        Self::Mix(Direction::Decrypt),
+    ];
+
+    /// The name it is chosen by.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Sbox(Direction::Encrypt) => "sbox",
+            Self::Sbox(Direction::Decrypt) => "inverse-sbox",
+            Self::Mix(Direction::Encrypt) => "mix-columns",
+            Self::Mix(Direction::Decrypt) => "inverse-mix-columns",
+            Self::Basis(Direction::Encrypt) => "basis",
+            Self::Basis(Direction::Decrypt) => "inverse-basis",
+        }
+    }
+}
+
+/// A search under way.
+pub struct Search {
+    options: Options,
+    finds: Mutex<Finds>,
+    begun: Instant,
+    steps: AtomicU64,
+    walks: AtomicU64,
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Since it began.
+    pub time: Duration,
+    /// Steps of all walks.
+    pub steps: u64,
+    /// Walks that ended.
+    pub walks: u64,
+}
+
+impl Search {
+    /// A search that goes on from these finds.
+    pub fn new(options: Options, finds: Finds) -> Self {
+        let zero = AtomicU64::new;
+        Self { options, finds: Mutex::new(finds), begun: Instant::now(), steps: zero(0), walks: zero(0) }
+    }
+
+    /// A copy of what is found so far.
+    pub fn finds(&self) -> Finds {
+        self.lock().clone()
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            time: self.begun.elapsed(),
+            steps: self.steps.load(Ordering::Relaxed),
+            walks: self.walks.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Searches until the time is over, on all threads; calls `report` about every second from the calling one.
+    pub fn run(&self, mut report: impl FnMut(&Self)) {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..self.options.threads).map(|thread| scope.spawn(move || self.work(thread as u64))).collect();
+            while threads.iter().any(|t| !t.is_finished()) {
+                for _ in 0..20 {
+                    if threads.iter().any(|t| !t.is_finished()) {
+                        std::thread::sleep(Duration::from_millis(50));
+                    }
+                }
+                report(self);
+            }
+        });
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Finds> {
+        self.finds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_over(&self) -> bool {
+        self.begun.elapsed() >= self.options.time
+    }
+
+    /// One thread.
+    fn work(&self, thread: u64) {
+        let mut random = Random::for_task(self.options.seed, thread);
+        for _ in 0..self.options.walks {
+            if self.is_over() || self.options.goals.is_empty() {
+                break;
+            }
+            match self.options.goals[random.below(self.options.goals.len())] {
+                Goal::Sbox(direction) => self.restart(Target::standard(direction)[0], &mut random),
+                Goal::Mix(direction) => self.polish(Target::standard(direction)[1 + random.below(2)], &mut random),
+                Goal::Basis(direction) => match random.below(8) {
+                    0..4 => self.polish_family(direction, &mut random),
+                    _ => self.other_basis(direction, &mut random),
+                },
+            }
+        }
+    }
+
+    /// Walks from what is known for a target.
+    fn polish(&self, target: Target, random: &mut Random) {
+        let start = self.lock().get(&target).map(|n| n.circuit.clone());
+        let mut walked = self.walk(&start.unwrap_or_else(|| target.stored()), random);
+        if walked.inputs().len() <= 8 && random.below(16) == 0 {
+            walked = window::shrink(&walked, WINDOW, 4, random).unwrap_or(walked);
+        }
+        self.keep(target, walked);
+    }
+
+    /// Walks from a tower field, from another basis, or from what is known, for as long as that leads down.
+    fn restart(&self, target: Target, random: &mut Random) {
+        let mut circuit = match random.below(4) {
+            0 => {
+                let bases: Vec<Bases> = Bases::all().collect();
+                let tower = cover::cover(&bases[random.below(bases.len())].circuit(target.direction));
+                target.rebased(&tower, Basis::STANDARD, Basis::STANDARD)
+            }
+            1 => {
+                let finds = self.lock();
+                let others = finds.bases(target.direction);
+                let Some(&(_, basis)) = others.get(random.below(others.len().max(1))) else { return };
+                let netlist = finds.get(&Target::family(target.direction, basis)[0]).expect("a basis with netlists");
+                target.rebased(&netlist.circuit, basis, basis)
+            }
+            _ => return self.polish(target, random),
+        };
+        // Three walks without a gain end it.
+        let mut patience = 3;
+        while patience > 0 && !self.is_over() {
+            let walked = self.walk(&circuit, random);
+            patience = if walked.gates().len() < circuit.gates().len() { 3 } else { patience - 1 };
+            circuit = walked;
+        }
+        self.keep(target, circuit);
+    }
+
+    /// Walks from a layer in one of the best bases.
+    fn polish_family(&self, direction: Direction, random: &mut Random) {
+        let Some((_, basis)) = self.good_basis(direction, random) else { return };
+        let family = Target::family(direction, basis);
+        let target = family[[0, 0, 0, 0, 4, 4, 1, 2, 3][random.below(9)]];
+        self.polish(target, random);
+    }
+
+    /// One of the best bases, the better the more often.
+    fn good_basis(&self, direction: Direction, random: &mut Random) -> Option<(usize, Basis)> {
+        let bases = self.lock().bases(direction);
+        let rank = (random.next().trailing_zeros() as usize / 2) + random.below(4) * random.below(3);
+        bases.get(rank.min(bases.len().checked_sub(1)?)).copied()
+    }
+
+    /// Takes the layers in a good basis to one near it, and keeps them if they promise something.
+    fn other_basis(&self, direction: Direction, random: &mut Random) {
+        let Some((_, from)) = self.good_basis(direction, random) else { return };
+        let family = Target::family(direction, from);
+        let known: Vec<Circuit> = {
+            let finds = self.lock();
+            family.iter().filter_map(|t| finds.get(t).map(|n| n.circuit.clone())).collect()
+        };
+        let to = match random.below(4) {
+            0 => Some(scaled(from, 2 + random.below(254) as u8)),
+            _ => near(from, &known[0], random),
+        };
+        let Some(to) = to else { return };
+        let targets = Target::family(direction, to);
+        let best = {
+            let finds = self.lock();
+            if targets.iter().all(|t| finds.get(t).is_some()) || same_rows(&finds.bases(direction), to) {
+                return;
+            }
+            finds.bases(direction).first().map_or(usize::MAX, |(cost, _)| *cost)
+        };
+        let rebased = |i: usize| {
+            // Bases that differ by a factor have the same MixColumns, and S-boxes that differ in one layer.
+            match with_affine_layer(&targets[i], &known[i]) {
+                _ if targets[i].is_computed_by(&known[i]) => known[i].clone(),
+                Some(circuit) => circuit,
+                None => targets[i].rebased(&known[i], family[i].from, family[i].to),
+            }
+        };
+        // The two that cost most come first, and decide.
+        let mut walked: Vec<Option<Circuit>> = vec![None; 5];
+        let mut bound = 0;
+        for (i, weight) in [(4, 36), (0, 128), (3, 4), (1, 16), (2, 16)] {
+            let mut circuit = rebased(i);
+            for _ in 0..if i == 0 { 6 } else { 1 } {
+                circuit = self.walk(&circuit, random);
+                if self.is_over() {
+                    return;
+                }
+            }
+            bound += weight * circuit.gates().len();
+            walked[i] = Some(circuit);
+            let others: usize = [(4, 36), (0, 128), (3, 4), (1, 16), (2, 16)]
+                .iter()
+                .filter(|(k, _)| walked[*k].is_none())
+                .map(|(k, weight)| weight * known[*k].gates().len().saturating_sub(1))
+                .sum();
+            if bound + others > best.saturating_add(PROMISING) {
+                return;
+            }
+        }
+        for (target, circuit) in targets.into_iter().zip(walked) {
+            self.keep(target, circuit.expect("all five were walked"));
+        }
+        self.lock().forget();
+    }
+
+    /// One walk, by the engine for the function.
+    fn walk(&self, start: &Circuit, random: &mut Random) -> Circuit {
+        let mut walk = |start: &Circuit| match start.inputs().len() {
+            ..=8 => Some((Network::new(start)?.walk(SBOX_STEPS, random).circuit(start), SBOX_STEPS)),
+            _ => Some((Sums::new(start)?.walk(LINEAR_STEPS, random).circuit(start), LINEAR_STEPS)),
+        };
+        // Too large for the engine as it is, perhaps not once covered.
+        let (walked, steps) = walk(start).or_else(|| walk(&cover::cover(start))).unwrap_or_else(|| (start.clone(), 0));
+        self.steps.fetch_add(steps, Ordering::Relaxed);
+        self.walks.fetch_add(1, Ordering::Relaxed);
+        walked
+    }
+
+    fn keep(&self, target: Target, circuit: Circuit) {
+        assert!(target.is_computed_by(&circuit), "a walk keeps the function");
+        let found_by = format!("cargo xtask search, seed {}", self.options.seed);
+        self.lock().keep(target, circuit, &found_by);
+    }
+}
+
+/// A basis near another: some rows take up other rows, or become linear forms that the S-box computes anyway.
+fn near(basis: Basis, sbox: &Circuit, random: &mut Random) -> Option<Basis> {
+    let mut rows = basis.rows();
+    for _ in 0..1 + random.below(3) * random.below(2) {
+        let i = random.below(8);
+        if random.below(2) == 0 {
+            rows[i] ^= rows[(i + 1 + random.below(7)) % 8];
+        } else {
+            let forms = linear_forms(sbox);
+            let form = *forms.get(random.below(forms.len().max(1)))?;
+            rows[i] = (0..8).filter(|k| form >> k & 1 == 1).fold(0, |row, k| row ^ basis.rows()[k]);
+        }
+    }
+    Basis::new(rows).ok().filter(|b| *b != basis)
+}
+
+/// The basis of the bytes c x: MixColumns, being linear over GF(2^8), is the same in it.
+fn scaled(basis: Basis, c: u8) -> Basis {
+    let columns: [u8; 8] = std::array::from_fn(|j| basis.apply(field::mul(c, 1 << j)));
+    let row = |i: usize| (0..8).fold(0, |row, j| row | (columns[j] >> i & 1) << j);
+    Basis::new(std::array::from_fn(row)).expect("a multiplication by c can be undone")
+}
+
+/// A circuit for an S-box target from one that differs from it by an affine map of the outputs, or of the inputs.
+fn with_affine_layer(target: &Target, known: &Circuit) -> Option<Circuit> {
+    if known.inputs().len() != 8 {
+        return None;
+    }
+    let table = sbox::table(target.direction);
+    let mut inverse = [0u8; 256];
+    (0..=255u8).for_each(|z| inverse[known.evaluate_byte(z) as usize] = z);
+    // What the known circuit makes to what is wanted, and what comes in to what the known circuit makes that of.
+    let (mut after, mut before) = ([0u8; 256], [0u8; 256]);
+    for x in 0..=255u8 {
+        let (z, y) = (target.from.apply(x), target.to.apply(table[x as usize]));
+        after[known.evaluate_byte(z) as usize] = y;
+        before[z as usize] = inverse[y as usize];
+    }
+    let mut circuit = Circuit::new(target.title(), known.inputs());
+    let inputs: Vec<Wire> = (0..8).map(|i| circuit.input(i)).collect();
+    let outputs = match (affine_rows(&after), affine_rows(&before)) {
+        (Some((rows, constant)), _) => {
+            let outputs = circuit.include(known, &inputs);
+            let outputs = xor_network(&mut circuit, &outputs, &rows);
+            complement(&mut circuit, outputs, constant)
+        }
+        (_, Some((rows, constant))) => {
+            let inputs = xor_network(&mut circuit, &inputs, &rows);
+            let inputs = complement(&mut circuit, inputs, constant);
+            circuit.include(known, &inputs)
+        }
+        _ => return None,
+    };
+    for (i, wire) in outputs.into_iter().enumerate() {
+        circuit.output(format!("y{i}"), wire);
+    }
+    Some(circuit.pruned())
+}
+
+/// A map of bytes as a matrix and a constant, if it is affine.
+fn affine_rows(map: &[u8; 256]) -> Option<([u128; 8], u8)> {
+    let constant = map[0];
+    let value = |y: usize| (0..8).filter(|j| y >> j & 1 == 1).fold(constant, |z, j| z ^ map[1 << j] ^ constant);
+    let row = |i: usize| (0..8).fold(0, |row, j| row | u128::from((map[1 << j] ^ constant) >> i & 1) << j);
+    (0..256).all(|y| map[y] == value(y)).then(|| (std::array::from_fn(row), constant))
+}
+
+/// The wires, complemented where a constant has a bit; most of the gates for that fold into those around them.
+fn complement(circuit: &mut Circuit, wires: Vec<Wire>, constant: u8) -> Vec<Wire> {
+    let one = |(i, wire): (usize, Wire)| if constant >> i & 1 == 1 { circuit.not(wire) } else { wire };
+    wires.into_iter().enumerate().map(one).collect()
+}
+
+/// The gates of a circuit that are sums of its inputs, as sets of inputs.
+fn linear_forms(circuit: &Circuit) -> Vec<u128> {
+    let mut with_all = Circuit::new("forms", circuit.inputs());
+    let inputs: Vec<_> = (0..circuit.inputs().len()).map(|i| with_all.input(i)).collect();
+    with_all.include(circuit, &inputs);
+    (0..with_all.gates().len())
+        .filter_map(|g| {
+            let mut one = with_all.clone();
+            one.output("y", with_all.gate_wire(g));
+            Some(one.pruned().as_affine()?.rows[0])
+        })
+        .filter(|row| row.count_ones() > 1)
+        .collect()
+}
+
+/// Whether a basis has the same rows as one of these, in any order: then all its circuits are the same.
+fn same_rows(bases: &[(usize, Basis)], basis: Basis) -> bool {
+    let sorted = |b: Basis| {
+        let mut rows = b.rows();
+        rows.sort_unstable();
+        rows
+    };
+    bases.iter().any(|(_, b)| sorted(*b) == sorted(basis))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sbox::LUT3;
+
+    fn options(walks: u64, goals: &[Goal]) -> Options {
+        Options { seed: 1, threads: 1, time: Duration::from_secs(3600), walks, goals: goals.to_vec() }
+    }
+
+    #[test]
+    fn a_search_on_one_thread_repeats_and_loses_nothing() {
+        let found = || {
+            let search = Search::new(options(2, &[Goal::Mix(Direction::Encrypt)]), Finds::stored());
+            let mut reports = 0;
+            search.run(|_| reports += 1);
+            assert!(reports > 0 && search.progress().walks == 2);
+            search.finds()
+        };
+        let finds = found();
+        assert_eq!(finds.to_text(), found().to_text());
+        for target in Target::standard(Direction::Encrypt) {
+            let gates = |finds: &Finds| finds.get(&target).unwrap().gates();
+            assert!(gates(&finds) <= gates(&Finds::stored()));
+        }
+    }
+
+    #[test]
+    fn bases_that_differ_by_a_factor_share_mix_columns_and_all_but_one_layer_of_the_sbox() {
+        for direction in [Direction::Encrypt, Direction::Decrypt] {
+            let basis = LUT3.basis(direction);
+            let other = scaled(basis, 0x53);
+            let [from, .., key] = Target::family(direction, basis);
+            let [to, .., other_key] = Target::family(direction, other);
+            assert!(other_key.is_computed_by(&key.stored()));
+            let circuit = with_affine_layer(&to, &from.stored()).unwrap();
+            assert!(to.is_computed_by(&circuit));
+            assert!(circuit.gates().len() < to.stored().gates().len());
+            assert!(with_affine_layer(&key, &key.stored()).is_none());
+            assert!(with_affine_layer(&Target::standard(direction)[0], &from.stored()).is_none());
+        }
+    }
+
+    #[test]
+    fn near_bases_are_bases() {
+        let basis = LUT3.basis(Direction::Encrypt);
+        let sbox = Target::family(Direction::Encrypt, basis)[0].stored();
+        let mut random = Random(1);
+        let found: Vec<Basis> = (0..100).filter_map(|_| near(basis, &sbox, &mut random)).collect();
+        assert!(found.len() > 30 && found.iter().all(|b| *b != basis));
+        assert!(linear_forms(&sbox).len() >= 4);
+        assert!(same_rows(&[(0, basis)], basis) && !same_rows(&[(0, basis)], found[0]));
+    }
+}

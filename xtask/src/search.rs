@@ -1,0 +1,176 @@
+//! `search`: fewer gates. What is found is kept in a file to go on from, here or on another machine, and written into
+//! the generator's circuit files on demand.
+
+use crate::files;
+use aes_bitslice_gen::aes::Direction;
+use aes_bitslice_gen::basis::Basis;
+use aes_bitslice_gen::search::{Finds, Goal, Options, Search, Target};
+use anyhow::{Context, Result, bail};
+use std::io::{ErrorKind, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often finds are saved, and a line is printed where standard error is no terminal.
+const PERIOD: Duration = Duration::from_secs(15);
+
+/// Options of `search`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What to search for (may be given more than once; all of it if not given): basis and inverse-basis are all
+    /// layers in the best basis
+    #[arg(long, value_name = "NAME", value_parser = goal)]
+    target: Vec<Goal>,
+    /// How long to search, in seconds
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    seconds: u64,
+    /// Where random numbers begin
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Threads; one a core if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// A file to go on from and to keep finds in
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// Write what is better than the generator's circuits into its files
+    #[arg(long)]
+    write: bool,
+}
+
+fn goal(name: &str) -> Result<Goal, String> {
+    let names = || Goal::ALL.map(|g| g.name()).join(", ");
+    Goal::ALL.into_iter().find(|g| g.name() == name).ok_or_else(|| format!("the targets are {}", names()))
+}
+
+/// Searches, and prints what is known at the end.
+pub fn run(root: &Path, args: &Args) -> Result<()> {
+    let mut finds = Finds::stored();
+    if let Some(path) = &args.state {
+        match std::fs::read_to_string(path) {
+            Ok(text) => finds.merge_text(&text).with_context(|| format!("cannot go on from `{}`", path.display()))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", path.display())),
+        }
+    }
+    if args.seconds > 0 {
+        finds = search(args, finds)?;
+    }
+    table(&finds);
+    if args.write {
+        write(root, &finds)?;
+    }
+    Ok(())
+}
+
+fn search(args: &Args, finds: Finds) -> Result<Finds> {
+    let threads = match args.threads {
+        Some(n) => n.into(),
+        None => std::thread::available_parallelism().map_or(1, Into::into),
+    };
+    let goals = if args.target.is_empty() { Goal::ALL.to_vec() } else { args.target.clone() };
+    let time = Duration::from_secs(args.seconds);
+    let search = Search::new(Options { seed: args.seed, threads, time, walks: u64::MAX, goals }, finds);
+    let mut saved = Instant::now();
+    let mut failure = None;
+    search.run(|search| {
+        let due = saved.elapsed() >= PERIOD;
+        if due {
+            saved = Instant::now();
+            failure = save(args, &search.finds()).err();
+        }
+        progress(search, due);
+    });
+    if std::io::stderr().is_terminal() {
+        eprintln!();
+    }
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    let finds = search.finds();
+    save(args, &finds)?;
+    Ok(finds)
+}
+
+/// One line: for each direction the S-box, MixColumns without and with a key, then the same in the best basis.
+fn progress(search: &Search, due: bool) {
+    let terminal = std::io::stderr().is_terminal();
+    if !terminal && !due {
+        return;
+    }
+    let (finds, progress) = (search.finds(), search.progress());
+    let gates = |target: &Target| finds.get(target).map_or("?".into(), |n| n.gates().to_string());
+    let side = |direction| {
+        let standard = Target::standard(direction).map(|t| gates(&t)).join("+");
+        let bases = finds.bases(direction);
+        let best = bases.first().map_or_else(String::new, |(cost, basis)| {
+            let [between, .., key] = Target::family(direction, *basis).map(|t| gates(&t));
+            format!(", in Q {between}+{key} ({cost}; {} bases)", bases.len())
+        });
+        format!("{standard}{best}")
+    };
+    let seconds = progress.time.as_secs_f64();
+    let line = format!(
+        "{seconds:.0} s: {} | inverse {} | {:.2e} steps/s",
+        side(Direction::Encrypt),
+        side(Direction::Decrypt),
+        progress.steps as f64 / seconds
+    );
+    if terminal {
+        eprint!("\r{line}\x1b[K");
+    } else {
+        eprintln!("{line}");
+    }
+}
+
+fn save(args: &Args, finds: &Finds) -> Result<()> {
+    let Some(path) = &args.state else { return Ok(()) };
+    let name = path.file_name().and_then(|n| n.to_str());
+    let Some(name) = name else { bail!("--state: `{}` is no name of a file", path.display()) };
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    files::write_all(folder, &[(name, finds.to_text().as_bytes())], false)
+}
+
+fn table(finds: &Finds) {
+    let row = |what: &str, target: &Target| {
+        if let Some(netlist) = finds.get(target) {
+            say!("{:28} {:20} {:4}  {}", target.title(), what, netlist.gates(), netlist.found_by);
+        }
+    };
+    for direction in [Direction::Encrypt, Direction::Decrypt] {
+        Target::standard(direction).iter().for_each(|target| row("", target));
+        let bases = finds.bases(direction);
+        if let Some((_, basis)) = bases.first() {
+            for target in Target::family(direction, *basis) {
+                let word = |basis| if basis == Basis::STANDARD { "standard" } else { "Q" };
+                row(&format!("{} to {}", word(target.from), word(target.to)), &target);
+            }
+            say!("Q = {basis}, the best of {}", bases.len());
+        }
+    }
+}
+
+/// Writes what is better into the generator's circuit files.
+fn write(root: &Path, finds: &Finds) -> Result<()> {
+    let source = root.join("aes-bitslice-gen/src");
+    if !source.is_dir() {
+        bail!("--write: there is no generator at `{}`; run it in the project, with the same --state", source.display());
+    }
+    let better = finds.better_than_stored();
+    for folder in ["sbox/circuits", "linear/circuits"] {
+        let texts: Vec<(String, String)> = better
+            .iter()
+            .map(|(target, netlist)| (target.file(), netlist.to_string()))
+            .filter(|((of, _), _)| *of == folder)
+            .map(|((_, name), text)| (name, text))
+            .collect();
+        let texts: Vec<(&str, &[u8])> = texts.iter().map(|(n, t)| (n.as_str(), t.as_bytes())).collect();
+        if !texts.is_empty() {
+            files::write_all(&source.join(folder), &texts, false)?;
+        }
+        texts.iter().for_each(|(name, _)| say!("wrote {folder}/{name}"));
+    }
+    if better.is_empty() {
+        say!("nothing is better than the generator's circuits: no file is changed");
+    }
+    Ok(())
+}
