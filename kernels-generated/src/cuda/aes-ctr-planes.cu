@@ -4,8 +4,8 @@
 // Layout: a thread holds a column of 32 blocks, four threads the state.
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [56, 75, 138, 66, 165, 28, 69, 161].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
-// Lookup tables: 12160 of LUT3 for 10 rounds, 14592 of LUT3 for 12 rounds, 17024 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: bd9128b3e06c97dad170a8e1d15168f0df7965380b9d52ab2c6033a1f66470c7
+// Lookup tables: 12124 of LUT3 for 10 rounds, 14548 of LUT3 for 12 rounds, 16972 of LUT3 for 14 rounds.
+// SHA-256 of all that follows this line: 4933ec575a60c86091d8f4ff354758f2c02b9c93cc628009ad1482616d9c8713
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -203,6 +203,9 @@ typedef struct {
     u32 last;                   // the bytes of the thread's column, little-endian, of the last round key
     u32 rounds;
 } cipher_key;
+
+// The planes of the thread's column of a round key.
+DEVICE void get_round_key(u32 *k, cipher_key key, u32 round) { get_planes(k, &key.plane[round][0][column()], 4); }
 
 // As they are launched with: the bytes as little-endian words, in the basis of the state they meet.
 typedef struct { u32 word[MAX_ROUNDS + 1][4]; u32 rounds; } round_keys;
@@ -525,120 +528,119 @@ DEVICE void last_sub_byte(u32 *x) {
 }
 
 // MixColumns and AddRoundKey on one column.
-// Circuit: MixColumns in [56, 75, 138, 66, 165, 28, 69, 161], AddRoundKey; 80 LUT3, depth 7, at most 70 values alive.
+// Circuit: MixColumns in [56, 75, 138, 66, 165, 28, 69, 161], AddRoundKey; 79 LUT3, depth 9, at most 69 values alive.
 DEVICE void mix_column(const u32 *row0, const u32 *row1, const u32 *row2, const u32 *row3, const u32 *key, u32 *y) {
-    const u32 n0 = LUT3(row1[6], row2[6], row3[2], 0x96);
-    const u32 n1 = LUT3(row1[0], row2[0], row3[5], 0x96);
-    const u32 n2 = LUT3(row2[5], row3[0], n1, 0x96);
-    const u32 n3 = row0[0] ^ n1;
-    const u32 n4 = LUT3(row2[0], n2, n3, 0x96);
-    const u32 n5 = LUT3(row0[5], key[24], n3, 0x96);
-    const u32 n6 = LUT3(row1[5], key[8], n4, 0x96);
-    const u32 n7 = LUT3(key[16], n1, n4, 0x96);
-    const u32 n8 = row2[2] ^ n0;
-    const u32 n9 = LUT3(row0[6], row1[2], n8, 0x96);
-    const u32 n10 = LUT3(row0[2], key[10], n8, 0x96);
-    const u32 n11 = LUT3(row0[2], row3[6], n0, 0x96);
-    const u32 n12 = LUT3(row2[6], key[2], n9, 0x96);
-    const u32 n13 = LUT3(key[26], n9, n11, 0x96);
-    const u32 n14 = row1[4] ^ row2[4];
-    const u32 n15 = LUT3(row0[1], row3[1], n14, 0x96);
-    const u32 n16 = LUT3(row0[0], row0[7], n15, 0x96);
-    const u32 n17 = LUT3(row3[0], row3[7], n16, 0x96);
-    const u32 n18 = LUT3(row1[7], row2[7], row3[5], 0x96);
-    const u32 n19 = LUT3(row0[4], row2[1], row3[1], 0x96);
-    const u32 n20 = LUT3(row2[1], key[9], n15, 0x96);
-    const u32 n21 = LUT3(row1[1], row1[4], n19, 0x96);
-    const u32 n22 = LUT3(row3[4], n15, n21, 0x96);
-    const u32 n23 = LUT3(n1, n18, n22, 0x96);
-    const u32 n24 = LUT3(row2[4], key[25], n22, 0x96);
-    const u32 n25 = LUT3(key[17], n19, n22, 0x96);
-    const u32 n26 = key[1] ^ n21;
-    const u32 n27 = n17 ^ n23;
-    const u32 n28 = LUT3(row0[4], key[28], n17, 0x96);
-    const u32 n29 = LUT3(row0[4], row2[6], row3[6], 0x96);
-    const u32 n30 = row0[3] ^ n29;
-    const u32 n31 = LUT3(row0[1], key[12], n23, 0x96);
-    const u32 n32 = LUT3(row0[1], row0[5], row0[6], 0x96);
-    const u32 n33 = LUT3(row1[6], row3[3], row3[4], 0x96);
-    const u32 n34 = LUT3(row3[1], row3[4], key[4], 0x96);
-    const u32 n35 = LUT3(row1[0], n16, n34, 0x96);
-    const u32 n36 = LUT3(row3[1], row3[6], n32, 0x96);
-    const u32 n37 = LUT3(row1[1], row1[6], n32, 0x96);
-    const u32 n38 = LUT3(row1[1], row1[7], n35, 0x96);
-    const u32 n39 = LUT3(n15, n34, n38, 0x96);
-    const u32 n40 = LUT3(key[20], n27, n39, 0x96);
-    const u32 n41 = LUT3(row0[5], n30, n33, 0x96);
-    const u32 n42 = LUT3(n11, n18, n41, 0x96);
-    const u32 n43 = LUT3(row0[7], key[23], n18, 0x96);
-    const u32 n44 = LUT3(row1[4], row2[3], n14, 0x96);
-    const u32 n45 = LUT3(row2[6], n33, n44, 0x96);
-    const u32 n46 = LUT3(row2[2], n0, n45, 0x96);
-    const u32 n47 = LUT3(row1[2], row2[2], n14, 0x96);
-    const u32 n48 = LUT3(row2[5], n43, n46, 0x96);
-    const u32 n49 = row1[2] ^ row1[6];
-    const u32 n50 = LUT3(key[18], n11, n49, 0x96);
-    const u32 n51 = LUT3(key[30], n30, n33, 0x96);
-    const u32 n52 = LUT3(row0[6], row1[3], row1[4], 0x96);
-    const u32 n53 = LUT3(row0[6], key[22], n45, 0x96);
-    const u32 n54 = LUT3(row0[7], row1[3], row3[7], 0x96);
-    const u32 n55 = LUT3(row1[7], row2[3], n54, 0x96);
-    const u32 n56 = LUT3(row1[5], n47, n55, 0x96);
-    const u32 n57 = LUT3(row3[5], n42, n46, 0x96);
-    const u32 n58 = LUT3(row3[7], key[31], n42, 0x96);
-    const u32 n59 = LUT3(key[7], n56, n57, 0x96);
-    const u32 n60 = LUT3(n29, n30, n54, 0x96);
-    const u32 n61 = LUT3(key[6], n30, n52, 0x96);
-    const u32 n62 = LUT3(row3[6], key[14], n52, 0x96);
-    const u32 n63 = LUT3(row1[6], n44, n62, 0x96);
-    const u32 n64 = LUT3(row2[7], row3[3], n60, 0x96);
-    const u32 n65 = LUT3(row2[3], key[27], n60, 0x96);
-    const u32 n66 = LUT3(row0[7], key[19], n64, 0x96);
-    const u32 n67 = LUT3(key[11], n55, n64, 0x96);
-    const u32 n68 = row3[7] ^ n55;
-    const u32 n69 = LUT3(row3[3], key[3], n68, 0x96);
-    const u32 n70 = LUT3(row2[5], key[15], n56, 0x96);
-    const u32 n71 = row1[5] ^ row2[5];
-    const u32 n72 = LUT3(row0[5], row3[5], n71, 0x96);
-    const u32 n73 = LUT3(n19, n29, n72, 0x96);
-    const u32 n74 = LUT3(row1[5], n36, n73, 0x96);
-    const u32 n75 = LUT3(key[29], n36, n71, 0x96);
-    const u32 n76 = LUT3(row2[5], key[21], n73, 0x96);
-    const u32 n77 = LUT3(key[13], n37, n74, 0x96);
-    const u32 n78 = LUT3(key[0], n2, n72, 0x96);
-    const u32 n79 = LUT3(key[5], n37, n72, 0x96);
-    y[0] = n78;
-    y[1] = n26;
-    y[2] = n12;
-    y[3] = n69;
-    y[4] = n38;
-    y[5] = n79;
-    y[6] = n61;
-    y[7] = n59;
-    y[8] = n6;
-    y[9] = n20;
-    y[10] = n10;
-    y[11] = n67;
-    y[12] = n31;
-    y[13] = n77;
-    y[14] = n63;
-    y[15] = n70;
-    y[16] = n7;
-    y[17] = n25;
+    const u32 n0 = row3[3] ^ key[3];
+    const u32 n1 = LUT3(row0[2], row0[4], row3[2], 0x96);
+    const u32 n2 = LUT3(row1[7], row2[7], row3[5], 0x96);
+    const u32 n3 = LUT3(row0[1], row1[4], row2[4], 0x96);
+    const u32 n4 = row3[1] ^ n3;
+    const u32 n5 = LUT3(row3[0], row3[7], n4, 0x96);
+    const u32 n6 = LUT3(row1[0], row1[1], n5, 0x96);
+    const u32 n7 = row1[7] ^ n6;
+    const u32 n8 = LUT3(row1[0], row2[0], row3[5], 0x96);
+    const u32 n9 = LUT3(row0[0], row0[7], n5, 0x96);
+    const u32 n10 = row0[0] ^ n8;
+    const u32 n11 = LUT3(row2[5], row3[0], n8, 0x96);
+    const u32 n12 = LUT3(row2[0], n10, n11, 0x96);
+    const u32 n13 = LUT3(row0[5], key[24], n10, 0x96);
+    const u32 n14 = LUT3(row3[4], n3, n9, 0x96);
+    const u32 n15 = LUT3(row0[4], key[28], n9, 0x96);
+    const u32 n16 = LUT3(key[4], n7, n14, 0x96);
+    const u32 n17 = LUT3(row0[4], row2[1], row3[1], 0x96);
+    const u32 n18 = LUT3(row2[1], key[9], n4, 0x96);
+    const u32 n19 = LUT3(row1[1], row1[4], n17, 0x96);
+    const u32 n20 = LUT3(row3[4], n4, n19, 0x96);
+    const u32 n21 = key[1] ^ n19;
+    const u32 n22 = LUT3(n2, n8, n20, 0x96);
+    const u32 n23 = LUT3(key[20], n7, n22, 0x96);
+    const u32 n24 = LUT3(key[16], n8, n12, 0x96);
+    const u32 n25 = LUT3(row1[5], key[8], n12, 0x96);
+    const u32 n26 = LUT3(row0[1], key[12], n22, 0x96);
+    const u32 n27 = LUT3(row0[1], row0[5], row0[6], 0x96);
+    const u32 n28 = LUT3(row1[1], row1[6], n27, 0x96);
+    const u32 n29 = LUT3(row3[1], row3[6], n27, 0x96);
+    const u32 n30 = LUT3(row0[4], row2[6], row3[6], 0x96);
+    const u32 n31 = LUT3(row1[6], n1, n30, 0x96);
+    const u32 n32 = row3[6] ^ n31;
+    const u32 n33 = LUT3(row1[6], row3[6], n32, 0x96);
+    const u32 n34 = LUT3(row2[2], key[10], n32, 0x96);
+    const u32 n35 = LUT3(row0[2], key[10], n34, 0x96);
+    const u32 n36 = LUT3(row1[4], row2[2], row2[4], 0x96);
+    const u32 n37 = LUT3(row0[6], row1[4], n33, 0x96);
+    const u32 n38 = LUT3(row0[3], row1[3], n37, 0x96);
+    const u32 n39 = LUT3(row0[7], row1[3], row3[7], 0x96);
+    const u32 n40 = LUT3(row1[7], row2[3], n39, 0x96);
+    const u32 n41 = row0[3] ^ row2[3];
+    const u32 n42 = LUT3(row0[3], key[3], n0, 0x96);
+    const u32 n43 = LUT3(row3[4], n1, n42, 0x96);
+    const u32 n44 = LUT3(row2[7], n39, n42, 0x96);
+    const u32 n45 = LUT3(key[6], n1, n38, 0x96);
+    const u32 n46 = LUT3(row2[4], n32, n41, 0x96);
+    const u32 n47 = LUT3(key[27], n39, n41, 0x96);
+    const u32 n48 = LUT3(row0[4], n43, n46, 0x96);
+    const u32 n49 = LUT3(key[14], n38, n46, 0x96);
+    const u32 n50 = LUT3(row1[2], key[18], n33, 0x96);
+    const u32 n51 = LUT3(row1[2], n36, n40, 0x96);
+    const u32 n52 = LUT3(row3[7], n0, n40, 0x96);
+    const u32 n53 = LUT3(key[11], n40, n44, 0x96);
+    const u32 n54 = LUT3(row0[6], row1[2], n35, 0x96);
+    const u32 n55 = LUT3(row0[6], key[22], n48, 0x96);
+    const u32 n56 = row2[5] ^ n48;
+    const u32 n57 = LUT3(n2, n35, n56, 0x96);
+    const u32 n58 = LUT3(row3[7], n2, n43, 0x96);
+    const u32 n59 = LUT3(row2[4], key[25], n20, 0x96);
+    const u32 n60 = LUT3(key[17], n17, n20, 0x96);
+    const u32 n61 = LUT3(row0[5], key[31], n58, 0x96);
+    const u32 n62 = LUT3(row2[6], key[2], n54, 0x96);
+    const u32 n63 = LUT3(key[26], n31, n54, 0x96);
+    const u32 n64 = LUT3(key[30], n31, n43, 0x96);
+    const u32 n65 = LUT3(row0[7], key[19], n44, 0x96);
+    const u32 n66 = LUT3(row0[7], key[23], n57, 0x96);
+    const u32 n67 = LUT3(key[13], n28, n29, 0x96);
+    const u32 n68 = row1[5] ^ row2[5];
+    const u32 n69 = LUT3(row0[5], row3[5], n68, 0x96);
+    const u32 n70 = LUT3(n17, n30, n69, 0x96);
+    const u32 n71 = LUT3(row1[5], n67, n70, 0x96);
+    const u32 n72 = LUT3(row2[5], key[21], n70, 0x96);
+    const u32 n73 = LUT3(key[0], n11, n69, 0x96);
+    const u32 n74 = LUT3(key[5], n28, n69, 0x96);
+    const u32 n75 = LUT3(key[7], n57, n69, 0x96);
+    const u32 n76 = LUT3(n43, n51, n75, 0x96);
+    const u32 n77 = LUT3(key[15], n51, n68, 0x96);
+    const u32 n78 = LUT3(key[29], n29, n68, 0x96);
+    y[0] = n73;
+    y[1] = n21;
+    y[2] = n62;
+    y[3] = n52;
+    y[4] = n16;
+    y[5] = n74;
+    y[6] = n45;
+    y[7] = n76;
+    y[8] = n25;
+    y[9] = n18;
+    y[10] = n34;
+    y[11] = n53;
+    y[12] = n26;
+    y[13] = n71;
+    y[14] = n49;
+    y[15] = n77;
+    y[16] = n24;
+    y[17] = n60;
     y[18] = n50;
-    y[19] = n66;
-    y[20] = n40;
-    y[21] = n76;
-    y[22] = n53;
-    y[23] = n48;
-    y[24] = n5;
-    y[25] = n24;
-    y[26] = n13;
-    y[27] = n65;
-    y[28] = n28;
-    y[29] = n75;
-    y[30] = n51;
-    y[31] = n58;
+    y[19] = n65;
+    y[20] = n23;
+    y[21] = n72;
+    y[22] = n55;
+    y[23] = n66;
+    y[24] = n13;
+    y[25] = n59;
+    y[26] = n63;
+    y[27] = n47;
+    y[28] = n15;
+    y[29] = n78;
+    y[30] = n64;
+    y[31] = n61;
 }
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -656,16 +658,15 @@ DEVICE void shift_rows(u32 *s) {
 
 DEVICE void begin(u32 *s, cipher_key key) {
     u32 k[32], t[32];
-    get_planes(k, &key.plane[0][0][column()], 4);
+    get_round_key(k, key, 0);
     add_round_key(&s[0], &s[8], &s[16], &s[24], k, t);
     UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];
     UNROLL for (int row = 0; row < 4; row++) first_sub_byte(&s[8 * row]);
 }
 
-DEVICE void mix_columns(u32 *s, cipher_key key, u32 round) {
+DEVICE void mix_columns(u32 *s, const u32 *k) {
     shift_rows(s);
-    u32 k[32], t[32];
-    get_planes(k, &key.plane[round][0][column()], 4);
+    u32 t[32];
     mix_column(&s[0], &s[8], &s[16], &s[24], k, t);
     UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];
 }
@@ -675,11 +676,15 @@ DEVICE void sub_bytes(u32 *s) {
 }
 
 DEVICE void finish(u32 *s, cipher_key key, u32 round) {
+    // A round key is on its way while SubBytes runs.
+    u32 k[32];
+    get_round_key(k, key, round);
     ROLLED for (; round < key.rounds - 1; round++) {
-        mix_columns(s, key, round);
+        mix_columns(s, k);
+        get_round_key(k, key, round + 1);
         sub_bytes(s);
     }
-    mix_columns(s, key, key.rounds - 1);
+    mix_columns(s, k);
     UNROLL for (int row = 0; row < 4; row++) last_sub_byte(&s[8 * row]);
     shift_rows(s);
     // AddRoundKey: by the caller, on the bytes.
@@ -762,13 +767,14 @@ DEVICE void make_parts(uint4 (*part)[8][32], counter128 counter, cipher_key key)
         const u32 e = lane() / 4; // a thread's block j is e + 8 j
         const u32 value[8] = {spread_bit(e, 0), spread_bit(e, 1), spread_bit(e, 2), 0xaaaaaaaa,
                               0xcccccccc,       0xf0f0f0f0,       0xff00ff00,       0xffff0000};
-        u32 s[32];
+        u32 s[32], k[32];
         UNROLL for (int b = 0; b < 32; b++) {
             const u32 word = column() == 0 ? counter.word[3] : column() == 1 ? counter.word[2] : counter.word[1];
             s[b] = column() == 3 ? value[b % 8] : spread_bit(word, 8 * (3 - b / 8) + b % 8);
         }
         begin(s, key);
-        mix_columns(s, key, 1);
+        get_round_key(k, key, 1);
+        mix_columns(s, k);
         sub_bytes(s);
         put_planes(&part[3][0][lane()], 32, s);
     }
@@ -784,7 +790,7 @@ DEVICE void make_parts(uint4 (*part)[8][32], counter128 counter, cipher_key key)
         UNROLL for (int row = 0; row < 4; row++)
             UNROLL for (int b = 0; b < 8; b++) x[8 * row + b] = SHIFTED(row, column()) == n ? s[8 * row + b] : 0;
         // The round key goes into one part only.
-        get_planes(k, &key.plane[2][0][column()], 4);
+        get_round_key(k, key, 2);
         UNROLL for (int i = 0; i < 32; i++) k[i] = n == 0 ? k[i] : 0;
         mix_column(&x[0], &x[8], &x[16], &x[24], k, sum);
         put_planes(&part[n][0][lane()], 32, sum);
