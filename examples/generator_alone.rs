@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     let plan = Plan::new(&KernelSpec::planes(Mode::Ctr, Sbox::named("lut3")?));
-    let source = cuda::source(&plan, Geometry::of(plan.spec.layout), "cargo run --example generator_alone");
+    let source = cuda::source(&plan, Geometry::of(&plan.spec), "cargo run --example generator_alone");
     println!("{}: {} lines of CUDA C", plan.spec.name(), source.lines().count());
     Ok(())
 }

@@ -32,8 +32,8 @@ fn digests() -> String {
             let specs: Vec<KernelSpec> = baked.chain([KernelSpec::planes(mode, sbox)]).collect();
             for spec in specs.iter().cloned().map(by_state).chain(specs.clone()) {
                 let plan = Plan::new(&spec);
-                let source = cuda::source(&plan, Geometry::of(plan.spec.layout), "a test");
-                let manifest = Manifest::new(&plan, Geometry::of(plan.spec.layout), "kernel.cu", &source);
+                let source = cuda::source(&plan, Geometry::of(&plan.spec), "a test");
+                let manifest = Manifest::new(&plan, Geometry::of(&plan.spec), "kernel.cu", &source);
                 add(format!("{} {}", spec.name(), sbox.name), &(source + &manifest.to_json()));
             }
         }
@@ -67,7 +67,7 @@ fn stored_kernels_are_up_to_date() {
     for stored in KERNELS {
         let manifest = Manifest::parse(stored.manifest).unwrap();
         let spec = KernelSpec::planes(manifest.mode().unwrap(), sbox::Sbox::named(&manifest.sbox).unwrap());
-        let printed = cuda::source(&Plan::new(&spec), Geometry::of(spec.layout), "cargo xtask gen");
+        let printed = cuda::source(&Plan::new(&spec), Geometry::of(&spec), "cargo xtask gen");
         assert!(header::is_intact(stored.source), "{} was edited", stored.name);
         assert!(printed == stored.source, "{} is stale: run `cargo xtask gen --check`", stored.name);
         assert_eq!(header::digest(stored.source), manifest.source_sha256, "{}", stored.name);

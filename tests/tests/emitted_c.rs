@@ -114,7 +114,7 @@ fn stored_kernels() {
 }
 
 fn print(spec: &KernelSpec) -> String {
-    cuda::source(&Plan::new(spec), Geometry::of(spec.layout), "a test")
+    cuda::source(&Plan::new(spec), Geometry::of(spec), "a test")
 }
 
 /// One key of each length.

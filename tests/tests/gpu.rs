@@ -27,9 +27,11 @@ const GUARD_BYTE: u8 = 0xa5;
 /// What an output buffer holds before the call.
 const POISON: u8 = 0x3c;
 
-/// Bytes of a warp's and of a thread block's worth.
-const WARP: usize = 16 << 10;
-const GROUP: usize = 64 << 10;
+/// Bytes of a warp's and of a thread block's worth, where threads hold columns and where they hold states.
+const WARPS: [usize; 2] = [4 << 10, 16 << 10];
+const GROUPS: [usize; 2] = [16 << 10, 64 << 10];
+const WARP: usize = WARPS[1];
+const GROUP: usize = GROUPS[1];
 
 /// A cipher with its key for the reference.
 struct Subject {
@@ -162,7 +164,7 @@ fn same(actual: &[u8], expected: &[u8], what: &dyn std::fmt::Debug) {
 fn lengths() -> Vec<usize> {
     let around = |n: usize| [n - 17, n - 16, n - 1, n, n + 1, n + 16, n + 17];
     let mut lengths = vec![0, 1, 15, 16, 17, 31, 32, 33, 511, 512, 513];
-    lengths.extend([WARP, GROUP].into_iter().flat_map(around));
+    lengths.extend([WARPS[0], WARPS[1], GROUPS[1]].into_iter().flat_map(around));
     if !small() {
         lengths.extend(around(2 * GROUP));
         lengths.extend([(5 << 20) - 1, (3 << 20) + 16 * 1025]);
@@ -452,8 +454,8 @@ fn baked_kernels_from_files() {
     let folder = tempfile::tempdir().unwrap();
     let spec = KernelSpec::baked(Mode::Ctr, &sbox::LUT3, BakedStrategy::OneHotMux, &key).unwrap();
     let plan = Plan::new(&spec);
-    let source = printer::source(&plan, Geometry::of(plan.spec.layout), "a test");
-    let manifest = Manifest::new(&plan, Geometry::of(plan.spec.layout), "kernel.cu", &source).to_json();
+    let source = printer::source(&plan, Geometry::of(&plan.spec), "a test");
+    let manifest = Manifest::new(&plan, Geometry::of(&plan.spec), "kernel.cu", &source).to_json();
     let path = folder.path().join("kernel.json");
     let write = |manifest: &str, source: &str| {
         std::fs::write(&path, manifest).unwrap();
@@ -475,13 +477,13 @@ fn baked_kernels_from_files() {
     };
     write(&manifest, &source.replacen("0x", "0X", 1));
     assert!(matches!(refused("a changed source"), Error::BadManifest { .. }));
-    write(&manifest.replace("\"format\": 1", "\"format\": 2"), &source);
+    write(&manifest.replace("\"format\": 2", "\"format\": 3"), &source);
     assert!(matches!(refused("another format"), Error::BadManifest { .. }));
     write("{", &source);
     assert!(matches!(refused("half a manifest"), Error::BadManifest { .. }));
     // The manifest of another key's kernel, with this one's source: only the known answer can tell.
     let other = KernelSpec::baked(Mode::Ctr, &sbox::LUT3, BakedStrategy::OneHotMux, &[9; 16]).unwrap();
-    write(&Manifest::new(&Plan::new(&other), Geometry::of(other.layout), "kernel.cu", &source).to_json(), &source);
+    write(&Manifest::new(&Plan::new(&other), Geometry::of(&other), "kernel.cu", &source).to_json(), &source);
     assert!(matches!(refused("another key's kernel"), Error::SelfTestFailed { .. }));
     std::fs::remove_file(folder.path().join("kernel.cu")).unwrap();
     assert!(matches!(refused("no source"), Error::BadManifest { .. }));
@@ -562,6 +564,34 @@ fn above_4_gib() {
     compare(&stream, &other, 1, &pieces(WHOLE), |piece| encrypted(twice(piece)));
     device.ecb(&stream, Direction::Decrypt, &mut other.slice_mut(1..1 + WHOLE)).unwrap();
     compare(&stream, &other, 1, &pieces(LEN), twice);
+}
+
+/// Sizes at which thread blocks take their share in several runs, with a counter of which the last 32 bits wrap in one
+/// of them, aligned to a run or not.
+#[test]
+fn shares_of_several_runs() {
+    let Some(gpu) = gpu() else { return };
+    if small() {
+        return;
+    }
+    let (cipher, cpu, _) = pair(gpu, 1);
+    let (device, stream) = (cipher.device().unwrap(), stream(gpu));
+    for (len, until_wrap, offset) in
+        [((192 << 20) + 48, 5_000_003u128, 0), ((600 << 20) + 16 * 77, (1 << 16) + 1, 5), (256 << 20, 1 << 20, 0)]
+    {
+        let counter = Counter::new(CounterMode::Ctr128BE, ((7u128 << 32) - until_wrap).to_be_bytes());
+        let mut expected = vec![0; len];
+        cpu.ctr_apply(&counter, offset, &mut expected).unwrap();
+        let mut data = stream.alloc_zeros::<u8>(len).unwrap();
+        device.ctr_apply(&stream, &counter, offset, &mut data).unwrap();
+        assert!(stream.clone_dtoh(&data).unwrap() == expected, "CTR, {len} bytes");
+        cpu.ecb_encrypt(&mut expected).unwrap();
+        device.ecb(&stream, Direction::Encrypt, &mut data).unwrap();
+        assert!(stream.clone_dtoh(&data).unwrap() == expected, "ECB, {len} bytes");
+        device.ecb(&stream, Direction::Decrypt, &mut data).unwrap();
+        device.ctr_apply(&stream, &counter, offset, &mut data).unwrap();
+        assert!(stream.clone_dtoh(&data).unwrap().iter().all(|&byte| byte == 0), "back, {len} bytes");
+    }
 }
 
 /// More blocks than 32 bits count, looked at in windows.

@@ -58,7 +58,7 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
         None => spec,
     };
     let plan = Plan::new(&spec);
-    let (name, geometry) = (spec.name(), Geometry::of(spec.layout));
+    let (name, geometry) = (spec.name(), Geometry::of(&spec));
     let command = format!(
         "cargo xtask gen --key @FILE --mode {} --strategy {} --sbox {} --layout {}",
         args.mode, args.strategy, sbox.name, spec.layout

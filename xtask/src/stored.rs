@@ -47,7 +47,7 @@ pub fn folder(root: &Path) -> PathBuf {
 pub fn kernels() -> Vec<StoredKernel> {
     let kernel = |mode| {
         let plan = Plan::new(&KernelSpec::planes(mode, &LUT3));
-        let (name, geometry) = (plan.spec.name(), Geometry::of(plan.spec.layout));
+        let (name, geometry) = (plan.spec.name(), Geometry::of(&plan.spec));
         let source = cuda::source(&plan, geometry, COMMAND);
         let manifest = Manifest::new(&plan, geometry, &format!("{name}.cu"), &source).to_json();
         StoredKernel { name, plan, source, manifest }

@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn printed_kernels_pass_and_faults_show() {
         for spec in specs() {
-            let source = cuda::source(&Plan::new(&spec), Geometry::of(spec.layout), "a test");
+            let source = cuda::source(&Plan::new(&spec), Geometry::of(&spec), "a test");
             if !printed(&source, &spec, &KEY).unwrap() {
                 eprintln!("there is no C compiler: printed kernels were not tested");
                 return;

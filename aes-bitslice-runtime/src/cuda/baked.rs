@@ -46,7 +46,7 @@ impl Device {
         let sbox = Sbox::named(sbox).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
         let spec = KernelSpec::baked(mode, sbox, strategy, key.expose()).expect("a key has one of the three lengths");
         let plan = Plan::new(&spec);
-        let geometry = cuda::Geometry::of(spec.layout);
+        let geometry = cuda::Geometry::of(&spec);
         let source = Zeroizing::new(cuda::source(&plan, geometry, "Engine::bake"));
         self.baked(&Manifest::new(&plan, geometry, "baked.cu", &source), &source)
     }
