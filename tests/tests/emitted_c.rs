@@ -19,15 +19,14 @@ use aes_bitslice_tests::reference::{Reference, noise};
 use proptest::prelude::*;
 use std::cell::RefCell;
 
-/// Blocks of a thread block that holds states; one that holds columns has a quarter.
-const GROUP: usize = 4096;
-
 /// Runs a kernel on every edge and at random with each of the keys: the one it was baked for, if it was.
 fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
     let Some(mut kernel) = CompiledC::compile(source, spec).unwrap_or_else(|e| panic!("{}: {e}", spec.name())) else {
         say("NO C COMPILER: PRINTED KERNELS WERE NOT RUN");
         return;
     };
+    // Blocks of a thread block.
+    let group = Geometry::of(spec).blocks(spec.layout) as usize;
     for key in keys {
         let schedule = KeySchedule::new(key, spec.mode.direction()).expect("a key");
         let round_keys =
@@ -48,6 +47,7 @@ fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
             assert!(output.len() == len && wrong.is_none(), "{}: {launch}: wrong at {wrong:?}", spec.name());
         };
         // The edges of lanes, warps and thread blocks.
+        let warp = group / 4;
         let blocks = [
             0,
             1,
@@ -56,17 +56,14 @@ fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
             32,
             33,
             63,
-            255,
-            257,
-            1023,
-            1024,
-            1025,
-            2047,
-            2049,
-            GROUP - 1,
-            GROUP,
-            GROUP + 1,
-            2 * GROUP + 1025,
+            warp - 1,
+            warp,
+            warp + 1,
+            2 * warp - 1,
+            group - 1,
+            group,
+            group + 1,
+            2 * group + 33,
         ];
         for (i, &blocks) in blocks.iter().enumerate() {
             let len = 16 * blocks;
@@ -77,7 +74,7 @@ fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
             run(Access::Bytes { input: i % 16, output: (5 * i + 1) % 16 }, i % 3 == 0, counter, 0, len);
         }
         if spec.mode == Mode::Ctr {
-            for (i, len) in [0, 1, 15, 16, 17, 511, 512, 513, 16 * GROUP - 1, 16 * GROUP + 1].into_iter().enumerate() {
+            for (i, len) in [0, 1, 15, 16, 17, 511, 512, 513, 16 * group - 1, 16 * group + 1].into_iter().enumerate() {
                 for skip in [0, 1, 15, i] {
                     let access = Access::Bytes { input: (3 * i) % 16, output: (16 - skip) % 16 };
                     run(access, skip == i, u128::MAX - i as u128, skip, len);
@@ -86,7 +83,7 @@ fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
         }
         let config = ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() };
         proptest!(config, |(
-            len in 0..3 * 16 * GROUP, skip in 0usize..16, shifts in (0usize..16, 0usize..16), aligned: bool,
+            len in 0..3 * 16 * group, skip in 0usize..16, shifts in (0usize..16, 0usize..16), aligned: bool,
             in_place: bool, counter: u128, near_wrap: bool,
         )| {
             let counter = if near_wrap { u128::MAX - counter % 10_000 } else { counter };

@@ -21,8 +21,16 @@ fn circuits_are_a_table() {
     };
     // Gates, of three inputs, depth, alive; LUT3s, depth, alive.
     assert_eq!(row("boyar-peralta")[..3], [113, 0, 27]);
-    assert_eq!((row("lut3")[4], row("lut3, inverse")[4]), (61, 62));
-    assert_eq!((row("MixColumns, AddRoundKey")[4], row("InvMixColumns, AddRoundKey")[4]), (72, 77));
+    for (name, most) in [
+        ("lut3", 60),
+        ("lut3, inverse", 62),
+        ("lut3, Q to Q", 56),
+        ("lut3, inverse, Q to Q", 57),
+        ("MixColumns, AddRoundKey", 72),
+        ("InvMixColumns, AddRoundKey in Q", 81),
+    ] {
+        assert!(row(name)[4] <= most, "{name}: {:?}", row(name));
+    }
     assert!(row("canright")[4] < row("canright")[0]);
 }
 

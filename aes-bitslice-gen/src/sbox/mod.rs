@@ -183,8 +183,8 @@ mod tests {
         assert!(forward_lut3 <= 72 && inverse_lut3 <= 78, "{forward_lut3} {inverse_lut3}");
         let [(forward, forward_lut3), (inverse, inverse_lut3)] = counts(&LUT3);
         assert_eq!([forward.gates(), inverse.gates()], [forward_lut3, inverse_lut3]);
-        assert!(forward_lut3 <= 61 && inverse_lut3 <= 62, "{forward_lut3} {inverse_lut3}");
-        for (direction, most) in [(Direction::Encrypt, [56, 65, 59]), (Direction::Decrypt, [57, 69, 66])] {
+        assert!(forward_lut3 <= 60 && inverse_lut3 <= 62, "{forward_lut3} {inverse_lut3}");
+        for (direction, most) in [(Direction::Encrypt, [56, 65, 59]), (Direction::Decrypt, [57, 67, 66])] {
             let gates = (LUT3.in_other_bases)(direction).iter().map(Netlist::gates).collect::<Vec<_>>();
             assert!(gates.iter().zip(most).all(|(&gates, most)| gates <= most), "{direction:?}: {gates:?}");
         }

@@ -5,8 +5,12 @@
 //! "Scalable Don't-Care-Based Logic Optimization and Resynthesis", FPGA 2009). All such triples are found, not some:
 //! an input where the gate is on and one where it is off must be told apart by one of the three, which leaves few
 //! candidates for each. A triple that leaves gates without a reader makes the network smaller; any other is a step
-//! on a plateau, taken as it comes. From time to time a gate is doubled, its readers shared out: each copy has a
-//! smaller care set, which opens ways that are closed to networks of the best size.
+//! on a plateau, taken as it comes. Two other steps keep the size: a gate changes by the sum with a signal, which its
+//! readers take off again; a gate and an operand that only it reads are split in two otherwise. Without the first the
+//! linear parts, without the second the borders of linear and nonlinear parts stay as they were drawn.
+//!
+//! From time to time a gate is doubled, its readers shared out: each copy has a smaller care set, which opens ways
+//! that are closed to networks of the best size.
 
 use super::table::{self, Table};
 use crate::circuit::{Circuit, Lut3, Wire};
@@ -14,6 +18,9 @@ use crate::random::Random;
 
 /// The most nodes, inputs included: a set of nodes is a `u128`.
 const NODES: usize = 128;
+
+/// Gates that a walk may have more than the best network on it.
+const SLACK: usize = 4;
 
 /// Pairs of inputs by which candidates are sifted: enough that few wrong triples pass.
 const SAMPLE: usize = 64;
@@ -25,6 +32,12 @@ const INNER: usize = 32;
 struct Node {
     table: Lut3,
     inputs: [u8; 3],
+}
+
+impl Node {
+    fn is_free(&self) -> bool {
+        self.inputs[0] == u8::MAX
+    }
 }
 
 const FREE: Node = Node { table: Lut3::FALSE, inputs: [u8::MAX; 3] };
@@ -107,12 +120,13 @@ impl Network {
         for _ in 0..steps {
             since += 1;
             hold = hold.saturating_sub(1);
-            match random.below(1024) {
-                0..8 if current.gates() < best.gates() + 3 => {
+            match random.below(64) {
+                0 if current.gates() < best.gates() + SLACK && random.below(2) == 0 => {
                     current.double(random);
-                    hold = 1 << random.below(8);
+                    hold = 1 << random.below(10);
                 }
-                0..900 => current.shift(random),
+                1..20 => current.split_otherwise(random),
+                20..54 => current.shift(random),
                 _ => {
                     let gate = current.order[random.below(current.order.len())];
                     current.resubstitute(gate, hold == 0, random);
@@ -121,7 +135,7 @@ impl Network {
             if current.gates() < best.gates() || current.gates() == best.gates() && since > 300 {
                 best.clone_from(&current);
                 since = 0;
-            } else if since > 30_000 {
+            } else if since > 200_000 {
                 current.clone_from(&best);
                 since = 0;
             }
@@ -147,38 +161,39 @@ impl Network {
         }
         self.readers.clear();
         self.readers.resize(self.nodes.len(), 0);
-        self.order.clear();
-        let mut pending = needed & gates;
-        let mut placed = !gates;
+        let needed_gates = needed & gates;
         for n in self.inputs..self.nodes.len() {
-            if pending >> n & 1 == 0 {
-                if self.nodes[n].inputs[0] != u8::MAX {
-                    self.nodes[n] = FREE;
-                    for x in table::ones(&self.values[n]) {
-                        self.columns[x] &= !(1 << n);
-                    }
-                    self.values[n] = table::FALSE;
-                }
-            } else {
-                for i in self.nodes[n].inputs {
-                    self.readers[i as usize] |= 1 << n;
-                }
+            if needed_gates >> n & 1 == 1 {
+                self.nodes[n].inputs.iter().for_each(|&i| self.readers[i as usize] |= 1 << n);
+            } else if !self.nodes[n].is_free() {
+                self.nodes[n] = FREE;
+                table::ones(&self.values[n]).for_each(|x| self.columns[x] &= !(1 << n));
+                self.values[n] = table::FALSE;
             }
         }
-        while pending != 0 {
-            let before = pending;
-            let mut todo = pending;
-            while todo != 0 {
-                let n = todo.trailing_zeros() as usize;
-                todo &= todo - 1;
-                let [a, b, c] = self.nodes[n].inputs;
-                if placed >> a & placed >> b & placed >> c & 1 == 1 {
+        // The old order is nearly right: gates that come too early in it wait for another round.
+        let mut waiting = std::mem::take(&mut self.order);
+        waiting.retain(|n| needed_gates >> n & 1 == 1);
+        let old = waiting.iter().fold(0u128, |set, n| set | 1 << n);
+        let mut new = needed_gates & !old;
+        while new != 0 {
+            waiting.push(new.trailing_zeros() as u8);
+            new &= new - 1;
+        }
+        let mut placed = !gates;
+        self.order.reserve(waiting.len());
+        while !waiting.is_empty() {
+            let before = waiting.len();
+            waiting.retain(|&n| {
+                let [a, b, c] = self.nodes[n as usize].inputs;
+                let is_ready = (placed >> a & placed >> b & placed >> c) & 1 == 1;
+                if is_ready {
                     placed |= 1 << n;
-                    pending &= !(1 << n);
-                    self.order.push(n as u8);
+                    self.order.push(n);
                 }
-            }
-            assert!(pending != before, "a network has no cycle");
+                !is_ready
+            });
+            assert!(waiting.len() < before, "a network has no cycle");
         }
     }
 
@@ -360,8 +375,14 @@ impl Network {
     /// Gives a gate a table and operands, and everything that follows from that its values.
     fn set(&mut self, gate: u8, table: Lut3, operands: [u8; 3]) {
         self.nodes[gate as usize] = canonical(table, operands);
+        self.update(1 << gate);
+        self.bypass(gate);
+    }
+
+    /// Remakes what follows from gates that have changed.
+    fn update(&mut self, changed: u128) {
         self.rewire();
-        let mut stale = 1u128 << gate;
+        let mut stale = changed;
         for k in 0..self.order.len() {
             let n = self.order[k];
             if stale >> n & 1 == 0 {
@@ -377,7 +398,80 @@ impl Network {
                 stale |= self.readers[n as usize];
             }
         }
-        self.bypass(gate);
+    }
+
+    /// Splits a gate and an operand that only it reads into two gates in another way: of the signals that the two
+    /// read, other ones go to the inner gate.
+    fn split_otherwise(&mut self, random: &mut Random) {
+        let outer = self.order[random.below(self.order.len())];
+        let node = self.nodes[outer as usize];
+        let inner = node.inputs[random.below(3)];
+        let is_own = self.readers[inner as usize] == 1 << outer && self.is_output >> inner & 1 == 0;
+        if (inner as usize) < self.inputs || !is_own {
+            return;
+        }
+        let mut signals = [0u8; 5];
+        let mut count = 0;
+        for i in self.nodes[inner as usize].inputs.into_iter().chain(node.inputs) {
+            if i != inner && !signals[..count].contains(&i) {
+                signals[count] = i;
+                count += 1;
+            }
+        }
+        if count < 4 {
+            return;
+        }
+        for i in (1..count).rev() {
+            signals.swap(i, random.below(i + 1));
+        }
+        // The first three go in; of four, one stays outside as well.
+        let apart = [signals[3], signals[if count == 5 { 4 } else { random.below(3) }]];
+        let (_, care) = self.care_set(outer);
+        let value = &self.values[outer as usize];
+        let (on, off) = (table::and(&care, value), table::and_not(&care, value));
+        let [a, b, c] = [signals[0], signals[1], signals[2]].map(|n| &self.values[n as usize]);
+        let [d, e] = apart.map(|n| &self.values[n as usize]);
+        let quarters: [Table; 4] = std::array::from_fn(|i| table::minterm(i as u8 | 4, &table::TRUE, d, e));
+        // By the inner gate's value: where the outer gate must be on and off, a bit for each of the four.
+        let mut classes = [(0u8, 0u8); 2];
+        let mut table = 0u8;
+        let first = random.below(2);
+        for i in 0..8u8 {
+            let minterm = table::minterm(i, a, b, c);
+            let (mut ons, mut offs) = (0u8, 0u8);
+            for (q, quarter) in quarters.iter().enumerate() {
+                let cell = table::and(&minterm, quarter);
+                ons |= u8::from(!table::are_disjoint(&cell, &on)) << q;
+                offs |= u8::from(!table::are_disjoint(&cell, &off)) << q;
+            }
+            if ons & offs != 0 {
+                return;
+            }
+            let fits = |class: usize| classes[class].0 & offs == 0 && classes[class].1 & ons == 0;
+            let class = match (fits(first), fits(1 - first)) {
+                (false, false) => return,
+                (true, true) if classes[1 - first] != (0, 0) => random.below(2),
+                (true, _) => first,
+                (false, true) => 1 - first,
+            };
+            classes[class].0 |= ons;
+            classes[class].1 |= offs;
+            table |= (class as u8) << i;
+        }
+        let fill = random.next() as u8;
+        let outer_table = Lut3::from_fn(|inner, d, e| {
+            let bit = 2 * u8::from(d) + u8::from(e);
+            let (ons, offs) = classes[usize::from(inner)];
+            ons >> bit & 1 == 1 || offs >> bit & 1 == 0 && fill >> (bit + 4 * u8::from(inner)) & 1 == 1
+        });
+        self.nodes[inner as usize] = canonical(Lut3(table), [signals[0], signals[1], signals[2]]);
+        self.nodes[outer as usize] = canonical(outer_table, [inner, apart[0], apart[1]]);
+        self.update(1 << inner | 1 << outer);
+        for n in [inner, outer] {
+            if !self.nodes[n as usize].is_free() {
+                self.bypass(n);
+            }
+        }
     }
 
     /// Lets the readers of a gate that only passes on or complements a signal, or is constant, do without it.
@@ -426,7 +520,7 @@ impl Network {
         }
         self.rewire();
         for n in changed {
-            if self.nodes[n as usize].inputs[0] != u8::MAX {
+            if !self.nodes[n as usize].is_free() {
                 self.bypass(n);
             }
         }
@@ -512,7 +606,7 @@ impl Network {
             next.rewire();
         }
         for n in (0..self.nodes.len()).filter(|n| changed >> n & 1 == 1) {
-            if next.nodes[n].inputs[0] != u8::MAX {
+            if !next.nodes[n].is_free() {
                 next.bypass(n as u8);
             }
         }
@@ -536,7 +630,7 @@ impl Network {
     fn double(&mut self, random: &mut Random) {
         let gate = self.order[random.below(self.order.len())] as usize;
         let readers = self.readers[gate];
-        let free = (self.inputs..self.nodes.len()).find(|&n| self.nodes[n].inputs[0] == u8::MAX);
+        let free = (self.inputs..self.nodes.len()).find(|&n| self.nodes[n].is_free());
         let uses = readers.count_ones() + u32::from(self.is_output >> gate & 1 == 1);
         if uses < 2 || free.is_none() && self.nodes.len() == NODES {
             return;
@@ -615,11 +709,26 @@ mod tests {
             let start = BOYAR_PERALTA.lut3(direction);
             let network = Network::new(&start).unwrap();
             assert_eq!(network.circuit(&start).same_function(&start), Ok(()));
-            let walked = network.walk(300, &mut Random(5));
+            // Every kind of step by itself, and what is remade after it.
+            let mut stepped = network.clone();
+            let mut random = Random(7);
+            for i in 0..3000 {
+                let gate = stepped.order[random.below(stepped.order.len())];
+                match i % 4 {
+                    0 if stepped.gates() < 90 => stepped.double(&mut random),
+                    1 => stepped.split_otherwise(&mut random),
+                    2 => stepped.shift(&mut random),
+                    _ => stepped.resubstitute(gate, i % 3 == 0, &mut random),
+                }
+                assert_eq!(stepped.circuit(&start).same_function(&start), Ok(()), "step {i}");
+                let copy = Network::new(&stepped.circuit(&start)).unwrap();
+                assert!(copy.gates() <= stepped.gates());
+            }
+            let walked = network.walk(20_000, &mut Random(5));
             let circuit = walked.circuit(&start);
             assert_eq!(circuit.same_function(&start), Ok(()));
             assert_eq!(circuit.gates().len(), walked.gates());
-            assert!(walked.gates() < start.gates().len(), "{}", walked.gates());
+            assert!(walked.gates() + 3 < start.gates().len(), "{}", walked.gates());
         }
     }
 }

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Steps of a walk: a second or two.
-const SBOX_STEPS: u64 = 150_000;
+const SBOX_STEPS: u64 = 300_000;
 const LINEAR_STEPS: u64 = 4_000_000;
 /// Gates of a window for exact synthesis, at most.
 const WINDOW: usize = 5;
