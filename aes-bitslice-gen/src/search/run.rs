@@ -176,8 +176,9 @@ impl Search {
             }
             1 => {
                 let finds = self.lock();
-                let others = finds.bases(target.direction);
-                let Some(&(_, basis)) = others.get(random.below(others.len().max(1))) else { return };
+                let mut others: Vec<Basis> = finds.bases(target.direction).into_iter().map(|(_, b)| b).collect();
+                others.push(Basis::STANDARD);
+                let basis = others[random.below(others.len())];
                 let netlist = finds.get(&Target::family(target.direction, basis)[0]).expect("a basis with netlists");
                 target.rebased(&netlist.circuit, basis, basis)
             }
@@ -197,8 +198,10 @@ impl Search {
     fn polish_family(&self, direction: Direction, random: &mut Random) {
         let Some((_, basis)) = self.good_basis(direction, random) else { return };
         let family = Target::family(direction, basis);
-        let target = family[[0, 0, 0, 0, 4, 4, 1, 2, 3][random.below(9)]];
-        self.polish(target, random);
+        match [0, 0, 0, 0, 4, 4, 1, 2, 3][random.below(9)] {
+            sbox @ 0..3 if random.below(6) == 0 => self.restart(family[sbox], random),
+            layer => self.polish(family[layer], random),
+        }
     }
 
     /// One of the best bases, the better the more often.
