@@ -1,4 +1,4 @@
-//! Column-major bit-planes: which plane holds which bit, and why ShiftRows costs nothing.
+//! Column-major bit-planes: which plane holds which bit, and what ShiftRows costs.
 //!
 //! Thirty-two blocks (or as many as a word has bits) become 128 words. Plane `8 j + b` holds bit `b`
 //! (0 = least significant) of byte `j` of every block, one block a lane; byte `j` is row `j % 4` of column `j / 4`:
@@ -11,7 +11,7 @@
 //! row 3        24..31    56..63       88..95      120..127
 //! ```
 //!
-//! ShiftRows moves whole bytes, so it is a choice of which planes the next layer reads
+//! ShiftRows moves whole bytes, so for whoever holds all planes it is a choice of which ones the next layer reads
 //! (Hajihassani et al. 2019, sections 4.2 and 4.5).
 //!
 //! Two things are left to choose: over how many threads the planes of 32 blocks are spread, [`Layout`], and in which

@@ -2,6 +2,7 @@
 //! for keys picked at random.
 
 use aes_bitslice_gen::aes::KeyBits;
+use aes_bitslice_gen::basis::Basis;
 use aes_bitslice_gen::check;
 use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
 use aes_bitslice_gen::sbox;
@@ -35,6 +36,13 @@ fn check(specs: impl Fn(Mode, &'static sbox::Sbox, &[u8]) -> KernelSpec) {
 #[test]
 fn keys_at_launch() {
     check(|mode, sbox, _| KernelSpec::planes(mode, sbox));
+}
+
+/// Any basis will do, also one that no netlist is stored for.
+#[test]
+fn other_bases() {
+    let basis = Basis::new([3, 2, 4, 8, 16, 32, 64, 129]).unwrap();
+    check(|mode, sbox, _| KernelSpec::planes(mode, sbox).with_basis(basis));
 }
 
 #[test]

@@ -70,21 +70,21 @@ fn search(args: &Args, finds: Finds) -> Result<Finds> {
     let goals = if args.target.is_empty() { Goal::ALL.to_vec() } else { args.target.clone() };
     let time = Duration::from_secs(args.seconds);
     let search = Search::new(Options { seed: args.seed, threads, time, walks: u64::MAX, goals }, finds);
+    // Better to know now than when there is something to lose.
+    save(args, &search.finds())?;
     let mut saved = Instant::now();
-    let mut failure = None;
     search.run(|search| {
         let due = saved.elapsed() >= PERIOD;
         if due {
             saved = Instant::now();
-            failure = save(args, &search.finds()).err();
+            if let Err(error) = save(args, &search.finds()) {
+                eprintln!("not saved, going on: {error:#}");
+            }
         }
         progress(search, due);
     });
     if std::io::stderr().is_terminal() {
         eprintln!();
-    }
-    if let Some(error) = failure {
-        return Err(error);
     }
     let finds = search.finds();
     save(args, &finds)?;

@@ -169,7 +169,9 @@ fn a_baked_kernel_is_private_and_the_same_from_everywhere() {
     let files = tree(&baked);
     let source = String::from_utf8(files[Path::new("aes-192-ctr-one-hot-mux.cu")].clone()).unwrap();
     assert!(source.lines().next().unwrap().contains("THIS FILE IS THE KEY"));
-    assert!(source.contains("cargo xtask gen --key @FILE --mode ctr --strategy one-hot-mux --sbox lut3\n"));
+    assert!(
+        source.contains("cargo xtask gen --key @FILE --mode ctr --strategy one-hot-mux --sbox lut3 --layout column\n")
+    );
     assert!(header::is_intact(&source));
     let manifest = std::str::from_utf8(&files[Path::new("aes-192-ctr-one-hot-mux.json")]).unwrap();
     let manifest = Manifest::parse(manifest).unwrap();

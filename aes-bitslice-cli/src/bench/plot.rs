@@ -20,10 +20,11 @@ const LINE_SPACING: f64 = 18.0;
 /// The lines of a plot by mode and length of key: the base-2 logarithm of the bytes, and Tbit/s.
 type Lines<'a> = BTreeMap<(&'a str, usize), Vec<(f64, f64)>>;
 
-/// A plot for each engine, one above the other: of its device memory where that was timed at all, else of host memory.
+/// A plot for each engine, one above the other: of those with device memory where that was timed, else of all, from and
+/// to host memory.
 ///
 /// # Errors
-/// If nothing was timed with keys given at launch, or a rate is no positive number.
+/// If nothing was timed with keys given at launch, or a size or a rate is out of all bounds.
 pub fn svg(report: &Report) -> Result<String> {
     let bad = |what: &str| Err(Error::new(Exit::Failure, format!("cannot plot: {what}")));
     let at_launch = |m: &&Measured| m.strategy.as_deref().is_none_or(|strategy| strategy == "planes");
@@ -36,8 +37,8 @@ pub fn svg(report: &Report) -> Result<String> {
     let mut plots: BTreeMap<&str, Lines> = BTreeMap::new();
     for measured in results.into_iter().filter(|measured| measured.timing == clock) {
         let Measured { backend, mode, key_bits, bytes, median_tbits_per_second: rate, .. } = measured;
-        if *bytes == 0 || !rate.is_finite() || *rate <= 0.0 {
-            return bad("a size or a rate is no positive number");
+        if !is_plausible(*bytes as u64, *rate) {
+            return bad("a size or a rate is none that anything has");
         }
         let lines = plots.entry(backend).or_default();
         lines.entry((mode, *key_bits)).or_default().push(((*bytes as f64).log2(), *rate));
@@ -58,6 +59,11 @@ pub fn svg(report: &Report) -> Result<String> {
         svg += "</g>\n";
     }
     Ok(svg + "</svg>\n")
+}
+
+/// Sizes and rates that a plot has room for; others are of no measurement.
+fn is_plausible(bytes: u64, tbits: f64) -> bool {
+    (1..=1 << 60).contains(&bytes) && (1e-12..1e6).contains(&tbits)
 }
 
 fn plot(svg: &mut String, title: &str, lines: &Lines) {

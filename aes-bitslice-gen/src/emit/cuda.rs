@@ -82,8 +82,13 @@ pub fn entry_point(spec: &KernelSpec) -> String {
 
 /// The kernel's source, heading included. `command` is the command line that remakes it.
 ///
+/// # Panics
+/// If the threads a block are no power of two from 32 to 1024: counters would not wrap between runs.
+///
 /// With a key baked in, the text is the key: it is built without leaving copies behind, and whoever takes it wipes it.
 pub fn source(plan: &Plan, geometry: Geometry, command: &str) -> String {
+    let threads = geometry.threads;
+    assert!(threads.is_power_of_two() && (32..=1024).contains(&threads), "{threads} threads a block");
     let body = body(plan, geometry);
     let spec = &plan.spec;
     let rounds = |r: usize| format!("{} of LUT3 for {r} rounds", plan.gates_executed(r));
@@ -370,8 +375,7 @@ fn cipher(plan: &Plan, access: &KeyAccess, text: &mut String) {
         part(&heading, std::slice::from_ref(step), "round");
     }
     let mut last = plan.last.as_slice();
-    // Measured: two rounds in the loop are faster where the number of rounds is known. They are even, from wherever the
-    // loop begins.
+    // Measured, kernel by kernel: docs/performance.md. Rounds are even in number, from wherever the loop begins.
     let unrolled = if plan.rounds().is_some() { 2 } else { 1 };
     if rolled {
         // The last MixColumns is the function that is there already.

@@ -3,7 +3,7 @@
 use super::{cuda, header};
 use crate::aes::KeyBits;
 use crate::basis::Basis;
-use crate::kernel::{KeyStrategy, Mode, Plan, self_test};
+use crate::kernel::{KeyStrategy, Mode, Plan, kernel_name, self_test};
 use crate::layout::Layout;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -140,7 +140,6 @@ impl Manifest {
             return Err(ManifestError::Format(format));
         }
         let manifest: Self = serde_json::from_str(json)?;
-        manifest.mode()?;
         let strategy = manifest.strategy()?;
         let field = |field, what: &str| Err(ManifestError::Field { field, what: what.into() });
         if manifest.source.contains(['/', '\\']) || manifest.source.starts_with('.') {
@@ -150,8 +149,21 @@ impl Manifest {
         if !manifest.threads.is_power_of_two() || !(32..=1024).contains(&manifest.threads) {
             return field("threads", "must be a power of two from 32 to 1024");
         }
-        if manifest.blocks != cuda::BLOCKS_PER_WORD * manifest.threads / manifest.layout()?.threads() {
+        let (mode, layout) = (manifest.mode()?, manifest.layout()?);
+        if manifest.blocks != cuda::BLOCKS_PER_WORD * manifest.threads / layout.threads() {
             return field("blocks", "must be what so many threads hold in this layout");
+        }
+        // Another layout than the code's would leave data out: the code's entry points say which it has.
+        let name = kernel_name(mode, strategy, manifest.key_bits, layout);
+        let entry = name.replace('-', "_");
+        if manifest.kernel != name || manifest.entry != entry || manifest.entry_bytes != format!("{entry}_bytes") {
+            return field(
+                "kernel",
+                &format!("and the entry points must be {name}, as mode, strategy and layout have it"),
+            );
+        }
+        if strategy == KeyStrategy::Immediate && layout == Layout::Column {
+            return field("layout", "must be `state` where the strategy is `immediate`");
         }
         if manifest.secret != (strategy != KeyStrategy::Planes) {
             return field("secret", "is true if and only if the strategy bakes a key in");
@@ -188,5 +200,34 @@ impl Manifest {
     /// The manifest as JSON, with a newline at its end.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("plain data") + "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit::cuda::Geometry;
+    use crate::kernel::{BakedStrategy, KernelSpec};
+    use crate::sbox::LUT3;
+
+    fn manifest(strategy: BakedStrategy, layout: Layout) -> Manifest {
+        let spec = KernelSpec::baked(Mode::EcbEncrypt, &LUT3, strategy, &[7; 16]).unwrap().with_layout(layout).unwrap();
+        Manifest::new(&Plan::new(&spec), Geometry::of(&spec), "kernel.cu", "")
+    }
+
+    #[test]
+    fn a_layout_that_is_not_the_code_s_is_refused() {
+        for (strategy, layout) in [
+            (BakedStrategy::OneHotMux, Layout::State),
+            (BakedStrategy::OneHotMux, Layout::Column),
+            (BakedStrategy::Immediate, Layout::State),
+        ] {
+            let right = manifest(strategy, layout);
+            assert_eq!(Manifest::parse(&right.to_json()).unwrap(), right);
+            let other = if layout == Layout::State { Layout::Column } else { Layout::State };
+            let blocks = cuda::BLOCKS_PER_WORD * right.threads / other.threads();
+            let wrong = Manifest { layout: other.name().into(), blocks, ..right };
+            assert!(matches!(Manifest::parse(&wrong.to_json()), Err(ManifestError::Field { .. })), "{strategy}");
+        }
     }
 }

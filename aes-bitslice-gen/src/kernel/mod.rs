@@ -16,4 +16,5 @@ mod spec;
 
 pub use plan::{Call, Function, KeyOperand, Plan, Step};
 pub use reference::reference;
+pub(crate) use spec::kernel_name;
 pub use spec::{BakedStrategy, KernelSpec, KeyStrategy, Mode, RoundKeys, UnknownName};

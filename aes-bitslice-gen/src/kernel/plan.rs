@@ -141,7 +141,8 @@ impl Plan {
     }
 
     /// The lookup tables that 32 blocks run through in a cipher of so many rounds: what the cipher itself, without
-    /// transposition and round keys that are added to bytes, costs on a target whose gate is the LUT3.
+    /// transposition and round keys that are added to bytes, costs (for CTR by column, where the first two rounds are
+    /// done once for many blocks, more than it costs) on a target whose gate is the LUT3.
     pub fn gates_executed(&self, rounds: usize) -> usize {
         let gates = |functions: &[usize]| functions.iter().map(|&f| self.functions[f].circuit.gates().len()).sum();
         let step = |step: &Step| -> usize {

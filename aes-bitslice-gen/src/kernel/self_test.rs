@@ -1,5 +1,5 @@
-//! What every kernel must answer before it is used: one input, longer than a thread block's share by an odd number
-//! of blocks, and a counter that wraps within it.
+//! What every kernel must answer before it is used: one input, longer by an odd number of blocks than what a thread
+//! block works on at a time, and a counter that wraps within it.
 
 use super::{Mode, reference};
 use crate::aes::KeySchedule;

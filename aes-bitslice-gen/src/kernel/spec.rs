@@ -51,7 +51,7 @@ impl Mode {
 /// Where a kernel has its round keys; the names of [`RoundKeys`] without the keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KeyStrategy {
-    /// Handed over at launch as bit-planes; one kernel for every key of every length.
+    /// Handed over at launch and spread over bit-planes; one kernel for every key of every length.
     Planes,
     /// Baked in; picked by one-hot selectors instead of branches (Hajihassani et al. 2019, section 4.6): where a thread
     /// holds the state, inside the rolled round loop; where it holds a column, before it, into shared memory.
@@ -209,11 +209,15 @@ impl KernelSpec {
 
     /// The kernel's name: file stem and, with underscores, entry point.
     pub fn name(&self) -> String {
-        let key = self.key_bits().map(|k| format!("-{}", k.bits())).unwrap_or_default();
-        let strategy = self.round_keys.strategy();
-        let layout = if self.layout == strategy.layout() { String::new() } else { format!("-{}", self.layout) };
-        format!("aes{key}-{}-{strategy}{layout}", self.mode)
+        kernel_name(self.mode, self.round_keys.strategy(), self.key_bits().map(KeyBits::bits), self.layout)
     }
+}
+
+/// The name of a kernel, by what it is; `key_bits` if it is for one length only.
+pub(crate) fn kernel_name(mode: Mode, strategy: KeyStrategy, key_bits: Option<usize>, layout: Layout) -> String {
+    let key = key_bits.map(|bits| format!("-{bits}")).unwrap_or_default();
+    let layout = if layout == strategy.layout() { String::new() } else { format!("-{layout}") };
+    format!("aes{key}-{mode}-{strategy}{layout}")
 }
 
 /// The strategies that bake a key in.

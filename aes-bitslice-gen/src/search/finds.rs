@@ -98,7 +98,8 @@ impl Finds {
     }
 
     /// The LUT3s of AES-128 with keys at launch, its state in a basis between rounds: the first S-boxes, those
-    /// between, the last, and MixColumns with AddRoundKey. To a tenth: less MixColumns with a key baked in.
+    /// between, the last, and MixColumns with AddRoundKey. MixColumns with a key baked in counts for a tenth, to choose
+    /// between bases that are the same otherwise.
     pub fn cost(&self, direction: Direction, basis: Basis) -> Option<usize> {
         let [between, first, last, mix, mix_key] = Target::family(direction, basis).map(|t| self.get(&t));
         let gates = |netlist: Option<&Netlist>| netlist.map(Netlist::gates);

@@ -326,7 +326,7 @@ impl Kernel {
             return Ok(());
         }
         let grid = self.grid((blocks + u64::from(skipped)).div_ceil(self.blocks_at_a_time.into()));
-        // 2^31 - 1 thread blocks take 128 TiB: no device has that, but a length may say so.
+        // 2^31 - 1 thread blocks take 32 TiB or more: no device has that, but a length may say so.
         let too_long = || Error::OutOfDeviceMemory { what: format!("{blocks} blocks of 16 bytes") };
         let grid = u32::try_from(grid).ok().filter(|&g| g <= i32::MAX as u32).ok_or_else(too_long)?;
         let mut all = arguments.to_vec();
