@@ -199,6 +199,35 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_barrier_shows() {
+        let print = |spec: &KernelSpec| cuda::source(&Plan::new(spec), Geometry::of(spec), "a test");
+        let ecb = KernelSpec::planes(Mode::EcbEncrypt, &sbox::LUT3);
+        let spec = KernelSpec::planes(Mode::Ctr, &sbox::LUT3);
+        // Behind the first of CTR comes another before most of what it waits for is read.
+        for (spec, all, skip) in [(&ecb, 1, 0), (&spec, 5, 1)] {
+            let source = print(spec);
+            let barriers: Vec<usize> = source.match_indices("    BARRIER();").map(|(at, _)| at).collect();
+            assert_eq!(barriers.len(), all);
+            for &at in &barriers[skip..] {
+                let without = source[..at].to_string() + &source[at..].replacen("BARRIER();", "", 1);
+                match printed(&without, spec, &KEY) {
+                    Ok(false) => return,
+                    Ok(true) => panic!("{}: the barrier at byte {at} is not missed", spec.name()),
+                    Err(_) => {}
+                }
+            }
+        }
+        let source = print(&spec);
+        // The same for what is done where 32 bits of counter wrap, and where a share begins.
+        for (line, without) in
+            [("if (is_first || counter.word[0] == 0)", "if (is_first)"), ("    counter.word[0] -= skipped;\n", "")]
+        {
+            assert!(source.contains(line));
+            assert!(printed(&source.replace(line, without), &spec, &KEY).is_err(), "{line}");
+        }
+    }
+
+    #[test]
     fn a_baked_kernel_is_for_its_key() {
         let plan = Plan::new(&specs()[3]);
         assert!(evaluate(&plan, &[7; 16]).is_err());

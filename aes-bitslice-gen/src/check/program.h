@@ -44,11 +44,12 @@ static int margins_changed(buffer b, u64 length) {
 }
 
 // The threads of a thread block take turns: one runs until it has to wait for others. All of a group, a warp or the
-// thread block, have to come to the same place, and no thread may leave while its neighbours wait for it.
+// thread block, have to come to a barrier or shuffle as often as it, and no thread may leave while its neighbours wait for it.
 #define STACK (256 << 10)
 typedef struct { ucontext_t context; u32 arrived[2]; u32 turn; int done; u32 shuffled[2]; char *stack; } cpu_thread;
 static cpu_thread threads[THREADS];
 static ucontext_t scheduler;
+static int last_warp_first; // changes from launch to launch
 static void (*body)(void);
 
 static void take_turns(void) { swapcontext(&threads[threadIdx.x].context, &scheduler); }
@@ -73,6 +74,24 @@ static void run_body(void) {
     threads[threadIdx.x].done = 1;
 }
 
+// Lets the threads of a warp take turns until none of them comes further; whether any did.
+static int run_warp(u32 first) {
+    int advanced = 0, again;
+    do {
+        again = 0;
+        for (u32 i = first; i < first + 32; i++) {
+            cpu_thread *const t = &threads[i];
+            if (t->done) continue;
+            const u32 before = t->arrived[0] + t->arrived[1];
+            threadIdx.x = i;
+            swapcontext(&scheduler, &t->context);
+            again |= t->done || t->arrived[0] + t->arrived[1] != before;
+        }
+        advanced |= again;
+    } while (again);
+    return advanced;
+}
+
 // Runs all threads of the thread block; 0 if some wait for a thread that has left.
 static int run_thread_block(void) {
     for (u32 i = 0; i < THREADS; i++) {
@@ -86,18 +105,15 @@ static int run_thread_block(void) {
         t->done = 0;
         makecontext(&t->context, run_body, 0);
     }
-    for (u32 left = THREADS, idle = 0; left > 0;) {
-        for (u32 i = 0; i < THREADS; i++) {
-            cpu_thread *const t = &threads[i];
-            if (t->done) continue;
-            const u32 before = t->arrived[0] + t->arrived[1];
-            threadIdx.x = i;
-            swapcontext(&scheduler, &t->context);
-            left -= (u32)t->done;
-            idle = t->done || t->arrived[0] + t->arrived[1] != before ? 0 : idle + 1;
-            if (idle > 2 * THREADS) return 0;
-        }
-    }
+    // As far as it comes, one warp after the other, in one order or the other: who relies on a barrier that is not there
+    // meets what another warp has not written yet, or what it has overwritten already.
+    int advanced;
+    do {
+        advanced = 0;
+        for (u32 n = 0; n < THREADS / 32; n++) advanced |= run_warp(32 * (last_warp_first ? THREADS / 32 - 1 - n : n));
+    } while (advanced);
+    for (u32 i = 0; i < THREADS; i++)
+        if (!threads[i].done) return 0;
     return 1;
 }
 
@@ -155,6 +171,8 @@ int main(void) {
 #endif
         body = r.by_bytes ? run_bytes : run_aligned;
         int stuck = 0;
+        static u32 launches;
+        last_warp_first = launches++ % 3 == 2;
         for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) stuck |= !run_thread_block();
 
         int changed = margins_changed(out, r.length);
