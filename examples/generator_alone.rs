@@ -3,8 +3,8 @@
 
 use aes_bitslice_gen::aes::Direction;
 use aes_bitslice_gen::circuit::Circuit;
-use aes_bitslice_gen::emit::cuda::{self, Geometry};
-use aes_bitslice_gen::kernel::{KernelSpec, Mode, Plan};
+use aes_bitslice_gen::emit::cuda;
+use aes_bitslice_gen::kernel::{KernelSpec, Mode};
 use aes_bitslice_gen::sbox::{self, Sbox};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,8 +22,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("S-box {}: {} LUT3s, depth {}", sbox.name, stats.gates(), stats.depth);
     }
 
-    let plan = Plan::new(&KernelSpec::planes(Mode::Ctr, Sbox::named("lut3")?));
-    let source = cuda::source(&plan, Geometry::of(&plan.spec), "cargo run --example generator_alone");
-    println!("{}: {} lines of CUDA C", plan.spec.name(), source.lines().count());
+    let spec = KernelSpec::planes(Mode::Ctr, Sbox::named("lut3")?);
+    let printed = cuda::print(&spec.into(), "cargo run --example generator_alone");
+    println!("{}: {} lines of CUDA C", printed.manifest.kernel, printed.source.lines().count());
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::bitsliced::{Bitsliced, Isa};
 use crate::{BakedStrategy, Cipher, Direction, Error, Key, KeyBits, Mode, cpu, cuda};
 use ::cipher::inout::InOutBuf;
+use aes_bitslice_gen::kernel::Design;
 use std::any::Any;
 use std::fmt;
 use std::path::Path;
@@ -185,6 +186,17 @@ impl Engine {
     /// S-box of no known name, [`Error::SelfTestFailed`], and what the device reports.
     pub fn bake(&self, key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Cipher, Error> {
         let blocks = self.device("a baked kernel")?.bake(key, mode, strategy, sbox)?;
+        Ok(Cipher::new(self.clone(), Arc::new(blocks)))
+    }
+
+    /// Any kernel that the generator prints and that takes its key at launch, compiled here and now with NVRTC, and a key
+    /// for it. It runs its own mode only: for experiments, and to measure.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on a CPU, [`Error::NvrtcUnavailable`], [`Error::CompileFailed`], [`Error::NoSuchKernel`] for a
+    /// design with a key baked in, [`Error::SelfTestFailed`], and what the device reports.
+    pub fn cipher_of(&self, key: &Key, design: &Design) -> Result<Cipher, Error> {
+        let blocks = self.device("a kernel of the generator's")?.cipher_of(key, design)?;
         Ok(Cipher::new(self.clone(), Arc::new(blocks)))
     }
 

@@ -45,7 +45,7 @@ pub mod transpose;
 
 pub use crate::cipher::Cipher;
 pub use aes_bitslice_gen::aes::{Direction, KeyBits};
-pub use aes_bitslice_gen::kernel::{BakedStrategy, Mode};
+pub use aes_bitslice_gen::kernel::{BakedStrategy, Design, Mode};
 pub use counter::{Counter, CounterMode};
 pub use engine::{Backend, Engine};
 pub use error::Error;

@@ -50,6 +50,19 @@ impl Reference {
         data.chunks_exact(16).flat_map(|b| self.block(direction, b.try_into().expect("16 bytes"))).collect()
     }
 
+    /// CBC decryption (SP 800-38A, section 6.2) over whole blocks.
+    pub fn cbc_decrypt(&self, iv: [u8; 16], data: &[u8]) -> Vec<u8> {
+        let mut previous = iv;
+        let decrypted = data.chunks_exact(16).map(|ciphertext| {
+            let ciphertext: [u8; 16] = ciphertext.try_into().expect("16 bytes");
+            let block = self.block(Direction::Decrypt, ciphertext);
+            let plain: [u8; 16] = std::array::from_fn(|i| block[i] ^ previous[i]);
+            previous = ciphertext;
+            plain
+        });
+        decrypted.collect::<Vec<_>>().concat()
+    }
+
     /// CTR (SP 800-38A, section 6.5) from the counter block `counter`, starting `offset` bytes into the keystream;
     /// the counter is the whole block, big-endian, and wraps modulo 2^128.
     pub fn ctr(&self, counter: [u8; 16], offset: u64, data: &[u8]) -> Vec<u8> {

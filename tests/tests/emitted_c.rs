@@ -6,12 +6,11 @@
 
 use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
 use aes_bitslice_gen::check::{Access, CompiledC, Launch};
-use aes_bitslice_gen::emit::Manifest;
-use aes_bitslice_gen::emit::cuda::{self, Geometry};
-use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, KeyStrategy, Mode, Plan};
+use aes_bitslice_gen::emit::cuda::{self, Printed};
+use aes_bitslice_gen::emit::{Grid, KeySource, Manifest};
+use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode};
 use aes_bitslice_gen::layout::{self, Layout};
 use aes_bitslice_gen::sbox;
-use aes_bitslice_gen::sbox::Sbox;
 use aes_bitslice_kernels::KERNELS;
 use aes_bitslice_runtime::Key;
 use aes_bitslice_tests::engines::say;
@@ -20,31 +19,34 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 
 /// Runs a kernel on every edge and at random with each of the keys: the one it was baked for, if it was.
-fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
-    let Some(mut kernel) = CompiledC::compile(source, spec).unwrap_or_else(|e| panic!("{}: {e}", spec.name())) else {
+fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
+    let (name, mode) = (&manifest.kernel, manifest.mode().unwrap());
+    let Some(mut kernel) = CompiledC::compile(source, manifest).unwrap_or_else(|e| panic!("{name}: {e}")) else {
         say("NO C COMPILER: PRINTED KERNELS WERE NOT RUN");
         return;
     };
-    // Blocks of a thread block.
-    let group = Geometry::of(spec).blocks(spec.layout) as usize;
+    let group = manifest.blocks as usize;
     for key in keys {
-        let schedule = KeySchedule::new(key, spec.mode.direction()).expect("a key");
-        let round_keys =
-            if spec.round_keys.baked().is_some() { vec![] } else { layout::key_words(&schedule, spec.basis).to_vec() };
+        let schedule = KeySchedule::new(key, mode.direction()).expect("a key");
+        let round_keys = match manifest.keys {
+            KeySource::Argument => layout::key_words(&schedule, manifest.basis().unwrap()).to_vec(),
+            KeySource::Baked => vec![],
+        };
         let reference = Reference::new(key);
         let kernel = RefCell::new(&mut kernel);
-        let run = |access, in_place, counter: u128, skip: usize, len: usize| {
+        let run = |access, in_place, start: u128, skip: usize, len: usize| {
             let data = noise(len as u64, len);
             // Where a thread block may take its share in several runs, as many as come to one that is not whole.
-            let runs = if spec.layout == Layout::Column { 1 + len / 16 % 3 } else { 1 };
-            let launch = Launch { access, in_place, counter, skip, round_keys: &round_keys, runs, data: &data };
-            let output = kernel.borrow_mut().run(&launch).unwrap_or_else(|e| panic!("{}: {e}", spec.name()));
-            let expected = match spec.mode {
-                Mode::Ctr => reference.ctr(counter.to_be_bytes(), skip as u64, &data),
-                Mode::EcbEncrypt | Mode::EcbDecrypt => reference.ecb(spec.mode.direction(), &data),
+            let runs = if manifest.grid == Grid::Covers { 1 } else { 1 + len / 16 % 3 };
+            let launch = Launch { access, in_place, start, skip, round_keys: &round_keys, runs, data: &data };
+            let output = kernel.borrow_mut().run(&launch).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let expected = match mode {
+                Mode::Ctr => reference.ctr(start.to_be_bytes(), skip as u64, &data),
+                Mode::EcbEncrypt | Mode::EcbDecrypt => reference.ecb(mode.direction(), &data),
+                Mode::CbcDecrypt => reference.cbc_decrypt(start.to_be_bytes(), &data),
             };
             let wrong = output.iter().zip(&expected).position(|(o, e)| o != e);
-            assert!(output.len() == len && wrong.is_none(), "{}: {launch}: wrong at {wrong:?}", spec.name());
+            assert!(output.len() == len && wrong.is_none(), "{name}: {launch}: wrong at {wrong:?}");
         };
         // The edges of lanes, warps and thread blocks.
         let warp = group / 4;
@@ -73,7 +75,7 @@ fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
             run(Access::Aligned, i % 2 == 0, counter, 0, len);
             run(Access::Bytes { input: i % 16, output: (5 * i + 1) % 16 }, i % 3 == 0, counter, 0, len);
         }
-        if spec.mode == Mode::Ctr {
+        if mode == Mode::Ctr {
             for (i, len) in [0, 1, 15, 16, 17, 511, 512, 513, 16 * group - 1, 16 * group + 1].into_iter().enumerate() {
                 for skip in [0, 1, 15, i] {
                     let access = Access::Bytes { input: (3 * i) % 16, output: (16 - skip) % 16 };
@@ -88,7 +90,7 @@ fn check(source: &str, spec: &KernelSpec, keys: &[Vec<u8>]) {
         )| {
             let counter = if near_wrap { u128::MAX - counter % 10_000 } else { counter };
             let access = if aligned { Access::Aligned } else { Access::Bytes { input: shifts.0, output: shifts.1 } };
-            match spec.mode {
+            match mode {
                 Mode::Ctr if !aligned => run(access, in_place, counter, skip, len),
                 _ => run(access, in_place, counter, 0, len / 16 * 16),
             }
@@ -102,16 +104,16 @@ fn stored_kernels() {
     let mut modes = Vec::new();
     for stored in KERNELS {
         let manifest = Manifest::parse(stored.manifest).unwrap();
-        assert_eq!(manifest.strategy().unwrap(), KeyStrategy::Planes, "{}", stored.name);
-        let spec = KernelSpec::planes(manifest.mode().unwrap(), Sbox::named(&manifest.sbox).unwrap());
-        check(stored.source, &spec, &keys());
-        modes.push(spec.mode);
+        check(stored.source, &manifest, &keys());
+        modes.push(manifest.mode().unwrap());
     }
     assert!(Mode::ALL.iter().all(|mode| modes.contains(mode)), "{modes:?}");
 }
 
-fn print(spec: &KernelSpec) -> String {
-    cuda::source(&Plan::new(spec), Geometry::of(spec), "a test")
+/// Prints a kernel and checks it.
+fn check_printed(spec: KernelSpec, keys: &[Vec<u8>]) {
+    let Printed { source, manifest } = cuda::print(&spec.into(), "a test");
+    check(&source, &manifest, keys);
 }
 
 /// One key of each length.
@@ -124,8 +126,7 @@ fn keys_at_launch() {
     for sbox in sbox::ALL {
         for mode in Mode::ALL {
             for layout in Layout::ALL {
-                let spec = KernelSpec::planes(mode, sbox).with_layout(layout).unwrap();
-                check(&print(&spec), &spec, &keys());
+                check_printed(KernelSpec::planes(mode, sbox).with_layout(layout).unwrap(), &keys());
             }
         }
     }
@@ -138,7 +139,7 @@ fn freshly_baked(strategy: BakedStrategy, layout: Layout) {
             let key = Key::generate(bits).unwrap();
             let sbox = sbox::ALL[(i + k) % sbox::ALL.len()];
             let spec = KernelSpec::baked(mode, sbox, strategy, key.expose()).unwrap().with_layout(layout).unwrap();
-            check(&print(&spec), &spec, &[key.expose().to_vec()]);
+            check_printed(spec, &[key.expose().to_vec()]);
         }
     }
 }

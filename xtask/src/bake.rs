@@ -2,8 +2,7 @@
 
 use crate::{files, key};
 use aes_bitslice_gen::check;
-use aes_bitslice_gen::emit::Manifest;
-use aes_bitslice_gen::emit::cuda::{self, Geometry};
+use aes_bitslice_gen::emit::cuda::{self, Printed};
 use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
 use aes_bitslice_gen::layout::Layout;
 use aes_bitslice_gen::sbox::Sbox;
@@ -22,7 +21,7 @@ pub struct Args {
     /// Bake in this key: HEX digits, @FILE of them, or - for standard input; written to target/baked
     #[arg(long, value_name = "HEX|@FILE|-", allow_hyphen_values = true)]
     pub key: Option<String>,
-    /// The mode: ecb-encrypt, ecb-decrypt or ctr
+    /// The mode: ecb-encrypt, ecb-decrypt, ctr or cbc-decrypt
     #[arg(long, requires = "key", default_value_t = Mode::Ctr)]
     pub mode: Mode,
     /// Where the kernel has its key: one-hot-mux (rounds in a loop, which fits the instruction cache) or immediate (rounds
@@ -58,17 +57,16 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
         None => spec,
     };
     let plan = Plan::new(&spec);
-    let (name, geometry) = (spec.name(), Geometry::of(&spec));
+    let name = spec.name();
     let command = format!(
         "cargo xtask gen --key @FILE --mode {} --strategy {} --sbox {} --layout {}",
         args.mode, args.strategy, sbox.name, spec.layout
     );
-    let source = Zeroizing::new(cuda::source(&plan, geometry, &command));
+    let Printed { source, mut manifest } = cuda::print(&spec.clone().into(), &command);
     check::evaluate(&plan, &key)?;
-    let ran = check::printed(&source, &spec, &key)?;
+    let ran = check::printed(&source, &manifest, &key)?;
 
-    let file = format!("{name}.cu");
-    let mut manifest = Manifest::new(&plan, geometry, &file, &source);
+    let file = manifest.source.clone();
     let registers = match nvrtc::compile(&file, &source, Target::Cubin(ARCH)) {
         Ok(compiled) => {
             drop(Zeroizing::new(compiled.image));
@@ -90,14 +88,14 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     }
     files::write_all(&folder, &[(&file, source.as_bytes()), (&format!("{name}.json"), json.as_bytes())], true)?;
 
-    let counts = &manifest.lut3;
+    let counts = &manifest.bitsliced.as_ref().context("a bitsliced kernel")?.lut3;
     let rounds = plan.rounds().unwrap_or_default();
     say!("file       {} (mode 0600: whoever reads it has the key)", folder.join(&file).display());
     say!("manifest   {}", folder.join(format!("{name}.json")).display());
     say!(
         "kernel     {}, layout {}: {} threads work on {} blocks at a time",
         manifest.entry,
-        manifest.layout,
+        spec.layout,
         manifest.threads,
         manifest.blocks
     );

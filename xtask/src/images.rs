@@ -5,7 +5,7 @@ use crate::ceilings::{self, Measures};
 use crate::files;
 use crate::sass::{Disassembler, Instructions, Sass};
 use crate::stored::{self, StoredKernel};
-use aes_bitslice_gen::emit::{Manifest, header};
+use aes_bitslice_gen::emit::header;
 use aes_bitslice_nvrtc::{self as nvrtc, EntryReport, Target};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
@@ -258,8 +258,8 @@ fn compile_one(
 ) -> Result<(KernelRecord, BTreeMap<String, Vec<u8>>)> {
     let compile = |target| nvrtc::compile(&kernel.source_file(), &kernel.source, target);
     let mut images = BTreeMap::from([(ptx_file(&kernel.name), without_remarks(&compile(Target::Ptx(PTX))?.image))]);
-    let lut3 = Manifest::parse(&kernel.manifest)?.lut3.cipher;
-    let lut3 = lut3.into_iter().map(|(bits, tables)| (bits, tables as u64)).collect();
+    let lut3 = kernel.manifest.bitsliced.iter().flat_map(|b| &b.lut3.cipher);
+    let lut3 = lut3.map(|(&bits, &tables)| (bits, tables as u64)).collect();
     let mut cost = Cost { lut3, ..Cost::default() };
     for arch in BTreeSet::from_iter(archs.iter().copied().chain(CUBINS)) {
         let compiled = compile(Target::Cubin(arch)).with_context(|| format!("for sm_{arch}"))?;

@@ -6,9 +6,9 @@ use aes_bitslice_gen::aes::Direction;
 use aes_bitslice_gen::basis::Basis;
 use aes_bitslice_gen::check;
 use aes_bitslice_gen::emit::Manifest;
-use aes_bitslice_gen::emit::cuda::{self, Geometry};
+use aes_bitslice_gen::emit::cuda::{self, Printed};
 use aes_bitslice_gen::emit::{header, rust};
-use aes_bitslice_gen::kernel::{KernelSpec, Mode, Plan};
+use aes_bitslice_gen::kernel::{Design, KernelSpec, Mode, Plan};
 use aes_bitslice_gen::linear;
 use aes_bitslice_gen::sbox::{BOYAR_PERALTA, LUT3};
 use anyhow::{Context, Result, anyhow, bail};
@@ -27,9 +27,9 @@ const FOLDERS: [&str; 2] = ["cuda", "rust"];
 /// A stored kernel as it would be generated now.
 pub struct StoredKernel {
     pub name: String,
-    plan: Plan,
+    design: Design,
     pub source: String,
-    pub manifest: String,
+    pub manifest: Manifest,
 }
 
 impl StoredKernel {
@@ -45,14 +45,11 @@ pub fn folder(root: &Path) -> PathBuf {
 
 /// The kernels for keys given at launch, one a mode: the fastest layout, the S-box of the fewest LUT3s in its basis.
 pub fn kernels() -> Vec<StoredKernel> {
-    let kernel = |mode| {
-        let plan = Plan::new(&KernelSpec::planes(mode, &LUT3));
-        let (name, geometry) = (plan.spec.name(), Geometry::of(&plan.spec));
-        let source = cuda::source(&plan, geometry, COMMAND);
-        let manifest = Manifest::new(&plan, geometry, &format!("{name}.cu"), &source).to_json();
-        StoredKernel { name, plan, source, manifest }
+    let kernel = |design: Design| {
+        let Printed { source, manifest } = cuda::print(&design, COMMAND);
+        StoredKernel { name: design.name(), design, source: source.to_string(), manifest }
     };
-    Mode::ALL.into_iter().map(kernel).collect()
+    Mode::ALL.into_iter().map(|mode| kernel(KernelSpec::planes(mode, &LUT3).into())).collect()
 }
 
 /// Every file, by folder and name.
@@ -60,7 +57,7 @@ fn generated(kernels: &[StoredKernel]) -> BTreeMap<(&'static str, String), Strin
     let mut files = BTreeMap::new();
     for kernel in kernels {
         files.insert(("cuda", kernel.source_file()), kernel.source.clone());
-        files.insert(("cuda", format!("{}.json", kernel.name)), kernel.manifest.clone());
+        files.insert(("cuda", format!("{}.json", kernel.name)), kernel.manifest.to_json());
     }
     files.insert(("cuda", "mod.rs".into()), index(kernels));
     let directions = [Direction::Encrypt, Direction::Decrypt];
@@ -109,8 +106,10 @@ pub fn rebuild(root: &Path) -> Result<()> {
     for kernel in &kernels {
         // Any key will do: these kernels take theirs at launch.
         let key: Vec<u8> = (0..32).collect();
-        check::evaluate(&kernel.plan, &key)?;
-        let ran = check::printed(&kernel.source, &kernel.plan.spec, &key)?;
+        match &kernel.design {
+            Design::Bitsliced(spec) => check::evaluate(&Plan::new(spec), &key)?,
+        }
+        let ran = check::printed(&kernel.source, &kernel.manifest, &key)?;
         let ran = if ran { "printed C compiled and run" } else { "printed C not run for lack of a C compiler" };
         say!("checked {}: circuits evaluated; {ran}", kernel.name);
     }

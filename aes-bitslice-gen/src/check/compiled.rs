@@ -6,9 +6,8 @@
 //! in the temporary folder until then, and deletion does not overwrite it.
 
 use super::CheckError;
-use crate::emit::cuda;
-use crate::kernel::{KernelSpec, KeyStrategy, Mode};
-use crate::layout::Layout;
+use crate::emit::{Grid, KeySource, Manifest};
+use crate::kernel::Mode;
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -42,14 +41,14 @@ pub struct Launch<'a> {
     pub access: Access,
     /// Whether the output replaces the input.
     pub in_place: bool,
-    /// Counter mode: the counter block of the first block, as a big-endian number.
-    pub counter: u128,
+    /// Counter mode: the counter block of the first block; CBC: the IV. As a big-endian number.
+    pub start: u128,
     /// Counter mode, by bytes: where in the key stream of the first block the data begins, below 16.
     pub skip: usize,
     /// The round keys for a kernel that takes them at launch, in its basis (see [`crate::layout::key_words`]); empty for
     /// one with a key baked in.
     pub round_keys: &'a [[u32; 4]],
-    /// How often a thread block takes the blocks that it works on at a time: 1, or more where the layout is by column.
+    /// How often a thread block takes the blocks that it works on at a time: 1, or more where the grid need not cover all.
     pub runs: usize,
     /// The input: whole blocks unless the mode is CTR and the access by bytes.
     pub data: &'a [u8],
@@ -64,7 +63,7 @@ impl fmt::Display for Launch<'_> {
                 write!(f, "{} bytes at offsets {input} and {output}, {place}", self.data.len())?
             }
         }
-        write!(f, ", counter {:#x}, skip {}, {} runs", self.counter, self.skip, self.runs)
+        write!(f, ", start {:#x}, skip {}, {} runs", self.start, self.skip, self.runs)
     }
 }
 
@@ -73,8 +72,8 @@ impl fmt::Display for Launch<'_> {
 pub struct CompiledC {
     kernel: String,
     mode: Mode,
-    layout: Layout,
-    keys_at_launch: bool,
+    grid: Grid,
+    keys: KeySource,
     process: Child,
     requests: Option<ChildStdin>,
     answers: ChildStdout,
@@ -83,21 +82,20 @@ pub struct CompiledC {
 impl CompiledC {
     /// Compiles with the C compiler that the environment variable `CC` names, or else `cc`, `gcc` or `clang`.
     /// `None` where there is none of these.
-    pub fn compile(source: &str, spec: &KernelSpec) -> Result<Option<Self>, CheckError> {
-        let kernel = spec.name();
-        let keys_at_launch = spec.round_keys.strategy() == KeyStrategy::Planes;
+    pub fn compile(source: &str, manifest: &Manifest) -> Result<Option<Self>, CheckError> {
+        let (kernel, mode) = (manifest.kernel.clone(), manifest.mode()?);
         let folder = private_folder()?;
         let executable = folder.path().join("kernel");
-        let entry = cuda::entry_point(spec);
         let options = [
             "-std=c11",
             "-O1",
             "-pipe",
-            &format!("-DENTRY={entry}"),
-            &format!("-DENTRY_BYTES={entry}_bytes"),
-            &format!("-DCOUNTER_MODE={}", u8::from(spec.mode == Mode::Ctr)),
-            &format!("-DKEYS_AT_LAUNCH={}", u8::from(keys_at_launch)),
-            &format!("-DTHREADS_PER_STATE={}", spec.layout.threads()),
+            &format!("-DENTRY={}", manifest.entry),
+            &format!("-DENTRY_BYTES={}", manifest.entry_bytes),
+            &format!("-DMODE_CTR={}", u8::from(mode == Mode::Ctr)),
+            &format!("-DMODE_CBC={}", u8::from(mode == Mode::CbcDecrypt)),
+            &format!("-DKEYS_AT_LAUNCH={}", u8::from(manifest.keys == KeySource::Argument)),
+            &format!("-DBLOCKS_AT_A_TIME={}ull", manifest.blocks),
             "-x",
             "c",
             "-",
@@ -122,9 +120,9 @@ impl CompiledC {
         drop(stdin);
         let output = process.wait_with_output()?;
         if !output.status.success() {
-            let log = match spec.round_keys.baked() {
-                Some(_) => "(its messages are withheld: they may quote the source, which holds the key)".into(),
-                None => String::from_utf8_lossy(&output.stderr).lines().take(LOG_LINES).collect::<Vec<_>>().join("\n"),
+            let log = match manifest.secret {
+                true => "(its messages are withheld: they may quote the source, which holds the key)".into(),
+                false => String::from_utf8_lossy(&output.stderr).lines().take(LOG_LINES).collect::<Vec<_>>().join("\n"),
             };
             return Err(CheckError::Rejected { kernel, compiler, log });
         }
@@ -133,7 +131,7 @@ impl CompiledC {
         let answers = process.stdout.take().expect("piped");
         // Where a running program cannot be deleted, the operating system clears its temporary files in time.
         let _ = folder.close();
-        Ok(Some(Self { kernel, mode: spec.mode, layout: spec.layout, keys_at_launch, process, requests, answers }))
+        Ok(Some(Self { kernel, mode, grid: manifest.grid, keys: manifest.keys, process, requests, answers }))
     }
 
     /// Runs all threads of a grid that covers the data, thread block by thread block, and returns the output. Threads of
@@ -153,8 +151,8 @@ impl CompiledC {
             output,
             launch.data.len() as u64,
             launch.skip as u64,
-            launch.counter as u64,
-            (launch.counter >> 64) as u64,
+            launch.start as u64,
+            (launch.start >> 64) as u64,
             launch.round_keys.len() as u64,
             launch.runs as u64,
         ];
@@ -190,13 +188,13 @@ impl CompiledC {
         if !any_length && !launch.data.len().is_multiple_of(16) {
             return Err("the data is not whole blocks");
         }
-        if launch.runs == 0 || (launch.runs > 1 && self.layout == Layout::State) {
+        if launch.runs == 0 || (launch.runs > 1 && self.grid == Grid::Covers) {
             return Err("it takes its blocks once");
         }
-        match (self.keys_at_launch, launch.round_keys.len()) {
-            (true, 3..=15) | (false, 0) => Ok(()),
-            (true, _) => Err("it takes 3 to 15 round keys"),
-            (false, _) => Err("its key is baked in"),
+        match (self.keys, launch.round_keys.len()) {
+            (KeySource::Argument, 3..=15) | (KeySource::Baked, 0) => Ok(()),
+            (KeySource::Argument, _) => Err("it takes 3 to 15 round keys"),
+            (KeySource::Baked, _) => Err("its key is baked in"),
         }
     }
 }

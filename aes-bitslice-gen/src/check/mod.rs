@@ -15,8 +15,9 @@ pub use compiled::{Access, CompiledC, Launch};
 
 use crate::aes::{KeySchedule, cipher};
 use crate::emit::cuda::BLOCKS_PER_WORD;
-use crate::kernel::{KernelSpec, KeyStrategy, Mode, Plan, reference};
-use crate::layout::{self, Layout, PLANES};
+use crate::emit::{Grid, KeySource, Manifest, ManifestError};
+use crate::kernel::{Mode, Plan, reference};
+use crate::layout::{self, PLANES};
 use zeroize::Zeroizing;
 
 const LANES: usize = BLOCKS_PER_WORD as usize;
@@ -86,6 +87,9 @@ pub enum CheckError {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// The manifest does not say how to launch the kernel.
+    #[error("{0}")]
+    Manifest(#[from] ManifestError),
     /// A temporary folder, a pipe or a process failed.
     #[error("running the printed kernel: {0}")]
     Io(#[from] std::io::Error),
@@ -94,7 +98,7 @@ pub enum CheckError {
 /// Evaluates a plan on 32 blocks and compares with the cipher of FIPS 197 under `key`: 16, 24 or 32 bytes, and the
 /// key that is baked in if one is.
 pub fn evaluate(plan: &Plan, key: &[u8]) -> Result<(), CheckError> {
-    let schedule = schedule(&plan.spec, key)?;
+    let schedule = schedule(plan.spec.mode, key)?;
     let blocks: [[u8; 16]; LANES] = key_stream_blocks(key)?;
     let expected = blocks.map(|block| cipher::process(block, &schedule, plan.direction()));
     let round_keys = Zeroizing::new(layout::schedule_planes(&schedule, plan.spec.basis));
@@ -107,17 +111,18 @@ pub fn evaluate(plan: &Plan, key: &[u8]) -> Result<(), CheckError> {
 
 /// Compiles a printed kernel as C and compares launches of both entry points with the mode's definition (SP 800-38A),
 /// over several thread blocks, aligned and not, in place and not. `false` where there is no C compiler.
-pub fn printed(source: &str, spec: &KernelSpec, key: &[u8]) -> Result<bool, CheckError> {
-    let schedule = schedule(spec, key)?;
-    let Some(mut kernel) = CompiledC::compile(source, spec)? else { return Ok(false) };
-    let round_keys = match spec.round_keys.strategy() {
-        KeyStrategy::Planes => layout::key_words(&schedule, spec.basis),
-        KeyStrategy::OneHotMux | KeyStrategy::Immediate => Zeroizing::default(),
+pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, CheckError> {
+    let mode = manifest.mode()?;
+    let schedule = schedule(mode, key)?;
+    let Some(mut kernel) = CompiledC::compile(source, manifest)? else { return Ok(false) };
+    let round_keys = match manifest.keys {
+        KeySource::Argument => layout::key_words(&schedule, manifest.basis()?),
+        KeySource::Baked => Zeroizing::default(),
     };
     let unaligned = Access::Bytes { input: 3, output: 9 };
-    let (once, twice) = match spec.layout {
-        Layout::State => (1, 1),
-        Layout::Column => (1, 2),
+    let (once, twice) = match manifest.grid {
+        Grid::Covers => (1, 1),
+        Grid::Shares { .. } | Grid::Persistent { .. } => (1, 2),
     };
     // In blocks: one, a few threads' worth with a ragged end, and several thread blocks and a ragged last.
     for (access, blocks, in_place, runs) in [
@@ -127,26 +132,26 @@ pub fn printed(source: &str, spec: &KernelSpec, key: &[u8]) -> Result<bool, Chec
         (unaligned, 1, true, once),
         (unaligned, 4096 + 33, false, twice),
     ] {
-        let (skip, cut) = match (spec.mode, access) {
+        let (skip, cut) = match (mode, access) {
             (Mode::Ctr, Access::Bytes { .. }) => (5, 2),
             _ => (0, 0),
         };
         let data = key_stream(key, 16 * blocks - skip - cut)?;
         // Half-way through, the counter wraps, or its lower half does.
         let wrap = if in_place { 0 } else { 1 << 64 };
-        let counter = u128::wrapping_sub(wrap, blocks.div_ceil(2) as u128);
-        let launch = Launch { access, in_place, counter, skip, round_keys: &round_keys, runs, data: &data };
+        let start = u128::wrapping_sub(wrap, blocks.div_ceil(2) as u128);
+        let launch = Launch { access, in_place, start, skip, round_keys: &round_keys, runs, data: &data };
         let output = kernel.run(&launch)?;
-        let expected = reference(spec.mode, &schedule, counter, skip, &data);
+        let expected = reference(mode, &schedule, start, skip, &data);
         if let Some(at) = (0..data.len()).find(|&i| output[i] != expected[i]) {
-            return Err(CheckError::Printed { kernel: spec.name(), launch: launch.to_string(), at });
+            return Err(CheckError::Printed { kernel: manifest.kernel.clone(), launch: launch.to_string(), at });
         }
     }
     Ok(true)
 }
 
-fn schedule(spec: &KernelSpec, key: &[u8]) -> Result<KeySchedule, CheckError> {
-    KeySchedule::new(key, spec.mode.direction()).ok_or(CheckError::KeyLength(key.len()))
+fn schedule(mode: Mode, key: &[u8]) -> Result<KeySchedule, CheckError> {
+    KeySchedule::new(key, mode.direction()).ok_or(CheckError::KeyLength(key.len()))
 }
 
 /// Bytes that look random, for tests: counter mode on zeros, from a counter of its own.
@@ -167,8 +172,9 @@ fn to_planes(blocks: &[[u8; 16]; LANES]) -> [u32; PLANES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emit::cuda::{self, Geometry};
-    use crate::kernel::BakedStrategy;
+    use crate::emit::cuda::{self, Printed};
+    use crate::kernel::{BakedStrategy, KernelSpec};
+    use crate::layout::Layout;
     use crate::sbox;
 
     const KEY: [u8; 16] = *b"sixteen bytes...";
@@ -178,6 +184,10 @@ mod tests {
         let planes = Mode::ALL.map(|mode| KernelSpec::planes(mode, &sbox::LUT3));
         let by_state = planes.clone().map(|spec| spec.with_layout(Layout::State).unwrap());
         planes.into_iter().chain(baked).chain(by_state).collect()
+    }
+
+    fn print(spec: &KernelSpec) -> Printed {
+        cuda::print(&spec.clone().into(), "a test")
     }
 
     #[test]
@@ -200,55 +210,55 @@ mod tests {
 
     #[test]
     fn a_missing_barrier_shows() {
-        let print = |spec: &KernelSpec| cuda::source(&Plan::new(spec), Geometry::of(spec), "a test");
         let ecb = KernelSpec::planes(Mode::EcbEncrypt, &sbox::LUT3);
+        let cbc = KernelSpec::planes(Mode::CbcDecrypt, &sbox::LUT3);
         let spec = KernelSpec::planes(Mode::Ctr, &sbox::LUT3);
-        // Behind the first of CTR comes another before most of what it waits for is read.
-        for (spec, all, skip) in [(&ecb, 1, 0), (&spec, 5, 1)] {
-            let source = print(spec);
+        // Behind the first of CTR and of CBC comes another before most of what it waits for is read.
+        for (spec, all, skip) in [(&ecb, 1, 0), (&spec, 5, 1), (&cbc, 3, 1)] {
+            let Printed { source, manifest } = print(spec);
             let barriers: Vec<usize> = source.match_indices("    BARRIER();").map(|(at, _)| at).collect();
             assert_eq!(barriers.len(), all);
             for &at in &barriers[skip..] {
                 let without = source[..at].to_string() + &source[at..].replacen("BARRIER();", "", 1);
-                match printed(&without, spec, &KEY) {
+                match printed(&without, &manifest, &KEY) {
                     Ok(false) => return,
                     Ok(true) => panic!("{}: the barrier at byte {at} is not missed", spec.name()),
                     Err(_) => {}
                 }
             }
         }
-        let source = print(&spec);
+        let Printed { source, manifest } = print(&spec);
         // The same for what is done where 32 bits of counter wrap, and where a share begins.
         for (line, without) in
             [("if (is_first || counter.word[0] == 0)", "if (is_first)"), ("    counter.word[0] -= skipped;\n", "")]
         {
             assert!(source.contains(line));
-            assert!(printed(&source.replace(line, without), &spec, &KEY).is_err(), "{line}");
+            assert!(printed(&source.replace(line, without), &manifest, &KEY).is_err(), "{line}");
         }
     }
 
     #[test]
     fn a_baked_kernel_is_for_its_key() {
-        let plan = Plan::new(&specs()[3]);
+        let plan = Plan::new(specs().iter().find(|spec| spec.round_keys.baked().is_some()).unwrap());
         assert!(evaluate(&plan, &[7; 16]).is_err());
     }
 
     #[test]
     fn printed_kernels_pass_and_faults_show() {
         for spec in specs() {
-            let source = cuda::source(&Plan::new(&spec), Geometry::of(&spec), "a test");
-            if !printed(&source, &spec, &KEY).unwrap() {
+            let Printed { source, manifest } = print(&spec);
+            if !printed(&source, &manifest, &KEY).unwrap() {
                 eprintln!("there is no C compiler: printed kernels were not tested");
                 return;
             }
             // A transposition that moves bits wrongly.
             let wrong = source.replace("0x33333333", "0x33333331");
-            assert!(matches!(printed(&wrong, &spec, &KEY), Err(CheckError::Printed { .. })), "{}", spec.name());
+            assert!(matches!(printed(&wrong, &manifest, &KEY), Err(CheckError::Printed { .. })), "{}", spec.name());
             // A guard that counts one block too many.
             let wide = source
                 .replace("(blocks - first + 31) / 32", "(blocks - first + 32) / 32")
                 .replace("left < BLOCKS_PER_WARP ? (u32)left :", "left < BLOCKS_PER_WARP ? (u32)left + 1 :");
-            assert!(matches!(printed(&wide, &spec, &KEY), Err(CheckError::OutOfBounds { .. })), "{}", spec.name());
+            assert!(matches!(printed(&wide, &manifest, &KEY), Err(CheckError::OutOfBounds { .. })), "{}", spec.name());
             // A text that is no C; a key is not quoted.
             let broken = source.replace("u32 s[128];", "u32 s[;").replace("u32 s[32];", "u32 s[;");
             // A thread that does not come to a shuffle.
@@ -257,9 +267,9 @@ mod tests {
                 "DEVICE void shift_rows(u32 *s) { if (lane() == 5) return;",
             );
             if spec.layout == Layout::Column {
-                assert!(matches!(printed(&stuck, &spec, &KEY), Err(CheckError::Stuck { .. })), "{}", spec.name());
+                assert!(matches!(printed(&stuck, &manifest, &KEY), Err(CheckError::Stuck { .. })), "{}", spec.name());
             }
-            let Err(CheckError::Rejected { log, .. }) = printed(&broken, &spec, &KEY) else { panic!("compiled") };
+            let Err(CheckError::Rejected { log, .. }) = printed(&broken, &manifest, &KEY) else { panic!("compiled") };
             assert_eq!(log.contains("withheld"), spec.round_keys.baked().is_some(), "{log}");
         }
     }

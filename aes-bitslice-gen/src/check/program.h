@@ -6,7 +6,7 @@
 //   answer  a byte: 0, 1 if more than the output was changed, 2 if threads wait for others that do not come;
 //           the output, as long as the data
 //
-// Defined by the command line: ENTRY, ENTRY_BYTES, COUNTER_MODE, KEYS_AT_LAUNCH, THREADS_PER_STATE.
+// Defined by the command line: ENTRY, ENTRY_BYTES, MODE_CTR, MODE_CBC, KEYS_AT_LAUNCH, BLOCKS_AT_A_TIME.
 // ---------------------------------------------------------------------------------------------------------------
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include <ucontext.h>
 
 typedef struct {
-    u64 by_bytes, in_place, in_offset, out_offset, length, skip, counter_low, counter_high, round_keys, runs;
+    u64 by_bytes, in_place, in_offset, out_offset, length, skip, start[2], round_keys, runs;
 } request;
 
 // Data with room on both sides that must stay as it was.
@@ -125,10 +125,32 @@ static round_keys keys;
 #else
 #define KEYS
 #endif
-#if COUNTER_MODE
+#if MODE_CTR
 static counter128 counter;
 #define ALIGNED_ARGUMENTS launch.blocks, counter KEYS
 #define BYTES_ARGUMENTS launch.r.length, (u32)launch.r.skip, counter KEYS
+#elif MODE_CBC
+static block128 iv;
+static const u8 *previous;
+static u64 stride;
+#define ALIGNED_ARGUMENTS launch.blocks, previous, stride, iv KEYS
+#define BYTES_ARGUMENTS ALIGNED_ARGUMENTS
+
+// Where each thread block but the first finds the ciphertext block before its share: in the input, or, if that is
+// overwritten, in a copy of those blocks.
+static u8 *prepare_previous(const u8 *in, int in_place) {
+    const u64 runs = (launch.blocks + BLOCKS_AT_A_TIME - 1) / BLOCKS_AT_A_TIME;
+    const u64 share = 16 * BLOCKS_AT_A_TIME * ((runs + gridDim.x - 1) / gridDim.x);
+    previous = in - 16;
+    stride = share;
+    if (!in_place) return 0;
+    u8 *const copies = malloc(16 * (u64)gridDim.x);
+    if (!copies) exit(3);
+    for (u64 b = 1; b < gridDim.x && share * b < 16 * launch.blocks; b++) memcpy(copies + 16 * b, in + share * b - 16, 16);
+    previous = copies;
+    stride = 16;
+    return copies;
+}
 #else
 #define ALIGNED_ARGUMENTS launch.blocks KEYS
 #define BYTES_ARGUMENTS launch.blocks KEYS
@@ -160,14 +182,14 @@ int main(void) {
         launch.out = out.data;
         launch.blocks = (r.skip + r.length + 15) / 16;
         launch.r = r;
-        const u64 covered = r.runs * 32 * THREADS / THREADS_PER_STATE;
+        const u64 covered = r.runs * BLOCKS_AT_A_TIME;
         gridDim.x = (u32)((launch.blocks + covered - 1) / covered);
         if (gridDim.x == 0) gridDim.x = 1;
-#if COUNTER_MODE
-        counter.word[0] = (u32)r.counter_low;
-        counter.word[1] = (u32)(r.counter_low >> 32);
-        counter.word[2] = (u32)r.counter_high;
-        counter.word[3] = (u32)(r.counter_high >> 32);
+#if MODE_CTR
+        for (int i = 0; i < 4; i++) counter.word[i] = (u32)(r.start[i / 2] >> 32 * (i % 2));
+#elif MODE_CBC
+        for (int i = 0; i < 16; i++) ((u8 *)&iv)[i] = (u8)(r.start[1 - i / 8] >> (56 - 8 * (i % 8)));
+        u8 *const copies = prepare_previous(in.data, (int)r.in_place);
 #endif
         body = r.by_bytes ? run_bytes : run_aligned;
         int stuck = 0;
@@ -180,6 +202,9 @@ int main(void) {
         putchar(stuck ? 2 : changed);
         fwrite(out.data, 1, r.length, stdout);
         fflush(stdout);
+#if MODE_CBC
+        free(copies);
+#endif
         if (!r.in_place) free(in.start);
         free(out.start);
         free(original);

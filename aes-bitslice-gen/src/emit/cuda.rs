@@ -6,13 +6,13 @@
 //! | entry | alignment | unit |
 //! |---|---|---|
 //! | `NAME(in, out, blocks, ...)` | 16 bytes | whole blocks |
-//! | `NAME_bytes(in, out, ...)` | any | ECB: whole blocks; CTR: bytes, starting anywhere in a block of key stream |
+//! | `NAME_bytes(in, out, ...)` | any | ECB and CBC: whole blocks; CTR: bytes, starting anywhere in a block of key stream |
 
-use super::header;
+use super::{Manifest, header};
 use crate::aes::{Direction, KeySchedule};
 use crate::basis::Basis;
 use crate::circuit::{Circuit, Lut3, Wire};
-use crate::kernel::{Call, Function, KernelSpec, KeyOperand, Mode, Plan, RoundKeys, Step};
+use crate::kernel::{Call, Design, Function, KernelSpec, KeyOperand, Mode, Plan, RoundKeys, Step};
 use crate::layout::{self, Layout};
 use std::fmt::Write;
 use zeroize::Zeroizing;
@@ -20,6 +20,7 @@ use zeroize::Zeroizing;
 const PRELUDE: &str = include_str!("cuda/prelude.h");
 const TRANSPOSE: &str = include_str!("cuda/transpose.h");
 const COUNTER: &str = include_str!("cuda/counter.h");
+const CBC: &str = include_str!("cuda/cbc.h");
 
 /// The parts of a kernel that depend on the layout.
 struct Templates {
@@ -27,6 +28,7 @@ struct Templates {
     planes: &'static str,
     ecb: &'static str,
     ctr: &'static str,
+    cbc: &'static str,
 }
 
 const STATE: Templates = Templates {
@@ -34,13 +36,26 @@ const STATE: Templates = Templates {
     planes: include_str!("cuda/state/planes.h"),
     ecb: include_str!("cuda/state/ecb.h"),
     ctr: include_str!("cuda/state/ctr.h"),
+    cbc: include_str!("cuda/state/cbc.h"),
 };
 
 const COLUMN: Templates = Templates {
     keys: include_str!("cuda/column/keys.h"),
     planes: include_str!("cuda/column/planes.h"),
-    ecb: concat!(include_str!("cuda/column/runs.h"), "\n", include_str!("cuda/column/ecb.h")),
+    ecb: concat!(
+        include_str!("cuda/column/runs.h"),
+        "\n",
+        include_str!("cuda/column/words.h"),
+        "\n",
+        include_str!("cuda/column/ecb.h")
+    ),
     ctr: concat!(include_str!("cuda/column/runs.h"), "\n", include_str!("cuda/column/ctr.h")),
+    cbc: concat!(
+        include_str!("cuda/column/runs.h"),
+        "\n",
+        include_str!("cuda/column/words.h"),
+        include_str!("cuda/column/cbc.h")
+    ),
 };
 
 /// Blocks of 16 bytes whose planes share a register: one a bit.
@@ -59,14 +74,15 @@ pub struct Geometry {
 
 impl Geometry {
     /// The one measured to be the fastest, and in which nothing spills: 255 registers for the state and what is between
-    /// two of its layers, or 96 to 128 for a column of it.
+    /// two of its layers, or 96 to 128 for a column of it. The ciphertext of 64 states is what fits in shared memory.
     pub fn of(spec: &KernelSpec) -> Self {
-        let blocks_per_sm = match (spec.layout, spec.mode, &spec.round_keys) {
-            (Layout::State, _, _) => 2,
-            (Layout::Column, Mode::EcbEncrypt, RoundKeys::Planes) => 5,
-            (Layout::Column, _, _) => 4,
+        let (threads, blocks_per_sm) = match (spec.layout, spec.mode, &spec.round_keys) {
+            (Layout::State, Mode::CbcDecrypt, _) => (64, 4),
+            (Layout::State, _, _) => (128, 2),
+            (Layout::Column, Mode::EcbEncrypt, RoundKeys::Planes) => (128, 5),
+            (Layout::Column, _, _) => (128, 4),
         };
-        Self { threads: 128, blocks_per_sm }
+        Self { threads, blocks_per_sm }
     }
 
     /// Blocks of 16 bytes that a thread block works on at a time.
@@ -80,7 +96,24 @@ pub fn entry_point(spec: &KernelSpec) -> String {
     spec.name().replace('-', "_")
 }
 
-/// The kernel's source, heading included. `command` is the command line that remakes it.
+/// A printed kernel.
+pub struct Printed {
+    /// CUDA C, heading included. With a key baked in, it is the key.
+    pub source: Zeroizing<String>,
+    /// What one must know to launch it; its source file is the kernel's name with `.cu` behind it.
+    pub manifest: Manifest,
+}
+
+/// Prints a kernel. `command` is the command line that remakes it.
+pub fn print(design: &Design, command: &str) -> Printed {
+    let Design::Bitsliced(spec) = design;
+    let (plan, geometry) = (Plan::new(spec), Geometry::of(spec));
+    let source = Zeroizing::new(source(&plan, geometry, command));
+    let manifest = Manifest::bitsliced(&plan, geometry, &source);
+    Printed { source, manifest }
+}
+
+/// The source of a bitsliced kernel, heading included. `command` is the command line that remakes it.
 ///
 /// # Panics
 /// If the threads a block are no power of two from 32 to 1024: counters would not wrap between runs.
@@ -158,6 +191,10 @@ fn body(plan: &Plan, geometry: Geometry) -> Zeroizing<String> {
         Mode::Ctr => {
             *text += COUNTER;
             access.fill(templates.ctr, &mut text);
+        }
+        Mode::CbcDecrypt => {
+            *text += CBC;
+            access.fill(templates.cbc, &mut text);
         }
     }
     debug_assert_eq!(text.capacity(), room, "the text has outgrown its room");

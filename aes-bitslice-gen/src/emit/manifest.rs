@@ -26,15 +26,11 @@ pub struct Manifest {
     pub secret: bool,
     /// The mode's name.
     pub mode: String,
-    /// The key strategy's name.
-    pub strategy: String,
     /// The key's length, if the kernel is for one only.
     pub key_bits: Option<usize>,
-    /// The S-box's name.
-    pub sbox: String,
-    /// The layout's name.
-    pub layout: String,
-    /// The rows of the basis that bytes are in between rounds, and round keys with them.
+    /// How round keys reach the kernel.
+    pub keys: KeySource,
+    /// The rows of the basis that round keys given at launch are in (and, between rounds, bytes).
     pub basis: [u8; 8],
     /// Entry point for whole blocks aligned to 16 bytes.
     pub entry: String,
@@ -44,8 +40,17 @@ pub struct Manifest {
     pub threads: u32,
     /// Blocks of 16 bytes that a thread block works on at a time.
     pub blocks: u32,
-    /// LUT3s of the S-box, of one column of MixColumns with its key, and of the whole cipher by key length.
-    pub lut3: Lut3Counts,
+    /// Bytes of shared memory that a thread block is launched with, beside what the code declares.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shared_bytes: u32,
+    /// How many thread blocks to launch.
+    pub grid: Grid,
+    /// CTR: whether thread blocks begin where the counter is a multiple of `blocks`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aligned_counters: bool,
+    /// What it is made of, if it is bitsliced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bitsliced: Option<Bitsliced>,
     /// SHA-256 of the answer to [`self_test`], hexadecimal, where the key is baked in: whoever loads the
     /// kernel cannot know it otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,6 +58,70 @@ pub struct Manifest {
     /// Registers by entry point and architecture, where the kernel was compiled.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub registers: BTreeMap<String, u32>,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// How round keys reach a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeySource {
+    /// With the launch: 15 round keys of four little-endian words each, then the number of rounds as another word.
+    Argument,
+    /// They are in the code.
+    Baked,
+}
+
+/// How many thread blocks to launch: any number is right, for each takes an equal share of what a thread block works on at
+/// a time (a run), one run after the other; but not where the grid covers all.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grid {
+    /// As many as it takes, a run each.
+    Covers,
+    /// As many runs each as pay for what a thread block does once, and as leave thread blocks enough to keep the device
+    /// busy to the end.
+    Shares {
+        /// Runs a thread block at most.
+        most: u32,
+        /// Thread blocks a multiprocessor at least.
+        left: u32,
+    },
+    /// So many a multiprocessor, whatever the size.
+    Persistent {
+        /// Thread blocks a multiprocessor.
+        each: u32,
+    },
+}
+
+impl Grid {
+    /// How many thread blocks `runs` are for, on a device of so many multiprocessors.
+    pub fn thread_blocks(self, runs: u64, multiprocessors: u32) -> u64 {
+        let each = match self {
+            Self::Covers => 1,
+            Self::Shares { most, left } => {
+                (runs / (u64::from(multiprocessors) * u64::from(left))).clamp(1, most.into())
+            }
+            Self::Persistent { each } => runs.div_ceil(u64::from(multiprocessors) * u64::from(each)).max(1),
+        };
+        runs.div_ceil(each)
+    }
+}
+
+/// What a bitsliced kernel is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bitsliced {
+    /// The key strategy's name.
+    pub strategy: String,
+    /// The S-box's name.
+    pub sbox: String,
+    /// The layout's name.
+    pub layout: String,
+    /// LUT3s of the S-box, of one column of MixColumns with its key, and of the whole cipher by key length.
+    pub lut3: Lut3Counts,
 }
 
 /// Lookup tables of a kernel.
@@ -88,10 +157,10 @@ pub enum ManifestError {
 
 impl Manifest {
     /// The version of the format.
-    pub const FORMAT: u32 = 2;
+    pub const FORMAT: u32 = 3;
 
-    /// The manifest of a plan printed as `source`, kept in a file of the name `file`.
-    pub fn new(plan: &Plan, geometry: cuda::Geometry, file: &str, source: &str) -> Self {
+    /// The manifest of a plan printed as `source`.
+    pub fn bitsliced(plan: &Plan, geometry: cuda::Geometry, source: &str) -> Self {
         let spec = &plan.spec;
         let largest = |is_one: fn(&str) -> bool| {
             let sizes = plan.functions.iter().filter(|f| is_one(&f.name)).map(|f| f.circuit.gates().len());
@@ -99,28 +168,43 @@ impl Manifest {
         };
         let lengths = spec.key_bits().map_or(KeyBits::ALL.to_vec(), |k| vec![k]);
         let entry = cuda::entry_point(spec);
+        let by_column = spec.layout == Layout::Column;
         Self {
             format: Self::FORMAT,
             generated_by: header::command(source).unwrap_or_default().into(),
             kernel: spec.name(),
-            source: file.into(),
+            source: format!("{}.cu", spec.name()),
             source_sha256: header::digest(source),
             secret: spec.round_keys.baked().is_some(),
             mode: spec.mode.name().into(),
-            strategy: spec.round_keys.strategy().name().into(),
             key_bits: spec.key_bits().map(KeyBits::bits),
-            sbox: spec.sbox.name.into(),
-            layout: spec.layout.name().into(),
+            keys: match spec.round_keys.strategy() {
+                KeyStrategy::Planes => KeySource::Argument,
+                KeyStrategy::OneHotMux | KeyStrategy::Immediate => KeySource::Baked,
+            },
             basis: spec.basis.rows(),
             entry_bytes: format!("{entry}_bytes"),
             entry,
             threads: geometry.threads,
             blocks: geometry.blocks(spec.layout),
-            lut3: Lut3Counts {
-                sub_byte: largest(|name| matches!(name, "sub_byte" | "inv_sub_byte")),
-                mix_column: largest(|name| name.starts_with("mix_column")),
-                cipher: lengths.iter().map(|k| (k.bits(), plan.gates_executed(k.rounds()))).collect(),
+            shared_bytes: 0,
+            // Measured. What CTR does once, two rounds for its tables, is worth more than what the others do.
+            grid: match (spec.layout, spec.mode) {
+                (Layout::State, _) => Grid::Covers,
+                (Layout::Column, Mode::Ctr) => Grid::Shares { most: 16, left: 32 },
+                (Layout::Column, _) => Grid::Shares { most: 8, left: 64 },
             },
+            aligned_counters: by_column && spec.mode == Mode::Ctr,
+            bitsliced: Some(Bitsliced {
+                strategy: spec.round_keys.strategy().name().into(),
+                sbox: spec.sbox.name.into(),
+                layout: spec.layout.name().into(),
+                lut3: Lut3Counts {
+                    sub_byte: largest(|name| matches!(name, "sub_byte" | "inv_sub_byte")),
+                    mix_column: largest(|name| name.starts_with("mix_column")),
+                    cipher: lengths.iter().map(|k| (k.bits(), plan.gates_executed(k.rounds()))).collect(),
+                },
+            }),
             known_answer_sha256: spec
                 .round_keys
                 .baked()
@@ -140,33 +224,54 @@ impl Manifest {
             return Err(ManifestError::Format(format));
         }
         let manifest: Self = serde_json::from_str(json)?;
-        let strategy = manifest.strategy()?;
         let field = |field, what: &str| Err(ManifestError::Field { field, what: what.into() });
         if manifest.source.contains(['/', '\\']) || manifest.source.starts_with('.') {
             return field("source", "must be a plain file name beside the manifest");
         }
         manifest.basis()?;
+        let mode = manifest.mode()?;
         if !manifest.threads.is_power_of_two() || !(32..=1024).contains(&manifest.threads) {
             return field("threads", "must be a power of two from 32 to 1024");
         }
-        let (mode, layout) = (manifest.mode()?, manifest.layout()?);
-        if manifest.blocks != cuda::BLOCKS_PER_WORD * manifest.threads / layout.threads() {
-            return field("blocks", "must be what so many threads hold in this layout");
+        if manifest.blocks == 0 {
+            return field("blocks", "must not be 0");
         }
-        // Another layout than the code's would leave data out: the code's entry points say which it has.
-        let name = kernel_name(mode, strategy, manifest.key_bits, layout);
-        let entry = name.replace('-', "_");
-        if manifest.kernel != name || manifest.entry != entry || manifest.entry_bytes != format!("{entry}_bytes") {
-            return field(
-                "kernel",
-                &format!("and the entry points must be {name}, as mode, strategy and layout have it"),
-            );
+        if matches!(
+            manifest.grid,
+            Grid::Shares { most: 0, .. } | Grid::Shares { left: 0, .. } | Grid::Persistent { each: 0 }
+        ) {
+            return field("grid", "must not be of no thread blocks");
         }
-        if strategy == KeyStrategy::Immediate && layout == Layout::Column {
-            return field("layout", "must be `state` where the strategy is `immediate`");
+        let entry = manifest.kernel.replace('-', "_");
+        if manifest.entry != entry || manifest.entry_bytes != format!("{entry}_bytes") {
+            return field("entry", "and `entry_bytes` must be the kernel's name, with underscores");
         }
-        if manifest.secret != (strategy != KeyStrategy::Planes) {
-            return field("secret", "is true if and only if the strategy bakes a key in");
+        if let Some(bitsliced) = &manifest.bitsliced {
+            let (strategy, layout) = (manifest.strategy()?, manifest.layout()?);
+            if manifest.blocks != cuda::BLOCKS_PER_WORD * manifest.threads / layout.threads() {
+                return field("blocks", "must be what so many threads hold in this layout");
+            }
+            // Another layout than the code's would leave data out: the code's entry points say which it has.
+            let name = kernel_name(mode, strategy, manifest.key_bits, layout);
+            if manifest.kernel != name {
+                return field("kernel", &format!("must be {name}, as mode, strategy and layout have it"));
+            }
+            if strategy == KeyStrategy::Immediate && layout == Layout::Column {
+                return field("layout", "must be `state` where the strategy is `immediate`");
+            }
+            if manifest.secret != (bitsliced.strategy != KeyStrategy::Planes.name()) {
+                return field("secret", "is true if and only if the strategy bakes a key in");
+            }
+            // Several runs, and counters that begin at multiples, are what code by column does.
+            if (layout == Layout::Column) == (manifest.grid == Grid::Covers) {
+                return field("grid", "must be `covers` where the layout is `state`, and only there");
+            }
+            if manifest.aligned_counters != (layout == Layout::Column && mode == Mode::Ctr) {
+                return field("aligned_counters", "must be true for CTR by column, and only there");
+            }
+        }
+        if manifest.secret != (manifest.keys == KeySource::Baked) {
+            return field("keys", "must be `baked` if and only if the source holds a key");
         }
         if manifest.secret != manifest.known_answer_sha256.is_some() {
             return field("known_answer_sha256", "is there if and only if a key is baked in");
@@ -182,14 +287,21 @@ impl Manifest {
         self.mode.parse().map_err(|e| ManifestError::Field { field: "mode", what: format!("{e}") })
     }
 
-    /// The key strategy.
+    /// The key strategy of a bitsliced kernel.
     pub fn strategy(&self) -> Result<KeyStrategy, ManifestError> {
-        self.strategy.parse().map_err(|e| ManifestError::Field { field: "strategy", what: format!("{e}") })
+        let name = &self.of_bitsliced("strategy")?.strategy;
+        name.parse().map_err(|e| ManifestError::Field { field: "strategy", what: format!("{e}") })
     }
 
-    /// The layout.
+    /// The layout of a bitsliced kernel.
     pub fn layout(&self) -> Result<Layout, ManifestError> {
-        self.layout.parse().map_err(|e| ManifestError::Field { field: "layout", what: format!("{e}") })
+        let name = &self.of_bitsliced("layout")?.layout;
+        name.parse().map_err(|e| ManifestError::Field { field: "layout", what: format!("{e}") })
+    }
+
+    fn of_bitsliced(&self, field: &'static str) -> Result<&Bitsliced, ManifestError> {
+        let missing = || ManifestError::Field { field, what: "is missing: the kernel is not bitsliced".into() };
+        self.bitsliced.as_ref().ok_or_else(missing)
     }
 
     /// The basis.
@@ -212,7 +324,7 @@ mod tests {
 
     fn manifest(strategy: BakedStrategy, layout: Layout) -> Manifest {
         let spec = KernelSpec::baked(Mode::EcbEncrypt, &LUT3, strategy, &[7; 16]).unwrap().with_layout(layout).unwrap();
-        Manifest::new(&Plan::new(&spec), Geometry::of(&spec), "kernel.cu", "")
+        Manifest::bitsliced(&Plan::new(&spec), Geometry::of(&spec), "")
     }
 
     #[test]
@@ -224,10 +336,35 @@ mod tests {
         ] {
             let right = manifest(strategy, layout);
             assert_eq!(Manifest::parse(&right.to_json()).unwrap(), right);
-            let other = if layout == Layout::State { Layout::Column } else { Layout::State };
+            let (other, grid) = match layout {
+                Layout::State => (Layout::Column, Grid::Shares { most: 8, left: 64 }),
+                Layout::Column => (Layout::State, Grid::Covers),
+            };
+            let refused = |wrong: Manifest| {
+                assert!(matches!(Manifest::parse(&wrong.to_json()), Err(ManifestError::Field { .. })), "{strategy}");
+            };
+            refused(Manifest { grid, ..right.clone() });
             let blocks = cuda::BLOCKS_PER_WORD * right.threads / other.threads();
-            let wrong = Manifest { layout: other.name().into(), blocks, ..right };
-            assert!(matches!(Manifest::parse(&wrong.to_json()), Err(ManifestError::Field { .. })), "{strategy}");
+            let bitsliced = right.bitsliced.clone().map(|b| Bitsliced { layout: other.name().into(), ..b });
+            refused(Manifest { bitsliced, blocks, grid, ..right });
+        }
+    }
+
+    #[test]
+    fn grids() {
+        let shares = Grid::Shares { most: 8, left: 64 };
+        for (grid, runs, thread_blocks) in [
+            (Grid::Covers, 1000, 1000),
+            (shares, 1, 1),
+            (shares, 640, 640),
+            (shares, 1280 + 1, 641),
+            (shares, 1 << 20, 1 << 17),
+            (Grid::Persistent { each: 1 }, 1, 1),
+            (Grid::Persistent { each: 1 }, 10, 10),
+            (Grid::Persistent { each: 1 }, 11, 6),
+            (Grid::Persistent { each: 2 }, 1 << 20, 20),
+        ] {
+            assert_eq!(grid.thread_blocks(runs, 10), thread_blocks, "{grid:?}, {runs} runs");
         }
     }
 }

@@ -6,4 +6,4 @@ pub mod header;
 mod manifest;
 pub mod rust;
 
-pub use manifest::{Lut3Counts, Manifest, ManifestError};
+pub use manifest::{Bitsliced, Grid, KeySource, Lut3Counts, Manifest, ManifestError};

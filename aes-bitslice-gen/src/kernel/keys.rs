@@ -21,7 +21,9 @@ pub(super) fn planes(plan: &mut Plan) {
     // A thread that holds a column has the round key of its column as one word, the same for all its blocks.
     let (first_key, last_key) = match (plan.spec.layout, plan.spec.mode) {
         (Layout::State, _) => (KeyOperand::Planes, KeyOperand::Planes),
-        (Layout::Column, Mode::EcbEncrypt | Mode::EcbDecrypt) => (KeyOperand::Bytes, KeyOperand::Bytes),
+        (Layout::Column, Mode::EcbEncrypt | Mode::EcbDecrypt | Mode::CbcDecrypt) => {
+            (KeyOperand::Bytes, KeyOperand::Bytes)
+        }
         (Layout::Column, Mode::Ctr) => (KeyOperand::Planes, KeyOperand::Bytes),
     };
     plan.first = vec![Step::AddFirstRoundKey(add(first_key)), first];

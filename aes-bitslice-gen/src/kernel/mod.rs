@@ -4,16 +4,19 @@
 //! |---|---|
 //! | `spec` | what is asked for |
 //! | `plan` | the cipher as steps over named circuits, and their evaluation |
+//! | `design` | any kernel: what can be printed and launched |
 //! | `keys` | the three places round keys can come from, each as circuits for the layers that meet a key |
 //! | `reference` | the modes by definition, for checks |
 //! | `self_test` | the known answer a kernel gives before it is used |
 
+mod design;
 mod keys;
 mod plan;
 mod reference;
 pub mod self_test;
 mod spec;
 
+pub use design::Design;
 pub use plan::{Call, Function, KeyOperand, Plan, Step};
 pub use reference::reference;
 pub(crate) use spec::kernel_name;

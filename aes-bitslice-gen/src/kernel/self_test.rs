@@ -6,7 +6,7 @@ use crate::aes::KeySchedule;
 
 /// Blocks of 16 bytes of the test: a thread block of 128 threads, one warp's lanes and one more.
 pub const BLOCKS: usize = 128 * 32 + 33;
-/// The counter of the first block; it wraps mod 2^128 after 1,000 blocks.
+/// The counter of the first block, which wraps mod 2^128 after 1,000 blocks; for CBC, the IV as a big-endian number.
 pub const COUNTER: u128 = u128::MAX - 999;
 
 /// The input: bytes without a short period.

@@ -16,11 +16,13 @@ pub enum Mode {
     EcbDecrypt,
     /// Counter mode; encryption and decryption are the same.
     Ctr,
+    /// Cipher block chaining, decryption: all blocks at once. (Encryption has to do one after the other.)
+    CbcDecrypt,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Self; 3] = [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr];
+    pub const ALL: [Self; 4] = [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr, Self::CbcDecrypt];
 
     /// The name used on command lines, in file names and in manifests.
     pub fn name(self) -> &'static str {
@@ -28,6 +30,7 @@ impl Mode {
             Self::EcbEncrypt => "ecb-encrypt",
             Self::EcbDecrypt => "ecb-decrypt",
             Self::Ctr => "ctr",
+            Self::CbcDecrypt => "cbc-decrypt",
         }
     }
 
@@ -43,7 +46,7 @@ impl Mode {
     pub fn direction(self) -> Direction {
         match self {
             Self::EcbEncrypt | Self::Ctr => Direction::Encrypt,
-            Self::EcbDecrypt => Direction::Decrypt,
+            Self::EcbDecrypt | Self::CbcDecrypt => Direction::Decrypt,
         }
     }
 }

@@ -1,12 +1,14 @@
-//! Kernels with their key baked in: from files, or generated for a key and compiled at run time. Nothing that holds
-//! the key is written to disk, and what is held in memory is wiped.
+//! Kernels that are compiled at run time: with their key baked in, from files or generated for it, and any other that the
+//! generator prints. Nothing that holds a key is written to disk, and what is held in memory is wiped.
 
-use super::kernel::{Image, Kernel};
+use super::kernel::{Image, Kernel, RoundKeys};
 use super::{Device, DeviceKey};
 use crate::{Error, Key};
+use aes_bitslice_gen::aes::KeySchedule;
 use aes_bitslice_gen::emit::Manifest;
-use aes_bitslice_gen::emit::{cuda, header};
-use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
+use aes_bitslice_gen::emit::cuda::{self, Printed};
+use aes_bitslice_gen::emit::header;
+use aes_bitslice_gen::kernel::{BakedStrategy, Design, KernelSpec, Mode, self_test};
 use aes_bitslice_gen::sbox::Sbox;
 use std::fs::File;
 use std::io::Read;
@@ -45,18 +47,33 @@ impl Device {
         self.enter()?;
         let sbox = Sbox::named(sbox).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
         let spec = KernelSpec::baked(mode, sbox, strategy, key.expose()).expect("a key has one of the three lengths");
-        let plan = Plan::new(&spec);
-        let geometry = cuda::Geometry::of(&spec);
-        let source = Zeroizing::new(cuda::source(&plan, geometry, "Engine::bake"));
-        self.baked(&Manifest::new(&plan, geometry, "baked.cu", &source), &source)
+        let printed = cuda::print(&spec.into(), "Engine::bake");
+        self.baked(&printed.manifest, &printed.source)
+    }
+
+    /// Generates and compiles a kernel that takes its key at launch.
+    pub(crate) fn cipher_of(self: &Arc<Self>, key: &Key, design: &Design) -> Result<DeviceKey, Error> {
+        self.enter()?;
+        if design.baked().is_some() {
+            return Err(Error::NoSuchKernel { what: "its key is baked in already: use `Engine::bake`".into() });
+        }
+        let Printed { source, manifest } = cuda::print(design, "Engine::cipher_of");
+        let kernel = Kernel::load(self, &manifest, &Image::compile(self, &manifest, &source)?)?;
+        let basis = manifest.basis().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
+        let mode = design.mode();
+        let schedule = KeySchedule::new(key.expose(), mode.direction()).expect("a key has one of the three lengths");
+        let keys = RoundKeys::new(&schedule, basis);
+        let expected = self_test::expected(mode, &schedule);
+        kernel.self_test(self, Some(&keys), |answer| answer == expected)?;
+        Ok(DeviceKey::with_kernel(self.clone(), kernel, Some(keys)))
     }
 
     fn baked(self: &Arc<Self>, manifest: &Manifest, source: &str) -> Result<DeviceKey, Error> {
-        let image = Image::compile(self, &manifest.kernel, source)?;
+        let image = Image::compile(self, manifest, source)?;
         let kernel = Kernel::load(self, manifest, &image)?;
         let expected = manifest.known_answer_sha256.as_deref();
         kernel.self_test(self, None, |answer| Some(header::digest_bytes(answer).as_str()) == expected)?;
-        Ok(DeviceKey::baked(self.clone(), kernel))
+        Ok(DeviceKey::with_kernel(self.clone(), kernel, None))
     }
 }
 

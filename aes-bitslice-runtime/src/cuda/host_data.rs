@@ -23,8 +23,8 @@ pub(crate) struct DeviceKey {
 enum Kernels {
     /// The stored kernels; round keys, by mode, go with each launch.
     Planes([Box<RoundKeys>; Mode::ALL.len()]),
-    /// One kernel that is the key.
-    Baked(Arc<Kernel>),
+    /// One kernel, which is the key or is launched with it.
+    One(Arc<Kernel>, Option<Box<RoundKeys>>),
 }
 
 impl DeviceKey {
@@ -42,8 +42,9 @@ impl DeviceKey {
         Self { device, kernels: Kernels::Planes(keys) }
     }
 
-    pub(super) fn baked(device: Arc<Device>, kernel: Kernel) -> Self {
-        Self { device, kernels: Kernels::Baked(Arc::new(kernel)) }
+    /// A key for one kernel: baked in, or to be launched with it.
+    pub(super) fn with_kernel(device: Arc<Device>, kernel: Kernel, keys: Option<Box<RoundKeys>>) -> Self {
+        Self { device, kernels: Kernels::One(Arc::new(kernel), keys) }
     }
 
     pub(super) fn device(&self) -> &Arc<Device> {
@@ -57,8 +58,8 @@ impl DeviceKey {
                 let (_, keys) = Mode::ALL.iter().zip(keys).find(|(m, _)| **m == mode).expect("all modes are there");
                 Ok((self.device.planes_kernel(mode)?, Some(keys)))
             }
-            Kernels::Baked(kernel) if kernel.mode() == mode => Ok((kernel.clone(), None)),
-            Kernels::Baked(kernel) => {
+            Kernels::One(kernel, keys) if kernel.mode() == mode => Ok((kernel.clone(), keys.as_deref())),
+            Kernels::One(kernel, _) => {
                 Err(Error::NotInKernel { wanted: mode.to_string(), has: kernel.mode().to_string() })
             }
         }

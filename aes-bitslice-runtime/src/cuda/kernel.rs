@@ -6,10 +6,10 @@ use super::{Device, driver};
 use crate::Error;
 use aes_bitslice_gen::aes::KeySchedule;
 use aes_bitslice_gen::basis::Basis;
-use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::MAX_ROUNDS;
+use aes_bitslice_gen::emit::{Grid, KeySource, Manifest};
 use aes_bitslice_gen::kernel::{Mode, self_test};
-use aes_bitslice_gen::layout::{self, Layout};
+use aes_bitslice_gen::layout;
 use aes_bitslice_nvrtc as nvrtc;
 use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUmodule, CUresult, CUstream};
 use cudarc::driver::{CudaContext, result};
@@ -57,9 +57,10 @@ impl Image {
         }
     }
 
-    /// Compiles a source that has a key baked in. To machine code: PTX would end up, key and all, in the driver's cache
-    /// on disk.
-    pub(super) fn compile(device: &Device, name: &str, source: &str) -> Result<Self, Error> {
+    /// Compiles a source, in which a key may be baked in. To machine code: PTX would end up, key and all, in the driver's
+    /// cache on disk.
+    pub(super) fn compile(device: &Device, manifest: &Manifest, source: &str) -> Result<Self, Error> {
+        let name = &manifest.kernel;
         match nvrtc::compile(name, source, nvrtc::Target::Cubin(device.architecture())) {
             Ok(compiled) => Ok(Self(Zeroizing::new(compiled.image))),
             Err(nvrtc::Error::NotFound) => Err(Error::NvrtcUnavailable {
@@ -68,11 +69,11 @@ impl Image {
                        or use keys given at run time, which need no compiler"
                     .into(),
             }),
-            Err(nvrtc::Error::Rejected { .. }) => Err(Error::CompileFailed {
-                kernel: name.into(),
+            Err(nvrtc::Error::Rejected { .. }) if manifest.secret => Err(Error::CompileFailed {
+                kernel: name.clone(),
                 log: "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
             }),
-            Err(e) => Err(Error::CompileFailed { kernel: name.into(), log: e.to_string() }),
+            Err(e) => Err(Error::CompileFailed { kernel: name.clone(), log: e.to_string() }),
         }
     }
 }
@@ -100,10 +101,12 @@ pub(super) struct Kernel {
     threads: u32,
     /// Blocks of 16 bytes that a thread block works on at a time.
     blocks_at_a_time: u32,
-    layout: Layout,
+    shared_bytes: u32,
+    grid: Grid,
+    /// CTR: whether thread blocks begin where the counter is a multiple of what they work on at a time.
+    aligned_counters: bool,
     multiprocessors: u32,
-    /// Whether it is launched with round keys; otherwise they are baked in.
-    takes_keys: bool,
+    keys: KeySource,
     blocks: CUfunction,
     bytes: CUfunction,
     _module: Module,
@@ -158,20 +161,22 @@ impl Kernel {
         };
         let (blocks, bytes) = (function(&manifest.entry)?, function(&manifest.entry_bytes)?);
         // What is launched with other arguments than it takes reads beyond them.
-        let takes_keys = !manifest.secret;
         for (function, by_bytes) in [(blocks, false), (bytes, true)] {
-            if parameter_sizes(function) != expected_sizes(mode, by_bytes, takes_keys) {
+            if parameter_sizes(function) != expected_sizes(mode, by_bytes, manifest.keys) {
                 return Err(no_kernel(format!("{} takes other arguments than a kernel for {mode}", manifest.kernel)));
             }
+            allow_shared_memory(device, function, manifest.shared_bytes)?;
         }
         Ok(Self {
             name: manifest.kernel.clone(),
             mode,
             threads: manifest.threads,
             blocks_at_a_time: manifest.blocks,
-            layout: manifest.layout().map_err(|e| no_kernel(e.to_string()))?,
+            shared_bytes: manifest.shared_bytes,
+            grid: manifest.grid,
+            aligned_counters: manifest.aligned_counters,
             multiprocessors: device.multiprocessors(),
-            takes_keys,
+            keys: manifest.keys,
             blocks,
             bytes,
             _module: module,
@@ -285,28 +290,62 @@ impl Kernel {
         unsafe { self.launch(device, self.bytes, stream, blocks, skipped, &arguments, keys) }
     }
 
-    /// Where in the share of the first thread block the counter lies: thread blocks that hold columns begin where the
-    /// counter is a multiple of what they work on at a time.
-    fn skipped(&self, counter: u128) -> u32 {
-        match self.layout {
-            Layout::State => 0,
-            Layout::Column => counter as u32 % self.blocks_at_a_time,
+    /// CBC decryption over whole blocks, on a stream, without waiting.
+    ///
+    /// In place, what follows a share of the kernel's would overwrite the ciphertext before the next one: those blocks
+    /// are copied first.
+    ///
+    /// # Safety
+    /// As [`Kernel::ecb`].
+    pub(super) unsafe fn cbc_decrypt(
+        &self,
+        device: &Device,
+        stream: CUstream,
+        span: Span,
+        iv: u128,
+        keys: Option<&RoundKeys>,
+    ) -> Result<(), Error> {
+        let blocks = span.len / 16;
+        if blocks == 0 {
+            return Ok(());
         }
+        let thread_blocks = self.thread_blocks(blocks);
+        let runs = blocks.div_ceil(self.blocks_at_a_time.into());
+        let share = 16 * u64::from(self.blocks_at_a_time) * runs.div_ceil(thread_blocks);
+        let copies = match span.input == span.output && thread_blocks > 1 {
+            // SAFETY: the rows lie in the span, which the caller vouches for: the last begins before it ends.
+            true => Some(unsafe { BlocksBetween::gather(device, stream, span, share, thread_blocks) }?),
+            false => None,
+        };
+        let (mut previous, mut stride) = match &copies {
+            Some(copies) => (copies.memory, 16),
+            // The first thread block has the IV; wrapping, for it looks nothing up here.
+            None => (span.input.wrapping_sub(16), share),
+        };
+        let (mut input, mut output, mut blocks_argument) = (span.input, span.output, blocks);
+        let mut iv: [u32; 4] = std::array::from_fn(|i| (iv >> (96 - 32 * i)) as u32).map(u32::swap_bytes);
+        let arguments = [
+            ptr::from_mut(&mut input).cast(),
+            ptr::from_mut(&mut output).cast(),
+            ptr::from_mut(&mut blocks_argument).cast(),
+            ptr::from_mut(&mut previous).cast(),
+            ptr::from_mut(&mut stride).cast(),
+            ptr::from_mut(&mut iv).cast(),
+        ];
+        let function = if span.is_aligned() { self.blocks } else { self.bytes };
+        // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
+        unsafe { self.launch(device, function, stream, blocks, 0, &arguments, keys) }
+        // The copies are freed on the stream, behind the launch.
     }
 
-    /// How many thread blocks `shares` are for, a share being what a thread block works on at a time. Where it may have
-    /// several, one after the other, it has as many as pay for what it does once before the first, and as leave enough
-    /// thread blocks to keep the device busy to the end.
-    fn grid(&self, shares: u64) -> u64 {
-        // Measured: how many at most, and how many thread blocks a multiprocessor should be left with. What CTR does
-        // once, two rounds for its tables, is worth more than what ECB does.
-        let (most, left) = match (self.layout, self.mode) {
-            (Layout::State, _) => (1, 1),
-            (Layout::Column, Mode::EcbEncrypt | Mode::EcbDecrypt) => (8, 64),
-            (Layout::Column, Mode::Ctr) => (16, 32),
-        };
-        let each = (shares / (u64::from(self.multiprocessors) * left)).clamp(1, most);
-        shares.div_ceil(each)
+    /// Where in the share of the first thread block the counter lies.
+    fn skipped(&self, counter: u128) -> u32 {
+        if self.aligned_counters { counter as u32 % self.blocks_at_a_time } else { 0 }
+    }
+
+    /// How many thread blocks so many blocks of 16 bytes are for.
+    fn thread_blocks(&self, blocks: u64) -> u64 {
+        self.grid.thread_blocks(blocks.div_ceil(self.blocks_at_a_time.into()), self.multiprocessors)
     }
 
     /// # Safety
@@ -325,20 +364,21 @@ impl Kernel {
         if blocks == 0 {
             return Ok(());
         }
-        let grid = self.grid((blocks + u64::from(skipped)).div_ceil(self.blocks_at_a_time.into()));
+        let grid = self.thread_blocks(blocks + u64::from(skipped));
         // 2^31 - 1 thread blocks take 32 TiB or more: no device has that, but a length may say so.
         let too_long = || Error::OutOfDeviceMemory { what: format!("{blocks} blocks of 16 bytes") };
         let grid = u32::try_from(grid).ok().filter(|&g| g <= i32::MAX as u32).ok_or_else(too_long)?;
         let mut all = arguments.to_vec();
-        match (self.takes_keys, keys) {
+        match (self.keys, keys) {
             // The driver copies arguments when it is called.
-            (true, Some(keys)) => all.push(ptr::from_ref(keys).cast_mut().cast()),
-            (false, None) => {}
+            (KeySource::Argument, Some(keys)) => all.push(ptr::from_ref(keys).cast_mut().cast()),
+            (KeySource::Baked, None) => {}
             _ => unreachable!("keys are handed to the kernels that take them"),
         }
         // SAFETY: as the caller vouches; the geometry is the one the kernel was compiled for.
-        let launched =
-            unsafe { result::launch_kernel(function, (grid, 1, 1), (self.threads, 1, 1), 0, stream, &mut all) };
+        let launched = unsafe {
+            result::launch_kernel(function, (grid, 1, 1), (self.threads, 1, 1), self.shared_bytes, stream, &mut all)
+        };
         device.call("cuLaunchKernel", launched)
     }
 
@@ -352,7 +392,7 @@ impl Kernel {
         device.enter()?;
         let data = self_test::input();
         let workspace = Workspace::take(device, data.len() + 16)?;
-        // Aligned and in place, then one byte off, which takes the other entry point.
+        // In place; aligned, then one byte off, which takes the other entry point.
         for at in [0, 1] {
             workspace.copy_in(device, at, &data)?;
             let pointer = workspace.buffer() + at as u64;
@@ -363,6 +403,7 @@ impl Kernel {
                 match self.mode {
                     Mode::EcbEncrypt | Mode::EcbDecrypt => self.ecb(device, stream, span, keys)?,
                     Mode::Ctr => self.ctr(device, stream, span, self_test::COUNTER, 0, keys)?,
+                    Mode::CbcDecrypt => self.cbc_decrypt(device, stream, span, self_test::COUNTER, keys)?,
                 }
             }
             let mut answer = vec![0; data.len()];
@@ -373,6 +414,68 @@ impl Kernel {
         }
         workspace.give_back(device, data.len() + 16)
     }
+}
+
+/// Copies of the ciphertext blocks before the shares of the thread blocks, that of thread block b at 16 b; there is none
+/// before the first. Freed on the stream.
+struct BlocksBetween {
+    context: Arc<CudaContext>,
+    stream: CUstream,
+    memory: CUdeviceptr,
+}
+
+impl BlocksBetween {
+    /// # Safety
+    /// The span lies in memory of the device that is live until the stream has come to the copy, and has as many shares,
+    /// the last of which may be shorter.
+    unsafe fn gather(device: &Device, stream: CUstream, span: Span, share: u64, shares: u64) -> Result<Self, Error> {
+        let bytes = 16 * shares as usize;
+        // SAFETY: the stream is live, as the caller vouches.
+        let memory = unsafe { result::malloc_async(stream, bytes) };
+        let memory = device.call("cuMemAllocAsync", memory)?;
+        let copies = Self { context: device.context().clone(), stream, memory };
+        let rows = sys::CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcHost: ptr::null(),
+            srcDevice: span.input + share - 16,
+            srcArray: ptr::null_mut(),
+            srcPitch: share as usize,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            dstHost: ptr::null_mut(),
+            dstDevice: memory + 16,
+            dstArray: ptr::null_mut(),
+            dstPitch: 16,
+            WidthInBytes: 16,
+            Height: shares as usize - 1,
+        };
+        // SAFETY: row b ends where share b + 1 begins, which is before the span ends; the copies have room for all.
+        device.call("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&rows, stream) }.result())?;
+        Ok(copies)
+    }
+}
+
+impl Drop for BlocksBetween {
+    fn drop(&mut self) {
+        // Nothing can be done here about an error; what was ciphertext need not be cleared.
+        let _ = make_current(&self.context);
+        // SAFETY: allocated on this stream, and used on it only, before this.
+        let _ = unsafe { result::free_async(self.memory, self.stream) };
+    }
+}
+
+/// Lets a kernel have more shared memory than the 48 KiB that every kernel may have.
+fn allow_shared_memory(device: &Device, function: CUfunction, bytes: u32) -> Result<(), Error> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    // SAFETY: the function is loaded.
+    let allowed = unsafe { result::function::set_function_attribute(function, attribute, bytes as i32) };
+    device.call("cuFuncSetAttribute", allowed)
 }
 
 /// A counter as the kernels take it: least significant word first.
@@ -392,14 +495,16 @@ fn parameter_sizes(function: CUfunction) -> Vec<usize> {
 }
 
 /// The sizes of the parameters that an entry point is launched with.
-fn expected_sizes(mode: Mode, by_bytes: bool, takes_keys: bool) -> Vec<usize> {
+fn expected_sizes(mode: Mode, by_bytes: bool, keys: KeySource) -> Vec<usize> {
     // Input, output, and blocks or bytes.
     let mut sizes = vec![8; 3];
-    if mode == Mode::Ctr {
+    match mode {
+        Mode::EcbEncrypt | Mode::EcbDecrypt => {}
         // How many bytes to skip, then the counter.
-        sizes.extend(by_bytes.then_some(4));
-        sizes.push(size_of::<[u32; 4]>());
+        Mode::Ctr => sizes.extend(by_bytes.then_some(4).into_iter().chain([size_of::<[u32; 4]>()])),
+        // Where the blocks before shares are, how far apart, and the IV.
+        Mode::CbcDecrypt => sizes.extend([8, 8, size_of::<[u32; 4]>()]),
     }
-    sizes.extend(takes_keys.then_some(size_of::<RoundKeys>()));
+    sizes.extend((keys == KeySource::Argument).then_some(size_of::<RoundKeys>()));
     sizes
 }

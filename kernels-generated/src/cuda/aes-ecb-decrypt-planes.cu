@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12020 of LUT3 for 10 rounds, 14460 of LUT3 for 12 rounds, 16900 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: cf958549d90db98166273dd97ef708c5fbf8d5d4ba514b51570e88ca0284a46b
+// SHA-256 of all that follows this line: bf3c0f8dead3c079e506348c5cddb6ac53e0506f7bd20a600180d287d5180391
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -657,18 +657,18 @@ DEVICE int is_whole(present p) { return p.from == 0 && p.to == BLOCKS_PER_WARP; 
 // Whether the thread's block j, of 32, is there.
 DEVICE int has(present p, int j) { return 8 * j + lane() / 4 >= p.from && 8 * j + lane() / 4 < p.to; }
 
-// ---------------------------------------------------------------------------------------------------------------
-// Electronic codebook (SP 800-38A, section 6.1): out[n] = cipher(in[n]) for n < blocks. `in` may equal `out`.
-// ---------------------------------------------------------------------------------------------------------------
-
-// From the words of 32 blocks to those of their ciphertexts.
-DEVICE void ecb(u32 *s, cipher_key key) {
+// From the words of 32 blocks to those of their results.
+DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     u32 first[8];
     UNROLL for (int half = 0; half < 2; half++) get_piece(&first[4 * half], key.first[half][column()]);
     planes_of_words(s, first);
     cipher(s, key);
     words_of_planes(s, key.last);
 }
+
+// ---------------------------------------------------------------------------------------------------------------
+// Electronic codebook (SP 800-38A, section 6.1): out[n] = cipher(in[n]) for n < blocks. `in` may equal `out`.
+// ---------------------------------------------------------------------------------------------------------------
 
 KERNEL aes_ecb_decrypt_planes(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER round_keys keys) {
     const cipher_key key = share_keys(&keys);
@@ -684,7 +684,7 @@ KERNEL aes_ecb_decrypt_planes(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PA
         } else {
             UNROLL for (int j = 0; j < 32; j++) s[j] = has(p, j) ? from[32 * j] : 0;
         }
-        ecb(s, key);
+        cipher_of_words(s, key);
         if (is_whole(p)) {
             UNROLL for (int j = 0; j < 32; j++) to[32 * j] = s[j];
         } else {
@@ -707,7 +707,7 @@ KERNEL aes_ecb_decrypt_planes_bytes(const u8 *in, u8 *out, u64 blocks, KERNEL_PA
             s[j] = 0;
             if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) s[j] |= (u32)from[128 * j + i] << 8 * i;
         }
-        ecb(s, key);
+        cipher_of_words(s, key);
         UNROLL for (int j = 0; j < 32; j++)
             if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(s[j] >> 8 * i);
     }

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 5 blocks a multiprocessor.
 // Lookup tables: 11900 of LUT3 for 10 rounds, 14292 of LUT3 for 12 rounds, 16684 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 4ea260ab4040acba69b193143ec3536d3add901d15fb6a5b971cdc5a59a7adb4
+// SHA-256 of all that follows this line: 5add4a5fc80401f2a7e70b8288259dcc1f16538f873be43fc906489c1352d792
 
 #define THREADS 128
 #define BLOCKS_PER_SM 5
@@ -659,18 +659,18 @@ DEVICE int is_whole(present p) { return p.from == 0 && p.to == BLOCKS_PER_WARP; 
 // Whether the thread's block j, of 32, is there.
 DEVICE int has(present p, int j) { return 8 * j + lane() / 4 >= p.from && 8 * j + lane() / 4 < p.to; }
 
-// ---------------------------------------------------------------------------------------------------------------
-// Electronic codebook (SP 800-38A, section 6.1): out[n] = cipher(in[n]) for n < blocks. `in` may equal `out`.
-// ---------------------------------------------------------------------------------------------------------------
-
-// From the words of 32 blocks to those of their ciphertexts.
-DEVICE void ecb(u32 *s, cipher_key key) {
+// From the words of 32 blocks to those of their results.
+DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     u32 first[8];
     UNROLL for (int half = 0; half < 2; half++) get_piece(&first[4 * half], key.first[half][column()]);
     planes_of_words(s, first);
     cipher(s, key);
     words_of_planes(s, key.last);
 }
+
+// ---------------------------------------------------------------------------------------------------------------
+// Electronic codebook (SP 800-38A, section 6.1): out[n] = cipher(in[n]) for n < blocks. `in` may equal `out`.
+// ---------------------------------------------------------------------------------------------------------------
 
 KERNEL aes_ecb_encrypt_planes(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER round_keys keys) {
     const cipher_key key = share_keys(&keys);
@@ -686,7 +686,7 @@ KERNEL aes_ecb_encrypt_planes(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PA
         } else {
             UNROLL for (int j = 0; j < 32; j++) s[j] = has(p, j) ? from[32 * j] : 0;
         }
-        ecb(s, key);
+        cipher_of_words(s, key);
         if (is_whole(p)) {
             UNROLL for (int j = 0; j < 32; j++) to[32 * j] = s[j];
         } else {
@@ -709,7 +709,7 @@ KERNEL aes_ecb_encrypt_planes_bytes(const u8 *in, u8 *out, u64 blocks, KERNEL_PA
             s[j] = 0;
             if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) s[j] |= (u32)from[128 * j + i] << 8 * i;
         }
-        ecb(s, key);
+        cipher_of_words(s, key);
         UNROLL for (int j = 0; j < 32; j++)
             if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(s[j] >> 8 * i);
     }

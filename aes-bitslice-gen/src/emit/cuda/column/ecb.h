@@ -2,15 +2,6 @@
 // Electronic codebook (SP 800-38A, section 6.1): out[n] = cipher(in[n]) for n < blocks. `in` may equal `out`.
 // ---------------------------------------------------------------------------------------------------------------
 
-// From the words of 32 blocks to those of their ciphertexts.
-DEVICE void ecb(u32 *s, cipher_key key) {
-    u32 first[8];
-    UNROLL for (int half = 0; half < 2; half++) get_piece(&first[4 * half], key.first[half][column()]);
-    planes_of_words(s, first);
-    cipher(s, key);
-    words_of_planes(s, key.last);
-}
-
 KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks@KEY_PARAMETER@) {
 @KEY_LOAD@    const share mine = share_of(blocks);
     ROLLED for (u64 run = mine.from; run < mine.to; run++) {
@@ -24,7 +15,7 @@ KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks@KEY_PARAMETER@) {
         } else {
             UNROLL for (int j = 0; j < 32; j++) s[j] = has(p, j) ? from[32 * j] : 0;
         }
-        ecb(s, key);
+        cipher_of_words(s, key);
         if (is_whole(p)) {
             UNROLL for (int j = 0; j < 32; j++) to[32 * j] = s[j];
         } else {
@@ -46,7 +37,7 @@ KERNEL @NAME@_bytes(const u8 *in, u8 *out, u64 blocks@KEY_PARAMETER@) {
             s[j] = 0;
             if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) s[j] |= (u32)from[128 * j + i] << 8 * i;
         }
-        ecb(s, key);
+        cipher_of_words(s, key);
         UNROLL for (int j = 0; j < 32; j++)
             if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(s[j] >> 8 * i);
     }

@@ -1,0 +1,40 @@
+//! Everything that can be printed as CUDA C and launched in the same way.
+
+use super::spec::{KernelSpec, Mode};
+use crate::aes::KeySchedule;
+
+/// A kernel to print.
+#[derive(Clone, Debug)]
+pub enum Design {
+    /// The cipher as circuits on bit-planes: constant-time.
+    Bitsliced(KernelSpec),
+}
+
+impl Design {
+    /// The kernel's name: file stem and, with underscores, entry point.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Bitsliced(spec) => spec.name(),
+        }
+    }
+
+    /// The mode and direction.
+    pub fn mode(&self) -> Mode {
+        match self {
+            Self::Bitsliced(spec) => spec.mode,
+        }
+    }
+
+    /// The round keys that are baked in, if any.
+    pub fn baked(&self) -> Option<&KeySchedule> {
+        match self {
+            Self::Bitsliced(spec) => spec.round_keys.baked(),
+        }
+    }
+}
+
+impl From<KernelSpec> for Design {
+    fn from(spec: KernelSpec) -> Self {
+        Self::Bitsliced(spec)
+    }
+}
