@@ -13,7 +13,7 @@ fn main() -> Result<(), Error> {
     for isa in Isa::available() {
         engines.push(Engine::open_bitsliced(isa)?);
     }
-    println!("{:>12} {:>12} {:>12}  one thread, GB/s", "ECB encrypt", "ECB decrypt", "CTR");
+    println!("{:>12} {:>12} {:>12} {:>12}  one thread, GB/s", "ECB encrypt", "ECB decrypt", "CBC decrypt", "CTR");
     for bits in KeyBits::ALL {
         let key = Key::generate(bits)?;
         for engine in &engines {
@@ -21,6 +21,7 @@ fn main() -> Result<(), Error> {
             let counter = Counter::new(CounterMode::Ctr128BE, [0x5a; 16]);
             print!("{:12.3}", speed(&cipher, |c, data| c.ecb_encrypt(data))?);
             print!(" {:12.3}", speed(&cipher, |c, data| c.ecb_decrypt(data))?);
+            print!(" {:12.3}", speed(&cipher, |c, data| c.cbc_decrypt(&[0x5a; 16], data))?);
             print!(" {:12.3}", speed(&cipher, |c, data| c.ctr_apply(&counter, 0, data))?);
             println!("  AES-{}, {}", bits.bits(), engine.description());
         }

@@ -1,7 +1,8 @@
 //! A key on an engine: the calls, the checks before them, and what becomes of the output when one fails.
 
+use crate::cpu::CpuKey;
 use crate::engine::BlockEngine;
-use crate::parallel::{self, Buffers};
+use crate::parallel::{self, Buffers, PIECE};
 use crate::{Counter, Direction, Engine, Error, cuda};
 use std::any::Any;
 use std::fmt;
@@ -16,11 +17,13 @@ use std::sync::Arc;
 pub struct Cipher {
     engine: Engine,
     blocks: Arc<dyn BlockEngine>,
+    /// The key on the CPU, for what is serial; none where a kernel has the key baked in.
+    cpu: Option<Arc<dyn CpuKey>>,
 }
 
 impl Cipher {
-    pub(crate) fn new(engine: Engine, blocks: Arc<dyn BlockEngine>) -> Self {
-        Self { engine, blocks }
+    pub(crate) fn new(engine: Engine, blocks: Arc<dyn BlockEngine>, cpu: Option<Arc<dyn CpuKey>>) -> Self {
+        Self { engine, blocks, cpu }
     }
 
     /// The engine it runs on.
@@ -60,6 +63,51 @@ impl Cipher {
         self.ecb(Direction::Decrypt, Buffers::new(input, output)?)
     }
 
+    /// Encrypts whole blocks in place, each chained to the one before (CBC; SP 800-38A, section 6.2).
+    ///
+    /// That is serial by nature: it runs on one core of the CPU, through the `aes` crate, whatever the engine.
+    ///
+    /// `iv` must be such that nobody can foretell it (SP 800-38A, appendix C): random bytes, new for every message. A
+    /// long message may be cut at whole blocks and its pieces encrypted in order; the IV of each is the last block of
+    /// ciphertext before it.
+    ///
+    /// # Errors
+    /// [`Error::NotWholeBlocks`] for a length that is no multiple of 16, [`Error::NeedsKey`] if the key is baked into a
+    /// kernel.
+    pub fn cbc_encrypt(&self, iv: &[u8; 16], data: &mut [u8]) -> Result<(), Error> {
+        self.cbc_serial(iv, Buffers::InPlace(data))
+    }
+
+    /// Encrypts whole blocks, each chained to the one before, from `input` to `output`.
+    ///
+    /// # Errors
+    /// As [`cbc_encrypt`](Self::cbc_encrypt), and [`Error::LengthMismatch`].
+    pub fn cbc_encrypt_to(&self, iv: &[u8; 16], input: &[u8], output: &mut [u8]) -> Result<(), Error> {
+        self.cbc_serial(iv, Buffers::new(input, output)?)
+    }
+
+    /// Decrypts whole blocks in place, each chained to the ciphertext block before it (CBC; SP 800-38A, section 6.2).
+    ///
+    /// A long message may be cut at whole blocks and its pieces decrypted in any order; the IV of each is the block of
+    /// ciphertext before it, which in place has to be kept.
+    ///
+    /// Nothing tells whether the ciphertext was changed. Who lets others learn whether the padding inside was right, by
+    /// an error or by time, decrypts for them (a padding oracle): check a MAC first.
+    ///
+    /// # Errors
+    /// [`Error::NotWholeBlocks`] for a length that is no multiple of 16; else what the device reports.
+    pub fn cbc_decrypt(&self, iv: &[u8; 16], data: &mut [u8]) -> Result<(), Error> {
+        self.cbc(iv, Buffers::InPlace(data))
+    }
+
+    /// Decrypts whole blocks, each chained to the ciphertext block before it, from `input` to `output`.
+    ///
+    /// # Errors
+    /// As [`cbc_decrypt`](Self::cbc_decrypt), and [`Error::LengthMismatch`].
+    pub fn cbc_decrypt_to(&self, iv: &[u8; 16], input: &[u8], output: &mut [u8]) -> Result<(), Error> {
+        self.cbc(iv, Buffers::new(input, output)?)
+    }
+
     /// XORs `data` with the keystream from byte `offset` on: encryption and decryption both (SP 800-38A, section 6.5).
     ///
     /// Byte 0 of the keystream is the first byte of the encrypted initial counter block, so a long message may be cut
@@ -90,10 +138,23 @@ impl Cipher {
     }
 
     fn ecb(&self, direction: Direction, data: Buffers<'_>) -> Result<(), Error> {
-        if !data.len().is_multiple_of(16) {
-            return Err(Error::NotWholeBlocks { len: data.len() });
-        }
+        whole_blocks(&data)?;
         self.run(data, |_, piece| self.blocks.ecb(direction, piece))
+    }
+
+    fn cbc_serial(&self, iv: &[u8; 16], data: Buffers<'_>) -> Result<(), Error> {
+        whole_blocks(&data)?;
+        let cpu = self.cpu.as_ref().ok_or(Error::NeedsKey { what: "CBC encryption" })?;
+        cpu.cbc_encrypt(iv, data.into());
+        Ok(())
+    }
+
+    fn cbc(&self, iv: &[u8; 16], data: Buffers<'_>) -> Result<(), Error> {
+        whole_blocks(&data)?;
+        // The ciphertext before each piece, taken before any of it is overwritten.
+        let last_blocks = data.input().chunks(PIECE).filter_map(|piece| piece.last_chunk().copied());
+        let previous: Vec<[u8; 16]> = [*iv].into_iter().chain(last_blocks).collect();
+        self.run(data, |position, piece| self.blocks.cbc_decrypt(&previous[position / PIECE], piece))
     }
 
     fn ctr(&self, counter: &Counter, offset: u64, data: Buffers<'_>) -> Result<(), Error> {
@@ -115,6 +176,13 @@ impl Cipher {
             _ if self.blocks.runs_on_cores() => parallel::over_cores(data, &call),
             _ => call(0, data.into()),
         }
+    }
+}
+
+fn whole_blocks(data: &Buffers<'_>) -> Result<(), Error> {
+    match data.len() {
+        len if len.is_multiple_of(16) => Ok(()),
+        len => Err(Error::NotWholeBlocks { len }),
     }
 }
 

@@ -1,18 +1,34 @@
-//! The `aes` and `ctr` crates: what a user should get where there is no GPU.
+//! The `aes` and `ctr` crates: what a user should get where there is no GPU, and what is serial wherever there is one.
 
 use crate::engine::BlockEngine;
-use crate::{Direction, Error, Key};
+use crate::{Direction, Error, Key, KeyBits, cbc};
 use cipher::consts::U16;
 use cipher::inout::InOutBuf;
 use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit, StreamCipher};
+use std::sync::Arc;
+
+/// A key on the CPU: all that other engines do, and what none does faster.
+pub(crate) trait CpuKey: BlockEngine {
+    /// Encrypts whole blocks, each chained to the one before (CBC; SP 800-38A, section 6.2).
+    fn cbc_encrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>);
+}
+
+/// A key of any length.
+pub(crate) fn key(key: &Key) -> Arc<dyn CpuKey> {
+    match key.bits() {
+        KeyBits::Aes128 => Arc::new(Cpu::<aes::Aes128>::new(key)),
+        KeyBits::Aes192 => Arc::new(Cpu::<aes::Aes192>::new(key)),
+        KeyBits::Aes256 => Arc::new(Cpu::<aes::Aes256>::new(key)),
+    }
+}
 
 /// A key of the `aes` crate, which wipes it on drop.
-pub(crate) struct Cpu<C>(C);
+struct Cpu<C>(C);
 
 impl<C: KeyInit> Cpu<C> {
     /// # Panics
     /// If the key's length is not the cipher's.
-    pub(crate) fn new(key: &Key) -> Self {
+    fn new(key: &Key) -> Self {
         Self(C::new_from_slice(key.expose()).expect("a key of the cipher's length"))
     }
 }
@@ -31,6 +47,11 @@ where
         Ok(())
     }
 
+    fn cbc_decrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
+        cbc::decrypt(iv, data, |blocks| self.0.decrypt_blocks_inout(blocks));
+        Ok(())
+    }
+
     fn ctr(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
         let core = ctr::CtrCore::<&C, ctr::flavors::Ctr128BE>::inner_iv_init(&self.0, &counter.to_be_bytes().into());
         let mut keystream = ctr::Ctr128BE::from_core(core);
@@ -41,6 +62,15 @@ where
 
     fn runs_on_cores(&self) -> bool {
         true
+    }
+}
+
+impl<C> CpuKey for Cpu<C>
+where
+    C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + Send + Sync + 'static,
+{
+    fn cbc_encrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>) {
+        cbc::encrypt(&self.0, iv, data);
     }
 }
 

@@ -1,7 +1,7 @@
 //! A backend that was opened, and the seam behind which every backend computes.
 
 use crate::bitsliced::{Bitsliced, Isa};
-use crate::{BakedStrategy, Cipher, Direction, Error, Key, KeyBits, Mode, cpu, cuda};
+use crate::{BakedStrategy, Cipher, Direction, Error, Key, Mode, cpu, cuda};
 use ::cipher::inout::InOutBuf;
 use aes_bitslice_gen::kernel::Design;
 use std::any::Any;
@@ -67,6 +67,10 @@ impl FromStr for Backend {
 pub(crate) trait BlockEngine: Any + Send + Sync {
     /// Runs whole blocks through the block cipher.
     fn ecb(&self, direction: Direction, data: InOutBuf<'_, '_, u8>) -> Result<(), Error>;
+
+    /// Decrypts whole blocks, each chained to the ciphertext block before it, the first to `iv` (CBC; SP 800-38A, section
+    /// 6.2).
+    fn cbc_decrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>) -> Result<(), Error>;
 
     /// XORs `data` with the keystream that starts `skip` (fewer than 16) bytes into the block of counter `counter`;
     /// counters wrap mod 2^128.
@@ -157,14 +161,13 @@ impl Engine {
     /// # Errors
     /// None on the CPU; on CUDA, what the device reports.
     pub fn cipher(&self, key: &Key) -> Result<Cipher, Error> {
-        let blocks: Arc<dyn BlockEngine> = match (&self.0.kind, key.bits()) {
-            (Kind::Cpu, KeyBits::Aes128) => Arc::new(cpu::Cpu::<aes::Aes128>::new(key)),
-            (Kind::Cpu, KeyBits::Aes192) => Arc::new(cpu::Cpu::<aes::Aes192>::new(key)),
-            (Kind::Cpu, KeyBits::Aes256) => Arc::new(cpu::Cpu::<aes::Aes256>::new(key)),
-            (Kind::CpuBitsliced(isa), _) => Arc::new(Bitsliced::new(key.expose(), *isa)?),
-            (Kind::Cuda { device, .. }, _) => Arc::new(device.cipher(key)?),
+        let cpu = cpu::key(key);
+        let blocks: Arc<dyn BlockEngine> = match &self.0.kind {
+            Kind::Cpu => cpu.clone(),
+            Kind::CpuBitsliced(isa) => Arc::new(Bitsliced::new(key.expose(), *isa)?),
+            Kind::Cuda { device, .. } => Arc::new(device.cipher(key)?),
         };
-        Ok(Cipher::new(self.clone(), blocks))
+        Ok(Cipher::new(self.clone(), blocks, Some(cpu)))
     }
 
     /// A kernel with its key baked in, as `cargo xtask gen --key` wrote it; `manifest` is the JSON file beside it.
@@ -176,7 +179,7 @@ impl Engine {
     /// the source is compiled here and now, [`Error::SelfTestFailed`], and what the device reports.
     pub fn load_baked(&self, manifest: &Path) -> Result<Cipher, Error> {
         let blocks = self.device("a baked kernel")?.load_baked(manifest)?;
-        Ok(Cipher::new(self.clone(), Arc::new(blocks)))
+        Ok(Cipher::new(self.clone(), Arc::new(blocks), None))
     }
 
     /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC.
@@ -186,7 +189,7 @@ impl Engine {
     /// S-box of no known name, [`Error::SelfTestFailed`], and what the device reports.
     pub fn bake(&self, key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Cipher, Error> {
         let blocks = self.device("a baked kernel")?.bake(key, mode, strategy, sbox)?;
-        Ok(Cipher::new(self.clone(), Arc::new(blocks)))
+        Ok(Cipher::new(self.clone(), Arc::new(blocks), None))
     }
 
     /// Any kernel that the generator prints and that takes its key at launch, compiled here and now with NVRTC, and a key

@@ -29,7 +29,7 @@ pub enum Error {
         name: String,
     },
     /// A block mode on data that is no multiple of 16 bytes.
-    #[error("ECB works on whole blocks of 16 bytes, and {len} is no multiple of 16: pad the data, or use CTR")]
+    #[error("ECB and CBC work on whole blocks of 16 bytes, and {len} is no multiple of 16: pad the data, or use CTR")]
     NotWholeBlocks {
         /// The bytes given.
         len: usize,
@@ -149,6 +149,12 @@ pub enum Error {
         wanted: String,
         /// What the kernel computes.
         has: String,
+    },
+    /// A call that needs the key itself, which is only in a kernel.
+    #[error("{what} runs on the CPU and needs the key, which a baked kernel does not give out: use `Engine::cipher`")]
+    NeedsKey {
+        /// What was asked for.
+        what: &'static str,
     },
     /// A baked kernel of a kind that does not exist.
     #[error("no such kernel: {what}")]

@@ -1,4 +1,4 @@
-//! AES on bit-planes, run: ECB and CTR (SP 800-38A) on NVIDIA GPUs and on CPUs.
+//! AES on bit-planes, run: ECB, CBC and CTR (SP 800-38A) on NVIDIA GPUs and on CPUs.
 //!
 //! ```
 //! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Key};
@@ -15,15 +15,18 @@
 //! | [`Key`], [`Counter`] | what a caller brings: a secret, and where the keystream starts |
 //! | [`Engine`], [`Cipher`] | a backend that was opened; a key on it, and the calls |
 //! | `cpu` | the `aes` and `ctr` crates, over threads |
+//! | `cbc` | CBC on the CPU, over any block cipher |
 //! | [`bitsliced`] | the generated engine on vectors of the CPU |
 //! | [`cuda`] | the generated kernels on NVIDIA GPUs |
 //! | [`transpose`] | blocks to bit-planes and back, on the host |
 //!
-//! ECB and CTR encrypt; they do not authenticate. Whoever can change ciphertext can change plaintext.
+//! None of the modes authenticates: whoever can change ciphertext can change plaintext.
 // `unsafe` lives in two modules only: the GPU's and the vector instructions'.
 #![deny(unsafe_code)]
 
 pub mod bitsliced;
+#[forbid(unsafe_code)]
+mod cbc;
 #[forbid(unsafe_code)]
 mod cipher;
 #[forbid(unsafe_code)]

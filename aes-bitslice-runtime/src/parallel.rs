@@ -30,11 +30,16 @@ impl<'a> Buffers<'a> {
         Ok(Self::To { input, output })
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// What is read, as it is before anything is written.
+    pub(crate) fn input(&self) -> &[u8] {
         match self {
-            Self::InPlace(data) => data.len(),
-            Self::To { input, .. } => input.len(),
+            Self::InPlace(data) => data,
+            Self::To { input, .. } => input,
         }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.input().len()
     }
 }
 

@@ -49,15 +49,18 @@ fn example_vectors_of_fips_197() {
 
 #[test]
 fn example_vectors_of_sp_800_38a() {
-    // Appendices F.1 and F.5.
+    // Appendices F.1, F.2 and F.5.
     let plain = hex("6bc1bee22e409f96e93d7e117393172a ae2d8a571e03ac9c9eb76fac45af8e51
                      30c81c46a35ce411e5fbc1191a0a52ef f69f2445df4f9b17ad2b417be66c3710");
     let counter = Counter::new(CounterMode::Ctr128BE, std::array::from_fn(|i| 0xf0 + i as u8));
-    for (key, ecb, ctr) in [
+    let iv = std::array::from_fn(|i| i as u8);
+    for (key, ecb, cbc, ctr) in [
         (
             "2b7e151628aed2a6abf7158809cf4f3c",
             "3ad77bb40d7a3660a89ecaf32466ef97 f5d3d58503b9699de785895a96fdbaaf
              43b1cd7f598ece23881b00e3ed030688 7b0c785e27e8ad3f8223207104725dd4",
+            "7649abac8119b246cee98e9b12e9197d 5086cb9b507219ee95db113a917678b2
+             73bed6b8e3c1743b7116e69e22229516 3ff1caa1681fac09120eca307586e1a7",
             "874d6191b620e3261bef6864990db6ce 9806f66b7970fdff8617187bb9fffdff
              5ae4df3edbd5d35e5b4f09020db03eab 1e031dda2fbe03d1792170a0f3009cee",
         ),
@@ -65,6 +68,8 @@ fn example_vectors_of_sp_800_38a() {
             "8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b",
             "bd334f1d6e45f25ff712a214571fa5cc 974104846d0ad3ad7734ecb3ecee4eef
              ef7afd2270e2e60adce0ba2face6444e 9a4b41ba738d6c72fb16691603c18e0e",
+            "4f021db243bc633d7178183a9fa071e8 b4d9ada9ad7dedf4e5e738763f69145a
+             571b242012fb7ae07fa9baac3df102e0 08b0e27988598881d920a9e64f5615cd",
             "1abc932417521ca24f2b0459fe7e6e0b 090339ec0aa6faefd5ccc2c6f4ce8e94
              1e36b26bd1ebc670d1bd1d665620abf7 4f78a7f6d29809585a97daec58c6b050",
         ),
@@ -72,6 +77,8 @@ fn example_vectors_of_sp_800_38a() {
             "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
             "f3eed1bdb5d2a03c064b5a7e3db181f8 591ccb10d410ed26dc5ba74a31362870
              b6ed21b99ca6f4f9f153e7b1beafed1d 23304b7a39f9f3ff067d8d8f9e24ecc7",
+            "f58c4c04d6e5f1ba779eabfb5f7bfbd6 9cfc4e967edb808d679f777bc6702c7d
+             39f23369a9d9bacfa530e26304231461 b2eb05e2c39be9fcda6c19078c6a9d1b",
             "601ec313775789a5b7a7f504bbf3d228 f443e3ca4d62b59aca84e990cacaf5c5
              2b0930daa23de94ce87017ba2d84988d dfc9c58db67aada613c2dd08457941a6",
         ),
@@ -83,6 +90,10 @@ fn example_vectors_of_sp_800_38a() {
             cipher.ecb_encrypt_to(&plain, &mut out).unwrap();
             assert_eq!(out, hex(ecb), "{engine:?}");
             cipher.ecb_decrypt_to(&hex(ecb), &mut out).unwrap();
+            assert_eq!(out, plain, "{engine:?}");
+            cipher.cbc_encrypt_to(&iv, &plain, &mut out).unwrap();
+            assert_eq!(out, hex(cbc), "{engine:?}");
+            cipher.cbc_decrypt_to(&iv, &hex(cbc), &mut out).unwrap();
             assert_eq!(out, plain, "{engine:?}");
             cipher.ctr_apply_to(&counter, 0, &plain, &mut out).unwrap();
             assert_eq!(out, hex(ctr), "{engine:?}");
@@ -180,6 +191,38 @@ fn ecb_of_any_number_of_blocks() {
     }
 }
 
+/// CBC from its definition: the ciphertext of `data`.
+fn cbc(key: &[u8; 16], iv: &[u8; 16], data: &[u8]) -> Vec<u8> {
+    let aes = aes::Aes128::new(&(*key).into());
+    let mut block = cipher::Array(*iv);
+    let blocks = data.as_chunks::<16>().0.iter().flat_map(|plain| {
+        block = cipher::Array::from_fn(|i| block[i] ^ plain[i]);
+        aes.encrypt_block(&mut block);
+        block
+    });
+    blocks.collect()
+}
+
+#[test]
+fn cbc_of_any_number_of_blocks() {
+    let iv = [0xb7; 16];
+    for blocks in (0..70).chain([255, 256, 257, 511, 512, 513, 1025, 16383, 16384, 16385]).chain([(800 << 10) / 16]) {
+        let data = noise(blocks as u64, 16 * blocks);
+        let expected = cbc(&KEY, &iv, &data);
+        for cipher in ciphers() {
+            let mut out = vec![0xee; data.len()];
+            cipher.cbc_encrypt_to(&iv, &data, &mut out).unwrap();
+            assert!(out == expected, "{:?}: {blocks} blocks", cipher.engine());
+            cipher.cbc_decrypt(&iv, &mut out).unwrap();
+            assert!(out == data, "{:?}: {blocks} blocks back in place", cipher.engine());
+            cipher.cbc_encrypt(&iv, &mut out).unwrap();
+            assert!(out == expected, "{:?}: {blocks} blocks in place", cipher.engine());
+            cipher.cbc_decrypt_to(&iv, &expected, &mut out).unwrap();
+            assert!(out == data, "{:?}: {blocks} blocks back", cipher.engine());
+        }
+    }
+}
+
 #[test]
 fn wrong_arguments_change_nothing() {
     let mut near_end = [0xff; 16];
@@ -190,10 +233,19 @@ fn wrong_arguments_change_nothing() {
         for len in [1, 15, 17, 31, 100] {
             assert!(matches!(cipher.ecb_encrypt(&mut data[..len]), Err(Error::NotWholeBlocks { len: l }) if l == len));
             assert!(matches!(cipher.ecb_decrypt(&mut data[..len]), Err(Error::NotWholeBlocks { .. })));
+            let (iv, data) = ([1; 16], &mut data[..len]);
+            assert!(matches!(cipher.cbc_encrypt(&iv, data), Err(Error::NotWholeBlocks { len: l }) if l == len));
+            assert!(matches!(cipher.cbc_decrypt(&iv, data), Err(Error::NotWholeBlocks { len: l }) if l == len));
         }
         let input = [0; 64];
         assert!(matches!(cipher.ecb_encrypt_to(&input, &mut data[..48]), Err(Error::LengthMismatch { .. })));
         assert!(matches!(cipher.ecb_decrypt_to(&input, &mut data[..80]), Err(Error::LengthMismatch { .. })));
+        for refused in [
+            cipher.cbc_encrypt_to(&[1; 16], &input, &mut data[..48]),
+            cipher.cbc_decrypt_to(&[1; 16], &input, &mut data[..48]),
+        ] {
+            assert!(matches!(refused, Err(Error::LengthMismatch { input: 64, output: 48 })));
+        }
         let counter = Counter::new(CounterMode::Ctr128BE, near_end);
         let mismatch = cipher.ctr_apply_to(&counter, 0, &input, &mut data[..63]);
         assert!(matches!(mismatch, Err(Error::LengthMismatch { input: 64, output: 63 })));

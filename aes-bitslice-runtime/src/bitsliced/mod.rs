@@ -26,7 +26,7 @@ mod x86;
 pub use block_cipher::{BitslicedAes, BitslicedAes128, BitslicedAes192, BitslicedAes256, Ctr128BE, KeySize};
 
 use crate::engine::BlockEngine;
-use crate::{Direction, Error};
+use crate::{Direction, Error, cbc};
 use ::cipher::inout::InOutBuf;
 use aes_bitslice_gen::aes::KeySchedule;
 use aes_bitslice_gen::basis::Basis;
@@ -119,6 +119,11 @@ impl BlockEngine for Bitsliced {
         let (blocks, rest) = data.into_chunks();
         debug_assert!(rest.is_empty(), "whole blocks");
         self.process(direction, blocks);
+        Ok(())
+    }
+
+    fn cbc_decrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
+        cbc::decrypt(iv, data, |blocks| self.process(Direction::Decrypt, blocks));
         Ok(())
     }
 

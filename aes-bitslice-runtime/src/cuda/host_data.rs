@@ -115,6 +115,10 @@ impl BlockEngine for DeviceKey {
         })
     }
 
+    fn cbc_decrypt(&self, _iv: &[u8; 16], _data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
+        Err(Error::NoSuchKernel { what: "CBC decryption on a GPU".into() })
+    }
+
     fn ctr(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
         self.device.enter()?;
         let (kernel, keys) = self.kernel(Mode::Ctr)?;
