@@ -38,14 +38,20 @@ Examples:
   And back:
     aes-bitslice decrypt --mode ctr --key-file key --iv 000102030405060708090a0b0c0d0e0f -o data data.enc
   A stream, with the key from the environment:
-    tar c folder | aes-bitslice encrypt --mode ecb --padding pkcs7 --key-env KEY | ssh host 'cat > folder.tar.enc'
-  The same with OpenSSL, for a key of 128 bits:
+    tar c folder | aes-bitslice encrypt --mode ctr --iv $IV --key-env KEY | ssh host 'cat > folder.tar.enc'
+  A file of any length in whole blocks, and back:
+    aes-bitslice encrypt --mode cbc --padding pkcs7 --key-file key --iv $IV -o data.enc data
+    aes-bitslice decrypt --mode cbc --padding pkcs7 --key-file key --iv $IV -o data data.enc
+  The first with OpenSSL, for a key of 128 bits:
     openssl enc -aes-128-ctr -K $(cat key) -iv 000102030405060708090a0b0c0d0e0f -in data -out data.enc
 
 What to know:
-  Neither mode authenticates: whoever can change the ciphertext can change the plaintext unnoticed.
+  No mode authenticates: whoever can change the ciphertext can change the plaintext unnoticed.
   CTR with the same key and overlapping counters twice gives both plaintexts away. An IV is the first counter
   block, and a message of N bytes uses N/16 of them from there on.
+  CBC needs an IV that nobody can foretell: random digits, new for every message. Whoever decrypts and lets others
+  learn whether the padding was right, by exit code or by time, decrypts for them: check a MAC first. Its encryption
+  is serial and runs on one core of the CPU, whatever the engine; its decryption runs on any.
   ECB shows which blocks are equal. Use it for what needs it, not for messages.
   A file given with -o appears complete or not at all. Standard output cannot be taken back: after a failure,
   what was written to it before must be thrown away.";
@@ -94,10 +100,11 @@ pub struct CryptArgs {
     pub mode: ModeName,
     #[command(flatten)]
     pub key: KeyArgs,
-    /// Initial counter block of CTR: 32 hexadecimal digits; to encrypt, one never used before with the same key
+    /// Initial counter block of CTR, initialization vector of CBC: 32 hexadecimal digits; to encrypt with CTR, one never
+    /// used before with the same key, with CBC, one that nobody can foretell
     #[arg(long, value_name = "HEX", value_parser = parse_iv)]
     pub iv: Option<[u8; 16]>,
-    /// Padding of ECB
+    /// Padding of ECB and CBC
     #[arg(long, default_value = "none")]
     pub padding: PaddingName,
     #[command(flatten)]
@@ -182,7 +189,7 @@ pub struct BenchArgs {
     #[arg(long)]
     pub all: bool,
     /// What to measure
-    #[arg(long, value_delimiter = ',', default_value = "ecb-encrypt,ecb-decrypt,ctr")]
+    #[arg(long, value_delimiter = ',', default_value = "ecb-encrypt,ecb-decrypt,cbc-decrypt,ctr")]
     pub modes: Vec<BenchMode>,
     /// Lengths of keys
     #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = parse_key_bits)]
@@ -231,11 +238,13 @@ pub struct BenchArgs {
 pub enum ModeName {
     /// Electronic codebook: every block on its own
     Ecb,
+    /// Cipher block chaining: every block chained to the ciphertext before it
+    Cbc,
     /// Counter mode of SP 800-38A, 128-bit counter, any length
     Ctr,
 }
 
-/// Paddings of ECB.
+/// Paddings of ECB and CBC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PaddingName {
     /// The input is whole blocks of 16 bytes
@@ -273,6 +282,8 @@ pub enum BenchMode {
     EcbEncrypt,
     /// ECB decryption
     EcbDecrypt,
+    /// CBC decryption
+    CbcDecrypt,
     /// CTR
     Ctr,
 }

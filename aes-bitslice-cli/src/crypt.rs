@@ -9,7 +9,7 @@ use cipher::block_padding::{Padding as _, Pkcs7};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::{CryptArgs, KeySource, ModeName, PaddingName};
-use crate::engine;
+use crate::engine::{self, Work};
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
 use crate::keys;
@@ -27,17 +27,34 @@ enum Secret<'a> {
 }
 
 /// What is done to the bytes, in order of the stream.
-enum Transform {
-    /// Blocks on their own; PKCS #7 padding (RFC 5652, section 6.3) on the last one, or none.
-    Ecb { direction: Direction, padded: bool },
-    /// XOR with the keystream from `offset` bytes on.
-    Ctr { counter: Counter, offset: u64 },
+struct Transform {
+    direction: Direction,
+    /// Whether the last block has PKCS #7 padding (RFC 5652, section 6.3).
+    padded: bool,
+    mode: Mode,
+}
+
+/// A mode, and where in the stream it is.
+enum Mode {
+    Ecb,
+    /// Chained to this ciphertext block; to the IV at first.
+    Cbc {
+        previous: [u8; BLOCK],
+    },
+    /// From `offset` bytes of keystream on.
+    Ctr {
+        counter: Counter,
+        offset: u64,
+    },
 }
 
 /// Encrypts or decrypts as told.
 pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
     let mut transform = Transform::new(direction, args)?;
     let secret = match args.key.source.kernel.as_deref() {
+        Some(_) if transform.is_serial() => {
+            return Err(Error::usage("CBC encryption runs on the CPU, a kernel does not; use --key-file or --key-env"));
+        }
         Some(manifest) => Secret::Kernel(manifest),
         None => Secret::Key(keys::read(&args.key, args.quiet)?),
     };
@@ -48,12 +65,19 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
     secret_stays(args)?;
     let options = Options { force: args.force, private: false };
     let output = Output::open(args.output.as_deref(), Some(&input), options)?;
-    let engine = engine::open(&args.engine, matches!(secret, Secret::Kernel(_)))?;
+    let work = match &secret {
+        Secret::Kernel(_) => Work::Baked,
+        Secret::Key(_) if transform.is_serial() => Work::Serial,
+        Secret::Key(_) => Work::Any,
+    };
+    let engine = engine::open(&args.engine, work)?;
+    // Where the work is done, whatever was opened.
+    let backend = if work == Work::Serial { Backend::Cpu } else { engine.backend() };
     let cipher = match secret {
         Secret::Key(key) => engine.cipher(&key)?,
         Secret::Kernel(manifest) => engine.load_baked(manifest)?,
     };
-    let chunk_bytes = args.chunk_bytes.unwrap_or(match engine.backend() {
+    let chunk_bytes = args.chunk_bytes.unwrap_or(match backend {
         // Enough to fill a GPU several times over and to hide its start and the latency of the bus.
         Backend::Cuda { .. } => 64 << 20,
         _ => 8 << 20,
@@ -72,7 +96,7 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
     let summary = (done.is_ok() && !bar.is_hidden()).then(|| {
         let (bytes, elapsed) = (bar.position(), bar.elapsed());
         let rate = HumanBytes((bytes as f64 / elapsed.as_secs_f64()) as u64);
-        format!("{} in {elapsed:.1?}, {rate}/s on {}", HumanBytes(bytes), engine.backend())
+        format!("{} in {elapsed:.1?}, {rate}/s on {backend}", HumanBytes(bytes))
     });
     bar.finish_and_clear();
     if let Some(summary) = summary {
@@ -95,65 +119,85 @@ fn secret_stays(args: &CryptArgs) -> Result<()> {
 
 impl Transform {
     fn new(direction: Direction, args: &CryptArgs) -> Result<Self> {
-        match (args.mode, args.iv, args.padding) {
-            (ModeName::Ecb, None, padding) => Ok(Transform::Ecb { direction, padded: padding == PaddingName::Pkcs7 }),
-            (ModeName::Ecb, Some(_), _) => {
-                Err(Error::usage("--iv has no place in ECB; leave it out, or use --mode ctr"))
+        let padded = args.padding == PaddingName::Pkcs7;
+        let mode = match (args.mode, args.iv) {
+            (ModeName::Ecb, None) => Mode::Ecb,
+            (ModeName::Ecb, Some(_)) => {
+                return Err(Error::usage("--iv has no place in ECB; leave it out, or use --mode ctr or cbc"));
             }
-            (ModeName::Ctr, _, PaddingName::Pkcs7) => {
-                Err(Error::usage("--padding has no place in CTR, which takes any length; leave it out"))
+            (ModeName::Cbc, Some(iv)) => Mode::Cbc { previous: iv },
+            (ModeName::Cbc, None) => {
+                return Err(Error::usage(
+                    "--mode cbc needs --iv with 32 hexadecimal digits; to encrypt, random ones for every message",
+                ));
             }
-            (ModeName::Ctr, None, _) => Err(Error::usage(
-                "--mode ctr needs --iv with 32 hexadecimal digits, never used before with the same key",
-            )),
-            (ModeName::Ctr, Some(iv), _) => {
-                Ok(Transform::Ctr { counter: Counter::new(CounterMode::Ctr128BE, iv), offset: 0 })
+            (ModeName::Ctr, _) if padded => {
+                return Err(Error::usage("--padding has no place in CTR, which takes any length; leave it out"));
             }
-        }
+            (ModeName::Ctr, None) => {
+                return Err(Error::usage(
+                    "--mode ctr needs --iv with 32 hexadecimal digits, never used before with the same key",
+                ));
+            }
+            (ModeName::Ctr, Some(iv)) => Mode::Ctr { counter: Counter::new(CounterMode::Ctr128BE, iv), offset: 0 },
+        };
+        Ok(Transform { direction, padded, mode })
+    }
+
+    /// Whether it is one block after the other, and so for the CPU.
+    fn is_serial(&self) -> bool {
+        matches!((&self.mode, self.direction), (Mode::Cbc { .. }, Direction::Encrypt))
     }
 
     /// Refuses a stream of a `length` that is not whole blocks where it has to be.
     fn check_length(&self, length: u64, name: &str) -> Result<()> {
-        let Transform::Ecb { direction, padded } = self else { return Ok(()) };
-        let advice = match (direction, padded) {
+        let mode = match self.mode {
+            Mode::Ecb => "ECB",
+            Mode::Cbc { .. } => "CBC",
+            Mode::Ctr { .. } => return Ok(()),
+        };
+        let advice = match (self.direction, self.padded) {
             (Direction::Encrypt, true) => return Ok(()),
-            (Direction::Encrypt, false) => "use --padding pkcs7, or --mode ctr",
-            (Direction::Decrypt, _) => "it is cut short, or not the output of ECB",
+            (Direction::Encrypt, false) => "use --padding pkcs7, or --mode ctr".to_string(),
+            (Direction::Decrypt, _) => format!("it is cut short, or not the output of {mode}"),
         };
         match length % BLOCK as u64 {
             0 => Ok(()),
             rest => Err(Error::new(
                 Exit::InputOutput,
-                format!("{name} is no multiple of 16 bytes long ({rest} over), as ECB needs; {advice}"),
+                format!("{name} is no multiple of 16 bytes long ({rest} over), as {mode} needs; {advice}"),
             )),
         }
     }
 
     fn apply(&mut self, cipher: &Cipher, chunk: &mut Chunk, name: &str) -> Result<()> {
         let Chunk { data, last } = chunk;
-        match self {
-            Transform::Ctr { counter, offset } => {
+        let (direction, padded) = (self.direction, self.padded && *last);
+        if padded && direction == Direction::Encrypt {
+            pad(data);
+        }
+        self.check_length(data.len() as u64, name)?;
+        match (&mut self.mode, direction) {
+            (Mode::Ecb, Direction::Encrypt) => cipher.ecb_encrypt(data)?,
+            (Mode::Ecb, Direction::Decrypt) => cipher.ecb_decrypt(data)?,
+            (Mode::Cbc { previous }, Direction::Encrypt) => {
+                cipher.cbc_encrypt(previous, data)?;
+                *previous = data.last_chunk().copied().unwrap_or(*previous);
+            }
+            (Mode::Cbc { previous }, Direction::Decrypt) => {
+                let next = data.last_chunk().copied().unwrap_or(*previous);
+                cipher.cbc_decrypt(previous, data)?;
+                *previous = next;
+            }
+            (Mode::Ctr { counter, offset }, _) => {
                 cipher.ctr_apply(counter, *offset, data)?;
                 *offset += data.len() as u64;
-                Ok(())
-            }
-            Transform::Ecb { direction: Direction::Encrypt, padded } => {
-                if *padded && *last {
-                    pad(data);
-                }
-                self.check_length(data.len() as u64, name)?;
-                Ok(cipher.ecb_encrypt(data)?)
-            }
-            Transform::Ecb { direction: Direction::Decrypt, padded } => {
-                let unpadded = *padded && *last;
-                self.check_length(data.len() as u64, name)?;
-                cipher.ecb_decrypt(data)?;
-                if unpadded {
-                    unpad(data)?;
-                }
-                Ok(())
             }
         }
+        if padded && direction == Direction::Decrypt {
+            unpad(data)?;
+        }
+        Ok(())
     }
 }
 

@@ -11,6 +11,9 @@ use crate::error::{Error, Exit, Result};
 /// The initial counter block: near the end of its low 64 bits, so that a carry is part of what is checked.
 const COUNTER: [u8; 16] = *b"\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xff\xff\xff\xff\xff\xff\xfe\x00";
 
+/// The IV of every case of CBC.
+pub const IV: [u8; 16] = COUNTER;
+
 /// The counter of every case of CTR.
 pub fn counter() -> Counter {
     Counter::new(CounterMode::Ctr128BE, COUNTER)
@@ -59,6 +62,7 @@ impl Case<'_> {
         match self.mode {
             BenchMode::EcbEncrypt => cipher.ecb_encrypt_to(input, output),
             BenchMode::EcbDecrypt => cipher.ecb_decrypt_to(input, output),
+            BenchMode::CbcDecrypt => cipher.cbc_decrypt_to(&IV, input, output),
             BenchMode::Ctr => cipher.ctr_apply_to(&counter(), 0, input, output),
         }
     }

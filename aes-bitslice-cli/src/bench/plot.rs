@@ -134,6 +134,7 @@ fn colour(mode: &str) -> &'static str {
     match mode {
         "ctr" => "#0072b2",
         "ecb-encrypt" => "#d55e00",
+        "cbc-decrypt" => "#cc79a7",
         _ => "#009e73",
     }
 }
