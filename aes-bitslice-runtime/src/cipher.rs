@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Cipher {
     engine: Engine,
     blocks: Arc<dyn BlockEngine>,
-    /// The key on the CPU, for what is serial; none where a kernel has the key baked in.
+    /// The key on the CPU, for what is serial; none where the cipher is one kernel's.
     cpu: Option<Arc<dyn CpuKey>>,
 }
 
@@ -72,8 +72,7 @@ impl Cipher {
     /// ciphertext before it.
     ///
     /// # Errors
-    /// [`Error::NotWholeBlocks`] for a length that is no multiple of 16, [`Error::NeedsKey`] if the key is baked into a
-    /// kernel.
+    /// [`Error::NotWholeBlocks`] for a length that is no multiple of 16, [`Error::NeedsKey`] on a cipher of one kernel.
     pub fn cbc_encrypt(&self, iv: &[u8; 16], data: &mut [u8]) -> Result<(), Error> {
         self.cbc_serial(iv, Buffers::InPlace(data))
     }

@@ -200,7 +200,7 @@ impl Engine {
     /// design with a key baked in, [`Error::SelfTestFailed`], and what the device reports.
     pub fn cipher_of(&self, key: &Key, design: &Design) -> Result<Cipher, Error> {
         let blocks = self.device("a kernel of the generator's")?.cipher_of(key, design)?;
-        Ok(Cipher::new(self.clone(), Arc::new(blocks)))
+        Ok(Cipher::new(self.clone(), Arc::new(blocks), None))
     }
 
     /// The CUDA context that streams and buffers for [`Cipher::device`] belong to: the device's primary context.

@@ -150,8 +150,10 @@ pub enum Error {
         /// What the kernel computes.
         has: String,
     },
-    /// A call that needs the key itself, which is only in a kernel.
-    #[error("{what} runs on the CPU and needs the key, which a baked kernel does not give out: use `Engine::cipher`")]
+    /// A call that needs the key itself, on a cipher of one kernel, which has it or is launched with it.
+    #[error(
+        "{what} runs on the CPU and needs the key, which a cipher of one kernel does not keep: use `Engine::cipher`"
+    )]
     NeedsKey {
         /// What was asked for.
         what: &'static str,

@@ -50,17 +50,18 @@ impl Reference {
         data.chunks_exact(16).flat_map(|b| self.block(direction, b.try_into().expect("16 bytes"))).collect()
     }
 
-    /// CBC decryption (SP 800-38A, section 6.2) over whole blocks.
-    pub fn cbc_decrypt(&self, iv: [u8; 16], data: &[u8]) -> Vec<u8> {
+    /// CBC (SP 800-38A, section 6.2) over whole blocks.
+    pub fn cbc(&self, direction: Direction, iv: [u8; 16], data: &[u8]) -> Vec<u8> {
+        let xor = |a: [u8; 16], b: [u8; 16]| (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes();
         let mut previous = iv;
-        let decrypted = data.chunks_exact(16).map(|ciphertext| {
-            let ciphertext: [u8; 16] = ciphertext.try_into().expect("16 bytes");
-            let block = self.block(Direction::Decrypt, ciphertext);
-            let plain: [u8; 16] = std::array::from_fn(|i| block[i] ^ previous[i]);
-            previous = ciphertext;
-            plain
+        let blocks = data.as_chunks().0.iter().flat_map(|&input| match direction {
+            Direction::Encrypt => {
+                previous = self.block(direction, xor(input, previous));
+                previous
+            }
+            Direction::Decrypt => xor(self.block(direction, input), std::mem::replace(&mut previous, input)),
         });
-        decrypted.collect::<Vec<_>>().concat()
+        blocks.collect()
     }
 
     /// CTR (SP 800-38A, section 6.5) from the counter block `counter`, starting `offset` bytes into the keystream;

@@ -6,6 +6,8 @@
 pub enum Mode {
     /// Each block by itself (SP 800-38A, section 6.1).
     Ecb,
+    /// Cipher block chaining from this initialization vector (SP 800-38A, section 6.2).
+    Cbc([u8; 16]),
     /// Counter mode from this initial counter block (SP 800-38A, section 6.5).
     Ctr([u8; 16]),
 }
@@ -14,7 +16,7 @@ pub enum Mode {
 pub struct Vector {
     /// File and place in it.
     pub source: String,
-    /// The mode, with its counter block.
+    /// The mode, with its counter block or initialization vector.
     pub mode: Mode,
     /// 16, 24 or 32 bytes.
     pub key: Vec<u8>,
@@ -44,21 +46,24 @@ macro_rules! files {
     };
 }
 
-const CAVP_KAT: [(&str, &[u8]); 12] = files!("nist-cavp-kat":
+const CAVP_KAT: [(&str, &[u8]); 24] = files!("nist-cavp-kat":
+    "CBCGFSbox128.rsp" "CBCGFSbox192.rsp" "CBCGFSbox256.rsp" "CBCKeySbox128.rsp" "CBCKeySbox192.rsp" "CBCKeySbox256.rsp"
+    "CBCVarKey128.rsp" "CBCVarKey192.rsp" "CBCVarKey256.rsp" "CBCVarTxt128.rsp" "CBCVarTxt192.rsp" "CBCVarTxt256.rsp"
     "ECBGFSbox128.rsp" "ECBGFSbox192.rsp" "ECBGFSbox256.rsp" "ECBKeySbox128.rsp" "ECBKeySbox192.rsp" "ECBKeySbox256.rsp"
     "ECBVarKey128.rsp" "ECBVarKey192.rsp" "ECBVarKey256.rsp" "ECBVarTxt128.rsp" "ECBVarTxt192.rsp" "ECBVarTxt256.rsp");
-const CAVP_MMT: [(&str, &[u8]); 3] = files!("nist-cavp-mmt": "ECBMMT128.rsp" "ECBMMT192.rsp" "ECBMMT256.rsp");
-const EXAMPLES: [(&str, &[u8]); 5] = files!("nist-examples":
-    "AES_Core128.txt" "AES_Core192.txt" "AES_Core256.txt" "AES_ECB.txt" "AES_CTR.txt");
+const CAVP_MMT: [(&str, &[u8]); 6] = files!("nist-cavp-mmt":
+    "CBCMMT128.rsp" "CBCMMT192.rsp" "CBCMMT256.rsp" "ECBMMT128.rsp" "ECBMMT192.rsp" "ECBMMT256.rsp");
+const EXAMPLES: [(&str, &[u8]); 6] = files!("nist-examples":
+    "AES_Core128.txt" "AES_Core192.txt" "AES_Core256.txt" "AES_ECB.txt" "AES_CBC.txt" "AES_CTR.txt");
 const NESSIE: [(&str, &[u8]); 3] = files!("rustcrypto-nessie-ecb": "aes128.blb" "aes192.blb" "aes256.blb");
 const CTR: [(&str, &[u8]); 2] = files!("rustcrypto-ctr": "aes128-ctr.blb" "aes256-ctr.blb");
 
-/// NIST's CAVP: GFSbox, KeySbox, VarKey, VarTxt and multi-block messages, ECB.
+/// NIST's CAVP: GFSbox, KeySbox, VarKey, VarTxt and multi-block messages, ECB and CBC.
 pub fn cavp() -> Vec<Vector> {
     CAVP_KAT.iter().chain(&CAVP_MMT).flat_map(|(name, file)| responses(name, file)).collect()
 }
 
-/// NIST's worked examples, ECB and CTR.
+/// NIST's worked examples, ECB, CBC and CTR.
 pub fn examples() -> Vec<Vector> {
     EXAMPLES.iter().flat_map(|(name, file)| example(name, file)).collect()
 }
@@ -95,13 +100,13 @@ fn responses(name: &str, file: &[u8]) -> Vec<Vector> {
     let text = text(file).replace('\r', "");
     let cases = text.split("\n\n").filter(|case| case.starts_with("COUNT"));
     let read = |case: &str| {
-        let field = |name: &str| {
-            let value = case.lines().find_map(|line| line.split_once(" = ").filter(|(n, _)| *n == name));
-            value.unwrap_or_else(|| panic!("no {name} in {case}")).1
+        let find = |name: &str| {
+            case.lines().find_map(|line| line.split_once(" = ").filter(|(n, _)| *n == name)).map(|(_, value)| value)
         };
+        let field = |name: &str| find(name).unwrap_or_else(|| panic!("no {name} in {case}"));
         Vector {
             source: format!("{name} COUNT = {}", field("COUNT")),
-            mode: Mode::Ecb,
+            mode: find("IV").map_or(Mode::Ecb, |iv| Mode::Cbc(block(&hex(iv)))),
             key: hex(field("KEY")),
             plaintext: hex(field("PLAINTEXT")),
             ciphertext: hex(field("CIPHERTEXT")),
@@ -143,7 +148,9 @@ fn find<'a>(fields: &'a [Field<'_>], label: &str) -> Option<&'a [u8]> {
 
 fn example(name: &str, file: &[u8]) -> Vec<Vector> {
     let fields = fields(file);
-    let mode = find(&fields, "Initial Counter is").map_or(Mode::Ecb, |counter| Mode::Ctr(block(counter)));
+    let counter = find(&fields, "Initial Counter is").map(|counter| Mode::Ctr(block(counter)));
+    let iv = find(&fields, "IV is").map(|iv| Mode::Cbc(block(iv)));
+    let mode = counter.or(iv).unwrap_or(Mode::Ecb);
     let read = |section: &[Field]| {
         let get = |label| find(section, label).unwrap_or_else(|| panic!("no {label} in {name}")).to_vec();
         Vector {
@@ -201,8 +208,10 @@ mod tests {
         let count = |pattern: &str, file: &[u8]| text(file).matches(pattern).count();
         let cases: usize = CAVP_KAT.iter().chain(&CAVP_MMT).map(|(_, file)| count("COUNT =", file)).sum();
         let headings: usize = EXAMPLES.iter().map(|(_, file)| count("cryption)", file)).sum();
-        assert_eq!((cavp().len(), cases), (cases, 2138));
-        assert_eq!((examples().len(), headings), (headings, 18));
+        assert_eq!((cavp().len(), cases), (cases, 2 * 2138));
+        assert_eq!((examples().len(), headings), (headings, 24));
+        let chained = |vectors: Vec<Vector>| vectors.iter().filter(|v| matches!(v.mode, Mode::Cbc(_))).count();
+        assert_eq!((chained(cavp()), chained(examples())), (2138, 6));
         assert_eq!((nessie().len(), ctr().len()), (1028 + 1156 + 1284, 2));
         for v in cavp().into_iter().chain(examples()).chain(nessie()).chain(ctr()) {
             assert!([16, 24, 32].contains(&v.key.len()), "{}", v.source);

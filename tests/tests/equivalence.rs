@@ -110,6 +110,21 @@ proptest! {
     }
 
     #[test]
+    fn cbc(key in key(), iv: [u8; 16], len in length(), shift in 0usize..=16, seed: u64) {
+        let plaintext = noise(seed, len / 16 * 16);
+        let ciphertext = Reference::new(&key).cbc(Direction::Encrypt, iv, &plaintext);
+        for engine in engines() {
+            let c = open(engine, &key);
+            let encrypt_to = |i: &[u8], o: &mut [u8]| c.cbc_encrypt_to(&iv, i, o);
+            let encrypted = both_forms(&plaintext, shift, |d| c.cbc_encrypt(&iv, d), encrypt_to)?;
+            same(&encrypted, &ciphertext, engine)?;
+            let decrypt_to = |i: &[u8], o: &mut [u8]| c.cbc_decrypt_to(&iv, i, o);
+            let decrypted = both_forms(&ciphertext, shift, |d| c.cbc_decrypt(&iv, d), decrypt_to)?;
+            same(&decrypted, &plaintext, engine)?;
+        }
+    }
+
+    #[test]
     fn ctr(key in key(), block in counter_block(), offset in offset(), len in length(), shift in 0usize..=16, seed: u64) {
         let input = noise(seed, len);
         let expected = Reference::new(&key).ctr(block, offset, &input);
@@ -162,6 +177,38 @@ proptest! {
         }
     }
 
+    /// CBC in pieces of whole blocks, the IV of each being the ciphertext before it, is CBC of the whole.
+    #[test]
+    fn cbc_in_pieces(
+        key in key(), iv: [u8; 16], len in length(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        seed: u64,
+    ) {
+        let plaintext = noise(seed, len / 16 * 16);
+        let ciphertext = Reference::new(&key).cbc(Direction::Encrypt, iv, &plaintext);
+        let mut ends: Vec<usize> = cuts.iter().map(|cut| 16 * cut.index(len / 16 + 1)).collect();
+        ends.extend([0, plaintext.len()]);
+        ends.sort_unstable();
+        let last = |ciphertext: &[u8], iv| ciphertext.last_chunk().copied().unwrap_or(iv);
+        for engine in engines() {
+            let cipher = open(engine, &key);
+            let (mut data, mut previous) = (plaintext.clone(), iv);
+            for piece in ends.windows(2) {
+                let piece = &mut data[piece[0]..piece[1]];
+                cipher.cbc_encrypt(&previous, piece).map_err(fail)?;
+                previous = last(piece, previous);
+            }
+            same(&data, &ciphertext, engine)?;
+            previous = iv;
+            for piece in ends.windows(2) {
+                let piece = &mut data[piece[0]..piece[1]];
+                let next = last(piece, previous);
+                cipher.cbc_decrypt(&previous, piece).map_err(fail)?;
+                previous = next;
+            }
+            same(&data, &plaintext, engine)?;
+        }
+    }
+
     /// The narrow counters reach the last block of their field and refuse the next byte, with nothing changed. Inside
     /// their field they count as the wide one does.
     #[test]
@@ -204,7 +251,12 @@ proptest! {
             let c = open(engine, &key);
             if len % 16 != 0 {
                 let mut data = input.clone();
-                for refused in [c.ecb_encrypt(&mut data), c.ecb_decrypt(&mut data)] {
+                for refused in [
+                    c.ecb_encrypt(&mut data),
+                    c.ecb_decrypt(&mut data),
+                    c.cbc_encrypt(&[0; 16], &mut data),
+                    c.cbc_decrypt(&[0; 16], &mut data),
+                ] {
                     prop_assert!(matches!(refused, Err(Error::NotWholeBlocks { len: l }) if l == len), "{refused:?}");
                 }
                 same(&data, &input, engine)?;
@@ -214,6 +266,8 @@ proptest! {
                 for refused in [
                     c.ecb_encrypt_to(&input, &mut out),
                     c.ecb_decrypt_to(&input, &mut out),
+                    c.cbc_encrypt_to(&[0; 16], &input, &mut out),
+                    c.cbc_decrypt_to(&[0; 16], &input, &mut out),
                     c.ctr_apply_to(&counter, 0, &input, &mut out),
                 ] {
                     prop_assert!(
@@ -240,6 +294,7 @@ fn every_edge() {
         let block = (u128::MAX - 3).to_be_bytes();
         let keystream = reference.ctr(block, 0, &vec![0; input.len()]);
         let ciphertext = reference.ecb(Direction::Encrypt, &input);
+        let chained = reference.cbc(Direction::Encrypt, block, &input);
         for engine in engines() {
             let cipher = open(engine, &key);
             let counter = Counter::new(CounterMode::Ctr128BE, block);
@@ -256,6 +311,10 @@ fn every_edge() {
                     assert!(data == ciphertext[..len], "ECB encryption, {len} bytes on {engine:?}");
                     cipher.ecb_decrypt(&mut data).unwrap();
                     assert!(data == input[..len], "ECB decryption, {len} bytes on {engine:?}");
+                    cipher.cbc_encrypt(&block, &mut data).unwrap();
+                    assert!(data == chained[..len], "CBC encryption, {len} bytes on {engine:?}");
+                    cipher.cbc_decrypt(&block, &mut data).unwrap();
+                    assert!(data == input[..len], "CBC decryption, {len} bytes on {engine:?}");
                 }
             }
         }
@@ -269,6 +328,7 @@ fn long_messages() {
     let input = noise(7, (5 << 18) + 16 * 77);
     let reference = Reference::new(&key);
     let encrypted = reference.ecb(Direction::Encrypt, &input);
+    let chained = reference.cbc(Direction::Encrypt, block, &input);
     let applied = reference.ctr(block, offset, &input);
     let counter = Counter::new(CounterMode::Ctr128BE, block);
     for engine in engines() {
@@ -278,6 +338,10 @@ fn long_messages() {
         };
         check(both_forms(&input, 1, |d| c.ecb_encrypt(d), |i, o| c.ecb_encrypt_to(i, o)), &encrypted);
         check(both_forms(&encrypted, 2, |d| c.ecb_decrypt(d), |i, o| c.ecb_decrypt_to(i, o)), &input);
+        let to = |i: &[u8], o: &mut [u8]| c.cbc_encrypt_to(&block, i, o);
+        check(both_forms(&input, 4, |d| c.cbc_encrypt(&block, d), to), &chained);
+        let to = |i: &[u8], o: &mut [u8]| c.cbc_decrypt_to(&block, i, o);
+        check(both_forms(&chained, 5, |d| c.cbc_decrypt(&block, d), to), &input);
         let apply_to = |i: &[u8], o: &mut [u8]| c.ctr_apply_to(&counter, offset, i, o);
         check(both_forms(&input, 3, |d| c.ctr_apply(&counter, offset, d), apply_to), &applied);
     }

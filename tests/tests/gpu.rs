@@ -20,9 +20,6 @@ use proptest::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The modes with calls on device memory.
-const MODES: [Mode; 3] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr];
-
 /// Bytes before and after a call's data that must stay as they are.
 const GUARD: usize = 256;
 const GUARD_BYTE: u8 = 0xa5;
@@ -55,7 +52,7 @@ fn stored(engine: &Engine) -> Vec<Subject> {
             name: format!("stored kernel, {} bits", bits.bits()),
             cipher: engine.cipher(&Key::new(&key).unwrap()).unwrap(),
             reference: Reference::new(&key),
-            modes: MODES.to_vec(),
+            modes: Mode::ALL.to_vec(),
         }
     };
     KeyBits::ALL.map(subject).into()
@@ -70,7 +67,7 @@ fn baked(engine: &Engine) -> Vec<Subject> {
         let cipher = cipher.unwrap_or_else(|e| panic!("{name}: {e}"));
         Subject { name, cipher, reference: Reference::new(&key), modes: vec![mode] }
     };
-    let all = MODES.into_iter().enumerate().flat_map(|(i, mode)| {
+    let all = Mode::ALL.into_iter().enumerate().flat_map(|(i, mode)| {
         BakedStrategy::ALL.into_iter().enumerate().flat_map(move |(j, strategy)| {
             let lengths = KeyBits::ALL.into_iter().enumerate();
             lengths.filter(move |(k, _)| !small() || *k == (i + j) % 3).map(move |(_, bits)| (mode, strategy, bits))
@@ -101,6 +98,7 @@ struct Call {
     /// How far input and output lie behind a multiple of 16. In place, the input's counts.
     shifts: (usize, usize),
     in_place: bool,
+    /// The counter of the first block; for CBC, the IV as a big-endian number.
     counter: u128,
     offset: u64,
 }
@@ -110,11 +108,15 @@ impl Call {
         Counter::new(CounterMode::Ctr128BE, self.counter.to_be_bytes())
     }
 
+    fn iv(&self) -> [u8; 16] {
+        self.counter.to_be_bytes()
+    }
+
     fn expected(&self, reference: &Reference, input: &[u8]) -> Vec<u8> {
         match self.mode {
             Mode::EcbEncrypt | Mode::EcbDecrypt => reference.ecb(self.mode.direction(), input),
             Mode::Ctr => reference.ctr(self.counter.to_be_bytes(), self.offset, input),
-            Mode::CbcDecrypt => reference.cbc_decrypt(self.counter.to_be_bytes(), input),
+            Mode::CbcDecrypt => reference.cbc(Direction::Decrypt, self.iv(), input),
         }
     }
 
@@ -135,7 +137,8 @@ impl Call {
             let mut data = source.slice_mut(inside(self.shifts.0));
             match self.mode {
                 Mode::Ctr => device.ctr_apply(stream, &self.counter(), self.offset, &mut data),
-                _ => device.ecb(stream, direction, &mut data),
+                Mode::CbcDecrypt => device.cbc_decrypt(stream, &self.iv(), &mut data),
+                Mode::EcbEncrypt | Mode::EcbDecrypt => device.ecb(stream, direction, &mut data),
             }
             .unwrap_or_else(|e| panic!("{}: {self:?}: {e}", subject.name));
             same(&stream.clone_dtoh(&source).unwrap(), &guarded(&expected, self.shifts.0), &(&subject.name, self));
@@ -144,7 +147,8 @@ impl Call {
             let (from, mut to) = (source.slice(inside(self.shifts.0)), output.slice_mut(inside(self.shifts.1)));
             match self.mode {
                 Mode::Ctr => device.ctr_apply_to(stream, &self.counter(), self.offset, &from, &mut to),
-                _ => device.ecb_to(stream, direction, &from, &mut to),
+                Mode::CbcDecrypt => device.cbc_decrypt_to(stream, &self.iv(), &from, &mut to),
+                Mode::EcbEncrypt | Mode::EcbDecrypt => device.ecb_to(stream, direction, &from, &mut to),
             }
             .unwrap_or_else(|e| panic!("{}: {self:?}: {e}", subject.name));
             same(&stream.clone_dtoh(&output).unwrap(), &guarded(&expected, self.shifts.1), &(&subject.name, self));
@@ -233,9 +237,12 @@ fn every_alignment() {
             offset: (shift * 7 % 16) as u64,
         };
         call.check(&subjects[0], &stream);
-        for mode in [Mode::EcbEncrypt, Mode::EcbDecrypt] {
+        for mode in [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::CbcDecrypt] {
             Call { mode, len: 704, ..call.clone() }.check(&subjects[0], &stream);
         }
+        // Several thread blocks, and so blocks that are kept for them.
+        let (mode, len, in_place) = (Mode::CbcDecrypt, 3 * GROUPS[0] + 16 * shift, shift % 2 == 0);
+        Call { mode, len, in_place, ..call.clone() }.check(&subjects[0], &stream);
     }
 }
 
@@ -248,7 +255,7 @@ fn calls_at_random() {
     let (stream, subjects) = (stream(gpu), stored(gpu));
     let config = ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(
-        which in 0usize..3, mode in prop::sample::select(MODES.to_vec()), len in 0usize..400_000,
+        which in 0usize..3, mode in prop::sample::select(Mode::ALL.to_vec()), len in 0usize..400_000,
         shifts in (0usize..16, 0usize..16), in_place: bool, counter: u128, near_wrap: bool, offset: u64,
     )| {
         let len = if mode == Mode::Ctr { len } else { len / 16 * 16 };
@@ -274,6 +281,10 @@ fn refusals_change_nothing() {
     assert!(matches!(refused, Err(Error::NotWholeBlocks { len: 100 })), "{refused:?}");
     let refused = device.ecb_to(&stream, Direction::Encrypt, &data, &mut other);
     assert!(matches!(refused, Err(Error::LengthMismatch { input: 100, output: 96 })), "{refused:?}");
+    let refused = device.cbc_decrypt(&stream, &[3; 16], &mut data);
+    assert!(matches!(refused, Err(Error::NotWholeBlocks { len: 100 })), "{refused:?}");
+    let refused = device.cbc_decrypt_to(&stream, &[3; 16], &data, &mut other);
+    assert!(matches!(refused, Err(Error::LengthMismatch { input: 100, output: 96 })), "{refused:?}");
     let refused = device.ctr_apply_to(&stream, &wide, 0, &data, &mut other);
     assert!(matches!(refused, Err(Error::LengthMismatch { input: 100, output: 96 })), "{refused:?}");
     let refused = device.ctr_apply(&stream, &narrow, 0, &mut data);
@@ -290,6 +301,9 @@ fn refusals_change_nothing() {
     assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
     // SAFETY: as above.
     let refused = unsafe { device.ecb_raw(stream.cu_stream(), Direction::Encrypt, pointer + 16, pointer, 64) };
+    assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
+    // SAFETY: as above.
+    let refused = unsafe { device.cbc_decrypt_raw(stream.cu_stream(), &[3; 16], pointer + 16, pointer, 64) };
     assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
     drop(guard);
 
@@ -318,12 +332,14 @@ fn raw_pointers() {
             device.ecb_raw(stream.cu_stream(), Direction::Encrypt, pointer, pointer, 1024).unwrap();
             device.ctr_raw(stream.cu_stream(), &counter, 9, pointer + 1024, pointer + 2048, 1024).unwrap();
             device.ctr_raw(stream.cu_stream(), &counter, 9, 0, 0, 0).unwrap();
+            device.cbc_decrypt_raw(stream.cu_stream(), &block, pointer + 3072, pointer + 3072, 1024).unwrap();
+            device.cbc_decrypt_raw(stream.cu_stream(), &block, 0, 0, 0).unwrap();
         }
     }
     let mut expected = reference.ecb(Direction::Encrypt, &contents[..1024]);
     expected.extend(&contents[1024..2048]);
     expected.extend(reference.ctr(block, 9, &contents[1024..2048]));
-    expected.extend(&contents[3072..]);
+    expected.extend(reference.cbc(Direction::Decrypt, block, &contents[3072..]));
     same(&stream.clone_dtoh(&data).unwrap(), &expected, &"raw pointers");
 }
 
@@ -343,12 +359,14 @@ fn streams_of_one_s_own() {
         let device = cipher.device().unwrap();
         device.ecb(&stream, Direction::Encrypt, &mut data).unwrap();
         device.ctr_apply(&stream, &Counter::new(CounterMode::Ctr128BE, block), i, &mut data).unwrap();
+        device.cbc_decrypt(&stream, &block, &mut data).unwrap();
         drop(cipher);
         running.push((stream, data, i));
     }
     let encrypted = reference.ecb(Direction::Encrypt, &contents);
     for (stream, data, i) in running {
-        same(&stream.clone_dtoh(&data).unwrap(), &reference.ctr(block, i, &encrypted), &("stream", i));
+        let expected = reference.cbc(Direction::Decrypt, block, &reference.ctr(block, i, &encrypted));
+        same(&stream.clone_dtoh(&data).unwrap(), &expected, &("stream", i));
     }
 }
 
@@ -361,9 +379,9 @@ fn every_device() {
         let engine = Engine::open(Backend::Cuda { ordinal: device.ordinal }).unwrap();
         let cipher = engine.cipher(&Key::new(&key).unwrap()).unwrap();
         let name = engine.description();
-        let subject = Subject { name, cipher, reference: Reference::new(&key), modes: MODES.to_vec() };
+        let subject = Subject { name, cipher, reference: Reference::new(&key), modes: Mode::ALL.to_vec() };
         let own = stream(&engine);
-        for mode in MODES {
+        for mode in Mode::ALL {
             calls(mode).filter(|call| call.len < 2 * WARP).for_each(|call| call.check(&subject, &own));
         }
         // Neither a stream nor a buffer of another device's context is taken, and nothing is changed.
@@ -378,6 +396,10 @@ fn every_device() {
             device.ecb(&own, encrypt, &mut theirs),
             device.ecb_to(&own, encrypt, &theirs, &mut ours),
             device.ecb_to(&own, encrypt, &ours, &mut theirs),
+            device.cbc_decrypt(&foreign, &[3; 16], &mut ours),
+            device.cbc_decrypt(&own, &[3; 16], &mut theirs),
+            device.cbc_decrypt_to(&own, &[3; 16], &theirs, &mut ours),
+            device.cbc_decrypt_to(&own, &[3; 16], &ours, &mut theirs),
             device.ctr_apply(&own, &counter, 0, &mut theirs),
             device.ctr_apply_to(&own, &counter, 0, &theirs, &mut ours),
             device.ctr_apply_to(&own, &counter, 0, &ours, &mut theirs),
@@ -396,7 +418,8 @@ fn many_threads() {
     let Some(gpu) = gpu() else { return };
     let key = key_bytes(KeyBits::Aes192);
     let cipher = gpu.cipher(&Key::new(&key).unwrap()).unwrap();
-    let subject = Subject { name: "threads".into(), cipher, reference: Reference::new(&key), modes: MODES.to_vec() };
+    let subject =
+        Subject { name: "threads".into(), cipher, reference: Reference::new(&key), modes: Mode::ALL.to_vec() };
     std::thread::scope(|scope| {
         for thread in 0..8usize {
             let subject = &subject;
@@ -405,8 +428,9 @@ fn many_threads() {
                 for round in 0..if small() { 1 } else { 12 } {
                     let (len, counter) = (1000 * thread + 7777 * round, u128::MAX - round as u128);
                     let mode = Mode::Ctr;
-                    Call { mode, len, shifts: (0, thread), in_place: round % 2 == 0, counter, offset: 3 }
-                        .check(subject, &stream);
+                    let call = Call { mode, len, shifts: (0, thread), in_place: round % 2 == 0, counter, offset: 3 };
+                    call.check(subject, &stream);
+                    Call { mode: Mode::CbcDecrypt, len: len / 16 * 16, ..call }.check(subject, &stream);
                     let mut data = noise(round as u64, len);
                     let expected = subject.reference.ctr(counter.to_be_bytes(), 5, &data);
                     let counter = Counter::new(CounterMode::Ctr128BE, counter.to_be_bytes());
@@ -445,6 +469,12 @@ fn host_memory_in_chunks() {
         assert!(data == expected, "ECB, {whole} bytes");
         cipher.ecb_decrypt(&mut data[..whole]).unwrap();
         assert!(data == output, "ECB decryption, {whole} bytes");
+        let (data, expected) = (&mut data[..whole], &mut expected[..whole]);
+        cpu.cbc_decrypt_to(&[9; 16], data, expected).unwrap();
+        cipher.cbc_decrypt_to(&[9; 16], data, &mut output[..whole]).unwrap();
+        assert!(output[..whole] == *expected, "CBC decryption, {whole} bytes");
+        cipher.cbc_decrypt(&[9; 16], data).unwrap();
+        assert!(data == expected, "CBC decryption in place, {whole} bytes");
     }
 }
 
@@ -470,6 +500,8 @@ fn baked_kernels_from_files() {
     let mut data = noise(1, 64);
     let refused = subject.cipher.ecb_encrypt(&mut data);
     assert!(matches!(refused, Err(Error::NotInKernel { .. })), "{refused:?}");
+    let refused = subject.cipher.cbc_encrypt(&[0; 16], &mut data);
+    assert!(matches!(refused, Err(Error::NeedsKey { .. })), "{refused:?}");
     assert_eq!(data, noise(1, 64));
 
     let refused = |what: &str| match gpu.load_baked(&path) {
@@ -525,6 +557,17 @@ fn compare(
     }
 }
 
+/// What a piece of CBC decrypts to, given the bytes of any piece of the ciphertext.
+fn chained(cpu: &Cipher, iv: &[u8; 16], ciphertext: impl Fn(Range<usize>) -> Vec<u8>, piece: Range<usize>) -> Vec<u8> {
+    let previous = match piece.start {
+        0 => *iv,
+        start => ciphertext(start - 16..start).try_into().unwrap(),
+    };
+    let mut bytes = ciphertext(piece);
+    cpu.cbc_decrypt(&previous, &mut bytes).unwrap();
+    bytes
+}
+
 /// Every byte of buffers of more than 4 GiB, through both entry points of every mode.
 #[test]
 fn above_4_gib() {
@@ -566,6 +609,14 @@ fn above_4_gib() {
     compare(&stream, &other, 1, &pieces(WHOLE), |piece| encrypted(twice(piece)));
     device.ecb(&stream, Direction::Decrypt, &mut other.slice_mut(1..1 + WHOLE)).unwrap();
     compare(&stream, &other, 1, &pieces(LEN), twice);
+
+    let iv = [0xd1; 16];
+    device.cbc_decrypt(&stream, &iv, &mut other.slice_mut(1..1 + WHOLE)).unwrap();
+    compare(&stream, &other, 1, &pieces(WHOLE), |piece| chained(&cpu, &iv, twice, piece));
+    device.cbc_decrypt_to(&stream, &iv, &data.slice(..WHOLE), &mut other.slice_mut(..WHOLE)).unwrap();
+    compare(&stream, &other, 0, &pieces(WHOLE), |piece| chained(&cpu, &iv, once, piece));
+    device.cbc_decrypt(&stream, &iv, &mut data.slice_mut(..WHOLE)).unwrap();
+    compare(&stream, &data, 0, &pieces(WHOLE), |piece| chained(&cpu, &iv, once, piece));
 }
 
 /// Sizes at which thread blocks take their share in several runs, with a counter of which the last 32 bits wrap in one
@@ -590,6 +641,13 @@ fn shares_of_several_runs() {
         cpu.ecb_encrypt(&mut expected).unwrap();
         device.ecb(&stream, Direction::Encrypt, &mut data).unwrap();
         assert!(stream.clone_dtoh(&data).unwrap() == expected, "ECB, {len} bytes");
+        let mut other = stream.alloc_zeros::<u8>(len).unwrap();
+        cpu.cbc_decrypt(&[8; 16], &mut expected).unwrap();
+        device.cbc_decrypt_to(&stream, &[8; 16], &data, &mut other).unwrap();
+        assert!(stream.clone_dtoh(&other).unwrap() == expected, "CBC, {len} bytes");
+        stream.memcpy_dtod(&data, &mut other).unwrap();
+        device.cbc_decrypt(&stream, &[8; 16], &mut other).unwrap();
+        assert!(stream.clone_dtoh(&other).unwrap() == expected, "CBC in place, {len} bytes");
         device.ecb(&stream, Direction::Decrypt, &mut data).unwrap();
         device.ctr_apply(&stream, &counter, offset, &mut data).unwrap();
         assert!(stream.clone_dtoh(&data).unwrap().iter().all(|&byte| byte == 0), "back, {len} bytes");
@@ -628,4 +686,6 @@ fn above_2_to_the_32_blocks() {
     });
     device.ecb(&stream, Direction::Decrypt, &mut data).unwrap();
     compare(&stream, &data, 0, &windows, applied);
+    device.cbc_decrypt(&stream, &[6; 16], &mut data).unwrap();
+    compare(&stream, &data, 0, &windows, |piece| chained(&cpu, &[6; 16], applied, piece));
 }

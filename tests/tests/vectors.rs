@@ -3,7 +3,8 @@
 //!
 //! A bitsliced engine computes many blocks at once, one a lane, and mistakes of layout show only in some lanes or only
 //! beside certain neighbours. So a vector is put at block 0 to 31 of a longer message and the whole message is checked;
-//! in CTR that message starts as many blocks before the vector's counter. A batch has up to 512 lanes, so that each
+//! in CTR that message starts as many blocks before the vector's counter, and in CBC the ciphertext block before the
+//! vector is its IV. A batch has up to 512 lanes, so that each
 //! vector is put into a message of that many blocks too, the next vector in another lane, and some in every lane.
 
 use aes_bitslice_gen::aes::{Direction, KeySchedule, cipher, sbox};
@@ -30,17 +31,36 @@ impl Message {
     /// The vector with `lane` blocks of noise before it, and noise after it.
     fn surrounded(vector: &Vector, lane: usize, noise: &[u8], reference: &Reference) -> Self {
         let start = 16 * lane;
-        let mut plaintext = noise.to_vec();
-        plaintext[start..start + vector.plaintext.len()].copy_from_slice(&vector.plaintext);
-        let (mode, ciphertext) = match vector.mode {
-            Mode::Ecb => (Mode::Ecb, reference.ecb(Direction::Encrypt, &plaintext)),
+        let end = start + vector.plaintext.len();
+        let with_vector = || {
+            let mut plaintext = noise.to_vec();
+            plaintext[start..end].copy_from_slice(&vector.plaintext);
+            plaintext
+        };
+        let (mode, plaintext, ciphertext) = match vector.mode {
+            Mode::Ecb => {
+                let plaintext = with_vector();
+                let ciphertext = reference.ecb(Direction::Encrypt, &plaintext);
+                (Mode::Ecb, plaintext, ciphertext)
+            }
+            Mode::Cbc(iv) => {
+                // Ciphertext behind the IV, one block further on.
+                let mut chain = [&[0x69; 16], noise].concat();
+                chain[start..start + 16].copy_from_slice(&iv);
+                chain[start + 16..end + 16].copy_from_slice(&vector.ciphertext);
+                let (iv, ciphertext) = chain.split_first_chunk().expect("a block and more");
+                (Mode::Cbc(*iv), reference.cbc(Direction::Decrypt, *iv, ciphertext), ciphertext.to_vec())
+            }
             Mode::Ctr(counter) => {
                 let first = u128::from_be_bytes(counter).wrapping_sub(lane as u128).to_be_bytes();
-                (Mode::Ctr(first), reference.ctr(first, 0, &plaintext))
+                let plaintext = with_vector();
+                let ciphertext = reference.ctr(first, 0, &plaintext);
+                (Mode::Ctr(first), plaintext, ciphertext)
             }
         };
         // The reference says what becomes of the noise only; of the vector, the vector says it.
-        assert_eq!(ciphertext[start..start + vector.ciphertext.len()], vector.ciphertext, "{}", vector.source);
+        assert_eq!(plaintext[start..end], vector.plaintext, "{}", vector.source);
+        assert_eq!(ciphertext[start..end], vector.ciphertext, "{}", vector.source);
         Self { mode, plaintext, ciphertext }
     }
 
@@ -54,6 +74,8 @@ impl Message {
             match (self.mode, direction) {
                 (Mode::Ecb, Direction::Encrypt) => cipher.ecb_encrypt(&mut data),
                 (Mode::Ecb, Direction::Decrypt) => cipher.ecb_decrypt(&mut data),
+                (Mode::Cbc(iv), Direction::Encrypt) => cipher.cbc_encrypt(&iv, &mut data),
+                (Mode::Cbc(iv), Direction::Decrypt) => cipher.cbc_decrypt(&iv, &mut data),
                 (Mode::Ctr(block), _) => cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, block), 0, &mut data),
             }
             .unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -82,7 +104,7 @@ fn check(vectors: &[Vector]) {
             }
         };
         (0..LANES).for_each(|lane| in_lane(lane, LANES));
-        if i % EVERY_LANE == 0 || vector.mode != Mode::Ecb {
+        if i % EVERY_LANE == 0 || matches!(vector.mode, Mode::Ctr(_)) {
             (0..BATCH).for_each(|lane| in_lane(lane, BATCH));
         } else {
             // An odd step comes by every lane.

@@ -72,6 +72,7 @@ fn mode_of(mode: BenchMode) -> Mode {
     match mode {
         BenchMode::EcbEncrypt => Mode::EcbEncrypt,
         BenchMode::EcbDecrypt => Mode::EcbDecrypt,
+        BenchMode::CbcDecrypt => Mode::CbcDecrypt,
         BenchMode::Ctr => Mode::Ctr,
     }
 }

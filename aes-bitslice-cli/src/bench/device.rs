@@ -8,7 +8,7 @@ use aes_bitslice_runtime::cuda::cudarc::driver::{
 };
 use aes_bitslice_runtime::{Backend, Cipher, Direction, Engine, Key};
 
-use super::case::counter;
+use super::case::{IV, counter};
 use crate::args::BenchMode;
 use crate::error::{Error, Exit, Result};
 
@@ -61,6 +61,7 @@ impl Memory {
         let run = |to: &mut CudaViewMut<u8>| match mode {
             BenchMode::EcbEncrypt => device.ecb_to(stream, Direction::Encrypt, &from, to),
             BenchMode::EcbDecrypt => device.ecb_to(stream, Direction::Decrypt, &from, to),
+            BenchMode::CbcDecrypt => device.cbc_decrypt_to(stream, &IV, &from, to),
             BenchMode::Ctr => device.ctr_apply_to(stream, &counter(), 0, &from, to),
         };
         let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);

@@ -85,6 +85,48 @@ impl<'a> DeviceCipher<'a> {
         unsafe { self.ecb_raw(stream.cu_stream(), direction, from, to, len) }
     }
 
+    /// Decrypts whole blocks in place, each chained to the ciphertext block before it, the first to `iv` (CBC; SP 800-38A,
+    /// section 6.2). Takes a little device memory on the stream, 16 bytes for each thread block.
+    ///
+    /// As with [`Cipher::cbc_decrypt`], the IV of a piece of a message is the block of ciphertext before it.
+    ///
+    /// # Errors
+    /// [`Error::NotWholeBlocks`], [`Error::OtherContext`], and what the driver reports.
+    pub fn cbc_decrypt<D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        iv: &[u8; 16],
+        data: &mut D,
+    ) -> Result<(), Error> {
+        self.owns(stream)?;
+        self.owns(data.stream())?;
+        let len = data.len() as u64;
+        let (pointer, _written) = data.device_ptr_mut(stream);
+        // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
+        unsafe { self.cbc_decrypt_raw(stream.cu_stream(), iv, pointer, pointer, len) }
+    }
+
+    /// Decrypts whole blocks, each chained to the ciphertext block before it, from `input` to `output`.
+    ///
+    /// # Errors
+    /// As [`cbc_decrypt`](Self::cbc_decrypt), and [`Error::LengthMismatch`].
+    pub fn cbc_decrypt_to<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        iv: &[u8; 16],
+        input: &S,
+        output: &mut D,
+    ) -> Result<(), Error> {
+        self.owns(stream)?;
+        self.owns(input.stream())?;
+        self.owns(output.stream())?;
+        let len = same_length(input.len(), output.len())?;
+        let (from, _read) = input.device_ptr(stream);
+        let (to, _written) = output.device_ptr_mut(stream);
+        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
+        unsafe { self.cbc_decrypt_raw(stream.cu_stream(), iv, from, to, len) }
+    }
+
     /// XORs `data` with the keystream from byte `offset` on (SP 800-38A, section 6.5).
     ///
     /// # Errors
@@ -151,6 +193,33 @@ impl<'a> DeviceCipher<'a> {
         let (kernel, keys) = self.key.kernel(Mode::ecb(direction))?;
         // SAFETY: as the caller vouches.
         unsafe { kernel.ecb(device, stream, span, keys) }
+    }
+
+    /// [`cbc_decrypt`](Self::cbc_decrypt) on raw device pointers and a raw stream; `input` may equal `output`. `len` is in
+    /// bytes.
+    ///
+    /// # Safety
+    /// As [`ecb_raw`](Self::ecb_raw).
+    ///
+    /// # Errors
+    /// As [`cbc_decrypt`](Self::cbc_decrypt), and [`Error::Overlap`].
+    pub unsafe fn cbc_decrypt_raw(
+        &self,
+        stream: CUstream,
+        iv: &[u8; 16],
+        input: CUdeviceptr,
+        output: CUdeviceptr,
+        len: u64,
+    ) -> Result<(), Error> {
+        if !len.is_multiple_of(16) {
+            return Err(Error::NotWholeBlocks { len: len as usize });
+        }
+        let span = span(input, output, len)?;
+        let device = self.key.device();
+        device.enter()?;
+        let (kernel, keys) = self.key.kernel(Mode::CbcDecrypt)?;
+        // SAFETY: as the caller vouches.
+        unsafe { kernel.cbc_decrypt(device, stream, span, u128::from_be_bytes(*iv), keys) }
     }
 
     /// [`ctr_apply`](Self::ctr_apply) on raw device pointers and a raw stream; `input` may equal `output`. `len` is in

@@ -65,13 +65,13 @@ impl DeviceKey {
         }
     }
 
-    /// Copies chunks to the device, calls `launch` with each and the blocks before it, and copies them back. The data
-    /// begins `skip` bytes into a block, and is laid on the device so that blocks are aligned.
+    /// Copies chunks to the device, calls `launch` with each, what it holds, and the number of blocks before it, and copies
+    /// them back. The data begins `skip` bytes into a block, and is laid on the device so that blocks are aligned.
     fn in_chunks(
         &self,
         skip: usize,
         mut data: InOutBuf<'_, '_, u8>,
-        launch: impl Fn(&Workspace, Span, usize) -> Result<(), Error>,
+        mut launch: impl FnMut(&Workspace, Span, &[u8], usize) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let device = &*self.device;
         let workspace = Workspace::take(device, (skip + data.len()).next_multiple_of(16).min(CHUNK))?;
@@ -80,9 +80,11 @@ impl DeviceKey {
             while done < data.len() {
                 // All chunks but the last end with a block, so all but the first begin with one.
                 let len = (workspace.len() / 16 * 16 - at).min(data.len() - done);
-                workspace.copy_in(device, at, &data.get_in()[done..done + len])?;
+                let chunk = &data.get_in()[done..done + len];
+                workspace.copy_in(device, at, chunk)?;
                 let pointer = workspace.buffer() + at as u64;
-                launch(&workspace, Span { input: pointer, output: pointer, len: len as u64 }, (skip + done) / 16)?;
+                let span = Span { input: pointer, output: pointer, len: len as u64 };
+                launch(&workspace, span, chunk, (skip + done) / 16)?;
                 begun = true;
                 workspace.copy_out(device, at, &mut data.get_out()[done..done + len])?;
                 done += len;
@@ -109,20 +111,28 @@ impl BlockEngine for DeviceKey {
     fn ecb(&self, direction: Direction, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
         self.device.enter()?;
         let (kernel, keys) = self.kernel(Mode::ecb(direction))?;
-        self.in_chunks(0, data, |workspace, span, _| {
+        self.in_chunks(0, data, |workspace, span, _, _| {
             // SAFETY: the span lies in the workspace's buffer, which outlives the wait after the copy back.
             unsafe { kernel.ecb(&self.device, workspace.stream(), span, keys) }
         })
     }
 
-    fn cbc_decrypt(&self, _iv: &[u8; 16], _data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        Err(Error::NoSuchKernel { what: "CBC decryption on a GPU".into() })
+    fn cbc_decrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
+        self.device.enter()?;
+        let (kernel, keys) = self.kernel(Mode::CbcDecrypt)?;
+        let mut previous = *iv;
+        self.in_chunks(0, data, |workspace, span, chunk, _| {
+            let iv = u128::from_be_bytes(previous);
+            previous = *chunk.last_chunk().expect("whole blocks, and not none");
+            // SAFETY: as above.
+            unsafe { kernel.cbc_decrypt(&self.device, workspace.stream(), span, iv, keys) }
+        })
     }
 
     fn ctr(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
         self.device.enter()?;
         let (kernel, keys) = self.kernel(Mode::Ctr)?;
-        self.in_chunks(skip, data, |workspace, span, blocks| {
+        self.in_chunks(skip, data, |workspace, span, _, blocks| {
             let (counter, skip) = (counter.wrapping_add(blocks as u128), if blocks == 0 { skip } else { 0 });
             // SAFETY: as above.
             unsafe { kernel.ctr(&self.device, workspace.stream(), span, counter, skip, keys) }

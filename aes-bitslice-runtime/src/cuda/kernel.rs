@@ -391,12 +391,13 @@ impl Kernel {
     ) -> Result<(), Error> {
         device.enter()?;
         let data = self_test::input();
-        let workspace = Workspace::take(device, data.len() + 16)?;
-        // In place; aligned, then one byte off, which takes the other entry point.
-        for at in [0, 1] {
-            workspace.copy_in(device, at, &data)?;
-            let pointer = workspace.buffer() + at as u64;
-            let span = Span { input: pointer, output: pointer, len: data.len() as u64 };
+        let room = data.len() + 16;
+        let workspace = Workspace::take(device, 2 * room)?;
+        // In place and not; aligned, then one byte off, which takes the other entry point.
+        for (from, to) in [(0, 0), (1, 1), (0, room), (1, room + 1)] {
+            workspace.copy_in(device, from, &data)?;
+            let at = |offset: usize| workspace.buffer() + offset as u64;
+            let span = Span { input: at(from), output: at(to), len: data.len() as u64 };
             let stream = workspace.stream();
             // SAFETY: the span lies in the workspace's buffer, which is waited for below.
             unsafe {
@@ -407,12 +408,12 @@ impl Kernel {
                 }
             }
             let mut answer = vec![0; data.len()];
-            workspace.copy_out(device, at, &mut answer)?;
+            workspace.copy_out(device, to, &mut answer)?;
             if !is_right(&answer) {
                 return Err(Error::SelfTestFailed { kernel: self.name.clone() });
             }
         }
-        workspace.give_back(device, data.len() + 16)
+        workspace.give_back(device, 2 * room)
     }
 }
 
