@@ -26,6 +26,7 @@ fn calls_do_not_wait(gpu: &Engine, cipher: &Cipher) {
     let stream = gpu.cuda_context().unwrap().new_stream().unwrap();
     let device = cipher.device().unwrap();
     device.prepare(Mode::Ctr).unwrap();
+    device.prepare(Mode::CbcDecrypt).unwrap();
     let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
     let mut data = stream.alloc_zeros::<u8>(1 << 30).unwrap();
     stream.synchronize().unwrap();
@@ -36,6 +37,12 @@ fn calls_do_not_wait(gpu: &Engine, cipher: &Cipher) {
     assert!(!stream.record_event(None).unwrap().is_complete(), "the calls waited for their work");
     let head = stream.clone_dtoh(&data.slice(..1 << 20)).unwrap();
     assert!(head.iter().all(|b| *b == 0), "an even number of times is none");
+    stream.synchronize().unwrap();
+    // In place, with memory that is allocated and freed on the stream.
+    for _ in 0..40 {
+        device.cbc_decrypt(&stream, &[0; 16], &mut data).unwrap();
+    }
+    assert!(!stream.record_event(None).unwrap().is_complete(), "the calls of CBC waited for their work");
 }
 
 /// A baked cipher holds the code that runs, and may be dropped all the same when its calls are on the stream.
@@ -79,8 +86,9 @@ fn memory_used_up(gpu: &Engine, cipher: &Cipher) {
         cipher.ecb_encrypt_to(&plain, &mut output).map(|()| output)
     };
     gpu.cuda_context().unwrap().bind_to_thread().unwrap();
-    // Loads the kernel, whose memory does not count here.
+    // Loads the kernels, whose memory does not count here.
     cipher.ecb_encrypt(&mut [0; 16]).unwrap();
+    cipher.cbc_decrypt(&[0; 16], &mut [0; 16]).unwrap();
 
     let mut taken = Vec::new();
     let mut size = 1 << 40;
@@ -109,6 +117,13 @@ fn memory_used_up(gpu: &Engine, cipher: &Cipher) {
         calls.into_iter().map(|call| call.join().expect("a thread that does not panic")).sum()
     });
     assert!(refused > 0, "four calls at once found memory where there was none");
+    // CBC takes a little more than its buffer, for what it keeps of the ciphertext.
+    let mut data = plain.clone();
+    match cipher.cbc_decrypt(&[5; 16], &mut data) {
+        Ok(()) => assert!(data == Reference::new(&KEY).cbc(Direction::Decrypt, [5; 16], &plain), "CBC, no memory left"),
+        Err(Error::OutOfDeviceMemory { .. }) => assert!(data == plain || data.iter().all(|b| *b == 0), "half a result"),
+        Err(e) => panic!("CBC with no memory left: {e}"),
+    }
     let mut freed = 0;
     while freed < 8 * MIB {
         let (pointer, size) = taken.pop().expect("more than that was taken");
