@@ -18,3 +18,4 @@ mod random;
 pub mod sbox;
 #[cfg(feature = "search")]
 pub mod search;
+pub mod table;

@@ -8,6 +8,8 @@
 //! | `NAME(in, out, blocks, ...)` | 16 bytes | whole blocks |
 //! | `NAME_bytes(in, out, ...)` | any | ECB and CBC: whole blocks; CTR: bytes, starting anywhere in a block of key stream |
 
+mod table;
+
 use super::{Manifest, header};
 use crate::aes::{Direction, KeySchedule};
 use crate::basis::Basis;
@@ -21,6 +23,7 @@ const PRELUDE: &str = include_str!("cuda/prelude.h");
 const TRANSPOSE: &str = include_str!("cuda/transpose.h");
 const COUNTER: &str = include_str!("cuda/counter.h");
 const CBC: &str = include_str!("cuda/cbc.h");
+const SHARE: &str = include_str!("cuda/share.h");
 
 /// The parts of a kernel that depend on the layout.
 struct Templates {
@@ -43,15 +46,25 @@ const COLUMN: Templates = Templates {
     keys: include_str!("cuda/column/keys.h"),
     planes: include_str!("cuda/column/planes.h"),
     ecb: concat!(
-        include_str!("cuda/column/runs.h"),
+        include_str!("cuda/share.h"),
+        "\n",
+        include_str!("cuda/column/present.h"),
         "\n",
         include_str!("cuda/column/words.h"),
         "\n",
         include_str!("cuda/column/ecb.h")
     ),
-    ctr: concat!(include_str!("cuda/column/runs.h"), "\n", include_str!("cuda/column/ctr.h")),
+    ctr: concat!(
+        include_str!("cuda/share.h"),
+        "\n",
+        include_str!("cuda/column/present.h"),
+        "\n",
+        include_str!("cuda/column/ctr.h")
+    ),
     cbc: concat!(
-        include_str!("cuda/column/runs.h"),
+        include_str!("cuda/share.h"),
+        "\n",
+        include_str!("cuda/column/present.h"),
         "\n",
         include_str!("cuda/column/words.h"),
         include_str!("cuda/column/cbc.h")
@@ -106,11 +119,19 @@ pub struct Printed {
 
 /// Prints a kernel. `command` is the command line that remakes it.
 pub fn print(design: &Design, command: &str) -> Printed {
-    let Design::Bitsliced(spec) = design;
-    let (plan, geometry) = (Plan::new(spec), Geometry::of(spec));
-    let source = Zeroizing::new(source(&plan, geometry, command));
-    let manifest = Manifest::bitsliced(&plan, geometry, &source);
-    Printed { source, manifest }
+    match design {
+        Design::Bitsliced(spec) => {
+            let (plan, geometry) = (Plan::new(spec), Geometry::of(spec));
+            let source = Zeroizing::new(source(&plan, geometry, command));
+            let manifest = Manifest::bitsliced(&plan, geometry, &source);
+            Printed { source, manifest }
+        }
+        Design::Table(spec) => {
+            let source = Zeroizing::new(table::source(spec, command));
+            let manifest = Manifest::table(spec, &source);
+            Printed { source, manifest }
+        }
+    }
 }
 
 /// The source of a bitsliced kernel, heading included. `command` is the command line that remakes it.

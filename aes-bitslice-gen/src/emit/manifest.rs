@@ -5,6 +5,7 @@ use crate::aes::KeyBits;
 use crate::basis::Basis;
 use crate::kernel::{KeyStrategy, Mode, Plan, kernel_name, self_test};
 use crate::layout::Layout;
+use crate::table::{TableSpec, ThreadBlocks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -209,6 +210,36 @@ impl Manifest {
                 .round_keys
                 .baked()
                 .map(|keys| header::digest_bytes(&self_test::expected(spec.mode, keys))),
+            registers: BTreeMap::new(),
+        }
+    }
+
+    /// The manifest of a table kernel printed as `source`.
+    pub fn table(spec: &TableSpec, source: &str) -> Self {
+        let entry = spec.name().replace('-', "_");
+        Self {
+            format: Self::FORMAT,
+            generated_by: header::command(source).unwrap_or_default().into(),
+            kernel: spec.name(),
+            source: format!("{}.cu", spec.name()),
+            source_sha256: header::digest(source),
+            secret: false,
+            mode: spec.mode().name().into(),
+            key_bits: None,
+            keys: KeySource::Argument,
+            basis: Basis::STANDARD.rows(),
+            entry_bytes: format!("{entry}_bytes"),
+            entry,
+            threads: spec.threads(),
+            blocks: spec.blocks(),
+            shared_bytes: 0,
+            grid: match spec.thread_blocks() {
+                ThreadBlocks::Cover => Grid::Covers,
+                ThreadBlocks::Loop { each } => Grid::Persistent { each },
+            },
+            aligned_counters: false,
+            bitsliced: None,
+            known_answer_sha256: None,
             registers: BTreeMap::new(),
         }
     }

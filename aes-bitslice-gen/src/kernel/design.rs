@@ -2,12 +2,15 @@
 
 use super::spec::{KernelSpec, Mode};
 use crate::aes::KeySchedule;
+use crate::table::TableSpec;
 
 /// A kernel to print.
 #[derive(Clone, Debug)]
 pub enum Design {
     /// The cipher as circuits on bit-planes: constant-time.
     Bitsliced(KernelSpec),
+    /// The cipher as look-ups in tables: not constant-time.
+    Table(TableSpec),
 }
 
 impl Design {
@@ -15,6 +18,7 @@ impl Design {
     pub fn name(&self) -> String {
         match self {
             Self::Bitsliced(spec) => spec.name(),
+            Self::Table(spec) => spec.name(),
         }
     }
 
@@ -22,6 +26,7 @@ impl Design {
     pub fn mode(&self) -> Mode {
         match self {
             Self::Bitsliced(spec) => spec.mode,
+            Self::Table(spec) => spec.mode(),
         }
     }
 
@@ -29,6 +34,7 @@ impl Design {
     pub fn baked(&self) -> Option<&KeySchedule> {
         match self {
             Self::Bitsliced(spec) => spec.round_keys.baked(),
+            Self::Table(_) => None,
         }
     }
 }
@@ -36,5 +42,11 @@ impl Design {
 impl From<KernelSpec> for Design {
     fn from(spec: KernelSpec) -> Self {
         Self::Bitsliced(spec)
+    }
+}
+
+impl From<TableSpec> for Design {
+    fn from(spec: TableSpec) -> Self {
+        Self::Table(spec)
     }
 }

@@ -11,9 +11,12 @@ typedef unsigned long long u64;
 #define DEVICE static __device__ __forceinline__
 #define KERNEL_PARAMETER const __grid_constant__
 #define SHARED __shared__
+#define CONSTANT static __constant__ const
+#define GLOBAL static __device__ const
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
+#define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 // Output bit = bit 4a + 2b + c of the table: one LOP3 instruction.
@@ -29,9 +32,12 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define DEVICE static inline
 #define KERNEL_PARAMETER const
 #define SHARED static
+#define CONSTANT static const
+#define GLOBAL static const
 #define BARRIER() meet(THREADS)
 #define WARP_BARRIER() meet(32)
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
+#define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
 static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
 static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
 #define UNROLL

@@ -1,0 +1,35 @@
+//! The cipher by look-ups in tables, as papers of 2010 to 2017 have it on GPUs: fast, and not constant-time.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `boxes` | the tables, from the definition of the cipher |
+//! | `spec` | the kernels of the papers: what a thread has, where tables and round keys lie |
+//!
+//! # What the time of a look-up depends on
+//!
+//! Which entries a kernel looks up depends on key and data, and how long a warp waits for them depends on the entries in
+//! every layout but the last:
+//!
+//! - **Constant memory.** The constant cache serves a warp one address at a time. A look-up takes as many turns as the
+//!   32 lanes ask for different words: 1 to 32.
+//! - **Shared memory, one copy.** Shared memory has 32 banks of four bytes, and serves a word of each in one turn. Entry
+//!   `x` of a T-box is in bank `x % 32`. Lanes that ask for the same word are served together; those that ask for different
+//!   words of one bank are served in turns: 1 to 8 of them, since eight of the 256 entries share a bank. The S-box of the
+//!   last round, four entries a word, is 64 words, two a bank: 1 or 2 turns. That holds for one table and for four, for
+//!   every granularity, and for reading single bytes: it is the words that count.
+//! - **Shared memory, 32 copies.** Lane `l` reads words of bank `l` only. No two lanes of a warp meet in a bank, whatever
+//!   they look up: each look-up takes one turn. So neither bank conflicts nor a cache tell the entries; addresses still
+//!   depend on key and data, which a constant-time program excludes, and no vendor's word is given that nothing else shows
+//!   them.
+//!
+//! All else has addresses that depend on thread, round and length only, never on key or data: the data itself, round keys
+//! (a warp reads one word, or one of each column, at a time), ciphertext kept for CBC, and the state that threads share.
+//! Of that, some layouts take more turns than others, but always as many: a structure of arrays with four bytes a thread
+//! four, where an array of structures takes one (Iwai et al. 2010, section VI.B).
+//!
+//! The bitsliced kernels look nothing up.
+
+pub mod boxes;
+mod spec;
+
+pub use spec::{Granularity, KeyMemory, Staging, TableCount, TableError, TableMemory, TableSpec, Tables, ThreadBlocks};
