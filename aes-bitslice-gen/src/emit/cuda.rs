@@ -8,16 +8,17 @@
 //! | `NAME(in, out, blocks, ...)` | 16 bytes | whole blocks |
 //! | `NAME_bytes(in, out, ...)` | any | ECB and CBC: whole blocks; CTR: bytes, starting anywhere in a block of key stream |
 
-use super::{Manifest, header};
+use super::{Manifest, c, header};
 use crate::aes::{Direction, KeySchedule};
 use crate::basis::Basis;
-use crate::circuit::{Circuit, Lut3, Wire};
+use crate::circuit::Circuit;
 use crate::kernel::{Call, Design, Function, KernelSpec, KeyOperand, Mode, Plan, RoundKeys, Step};
 use crate::layout::{self, Layout};
 use std::fmt::Write;
 use zeroize::Zeroizing;
 
-const PRELUDE: &str = include_str!("cuda/prelude.h");
+/// What the rest of the text is written in: types and macros, for CUDA C and for C11.
+pub const PRELUDE: &str = include_str!("cuda/prelude.h");
 const TRANSPOSE: &str = include_str!("cuda/transpose.h");
 const COUNTER: &str = include_str!("cuda/counter.h");
 const CBC: &str = include_str!("cuda/cbc.h");
@@ -318,11 +319,10 @@ fn function(function: &Function, key: &str, text: &mut String) {
         stats.peak_live
     );
     let byte = is_byte(circuit);
-    let operand = |wire: Wire| match wire.index() {
-        i if i >= circuit.inputs().len() => format!("n{}", i - circuit.inputs().len()),
-        i if byte => format!("x[{i}]"),
-        i if i < 32 => format!("row{}[{}]", i / 8, i % 8),
-        i => format!("key[{}]", i - 32),
+    let input = |i: usize| match i {
+        _ if byte => format!("x[{i}]"),
+        0..32 => format!("row{}[{}]", i / 8, i % 8),
+        _ => format!("key[{}]", i - 32),
     };
     let name = &function.name;
     let key = if circuit.inputs().len() > 32 { key } else { "" };
@@ -333,20 +333,7 @@ fn function(function: &Function, key: &str, text: &mut String) {
             "DEVICE void {name}(const u32 *row0, const u32 *row1, const u32 *row2, const u32 *row3, {key}u32 *y) {{"
         ),
     };
-    for (i, gate) in circuit.gates().iter().enumerate() {
-        let [a, b, c] = gate.inputs.map(operand);
-        let _ = match gate.table {
-            Lut3::XOR => writeln!(text, "    const u32 n{i} = {a} ^ {b};"),
-            Lut3::AND => writeln!(text, "    const u32 n{i} = {a} & {b};"),
-            Lut3::OR => writeln!(text, "    const u32 n{i} = {a} | {b};"),
-            Lut3::NOT => writeln!(text, "    const u32 n{i} = ~{a};"),
-            Lut3(table) => writeln!(text, "    const u32 n{i} = LUT3({a}, {b}, {c}, {table:#04x});"),
-        };
-    }
-    let target = if byte { "x" } else { "y" };
-    for (i, (_, wire)) in circuit.outputs().iter().enumerate() {
-        let _ = writeln!(text, "    {target}[{i}] = {};", operand(*wire));
-    }
+    c::statements(circuit, input, if byte { "x" } else { "y" }, text);
     *text += "}\n";
 }
 
