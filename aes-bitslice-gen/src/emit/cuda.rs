@@ -34,10 +34,19 @@ struct Templates {
 
 const STATE: Templates = Templates {
     keys: include_str!("cuda/state/keys.h"),
-    planes: include_str!("cuda/state/planes.h"),
+    planes: concat!(include_str!("cuda/state/planes.h"), "\n", include_str!("cuda/state/words.h")),
     ecb: include_str!("cuda/state/ecb.h"),
-    ctr: include_str!("cuda/state/ctr.h"),
+    ctr: concat!(include_str!("cuda/state/counters.h"), "\n", include_str!("cuda/state/ctr.h")),
     cbc: include_str!("cuda/state/cbc.h"),
+};
+
+/// By state, with data and round keys staged through shared memory.
+const STAGED: Templates = Templates {
+    keys: include_str!("cuda/staged/keys.h"),
+    planes: concat!(include_str!("cuda/staged/planes.h"), "\n", include_str!("cuda/state/words.h")),
+    ecb: include_str!("cuda/staged/ecb.h"),
+    ctr: concat!(include_str!("cuda/state/counters.h"), "\n", include_str!("cuda/staged/ctr.h")),
+    cbc: include_str!("cuda/staged/cbc.h"),
 };
 
 const COLUMN: Templates = Templates {
@@ -78,7 +87,7 @@ impl Geometry {
     /// two of its layers, or 96 to 128 for a column of it. The ciphertext of 64 states is what fits in shared memory.
     pub fn of(spec: &KernelSpec) -> Self {
         let (threads, blocks_per_sm) = match (spec.layout, spec.mode, &spec.round_keys) {
-            (Layout::State, Mode::CbcDecrypt, _) => (64, 4),
+            (_, _, RoundKeys::PlanesInMemory) | (Layout::State, Mode::CbcDecrypt, _) => (64, 4),
             (Layout::State, _, _) => (128, 2),
             (Layout::Column, Mode::EcbEncrypt, RoundKeys::Planes) => (128, 5),
             (Layout::Column, _, _) => (128, 4),
@@ -159,9 +168,10 @@ fn body(plan: &Plan, geometry: Geometry) -> Zeroizing<String> {
     let room = text.capacity();
     let _ =
         write!(text, "\n#define THREADS {}\n#define BLOCKS_PER_SM {}\n\n", geometry.threads, geometry.blocks_per_sm);
-    let templates = match plan.spec.layout {
-        Layout::State => STATE,
-        Layout::Column => COLUMN,
+    let templates = match (&plan.spec.round_keys, plan.spec.layout) {
+        (RoundKeys::PlanesInMemory, _) => STAGED,
+        (_, Layout::State) => STATE,
+        (_, Layout::Column) => COLUMN,
     };
     let access = KeyAccess::new(plan);
     *text += PRELUDE;
@@ -247,6 +257,14 @@ impl KeyAccess {
                 rounds: "keys->rounds".into(),
                 kernel_parameter: ", KERNEL_PARAMETER round_keys keys",
                 source_argument: "&keys",
+                ..baked
+            },
+            (RoundKeys::PlanesInMemory, _) => Self {
+                shared: true,
+                source_parameter: "const u32 *key_planes, u32 rounds",
+                rounds: "rounds".into(),
+                kernel_parameter: ", const u32 *key_planes, u32 rounds",
+                source_argument: "key_planes, rounds",
                 ..baked
             },
             (RoundKeys::OneHotMux(keys), Layout::Column) => Self {
@@ -511,7 +529,10 @@ impl Steps<'_> {
                 self.line("u32 t[128];");
                 let key = match call.key {
                     KeyOperand::None | KeyOperand::Bytes => String::new(),
-                    KeyOperand::Planes => format!("&key.plane[{round}][32 * @], "),
+                    KeyOperand::Planes => {
+                        self.line(&format!("const volatile u32 *const k = round_key(key, {round});"));
+                        "&k[32 * @], ".into()
+                    }
                     KeyOperand::Selectors => "selector, ".into(),
                 };
                 let one = |c: &str, f: usize| {
