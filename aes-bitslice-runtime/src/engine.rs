@@ -195,6 +195,8 @@ impl Engine {
     /// Any kernel that the generator prints and that takes its key at launch, compiled here and now with NVRTC, and a key
     /// for it. It runs its own mode only: for experiments, and to measure.
     ///
+    /// Dropping it waits for the device, which may still need what it holds there.
+    ///
     /// # Errors
     /// [`Error::NotCuda`] on a CPU, [`Error::NvrtcUnavailable`], [`Error::CompileFailed`], [`Error::NoSuchKernel`] for a
     /// design with a key baked in, [`Error::SelfTestFailed`], and what the device reports.

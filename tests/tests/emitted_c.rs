@@ -29,7 +29,7 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
     for key in keys {
         let schedule = KeySchedule::new(key, mode.direction()).expect("a key");
         let round_keys = match manifest.keys {
-            KeySource::Argument => layout::key_words(&schedule, manifest.basis().unwrap()).to_vec(),
+            KeySource::Argument | KeySource::Memory => layout::key_words(&schedule, manifest.basis().unwrap()).to_vec(),
             KeySource::Baked => vec![],
         };
         let reference = Reference::new(key);
@@ -129,6 +129,17 @@ fn keys_at_launch() {
                 check_printed(KernelSpec::planes(mode, sbox).with_layout(layout).unwrap(), &keys());
             }
         }
+    }
+}
+
+#[test]
+fn keys_in_memory() {
+    for mode in Mode::ALL {
+        let published = KernelSpec::hajihassani_2019(mode);
+        // The planes may be in another basis than the standard one, too.
+        let basis = sbox::LUT3.basis(mode.direction());
+        check_printed(KernelSpec { sbox: &sbox::LUT3, basis, ..published.clone() }, &keys());
+        check_printed(published, &keys());
     }
 }
 

@@ -7,7 +7,7 @@
 //! of more than 4 GiB and of more than 2^32 blocks.
 
 use aes_bitslice_gen::emit::{Manifest, cuda as printer, header};
-use aes_bitslice_gen::kernel::KernelSpec;
+use aes_bitslice_gen::kernel::{Design, KernelSpec};
 use aes_bitslice_gen::sbox;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
 use aes_bitslice_runtime::cuda::devices;
@@ -29,6 +29,8 @@ const POISON: u8 = 0x3c;
 /// Bytes of a warp's and of a thread block's worth, where threads hold columns and where they hold states.
 const WARPS: [usize; 2] = [4 << 10, 16 << 10];
 const GROUPS: [usize; 2] = [16 << 10, 64 << 10];
+/// That of a thread block which has its data in shared memory.
+const STAGED: usize = 32 << 10;
 const WARP: usize = WARPS[1];
 const GROUP: usize = GROUPS[1];
 
@@ -77,6 +79,26 @@ fn baked(engine: &Engine) -> Vec<Subject> {
     std::thread::scope(|scope| {
         let threads: Vec<_> =
             all.map(|(mode, strategy, bits)| scope.spawn(move || bake(mode, strategy, bits))).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    })
+}
+
+/// Kernels of other designs, with a key of each length; among the small tests, the lengths take turns.
+fn designed(engine: &Engine, designs: impl IntoIterator<Item = Design>) -> Vec<Subject> {
+    let subject = |design: Design, bits: KeyBits| {
+        let key = key_bytes(bits);
+        let name = format!("{}, {} bits", design.name(), bits.bits());
+        let cipher = engine.cipher_of(&Key::new(&key).unwrap(), &design);
+        let cipher = cipher.unwrap_or_else(|e| panic!("{name}: {e}"));
+        Subject { name, cipher, reference: Reference::new(&key), modes: vec![design.mode()] }
+    };
+    let all = designs.into_iter().enumerate().flat_map(|(i, design)| {
+        let lengths = KeyBits::ALL.into_iter().enumerate().filter(move |(k, _)| !small() || *k == i % 3);
+        lengths.map(move |(_, bits)| (design.clone(), bits))
+    });
+    // The compiler takes its time; each kernel on a thread.
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = all.map(|(design, bits)| scope.spawn(move || subject(design, bits))).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     })
 }
@@ -171,7 +193,7 @@ fn same(actual: &[u8], expected: &[u8], what: &dyn std::fmt::Debug) {
 fn lengths() -> Vec<usize> {
     let around = |n: usize| [n - 17, n - 16, n - 1, n, n + 1, n + 16, n + 17];
     let mut lengths = vec![0, 1, 15, 16, 17, 31, 32, 33, 511, 512, 513];
-    lengths.extend([WARPS[0], WARPS[1], GROUPS[1]].into_iter().flat_map(around));
+    lengths.extend([WARPS[0], WARPS[1], STAGED, GROUPS[1]].into_iter().flat_map(around));
     if !small() {
         lengths.extend(around(2 * GROUP));
         lengths.extend([(5 << 20) - 1, (3 << 20) + 16 * 1025]);
@@ -219,6 +241,30 @@ fn stored_kernels_at_every_edge() {
 fn baked_kernels_at_every_edge() {
     let Some(gpu) = gpu_with_compiler() else { return };
     check_edges(gpu, &baked(gpu));
+}
+
+#[test]
+fn published_kernels_at_every_edge() {
+    let Some(gpu) = gpu_with_compiler() else { return };
+    check_edges(gpu, &designed(gpu, Mode::ALL.map(|mode| KernelSpec::hajihassani_2019(mode).into())));
+}
+
+/// Where round keys lie in device memory, they stay there until the launches that read them are done.
+#[test]
+fn keys_in_memory_outlive_their_launches() {
+    let Some(gpu) = gpu_with_compiler() else { return };
+    let (key, contents) = (key_bytes(KeyBits::Aes256), noise(6, if small() { 1 << 16 } else { 16 << 20 }));
+    let (stream, reference) = (stream(gpu), Reference::new(&key));
+    let mut data = stream.clone_htod(&contents).unwrap();
+    let design = KernelSpec::hajihassani_2019(Mode::Ctr).into();
+    let cipher = gpu.cipher_of(&Key::new(&key).unwrap(), &design).unwrap();
+    let counter = Counter::new(CounterMode::Ctr128BE, [0xff; 16]);
+    // An odd number of times: as good as once.
+    for _ in 0..101 {
+        cipher.device().unwrap().ctr_apply(&stream, &counter, 0, &mut data).unwrap();
+    }
+    drop(cipher);
+    same(&stream.clone_dtoh(&data).unwrap(), &reference.ctr([0xff; 16], 0, &contents), &"the last launches");
 }
 
 /// All 256 pairs of alignments, with every offset into a block.

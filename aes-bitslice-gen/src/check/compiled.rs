@@ -95,6 +95,7 @@ impl CompiledC {
             &format!("-DMODE_CTR={}", u8::from(mode == Mode::Ctr)),
             &format!("-DMODE_CBC={}", u8::from(mode == Mode::CbcDecrypt)),
             &format!("-DKEYS_AT_LAUNCH={}", u8::from(manifest.keys == KeySource::Argument)),
+            &format!("-DKEYS_IN_MEMORY={}", u8::from(manifest.keys == KeySource::Memory)),
             &format!("-DBLOCKS_AT_A_TIME={}ull", manifest.blocks),
             "-x",
             "c",
@@ -192,8 +193,8 @@ impl CompiledC {
             return Err("it takes its blocks once");
         }
         match (self.keys, launch.round_keys.len()) {
-            (KeySource::Argument, 3..=15) | (KeySource::Baked, 0) => Ok(()),
-            (KeySource::Argument, _) => Err("it takes 3 to 15 round keys"),
+            (KeySource::Argument | KeySource::Memory, 3..=15) | (KeySource::Baked, 0) => Ok(()),
+            (KeySource::Argument | KeySource::Memory, _) => Err("it takes 3 to 15 round keys"),
             (KeySource::Baked, _) => Err("its key is baked in"),
         }
     }

@@ -116,7 +116,7 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
     let schedule = schedule(mode, key)?;
     let Some(mut kernel) = CompiledC::compile(source, manifest)? else { return Ok(false) };
     let round_keys = match manifest.keys {
-        KeySource::Argument => layout::key_words(&schedule, manifest.basis()?),
+        KeySource::Argument | KeySource::Memory => layout::key_words(&schedule, manifest.basis()?),
         KeySource::Baked => Zeroizing::default(),
     };
     let unaligned = Access::Bytes { input: 3, output: 9 };
@@ -173,7 +173,7 @@ fn to_planes(blocks: &[[u8; 16]; LANES]) -> [u32; PLANES] {
 mod tests {
     use super::*;
     use crate::emit::cuda::{self, Printed};
-    use crate::kernel::{BakedStrategy, KernelSpec};
+    use crate::kernel::{BakedStrategy, KernelSpec, KeyStrategy};
     use crate::layout::Layout;
     use crate::sbox;
 
@@ -183,7 +183,8 @@ mod tests {
         let baked = BakedStrategy::ALL.map(|s| KernelSpec::baked(Mode::Ctr, &sbox::LUT3, s, &KEY).unwrap());
         let planes = Mode::ALL.map(|mode| KernelSpec::planes(mode, &sbox::LUT3));
         let by_state = planes.clone().map(|spec| spec.with_layout(Layout::State).unwrap());
-        planes.into_iter().chain(baked).chain(by_state).collect()
+        let published = Mode::ALL.map(KernelSpec::hajihassani_2019);
+        planes.into_iter().chain(baked).chain(by_state).chain(published).collect()
     }
 
     fn print(spec: &KernelSpec) -> Printed {
@@ -213,8 +214,12 @@ mod tests {
         let ecb = KernelSpec::planes(Mode::EcbEncrypt, &sbox::LUT3);
         let cbc = KernelSpec::planes(Mode::CbcDecrypt, &sbox::LUT3);
         let spec = KernelSpec::planes(Mode::Ctr, &sbox::LUT3);
+        let [staged_ecb, staged_ctr, staged_cbc] =
+            [Mode::EcbEncrypt, Mode::Ctr, Mode::CbcDecrypt].map(KernelSpec::hajihassani_2019);
         // Behind the first of CTR and of CBC comes another before most of what it waits for is read.
-        for (spec, all, skip) in [(&ecb, 1, 0), (&spec, 5, 1), (&cbc, 3, 1)] {
+        for (spec, all, skip) in
+            [(&ecb, 1, 0), (&spec, 5, 1), (&cbc, 3, 1), (&staged_ecb, 4, 0), (&staged_ctr, 3, 0), (&staged_cbc, 5, 0)]
+        {
             let Printed { source, manifest } = print(spec);
             let barriers: Vec<usize> = source.match_indices("    BARRIER();").map(|(at, _)| at).collect();
             assert_eq!(barriers.len(), all);
@@ -257,16 +262,19 @@ mod tests {
             // A guard that counts one block too many.
             let wide = source
                 .replace("(blocks - first + 31) / 32", "(blocks - first + 32) / 32")
-                .replace("left < BLOCKS_PER_WARP ? (u32)left :", "left < BLOCKS_PER_WARP ? (u32)left + 1 :");
+                .replace("left < BLOCKS_PER_WARP ? (u32)left :", "left < BLOCKS_PER_WARP ? (u32)left + 1 :")
+                .replace("left < BLOCKS ? (u32)left :", "left < BLOCKS ? (u32)left + 1 :");
             assert!(matches!(printed(&wide, &manifest, &KEY), Err(CheckError::OutOfBounds { .. })), "{}", spec.name());
             // A text that is no C; a key is not quoted.
             let broken = source.replace("u32 s[128];", "u32 s[;").replace("u32 s[32];", "u32 s[;");
-            // A thread that does not come to a shuffle.
-            let stuck = source.replace(
-                "DEVICE void shift_rows(u32 *s) {",
-                "DEVICE void shift_rows(u32 *s) { if (lane() == 5) return;",
-            );
-            if spec.layout == Layout::Column {
+            // A thread that does not come to a shuffle, or to a barrier.
+            let stuck = source
+                .replace(
+                    "DEVICE void shift_rows(u32 *s) {",
+                    "DEVICE void shift_rows(u32 *s) { if (lane() == 5) return;",
+                )
+                .replace("BARRIER(); // All are done", "if (threadIdx.x != 5) BARRIER(); // All are done");
+            if spec.layout == Layout::Column || spec.round_keys.strategy() == KeyStrategy::PlanesInMemory {
                 assert!(matches!(printed(&stuck, &manifest, &KEY), Err(CheckError::Stuck { .. })), "{}", spec.name());
             }
             let Err(CheckError::Rejected { log, .. }) = printed(&broken, &manifest, &KEY) else { panic!("compiled") };

@@ -6,7 +6,8 @@
 //   answer  a byte: 0, 1 if more than the output was changed, 2 if threads wait for others that do not come;
 //           the output, as long as the data
 //
-// Defined by the command line: ENTRY, ENTRY_BYTES, MODE_CTR, MODE_CBC, KEYS_AT_LAUNCH, BLOCKS_AT_A_TIME.
+// Defined by the command line: ENTRY, ENTRY_BYTES, MODE_CTR, MODE_CBC, KEYS_AT_LAUNCH, KEYS_IN_MEMORY,
+//   BLOCKS_AT_A_TIME.
 // ---------------------------------------------------------------------------------------------------------------
 
 #include <stdio.h>
@@ -119,12 +120,39 @@ static int run_thread_block(void) {
 
 static struct { const u8 *in; u8 *out; u64 blocks; request r; } launch;
 
+static int get(void *to, u64 bytes) { return fread(to, 1, bytes, stdin) == bytes; }
+
+// What a kernel is launched with.
 #if KEYS_AT_LAUNCH
 static round_keys keys;
 #define KEYS , keys
+#elif KEYS_IN_MEMORY
+static struct { u32 plane[MAX_ROUNDS + 1][128], rounds; } keys;
+#define KEYS , keys.plane[0], keys.rounds
 #else
 #define KEYS
 #endif
+
+static int get_keys(u64 count) {
+#if KEYS_AT_LAUNCH || KEYS_IN_MEMORY
+    memset(&keys, 0x5a, sizeof keys);
+    keys.rounds = (u32)count - 1;
+    if (count < 3 || count > MAX_ROUNDS + 1) return 0;
+#endif
+#if KEYS_AT_LAUNCH
+    return get(keys.word, count * sizeof keys.word[0]);
+#elif KEYS_IN_MEMORY
+    for (u32 i = 0; i < 4 * count; i++) {
+        u32 word;
+        if (!get(&word, sizeof word)) return 0;
+        for (u32 bit = 0; bit < 32; bit++) keys.plane[i / 4][i % 4 * 32 + bit] = spread_bit(word, bit);
+    }
+    return 1;
+#else
+    return count == 0;
+#endif
+}
+
 #if MODE_CTR
 static counter128 counter;
 #define ALIGNED_ARGUMENTS launch.blocks, counter KEYS
@@ -159,19 +187,10 @@ static u8 *prepare_previous(const u8 *in, int in_place) {
 static void run_aligned(void) { ENTRY((const uint4 *)launch.in, (uint4 *)launch.out, ALIGNED_ARGUMENTS); }
 static void run_bytes(void) { ENTRY_BYTES(launch.in, launch.out, BYTES_ARGUMENTS); }
 
-static int get(void *to, u64 bytes) { return fread(to, 1, bytes, stdin) == bytes; }
-
 int main(void) {
     request r;
     while (get(&r, sizeof r)) {
-#if KEYS_AT_LAUNCH
-        memset(&keys, 0x5a, sizeof keys);
-        keys.rounds = (u32)r.round_keys - 1;
-        if (r.round_keys < 3 || r.round_keys > MAX_ROUNDS + 1) return 2;
-        if (!get(keys.word, r.round_keys * sizeof keys.word[0])) return 2;
-#else
-        if (r.round_keys != 0) return 2;
-#endif
+        if (!get_keys(r.round_keys)) return 2;
         u8 *const original = malloc(r.length + 1);
         if (!original || !get(original, r.length)) return 2;
         const buffer out = new_buffer(r.length, r.out_offset);

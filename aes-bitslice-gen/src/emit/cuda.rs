@@ -10,16 +10,17 @@
 
 mod table;
 
-use super::{Manifest, header};
+use super::{Manifest, c, header};
 use crate::aes::{Direction, KeySchedule};
 use crate::basis::Basis;
-use crate::circuit::{Circuit, Lut3, Wire};
+use crate::circuit::Circuit;
 use crate::kernel::{Call, Design, Function, KernelSpec, KeyOperand, Mode, Plan, RoundKeys, Step};
 use crate::layout::{self, Layout};
 use std::fmt::Write;
 use zeroize::Zeroizing;
 
-const PRELUDE: &str = include_str!("cuda/prelude.h");
+/// What the rest of the text is written in: types and macros, for CUDA C and for C11.
+pub const PRELUDE: &str = include_str!("cuda/prelude.h");
 const TRANSPOSE: &str = include_str!("cuda/transpose.h");
 const COUNTER: &str = include_str!("cuda/counter.h");
 const CBC: &str = include_str!("cuda/cbc.h");
@@ -36,10 +37,19 @@ struct Templates {
 
 const STATE: Templates = Templates {
     keys: include_str!("cuda/state/keys.h"),
-    planes: include_str!("cuda/state/planes.h"),
+    planes: concat!(include_str!("cuda/state/planes.h"), "\n", include_str!("cuda/state/words.h")),
     ecb: include_str!("cuda/state/ecb.h"),
-    ctr: include_str!("cuda/state/ctr.h"),
+    ctr: concat!(include_str!("cuda/state/counters.h"), "\n", include_str!("cuda/state/ctr.h")),
     cbc: include_str!("cuda/state/cbc.h"),
+};
+
+/// By state, with data and round keys staged through shared memory.
+const STAGED: Templates = Templates {
+    keys: include_str!("cuda/staged/keys.h"),
+    planes: concat!(include_str!("cuda/staged/planes.h"), "\n", include_str!("cuda/state/words.h")),
+    ecb: include_str!("cuda/staged/ecb.h"),
+    ctr: concat!(include_str!("cuda/state/counters.h"), "\n", include_str!("cuda/staged/ctr.h")),
+    cbc: include_str!("cuda/staged/cbc.h"),
 };
 
 const COLUMN: Templates = Templates {
@@ -90,7 +100,7 @@ impl Geometry {
     /// two of its layers, or 96 to 128 for a column of it. The ciphertext of 64 states is what fits in shared memory.
     pub fn of(spec: &KernelSpec) -> Self {
         let (threads, blocks_per_sm) = match (spec.layout, spec.mode, &spec.round_keys) {
-            (Layout::State, Mode::CbcDecrypt, _) => (64, 4),
+            (_, _, RoundKeys::PlanesInMemory) | (Layout::State, Mode::CbcDecrypt, _) => (64, 4),
             (Layout::State, _, _) => (128, 2),
             (Layout::Column, Mode::EcbEncrypt, RoundKeys::Planes) => (128, 5),
             (Layout::Column, _, _) => (128, 4),
@@ -179,9 +189,10 @@ fn body(plan: &Plan, geometry: Geometry) -> Zeroizing<String> {
     let room = text.capacity();
     let _ =
         write!(text, "\n#define THREADS {}\n#define BLOCKS_PER_SM {}\n\n", geometry.threads, geometry.blocks_per_sm);
-    let templates = match plan.spec.layout {
-        Layout::State => STATE,
-        Layout::Column => COLUMN,
+    let templates = match (&plan.spec.round_keys, plan.spec.layout) {
+        (RoundKeys::PlanesInMemory, _) => STAGED,
+        (_, Layout::State) => STATE,
+        (_, Layout::Column) => COLUMN,
     };
     let access = KeyAccess::new(plan);
     *text += PRELUDE;
@@ -269,6 +280,14 @@ impl KeyAccess {
                 source_argument: "&keys",
                 ..baked
             },
+            (RoundKeys::PlanesInMemory, _) => Self {
+                shared: true,
+                source_parameter: "const u32 *key_planes, u32 rounds",
+                rounds: "rounds".into(),
+                kernel_parameter: ", const u32 *key_planes, u32 rounds",
+                source_argument: "key_planes, rounds",
+                ..baked
+            },
             (RoundKeys::OneHotMux(keys), Layout::Column) => Self {
                 shared: true,
                 source: multiplexer(keys, spec.basis),
@@ -339,11 +358,10 @@ fn function(function: &Function, key: &str, text: &mut String) {
         stats.peak_live
     );
     let byte = is_byte(circuit);
-    let operand = |wire: Wire| match wire.index() {
-        i if i >= circuit.inputs().len() => format!("n{}", i - circuit.inputs().len()),
-        i if byte => format!("x[{i}]"),
-        i if i < 32 => format!("row{}[{}]", i / 8, i % 8),
-        i => format!("key[{}]", i - 32),
+    let input = |i: usize| match i {
+        _ if byte => format!("x[{i}]"),
+        0..32 => format!("row{}[{}]", i / 8, i % 8),
+        _ => format!("key[{}]", i - 32),
     };
     let name = &function.name;
     let key = if circuit.inputs().len() > 32 { key } else { "" };
@@ -354,20 +372,7 @@ fn function(function: &Function, key: &str, text: &mut String) {
             "DEVICE void {name}(const u32 *row0, const u32 *row1, const u32 *row2, const u32 *row3, {key}u32 *y) {{"
         ),
     };
-    for (i, gate) in circuit.gates().iter().enumerate() {
-        let [a, b, c] = gate.inputs.map(operand);
-        let _ = match gate.table {
-            Lut3::XOR => writeln!(text, "    const u32 n{i} = {a} ^ {b};"),
-            Lut3::AND => writeln!(text, "    const u32 n{i} = {a} & {b};"),
-            Lut3::OR => writeln!(text, "    const u32 n{i} = {a} | {b};"),
-            Lut3::NOT => writeln!(text, "    const u32 n{i} = ~{a};"),
-            Lut3(table) => writeln!(text, "    const u32 n{i} = LUT3({a}, {b}, {c}, {table:#04x});"),
-        };
-    }
-    let target = if byte { "x" } else { "y" };
-    for (i, (_, wire)) in circuit.outputs().iter().enumerate() {
-        let _ = writeln!(text, "    {target}[{i}] = {};", operand(*wire));
-    }
+    c::statements(circuit, input, if byte { "x" } else { "y" }, text);
     *text += "}\n";
 }
 
@@ -545,7 +550,10 @@ impl Steps<'_> {
                 self.line("u32 t[128];");
                 let key = match call.key {
                     KeyOperand::None | KeyOperand::Bytes => String::new(),
-                    KeyOperand::Planes => format!("&key.plane[{round}][32 * @], "),
+                    KeyOperand::Planes => {
+                        self.line(&format!("const volatile u32 *const k = round_key(key, {round});"));
+                        "&k[32 * @], ".into()
+                    }
                     KeyOperand::Selectors => "selector, ".into(),
                 };
                 let one = |c: &str, f: usize| {

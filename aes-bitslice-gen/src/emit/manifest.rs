@@ -71,8 +71,22 @@ fn is_zero(n: &u32) -> bool {
 pub enum KeySource {
     /// With the launch: 15 round keys of four little-endian words each, then the number of rounds as another word.
     Argument,
+    /// As bit-planes in device memory, 128 words each, all ones or zero ([`crate::layout::schedule_planes`]): with the launch
+    /// come a pointer to them and the number of rounds as a word.
+    Memory,
     /// They are in the code.
     Baked,
+}
+
+impl KeySource {
+    /// That of a bitsliced kernel.
+    fn of(strategy: KeyStrategy) -> Self {
+        match strategy {
+            KeyStrategy::Planes => Self::Argument,
+            KeyStrategy::PlanesInMemory => Self::Memory,
+            KeyStrategy::OneHotMux | KeyStrategy::Immediate => Self::Baked,
+        }
+    }
 }
 
 /// How many thread blocks to launch: any number is right, for each takes an equal share of what a thread block works on at
@@ -179,10 +193,7 @@ impl Manifest {
             secret: spec.round_keys.baked().is_some(),
             mode: spec.mode.name().into(),
             key_bits: spec.key_bits().map(KeyBits::bits),
-            keys: match spec.round_keys.strategy() {
-                KeyStrategy::Planes => KeySource::Argument,
-                KeyStrategy::OneHotMux | KeyStrategy::Immediate => KeySource::Baked,
-            },
+            keys: KeySource::of(spec.round_keys.strategy()),
             basis: spec.basis.rows(),
             entry_bytes: format!("{entry}_bytes"),
             entry,
@@ -277,7 +288,7 @@ impl Manifest {
         if manifest.entry != entry || manifest.entry_bytes != format!("{entry}_bytes") {
             return field("entry", "and `entry_bytes` must be the kernel's name, with underscores");
         }
-        if let Some(bitsliced) = &manifest.bitsliced {
+        if manifest.bitsliced.is_some() {
             let (strategy, layout) = (manifest.strategy()?, manifest.layout()?);
             if manifest.blocks != cuda::BLOCKS_PER_WORD * manifest.threads / layout.threads() {
                 return field("blocks", "must be what so many threads hold in this layout");
@@ -287,11 +298,11 @@ impl Manifest {
             if manifest.kernel != name {
                 return field("kernel", &format!("must be {name}, as mode, strategy and layout have it"));
             }
-            if strategy == KeyStrategy::Immediate && layout == Layout::Column {
-                return field("layout", "must be `state` where the strategy is `immediate`");
+            if !strategy.has(layout) {
+                return field("layout", &format!("must be `{}` where the strategy is `{strategy}`", strategy.layout()));
             }
-            if manifest.secret != (bitsliced.strategy != KeyStrategy::Planes.name()) {
-                return field("secret", "is true if and only if the strategy bakes a key in");
+            if manifest.keys != KeySource::of(strategy) {
+                return field("keys", "must be as the strategy has it");
             }
             // Several runs, and counters that begin at multiples, are what code by column does.
             if (layout == Layout::Column) == (manifest.grid == Grid::Covers) {
@@ -379,6 +390,24 @@ mod tests {
             let bitsliced = right.bitsliced.clone().map(|b| Bitsliced { layout: other.name().into(), ..b });
             refused(Manifest { bitsliced, blocks, grid, ..right });
         }
+    }
+
+    #[test]
+    fn keys_that_are_not_where_the_code_looks_are_refused() {
+        for (spec, keys) in [
+            (KernelSpec::planes(Mode::Ctr, &LUT3), KeySource::Argument),
+            (KernelSpec::hajihassani_2019(Mode::Ctr), KeySource::Memory),
+        ] {
+            let right = Manifest::bitsliced(&Plan::new(&spec), Geometry::of(&spec), "");
+            assert_eq!((right.keys, &Manifest::parse(&right.to_json()).unwrap()), (keys, &right));
+            for other in [KeySource::Argument, KeySource::Memory, KeySource::Baked].into_iter().filter(|k| *k != keys) {
+                let wrong = Manifest { keys: other, ..right.clone() };
+                assert!(matches!(Manifest::parse(&wrong.to_json()), Err(ManifestError::Field { field: "keys", .. })));
+            }
+        }
+        let refused = KernelSpec::hajihassani_2019(Mode::Ctr).with_layout(Layout::Column).unwrap_err();
+        let says = "with the strategy `planes-in-memory` there is no kernel by column: use the layout `state`";
+        assert_eq!(refused.to_string(), says);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The three places round keys can come from, each as the steps of the cipher with its circuits.
+//! The places round keys can come from, each as the steps of the cipher with its circuits.
 
 use super::plan::{Call, KeyOperand, Plan, Step};
 use super::spec::Mode;
@@ -10,7 +10,7 @@ use crate::linear;
 
 const ADD_ROUND_KEY: &str = "AddRoundKey on one column, the key in bit-planes.";
 
-/// Round keys as bit-planes that are read from memory, handed over at launch or baked in; the rounds are a loop.
+/// Round keys as bit-planes that are read from memory, wherever they come from; the rounds are a loop.
 pub(super) fn planes(plan: &mut Plan) {
     let (direction, basis) = (plan.direction(), plan.spec.basis);
     let add = plan.function("add_round_key", ADD_ROUND_KEY, linear::add_key_column);

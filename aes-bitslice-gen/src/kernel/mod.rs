@@ -5,7 +5,7 @@
 //! | `spec` | what is asked for |
 //! | `plan` | the cipher as steps over named circuits, and their evaluation |
 //! | `design` | any kernel: what can be printed and launched |
-//! | `keys` | the three places round keys can come from, each as circuits for the layers that meet a key |
+//! | `keys` | the places round keys can come from, each as circuits for the layers that meet a key |
 //! | `reference` | the modes by definition, for checks |
 //! | `self_test` | the known answer a kernel gives before it is used |
 

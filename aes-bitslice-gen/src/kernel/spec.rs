@@ -3,7 +3,7 @@
 use crate::aes::{Direction, KeyBits, KeySchedule};
 use crate::basis::Basis;
 use crate::layout::Layout;
-use crate::sbox::Sbox;
+use crate::sbox::{CANRIGHT, Sbox};
 use std::fmt;
 use std::str::FromStr;
 
@@ -56,6 +56,9 @@ impl Mode {
 pub enum KeyStrategy {
     /// Handed over at launch and spread over bit-planes; one kernel for every key of every length.
     Planes,
+    /// Bit-planes in device memory, of which a thread block fetches one round key at a time into shared memory
+    /// (Hajihassani et al. 2019, section 4.6); one kernel for every key of every length.
+    PlanesInMemory,
     /// Baked in; picked by one-hot selectors instead of branches (Hajihassani et al. 2019, section 4.6): where a thread
     /// holds the state, inside the rolled round loop; where it holds a column, before it, into shared memory.
     OneHotMux,
@@ -65,12 +68,13 @@ pub enum KeyStrategy {
 
 impl KeyStrategy {
     /// All strategies.
-    pub const ALL: [Self; 3] = [Self::Planes, Self::OneHotMux, Self::Immediate];
+    pub const ALL: [Self; 4] = [Self::Planes, Self::PlanesInMemory, Self::OneHotMux, Self::Immediate];
 
     /// The name used on command lines, in file names and in manifests.
     pub fn name(self) -> &'static str {
         match self {
             Self::Planes => "planes",
+            Self::PlanesInMemory => "planes-in-memory",
             Self::OneHotMux => "one-hot-mux",
             Self::Immediate => "immediate",
         }
@@ -80,7 +84,16 @@ impl KeyStrategy {
     pub fn layout(self) -> Layout {
         match self {
             Self::Planes | Self::OneHotMux => Layout::Column,
-            Self::Immediate => Layout::State,
+            Self::PlanesInMemory | Self::Immediate => Layout::State,
+        }
+    }
+
+    /// Whether there is a kernel in this layout. With `immediate` every column would have code of its own, which threads of
+    /// one warp cannot run side by side; `planes-in-memory` is as it was published, by state.
+    pub fn has(self, layout: Layout) -> bool {
+        match self {
+            Self::Planes | Self::OneHotMux => true,
+            Self::PlanesInMemory | Self::Immediate => layout == Layout::State,
         }
     }
 }
@@ -123,6 +136,8 @@ named!(Layout, "layout");
 pub enum RoundKeys {
     /// See [`KeyStrategy::Planes`].
     Planes,
+    /// See [`KeyStrategy::PlanesInMemory`].
+    PlanesInMemory,
     /// See [`KeyStrategy::OneHotMux`].
     OneHotMux(KeySchedule),
     /// See [`KeyStrategy::Immediate`].
@@ -134,6 +149,7 @@ impl RoundKeys {
     pub fn strategy(&self) -> KeyStrategy {
         match self {
             Self::Planes => KeyStrategy::Planes,
+            Self::PlanesInMemory => KeyStrategy::PlanesInMemory,
             Self::OneHotMux(_) => KeyStrategy::OneHotMux,
             Self::Immediate(_) => KeyStrategy::Immediate,
         }
@@ -142,7 +158,7 @@ impl RoundKeys {
     /// The keys that are baked in, if any.
     pub fn baked(&self) -> Option<&KeySchedule> {
         match self {
-            Self::Planes => None,
+            Self::Planes | Self::PlanesInMemory => None,
             Self::OneHotMux(keys) | Self::Immediate(keys) => Some(keys),
         }
     }
@@ -163,17 +179,30 @@ pub struct KernelSpec {
     pub basis: Basis,
 }
 
-/// A kernel that cannot be.
+/// A kernel that cannot be; see [`KeyStrategy::has`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error(
-    "with the strategy `immediate` every column has code of its own, which threads of one warp cannot run side by side: use the layout `state`"
-)]
-pub struct ImmediateByColumn;
+#[error("with the strategy `{strategy}` there is no kernel by {layout}: use the layout `{}`", .strategy.layout())]
+pub struct NoSuchLayout {
+    strategy: KeyStrategy,
+    layout: Layout,
+}
 
 impl KernelSpec {
     /// A kernel that takes its round keys at launch.
     pub fn planes(mode: Mode, sbox: &'static Sbox) -> Self {
         Self::new(mode, sbox, RoundKeys::Planes)
+    }
+
+    /// The kernel of O. Hajihassani, S. K. Monfared, S. H. Khasteh and S. Gorgin, *Fast AES Implementation: A
+    /// High-throughput Bitsliced Approach* (2019), with the first of its two ways to store the keys: 32 blocks a thread in
+    /// 128 registers (section 4.2), Canright's S-box (4.3), ShiftRows by renaming (4.5), round keys as planes in global
+    /// memory that are fetched into shared memory one at a time (4.6), 64 threads a thread block and their data in 32 KiB
+    /// of shared memory (6.3, 6.4), counters made as planes (6.4).
+    ///
+    /// As in every kernel here, gates are LUT3s, for which the paper's compiler may have merged two-input gates too, and
+    /// the layers that the paper leaves open are ours. The mode `cbc-decrypt` is not in the paper.
+    pub fn hajihassani_2019(mode: Mode) -> Self {
+        Self::new(mode, &CANRIGHT, RoundKeys::PlanesInMemory)
     }
 
     /// The layout of the strategy, and the basis of the S-box.
@@ -183,10 +212,10 @@ impl KernelSpec {
     }
 
     /// The same in another layout.
-    pub fn with_layout(self, layout: Layout) -> Result<Self, ImmediateByColumn> {
-        match (&self.round_keys, layout) {
-            (RoundKeys::Immediate(_), Layout::Column) => Err(ImmediateByColumn),
-            _ => Ok(Self { layout, ..self }),
+    pub fn with_layout(self, layout: Layout) -> Result<Self, NoSuchLayout> {
+        match self.round_keys.strategy() {
+            strategy if strategy.has(layout) => Ok(Self { layout, ..self }),
+            strategy => Err(NoSuchLayout { strategy, layout }),
         }
     }
 

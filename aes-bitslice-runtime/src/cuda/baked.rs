@@ -5,9 +5,9 @@ use super::kernel::{Image, Kernel, RoundKeys};
 use super::{Device, DeviceKey};
 use crate::{Error, Key};
 use aes_bitslice_gen::aes::KeySchedule;
-use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::{self, Printed};
 use aes_bitslice_gen::emit::header;
+use aes_bitslice_gen::emit::{KeySource, Manifest};
 use aes_bitslice_gen::kernel::{BakedStrategy, Design, KernelSpec, Mode, self_test};
 use aes_bitslice_gen::sbox::Sbox;
 use std::fs::File;
@@ -62,7 +62,10 @@ impl Device {
         let basis = manifest.basis().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
         let mode = design.mode();
         let schedule = KeySchedule::new(key.expose(), mode.direction()).expect("a key has one of the three lengths");
-        let keys = RoundKeys::new(&schedule, basis);
+        let keys = match manifest.keys {
+            KeySource::Memory => RoundKeys::in_memory(self, &schedule, basis)?,
+            KeySource::Argument | KeySource::Baked => RoundKeys::argument(&schedule, basis),
+        };
         let expected = self_test::expected(mode, &schedule);
         kernel.self_test(self, Some(&keys), |answer| answer == expected)?;
         Ok(DeviceKey::with_kernel(self.clone(), kernel, Some(keys)))

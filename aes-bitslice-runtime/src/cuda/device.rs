@@ -1,6 +1,6 @@
 //! A device that was opened: its context, its kernels, its health, and memory kept ready for data from the host.
 
-use super::kernel::{Image, Kernel};
+use super::kernel::{Image, Kernel, RoundKeys};
 use super::memory::Workspace;
 use super::{DeviceKey, driver};
 use crate::{Error, Key};
@@ -102,8 +102,7 @@ impl Device {
             let key: Vec<u8> = (0..bits.bytes() as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect();
             let schedule = KeySchedule::new(&key, mode.direction()).expect("a key length");
             let expected = self_test::expected(mode, &schedule);
-            kernel
-                .self_test(self, Some(&super::kernel::RoundKeys::new(&schedule, basis)), |answer| answer == expected)?;
+            kernel.self_test(self, Some(&RoundKeys::argument(&schedule, basis)), |answer| answer == expected)?;
         }
         Ok(kernels.entry(mode).or_insert(Arc::new(kernel)).clone())
     }

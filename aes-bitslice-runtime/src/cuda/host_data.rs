@@ -22,9 +22,9 @@ pub(crate) struct DeviceKey {
 
 enum Kernels {
     /// The stored kernels; round keys, by mode, go with each launch.
-    Planes([Box<RoundKeys>; Mode::ALL.len()]),
+    Planes([RoundKeys; Mode::ALL.len()]),
     /// One kernel, which is the key or is launched with it.
-    One(Arc<Kernel>, Option<Box<RoundKeys>>),
+    One(Arc<Kernel>, Option<RoundKeys>),
 }
 
 impl DeviceKey {
@@ -37,13 +37,13 @@ impl DeviceKey {
                 Direction::Encrypt => &encrypt,
                 Direction::Decrypt => &decrypt,
             };
-            RoundKeys::new(schedule, basis_of_stored(mode))
+            RoundKeys::argument(schedule, basis_of_stored(mode))
         });
         Self { device, kernels: Kernels::Planes(keys) }
     }
 
     /// A key for one kernel: baked in, or to be launched with it.
-    pub(super) fn with_kernel(device: Arc<Device>, kernel: Kernel, keys: Option<Box<RoundKeys>>) -> Self {
+    pub(super) fn with_kernel(device: Arc<Device>, kernel: Kernel, keys: Option<RoundKeys>) -> Self {
         Self { device, kernels: Kernels::One(Arc::new(kernel), keys) }
     }
 
@@ -58,7 +58,7 @@ impl DeviceKey {
                 let (_, keys) = Mode::ALL.iter().zip(keys).find(|(m, _)| **m == mode).expect("all modes are there");
                 Ok((self.device.planes_kernel(mode)?, Some(keys)))
             }
-            Kernels::One(kernel, keys) if kernel.mode() == mode => Ok((kernel.clone(), keys.as_deref())),
+            Kernels::One(kernel, keys) if kernel.mode() == mode => Ok((kernel.clone(), keys.as_ref())),
             Kernels::One(kernel, _) => {
                 Err(Error::NotInKernel { wanted: mode.to_string(), has: kernel.mode().to_string() })
             }

@@ -1,7 +1,7 @@
 //! A kernel on a device: how it gets there, how it is launched, and the known answer it must give first.
 
 use super::device::make_current;
-use super::memory::Workspace;
+use super::memory::{KeyMemory, Workspace};
 use super::{Device, driver};
 use crate::Error;
 use aes_bitslice_gen::aes::KeySchedule;
@@ -18,21 +18,35 @@ use std::ptr;
 use std::sync::Arc;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// The round keys of a launch: the kernel's `round_keys`, words of four bytes in the basis of the kernel.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+/// Round keys as a kernel is launched with them.
+pub(super) enum RoundKeys {
+    /// They travel with the launch. On the heap, so that moving them leaves no copy behind.
+    Argument(Box<KeyArgument>),
+    /// Their planes lie in memory of the device, which outlives the launches that are given it.
+    Memory { planes: KeyMemory, rounds: u32 },
+}
+
+/// The kernel's `round_keys`: words of four bytes in the basis of the kernel.
+#[derive(Zeroize, ZeroizeOnDrop)]
 #[repr(C)]
-pub(super) struct RoundKeys {
+pub(super) struct KeyArgument {
     word: [[u32; 4]; MAX_ROUNDS + 1],
     rounds: u32,
 }
 
 impl RoundKeys {
-    /// On the heap, so that moving it leaves no copy behind.
-    pub(super) fn new(schedule: &KeySchedule, basis: Basis) -> Box<Self> {
-        let mut keys = Box::new(Self { word: [[0; 4]; MAX_ROUNDS + 1], rounds: schedule.rounds() as u32 });
+    /// For a kernel that takes them as an argument.
+    pub(super) fn argument(schedule: &KeySchedule, basis: Basis) -> Self {
+        let mut keys = Box::new(KeyArgument { word: [[0; 4]; MAX_ROUNDS + 1], rounds: schedule.rounds() as u32 });
         let words = layout::key_words(schedule, basis);
         keys.word[..words.len()].copy_from_slice(&words);
-        keys
+        Self::Argument(keys)
+    }
+
+    /// For a kernel that reads them in memory of the device.
+    pub(super) fn in_memory(device: &Device, schedule: &KeySchedule, basis: Basis) -> Result<Self, Error> {
+        let planes = Zeroizing::new(layout::schedule_planes(schedule, basis));
+        Ok(Self::Memory { planes: KeyMemory::new(device, planes.as_flattened())?, rounds: schedule.rounds() as u32 })
     }
 }
 
@@ -369,9 +383,16 @@ impl Kernel {
         let too_long = || Error::OutOfDeviceMemory { what: format!("{blocks} blocks of 16 bytes") };
         let grid = u32::try_from(grid).ok().filter(|&g| g <= i32::MAX as u32).ok_or_else(too_long)?;
         let mut all = arguments.to_vec();
+        let mut pointer;
         match (self.keys, keys) {
             // The driver copies arguments when it is called.
-            (KeySource::Argument, Some(keys)) => all.push(ptr::from_ref(keys).cast_mut().cast()),
+            (KeySource::Argument, Some(RoundKeys::Argument(keys))) => {
+                all.push(ptr::from_ref(&**keys).cast_mut().cast())
+            }
+            (KeySource::Memory, Some(RoundKeys::Memory { planes, rounds })) => {
+                pointer = planes.pointer();
+                all.extend([ptr::from_mut(&mut pointer).cast(), ptr::from_ref(rounds).cast_mut().cast()]);
+            }
             (KeySource::Baked, None) => {}
             _ => unreachable!("keys are handed to the kernels that take them"),
         }
@@ -506,6 +527,11 @@ fn expected_sizes(mode: Mode, by_bytes: bool, keys: KeySource) -> Vec<usize> {
         // Where the blocks before shares are, how far apart, and the IV.
         Mode::CbcDecrypt => sizes.extend([8, 8, size_of::<[u32; 4]>()]),
     }
-    sizes.extend((keys == KeySource::Argument).then_some(size_of::<RoundKeys>()));
+    match keys {
+        KeySource::Argument => sizes.push(size_of::<KeyArgument>()),
+        // Where they are, and the rounds.
+        KeySource::Memory => sizes.extend([8, 4]),
+        KeySource::Baked => {}
+    }
     sizes
 }

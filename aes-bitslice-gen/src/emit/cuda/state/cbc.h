@@ -9,13 +9,6 @@ DEVICE void keep_block_before(ciphertext_blocks *kept, const block128 *iv, const
     if (threadIdx.x < 4) ((u32 *)&kept->block[0])[threadIdx.x] = word_before_share(iv, previous, stride, threadIdx.x);
 }
 
-DEVICE void add_block(u32 *s, int j, uint4 block) {
-    s[j] ^= block.x;
-    s[32 + j] ^= block.y;
-    s[64 + j] ^= block.z;
-    s[96 + j] ^= block.w;
-}
-
 KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks, const u8 *previous, u64 stride,
               KERNEL_PARAMETER block128 iv@KEY_PARAMETER@) {
     SHARED ciphertext_blocks kept;

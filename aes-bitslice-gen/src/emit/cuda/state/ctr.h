@@ -1,32 +1,9 @@
-// The bit-planes of counter + first + 32 j, j = 0..31. Bit n of a counter (0 = least significant) is bit n % 8 of
-// block byte 15 - n / 8.
-DEVICE void counter_planes(u32 *s, counter128 counter, u64 first) {
-    const u32 *c = counter.word;
-    counter = counter_plus(counter, first);
-    // Adding 32 j adds j to the bits from 5 up, by ripple carry; the bits of j are planes that do not change.
-    const u32 j_planes[5] = {0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000};
-    u32 carry = 0;
-    UNROLL for (int n = 0; n < 128; n++) {
-        const u32 bit = spread_bit(c[n / 32], n % 32);
-        u32 *plane = &s[8 * (15 - n / 8) + n % 8];
-        if (n < 5) {
-            *plane = bit;
-        } else if (n < 10) {
-            *plane = LUT3(bit, carry, j_planes[n - 5], 0x96);
-            carry = LUT3(bit, carry, j_planes[n - 5], 0xe8);
-        } else {
-            *plane = bit ^ carry;
-            carry &= bit;
-        }
-    }
-}
-
 KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER counter128 counter@KEY_PARAMETER@) {
 @KEY_LOAD@    const u64 first = warp_first_block() + lane();
     const int count = blocks_of_thread(first, blocks);
     if (count == 0) return;
     u32 s[128];
-    counter_planes(s, counter, first);
+    counter_planes(s, counter, first, 5);
     cipher(s@KEY@);
     transpose_state(s);
     if (count == 32) {
@@ -63,7 +40,7 @@ KERNEL @NAME@_bytes(const u8 *in, u8 *out, u64 length, u32 skip, KERNEL_PARAMETE
     const int count = blocks_of_thread(first, (end + 15) / 16);
     if (count == 0) return;
     u32 s[128], w[128];
-    counter_planes(s, counter, first);
+    counter_planes(s, counter, first, 5);
     cipher(s@KEY@);
     transpose_state(s);
     UNROLL for (int i = 0; i < 128; i++) w[i] = s[i];

@@ -17,3 +17,4 @@ DEVICE cipher_key share_keys(@KEY_SOURCE_PARAMETER@) {
     return key;
 }
 
+DEVICE const volatile u32 *round_key(cipher_key key, u32 round) { return key.plane[round]; }

@@ -17,23 +17,3 @@ DEVICE int blocks_of_thread(u64 first, u64 blocks) {
     const u64 left = (blocks - first + 31) / 32;
     return left < 32 ? (int)left : 32;
 }
-
-DEVICE void put_block(u32 *s, int j, uint4 block) {
-    s[j] = block.x;
-    s[32 + j] = block.y;
-    s[64 + j] = block.z;
-    s[96 + j] = block.w;
-}
-
-DEVICE uint4 get_block(const u32 *s, int j) {
-    uint4 block;
-    block.x = s[j];
-    block.y = s[32 + j];
-    block.z = s[64 + j];
-    block.w = s[96 + j];
-    return block;
-}
-
-DEVICE void transpose_state(u32 *s) {
-    UNROLL for (int i = 0; i < 4; i++) transpose_32x32(&s[32 * i]);
-}
