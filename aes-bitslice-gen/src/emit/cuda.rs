@@ -8,6 +8,7 @@
 //! | `NAME(in, out, blocks, ...)` | 16 bytes | whole blocks |
 //! | `NAME_bytes(in, out, ...)` | any | ECB and CBC: whole blocks; CTR: bytes, starting anywhere in a block of key stream |
 
+mod conflict_free;
 mod table;
 
 use super::{Manifest, c, header};
@@ -134,6 +135,11 @@ pub fn print(design: &Design, command: &str) -> Printed {
             let (plan, geometry) = (Plan::new(spec), Geometry::of(spec));
             let source = Zeroizing::new(source(&plan, geometry, command));
             let manifest = Manifest::bitsliced(&plan, geometry, &source);
+            Printed { source, manifest }
+        }
+        Design::ConflictFree(spec) => {
+            let source = Zeroizing::new(conflict_free::source(spec, command));
+            let manifest = Manifest::conflict_free(spec, &source);
             Printed { source, manifest }
         }
         Design::Table(spec) => {

@@ -5,7 +5,7 @@ use crate::aes::KeyBits;
 use crate::basis::Basis;
 use crate::kernel::{KeyStrategy, Mode, Plan, kernel_name, self_test};
 use crate::layout::Layout;
-use crate::table::{TableSpec, ThreadBlocks};
+use crate::table::{ConflictFree, TableSpec, ThreadBlocks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -227,27 +227,42 @@ impl Manifest {
 
     /// The manifest of a table kernel printed as `source`.
     pub fn table(spec: &TableSpec, source: &str) -> Self {
-        let entry = spec.name().replace('-', "_");
+        let grid = match spec.thread_blocks() {
+            ThreadBlocks::Cover => Grid::Covers,
+            ThreadBlocks::Loop { each } => Grid::Persistent { each },
+        };
+        Self::of_tables(&spec.name(), spec.mode(), spec.threads(), spec.blocks(), grid, source)
+    }
+
+    /// The manifest of a table kernel without bank conflicts printed as `source`.
+    pub fn conflict_free(spec: &ConflictFree, source: &str) -> Self {
+        let grid = Grid::Persistent { each: 1 };
+        Self {
+            shared_bytes: spec.shared_bytes(),
+            aligned_counters: spec.mode == Mode::Ctr,
+            ..Self::of_tables(&spec.name(), spec.mode, spec.threads(), spec.blocks(), grid, source)
+        }
+    }
+
+    fn of_tables(name: &str, mode: Mode, threads: u32, blocks: u32, grid: Grid, source: &str) -> Self {
+        let entry = name.replace('-', "_");
         Self {
             format: Self::FORMAT,
             generated_by: header::command(source).unwrap_or_default().into(),
-            kernel: spec.name(),
-            source: format!("{}.cu", spec.name()),
+            kernel: name.into(),
+            source: format!("{name}.cu"),
             source_sha256: header::digest(source),
             secret: false,
-            mode: spec.mode().name().into(),
+            mode: mode.name().into(),
             key_bits: None,
             keys: KeySource::Argument,
             basis: Basis::STANDARD.rows(),
             entry_bytes: format!("{entry}_bytes"),
             entry,
-            threads: spec.threads(),
-            blocks: spec.blocks(),
+            threads,
+            blocks,
             shared_bytes: 0,
-            grid: match spec.thread_blocks() {
-                ThreadBlocks::Cover => Grid::Covers,
-                ThreadBlocks::Loop { each } => Grid::Persistent { each },
-            },
+            grid,
             aligned_counters: false,
             bitsliced: None,
             known_answer_sha256: None,
@@ -272,8 +287,12 @@ impl Manifest {
         }
         manifest.basis()?;
         let mode = manifest.mode()?;
-        if !manifest.threads.is_power_of_two() || !(32..=1024).contains(&manifest.threads) {
-            return field("threads", "must be a power of two from 32 to 1024");
+        if !manifest.threads.is_multiple_of(32) || !(32..=1024).contains(&manifest.threads) {
+            return field("threads", "must be whole warps, 32 to 1024");
+        }
+        // Or counters would not wrap between two runs.
+        if manifest.aligned_counters && !manifest.blocks.is_power_of_two() {
+            return field("blocks", "must be a power of two where counters are aligned");
         }
         if manifest.blocks == 0 {
             return field("blocks", "must not be 0");

@@ -2,7 +2,7 @@
 
 use super::spec::{KernelSpec, Mode};
 use crate::aes::KeySchedule;
-use crate::table::TableSpec;
+use crate::table::{ConflictFree, TableSpec};
 
 /// A kernel to print.
 #[derive(Clone, Debug)]
@@ -11,6 +11,8 @@ pub enum Design {
     Bitsliced(KernelSpec),
     /// The cipher as look-ups in tables: not constant-time.
     Table(TableSpec),
+    /// The same, with a copy of the tables for each lane of a warp.
+    ConflictFree(ConflictFree),
 }
 
 impl Design {
@@ -19,6 +21,7 @@ impl Design {
         match self {
             Self::Bitsliced(spec) => spec.name(),
             Self::Table(spec) => spec.name(),
+            Self::ConflictFree(spec) => spec.name(),
         }
     }
 
@@ -27,6 +30,7 @@ impl Design {
         match self {
             Self::Bitsliced(spec) => spec.mode,
             Self::Table(spec) => spec.mode(),
+            Self::ConflictFree(spec) => spec.mode,
         }
     }
 
@@ -34,7 +38,7 @@ impl Design {
     pub fn baked(&self) -> Option<&KeySchedule> {
         match self {
             Self::Bitsliced(spec) => spec.round_keys.baked(),
-            Self::Table(_) => None,
+            Self::Table(_) | Self::ConflictFree(_) => None,
         }
     }
 }
@@ -48,5 +52,11 @@ impl From<KernelSpec> for Design {
 impl From<TableSpec> for Design {
     fn from(spec: TableSpec) -> Self {
         Self::Table(spec)
+    }
+}
+
+impl From<ConflictFree> for Design {
+    fn from(spec: ConflictFree) -> Self {
+        Self::ConflictFree(spec)
     }
 }

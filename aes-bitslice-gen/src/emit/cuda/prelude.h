@@ -13,6 +13,7 @@ typedef unsigned long long u64;
 #define SHARED __shared__
 #define CONSTANT static __constant__ const
 #define GLOBAL static __device__ const
+#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, as the launch has it
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
@@ -27,6 +28,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 }
 #define LUT3(a, b, c, table) lut3<table>(a, b, c)
 #define BYTE_PERMUTE(a, b, selector) __byte_perm(a, b, selector)
+#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, and a sum
 #else
 #define KERNEL void
 #define DEVICE static inline
@@ -34,6 +36,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define SHARED static
 #define CONSTANT static const
 #define GLOBAL static const
+#define DYNAMIC_SHARED(name) static uint4 name[SHARED_BYTES / 16]
 #define BARRIER() meet(THREADS)
 #define WARP_BARRIER() meet(32)
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
@@ -66,6 +69,11 @@ static inline u32 byte_permute(u32 a, u32 b, u32 selector) {
     return d;
 }
 #define BYTE_PERMUTE(a, b, selector) byte_permute(a, b, selector)
+static inline u32 dot_product(u32 a, u32 b, u32 c) {
+    for (int i = 0; i < 4; i++) c += (u32)(u8)(a >> 8 * i) * (u8)(b >> 8 * i);
+    return c;
+}
+#define DOT_PRODUCT(a, b, c) dot_product(a, b, c)
 #endif
 
 // Each thread of a thread block takes its share of i = 0..n - 1.

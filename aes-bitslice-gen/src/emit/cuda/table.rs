@@ -54,13 +54,7 @@ fn body(spec: &TableSpec) -> String {
         bytes @ (4 | 8) => writeln!(text, "#define COLUMNS {}", bytes / 4),
         bytes => writeln!(text, "#define BLOCKS_PER_THREAD {}", bytes / 16),
     };
-    let sign = match direction {
-        Direction::Encrypt => "+ (row)",
-        Direction::Decrypt => "+ 4 - (row)",
-    };
-    let shifted = format!(
-        "// The column in which ShiftRows finds a row of a column.\n#define SHIFTED(row, column) (((column) {sign}) % 4)\n"
-    );
+    let shifted = shifted_macro(direction);
     let tables = match spec.tables().memory {
         TableMemory::Constant => include_str!("table/tables_constant.h"),
         TableMemory::Shared => include_str!("table/tables_shared.h"),
@@ -130,8 +124,19 @@ fn fill(spec: &TableSpec, template: &str, text: &mut String) {
     }
 }
 
+/// ShiftRows, as a macro.
+pub(super) fn shifted_macro(direction: Direction) -> String {
+    let sign = match direction {
+        Direction::Encrypt => "+ (row)",
+        Direction::Decrypt => "+ 4 - (row)",
+    };
+    format!(
+        "// The column in which ShiftRows finds a row of a column.\n#define SHIFTED(row, column) (((column) {sign}) % 4)\n"
+    )
+}
+
 /// The entries of a table, in hexadecimal, as many a line as fit.
-fn numbers<T: LowerHex>(table: &[T], text: &mut String) {
+pub(super) fn numbers<T: LowerHex>(table: &[T], text: &mut String) {
     let width = 2 + 2 * size_of::<T>();
     for line in table.chunks(112 / (width + 2)) {
         let line: Vec<String> = line.iter().map(|entry| format!("{entry:#0width$x}")).collect();

@@ -1,0 +1,44 @@
+
+// The blocks before the thread's of a run. `first` is that of the share.
+DEVICE state load_before(const u8 *in, u64 run, u64 first, u64 to, u64 blocks, const u32 *before, int aligned) {
+    state s;
+    UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
+        const u64 block = BLOCKS_PER_THREAD_BLOCK * run + place_in_run(n);
+        UNROLL for (int c = 0; c < 4; c++) s.column[n][c] = before[c];
+        if (run < to && block != first && block < blocks) load_words(s.column[n], 4, in + 16 * (block - 1), aligned);
+    }
+    return s;
+}
+
+DEVICE void cbc(const u8 *in, u8 *out, u64 blocks, const u8 *previous, u64 stride, const block128 *iv,
+                const round_keys *keys, int aligned) {
+    load_tables();
+    BARRIER();
+    const share mine = share_of(blocks);
+    if (mine.from >= mine.to) return;
+    const u64 first = BLOCKS_PER_THREAD_BLOCK * mine.from;
+    u32 before[4];
+    UNROLL for (int i = 0; i < 4; i++) before[i] = word_before_share(iv, previous, stride, i);
+    state next = load_run(in, mine.from, mine.to, blocks, aligned);
+    state next_chained = load_before(in, mine.from, first, mine.to, blocks, before, aligned);
+    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
+        state s = next, chained = next_chained;
+        next = load_run(in, run + 1, mine.to, blocks, aligned);
+        next_chained = load_before(in, run + 1, first, mine.to, blocks, before, aligned);
+        BARRIER(); // all have the ciphertext that is overwritten from here on
+        cipher(&s, keys);
+        add_state(&s, &chained);
+        store_run(out, run, blocks, &s, aligned);
+    }
+}
+
+KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks, const u8 *previous, u64 stride,
+              KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
+    cbc((const u8 *)in, (u8 *)out, blocks, previous, stride, &iv, &keys, 1);
+}
+
+// The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
+KERNEL @NAME@_bytes(const u8 *in, u8 *out, u64 blocks, const u8 *previous, u64 stride,
+                    KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
+    cbc(in, out, blocks, previous, stride, &iv, &keys, 0);
+}
