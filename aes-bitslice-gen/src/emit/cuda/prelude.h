@@ -15,6 +15,7 @@ typedef unsigned long long u64;
 #define GLOBAL static __device__ const
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
+#define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
 #define UNROLL _Pragma("unroll")
@@ -36,6 +37,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define GLOBAL static const
 #define BARRIER() meet(THREADS)
 #define WARP_BARRIER() meet(32)
+#define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
 static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
