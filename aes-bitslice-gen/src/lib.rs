@@ -2,6 +2,7 @@
 //!
 //! Data flows one way: [`aes`] (FIPS 197 arithmetic) → [`circuit`] (networks of 3-input lookup tables) →
 //! [`sbox`] and [`linear`] (the layers as circuits, in any [`basis`]) → [`kernel`] (a plan of rounds) → [`emit`] (text).
+//! Beside it, [`table`] is the cipher by look-ups, as papers have it: printed, checked and launched in the same way.
 //! Nothing here opens a device; a circuit is checked where it is made.
 #![forbid(unsafe_code)]
 

@@ -124,13 +124,14 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
         Grid::Covers => (1, 1),
         Grid::Shares { .. } | Grid::Persistent { .. } => (1, 2),
     };
-    // In blocks: one, a few threads' worth with a ragged end, and several thread blocks and a ragged last.
+    // In blocks: one; and several thread blocks with a ragged last run, which take theirs at once or in two runs.
+    let group = manifest.blocks as usize;
     for (access, blocks, in_place, runs) in [
+        (Access::Aligned, group + 33, true, once),
         (Access::Aligned, 1, false, once),
-        (Access::Aligned, 1024 + 33, true, once),
-        (Access::Aligned, 4096 + 1025, false, twice),
         (unaligned, 1, true, once),
-        (unaligned, 4096 + 33, false, twice),
+        (Access::Aligned, (4 * twice - 3) * group + group / 4 + 1, false, twice),
+        (unaligned, (3 * twice - 2) * group + 33, false, twice),
     ] {
         let (skip, cut) = match (mode, access) {
             (Mode::Ctr, Access::Bytes { .. }) => (5, 2),

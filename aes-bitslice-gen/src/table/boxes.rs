@@ -37,13 +37,13 @@ mod tests {
     fn entries_are_columns_of_the_definition() {
         for direction in DIRECTIONS {
             let boxes = t_boxes(direction);
-            for k in 0..4 {
-                for x in 0..256 {
+            for (k, t_box) in boxes.iter().enumerate() {
+                for (x, entry) in t_box.iter().enumerate() {
                     let mut state = [0; 16];
                     state[k] = sbox::table(direction)[x];
                     cipher::mix_columns(&mut state, direction);
-                    assert_eq!(boxes[k][x].to_le_bytes(), state[..4], "{direction:?}: T[{k}][{x}]");
-                    assert_eq!(boxes[k][x], boxes[0][x].rotate_left(8 * k as u32), "{direction:?}: T[{k}][{x}]");
+                    assert_eq!(entry.to_le_bytes(), state[..4], "{direction:?}: T[{k}][{x}]");
+                    assert_eq!(*entry, boxes[0][x].rotate_left(8 * k as u32), "{direction:?}: T[{k}][{x}]");
                 }
             }
         }
@@ -55,9 +55,9 @@ mod tests {
         for direction in DIRECTIONS {
             let (boxes, last) = (t_boxes(direction), last_round(direction));
             for bytes in [16, 24, 32] {
-                let key: Vec<u8> = (0..bytes).map(|i| 7 * i ^ 0x5a).collect();
+                let key: Vec<u8> = (0..bytes).map(|i| (7 * i) ^ 0x5a).collect();
                 let keys = KeySchedule::new(&key, direction).unwrap();
-                let block = std::array::from_fn(|i| 31 * i as u8 + 3);
+                let block = std::array::from_fn(|i| (31 * i + 3) as u8);
                 let mut state: [u8; 16] = std::array::from_fn(|i| block[i] ^ keys.round_keys()[0][i]);
                 for round in 1..=keys.rounds() {
                     let source = |r, c| state[cipher::shift_rows_source(4 * c + r, direction)];

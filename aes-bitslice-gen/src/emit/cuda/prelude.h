@@ -16,6 +16,7 @@ typedef unsigned long long u64;
 #define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, as the launch has it
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
+#define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
 #define UNROLL _Pragma("unroll")
@@ -39,6 +40,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define DYNAMIC_SHARED(name) static uint4 name[SHARED_BYTES / 16]
 #define BARRIER() meet(THREADS)
 #define WARP_BARRIER() meet(32)
+#define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
 static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each

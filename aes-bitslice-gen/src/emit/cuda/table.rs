@@ -1,11 +1,21 @@
-//! Table kernels: the `.h` files of the folder `table`, put together as the specification asks. They are text that does not
-//! depend on it but for the tables and the entry points' names; numbers stand in front, as macros.
+//! Table kernels: the `.h` files of the folder `table`, put together as the specification asks. Numbers stand in front, as
+//! macros; what else the files take of it stands between `@`.
+//!
+//! | files | idea |
+//! |---|---|
+//! | `tables_*` | where the tables lie |
+//! | `look_up` | a look-up, with one table or four |
+//! | `keys`, `keys_*` | where the round keys lie |
+//! | `access` | words of the data, aligned or not |
+//! | `registers`, `words`, `bytes` | what a thread has of a block, and the cipher on it |
+//! | `staging_*` | how blocks lie in shared memory where threads share them |
+//! | `ecb`, `ctr`, `cbc` | modes, with the entry points |
 
 use super::{CBC, COUNTER, PRELUDE, SHARE};
-use crate::emit::header;
 use crate::aes::Direction;
+use crate::emit::header;
 use crate::kernel::Mode;
-use crate::table::{KeyMemory, Staging, TableCount, TableMemory, TableSpec, boxes};
+use crate::table::{Granularity, KeyMemory, Staging, TableCount, TableMemory, TableSpec, boxes};
 use std::fmt::{LowerHex, Write};
 
 /// The kernel's source, heading included. `command` is the command line that remakes it.
@@ -40,9 +50,15 @@ pub fn source(spec: &TableSpec, command: &str) -> String {
     header::with_heading(heading.iter().map(String::as_str), &body(spec))
 }
 
-/// Thread blocks that the compiler must leave registers for on one multiprocessor: 64 a thread.
+/// Thread blocks that the compiler must leave registers for on one multiprocessor: 32 registers a thread, with which a
+/// multiprocessor has all its threads, or 64 and 128 for two and four blocks a thread. Nothing spills.
 fn blocks_per_sm(spec: &TableSpec) -> u32 {
-    (1024 / spec.threads()).max(1)
+    let threads_per_sm = match spec.granularity() {
+        Granularity::B1 | Granularity::B4 | Granularity::B8 | Granularity::B16 => 2048,
+        Granularity::B32 => 1024,
+        Granularity::B64 => 512,
+    };
+    (threads_per_sm / spec.threads()).max(1)
 }
 
 fn body(spec: &TableSpec) -> String {
@@ -80,6 +96,7 @@ fn body(spec: &TableSpec) -> String {
         include_str!("table/look_up.h"),
         include_str!("table/keys.h"),
         keys,
+        include_str!("table/prepare.h"),
         &shifted,
         include_str!("table/access.h"),
         state,

@@ -2,8 +2,7 @@ DEVICE void cbc(const u8 *in, u8 *out, u64 blocks, const u8 *previous, u64 strid
                 const round_keys *keys, int aligned) {
     SHARED uint4 ciphertext[BLOCKS_PER_THREAD_BLOCK]; // of the run
     SHARED uint4 before[2];                           // the block before this run, and before the next one, by turns
-    load_tables();
-    const cipher_key key = load_keys(keys);
+    const cipher_key key = prepare(keys);
     const share mine = share_of(blocks);
     if (threadIdx.x < 4 && mine.from < mine.to)
         ((u32 *)&before[mine.from % 2])[threadIdx.x] = word_before_share(iv, previous, stride, threadIdx.x);

@@ -11,8 +11,7 @@ DEVICE state key_stream(counter128 first, cipher_key key) {
 
 KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER counter128 counter,
               KERNEL_PARAMETER round_keys keys) {
-    load_tables();
-    const cipher_key key = load_keys(&keys);
+    const cipher_key key = prepare(&keys);
     const share mine = share_of(blocks);
     ROLLED for (u64 run = mine.from; run < mine.to; run++) {
         const u64 first = BLOCKS_PER_THREAD_BLOCK * run;
@@ -26,8 +25,7 @@ KERNEL @NAME@(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER counter1
 // The same for any alignment and length: byte n of `in` meets byte skip + n of the key stream, skip < 16. Slower.
 KERNEL @NAME@_bytes(const u8 *in, u8 *out, u64 length, u32 skip, KERNEL_PARAMETER counter128 counter,
                     KERNEL_PARAMETER round_keys keys) {
-    load_tables();
-    const cipher_key key = load_keys(&keys);
+    const cipher_key key = prepare(&keys);
     const share mine = share_of((skip + length + 15) / 16);
     ROLLED for (u64 run = mine.from; run < mine.to; run++) {
         const u64 first = BLOCKS_PER_THREAD_BLOCK * run;

@@ -3,8 +3,7 @@
 // ---------------------------------------------------------------------------------------------------------------
 
 DEVICE void ecb(const u8 *in, u8 *out, u64 blocks, const round_keys *keys, int aligned) {
-    load_tables();
-    const cipher_key key = load_keys(keys);
+    const cipher_key key = prepare(keys);
     const share mine = share_of(blocks);
     ROLLED for (u64 run = mine.from; run < mine.to; run++) {
         const u64 first = BLOCKS_PER_THREAD_BLOCK * run;

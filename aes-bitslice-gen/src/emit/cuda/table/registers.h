@@ -65,6 +65,7 @@ DEVICE void last_round(state *s, cipher_key key) {
 }
 
 DEVICE void cipher(state *s, cipher_key key) {
+    COMPILER_BARRIER(); // round keys are fetched for each run: there are no registers to keep them in
     u32 k[4];
     get_round_key(k, key, 0);
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++)

@@ -11,9 +11,8 @@ SHARED u32 t_box[TABLES][256];
 SHARED u8 s_box[256];
 
 DEVICE void load_tables(void) {
-    EACH_THREAD(x, 256) {
+    ROLLED EACH_THREAD(x, 256) {
         UNROLL for (int k = 0; k < TABLES; k++) t_box[k][x] = t_box_in_global_memory[k][x];
         s_box[x] = s_box_in_global_memory[x];
     }
-    BARRIER();
 }
