@@ -103,7 +103,7 @@ impl Geometry {
         let (threads, blocks_per_sm) = match (spec.layout, spec.mode, &spec.round_keys) {
             (_, _, RoundKeys::PlanesInMemory) | (Layout::State, Mode::CbcDecrypt, _) => (64, 4),
             (Layout::State, _, _) => (128, 2),
-            (Layout::Column, Mode::EcbEncrypt, RoundKeys::Planes) => (128, 5),
+            (Layout::Column, Mode::EcbEncrypt, RoundKeys::Planes | RoundKeys::Bits) => (128, 5),
             (Layout::Column, _, _) => (128, 4),
         };
         Self { threads, blocks_per_sm }
@@ -244,6 +244,8 @@ struct KeyAccess {
     entry: String,
     /// Whether they lie in shared memory.
     shared: bool,
+    /// By column: the form they have there.
+    form: &'static str,
     /// Where a thread block gets them from, before it spreads them: a type or a function.
     source: Zeroizing<String>,
     source_parameter: &'static str,
@@ -261,6 +263,10 @@ impl KeyAccess {
         let baked = Self {
             entry,
             shared: false,
+            form: match &spec.round_keys {
+                RoundKeys::Bits => include_str!("cuda/column/key_bits.h"),
+                _ => include_str!("cuda/column/key_planes.h"),
+            },
             source: Zeroizing::default(),
             source_parameter: "void",
             word: "",
@@ -269,7 +275,7 @@ impl KeyAccess {
             source_argument: "",
         };
         match (&spec.round_keys, spec.layout) {
-            (RoundKeys::Planes, layout) => Self {
+            (RoundKeys::Planes | RoundKeys::Bits, layout) => Self {
                 shared: true,
                 source: Zeroizing::new(
                     "// As they are launched with: the bytes as little-endian words, in the basis of the state they meet.\n\
@@ -317,6 +323,7 @@ impl KeyAccess {
                 "KEY" => self.pass(", key"),
                 "KEY_LOAD" => &load,
                 "KEY_PARAMETER" => self.kernel_parameter,
+                "KEY_FORM" => self.form,
                 "KEY_SOURCE" => &self.source,
                 "KEY_SOURCE_PARAMETER" => self.source_parameter,
                 "KEY_WORD" => self.word,

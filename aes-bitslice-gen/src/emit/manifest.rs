@@ -82,7 +82,7 @@ impl KeySource {
     /// That of a bitsliced kernel.
     fn of(strategy: KeyStrategy) -> Self {
         match strategy {
-            KeyStrategy::Planes => Self::Argument,
+            KeyStrategy::Planes | KeyStrategy::Bits => Self::Argument,
             KeyStrategy::PlanesInMemory => Self::Memory,
             KeyStrategy::OneHotMux | KeyStrategy::Immediate => Self::Baked,
         }

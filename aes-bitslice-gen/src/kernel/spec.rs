@@ -59,6 +59,9 @@ pub enum KeyStrategy {
     /// Bit-planes in device memory, of which a thread block fetches one round key at a time into shared memory
     /// (Hajihassani et al. 2019, section 4.6); one kernel for every key of every length.
     PlanesInMemory,
+    /// Handed over at launch, kept as a byte a bit, and spread over a bit-plane whenever it is read: fewer accesses to shared
+    /// memory and more instructions than `planes`, for a kernel beside one that keeps shared memory busy.
+    Bits,
     /// Baked in; picked by one-hot selectors instead of branches (Hajihassani et al. 2019, section 4.6): where a thread
     /// holds the state, inside the rolled round loop; where it holds a column, before it, into shared memory.
     OneHotMux,
@@ -68,13 +71,14 @@ pub enum KeyStrategy {
 
 impl KeyStrategy {
     /// All strategies.
-    pub const ALL: [Self; 4] = [Self::Planes, Self::PlanesInMemory, Self::OneHotMux, Self::Immediate];
+    pub const ALL: [Self; 5] = [Self::Planes, Self::PlanesInMemory, Self::Bits, Self::OneHotMux, Self::Immediate];
 
     /// The name used on command lines, in file names and in manifests.
     pub fn name(self) -> &'static str {
         match self {
             Self::Planes => "planes",
             Self::PlanesInMemory => "planes-in-memory",
+            Self::Bits => "bits",
             Self::OneHotMux => "one-hot-mux",
             Self::Immediate => "immediate",
         }
@@ -83,7 +87,7 @@ impl KeyStrategy {
     /// The layout that a kernel has unless another is asked for: the faster one, where there is a choice.
     pub fn layout(self) -> Layout {
         match self {
-            Self::Planes | Self::OneHotMux => Layout::Column,
+            Self::Planes | Self::Bits | Self::OneHotMux => Layout::Column,
             Self::PlanesInMemory | Self::Immediate => Layout::State,
         }
     }
@@ -93,6 +97,7 @@ impl KeyStrategy {
     pub fn has(self, layout: Layout) -> bool {
         match self {
             Self::Planes | Self::OneHotMux => true,
+            Self::Bits => layout == Layout::Column,
             Self::PlanesInMemory | Self::Immediate => layout == Layout::State,
         }
     }
@@ -138,6 +143,8 @@ pub enum RoundKeys {
     Planes,
     /// See [`KeyStrategy::PlanesInMemory`].
     PlanesInMemory,
+    /// See [`KeyStrategy::Bits`].
+    Bits,
     /// See [`KeyStrategy::OneHotMux`].
     OneHotMux(KeySchedule),
     /// See [`KeyStrategy::Immediate`].
@@ -150,6 +157,7 @@ impl RoundKeys {
         match self {
             Self::Planes => KeyStrategy::Planes,
             Self::PlanesInMemory => KeyStrategy::PlanesInMemory,
+            Self::Bits => KeyStrategy::Bits,
             Self::OneHotMux(_) => KeyStrategy::OneHotMux,
             Self::Immediate(_) => KeyStrategy::Immediate,
         }
@@ -158,7 +166,7 @@ impl RoundKeys {
     /// The keys that are baked in, if any.
     pub fn baked(&self) -> Option<&KeySchedule> {
         match self {
-            Self::Planes | Self::PlanesInMemory => None,
+            Self::Planes | Self::PlanesInMemory | Self::Bits => None,
             Self::OneHotMux(keys) | Self::Immediate(keys) => Some(keys),
         }
     }
@@ -191,6 +199,11 @@ impl KernelSpec {
     /// A kernel that takes its round keys at launch.
     pub fn planes(mode: Mode, sbox: &'static Sbox) -> Self {
         Self::new(mode, sbox, RoundKeys::Planes)
+    }
+
+    /// A kernel to run beside one that keeps shared memory busy, on the same multiprocessors.
+    pub fn beside(mode: Mode, sbox: &'static Sbox) -> Self {
+        Self::new(mode, sbox, RoundKeys::Bits)
     }
 
     /// The kernel of O. Hajihassani, S. K. Monfared, S. H. Khasteh and S. Gorgin, *Fast AES Implementation: A

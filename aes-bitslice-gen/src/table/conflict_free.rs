@@ -44,9 +44,9 @@ impl ConflictFree {
     /// Threads a thread block. Measured, like the rest of the geometry: docs/performance.md.
     pub fn threads(&self) -> u32 {
         match (self.mode, self.beside) {
-            (Mode::Ctr, false) => 512,
+            (_, false) => 512,
             (Mode::Ctr, true) => 256,
-            (Mode::EcbEncrypt | Mode::EcbDecrypt | Mode::CbcDecrypt, _) => 384,
+            (Mode::EcbEncrypt | Mode::EcbDecrypt | Mode::CbcDecrypt, true) => 384,
         }
     }
 

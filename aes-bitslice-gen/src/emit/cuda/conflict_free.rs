@@ -62,11 +62,12 @@ fn body(spec: &ConflictFree) -> String {
     if spec.mode == Mode::Ctr {
         let _ = writeln!(text, "#define COUNTERS_PER_THREAD {}", spec.counters_per_thread());
     }
-    let access = [include_str!("conflict_free/blocks.h"), SHARE];
-    let mode: Vec<&str> = match spec.mode {
-        Mode::EcbEncrypt | Mode::EcbDecrypt => [&access[..], &[include_str!("conflict_free/ecb.h")]].concat(),
-        Mode::CbcDecrypt => [&access[..], &[CBC, include_str!("conflict_free/cbc.h")]].concat(),
-        Mode::Ctr => vec![SHARE, COUNTER, include_str!("conflict_free/ctr.h")],
+    let mode: &[&str] = match spec.mode {
+        Mode::EcbEncrypt | Mode::EcbDecrypt => &[include_str!("conflict_free/ecb.h")],
+        Mode::CbcDecrypt => {
+            &[SHARE, include_str!("conflict_free/runs.h"), CBC, include_str!("conflict_free/cbc.h")]
+        }
+        Mode::Ctr => &[SHARE, COUNTER, include_str!("conflict_free/ctr.h")],
     };
     let shifted = shifted_macro(direction);
     let parts = [
@@ -77,7 +78,7 @@ fn body(spec: &ConflictFree) -> String {
         include_str!("table/access.h"),
         include_str!("conflict_free/rounds.h"),
     ];
-    for part in parts.into_iter().chain(mode) {
+    for part in parts.into_iter().chain(mode.iter().copied()) {
         text += "\n";
         fill(spec, part, &mut text);
     }

@@ -30,6 +30,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define LUT3(a, b, c, table) lut3<table>(a, b, c)
 #define BYTE_PERMUTE(a, b, selector) __byte_perm(a, b, selector)
 #define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, and a sum
+#define SIGNED_DOT_PRODUCT(a, b, c) (u32)__dp4a((int)(a), (int)(b), (int)(c))
 #else
 #define KERNEL void
 #define DEVICE static inline
@@ -76,6 +77,11 @@ static inline u32 dot_product(u32 a, u32 b, u32 c) {
     return c;
 }
 #define DOT_PRODUCT(a, b, c) dot_product(a, b, c)
+static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
+    for (int i = 0; i < 4; i++) c += (u32)((int)(signed char)(a >> 8 * i) * (int)(signed char)(b >> 8 * i));
+    return c;
+}
+#define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c)
 #endif
 
 // Each thread of a thread block takes its share of i = 0..n - 1.
