@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use aes_bitslice_runtime::{Backend, KeyBits};
+use aes_bitslice_runtime::{Backend, Kernels, KeyBits, Mode};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
@@ -26,6 +26,7 @@ Examples:
   aes-bitslice encrypt --mode ctr --key-file key --iv $IV -o data.enc data
   aes-bitslice decrypt --mode ctr --key-file key --iv $IV -o data.again data.enc
   aes-bitslice info
+  aes-bitslice tune
   aes-bitslice bench --modes ctr --sizes 1GiB";
 
 /// Powers of four: the sizes of `bench --all`.
@@ -76,8 +77,20 @@ pub enum Command {
     /// Write a new random key to a new file that only its owner may read
     #[command(after_help = "Example:\n  aes-bitslice keygen --bits 256 -o key")]
     Keygen(KeygenArgs),
-    /// Show the engines of this machine, and which of them `auto` takes and why
+    /// Show the engines of this machine, which of them `auto` takes and why, and what is tuned
     Info(InfoArgs),
+    /// Measure what is fastest on a GPU, and keep it for all that runs there from now on
+    #[command(after_help = "\
+Examples:
+  aes-bitslice tune
+  aes-bitslice tune --device 1 --seconds 60
+  aes-bitslice tune --dry-run --json > tuning.json
+
+Measures the kernels and their geometries on data in the memory of the GPU, and the GPU against the CPU on data in host
+memory, transfers counted. Every output is compared with that of the `cpu` engine first: all of it up to 4 MiB, pieces from
+start to end of what is larger. What was fastest is kept in the user's cache folder (or in that of AES_BITSLICE_CACHE) for
+GPUs of this name with this driver and this version of the program. It holds no secret.")]
+    Tune(TuneArgs),
     /// Measure the engines, after checking what they compute
     #[command(after_help = "\
 Examples:
@@ -147,19 +160,23 @@ pub struct KeySource {
     #[arg(long, value_name = "VAR")]
     pub key_env: Option<String>,
     /// Manifest of a GPU kernel with the key baked in, as `cargo xtask gen --key` writes it
-    #[arg(long, value_name = "PATH")]
-    pub kernel: Option<PathBuf>,
+    #[arg(long, value_name = "MANIFEST")]
+    pub baked: Option<PathBuf>,
 }
 
 /// Which engine to use.
 #[derive(Args, Debug)]
 pub struct EngineArgs {
-    /// Engine
+    /// Engine; `auto` takes the one that is faster for the size of the input, as `info` shows
     #[arg(long, default_value = "auto")]
     pub backend: BackendName,
     /// Number of the GPU, from 0; asks for a GPU
     #[arg(long, value_name = "N")]
     pub device: Option<usize>,
+    /// GPU kernel. Those with tables (tbox, pair, auto-any) are faster in places, but their look-ups at addresses that
+    /// depend on key and data are only safe where the README says
+    #[arg(long, default_value = "auto", conflicts_with = "baked")]
+    pub kernel: KernelName,
 }
 
 /// Options of `keygen`.
@@ -177,6 +194,23 @@ pub struct KeygenArgs {
 #[derive(Args, Debug)]
 pub struct InfoArgs {
     /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `tune`.
+#[derive(Args, Debug)]
+pub struct TuneArgs {
+    /// Number of the GPU, from 0
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub device: usize,
+    /// How long it may take, more or less
+    #[arg(long, value_name = "S", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub seconds: u32,
+    /// Keep nothing: only show what would be kept
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print what is kept, as JSON, without the table
     #[arg(long)]
     pub json: bool,
 }
@@ -207,6 +241,9 @@ pub struct BenchArgs {
     #[arg(long, value_delimiter = ',', default_value = "planes")]
     #[arg(default_value_if("all", "true", "planes,one-hot-mux,immediate"))]
     pub strategies: Vec<Strategy>,
+    /// GPU kernels with the key given at launch; those with tables (tbox, pair, auto-any) have to be asked for
+    #[arg(long = "kernel", value_name = "KERNELS", value_delimiter = ',', default_value = "auto")]
+    pub kernels: Vec<KernelName>,
     /// The largest size to time from host memory to host memory [default: any; with --all, 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value_if("all", "true", "64MiB"))]
     pub host_largest: Option<usize>,
@@ -225,7 +262,7 @@ pub struct BenchArgs {
     pub plot: Option<PathBuf>,
     /// Measure nothing: draw what --json wrote
     #[arg(long, value_name = "JSON", requires = "plot", conflicts_with_all = [
-        "all", "modes", "key_bits", "sizes", "timings", "strategies", "host_largest", "backends", "runs", "json",
+        "all", "modes", "key_bits", "sizes", "timings", "strategies", "kernels", "host_largest", "backends", "runs", "json",
     ])]
     pub plot_from: Option<PathBuf>,
     /// Replace the files if they exist
@@ -265,7 +302,7 @@ pub enum KeyFormat {
 /// Engines to ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendName {
-    /// A GPU if one opens, the CPU otherwise
+    /// A GPU or the CPU, whichever is faster
     Auto,
     /// An NVIDIA GPU
     Cuda,
@@ -273,6 +310,34 @@ pub enum BackendName {
     Cpu,
     /// The CPU, with the generated bitsliced code
     CpuBitsliced,
+}
+
+/// Which GPU kernels to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KernelName {
+    /// The fastest without secret-dependent addresses
+    Auto,
+    /// On bit-planes
+    Bitsliced,
+    /// With look-up tables
+    Tbox,
+    /// One with tables and one on bit-planes, side by side
+    Pair,
+    /// The fastest of all
+    AutoAny,
+}
+
+impl KernelName {
+    /// The same for the engine.
+    pub fn kernels(self) -> Kernels {
+        match self {
+            Self::Auto => Kernels::Auto,
+            Self::Bitsliced => Kernels::Bitsliced,
+            Self::Tbox => Kernels::Tbox,
+            Self::Pair => Kernels::Pair,
+            Self::AutoAny => Kernels::AutoAny,
+        }
+    }
 }
 
 /// What `bench` measures.
@@ -311,6 +376,19 @@ pub enum Strategy {
 }
 
 impl BenchMode {
+    /// All modes.
+    pub const ALL: [Self; 4] = [Self::EcbEncrypt, Self::EcbDecrypt, Self::CbcDecrypt, Self::Ctr];
+
+    /// The same for the engine.
+    pub fn mode(self) -> Mode {
+        match self {
+            Self::EcbEncrypt => Mode::EcbEncrypt,
+            Self::EcbDecrypt => Mode::EcbDecrypt,
+            Self::CbcDecrypt => Mode::CbcDecrypt,
+            Self::Ctr => Mode::Ctr,
+        }
+    }
+
     /// The name on the command line.
     pub fn name(self) -> String {
         name_of(&self)

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Direction, Key};
+use aes_bitslice_runtime::{self as runtime, Backend, Cipher, Counter, CounterMode, Direction, Key};
 use cipher::block_padding::{Padding as _, Pkcs7};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -18,6 +18,9 @@ use crate::pipeline::{self, Chunk};
 
 /// Bytes of an AES block.
 const BLOCK: usize = 16;
+
+/// Bytes that a GPU gets at a time: enough to fill it several times over and to hide its start and the latency of the bus.
+const GPU_CHUNK: u64 = 64 << 20;
 
 /// What decides how bytes are changed: a key, or a kernel that is one.
 enum Secret<'a> {
@@ -51,7 +54,7 @@ enum Mode {
 /// Encrypts or decrypts as told.
 pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
     let mut transform = Transform::new(direction, args)?;
-    let secret = match args.key.source.kernel.as_deref() {
+    let secret = match args.key.source.baked.as_deref() {
         Some(_) if transform.is_serial() => {
             return Err(Error::usage("CBC encryption runs on the CPU, a kernel does not; use --key-file or --key-env"));
         }
@@ -68,9 +71,12 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
     let work = match &secret {
         Secret::Kernel(_) => Work::Baked,
         Secret::Key(_) if transform.is_serial() => Work::Serial,
-        Secret::Key(_) => Work::Any,
+        Secret::Key(key) => {
+            let bytes = input.length.map_or(GPU_CHUNK, |length| length.min(GPU_CHUNK));
+            Work::Parallel { mode: transform.of_engine(), key_bits: key.bits(), bytes }
+        }
     };
-    let engine = engine::open(&args.engine, work)?;
+    let engine = engine::open(&args.engine, work, args.quiet)?;
     // Where the work is done, whatever was opened.
     let backend = if work == Work::Serial { Backend::Cpu } else { engine.backend() };
     let cipher = match secret {
@@ -78,8 +84,7 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
         Secret::Kernel(manifest) => engine.load_baked(manifest)?,
     };
     let chunk_bytes = args.chunk_bytes.unwrap_or(match backend {
-        // Enough to fill a GPU several times over and to hide its start and the latency of the bus.
-        Backend::Cuda { .. } => 64 << 20,
+        Backend::Cuda { .. } => GPU_CHUNK as usize,
         _ => 8 << 20,
     });
     let name = input.name.clone();
@@ -108,9 +113,9 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
 /// Refuses to replace the key, or the kernel that is one, with what it encrypts: nobody could decrypt that.
 fn secret_stays(args: &CryptArgs) -> Result<()> {
     let Some(output) = &args.output else { return Ok(()) };
-    let KeySource { key_file, kernel, .. } = &args.key.source;
-    let source = kernel.as_ref().map(|manifest| manifest.with_extension("cu"));
-    let secrets = [key_file, kernel, &source];
+    let KeySource { key_file, baked, .. } = &args.key.source;
+    let source = baked.as_ref().map(|manifest| manifest.with_extension("cu"));
+    let secrets = [key_file, baked, &source];
     match secrets.into_iter().flatten().any(|secret| same_file::is_same_file(secret, output).unwrap_or(false)) {
         true => Err(Error::new(Exit::InputOutput, format!("`{}` is the key; choose another output", output.display()))),
         false => Ok(()),
@@ -142,6 +147,15 @@ impl Transform {
             (ModeName::Ctr, Some(iv)) => Mode::Ctr { counter: Counter::new(CounterMode::Ctr128BE, iv), offset: 0 },
         };
         Ok(Transform { direction, padded, mode })
+    }
+
+    /// What an engine calls it.
+    fn of_engine(&self) -> runtime::Mode {
+        match (&self.mode, self.direction) {
+            (Mode::Ecb, direction) => runtime::Mode::ecb(direction),
+            (Mode::Cbc { .. }, _) => runtime::Mode::CbcDecrypt,
+            (Mode::Ctr { .. }, _) => runtime::Mode::Ctr,
+        }
     }
 
     /// Whether it is one block after the other, and so for the CPU.

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use aes_bitslice_runtime::cuda::{self, DeviceInfo};
-use aes_bitslice_runtime::{Backend, Engine};
+use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode};
+use indicatif::HumanBytes;
 use serde::Serialize;
 
 use crate::args::InfoArgs;
@@ -15,6 +16,9 @@ struct Info {
     version: &'static str,
     /// What `auto` takes.
     auto: Opened,
+    /// What is known of the GPU that `auto` takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tuning: Option<Tuning>,
     /// Every engine, whether it opens or not.
     engines: Vec<Opened>,
     cuda_devices: Vec<Device>,
@@ -38,6 +42,31 @@ struct Opened {
     available: bool,
     /// The engine in words, or why it does not open.
     description: String,
+}
+
+/// What is fastest on a GPU.
+#[derive(Serialize)]
+struct Tuning {
+    /// Whether kernels were measured here, or go by what is built in.
+    kernels: &'static str,
+    /// The same for where data in host memory goes.
+    host: &'static str,
+    /// The file with what was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// Why a file that is there is not used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
+    host_data: Vec<Crossover>,
+}
+
+/// Where data in host memory goes.
+#[derive(Serialize)]
+struct Crossover {
+    mode: &'static str,
+    key_bits: usize,
+    /// From this size on to the GPU; null if to the CPU in every size.
+    cuda_from_bytes: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -70,11 +99,16 @@ impl Info {
             Ok((major, minor)) => (Some(format!("{major}.{minor}")), None),
             Err(error) => (None, Some(error.to_string())),
         };
+        let (auto, tuning) = match Engine::open(Backend::Auto) {
+            Ok(engine) => (Opened::of(&engine), engine.tuning().map(Tuning::new)),
+            Err(error) => (Opened::failed(Backend::Auto, &error), None),
+        };
         let gpus = devices.len().max(1);
         let backends = (0..gpus).map(|ordinal| Backend::Cuda { ordinal }).chain([Backend::Cpu, Backend::CpuBitsliced]);
         Info {
             version: env!("CARGO_PKG_VERSION"),
-            auto: Opened::new(Backend::Auto),
+            auto,
+            tuning,
             engines: backends.map(Opened::new).collect(),
             cuda_devices: devices.into_iter().map(Device::from).collect(),
             cuda_error,
@@ -87,7 +121,11 @@ impl Info {
 
     fn to_text(&self) -> String {
         let mut text = format!("aes-bitslice {}\n\n", self.version);
-        let _ = writeln!(text, "auto takes {}: {}\n\nengines", self.auto.backend, self.auto.description);
+        let _ = writeln!(text, "auto takes {}: {}", self.auto.backend, self.auto.description);
+        if let Some(tuning) = &self.tuning {
+            text += &tuning.to_text();
+        }
+        text.push_str("\nengines\n");
         for Opened { backend, description, .. } in &self.engines {
             let _ = writeln!(text, "  {backend:<14} {description}");
         }
@@ -114,14 +152,63 @@ impl Info {
     }
 }
 
+impl Tuning {
+    fn new(tuning: &cuda::Tuning) -> Self {
+        let calls = Mode::ALL.into_iter().flat_map(|mode| KeyBits::ALL.map(|bits| (mode, bits)));
+        let crossover = |(mode, bits): (Mode, KeyBits)| Crossover {
+            mode: mode.name(),
+            key_bits: bits.bits(),
+            cuda_from_bytes: tuning.cuda_from(mode, bits),
+        };
+        let source = |measured| if measured { "measured" } else { "built in" };
+        Tuning {
+            kernels: source(tuning.file().is_some()),
+            host: source(tuning.is_host_measured()),
+            file: tuning.file().map(|file| file.display().to_string()),
+            warning: tuning.warning().map(Into::into),
+            host_data: calls.map(crossover).collect(),
+        }
+    }
+
+    fn to_text(&self) -> String {
+        let mut text = String::new();
+        let file = self.file.as_ref().map_or(String::new(), |file| format!(", `{file}`"));
+        let hint = if self.file.is_none() { "; `aes-bitslice tune` measures it" } else { "" };
+        let _ = writeln!(text, "\ntuning of the kernels: {}{file}{hint}", self.kernels);
+        if let Some(warning) = &self.warning {
+            let _ = writeln!(text, "  {warning}");
+        }
+        let _ = writeln!(text, "data in host memory ({})", self.host);
+        // Lengths of keys that go the same way share a line.
+        for group in self.host_data.chunk_by(|a, b| (a.mode, a.cuda_from_bytes) == (b.mode, b.cuda_from_bytes)) {
+            let bits: Vec<_> = group.iter().map(|c| c.key_bits.to_string()).collect();
+            let Crossover { mode, cuda_from_bytes, .. } = &group[0];
+            let _ = writeln!(text, "  {mode:<12} {:<12} {}", bits.join("/"), crossover(*cuda_from_bytes));
+        }
+        text
+    }
+}
+
+/// Where data in host memory goes, in words.
+pub fn crossover(cuda_from: Option<u64>) -> String {
+    match cuda_from {
+        None => "cpu in every size".into(),
+        Some(0) => "cuda in every size".into(),
+        Some(bytes) => format!("cpu up to {}, cuda above", HumanBytes(bytes)),
+    }
+}
+
 impl Opened {
     fn new(backend: Backend) -> Self {
-        match Engine::open(backend) {
-            Ok(engine) => {
-                Opened { backend: engine.backend().to_string(), available: true, description: engine.description() }
-            }
-            Err(error) => Opened { backend: backend.to_string(), available: false, description: error.to_string() },
-        }
+        Engine::open(backend).map_or_else(|error| Self::failed(backend, &error), |engine| Self::of(&engine))
+    }
+
+    fn of(engine: &Engine) -> Self {
+        Opened { backend: engine.backend().to_string(), available: true, description: engine.description() }
+    }
+
+    fn failed(backend: Backend, error: &aes_bitslice_runtime::Error) -> Self {
+        Opened { backend: backend.to_string(), available: false, description: error.to_string() }
     }
 }
 
@@ -135,6 +222,39 @@ impl From<DeviceInfo> for Device {
             multiprocessors: device.multiprocessors,
             memory_bytes: device.memory_bytes,
             driver_version: device.driver_version,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_crossover_is_shown_by_mode_and_length_of_key() {
+        let crossover = |mode, key_bits, cuda_from_bytes| Crossover { mode, key_bits, cuda_from_bytes };
+        let tuning = Tuning {
+            kernels: "measured",
+            host: "built in",
+            file: Some("/cache/tuning.json".into()),
+            warning: Some("measured with another processor".into()),
+            host_data: vec![
+                crossover("ctr", 128, Some(3 << 20)),
+                crossover("ctr", 192, None),
+                crossover("ctr", 256, None),
+                crossover("ecb-encrypt", 128, Some(0)),
+            ],
+        };
+        let text = tuning.to_text();
+        for line in [
+            "tuning of the kernels: measured, `/cache/tuning.json`",
+            "  measured with another processor",
+            "data in host memory (built in)",
+            "  ctr          128          cpu up to 3.00 MiB, cuda above",
+            "  ctr          192/256      cpu in every size",
+            "  ecb-encrypt  128          cuda in every size",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
         }
     }
 }

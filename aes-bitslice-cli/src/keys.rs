@@ -19,7 +19,7 @@ pub fn read(args: &KeyArgs, quiet: bool) -> Result<Key> {
         (Some(path), None) => from_file(path, args.key_format, quiet),
         (None, Some(variable)) if args.key_format == KeyFormat::Hex => from_environment(variable),
         (None, Some(_)) => Err(Error::usage("--key-env holds hexadecimal digits; use --key-file for a raw key")),
-        _ => Err(Error::usage("give the key with --key-file, --key-env or --kernel")),
+        _ => Err(Error::usage("give the key with --key-file, --key-env or --baked")),
     }
 }
 

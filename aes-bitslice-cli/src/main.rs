@@ -27,7 +27,8 @@
 //!
 //! # Rooms
 //!
-//! [`args`] is the command line as types; one module for each subcommand ([`crypt`], [`keygen`], [`info`], [`mod@bench`]);
+//! [`args`] is the command line as types; one module for each subcommand ([`crypt`], [`keygen`], [`info`], [`tune`],
+//! [`mod@bench`]);
 //! below them where bytes come from and go to ([`input`], [`output`], [`pipeline`]), [`keys`], [`engine`] and [`error`].
 #![forbid(unsafe_code)]
 
@@ -42,6 +43,7 @@ mod keygen;
 mod keys;
 mod output;
 mod pipeline;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Decrypt(args) => crypt::run(Direction::Decrypt, &args),
         Command::Keygen(args) => keygen::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Bench(args) => bench::run(&args),
     });
     match outcome {

@@ -477,7 +477,9 @@ fn at_a_terminal() {
 
 #[test]
 fn help_and_version() {
-    for arguments in ["--help", "encrypt --help", "decrypt -h", "keygen --help", "info --help", "bench --help"] {
+    for arguments in
+        ["--help", "encrypt --help", "decrypt -h", "keygen --help", "info --help", "tune --help", "bench --help"]
+    {
         let text = String::from_utf8(bytes(&mut program(arguments), b"")).unwrap();
         assert!(text.contains("Usage: aes-bitslice"), "{text}");
         assert!(!text.contains("chunk-bytes"), "{text}");
@@ -504,6 +506,11 @@ fn info_as_text_and_as_json() {
         let kernels = json["kernels"].as_array().unwrap();
         let kernel = kernels.iter().filter_map(|name| name.as_str()).find(|name| name.contains(mode));
         assert!(text.contains(kernel.unwrap_or_else(|| panic!("no {mode} in {json}"))), "{text}");
+    }
+    // What is fastest is known of a GPU only.
+    assert_eq!(json.get("tuning").is_some(), json["auto"]["backend"] == "cuda", "{json}");
+    for crossover in json["tuning"]["host_data"].as_array().into_iter().flatten() {
+        assert!(text.contains(crossover["mode"].as_str().unwrap()), "{text}");
     }
     // Its version or why there is none, never both.
     let nvrtc = json["nvrtc"].as_str().xor(json["nvrtc_error"].as_str()).unwrap();

@@ -3,7 +3,8 @@
 use crate::cpu::CpuKey;
 use crate::engine::BlockEngine;
 use crate::parallel::{self, Buffers, PIECE};
-use crate::{Counter, Direction, Engine, Error, cuda};
+use crate::{Backend, Counter, Direction, Engine, Error, Mode, cuda};
+use ::cipher::inout::InOutBuf;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use std::sync::Arc;
 pub struct Cipher {
     engine: Engine,
     blocks: Arc<dyn BlockEngine>,
-    /// The key on the CPU, for what is serial; none where the cipher is one kernel's.
+    /// The key on the CPU, for what is serial, and for the calls that [`Engine::backend_for`] sends there; none where the
+    /// cipher is one kernel's.
     cpu: Option<Arc<dyn CpuKey>>,
 }
 
@@ -138,7 +140,7 @@ impl Cipher {
 
     fn ecb(&self, direction: Direction, data: Buffers<'_>) -> Result<(), Error> {
         whole_blocks(&data)?;
-        self.run(data, |_, piece| self.blocks.ecb(direction, piece))
+        self.run(Mode::ecb(direction), data, |blocks, _, piece| blocks.ecb(direction, piece))
     }
 
     fn cbc_serial(&self, iv: &[u8; 16], data: Buffers<'_>) -> Result<(), Error> {
@@ -153,27 +155,34 @@ impl Cipher {
         // The ciphertext before each piece, taken before any of it is overwritten.
         let last_blocks = data.input().chunks(PIECE).filter_map(|piece| piece.last_chunk().copied());
         let previous: Vec<[u8; 16]> = [*iv].into_iter().chain(last_blocks).collect();
-        self.run(data, |position, piece| self.blocks.cbc_decrypt(&previous[position / PIECE], piece))
+        self.run(Mode::CbcDecrypt, data, |blocks, position, piece| {
+            blocks.cbc_decrypt(&previous[position / PIECE], piece)
+        })
     }
 
     fn ctr(&self, counter: &Counter, offset: u64, data: Buffers<'_>) -> Result<(), Error> {
         let (first, skip) = counter.start(offset, data.len())?;
-        self.run(data, |position, piece| {
+        self.run(Mode::Ctr, data, |blocks, position, piece| {
             // Pieces begin at multiples of 16 bytes, so all of them skip alike.
-            self.blocks.ctr(first.wrapping_add(position as u128 / 16), skip, piece)
+            blocks.ctr(first.wrapping_add(position as u128 / 16), skip, piece)
         })
     }
 
-    /// Runs a call on all of the data, in pieces over the cores if the engine wants that.
+    /// Runs a call on all of the data, on the engine that is for it, in pieces over the cores if that wants it.
     fn run(
         &self,
+        mode: Mode,
         data: Buffers<'_>,
-        call: impl Fn(usize, ::cipher::inout::InOutBuf<'_, '_, u8>) -> Result<(), Error> + Sync,
+        call: impl Fn(&dyn BlockEngine, usize, InOutBuf<'_, '_, u8>) -> Result<(), Error> + Sync,
     ) -> Result<(), Error> {
+        let blocks = match &self.cpu {
+            Some(cpu) if self.engine.backend_for(mode, cpu.bits(), data.len() as u64) == Backend::Cpu => &**cpu,
+            _ => &*self.blocks,
+        };
         match data.len() {
             0 => Ok(()),
-            _ if self.blocks.runs_on_cores() => parallel::over_cores(data, &call),
-            _ => call(0, data.into()),
+            _ if blocks.runs_on_cores() => parallel::over_cores(data, |position, piece| call(blocks, position, piece)),
+            _ => call(blocks, 0, data.into()),
         }
     }
 }

@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 /// A key on the CPU: all that other engines do, and what none does faster.
 pub(crate) trait CpuKey: BlockEngine {
+    /// The key's length.
+    fn bits(&self) -> KeyBits;
+
     /// Encrypts whole blocks, each chained to the one before (CBC; SP 800-38A, section 6.2).
     fn cbc_encrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>);
 }
@@ -23,13 +26,17 @@ pub(crate) fn key(key: &Key) -> Arc<dyn CpuKey> {
 }
 
 /// A key of the `aes` crate, which wipes it on drop.
-struct Cpu<C>(C);
+struct Cpu<C> {
+    cipher: C,
+    bits: KeyBits,
+}
 
 impl<C: KeyInit> Cpu<C> {
     /// # Panics
     /// If the key's length is not the cipher's.
     fn new(key: &Key) -> Self {
-        Self(C::new_from_slice(key.expose()).expect("a key of the cipher's length"))
+        let cipher = C::new_from_slice(key.expose()).expect("a key of the cipher's length");
+        Self { cipher, bits: key.bits() }
     }
 }
 
@@ -41,19 +48,20 @@ where
         let (blocks, rest) = data.into_chunks();
         debug_assert!(rest.is_empty(), "whole blocks");
         match direction {
-            Direction::Encrypt => self.0.encrypt_blocks_inout(blocks),
-            Direction::Decrypt => self.0.decrypt_blocks_inout(blocks),
+            Direction::Encrypt => self.cipher.encrypt_blocks_inout(blocks),
+            Direction::Decrypt => self.cipher.decrypt_blocks_inout(blocks),
         }
         Ok(())
     }
 
     fn cbc_decrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        cbc::decrypt(iv, data, |blocks| self.0.decrypt_blocks_inout(blocks));
+        cbc::decrypt(iv, data, |blocks| self.cipher.decrypt_blocks_inout(blocks));
         Ok(())
     }
 
     fn ctr(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        let core = ctr::CtrCore::<&C, ctr::flavors::Ctr128BE>::inner_iv_init(&self.0, &counter.to_be_bytes().into());
+        let core =
+            ctr::CtrCore::<&C, ctr::flavors::Ctr128BE>::inner_iv_init(&self.cipher, &counter.to_be_bytes().into());
         let mut keystream = ctr::Ctr128BE::from_core(core);
         keystream.unchecked_write_keystream(&mut [0; 16][..skip]);
         keystream.unchecked_apply_keystream_inout(data);
@@ -69,24 +77,48 @@ impl<C> CpuKey for Cpu<C>
 where
     C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + Send + Sync + 'static,
 {
+    fn bits(&self) -> KeyBits {
+        self.bits
+    }
+
     fn cbc_encrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>) {
-        cbc::encrypt(&self.0, iv, data);
+        cbc::encrypt(&self.cipher, iv, data);
     }
 }
 
+/// Its instructions and threads, in words.
+pub(crate) fn description() -> String {
+    format!("{}, {}", instructions(), threads())
+}
+
+/// How many threads share the work, in words.
+pub(crate) fn threads() -> String {
+    match rayon::current_num_threads() {
+        1 => "1 thread".into(),
+        n => format!("{n} threads"),
+    }
+}
+
+/// Whether the processor has AES instructions that the `aes` crate uses.
+pub(crate) fn has_aes() -> bool {
+    instructions() != NO_INSTRUCTIONS
+}
+
+const NO_INSTRUCTIONS: &str = "no AES instructions";
+
 /// The instructions that the `aes` crate finds here, in words.
-pub(crate) fn instructions() -> &'static str {
+fn instructions() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {
         if std::arch::is_x86_feature_detected!("aes") {
             return if std::arch::is_x86_feature_detected!("vaes") { "AES-NI with VAES" } else { "AES-NI" };
         }
-        "no AES instructions"
+        NO_INSTRUCTIONS
     }
     #[cfg(target_arch = "aarch64")]
     {
-        if std::arch::is_aarch64_feature_detected!("aes") { "ARMv8 AES" } else { "no AES instructions" }
+        if std::arch::is_aarch64_feature_detected!("aes") { "ARMv8 AES" } else { NO_INSTRUCTIONS }
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    "no AES instructions"
+    NO_INSTRUCTIONS
 }

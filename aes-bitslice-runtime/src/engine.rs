@@ -1,7 +1,7 @@
 //! A backend that was opened, and the seam behind which every backend computes.
 
 use crate::bitsliced::{Bitsliced, Isa};
-use crate::{BakedStrategy, Cipher, Direction, Error, Key, Mode, cpu, cuda};
+use crate::{BakedStrategy, Cipher, Direction, Error, Kernels, Key, KeyBits, Mode, cpu, cuda};
 use ::cipher::inout::InOutBuf;
 use aes_bitslice_gen::kernel::Design;
 use std::any::Any;
@@ -14,7 +14,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The first CUDA device if it opens, else the CPU.
+    /// The first CUDA device if it opens, else the CPU. Data in host memory goes to whichever of both is faster for it:
+    /// [`Engine::backend_for`].
     #[default]
     Auto,
     /// An NVIDIA GPU.
@@ -84,7 +85,10 @@ pub(crate) trait BlockEngine: Any + Send + Sync {
 
 /// A backend that was opened. Cloning is cheap, and clones share the device.
 #[derive(Clone)]
-pub struct Engine(Arc<Opened>);
+pub struct Engine {
+    opened: Arc<Opened>,
+    kernels: Kernels,
+}
 
 struct Opened {
     kind: Kind,
@@ -115,7 +119,11 @@ impl Engine {
             Backend::Cpu => (Kind::Cpu, None),
             Backend::CpuBitsliced => (Kind::CpuBitsliced(Isa::best()), None),
         };
-        Ok(Self(Arc::new(Opened { kind, why })))
+        Ok(Self::new(kind, why))
+    }
+
+    fn new(kind: Kind, why: Option<String>) -> Self {
+        Self { opened: Arc::new(Opened { kind, why }), kernels: Kernels::default() }
     }
 
     /// The bitsliced CPU engine on given vectors, rather than on the widest there are.
@@ -126,13 +134,41 @@ impl Engine {
         if !Isa::available().contains(&isa) {
             return Err(Error::IsaUnavailable { isa });
         }
-        let kind = Kind::CpuBitsliced(isa);
-        Ok(Self(Arc::new(Opened { kind, why: None })))
+        Ok(Self::new(Kind::CpuBitsliced(isa), None))
+    }
+
+    /// The same engine with other GPU kernels; keys brought to it from now on use these. On a CPU it changes nothing.
+    pub fn with_kernels(self, kernels: Kernels) -> Self {
+        Self { kernels, ..self }
+    }
+
+    /// Which GPU kernels it may use.
+    pub fn kernels(&self) -> Kernels {
+        self.kernels
+    }
+
+    /// What its GPU goes by; `None` on a CPU.
+    pub fn tuning(&self) -> Option<&cuda::Tuning> {
+        self.device("").ok().map(|device| device.tuning())
+    }
+
+    /// Where a call on this many bytes in host memory is computed: opened as [`Backend::Auto`] with a GPU, on whichever
+    /// of GPU and CPU is faster for it; else where the engine is.
+    pub fn backend_for(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> Backend {
+        match self.tuning().filter(|_| self.is_auto()) {
+            Some(tuning) if !tuning.prefers_cuda(mode, key_bits, bytes) => Backend::Cpu,
+            _ => self.backend(),
+        }
+    }
+
+    /// Whether it was opened as [`Backend::Auto`].
+    fn is_auto(&self) -> bool {
+        self.opened.why.is_some()
     }
 
     /// What was opened; never [`Backend::Auto`].
     pub fn backend(&self) -> Backend {
-        match self.0.kind {
+        match self.opened.kind {
             Kind::Cpu => Backend::Cpu,
             Kind::CpuBitsliced(_) => Backend::CpuBitsliced,
             Kind::Cuda { ordinal, .. } => Backend::Cuda { ordinal },
@@ -141,16 +177,12 @@ impl Engine {
 
     /// One line for a reader: the device, and for [`Backend::Auto`] why it is this one.
     pub fn description(&self) -> String {
-        let threads = || match rayon::current_num_threads() {
-            1 => "1 thread".to_string(),
-            n => format!("{n} threads"),
-        };
-        let what = match &self.0.kind {
-            Kind::Cpu => format!("CPU, {}, {}", cpu::instructions(), threads()),
-            Kind::CpuBitsliced(isa) => format!("CPU, bitsliced, {isa}, {}", threads()),
+        let what = match &self.opened.kind {
+            Kind::Cpu => format!("CPU, {}", cpu::description()),
+            Kind::CpuBitsliced(isa) => format!("CPU, bitsliced, {isa}, {}", cpu::threads()),
             Kind::Cuda { ordinal, device } => format!("{} (CUDA {ordinal})", device.name()),
         };
-        match &self.0.why {
+        match &self.opened.why {
             Some(why) => format!("{what} ({why})"),
             None => what,
         }
@@ -162,10 +194,10 @@ impl Engine {
     /// None on the CPU; on CUDA, what the device reports.
     pub fn cipher(&self, key: &Key) -> Result<Cipher, Error> {
         let cpu = cpu::key(key);
-        let blocks: Arc<dyn BlockEngine> = match &self.0.kind {
+        let blocks: Arc<dyn BlockEngine> = match &self.opened.kind {
             Kind::Cpu => cpu.clone(),
             Kind::CpuBitsliced(isa) => Arc::new(Bitsliced::new(key.expose(), *isa)?),
-            Kind::Cuda { device, .. } => Arc::new(device.cipher(key)?),
+            Kind::Cuda { device, .. } => Arc::new(device.cipher(key, self.kernels)?),
         };
         Ok(Cipher::new(self.clone(), blocks, Some(cpu)))
     }
@@ -215,7 +247,7 @@ impl Engine {
 
     /// The CUDA device, for calls that only it answers.
     pub(crate) fn device(&self, what: &'static str) -> Result<&Arc<cuda::Device>, Error> {
-        match &self.0.kind {
+        match &self.opened.kind {
             Kind::Cuda { device, .. } => Ok(device),
             _ => Err(Error::NotCuda { what, backend: self.backend() }),
         }
@@ -258,6 +290,24 @@ mod tests {
         assert_ne!(engine.backend(), Backend::Auto);
         assert!(engine.description().contains("auto: "), "{}", engine.description());
         assert!(!engine.description().contains('\n'));
+    }
+
+    #[test]
+    fn kernels_are_remembered_and_change_nothing_on_a_cpu() {
+        for backend in [Backend::Cpu, Backend::CpuBitsliced] {
+            let key = Key::new(&[1; 16]).unwrap();
+            let encrypted = Kernels::ALL.map(|kernels| {
+                let engine = Engine::open(backend).unwrap().with_kernels(kernels);
+                assert_eq!((engine.kernels(), engine.clone().kernels()), (kernels, kernels));
+                assert!(engine.tuning().is_none());
+                assert_eq!(engine.backend_for(Mode::Ctr, KeyBits::Aes128, 1 << 40), backend);
+                let mut data = [7; 64];
+                engine.cipher(&key).unwrap().ecb_encrypt(&mut data).unwrap();
+                data
+            });
+            assert!(encrypted.iter().all(|data| *data == encrypted[0]));
+        }
+        assert_eq!(Engine::open(Backend::Cpu).unwrap().kernels(), Kernels::Auto);
     }
 
     #[test]

@@ -164,4 +164,12 @@ pub enum Error {
         /// What was wrong with what was asked for.
         what: String,
     },
+    /// What was measured could not be kept.
+    #[error("cannot write `{}`: {what}", path.display())]
+    TuningNotSaved {
+        /// The file.
+        path: PathBuf,
+        /// What was wrong.
+        what: String,
+    },
 }

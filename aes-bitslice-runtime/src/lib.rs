@@ -50,6 +50,7 @@ pub use crate::cipher::Cipher;
 pub use aes_bitslice_gen::aes::{Direction, KeyBits};
 pub use aes_bitslice_gen::kernel::{BakedStrategy, Design, Mode};
 pub use counter::{Counter, CounterMode};
+pub use cuda::Kernels;
 pub use engine::{Backend, Engine};
 pub use error::Error;
 pub use key::Key;

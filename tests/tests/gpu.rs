@@ -10,7 +10,7 @@ use aes_bitslice_gen::emit::{Manifest, cuda as printer, header};
 use aes_bitslice_gen::kernel::{Design, KernelSpec};
 use aes_bitslice_gen::sbox;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
-use aes_bitslice_runtime::cuda::devices;
+use aes_bitslice_runtime::cuda::{Choice, Kernels, Runs, devices};
 use aes_bitslice_runtime::{
     Backend, BakedStrategy, Cipher, Counter, CounterMode, Direction, Engine, Error, Key, KeyBits, Mode,
 };
@@ -40,6 +40,8 @@ struct Subject {
     cipher: Cipher,
     reference: Reference,
     modes: Vec<Mode>,
+    /// The kernel with its geometry; whichever the engine takes if `None`.
+    choice: Option<Choice>,
 }
 
 fn key_bytes(bits: KeyBits) -> Vec<u8> {
@@ -55,6 +57,7 @@ fn stored(engine: &Engine) -> Vec<Subject> {
             cipher: engine.cipher(&Key::new(&key).unwrap()).unwrap(),
             reference: Reference::new(&key),
             modes: Mode::ALL.to_vec(),
+            choice: None,
         }
     };
     KeyBits::ALL.map(subject).into()
@@ -67,7 +70,7 @@ fn baked(engine: &Engine) -> Vec<Subject> {
         let cipher = engine.bake(&Key::new(&key).unwrap(), mode, strategy, "lut3");
         let name = format!("baked for {mode}, {strategy}, {} bits", bits.bits());
         let cipher = cipher.unwrap_or_else(|e| panic!("{name}: {e}"));
-        Subject { name, cipher, reference: Reference::new(&key), modes: vec![mode] }
+        Subject { name, cipher, reference: Reference::new(&key), modes: vec![mode], choice: None }
     };
     let all = Mode::ALL.into_iter().enumerate().flat_map(|(i, mode)| {
         BakedStrategy::ALL.into_iter().enumerate().flat_map(move |(j, strategy)| {
@@ -90,7 +93,7 @@ fn designed(engine: &Engine, designs: impl IntoIterator<Item = Design>) -> Vec<S
         let name = format!("{}, {} bits", design.name(), bits.bits());
         let cipher = engine.cipher_of(&Key::new(&key).unwrap(), &design);
         let cipher = cipher.unwrap_or_else(|e| panic!("{name}: {e}"));
-        Subject { name, cipher, reference: Reference::new(&key), modes: vec![design.mode()] }
+        Subject { name, cipher, reference: Reference::new(&key), modes: vec![design.mode()], choice: None }
     };
     let all = designs.into_iter().enumerate().flat_map(|(i, design)| {
         let lengths = KeyBits::ALL.into_iter().enumerate().filter(move |(k, _)| !small() || *k == i % 3);
@@ -145,6 +148,10 @@ impl Call {
     /// Runs the call between guard bytes and compares everything with what should be there.
     fn check(&self, subject: &Subject, stream: &Arc<CudaStream>) {
         let device = subject.cipher.device().unwrap();
+        let device = match subject.choice {
+            Some(choice) => device.by(choice),
+            None => device,
+        };
         let input = noise(self.len as u64, self.len);
         let expected = self.expected(&subject.reference, &input);
         let inside = |shift: usize| -> Range<usize> { GUARD + shift..GUARD + shift + self.len };
@@ -265,6 +272,58 @@ fn keys_in_memory_outlive_their_launches() {
     }
     drop(cipher);
     same(&stream.clone_dtoh(&data).unwrap(), &reference.ctr([0xff; 16], 0, &contents), &"the last launches");
+}
+
+/// Every kernel with every geometry that `tune` may find fastest, on a few sizes that are shares of several runs for some.
+#[test]
+fn every_choice() {
+    let Some(gpu) = gpu() else { return };
+    let stream = stream(gpu);
+    let uneven = Choice::Bitsliced { runs: Some(Runs { most: 3, left: 1 }) };
+    let choices: Vec<_> = Choice::candidates(4 << 30, 1).into_iter().chain([uneven]).collect();
+    let sizes: &[usize] = if small() { &[16, 70_000] } else { &[16, 70_000, (9 << 20) + 16 * 77, 34 << 20] };
+    let any = gpu.clone().with_kernels(Kernels::AutoAny);
+    let (mut subject, mut tried) = (stored(&any).remove(0), 0);
+    for choice in choices {
+        subject.choice = Some(choice);
+        subject.name = format!("choice {choice}");
+        for mode in Mode::ALL {
+            match subject.cipher.device().unwrap().by(choice).prepare(mode) {
+                Err(Error::NoSuchKernel { .. }) if !Kernels::Auto.allow(choice) => continue,
+                prepared => prepared.unwrap(),
+            }
+            for (i, &len) in sizes.iter().enumerate() {
+                let call =
+                    Call { mode, len, shifts: (0, 0), in_place: i % 2 == 0, counter: u128::MAX - 999, offset: 0 };
+                call.check(&subject, &stream);
+                Call { shifts: (i, i + 1), in_place: i % 2 == 1, ..call }.check(&subject, &stream);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried >= 7 * Mode::ALL.len() * sizes.len(), "the bitsliced kernel at least, with all its geometries");
+}
+
+/// Opened as `auto`, an engine computes the same on CPU and GPU, wherever calls go, and says where.
+#[test]
+fn auto_goes_to_either_engine() {
+    let Some(gpu) = gpu() else { return };
+    let auto = Engine::open(Backend::Auto).unwrap();
+    let key = key_bytes(KeyBits::Aes128);
+    let (cipher, reference) = (auto.cipher(&Key::new(&key).unwrap()).unwrap(), Reference::new(&key));
+    let tuning = auto.tuning().unwrap();
+    for len in [16, 1 << 20] {
+        let from = tuning.cuda_from(Mode::EcbEncrypt, KeyBits::Aes128);
+        let expected = if from.is_some_and(|from| len >= from) { gpu.backend() } else { Backend::Cpu };
+        assert_eq!(auto.backend_for(Mode::EcbEncrypt, KeyBits::Aes128, len), expected);
+        assert_eq!(gpu.backend_for(Mode::EcbEncrypt, KeyBits::Aes128, len), gpu.backend());
+        let input = noise(1, len as usize);
+        let mut data = input.clone();
+        cipher.ecb_encrypt(&mut data).unwrap();
+        same(&data, &reference.ecb(Direction::Encrypt, &input), &"auto");
+    }
+    // What lies on the device stays there.
+    cipher.device().unwrap().prepare(Mode::Ctr).unwrap();
 }
 
 /// All 256 pairs of alignments, with every offset into a block.
@@ -425,7 +484,8 @@ fn every_device() {
         let engine = Engine::open(Backend::Cuda { ordinal: device.ordinal }).unwrap();
         let cipher = engine.cipher(&Key::new(&key).unwrap()).unwrap();
         let name = engine.description();
-        let subject = Subject { name, cipher, reference: Reference::new(&key), modes: Mode::ALL.to_vec() };
+        let subject =
+            Subject { name, cipher, reference: Reference::new(&key), modes: Mode::ALL.to_vec(), choice: None };
         let own = stream(&engine);
         for mode in Mode::ALL {
             calls(mode).filter(|call| call.len < 2 * WARP).for_each(|call| call.check(&subject, &own));
@@ -464,8 +524,13 @@ fn many_threads() {
     let Some(gpu) = gpu() else { return };
     let key = key_bytes(KeyBits::Aes192);
     let cipher = gpu.cipher(&Key::new(&key).unwrap()).unwrap();
-    let subject =
-        Subject { name: "threads".into(), cipher, reference: Reference::new(&key), modes: Mode::ALL.to_vec() };
+    let subject = Subject {
+        name: "threads".into(),
+        cipher,
+        reference: Reference::new(&key),
+        modes: Mode::ALL.to_vec(),
+        choice: None,
+    };
     std::thread::scope(|scope| {
         for thread in 0..8usize {
             let subject = &subject;
@@ -541,7 +606,8 @@ fn baked_kernels_from_files() {
 
     write(&manifest, &source);
     let cipher = gpu.load_baked(&path).unwrap();
-    let subject = Subject { name: "file".into(), cipher, reference: Reference::new(&key), modes: vec![Mode::Ctr] };
+    let subject =
+        Subject { name: "file".into(), cipher, reference: Reference::new(&key), modes: vec![Mode::Ctr], choice: None };
     calls(Mode::Ctr).filter(|call| call.len < 2 * WARP).for_each(|call| call.check(&subject, &stream(gpu)));
     let mut data = noise(1, 64);
     let refused = subject.cipher.ecb_encrypt(&mut data);

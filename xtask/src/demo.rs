@@ -76,9 +76,10 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         make_file(&plain, &key)?;
     }
     let bytes = fs::metadata(&plain)?.len();
-    let crypt = |verb: &str, secret: &str, is: &Path, from: &Path, to: &Path| {
+    let (backend, description) = engine(&program)?;
+    let crypt = |verb: &str, backend: &str, secret: &str, is: &Path, from: &Path, to: &Path| {
         let mut command = Command::new(&program);
-        command.args([verb, "--mode", "ctr", "--backend", "auto", "--quiet", "--iv"]).arg(hex::encode(iv));
+        command.args([verb, "--mode", "ctr", "--backend", backend, "--quiet", "--iv"]).arg(hex::encode(iv));
         command.arg(secret).arg(is).arg("-o").arg(to).arg(from);
         let start = Instant::now();
         output(&mut command)?;
@@ -88,8 +89,8 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         "3  {} encrypted, AES-128-CTR",
         if args.file.is_some() { plain.display().to_string() } else { "a file".into() }
     ));
-    say!("   {}", engine(&program)?);
-    let time = crypt("encrypt", "--key-file", &at("key"), &plain, &encrypted)?;
+    say!("   with {description}");
+    let time = crypt("encrypt", &backend, "--key-file", &at("key"), &plain, &encrypted)?;
     say!("   {}, from file to file", rate(bytes, time));
     if let Some(alone) = bench(&program)? {
         say!("   {alone}");
@@ -101,14 +102,14 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     say!("   equal, all {bytes} bytes; {}", rate(bytes, start.elapsed()));
 
     step("5  decrypted again");
-    let time = match crypt("decrypt", "--kernel", &baked, &encrypted, &decrypted) {
+    let time = match crypt("decrypt", "auto", "--baked", &baked, &encrypted, &decrypted) {
         Ok(time) => {
             say!("   with the baked kernel, compiled first");
             time
         }
         Err(error) => {
             say!("   with the key, for the baked kernel does not run here: {}", one_line(&error));
-            crypt("decrypt", "--key-file", &at("key"), &encrypted, &decrypted)?
+            crypt("decrypt", &backend, "--key-file", &at("key"), &encrypted, &decrypted)?
         }
     };
     compare(&plain, &decrypted)?;
@@ -211,10 +212,11 @@ fn make_file(path: &Path, key: &[u8; KEY_BYTES]) -> Result<()> {
 }
 
 /// What `auto` takes, as the command line tells it.
-fn engine(program: &Path) -> Result<String> {
+fn engine(program: &Path) -> Result<(String, String)> {
     let info: Value = serde_json::from_slice(&output(Command::new(program).args(["info", "--json"]))?.stdout)?;
     let auto = &info["auto"];
-    Ok(format!("with {}", auto["description"].as_str().unwrap_or("an engine that has no description")))
+    let text = |field| auto[field].as_str().with_context(|| format!("`info --json` has no {field} of `auto`"));
+    Ok((text("backend")?.into(), text("description")?.into()))
 }
 
 /// The engine's rate without files, from memory of its own where it has such.

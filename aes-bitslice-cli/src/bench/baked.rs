@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use aes_bitslice_runtime::{self as runtime, BakedStrategy, Cipher, Engine, Key, Mode};
+use aes_bitslice_runtime::{self as runtime, BakedStrategy, Cipher, Engine, Key};
 
 use super::case::Case;
 use crate::args::{BenchMode, Strategy};
@@ -38,7 +38,7 @@ impl Baked {
                 for &mode in modes {
                     for (strategy, baked) in strategies() {
                         threads.push(scope.spawn(move || {
-                            let cipher = engine.bake(key, mode_of(mode), baked, SBOX)?;
+                            let cipher = engine.bake(key, mode.mode(), baked, SBOX)?;
                             Ok(Kernel { key: index, mode, strategy, cipher })
                         }));
                     }
@@ -65,14 +65,5 @@ fn baked(strategy: Strategy) -> Option<BakedStrategy> {
         Strategy::Planes => None,
         Strategy::OneHotMux => Some(BakedStrategy::OneHotMux),
         Strategy::Immediate => Some(BakedStrategy::Immediate),
-    }
-}
-
-fn mode_of(mode: BenchMode) -> Mode {
-    match mode {
-        BenchMode::EcbEncrypt => Mode::EcbEncrypt,
-        BenchMode::EcbDecrypt => Mode::EcbDecrypt,
-        BenchMode::CbcDecrypt => Mode::CbcDecrypt,
-        BenchMode::Ctr => Mode::Ctr,
     }
 }

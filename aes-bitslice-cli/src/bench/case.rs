@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use aes_bitslice_runtime::{self as runtime, Backend, Cipher, Counter, CounterMode, Engine, Key, KeyBits};
 
+use super::device::Memory;
 use crate::args::BenchMode;
 use crate::error::{Error, Exit, Result};
 
@@ -83,6 +84,22 @@ impl Case<'_> {
         }
         self.check(cipher.engine(), output, expected)?;
         Ok(times)
+    }
+
+    /// The time of each run on the first `bytes` in device memory, by the GPU's events, checked before and after.
+    pub fn time_on_device(
+        &self,
+        cipher: &Cipher,
+        bytes: usize,
+        memory: &mut Memory,
+        buffers: &mut Buffers,
+    ) -> Result<Vec<Duration>> {
+        let (output, expected) = (&mut buffers.output[..bytes], &buffers.expected[..bytes]);
+        let enough = |times: &[Duration]| times.len() == self.runs as usize;
+        memory.time(&cipher.device()?, self.mode, bytes, enough, |done| {
+            done.output(0, output)?;
+            self.check(cipher.engine(), output, expected)
+        })
     }
 
     /// An error if an engine's `output` is not what is `expected`.

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use aes_bitslice_runtime::cuda::DeviceCipher;
 use aes_bitslice_runtime::cuda::cudarc::driver::{
-    CudaContext, CudaSlice, CudaStream, CudaViewMut, DriverError, sys::CUevent_flags,
+    CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, DriverError, sys::CUevent_flags,
 };
-use aes_bitslice_runtime::{Backend, Cipher, Direction, Engine, Key};
+use aes_bitslice_runtime::{self as runtime, Backend, Direction, Engine, Key, KeyBits};
 
 use super::case::{IV, counter};
 use crate::args::BenchMode;
@@ -16,7 +17,7 @@ use crate::error::{Error, Exit, Result};
 const WARM_UP: u32 = 3;
 /// Untimed runs right before each timed one: while the GPU is at them, the host submits that one and both its events, so
 /// that no time passes between the first event and the kernel.
-const LEAD: u32 = 2;
+pub const LEAD: u32 = 2;
 
 /// Input and output in device memory, of the largest size that is measured.
 pub struct Memory {
@@ -26,8 +27,27 @@ pub struct Memory {
     output: CudaSlice<u8>,
 }
 
+/// What a call read and what it wrote, in device memory.
+pub struct Done<'a> {
+    stream: &'a Arc<CudaStream>,
+    input: CudaView<'a, u8>,
+    output: CudaView<'a, u8>,
+}
+
 fn driver(error: DriverError) -> Error {
-    Error::new(Exit::Failure, format!("CUDA: {:?}; use smaller --sizes?", error.0))
+    Error::new(Exit::Failure, format!("CUDA: {:?}; use smaller sizes?", error.0))
+}
+
+impl Done<'_> {
+    /// Brings what was read from byte `at` on.
+    pub fn input(&self, at: usize, host: &mut [u8]) -> Result<()> {
+        self.stream.memcpy_dtoh(&self.input.slice(at..at + host.len()), host).map_err(driver)
+    }
+
+    /// Brings what was written from byte `at` on.
+    pub fn output(&self, at: usize, host: &mut [u8]) -> Result<()> {
+        self.stream.memcpy_dtoh(&self.output.slice(at..at + host.len()), host).map_err(driver)
+    }
 }
 
 impl Memory {
@@ -36,48 +56,57 @@ impl Memory {
         if !matches!(engine.backend(), Backend::Cuda { .. }) {
             return Ok(None);
         }
+        let mut memory = Self::zeros(engine, input.len())?;
+        memory.stream.memcpy_htod(input, &mut memory.input).map_err(driver)?;
+        Ok(Some(memory))
+    }
+
+    /// Memory with so many random bytes, and room for as many of output.
+    pub fn random(engine: &Engine, bytes: usize) -> Result<Self> {
+        let mut memory = Self::zeros(engine, bytes)?;
+        // A keystream of a random key is as good as random bytes.
+        let cipher = engine.cipher(&Key::generate(KeyBits::Aes128)?)?;
+        cipher.device()?.ctr_apply(&memory.stream, &counter(), 0, &mut memory.input)?;
+        Ok(memory)
+    }
+
+    fn zeros(engine: &Engine, bytes: usize) -> Result<Self> {
         let context = engine.cuda_context()?;
         // With a stream of our own, events that order accesses to the buffers would come between those that time.
         let stream = context.default_stream();
-        let input = stream.clone_htod(input).map_err(driver)?;
-        let output = stream.alloc_zeros(input.len()).map_err(driver)?;
-        Ok(Some(Memory { context, stream, input, output }))
+        let input = stream.alloc_zeros(bytes).map_err(driver)?;
+        let output = stream.alloc_zeros(bytes).map_err(driver)?;
+        Ok(Memory { context, stream, input, output })
     }
 
-    /// The time of each of `runs` runs of `mode` on as many bytes as `host` has, where the output is brought; `check` has
-    /// judged that of the first run and, after the last, that of the timed ones.
+    /// The times of runs of `mode` on the first `bytes`, until there are `enough`; `check` has judged what the first run
+    /// did and, after the last, what the timed ones did.
     pub fn time(
         &mut self,
-        cipher: &Cipher,
+        device: &DeviceCipher,
         mode: BenchMode,
-        runs: u32,
-        host: &mut [u8],
-        check: impl Fn(&[u8]) -> Result<()>,
+        bytes: usize,
+        enough: impl Fn(&[Duration]) -> bool,
+        mut check: impl FnMut(&Done) -> Result<()>,
     ) -> Result<Vec<Duration>> {
         let Memory { context, stream, input, output } = self;
-        let from = input.slice(..host.len());
-        let mut to = output.slice_mut(..host.len());
-        let device = cipher.device()?;
-        let run = |to: &mut CudaViewMut<u8>| match mode {
-            BenchMode::EcbEncrypt => device.ecb_to(stream, Direction::Encrypt, &from, to),
-            BenchMode::EcbDecrypt => device.ecb_to(stream, Direction::Decrypt, &from, to),
-            BenchMode::CbcDecrypt => device.cbc_decrypt_to(stream, &IV, &from, to),
-            BenchMode::Ctr => device.ctr_apply_to(stream, &counter(), 0, &from, to),
-        };
+        let from = input.slice(..bytes);
+        let mut to = output.slice_mut(..bytes);
+        let run = |to: &mut CudaViewMut<u8>| call(device, stream, mode, &from, to);
+        let mut check = |to: &CudaViewMut<u8>| check(&Done { stream, input: from.slice(..), output: to.slice(..) });
         let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);
 
         // Not a trace of what ought to be there.
         stream.memset_zeros(&mut to).map_err(driver)?;
         run(&mut to)?;
-        stream.memcpy_dtoh(&to, host).map_err(driver)?;
-        check(host)?;
+        check(&to)?;
         for _ in 0..WARM_UP {
             run(&mut to)?;
         }
         // What is checked below is the work of the runs from here on.
         stream.memset_zeros(&mut to).map_err(driver)?;
         let mut times = Vec::new();
-        for _ in 0..runs {
+        while !enough(&times) {
             let (start, end) = (event()?, event()?);
             for _ in 0..LEAD {
                 run(&mut to)?;
@@ -87,8 +116,7 @@ impl Memory {
             end.record(stream).map_err(driver)?;
             times.push(Duration::from_secs_f64(f64::from(start.elapsed_ms(&end).map_err(driver)?) / 1e3));
         }
-        stream.memcpy_dtoh(&to, host).map_err(driver)?;
-        check(host)?;
+        check(&to)?;
         Ok(times)
     }
 
@@ -107,5 +135,21 @@ impl Memory {
         let ended = start.elapsed();
         self.stream.memcpy_dtoh(&to, host).map_err(driver)?;
         Ok((Some(launched), ended))
+    }
+}
+
+/// One call on device memory.
+fn call(
+    device: &DeviceCipher,
+    stream: &CudaStream,
+    mode: BenchMode,
+    from: &CudaView<u8>,
+    to: &mut CudaViewMut<u8>,
+) -> std::result::Result<(), runtime::Error> {
+    match mode {
+        BenchMode::EcbEncrypt => device.ecb_to(stream, Direction::Encrypt, from, to),
+        BenchMode::EcbDecrypt => device.ecb_to(stream, Direction::Decrypt, from, to),
+        BenchMode::CbcDecrypt => device.cbc_decrypt_to(stream, &IV, from, to),
+        BenchMode::Ctr => device.ctr_apply_to(stream, &counter(), 0, from, to),
     }
 }

@@ -12,10 +12,10 @@
 //! | `plot` | throughput over size as SVG |
 
 mod baked;
-mod case;
-mod device;
+pub mod case;
+pub mod device;
 mod plot;
-mod report;
+pub mod report;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits};
 
-use crate::args::{BenchArgs, BenchMode, Strategy, Timing};
+use crate::args::{BenchArgs, BenchMode, KernelName, Strategy, Timing};
 use crate::error::{Error, Result};
 use crate::output::{self, Options, Output};
 use baked::Baked;
@@ -83,7 +83,11 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
             skipped.push(format!("kernels with their key baked in, on {}: {why}", engine.backend()));
             Baked::default()
         });
-        subjects.push(Subject { engine, memory, baked });
+        let kernels = match memory {
+            Some(_) => args.kernels.as_slice(),
+            None => &[KernelName::Auto],
+        };
+        subjects.push(Subject { engine, kernels, memory, baked });
     }
     for what in &skipped {
         say(&format!("skipped: {what}\n"))?;
@@ -170,33 +174,38 @@ impl Sizes {
 }
 
 /// An engine, and what is kept on it from case to case.
-struct Subject {
+struct Subject<'a> {
     engine: Engine,
+    /// Which kernels to time with keys given at launch.
+    kernels: &'a [KernelName],
     memory: Option<device::Memory>,
     baked: Baked,
 }
 
-impl Subject {
+impl Subject<'_> {
     /// Times a case in all sizes.
     fn measure(&mut self, case: &Case, sizes: &Sizes, buffers: &mut Buffers) -> Result<Vec<Measured>> {
-        let Subject { engine, memory, baked } = self;
-        let cipher = engine.cipher(case.key)?;
-        let measured = |strategy, bytes, clock, times| {
-            Measured::new(engine, case.mode, case.key.bits(), strategy, bytes, clock, times)
+        let Subject { engine, kernels, memory, baked } = self;
+        let measured = |strategy, kernel, bytes, clock, times| {
+            Measured::new(engine, case.mode, case.key.bits(), strategy, kernel, bytes, clock, times)
         };
         let mut all = Vec::new();
-        for &bytes in &sizes.host {
-            let times = case.time_on_host(&cipher, bytes, buffers)?;
-            all.push(measured(Strategy::Planes, bytes, Clock::Host, times));
+        for &kernel in *kernels {
+            let cipher = engine.clone().with_kernels(kernel.kernels()).cipher(case.key)?;
+            for &bytes in &sizes.host {
+                let times = case.time_on_host(&cipher, bytes, buffers)?;
+                all.push(measured(Strategy::Planes, Some(kernel), bytes, Clock::Host, times));
+            }
+            let Some(memory) = memory else { continue };
+            for &bytes in &sizes.device {
+                let times = case.time_on_device(&cipher, bytes, memory, buffers)?;
+                all.push(measured(Strategy::Planes, Some(kernel), bytes, Clock::Device, times));
+            }
         }
         let Some(memory) = memory else { return Ok(all) };
-        let at_launch = sizes.device.iter().map(|&bytes| (bytes, Strategy::Planes, &cipher));
-        let baked = sizes.baked.iter().flat_map(|&bytes| baked.of(case).map(move |(s, cipher)| (bytes, s, cipher)));
-        for (bytes, strategy, cipher) in at_launch.chain(baked) {
-            let (output, expected) = (&mut buffers.output[..bytes], &buffers.expected[..bytes]);
-            let check = |output: &[u8]| case.check(engine, output, expected);
-            let times = memory.time(cipher, case.mode, case.runs, output, check)?;
-            all.push(measured(strategy, bytes, Clock::Device, times));
+        for (bytes, (strategy, cipher)) in sizes.baked.iter().flat_map(|&b| baked.of(case).map(move |c| (b, c))) {
+            let times = case.time_on_device(cipher, bytes, memory, buffers)?;
+            all.push(measured(strategy, None, bytes, Clock::Device, times));
         }
         Ok(all)
     }

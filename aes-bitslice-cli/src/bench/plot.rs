@@ -20,7 +20,7 @@ const LINE_SPACING: f64 = 18.0;
 /// The lines of a plot by mode and length of key: the base-2 logarithm of the bytes, and Tbit/s.
 type Lines<'a> = BTreeMap<(&'a str, usize), Vec<(f64, f64)>>;
 
-/// A plot for each engine, one above the other: of those with device memory where that was timed, else of all, from and
+/// A plot for each engine and choice of kernels, one above the other: of those with device memory where that was timed, else of all, from and
 /// to host memory.
 ///
 /// # Errors
@@ -34,13 +34,13 @@ pub fn svg(report: &Report) -> Result<String> {
         true => (Clock::Device, "device memory, kernel time"),
         false => (Clock::Host, "host memory, whole calls"),
     };
-    let mut plots: BTreeMap<&str, Lines> = BTreeMap::new();
+    let mut plots: BTreeMap<(&str, &str), Lines> = BTreeMap::new();
     for measured in results.into_iter().filter(|measured| measured.timing == clock) {
         let Measured { backend, mode, key_bits, bytes, median_tbits_per_second: rate, .. } = measured;
         if !is_plausible(*bytes as u64, *rate) {
             return bad("a size or a rate is none that anything has");
         }
-        let lines = plots.entry(backend).or_default();
+        let lines = plots.entry((backend, measured.kernel.as_deref().unwrap_or("auto"))).or_default();
         lines.entry((mode, *key_bits)).or_default().push(((*bytes as f64).log2(), *rate));
     }
     if plots.is_empty() {
@@ -51,11 +51,12 @@ pub fn svg(report: &Report) -> Result<String> {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
          font-family=\"sans-serif\" font-size=\"14\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     );
-    for (index, (backend, mut lines)) in plots.into_iter().enumerate() {
+    for (index, ((backend, kernel), mut lines)) in plots.into_iter().enumerate() {
         lines.values_mut().for_each(|points| points.sort_by(|a, b| a.0.total_cmp(&b.0)));
         let engine = report.engines.iter().find(|e| e.backend == backend).map_or(backend, |e| &e.description);
+        let kernel = if kernel == "auto" { String::new() } else { format!(", kernel {kernel}") };
         let _ = writeln!(svg, "<g transform=\"translate(0 {})\">", HEIGHT * index as f64);
-        plot(&mut svg, &format!("AES on {engine}: {memory}"), &lines);
+        plot(&mut svg, &format!("AES on {engine}{kernel}: {memory}"), &lines);
         svg += "</g>\n";
     }
     Ok(svg + "</svg>\n")

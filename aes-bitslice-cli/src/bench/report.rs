@@ -9,7 +9,7 @@ use aes_bitslice_runtime::cuda;
 use aes_bitslice_runtime::{Backend, Engine, KeyBits};
 use serde::{Deserialize, Serialize};
 
-use crate::args::{BenchMode, Strategy};
+use crate::args::{BenchMode, KernelName, Strategy};
 use crate::error::{Error, Exit, Result};
 
 /// Everything measured.
@@ -56,6 +56,9 @@ pub struct Measured {
     /// How a GPU kernel has its key.
     #[serde(default)]
     pub strategy: Option<String>,
+    /// Which kernels a GPU might use; of a kernel with the key baked in, nothing.
+    #[serde(default)]
+    pub kernel: Option<String>,
     pub bytes: usize,
     pub backend: String,
     pub timing: Clock,
@@ -129,21 +132,23 @@ impl Report {
         }
         let _ = writeln!(
             text,
-            "\n{:<12} {:>4} {:<12} {:>8}  {:<14} {:<6} {:>12} {:>12} {:>9} {:>9} {:>9}",
-            "mode", "key", "strategy", "size", "engine", "timing", "min", "median", "max", "median", "median",
+            "\n{:<12} {:>4} {:<12} {:<9} {:>8}  {:<14} {:<6} {:>12} {:>12} {:>9} {:>9} {:>9}",
+            "mode", "key", "strategy", "kernel", "size", "engine", "timing", "min", "median", "max", "median", "median",
         );
-        let _ = writeln!(text, "{:>96} {:>9} {:>9}", "GB/s", "GB/s", "Tbit/s");
+        let _ = writeln!(text, "{:>106} {:>9} {:>9}", "GB/s", "GB/s", "Tbit/s");
         text
     }
 }
 
 impl Measured {
     /// Sums up `times`, which are not empty.
+    #[allow(clippy::too_many_arguments)]
     pub fn new(
         engine: &Engine,
         mode: BenchMode,
         bits: KeyBits,
         strategy: Strategy,
+        kernel: Option<KernelName>,
         bytes: usize,
         timing: Clock,
         times: Vec<Duration>,
@@ -156,6 +161,7 @@ impl Measured {
             mode: mode.name(),
             key_bits: bits.bits(),
             strategy: on_gpu.then(|| strategy.name()),
+            kernel: kernel.filter(|_| on_gpu).map(|kernel| kernel.kernels().to_string()),
             bytes,
             backend: engine.backend().to_string(),
             timing,
@@ -171,10 +177,11 @@ impl Measured {
     /// A row of the table.
     pub fn row(&self) -> String {
         format!(
-            "{:<12} {:>4} {:<12} {:>8}  {:<14} {:<6} {:>12} {:>12} {:>9.3} {:>9.3} {:>9.4}\n",
+            "{:<12} {:>4} {:<12} {:<9} {:>8}  {:<14} {:<6} {:>12} {:>12} {:>9.3} {:>9.3} {:>9.4}\n",
             self.mode,
             self.key_bits,
             self.strategy.as_deref().unwrap_or("-"),
+            self.kernel.as_deref().unwrap_or("-"),
             size(self.bytes),
             self.backend,
             format!("{:?}", self.timing).to_lowercase(),
@@ -227,13 +234,13 @@ pub fn size(bytes: usize) -> String {
     unit.map_or_else(|| format!("{bytes} B"), |(shift, name)| format!("{} {name}", bytes >> shift))
 }
 
-fn microseconds(seconds: f64) -> String {
+pub fn microseconds(seconds: f64) -> String {
     format!("{:.2} µs", seconds * 1e6)
 }
 
 /// In seconds. The median of an even number of times is the mean of the two in the middle. A clock too coarse to
 /// see anything counts as one nanosecond.
-fn min_and_median(mut times: Vec<Duration>) -> (f64, f64) {
+pub fn min_and_median(mut times: Vec<Duration>) -> (f64, f64) {
     times.sort_unstable();
     let seconds = |index: usize| times[index].max(Duration::from_nanos(1)).as_secs_f64();
     let last = times.len() - 1;

@@ -2,7 +2,7 @@
 
 use super::kernel::{Image, Kernel, RoundKeys};
 use super::memory::Workspace;
-use super::{DeviceKey, driver};
+use super::{Choice, DeviceKey, Kernels, Tuning, driver};
 use crate::{Error, Key};
 use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
 use aes_bitslice_gen::basis::Basis;
@@ -19,9 +19,12 @@ pub(crate) struct Device {
     /// Compute capability, as in `sm_90`: 90.
     architecture: u32,
     multiprocessors: u32,
-    kernels: Mutex<HashMap<Mode, Arc<Kernel>>>,
+    /// Bytes of shared memory that a thread block may have.
+    shared_memory: u32,
+    kernels: Mutex<HashMap<(Mode, Stored), Arc<Kernel>>>,
     /// The first error that left the context unusable.
     poison: OnceLock<String>,
+    tuning: Tuning,
     /// Streams and buffers between calls, cleared.
     pub(super) workspaces: Mutex<Vec<Workspace>>,
 }
@@ -34,13 +37,16 @@ impl Device {
             help: "see whether another process holds it (`nvidia-smi`), or use the backend `cpu`".into(),
         })?;
         let (major, minor) = info.compute_capability;
+        let tuning = Tuning::of(&info);
         Ok(Self {
             context,
             name: info.name,
             architecture: 10 * major + minor,
             multiprocessors: info.multiprocessors,
+            shared_memory: info.shared_memory_bytes,
             kernels: Mutex::default(),
             poison: OnceLock::new(),
+            tuning,
             workspaces: Mutex::default(),
         })
     }
@@ -48,6 +54,11 @@ impl Device {
     /// The device's name, as its driver tells it.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What is fastest on it.
+    pub(crate) fn tuning(&self) -> &Tuning {
+        &self.tuning
     }
 
     /// Compute capability, as in `sm_90`: 90.
@@ -83,49 +94,118 @@ impl Device {
         })
     }
 
-    /// A key on this device.
-    pub(crate) fn cipher(self: &Arc<Self>, key: &Key) -> Result<DeviceKey, Error> {
+    /// A key on this device, for the kernels that are allowed.
+    pub(crate) fn cipher(self: &Arc<Self>, key: &Key, kernels: Kernels) -> Result<DeviceKey, Error> {
         self.enter()?;
-        Ok(DeviceKey::with_planes(self.clone(), key))
+        Ok(DeviceKey::with_stored(self.clone(), key, kernels))
     }
 
-    /// The kernel for keys given at launch, loaded and tested at its first use.
-    pub(super) fn planes_kernel(&self, mode: Mode) -> Result<Arc<Kernel>, Error> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = kernels.get(&mode) {
-            return Ok(kernel.clone());
+    /// Whether there are kernels for a choice that run on this device.
+    pub(super) fn has(&self, mode: Mode, choice: Choice) -> bool {
+        match choice {
+            Choice::Bitsliced { .. } => true,
+            Choice::Tbox { .. } => self.find(mode, Stored::Tbox).is_some(),
+            Choice::Pair { .. } => false,
         }
-        let (stored, manifest) = stored_kernel(mode);
+    }
+
+    /// A stored kernel for keys given at launch, loaded and tested at its first use; none if there is none for this
+    /// device.
+    pub(super) fn stored(&self, mode: Mode, kind: Stored) -> Result<Option<Arc<Kernel>>, Error> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = kernels.get(&(mode, kind)) {
+            return Ok(Some(kernel.clone()));
+        }
+        let Some((stored, manifest)) = self.find(mode, kind) else { return Ok(None) };
         let kernel = Kernel::load(self, manifest, &Image::of_stored(self, stored)?)?;
-        let basis = basis_of_stored(mode);
+        let basis = basis_of(manifest);
         for bits in KeyBits::ALL {
             let key: Vec<u8> = (0..bits.bytes() as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect();
             let schedule = KeySchedule::new(&key, mode.direction()).expect("a key length");
             let expected = self_test::expected(mode, &schedule);
             kernel.self_test(self, Some(&RoundKeys::argument(&schedule, basis)), |answer| answer == expected)?;
         }
-        Ok(kernels.entry(mode).or_insert(Arc::new(kernel)).clone())
+        Ok(Some(kernels.entry((mode, kind)).or_insert(Arc::new(kernel)).clone()))
+    }
+
+    /// The round keys that a stored kernel is launched with; none if there is no such kernel for this device.
+    pub(super) fn round_keys(&self, mode: Mode, kind: Stored, schedule: &KeySchedule) -> Option<RoundKeys> {
+        self.find(mode, kind).map(|(_, manifest)| RoundKeys::argument(schedule, basis_of(manifest)))
+    }
+
+    /// The first stored kernel of a mode and a kind that fits into the device's shared memory.
+    fn find(&self, mode: Mode, kind: Stored) -> Option<&'static (&'static aes_bitslice_kernels::Kernel, Manifest)> {
+        let named = |name: &&str| {
+            let name = format!("aes-{mode}-{name}");
+            let fits = |manifest: &Manifest| manifest.shared_bytes <= self.shared_memory;
+            stored_kernels().iter().find(|(kernel, manifest)| kernel.name == name && fits(manifest))
+        };
+        kind.names().iter().find_map(named)
     }
 }
 
-/// The stored kernel of a mode.
-fn stored_kernel(mode: Mode) -> (&'static aes_bitslice_kernels::Kernel, &'static Manifest) {
+/// The kinds of stored kernels.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Stored {
+    /// On bit-planes.
+    Planes,
+    /// With look-up tables.
+    Tbox,
+    /// With look-up tables, and made so that it fits on a multiprocessor beside one on bit-planes.
+    TboxBeside,
+}
+
+impl Stored {
+    /// All kinds.
+    pub(super) const ALL: [Self; 3] = [Self::Planes, Self::Tbox, Self::TboxBeside];
+
+    /// What a choice launches.
+    pub(super) fn kinds(choice: Choice) -> &'static [Self] {
+        match choice {
+            Choice::Bitsliced { .. } => &[Self::Planes],
+            Choice::Tbox { .. } => &[Self::Tbox],
+            Choice::Pair { .. } => &[Self::Planes, Self::TboxBeside],
+        }
+    }
+
+    /// How the names of its kernels end, the better ones first.
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Planes => &["planes"],
+            Self::Tbox => &["tbox", "tbox-one-table"],
+            Self::TboxBeside => &["tbox-beside", "tbox-one-table-beside"],
+        }
+    }
+}
+
+/// All stored kernels.
+fn stored_kernels() -> &'static [(&'static aes_bitslice_kernels::Kernel, Manifest)] {
     static STORED: OnceLock<Vec<(&aes_bitslice_kernels::Kernel, Manifest)>> = OnceLock::new();
     let parse = |kernel: &'static aes_bitslice_kernels::Kernel| {
         (kernel, Manifest::parse(kernel.manifest).expect("a manifest of this project"))
     };
-    let stored = STORED.get_or_init(|| aes_bitslice_kernels::KERNELS.iter().map(parse).collect());
-    let found = stored.iter().find(|(_, manifest)| manifest.mode().is_ok_and(|m| m == mode));
-    found.map(|(kernel, manifest)| (*kernel, manifest)).expect("every mode has a stored kernel")
+    STORED.get_or_init(|| aes_bitslice_kernels::KERNELS.iter().map(parse).collect())
 }
 
-/// The basis of the round keys that the stored kernel of a mode is launched with.
-pub(super) fn basis_of_stored(mode: Mode) -> Basis {
-    stored_kernel(mode).1.basis().expect("checked when it was parsed")
+fn basis_of(manifest: &Manifest) -> Basis {
+    manifest.basis().expect("checked when it was parsed")
 }
 
 /// Makes a context this thread's. (`CudaContext::bind_to_thread` would report, and forget, errors of others first.)
 pub(super) fn make_current(context: &CudaContext) -> Result<(), DriverError> {
     // SAFETY: the context is retained as long as the reference lives.
     unsafe { result::ctx::set_current(context.cu_ctx()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mode_has_a_bitsliced_kernel() {
+        for mode in Mode::ALL {
+            let name = format!("aes-{mode}-{}", Stored::Planes.names()[0]);
+            assert!(stored_kernels().iter().any(|(kernel, _)| kernel.name == name), "{name}");
+        }
+    }
 }

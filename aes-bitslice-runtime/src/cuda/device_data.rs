@@ -1,7 +1,8 @@
 //! Data in device memory: on the caller's stream, in place or not, without a synchronisation of ours.
 
-use super::DeviceKey;
 use super::kernel::Span;
+use super::launch::Work;
+use super::{Choice, DeviceKey};
 use crate::{Cipher, Counter, Direction, Error};
 use aes_bitslice_gen::kernel::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -25,11 +26,21 @@ use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 pub struct DeviceCipher<'a> {
     cipher: &'a Cipher,
     key: &'a DeviceKey,
+    choice: Option<Choice>,
 }
 
 impl<'a> DeviceCipher<'a> {
     pub(crate) fn new(cipher: &'a Cipher, key: &'a DeviceKey) -> Self {
-        Self { cipher, key }
+        Self { cipher, key, choice: None }
+    }
+
+    /// The same calls by this kernel with this geometry, whatever is fastest: for measuring. A kernel with the key baked
+    /// in stays what it is.
+    ///
+    /// Every call fails with [`Error::NoSuchKernel`] if there is no such kernel for its mode, or
+    /// [`Engine::with_kernels`](crate::Engine::with_kernels) does not allow it.
+    pub fn by(self, choice: Choice) -> Self {
+        Self { choice: Some(choice), ..self }
     }
 
     /// The cipher these calls use.
@@ -37,13 +48,13 @@ impl<'a> DeviceCipher<'a> {
         self.cipher
     }
 
-    /// Loads the kernel of a mode and waits for the known answer it must give, unless that was done before.
+    /// Loads the kernels that calls of a mode may take and waits for the known answers they must give, unless that was
+    /// done before.
     ///
     /// # Errors
     /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a baked kernel for another mode, and what the driver reports.
     pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
-        self.key.device().enter()?;
-        self.key.kernel(mode).map(|_| ())
+        self.key.prepare(mode, self.choice)
     }
 
     /// Runs whole blocks through the block cipher in place (SP 800-38A, section 6.1).
@@ -188,11 +199,9 @@ impl<'a> DeviceCipher<'a> {
             return Err(Error::NotWholeBlocks { len: len as usize });
         }
         let span = span(input, output, len)?;
-        let device = self.key.device();
-        device.enter()?;
-        let (kernel, keys) = self.key.kernel(Mode::ecb(direction))?;
+        self.key.device().enter()?;
         // SAFETY: as the caller vouches.
-        unsafe { kernel.ecb(device, stream, span, keys) }
+        unsafe { self.key.launch(stream, span, Work::Ecb(direction), self.choice) }
     }
 
     /// [`cbc_decrypt`](Self::cbc_decrypt) on raw device pointers and a raw stream; `input` may equal `output`. `len` is in
@@ -215,11 +224,9 @@ impl<'a> DeviceCipher<'a> {
             return Err(Error::NotWholeBlocks { len: len as usize });
         }
         let span = span(input, output, len)?;
-        let device = self.key.device();
-        device.enter()?;
-        let (kernel, keys) = self.key.kernel(Mode::CbcDecrypt)?;
+        self.key.device().enter()?;
         // SAFETY: as the caller vouches.
-        unsafe { kernel.cbc_decrypt(device, stream, span, u128::from_be_bytes(*iv), keys) }
+        unsafe { self.key.launch(stream, span, Work::CbcDecrypt { iv: u128::from_be_bytes(*iv) }, self.choice) }
     }
 
     /// [`ctr_apply`](Self::ctr_apply) on raw device pointers and a raw stream; `input` may equal `output`. `len` is in
@@ -241,11 +248,9 @@ impl<'a> DeviceCipher<'a> {
     ) -> Result<(), Error> {
         let span = span(input, output, len)?;
         let (first, skip) = counter.start(offset, len as usize)?;
-        let device = self.key.device();
-        device.enter()?;
-        let (kernel, keys) = self.key.kernel(Mode::Ctr)?;
+        self.key.device().enter()?;
         // SAFETY: as the caller vouches.
-        unsafe { kernel.ctr(device, stream, span, first, skip, keys) }
+        unsafe { self.key.launch(stream, span, Work::Ctr { counter: first, skip }, self.choice) }
     }
 
     fn owns(&self, stream: &CudaStream) -> Result<(), Error> {

@@ -18,8 +18,12 @@ pub struct DeviceInfo {
     pub multiprocessors: u32,
     /// Its memory, in bytes.
     pub memory_bytes: u64,
+    /// Shared memory that a thread block may have, in bytes.
+    pub shared_memory_bytes: u32,
     /// The newest CUDA that its driver supports.
     pub driver_version: String,
+    /// The driver's release, such as `580.159.04`, where the system tells it.
+    pub driver_release: Option<String>,
 }
 
 /// The CUDA devices of this machine.
@@ -45,18 +49,26 @@ fn describe(ordinal: usize) -> Result<DeviceInfo, Error> {
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)? as u32,
         ),
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
+        shared_memory_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as u32,
         // SAFETY: as above.
         memory_bytes: unsafe { result::device::total_mem(device) }.map_err(|e| error("cuDeviceTotalMem", e))? as u64,
         driver_version: {
             let version = driver_version()?;
             format!("CUDA {}.{}", version / 1000, version % 1000 / 10)
         },
+        driver_release: driver_release(),
     })
 }
 
 /// What the stored kernels need: the compute capability of their PTX, and a driver that knows its version.
 const OLDEST_ARCHITECTURE: u32 = 75;
 const OLDEST_DRIVER: i32 = 13000;
+
+/// What the kernel module says of itself, on Linux.
+fn driver_release() -> Option<String> {
+    let release = std::fs::read_to_string("/sys/module/nvidia/version").ok()?.trim().to_string();
+    (!release.is_empty()).then_some(release)
+}
 
 /// A device that can run the stored kernels, or why there is none of this number.
 pub(super) fn usable(ordinal: usize) -> Result<DeviceInfo, Error> {

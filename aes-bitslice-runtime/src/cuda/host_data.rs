@@ -1,11 +1,12 @@
 //! Data in host memory: to the device, through the kernel, and back, in chunks of bounded size.
 
-use super::Device;
-use super::device::basis_of_stored;
+use super::device::Stored;
 use super::kernel::{Kernel, RoundKeys, Span};
+use super::launch::Work;
 use super::memory::Workspace;
+use super::{Choice, Device, Kernels};
 use crate::engine::BlockEngine;
-use crate::{Direction, Error, Key};
+use crate::{Direction, Error, Key, KeyBits};
 use aes_bitslice_gen::aes::KeySchedule;
 use aes_bitslice_gen::kernel::Mode;
 use cipher::inout::InOutBuf;
@@ -17,52 +18,80 @@ const CHUNK: usize = 64 << 20;
 /// A key on a device.
 pub(crate) struct DeviceKey {
     device: Arc<Device>,
-    kernels: Kernels,
+    code: Code,
 }
 
-enum Kernels {
-    /// The stored kernels; round keys, by mode, go with each launch.
-    Planes([RoundKeys; Mode::ALL.len()]),
+enum Code {
+    /// The stored kernels that are allowed; each is launched with its round keys.
+    Stored { kernels: Kernels, key_bits: KeyBits, keys: Vec<((Mode, Stored), RoundKeys)> },
     /// One kernel, which is the key or is launched with it.
     One(Arc<Kernel>, Option<RoundKeys>),
 }
 
 impl DeviceKey {
-    pub(super) fn with_planes(device: Arc<Device>, key: &Key) -> Self {
+    /// A key for the stored kernels that are allowed.
+    pub(super) fn with_stored(device: Arc<Device>, key: &Key, kernels: Kernels) -> Self {
         let schedule =
             |direction| KeySchedule::new(key.expose(), direction).expect("a key has one of the three lengths");
         let (encrypt, decrypt) = (schedule(Direction::Encrypt), schedule(Direction::Decrypt));
-        let keys = Mode::ALL.map(|mode| {
-            let schedule = match mode.direction() {
-                Direction::Encrypt => &encrypt,
-                Direction::Decrypt => &decrypt,
-            };
-            RoundKeys::argument(schedule, basis_of_stored(mode))
-        });
-        Self { device, kernels: Kernels::Planes(keys) }
+        let mut keys = Vec::new();
+        for kind in Stored::ALL {
+            if !kernels.choices().iter().any(|&choice| Stored::kinds(choice).contains(&kind)) {
+                continue;
+            }
+            for mode in Mode::ALL {
+                let schedule = match mode.direction() {
+                    Direction::Encrypt => &encrypt,
+                    Direction::Decrypt => &decrypt,
+                };
+                keys.extend(device.round_keys(mode, kind, schedule).map(|keys| ((mode, kind), keys)));
+            }
+        }
+        Self { device, code: Code::Stored { kernels, key_bits: key.bits(), keys } }
     }
 
     /// A key for one kernel: baked in, or to be launched with it.
     pub(super) fn with_kernel(device: Arc<Device>, kernel: Kernel, keys: Option<RoundKeys>) -> Self {
-        Self { device, kernels: Kernels::One(Arc::new(kernel), keys) }
+        Self { device, code: Code::One(Arc::new(kernel), keys) }
     }
 
     pub(super) fn device(&self) -> &Arc<Device> {
         &self.device
     }
 
-    /// The kernel for a mode, and the round keys to launch it with; loads it at its first use.
-    pub(super) fn kernel(&self, mode: Mode) -> Result<(Arc<Kernel>, Option<&RoundKeys>), Error> {
-        match &self.kernels {
-            Kernels::Planes(keys) => {
-                let (_, keys) = Mode::ALL.iter().zip(keys).find(|(m, _)| **m == mode).expect("all modes are there");
-                Ok((self.device.planes_kernel(mode)?, Some(keys)))
+    /// The kernels that are allowed, and the length of the key; nothing where there is one kernel only.
+    pub(super) fn allowed(&self) -> Option<(Kernels, KeyBits)> {
+        match self.code {
+            Code::Stored { kernels, key_bits, .. } => Some((kernels, key_bits)),
+            Code::One(..) => None,
+        }
+    }
+
+    /// The kernel for a mode and a choice, and the round keys to launch it with; loads it at its first use.
+    pub(super) fn kernel(&self, mode: Mode, choice: Choice) -> Result<(Arc<Kernel>, Option<&RoundKeys>), Error> {
+        match &self.code {
+            Code::Stored { kernels, .. } => {
+                let found = match Stored::kinds(choice) {
+                    &[kind] => self.stored(mode, kind)?,
+                    // What launches several has them one by one.
+                    _ => None,
+                };
+                let (kernel, keys) = found.ok_or_else(|| none_for(mode, choice, *kernels))?;
+                Ok((kernel.laid_out(choice), Some(keys)))
             }
-            Kernels::One(kernel, keys) if kernel.mode() == mode => Ok((kernel.clone(), keys.as_ref())),
-            Kernels::One(kernel, _) => {
+            Code::One(kernel, keys) if kernel.mode() == mode => Ok((kernel.clone(), keys.as_ref())),
+            Code::One(kernel, _) => {
                 Err(Error::NotInKernel { wanted: mode.to_string(), has: kernel.mode().to_string() })
             }
         }
+    }
+
+    /// A stored kernel, and the round keys to launch it with; none where it is not allowed, or there is none for this
+    /// device.
+    pub(super) fn stored(&self, mode: Mode, kind: Stored) -> Result<Option<(Arc<Kernel>, &RoundKeys)>, Error> {
+        let Code::Stored { keys, .. } = &self.code else { return Ok(None) };
+        let Some((_, keys)) = keys.iter().find(|(of, _)| *of == (mode, kind)) else { return Ok(None) };
+        Ok(self.device.stored(mode, kind)?.map(|kernel| (kernel, keys)))
     }
 
     /// Copies chunks to the device, calls `launch` with each, what it holds, and the number of blocks before it, and copies
@@ -107,35 +136,42 @@ impl DeviceKey {
     }
 }
 
+fn none_for(mode: Mode, choice: Choice, kernels: Kernels) -> Error {
+    let what = match kernels.allow(choice) {
+        true => format!("this program has none for {mode} by `{choice}` that runs on this device"),
+        false => {
+            format!("`{choice}` has to be asked for, and the engine may use `{kernels}`: see `Engine::with_kernels`")
+        }
+    };
+    Error::NoSuchKernel { what }
+}
+
 impl BlockEngine for DeviceKey {
     fn ecb(&self, direction: Direction, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        self.device.enter()?;
-        let (kernel, keys) = self.kernel(Mode::ecb(direction))?;
+        self.prepare(Mode::ecb(direction), None)?;
         self.in_chunks(0, data, |workspace, span, _, _| {
             // SAFETY: the span lies in the workspace's buffer, which outlives the wait after the copy back.
-            unsafe { kernel.ecb(&self.device, workspace.stream(), span, keys) }
+            unsafe { self.launch(workspace.stream(), span, Work::Ecb(direction), None) }
         })
     }
 
     fn cbc_decrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        self.device.enter()?;
-        let (kernel, keys) = self.kernel(Mode::CbcDecrypt)?;
+        self.prepare(Mode::CbcDecrypt, None)?;
         let mut previous = *iv;
         self.in_chunks(0, data, |workspace, span, chunk, _| {
             let iv = u128::from_be_bytes(previous);
             previous = *chunk.last_chunk().expect("whole blocks, and not none");
             // SAFETY: as above.
-            unsafe { kernel.cbc_decrypt(&self.device, workspace.stream(), span, iv, keys) }
+            unsafe { self.launch(workspace.stream(), span, Work::CbcDecrypt { iv }, None) }
         })
     }
 
     fn ctr(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        self.device.enter()?;
-        let (kernel, keys) = self.kernel(Mode::Ctr)?;
+        self.prepare(Mode::Ctr, None)?;
         self.in_chunks(skip, data, |workspace, span, _, blocks| {
             let (counter, skip) = (counter.wrapping_add(blocks as u128), if blocks == 0 { skip } else { 0 });
             // SAFETY: as above.
-            unsafe { kernel.ctr(&self.device, workspace.stream(), span, counter, skip, keys) }
+            unsafe { self.launch(workspace.stream(), span, Work::Ctr { counter, skip }, None) }
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::device::make_current;
 use super::memory::{KeyMemory, Workspace};
-use super::{Device, driver};
+use super::{Choice, Device, Runs, driver};
 use crate::Error;
 use aes_bitslice_gen::aes::KeySchedule;
 use aes_bitslice_gen::basis::Basis;
@@ -98,6 +98,11 @@ struct Module {
     module: CUmodule,
 }
 
+// SAFETY: a handle, which any thread may use that has made the context its own; unloading does that.
+unsafe impl Send for Module {}
+// SAFETY: as above; nothing is changed after loading.
+unsafe impl Sync for Module {}
+
 impl Drop for Module {
     fn drop(&mut self) {
         // Nothing can be done here about an error. Launches may be in flight on streams that we do not know: wait.
@@ -109,6 +114,7 @@ impl Drop for Module {
 }
 
 /// A kernel on a device.
+#[derive(Clone)]
 pub(super) struct Kernel {
     name: String,
     mode: Mode,
@@ -123,7 +129,7 @@ pub(super) struct Kernel {
     keys: KeySource,
     blocks: CUfunction,
     bytes: CUfunction,
-    _module: Module,
+    _module: Arc<Module>,
 }
 
 // SAFETY: functions are handles, which any thread may use that has made the context its own; nothing is changed
@@ -142,12 +148,13 @@ pub(super) struct Span {
 }
 
 impl Span {
-    fn is_aligned(&self) -> bool {
+    /// Whether both begin at multiples of 16 bytes.
+    pub(super) fn is_aligned(&self) -> bool {
         (self.input | self.output).is_multiple_of(16)
     }
 
     /// The part from byte `at` on, `len` bytes long.
-    fn part(&self, at: u64, len: u64) -> Self {
+    pub(super) fn part(&self, at: u64, len: u64) -> Self {
         Self { input: self.input + at, output: self.output + at, len }
     }
 }
@@ -193,8 +200,18 @@ impl Kernel {
             keys: manifest.keys,
             blocks,
             bytes,
-            _module: module,
+            _module: Arc::new(module),
         })
+    }
+
+    /// The same kernel over as many thread blocks as a choice says, where that is for kernels of its kind.
+    pub(super) fn laid_out(self: Arc<Self>, choice: Choice) -> Arc<Self> {
+        let grid = match (choice, self.grid) {
+            (Choice::Bitsliced { runs: Some(Runs { most, left }) }, Grid::Shares { .. }) => Grid::Shares { most, left },
+            (Choice::Tbox { thread_blocks: Some(each) }, Grid::Persistent { .. }) => Grid::Persistent { each },
+            _ => return self,
+        };
+        Arc::new(Self { grid, ..(*self).clone() })
     }
 
     pub(super) fn mode(&self) -> Mode {

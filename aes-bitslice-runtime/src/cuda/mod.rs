@@ -25,18 +25,26 @@
 //! | `host_data` | data in host memory: to the device, through the kernel, back |
 //! | `device_data` | data in device memory |
 //! | `baked` | kernels with their key baked in |
+//! | `launch` | one call on device memory: its kernel, and its launch |
+//! | `choice` | which kernel a call takes, and how it is laid over the device |
+//! | `tuning` | what was measured on this machine, and what follows from it |
 
 mod baked;
+mod choice;
 mod device;
 mod device_data;
 mod driver;
 mod host_data;
 mod kernel;
+mod launch;
 mod memory;
+mod tuning;
 
+pub use choice::{Call, Choice, Kernels, Runs, UnknownName};
 pub use cudarc;
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
+pub use tuning::{HostRates, KernelRates, Measurements, Rate, Subject, Tuning};
 
 pub(crate) use device::Device;
 pub(crate) use host_data::DeviceKey;
@@ -47,6 +55,14 @@ use std::sync::Arc;
 /// The names of the kernels that come with this crate, for keys given at launch.
 pub fn stored_kernels() -> Vec<&'static str> {
     aes_bitslice_kernels::KERNELS.iter().map(|kernel| kernel.name).collect()
+}
+
+/// What is known of the device with this number, without opening it.
+///
+/// # Errors
+/// [`Error::CudaUnavailable`] and [`Error::NoSuchDevice`], as opening it.
+pub fn tuning(ordinal: usize) -> Result<Tuning, Error> {
+    Ok(Tuning::of(&driver::usable(ordinal)?))
 }
 
 /// Opens the device with this number.

@@ -1,0 +1,49 @@
+//! The CPU against the GPU on data in host memory: whole calls, transfers counted.
+
+use std::time::Duration;
+
+use aes_bitslice_runtime::cuda::HostRates;
+use aes_bitslice_runtime::{Backend, Engine};
+use indicatif::ProgressBar;
+
+use super::{Case, rate};
+use crate::bench::case::{self, Buffers};
+use crate::bench::report::size;
+use crate::error::Result;
+
+/// The largest size. From 64 MiB on, data goes to the GPU in chunks of that size, and fits in no cache: the rates stay.
+const LARGEST: u64 = 256 << 20;
+
+/// About what a slow engine does, in bytes a second.
+const SLOW: f64 = 4e9;
+
+/// Times both engines in every case and size.
+pub fn measure(
+    engine: &Engine,
+    cases: &[Case],
+    sizes: &[u64],
+    time: Duration,
+    bar: &ProgressBar,
+) -> Result<Vec<HostRates>> {
+    let sizes: Vec<_> = sizes.iter().copied().filter(|&bytes| bytes <= LARGEST).collect();
+    bar.inc_length((cases.len() * sizes.len()) as u64);
+    let slice = time / (2 * cases.len() * sizes.len()).max(1) as u32;
+    let mut buffers = Buffers::new(sizes.last().copied().unwrap_or_default() as usize)?;
+    let cpu = Engine::open(Backend::Cpu)?;
+    let mut all = Vec::new();
+    for Case { mode, key } in cases {
+        let (on_cpu, on_gpu) = (cpu.cipher(key)?, engine.cipher(key)?);
+        for &bytes in &sizes {
+            bar.set_message(format!("{}, {}, in host memory", mode.name(), size(bytes as usize)));
+            let runs = (slice.as_secs_f64() * SLOW / bytes as f64).clamp(2.0, 20.0) as u32;
+            let case = case::Case { index: 0, key, mode: *mode, runs };
+            let n = bytes as usize;
+            case.apply(&on_cpu, &buffers.input[..n], &mut buffers.expected[..n])?;
+            let cpu = rate(bytes, case.time_on_host(&on_cpu, n, &mut buffers)?);
+            let cuda = rate(bytes, case.time_on_host(&on_gpu, n, &mut buffers)?);
+            all.push(HostRates { mode: mode.mode(), key_bits: key.bits(), bytes, cpu, cuda });
+            bar.inc(1);
+        }
+    }
+    Ok(all)
+}

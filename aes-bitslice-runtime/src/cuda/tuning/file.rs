@@ -1,0 +1,248 @@
+//! Measurements as JSON in the user's cache folder: a file for each kind of GPU, which appears complete or not at all.
+//! It holds no secret.
+
+use super::{Measurements, Subject};
+use crate::Error;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// What is in a file, for whoever comes later.
+const FORMAT: u32 = 1;
+
+/// No file of ours is larger.
+const LARGEST: u64 = 4 << 20;
+
+#[derive(Serialize, Deserialize)]
+struct Contents<'a> {
+    format: u32,
+    #[serde(flatten)]
+    measurements: Cow<'a, Measurements>,
+}
+
+impl Measurements {
+    /// Saves them in the user's cache folder, from where every device of this name that is opened from now on has them,
+    /// and tells where. The folder is that of the environment variable `AES_BITSLICE_CACHE`, else `aes-bitslice` in
+    /// `XDG_CACHE_HOME`, else in `.cache` in the user's home.
+    ///
+    /// # Errors
+    /// [`Error::TuningNotSaved`] if there is no such folder or it cannot be written.
+    pub fn save(&self) -> Result<PathBuf, Error> {
+        let no_home = || Error::TuningNotSaved {
+            path: "aes-bitslice".into(),
+            what: "there is no home folder to keep it in; set AES_BITSLICE_CACHE to a folder".into(),
+        };
+        let path = path(&self.subject).ok_or_else(no_home)?;
+        write(&path, self).map_err(|e| Error::TuningNotSaved { path: path.clone(), what: e.to_string() })?;
+        Ok(path)
+    }
+
+    /// What [`save`](Self::save) writes.
+    pub fn to_json(&self) -> String {
+        let contents = Contents { format: FORMAT, measurements: Cow::Borrowed(self) };
+        serde_json::to_string_pretty(&contents).expect("names, numbers and lists") + "\n"
+    }
+}
+
+/// Where the measurements of a GPU are kept.
+pub(super) fn path(subject: &Subject) -> Option<PathBuf> {
+    let name = subject.gpu.to_ascii_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let folder = folder(|name| std::env::var_os(name), std::env::home_dir())?;
+    Some(folder.join(format!("tuning-{name}.json")))
+}
+
+fn folder(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    // The XDG base directory specification wants relative paths ignored.
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let cache = || set("XDG_CACHE_HOME").filter(absolute).or_else(|| Some(home.filter(absolute)?.join(".cache")));
+    set("AES_BITSLICE_CACHE").or_else(|| Some(cache()?.join("aes-bitslice")))
+}
+
+/// What a file holds for this GPU, driver and version; nothing if there is none, and why if it cannot be used.
+pub(super) fn read(path: &Path, subject: &Subject) -> Result<Option<Measurements>, String> {
+    let text = match text(path) {
+        Ok(text) => text,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(e) => return Err(format!("it cannot be read ({e})")),
+    };
+    let damaged = |what: String| format!("it is damaged ({what})");
+    let json: serde_json::Value = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
+    if json["format"] != FORMAT {
+        return Err("it is of another format than this version's".into());
+    }
+    // Before what it holds is looked at: what another version wrote may mean something else.
+    let theirs = Subject::deserialize(&json["subject"]).map_err(|e| damaged(e.to_string()))?;
+    let same = [
+        ("GPU", &theirs.gpu, &subject.gpu),
+        ("version", &theirs.version, &subject.version),
+        ("driver", &theirs.driver, &subject.driver),
+    ];
+    if let Some((what, then, now)) = same.into_iter().find(|(_, then, now)| then != now) {
+        return Err(format!("it was measured with another {what} ({then}; now {now})"));
+    }
+    let measurements = Contents::deserialize(json).map_err(|e| damaged(e.to_string()))?.measurements.into_owned();
+    match is_plausible(&measurements) {
+        true => Ok(Some(measurements)),
+        false => Err(damaged("a rate or a size is none that anything has".into())),
+    }
+}
+
+fn text(path: &Path) -> io::Result<String> {
+    // Opening a pipe would wait for somebody who writes to it.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no ordinary file"));
+    }
+    let mut text = String::new();
+    match File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
+        true => Err(io::Error::other("it is too large")),
+        false => Ok(text),
+    }
+}
+
+fn is_plausible(measurements: &Measurements) -> bool {
+    let rate = |rate: f64| (1e-9..1e9).contains(&rate);
+    let size = |bytes: u64| (1..=1 << 60).contains(&bytes);
+    let kernels = measurements.kernels.iter();
+    kernels.clone().all(|k| size(k.bytes) && k.rates.iter().all(|r| rate(r.gbytes_per_second)))
+        && measurements.host.iter().all(|h| size(h.bytes) && rate(h.cpu) && rate(h.cuda))
+}
+
+/// Writes beside the file, then gives it the name.
+fn write(path: &Path, measurements: &Measurements) -> io::Result<()> {
+    let folder = path.parent().ok_or_else(|| io::Error::other("it is in no folder"))?;
+    fs::create_dir_all(folder)?;
+    let beside = path.with_extension(format!("{}.tmp", std::process::id()));
+    let written = File::create(&beside).and_then(|mut file| {
+        file.write_all(measurements.to_json().as_bytes())?;
+        file.sync_all()
+    });
+    let renamed = written.and_then(|()| fs::rename(&beside, path));
+    renamed.inspect_err(|_| {
+        // The error to report is the first.
+        let _ = fs::remove_file(&beside);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Tuning;
+    use super::super::tests::{measurements, subject};
+    use super::*;
+    use crate::cuda::{Call, Choice, Kernels};
+    use crate::{KeyBits, Mode};
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new").join("tuning.json");
+        assert_eq!(read(&path, &subject()), Ok(None));
+        for _ in 0..2 {
+            write(&path, &measurements()).unwrap();
+            assert_eq!(read(&path, &subject()), Ok(Some(measurements())));
+        }
+        let names: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names, ["tuning.json"], "nothing is left beside it");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_an_error_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tuning.json");
+        fs::create_dir(&path).unwrap();
+        write(&path, &measurements()).unwrap_err();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        write(&folder.path().join("tuning.json/file/tuning.json"), &measurements()).unwrap();
+        write(&folder.path().join("tuning.json/file/tuning.json/more"), &measurements()).unwrap_err();
+    }
+
+    /// What a device goes by if its file holds `text`; the built-in kernels, if it is no good.
+    fn opened(text: &[u8]) -> (Tuning, Choice) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tuning.json");
+        fs::write(&path, text).unwrap();
+        let tuning = Tuning::built_in(90).with_file(path, &subject());
+        let call = Call { mode: Mode::Ctr, key_bits: KeyBits::Aes128, bytes: 4096, aligned: true };
+        let choice = tuning.choose(Kernels::Auto, &call, |_| true);
+        (tuning, choice)
+    }
+
+    #[test]
+    fn a_good_file_is_used() {
+        let (tuning, choice) = opened(measurements().to_json().as_bytes());
+        assert_eq!((tuning.warning(), choice.to_string().as_str()), (None, "bitsliced:1:8"));
+        assert!(tuning.file().is_some() && tuning.is_host_measured());
+        assert!(tuning.to_string().starts_with("measured, `"));
+    }
+
+    #[test]
+    fn a_damaged_foreign_or_old_file_is_ignored_with_one_line() {
+        let json = measurements().to_json();
+        let edited = |from: &str, to: &str| {
+            assert!(json.contains(from), "{from} in {json}");
+            json.replacen(from, to, 1).into_bytes()
+        };
+        for (text, why) in [
+            (Vec::new(), "damaged"),
+            (b"\xff\xfe".to_vec(), "cannot be read"),
+            (b"[1, 2]".to_vec(), "another format"),
+            (json.as_bytes()[..json.len() / 2].to_vec(), "damaged"),
+            (vec![b' '; LARGEST as usize + 1], "too large"),
+            (edited("\"format\": 1", "\"format\": 2"), "another format"),
+            (edited("NVIDIA H200", "NVIDIA B200"), "another GPU (NVIDIA B200; now NVIDIA H200)"),
+            (edited("580.1", "570.9"), "another driver (570.9; now 580.1)"),
+            (edited("0.1.0", "0.0.9"), "another version (0.0.9; now 0.1.0)"),
+            (edited("bitsliced:1:8", "bitsliced:0:8"), "damaged"),
+            (edited("bitsliced:1:8", "faster"), "damaged"),
+            (edited("\"ctr\"", "\"xts\""), "damaged"),
+            (edited("128", "129"), "damaged"),
+            (edited("1.5", "-1.5"), "damaged"),
+            (edited("1.5", "\"fast\""), "damaged"),
+        ] {
+            let (tuning, choice) = opened(&text);
+            let warning = tuning.warning().expect(why);
+            assert!(warning.contains(why) && warning.contains("aes-bitslice tune"), "{why}: {warning}");
+            assert!(!warning.contains('\n'), "{warning}");
+            assert_eq!((choice, tuning.file()), (Choice::BITSLICED, None));
+            assert_eq!(tuning.to_string(), "built in");
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_ignored_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let tuning = |path: &Path| Tuning::built_in(90).with_file(path.into(), &subject());
+        assert!(tuning(folder.path()).warning().unwrap().contains("no ordinary file"));
+        // Nothing was tuned: nothing to warn of.
+        assert_eq!(tuning(&folder.path().join("none.json")).warning(), None);
+    }
+
+    #[test]
+    fn another_processor_keeps_what_is_the_gpu_s() {
+        let mut foreign = measurements();
+        foreign.subject.cpu = "2 threads".into();
+        let (tuning, choice) = opened(foreign.to_json().as_bytes());
+        assert_eq!(choice.to_string(), "bitsliced:1:8");
+        assert!(!tuning.is_host_measured());
+        assert!(tuning.warning().unwrap().contains("it was with 2 threads, and this is 16 threads"));
+    }
+
+    #[test]
+    fn the_folder_by_environment() {
+        let found = |variables: &[(&str, &str)], home: Option<&str>| {
+            let variable = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into());
+            folder(variable, home.map(PathBuf::from))
+        };
+        let home = Some("/home/user");
+        let (cache, xdg) = (("AES_BITSLICE_CACHE", "/c"), ("XDG_CACHE_HOME", "/x"));
+        assert_eq!(found(&[cache, xdg], home), Some("/c".into()));
+        assert_eq!(found(&[xdg], home), Some("/x/aes-bitslice".into()));
+        for variables in [&[][..], &[("XDG_CACHE_HOME", "")], &[("XDG_CACHE_HOME", "relative")]] {
+            assert_eq!(found(variables, home), Some("/home/user/.cache/aes-bitslice".into()));
+        }
+        assert_eq!(found(&[], None), None);
+    }
+}
