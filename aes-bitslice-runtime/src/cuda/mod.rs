@@ -24,6 +24,7 @@
 //! | `memory` | device memory that is cleared before it is freed, streams |
 //! | `host_data` | data in host memory: to the device, through the kernel, back |
 //! | `device_data` | data in device memory |
+//! | `pinned` | host memory that is copied from and to beside kernels |
 //! | `baked` | kernels with their key baked in |
 
 mod baked;
@@ -33,10 +34,12 @@ mod driver;
 mod host_data;
 mod kernel;
 mod memory;
+mod pinned;
 
 pub use cudarc;
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
+pub use pinned::pinned;
 
 pub(crate) use device::Device;
 pub(crate) use host_data::DeviceKey;
