@@ -224,14 +224,14 @@ impl Engine {
         Ok(Cipher::new(self.clone(), Arc::new(blocks), None))
     }
 
-    /// Any kernel that the generator prints and that takes its key at launch, compiled here and now with NVRTC, and a key
-    /// for it. It runs its own mode only: for experiments, and to measure.
+    /// Any kernel that the generator prints, compiled here and now with NVRTC, and a key for it. It runs its own mode only:
+    /// for experiments, and to measure.
     ///
     /// Dropping it waits for the device, which may still need what it holds there.
     ///
     /// # Errors
     /// [`Error::NotCuda`] on a CPU, [`Error::NvrtcUnavailable`], [`Error::CompileFailed`], [`Error::NoSuchKernel`] for a
-    /// design with a key baked in, [`Error::SelfTestFailed`], and what the device reports.
+    /// design with another key baked in, [`Error::SelfTestFailed`], and what the device reports.
     pub fn cipher_of(&self, key: &Key, design: &Design) -> Result<Cipher, Error> {
         let blocks = self.device("a kernel of the generator's")?.cipher_of(key, design)?;
         Ok(Cipher::new(self.clone(), Arc::new(blocks), None))

@@ -1,8 +1,8 @@
-//! A folder to copy to a machine with a GPU and without Rust: test programs, examples, the command line, and a script
-//! that runs them. They need nothing of this checkout, vectors and kernels being compiled in.
+//! A folder to copy to a machine with a GPU and without Rust: test programs, examples, the command line, the program of the
+//! papers' tables, and a script that runs them. They need nothing of this checkout, vectors and kernels being compiled in.
 
 use crate::cargo::{Built, Cargo};
-use crate::files;
+use crate::{files, papers};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ pub fn run(root: &Path) -> Result<()> {
     let place = |b: Built| (b.path, Path::new(if b.is_test { "tests" } else { "examples" }).join(b.name));
     let mut binaries: Vec<(PathBuf, PathBuf)> = built.into_iter().map(place).collect();
     binaries.push((cargo.program("aes-bitslice-cli", "aes-bitslice")?, "aes-bitslice".into()));
+    binaries.push((cargo.program(papers::PACKAGE, papers::PACKAGE)?, papers::PACKAGE.into()));
 
     let folder = cargo.target.join("gpu-bundle");
     if folder.exists() {

@@ -8,6 +8,7 @@
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
 //! | `search` | [`search`] | circuits of fewer gates |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
+//! | `papers` | [`papers`] | the papers' tables on the GPU of this machine |
 //! | `demo` | [`demo`] | the main job, start to end |
 //!
 //! Nothing here depends on the runtime or on the stored kernels: their folder can be deleted and rebuilt.
@@ -33,6 +34,7 @@ mod demo;
 mod files;
 mod images;
 mod key;
+mod papers;
 mod sass;
 mod search;
 mod stored;
@@ -59,6 +61,8 @@ enum Command {
     Ptx(images::Args),
     /// Put test programs, the command line and a script into target/gpu-bundle, for a machine with a GPU
     GpuBundle,
+    /// Measure the papers' tables on the GPU of this machine, and render docs/papers.md
+    Papers(papers::Args),
     /// Bake a key, encrypt a file with whatever engine is there, verify it, and show the rate
     Demo(demo::Args),
 }
@@ -95,6 +99,7 @@ fn main() -> ExitCode {
         Command::Search(args) => search::run(&root, &args),
         Command::Ptx(args) => images::run(&root, &args),
         Command::GpuBundle => bundle::run(&root),
+        Command::Papers(args) => papers::run(&root, &args),
         Command::Demo(args) => demo::run(&root, &args),
     };
     match outcome {

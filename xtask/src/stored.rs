@@ -11,6 +11,7 @@ use aes_bitslice_gen::emit::{header, rust};
 use aes_bitslice_gen::kernel::{Design, KernelSpec, Mode, Plan};
 use aes_bitslice_gen::linear;
 use aes_bitslice_gen::sbox::{BOYAR_PERALTA, LUT3};
+use aes_bitslice_gen::table::{ConflictFree, TableCount};
 use anyhow::{Context, Result, anyhow, bail};
 use similar::TextDiff;
 use std::collections::BTreeMap;
@@ -43,13 +44,25 @@ pub fn folder(root: &Path) -> PathBuf {
     root.join("kernels-generated").join("src")
 }
 
-/// The kernels for keys given at launch, one a mode: the fastest layout, the S-box of the fewest LUT3s in its basis.
+/// The kernels for keys given at launch. For each mode the bitsliced one, of the fastest layout and the S-box of the fewest
+/// LUT3s in its basis; those that look tables up, with four tables and, for devices with less shared memory, one; and a
+/// bitsliced and a table kernel to run beside one another.
 pub fn kernels() -> Vec<StoredKernel> {
     let kernel = |design: Design| {
         let Printed { source, manifest } = cuda::print(&design, COMMAND);
         StoredKernel { name: design.name(), design, source: source.to_string(), manifest }
     };
-    Mode::ALL.into_iter().map(|mode| kernel(KernelSpec::planes(mode, &LUT3).into())).collect()
+    let of_mode = |mode: Mode| {
+        let tables = [TableCount::Four, TableCount::One].map(|count| ConflictFree::new(mode, count));
+        let mut designs: Vec<Design> = vec![KernelSpec::planes(mode, &LUT3).into()];
+        designs.extend(tables.map(Design::from));
+        // Blocks of CBC are chained: its data has no shares for two kernels.
+        if mode != Mode::CbcDecrypt {
+            designs.extend([tables[0].beside().into(), KernelSpec::beside(mode, &LUT3).into()]);
+        }
+        designs
+    };
+    Mode::ALL.into_iter().flat_map(of_mode).map(kernel).collect()
 }
 
 /// Every file, by folder and name.

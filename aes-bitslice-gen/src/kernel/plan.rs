@@ -114,9 +114,8 @@ impl Plan {
         let mut plan =
             Self { spec: spec.clone(), functions: Vec::new(), first: Vec::new(), round: Vec::new(), last: Vec::new() };
         match (&spec.round_keys, spec.layout) {
-            (RoundKeys::Planes | RoundKeys::Bits | RoundKeys::PlanesInMemory, _) | (RoundKeys::OneHotMux(_), Layout::Column) => {
-                keys::planes(&mut plan)
-            }
+            (RoundKeys::Planes | RoundKeys::Bits | RoundKeys::PlanesInMemory, _)
+            | (RoundKeys::OneHotMux(_), Layout::Column) => keys::planes(&mut plan),
             (RoundKeys::OneHotMux(schedule), Layout::State) => keys::one_hot_mux(&mut plan, schedule),
             (RoundKeys::Immediate(schedule), _) => keys::immediate(&mut plan, schedule),
         }

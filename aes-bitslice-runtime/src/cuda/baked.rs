@@ -51,17 +51,20 @@ impl Device {
         self.baked(&printed.manifest, &printed.source)
     }
 
-    /// Generates and compiles a kernel that takes its key at launch.
+    /// Generates and compiles any kernel, for a key; a kernel with a key baked in must have this one.
     pub(crate) fn cipher_of(self: &Arc<Self>, key: &Key, design: &Design) -> Result<DeviceKey, Error> {
         self.enter()?;
-        if design.baked().is_some() {
-            return Err(Error::NoSuchKernel { what: "its key is baked in already: use `Engine::bake`".into() });
-        }
-        let Printed { source, manifest } = cuda::print(design, "Engine::cipher_of");
-        let kernel = Kernel::load(self, &manifest, &Image::compile(self, &manifest, &source)?)?;
-        let basis = manifest.basis().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
         let mode = design.mode();
         let schedule = KeySchedule::new(key.expose(), mode.direction()).expect("a key has one of the three lengths");
+        if design.baked().is_some_and(|baked| baked.round_keys() != schedule.round_keys()) {
+            return Err(Error::NoSuchKernel { what: "it has another key baked in: generate one for this key".into() });
+        }
+        let Printed { source, manifest } = cuda::print(design, "Engine::cipher_of");
+        if manifest.secret {
+            return self.baked(&manifest, &source);
+        }
+        let kernel = Kernel::load(self, &manifest, &Image::compile(self, &manifest, &source)?)?;
+        let basis = manifest.basis().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
         let keys = match manifest.keys {
             KeySource::Memory => RoundKeys::in_memory(self, &schedule, basis)?,
             KeySource::Argument | KeySource::Baked => RoundKeys::argument(&schedule, basis),

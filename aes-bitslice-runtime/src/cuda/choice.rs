@@ -120,8 +120,8 @@ impl Choice {
     pub const BITSLICED: Self = Self::Bitsliced { runs: None };
     /// The table kernel as its manifest says.
     pub const TBOX: Self = Self::Tbox { thread_blocks: None };
-    /// Both, each with what it gets done in the time of the other, by their rates one at a time on an H200.
-    pub const PAIR: Self = Self::Pair { bitsliced: 430 };
+    /// Both, each with what it gets done in the time of the other, as measured on an H200.
+    pub const PAIR: Self = Self::Pair { bitsliced: 240 };
 
     /// Whether this is the same kernel, with whatever geometry.
     pub fn is_kernel_of(self, other: Self) -> bool {
@@ -140,7 +140,8 @@ impl Choice {
         let fits = |most: &u32| bytes >= RUN * u64::from(*most) * u64::from(multiprocessors * LEFT);
         let runs = [1, 2, 4, 8, 16, 32].into_iter().filter(|most| *most == 1 || fits(most));
         let bitsliced = runs.map(|most| Self::Bitsliced { runs: Some(Runs { most, left: LEFT }) });
-        let shares = (bytes >= SMALLEST_PAIR).then_some([300, 350, 400, 450, 500, 550, 600]);
+        let shares =
+            (bytes >= SMALLEST_PAIR).then_some([150, 180, 200, 215, 225, 235, 245, 255, 265, 275, 285, 300, 330]);
         let pairs = shares.into_iter().flatten().map(|bitsliced| Self::Pair { bitsliced });
         let mut all = vec![Self::BITSLICED];
         all.extend(bitsliced);
@@ -217,6 +218,13 @@ const BUILT_IN: &[Row] = &[
     // A table kernel copies its tables to shared memory first. That pays when there is enough to look up.
     Row { architecture: None, mode: None, bytes: 4 << 20, choice: Choice::TBOX },
     Row { architecture: Some(90), mode: None, bytes: 64 << 20, choice: Choice::PAIR },
+    Row {
+        architecture: Some(90),
+        mode: Some(Mode::EcbEncrypt),
+        bytes: 64 << 20,
+        choice: Choice::Pair { bitsliced: 225 },
+    },
+    Row { architecture: Some(90), mode: Some(Mode::Ctr), bytes: 64 << 20, choice: Choice::Pair { bitsliced: 265 } },
 ];
 
 /// What a call takes on a device where nothing was measured. `available` tells what the device can run.

@@ -2,7 +2,8 @@
 
 use super::kernel::{Image, Kernel, RoundKeys};
 use super::memory::Workspace;
-use super::{Choice, DeviceKey, Kernels, Tuning, driver};
+use super::pair::SideStream;
+use super::{Choice, DeviceKey, Kernels, Tuning, driver, pair};
 use crate::{Error, Key};
 use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
 use aes_bitslice_gen::basis::Basis;
@@ -27,6 +28,8 @@ pub(crate) struct Device {
     tuning: Tuning,
     /// Streams and buffers between calls, cleared.
     pub(super) workspaces: Mutex<Vec<Workspace>>,
+    /// Streams for the second kernel of a pair, between calls.
+    pub(super) side_streams: Mutex<Vec<SideStream>>,
 }
 
 impl Device {
@@ -48,6 +51,7 @@ impl Device {
             poison: OnceLock::new(),
             tuning,
             workspaces: Mutex::default(),
+            side_streams: Mutex::default(),
         })
     }
 
@@ -105,7 +109,7 @@ impl Device {
         match choice {
             Choice::Bitsliced { .. } => true,
             Choice::Tbox { .. } => self.find(mode, Stored::Tbox).is_some(),
-            Choice::Pair { .. } => false,
+            Choice::Pair { .. } => Stored::kinds(choice).iter().all(|&kind| self.find(mode, kind).is_some()),
         }
     }
 
@@ -117,7 +121,10 @@ impl Device {
             return Ok(Some(kernel.clone()));
         }
         let Some((stored, manifest)) = self.find(mode, kind) else { return Ok(None) };
-        let kernel = Kernel::load(self, manifest, &Image::of_stored(self, stored)?)?;
+        let mut kernel = Kernel::load(self, manifest, &Image::of_stored(self, stored)?)?;
+        if let Some(grid) = pair::grid(mode, kind) {
+            kernel = kernel.beside_another(self, grid)?;
+        }
         let basis = basis_of(manifest);
         for bits in KeyBits::ALL {
             let key: Vec<u8> = (0..bits.bytes() as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect();
@@ -151,20 +158,22 @@ pub(super) enum Stored {
     Planes,
     /// With look-up tables.
     Tbox,
-    /// With look-up tables, and made so that it fits on a multiprocessor beside one on bit-planes.
+    /// On bit-planes, beside one with look-up tables: it leaves shared memory alone as far as it can.
+    BitsBeside,
+    /// With look-up tables, beside one on bit-planes: it leaves registers for that.
     TboxBeside,
 }
 
 impl Stored {
     /// All kinds.
-    pub(super) const ALL: [Self; 3] = [Self::Planes, Self::Tbox, Self::TboxBeside];
+    pub(super) const ALL: [Self; 4] = [Self::Planes, Self::Tbox, Self::BitsBeside, Self::TboxBeside];
 
     /// What a choice launches.
     pub(super) fn kinds(choice: Choice) -> &'static [Self] {
         match choice {
             Choice::Bitsliced { .. } => &[Self::Planes],
             Choice::Tbox { .. } => &[Self::Tbox],
-            Choice::Pair { .. } => &[Self::Planes, Self::TboxBeside],
+            Choice::Pair { .. } => &[Self::TboxBeside, Self::BitsBeside],
         }
     }
 
@@ -173,7 +182,8 @@ impl Stored {
         match self {
             Self::Planes => &["planes"],
             Self::Tbox => &["tbox", "tbox-one-table"],
-            Self::TboxBeside => &["tbox-beside", "tbox-one-table-beside"],
+            Self::BitsBeside => &["bits"],
+            Self::TboxBeside => &["tbox-beside"],
         }
     }
 }

@@ -70,13 +70,13 @@ impl DeviceKey {
     /// The kernel for a mode and a choice, and the round keys to launch it with; loads it at its first use.
     pub(super) fn kernel(&self, mode: Mode, choice: Choice) -> Result<(Arc<Kernel>, Option<&RoundKeys>), Error> {
         match &self.code {
-            Code::Stored { kernels, .. } => {
+            Code::Stored { .. } => {
                 let found = match Stored::kinds(choice) {
                     &[kind] => self.stored(mode, kind)?,
                     // What launches several has them one by one.
                     _ => None,
                 };
-                let (kernel, keys) = found.ok_or_else(|| none_for(mode, choice, *kernels))?;
+                let (kernel, keys) = found.ok_or_else(|| self.none_for(mode, choice))?;
                 Ok((kernel.laid_out(choice), Some(keys)))
             }
             Code::One(kernel, keys) if kernel.mode() == mode => Ok((kernel.clone(), keys.as_ref())),
@@ -84,6 +84,27 @@ impl DeviceKey {
                 Err(Error::NotInKernel { wanted: mode.to_string(), has: kernel.mode().to_string() })
             }
         }
+    }
+
+    /// Loads all that a choice launches, unless that was done before.
+    pub(super) fn load(&self, mode: Mode, choice: Choice) -> Result<(), Error> {
+        match (&self.code, Stored::kinds(choice)) {
+            (Code::Stored { .. }, kinds) => kinds
+                .iter()
+                .try_for_each(|&kind| self.stored(mode, kind)?.map(|_| ()).ok_or_else(|| self.none_for(mode, choice))),
+            (Code::One(..), _) => self.kernel(mode, choice).map(|_| ()),
+        }
+    }
+
+    /// Why there is no kernel.
+    pub(super) fn none_for(&self, mode: Mode, choice: Choice) -> Error {
+        let what = match &self.code {
+            Code::Stored { kernels, .. } if !kernels.allow(choice) => format!(
+                "`{choice}` has to be asked for, and the engine may use `{kernels}`: see `Engine::with_kernels`"
+            ),
+            _ => format!("this program has none for {mode} by `{choice}` that runs on this device"),
+        };
+        Error::NoSuchKernel { what }
     }
 
     /// A stored kernel, and the round keys to launch it with; none where it is not allowed, or there is none for this
@@ -134,16 +155,6 @@ impl DeviceKey {
         }
         outcome
     }
-}
-
-fn none_for(mode: Mode, choice: Choice, kernels: Kernels) -> Error {
-    let what = match kernels.allow(choice) {
-        true => format!("this program has none for {mode} by `{choice}` that runs on this device"),
-        false => {
-            format!("`{choice}` has to be asked for, and the engine may use `{kernels}`: see `Engine::with_kernels`")
-        }
-    };
-    Error::NoSuchKernel { what }
 }
 
 impl BlockEngine for DeviceKey {

@@ -1,7 +1,7 @@
 //! One call on data in device memory, wherever it came from: which kernel it takes, and its launch.
 
-use super::kernel::Span;
-use super::{Call, Choice, DeviceKey, Kernels};
+use super::kernel::{Kernel, RoundKeys, Span};
+use super::{Call, Choice, Device, DeviceKey, Kernels};
 use crate::{Direction, Error};
 use aes_bitslice_gen::kernel::Mode;
 use cudarc::driver::sys::CUstream;
@@ -25,6 +25,54 @@ impl Work {
             Self::CbcDecrypt { .. } => Mode::CbcDecrypt,
         }
     }
+
+    /// Bytes before the first whole block of key stream, which are done apart.
+    pub(super) fn head(self) -> u64 {
+        match self {
+            Self::Ctr { skip, .. } => (16 - skip as u64) % 16,
+            Self::Ecb(_) | Self::CbcDecrypt { .. } => 0,
+        }
+    }
+
+    /// The same from a byte on that is not chained to the ones before: what remains when so many are done, whole blocks of
+    /// key stream and what comes before the first.
+    ///
+    /// # Panics
+    /// For CBC, whose blocks are chained.
+    pub(super) fn from_byte(self, bytes: u64) -> Self {
+        match self {
+            Self::Ecb(direction) => Self::Ecb(direction),
+            Self::Ctr { counter, skip } => {
+                let position = u128::from(bytes) + skip as u128;
+                Self::Ctr { counter: counter.wrapping_add(position / 16), skip: (position % 16) as usize }
+            }
+            Self::CbcDecrypt { .. } => unreachable!("no pair is stored for CBC"),
+        }
+    }
+}
+
+impl Kernel {
+    /// Puts the work on a stream, without waiting.
+    ///
+    /// # Safety
+    /// The span lies in memory of the device that is live until the stream has come to the launch.
+    pub(super) unsafe fn run(
+        &self,
+        device: &Device,
+        stream: CUstream,
+        span: Span,
+        work: Work,
+        keys: Option<&RoundKeys>,
+    ) -> Result<(), Error> {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            match work {
+                Work::Ecb(_) => self.ecb(device, stream, span, keys),
+                Work::Ctr { counter, skip } => self.ctr(device, stream, span, counter, skip, keys),
+                Work::CbcDecrypt { iv } => self.cbc_decrypt(device, stream, span, iv, keys),
+            }
+        }
+    }
 }
 
 impl DeviceKey {
@@ -41,7 +89,7 @@ impl DeviceKey {
                 all
             }
         };
-        choices.into_iter().try_for_each(|choice| self.kernel(mode, choice).map(|_| ()))
+        choices.into_iter().try_for_each(|choice| self.load(mode, choice))
     }
 
     /// Puts the work on a stream, without waiting; as `asked`, else as is fastest of what the key's kernels may be.
@@ -56,22 +104,15 @@ impl DeviceKey {
         asked: Option<Choice>,
     ) -> Result<(), Error> {
         let device = self.device();
-        // What comes before the first whole block of key stream is done apart.
-        let head = match work {
-            Work::Ctr { skip, .. } => (16 - skip as u64) % 16,
-            Work::Ecb(_) | Work::CbcDecrypt { .. } => 0,
-        };
-        let aligned = span.part(head, 0).is_aligned();
+        let aligned = span.part(work.head(), 0).is_aligned();
         let choice = self.choose(work.mode(), span.len, aligned, asked);
+        if let Choice::Pair { bitsliced } = choice {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.launch_pair(stream, span, work, bitsliced) };
+        }
         let (kernel, keys) = self.kernel(work.mode(), choice)?;
         // SAFETY: as the caller vouches.
-        unsafe {
-            match work {
-                Work::Ecb(_) => kernel.ecb(device, stream, span, keys),
-                Work::Ctr { counter, skip } => kernel.ctr(device, stream, span, counter, skip, keys),
-                Work::CbcDecrypt { iv } => kernel.cbc_decrypt(device, stream, span, iv, keys),
-            }
-        }
+        unsafe { kernel.run(device, stream, span, work, keys) }
     }
 
     /// The choice for a call. Where there is one kernel only, it says nothing.

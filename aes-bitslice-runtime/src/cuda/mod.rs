@@ -24,8 +24,10 @@
 //! | `memory` | device memory that is cleared before it is freed, streams |
 //! | `host_data` | data in host memory: to the device, through the kernel, back |
 //! | `device_data` | data in device memory |
+//! | `pinned` | host memory that is copied from and to beside kernels |
 //! | `baked` | kernels with their key baked in |
 //! | `launch` | one call on device memory: its kernel, and its launch |
+//! | `pair` | two kernels side by side, on shares of one input |
 //! | `choice` | which kernel a call takes, and how it is laid over the device |
 //! | `tuning` | what was measured on this machine, and what follows from it |
 
@@ -38,12 +40,15 @@ mod host_data;
 mod kernel;
 mod launch;
 mod memory;
+mod pair;
+mod pinned;
 mod tuning;
 
 pub use choice::{Call, Choice, Kernels, Runs, UnknownName};
 pub use cudarc;
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
+pub use pinned::pinned;
 pub use tuning::{HostRates, KernelRates, Measurements, Rate, Subject, Tuning};
 
 pub(crate) use device::Device;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the tests, examples, sanitizer and benchmarks of this folder on a machine with an NVIDIA GPU.
 #
-#   ./run.sh [test|sanitize|bench|all]      default: all
+#   ./run.sh [test|sanitize|bench|papers|all]      default: all
 #
 # What they print goes to the folder that $RESULTS names (default: results beside this script) as well. Ends with 1
 # if anything failed. AES_BITSLICE_LARGE=1 in the environment adds the tests of buffers above 4 GiB.
@@ -67,12 +67,17 @@ bench() {
         --json "$RESULTS/bench-host.json" --force
 }
 
+papers() {
+    step papers ./aes-bitslice-papers measure --out "$RESULTS/papers.json"
+}
+
 case ${1:-all} in
 test) info; tests ;;
 sanitize) sanitize ;;
 bench) info; bench ;;
-all) info; tests; sanitize; bench ;;
-*) echo "usage: ./run.sh [test|sanitize|bench|all]" >&2; exit 2 ;;
+papers) info; papers ;;
+all) info; tests; sanitize; bench; papers ;;
+*) echo "usage: ./run.sh [test|sanitize|bench|papers|all]" >&2; exit 2 ;;
 esac
 if [ -n "$failed" ]; then
     echo "== FAILED:$failed"

@@ -64,9 +64,7 @@ fn body(spec: &ConflictFree) -> String {
     }
     let mode: &[&str] = match spec.mode {
         Mode::EcbEncrypt | Mode::EcbDecrypt => &[include_str!("conflict_free/ecb.h")],
-        Mode::CbcDecrypt => {
-            &[SHARE, include_str!("conflict_free/runs.h"), CBC, include_str!("conflict_free/cbc.h")]
-        }
+        Mode::CbcDecrypt => &[SHARE, include_str!("conflict_free/runs.h"), CBC, include_str!("conflict_free/cbc.h")],
         Mode::Ctr => &[SHARE, COUNTER, include_str!("conflict_free/ctr.h")],
     };
     let shifted = shifted_macro(direction);

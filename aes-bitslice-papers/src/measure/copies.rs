@@ -1,0 +1,97 @@
+//! A kernel timed between copies from pinned memory and back, by the host's clock; and what pinned memory takes to allocate.
+
+use super::data::{Data, apply};
+use super::{Runs, driver};
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, PinnedHostSlice};
+use aes_bitslice_runtime::cuda::pinned;
+use aes_bitslice_runtime::{Cipher, Engine, Mode};
+use anyhow::Result;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A part of the data, on a stream with buffers of its own.
+struct Piece {
+    range: Range<usize>,
+    /// What is before it.
+    before: [u8; 16],
+    stream: Arc<CudaStream>,
+    input: CudaSlice<u8>,
+    output: CudaSlice<u8>,
+}
+
+/// The time of each run in seconds, from the first copy's submission until all is back in pinned memory.
+pub fn time(cipher: &Cipher, mode: Mode, bytes: usize, pieces: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
+    data.expect(mode)?;
+    let device = cipher.device()?;
+    let context = cipher.engine().cuda_context()?;
+    let mut pieces = cut(&context, bytes, pieces, data)?;
+    let mut source = pinned(&context, bytes)?;
+    let mut target = pinned(&context, bytes)?;
+    let (source, target) = (bytes_of(&mut source)?, bytes_of(&mut target)?);
+    source.copy_from_slice(&data.input[..bytes]);
+
+    let mut run = |target: &mut [u8]| -> Result<f64> {
+        let start = Instant::now();
+        for Piece { range, before, stream, input, output } in &mut pieces {
+            stream.memcpy_htod(&source[range.clone()], input).map_err(driver)?;
+            apply(&device, mode, stream, (range.start, *before), input, output)?;
+            stream.memcpy_dtoh(output, &mut target[range.clone()]).map_err(driver)?;
+        }
+        for piece in &pieces {
+            piece.stream.synchronize().map_err(driver)?;
+        }
+        Ok(start.elapsed().as_secs_f64())
+    };
+    target.fill(0);
+    run(target)?;
+    data.check(target, 0)?;
+    // The first warms up.
+    run(target)?;
+    let runs = runs.count(run(target)?);
+    target.fill(0);
+    let times = (0..runs).map(|_| run(target)).collect::<Result<_>>()?;
+    data.check(target, 0)?;
+    Ok(times)
+}
+
+/// Cuts the data. A single piece is on the default stream.
+///
+/// Streams are of a handle of their own to the same context: between streams of one handle, `cudarc` orders the accesses to
+/// a buffer by events, which take time, and here each buffer is used on one stream only.
+fn cut(context: &Arc<CudaContext>, bytes: usize, pieces: usize, data: &Data) -> Result<Vec<Piece>> {
+    let streams = CudaContext::new(context.ordinal()).map_err(driver)?;
+    let each = bytes.div_ceil(pieces).next_multiple_of(16);
+    let piece = |begin: usize| {
+        let range = begin..(begin + each).min(bytes);
+        let stream = match pieces {
+            1 => context.default_stream(),
+            _ => streams.new_stream().map_err(driver)?,
+        };
+        let zeros = || context.default_stream().alloc_zeros(range.len()).map_err(driver);
+        let (input, output) = (zeros()?, zeros()?);
+        Ok(Piece { before: data.before(begin), range, stream, input, output })
+    };
+    let pieces = (0..bytes).step_by(each).map(piece).collect::<Result<_>>()?;
+    // The buffers come in the order of the default stream, which the others do not wait for.
+    context.synchronize().map_err(driver)?;
+    Ok(pieces)
+}
+
+fn bytes_of(memory: &mut PinnedHostSlice<u8>) -> Result<&mut [u8]> {
+    memory.as_mut_slice().map_err(driver)
+}
+
+/// The time of each allocation of so many bytes of pinned memory, in seconds.
+pub fn time_allocation(engine: &Engine, bytes: usize, runs: Runs) -> Result<Vec<f64>> {
+    let context = engine.cuda_context()?;
+    let allocate = || -> Result<f64> {
+        let start = Instant::now();
+        let memory = pinned(&context, bytes)?;
+        let time = start.elapsed().as_secs_f64();
+        drop(memory);
+        Ok(time)
+    };
+    let runs = runs.count(allocate()?);
+    (0..runs).map(|_| allocate()).collect()
+}

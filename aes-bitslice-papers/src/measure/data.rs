@@ -1,0 +1,136 @@
+//! Random input, and what a mode makes of it with a key: computed by the `aes` and `ctr` crates.
+
+use aes_bitslice_runtime::cuda::DeviceCipher;
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Direction, Engine, Key, KeyBits, Mode};
+use anyhow::{Result, anyhow, bail};
+
+/// The initial counter block, or IV: near the end of its low 64 bits, so that a carry is part of what is checked.
+const START: [u8; 16] = *b"\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xff\xff\xff\xff\xff\xff\xfe\x00";
+
+/// Input of the largest size, and what one mode makes of it.
+pub struct Data {
+    /// Random bytes.
+    pub input: Vec<u8>,
+    /// Room for an output.
+    pub output: Vec<u8>,
+    expected: Vec<u8>,
+    /// The mode of what is expected.
+    mode: Option<Mode>,
+    reference: Cipher,
+}
+
+impl Data {
+    /// Random input of so many bytes.
+    pub fn new(key: &Key, bytes: usize) -> Result<Self> {
+        let cpu = Engine::open(Backend::Cpu)?;
+        let [mut input, mut output, mut expected] = [const { Vec::new() }; 3];
+        for buffer in [&mut input, &mut output, &mut expected] {
+            let reserved = buffer.try_reserve_exact(bytes);
+            reserved.map_err(|_| anyhow!("not enough memory for three buffers of {bytes} bytes"))?;
+            buffer.resize(bytes, 0);
+        }
+        // A key stream is as good as random bytes, and fast.
+        let random = cpu.cipher(&Key::generate(KeyBits::Aes128)?)?;
+        random.ctr_apply(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0, &mut input)?;
+        Ok(Self { input, output, expected, mode: None, reference: cpu.cipher(key)? })
+    }
+
+    /// Computes what is expected of a mode, unless it is there.
+    pub fn expect(&mut self, mode: Mode) -> Result<()> {
+        if self.mode == Some(mode) {
+            return Ok(());
+        }
+        let Data { input, expected, reference, .. } = self;
+        self.mode = None;
+        match mode {
+            Mode::EcbEncrypt => reference.ecb_encrypt_to(input, expected)?,
+            Mode::EcbDecrypt => reference.ecb_decrypt_to(input, expected)?,
+            Mode::Ctr => reference.ctr_apply_to(&counter(), 0, input, expected)?,
+            Mode::CbcDecrypt => {
+                // SP 800-38A, section 6.2.
+                reference.ecb_decrypt_to(input, expected)?;
+                let xor = |bytes: &mut [u8], previous: &[u8]| bytes.iter_mut().zip(previous).for_each(|(b, p)| *b ^= p);
+                let (first, others) = expected.split_at_mut(START.len());
+                xor(first, &START);
+                xor(others, input);
+            }
+        }
+        self.mode = Some(mode);
+        Ok(())
+    }
+
+    /// An error if `output` is not what the mode makes of the input from byte `at` on.
+    pub fn check(&self, output: &[u8], at: usize) -> Result<()> {
+        let expected = &self.expected[at..at + output.len()];
+        if output != expected {
+            let first = output.iter().zip(expected).position(|(ours, theirs)| ours != theirs).unwrap_or(0);
+            bail!("the output is wrong: byte {} of {} is the first that differs", at + first, at + output.len());
+        }
+        Ok(())
+    }
+
+    /// What CBC needs before byte `at`: the ciphertext block that ends there.
+    pub fn before(&self, at: usize) -> [u8; 16] {
+        at.checked_sub(16).map_or(START, |begin| std::array::from_fn(|i| self.input[begin + i]))
+    }
+}
+
+fn counter() -> Counter {
+    Counter::new(CounterMode::Ctr128BE, START)
+}
+
+/// Puts on a stream what a mode makes of a part of the data that begins at byte `at`; `before` is what is
+/// [before](Data::before) it.
+pub fn apply<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+    device: &DeviceCipher,
+    mode: Mode,
+    stream: &CudaStream,
+    (at, before): (usize, [u8; 16]),
+    input: &S,
+    output: &mut D,
+) -> Result<()> {
+    match mode {
+        Mode::EcbEncrypt => device.ecb_to(stream, Direction::Encrypt, input, output)?,
+        Mode::EcbDecrypt => device.ecb_to(stream, Direction::Decrypt, input, output)?,
+        Mode::Ctr => device.ctr_apply_to(stream, &counter(), at as u64, input, output)?,
+        Mode::CbcDecrypt => device.cbc_decrypt_to(stream, &before, input, output)?,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CBC decryption of what was encrypted block after block.
+    #[test]
+    fn what_is_expected_of_cbc() {
+        let key = Key::new(&[7; 16]).unwrap();
+        let mut data = Data::new(&key, 160).unwrap();
+        let plain: Vec<u8> = (0..160).collect();
+        let mut before = START;
+        for (ours, block) in data.input.chunks_mut(16).zip(plain.chunks(16)) {
+            ours.iter_mut().zip(block).zip(before).for_each(|((byte, plain), before)| *byte = plain ^ before);
+            data.reference.ecb_encrypt(ours).unwrap();
+            before.copy_from_slice(ours);
+        }
+        data.expect(Mode::CbcDecrypt).unwrap();
+        assert_eq!(data.expected, plain);
+        data.check(&plain[32..], 32).unwrap();
+        assert_eq!((data.before(0), data.before(160)), (START, before));
+    }
+
+    #[test]
+    fn a_wrong_byte_is_found() {
+        let mut data = Data::new(&Key::new(&[7; 16]).unwrap(), 64).unwrap();
+        data.expect(Mode::Ctr).unwrap();
+        let mut output = data.expected.clone();
+        data.check(&output, 0).unwrap();
+        output[50] ^= 1;
+        assert!(data.check(&output, 0).unwrap_err().to_string().contains("byte 50 of 64"));
+        assert!(data.check(&output[48..], 48).unwrap_err().to_string().contains("byte 50 of 64"));
+        data.expect(Mode::EcbEncrypt).unwrap();
+        assert!(data.check(&output, 0).is_err(), "what was expected of another mode");
+    }
+}

@@ -1,0 +1,88 @@
+//! A kernel timed by the GPU's events, from one buffer in its memory to another.
+
+use super::data::{Data, apply};
+use super::{Runs, driver};
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaViewMut, sys::CUevent_flags};
+use aes_bitslice_runtime::{Cipher, Engine, Mode};
+use anyhow::Result;
+use std::sync::Arc;
+
+/// Untimed runs right before each timed one: while the GPU is at them, the host submits that one and both its events, so
+/// that no time passes between the first event and the kernel.
+const LEAD: usize = 2;
+
+/// Memory of a GPU, as much as was needed so far.
+pub struct Memory {
+    context: Arc<CudaContext>,
+    /// The default one: with a stream of our own, events that order accesses to the buffers would come between those that
+    /// time.
+    stream: Arc<CudaStream>,
+    buffers: Option<Buffers>,
+}
+
+struct Buffers {
+    input: CudaSlice<u8>,
+    output: CudaSlice<u8>,
+}
+
+impl Memory {
+    /// None so far.
+    pub fn new(engine: &Engine) -> Result<Self> {
+        let context = engine.cuda_context()?;
+        Ok(Self { stream: context.default_stream(), context, buffers: None })
+    }
+
+    /// Input and output of at least so many bytes, the input brought over.
+    fn buffers(&mut self, bytes: usize, input: &[u8]) -> Result<&mut Buffers> {
+        let buffers = match self.buffers.take() {
+            Some(buffers) if buffers.input.len() >= bytes => buffers,
+            // Freed before there are larger ones.
+            too_small => {
+                drop(too_small);
+                let input = self.stream.clone_htod(&input[..bytes]).map_err(driver)?;
+                let output = self.stream.alloc_zeros(bytes).map_err(driver)?;
+                Buffers { input, output }
+            }
+        };
+        Ok(self.buffers.insert(buffers))
+    }
+
+    /// The time of each run on the first bytes of the data, in seconds; the outputs of the first run and of the timed ones
+    /// were right.
+    pub fn time(&mut self, cipher: &Cipher, mode: Mode, bytes: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
+        data.expect(mode)?;
+        let (context, stream) = (self.context.clone(), self.stream.clone());
+        let Buffers { input, output } = self.buffers(bytes, &data.input)?;
+        let (from, mut to) = (input.slice(..bytes), output.slice_mut(..bytes));
+        let (device, start) = (cipher.device()?, (0, data.before(0)));
+        let run = |to: &mut CudaViewMut<u8>| apply(&device, mode, &stream, start, &from, to);
+        let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);
+        let timed = |to: &mut CudaViewMut<u8>| -> Result<f64> {
+            let (start, end) = (event()?, event()?);
+            for _ in 0..LEAD {
+                run(to)?;
+            }
+            start.record(&stream).map_err(driver)?;
+            run(to)?;
+            end.record(&stream).map_err(driver)?;
+            Ok(f64::from(start.elapsed_ms(&end).map_err(driver)?) / 1e3)
+        };
+        let check = |to: &CudaViewMut<u8>, data: &mut Data| -> Result<()> {
+            stream.memcpy_dtoh(to, &mut data.output[..bytes]).map_err(driver)?;
+            stream.synchronize().map_err(driver)?;
+            data.check(&data.output[..bytes], 0)
+        };
+
+        // Not a trace of what ought to be there.
+        stream.memset_zeros(&mut to).map_err(driver)?;
+        run(&mut to)?;
+        check(&to, data)?;
+        // Warm-up: clocks rise, caches fill.
+        let runs = runs.count((LEAD + 1) as f64 * timed(&mut to)?);
+        // What is checked below is the work of the runs from here on.
+        stream.memset_zeros(&mut to).map_err(driver)?;
+        let times = (0..runs).map(|_| timed(&mut to)).collect::<Result<_>>()?;
+        check(&to, data)?;
+        Ok(times)
+    }
+}

@@ -1,0 +1,160 @@
+//! What was measured, as plain data: `papers.json`. Measuring writes it, rendering reads it, and neither knows the other.
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::Path;
+
+/// One run of everything.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// Version of the program.
+    pub version: String,
+    /// The day, as 2026-11-21, UTC.
+    pub date: String,
+    /// What it took, from the first kernel's compilation to the last check.
+    pub seconds: f64,
+    /// The GPUs of the machine, the one that was measured first. The others took part in shares only.
+    pub gpus: Vec<Gpu>,
+    /// The CPU, as its engine describes it.
+    pub cpu: String,
+    /// The price of one GPU in dollars, where the user gave it.
+    pub price: Option<f64>,
+    /// Of a quick run, which only shows that everything works: larger cases were measured with so many bytes.
+    pub largest: Option<u64>,
+    /// Everything that was to be timed.
+    pub timings: Vec<Timing>,
+}
+
+/// A GPU, as its driver describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gpu {
+    /// Its name.
+    pub name: String,
+    /// Its compute capability, as 9.0.
+    pub compute_capability: String,
+    /// Its multiprocessors.
+    pub multiprocessors: u32,
+    /// Their highest clock, in MHz.
+    pub clock_mhz: u32,
+    /// Its memory.
+    pub memory_bytes: u64,
+    /// The newest CUDA that its driver supports.
+    pub driver: String,
+}
+
+/// A place in a table, and what was found there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// The table.
+    pub table: String,
+    /// Its row, or column.
+    pub case: String,
+    /// Bytes that the table names.
+    pub bytes: u64,
+    /// What was found.
+    pub outcome: Outcome,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Times, of outputs that were right.
+    Timed(Times),
+    /// Why there are none.
+    Failed(String),
+}
+
+/// The times of the runs of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Times {
+    /// How many there were.
+    pub runs: usize,
+    /// Of the one in the middle.
+    pub median_seconds: f64,
+    /// Of the fastest.
+    pub min_seconds: f64,
+}
+
+impl Times {
+    /// Sums up times in seconds, of which there is at least one. The median of an even number of times is the mean of the
+    /// two in the middle; a clock too coarse to see anything counts as one nanosecond.
+    pub fn new(mut seconds: Vec<f64>) -> Self {
+        seconds.iter_mut().for_each(|time| *time = time.max(1e-9));
+        seconds.sort_by(f64::total_cmp);
+        let last = seconds.len() - 1;
+        let median_seconds = (seconds[last / 2] + seconds[last.div_ceil(2)]) / 2.0;
+        Self { runs: seconds.len(), median_seconds, min_seconds: seconds[0] }
+    }
+}
+
+impl Measured {
+    /// Reads what [`json`](Self::json) wrote.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let foreign = || format!("`{}` is not what `cargo xtask papers` writes", path.display());
+        let measured: Self = serde_json::from_str(&text).with_context(foreign)?;
+        for Timing { table, case, bytes, outcome } in &measured.timings {
+            if let Outcome::Timed(times) = outcome
+                && !(times.median_seconds > 0.0 && times.min_seconds > 0.0 && *bytes > 0)
+            {
+                bail!("`{}`: {table}, {case} has a time or a size that nothing has", path.display());
+            }
+        }
+        if measured.gpus.is_empty() {
+            bail!("`{}` names no GPU", path.display());
+        }
+        Ok(measured)
+    }
+
+    /// As indented JSON with a newline.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data") + "\n"
+    }
+
+    /// The median time of a case in seconds, or why there is none.
+    pub fn seconds(&self, table: &str, case: &str, bytes: u64) -> Result<f64, &str> {
+        let is_it = |timing: &&Timing| timing.table == table && timing.case == case && timing.bytes == bytes;
+        match self.timings.iter().find(is_it).map(|timing| &timing.outcome) {
+            Some(Outcome::Timed(times)) => Ok(times.median_seconds),
+            Some(Outcome::Failed(why)) => Err(why),
+            None => Err("was not measured"),
+        }
+    }
+
+    /// The median rate of a case in Gbit/s (10^9 bits a second), or why there is none.
+    pub fn gbits(&self, table: &str, case: &str, bytes: u64) -> Result<f64, &str> {
+        let measured = self.largest.map_or(bytes, |largest| bytes.min(largest));
+        Ok(8.0 * measured as f64 / self.seconds(table, case, bytes)? / 1e9)
+    }
+
+    /// What was to be timed and was not, each with its reason.
+    pub fn failures(&self) -> impl Iterator<Item = (&Timing, &str)> {
+        self.timings.iter().filter_map(|timing| match &timing.outcome {
+            Outcome::Failed(why) => Some((timing, why.as_str())),
+            Outcome::Timed(_) => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        let sums = |seconds: &[f64]| {
+            let times = Times::new(seconds.to_vec());
+            (times.runs, times.min_seconds, times.median_seconds)
+        };
+        assert_eq!(sums(&[7.0]), (1, 7.0, 7.0));
+        assert_eq!(sums(&[9.0, 1.0, 2.0]), (3, 1.0, 2.0));
+        assert_eq!(sums(&[4.0, 3.0, 1.0, 9.0]), (4, 1.0, 3.5));
+        assert_eq!(sums(&[0.0]), (1, 1e-9, 1e-9));
+    }
+}

@@ -1,0 +1,158 @@
+//! Text, tables, and notes on what is missing.
+
+use crate::measured::Measured;
+use aes_bitslice_plot::Chart;
+use std::collections::BTreeMap;
+
+/// A page in the making, with its plots.
+pub struct Page<'a> {
+    /// What was measured.
+    pub measured: &'a Measured,
+    text: String,
+    files: BTreeMap<String, String>,
+    /// Why figures of the current table are missing, and how many.
+    missing: BTreeMap<String, usize>,
+}
+
+/// What stands for a figure that is missing.
+const MISSING: &str = "-";
+
+impl<'a> Page<'a> {
+    /// Empty.
+    pub fn new(measured: &'a Measured) -> Self {
+        Self { measured, text: String::new(), files: BTreeMap::new(), missing: BTreeMap::new() }
+    }
+
+    /// A paragraph.
+    pub fn say(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text += text.trim();
+        self.text.push('\n');
+    }
+
+    /// The name of the GPU that was measured.
+    pub fn gpu(&self) -> &'a str {
+        &self.measured.gpus[0].name
+    }
+
+    /// A rate in Gbit/s; none is noted for below the table.
+    pub fn gbits(&mut self, table: &str, case: &str, bytes: u64) -> Option<f64> {
+        let found = self.measured.gbits(table, case, bytes);
+        self.noted(case, found)
+    }
+
+    /// A time in milliseconds; none is noted for below the table.
+    pub fn milliseconds(&mut self, table: &str, case: &str, bytes: u64) -> Option<f64> {
+        let found = self.measured.seconds(table, case, bytes).map(|seconds| 1e3 * seconds);
+        self.noted(case, found)
+    }
+
+    fn noted(&mut self, case: &str, found: Result<f64, &str>) -> Option<f64> {
+        found
+            .inspect_err(|why| {
+                let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+                *self.missing.entry(format!("{case}: {why}")).or_default() += 1;
+            })
+            .ok()
+    }
+
+    /// A table, and below it why figures are missing, if any are. The first row names the columns; columns of figures have
+    /// a colon behind their names.
+    pub fn table(&mut self, rows: &[Vec<String>]) {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let heading: Vec<String> = rows[0].iter().map(|name| name.trim_end_matches(':').to_string()).collect();
+        let rule: Vec<String> = rows[0].iter().map(|n| if n.ends_with(':') { "---:" } else { "---" }.into()).collect();
+        let mut text = line(&heading) + &line(&rule).replace(' ', "");
+        for row in &rows[1..] {
+            assert_eq!(row.len(), heading.len(), "{row:?}");
+            text += &line(row);
+        }
+        self.say(&text);
+        self.tell_missing();
+    }
+
+    /// Plots in a file of their own, shown here.
+    pub fn plots(&mut self, file: &str, what: &str, charts: &[Chart]) {
+        if !charts.is_empty() {
+            self.files.insert(file.into(), aes_bitslice_plot::svg(charts));
+            self.say(&format!("![{what}]({file})"));
+        }
+        // What is missing in a plot is missing in its table.
+        self.missing.clear();
+    }
+
+    fn tell_missing(&mut self) {
+        /// More are counted only.
+        const TOLD: usize = 8;
+        let missing = std::mem::take(&mut self.missing);
+        if missing.is_empty() {
+            return;
+        }
+        let mut text = String::from("Not measured:\n\n");
+        for (what, count) in missing.iter().take(TOLD) {
+            let times = if *count > 1 { format!(" ({count} figures)") } else { String::new() };
+            text += &format!("- {what}{times}\n");
+        }
+        if missing.len() > TOLD {
+            text += &format!("- and {} more\n", missing.len() - TOLD);
+        }
+        self.say(&text);
+    }
+
+    /// All files, this page among them.
+    pub fn files(mut self) -> BTreeMap<String, String> {
+        self.files.insert(super::PAGE.into(), self.text);
+        self.files
+    }
+}
+
+/// A figure in three digits or more.
+pub fn figure(number: Option<f64>) -> String {
+    match number {
+        None => MISSING.into(),
+        Some(number) if number >= 100.0 => format!("{number:.0}"),
+        Some(number) if number >= 10.0 => format!("{number:.1}"),
+        Some(number) => format!("{number:.2}"),
+    }
+}
+
+/// A figure as it is.
+pub fn printed(number: f64) -> String {
+    number.to_string()
+}
+
+/// A part of the best, in per cent.
+pub fn percent(part: Option<f64>, of: Option<f64>) -> String {
+    part.zip(of).map_or(MISSING.into(), |(part, of)| format!("{:.0} %", 100.0 * part / of))
+}
+
+/// How many times as much.
+pub fn times(ours: Option<f64>, theirs: f64) -> String {
+    ours.map_or(MISSING.into(), |ours| format!("{} ×", figure(Some(ours / theirs))))
+}
+
+/// The largest of those that are there.
+pub fn best(numbers: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
+    numbers.into_iter().flatten().max_by(f64::total_cmp)
+}
+
+/// The figure, bold if it is the best.
+pub fn bold_if(is_best: bool, figure: String) -> String {
+    if is_best { format!("**{figure}**") } else { figure }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures() {
+        let shown = [4719.6, 94.04, 9.996, 0.5].map(|number| figure(Some(number)));
+        assert_eq!(shown, ["4720", "94.0", "10.00", "0.50"]);
+        assert_eq!((figure(None), times(Some(120.0), 60.0)), ("-".into(), "2.00 ×".into()));
+        assert_eq!((percent(Some(1.0), Some(8.0)), percent(None, Some(8.0))), ("12 %".into(), "-".into()));
+        assert_eq!(best([None, Some(1.0), Some(3.0), Some(2.0)]), Some(3.0));
+    }
+}

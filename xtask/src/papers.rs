@@ -1,0 +1,76 @@
+//! The papers' tables on the GPU of this machine, measured and rendered by a program of its own: it needs the runtime, which
+//! nothing here depends on.
+
+use crate::cargo::Cargo;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The package, and its program.
+pub const PACKAGE: &str = "aes-bitslice-papers";
+/// The program's exit code where it has done its work, but cases failed or files are stale.
+const WITH_GAPS: i32 = 3;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Render these figures into docs, and measure nothing; needs no GPU
+    #[arg(long, value_name = "JSON", conflicts_with = "quick")]
+    from: Option<PathBuf>,
+    /// Change nothing; fail if docs/papers.md is not what its figures render to
+    #[arg(long, conflicts_with_all = ["from", "quick", "price"])]
+    check: bool,
+    /// One run of each case, none with more than 1 MiB, into the target folder: to see whether everything works
+    #[arg(long)]
+    quick: bool,
+    /// The price of the GPU in dollars, for throughput per price
+    #[arg(long)]
+    price: Option<f64>,
+}
+
+pub fn run(root: &Path, args: &Args) -> Result<()> {
+    let cargo = Cargo::new(root);
+    let program = cargo.program(PACKAGE, PACKAGE)?;
+    let docs = root.join("docs");
+    let render = |from: &Path, docs: &Path, options: &[&str]| {
+        let mut command = Command::new(&program);
+        command.arg("render").arg("--from").arg(from).arg("--docs").arg(docs).args(options);
+        if let (Some(price), true) = (args.price, args.from.is_some()) {
+            command.args(["--price", &price.to_string()]);
+        }
+        finish(command)
+    };
+    if args.check {
+        return match render(&docs.join("papers.json"), &docs, &["--check"])? {
+            true => Ok(()),
+            false => bail!("docs/papers.md is stale: run `cargo xtask papers --from docs/papers.json`"),
+        };
+    }
+    if let Some(from) = &args.from {
+        return render(from, &docs, &[]).map(|_| ());
+    }
+    let folder = cargo.target.join("papers");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
+    let measured = folder.join("papers.json");
+    let mut command = Command::new(&program);
+    command.arg("measure").arg("--out").arg(&measured).args(args.quick.then_some("--quick"));
+    if let Some(price) = args.price {
+        command.args(["--price", &price.to_string()]);
+    }
+    let whole = finish(command)?;
+    render(&measured, if args.quick { &folder } else { &docs }, &[])?;
+    match whole {
+        true => Ok(()),
+        false => bail!("some cases failed, as the page says below their tables"),
+    }
+}
+
+/// Runs the program, which says itself what is wrong; whether it left no gaps.
+fn finish(mut command: Command) -> Result<bool> {
+    let status = command.status().with_context(|| format!("cannot run {PACKAGE}"))?;
+    match status.code() {
+        Some(0) => Ok(true),
+        Some(WITH_GAPS) => Ok(false),
+        _ => bail!("{PACKAGE} failed ({status})"),
+    }
+}
