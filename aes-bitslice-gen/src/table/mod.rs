@@ -18,15 +18,15 @@
 //!   words of one bank are served in turns: 1 to 8 of them, since eight of the 256 entries share a bank. The S-box of the
 //!   last round, four entries a word, is 64 words, two a bank: 1 or 2 turns. That holds for one table and for four, for
 //!   every granularity, and for reading single bytes: it is the words that count.
-//! - **Shared memory, 32 copies.** Lane `l` reads words of bank `l` only. No two lanes of a warp meet in a bank, whatever
-//!   they look up: each look-up takes one turn. So neither bank conflicts nor a cache tell the entries; addresses still
-//!   depend on key and data, which a constant-time program excludes, and no vendor's word is given that nothing else shows
-//!   them.
+//! - **Shared memory, 32 copies** ([`ConflictFree`]). Lane `l` reads words of bank `l` only. No two lanes of a warp meet in
+//!   a bank, whatever they look up: each look-up takes one turn, and there is no cache before the banks. So time does not
+//!   tell the entries, as far as the banks are documented. But addresses depend on key and data, which constant-time code
+//!   excludes: that a bank takes as long for every address is nobody's promise, and time is not the only channel.
 //!
-//! All else has addresses that depend on thread, round and length only, never on key or data: the data itself, round keys
-//! (a warp reads one word, or one of each column, at a time), ciphertext kept for CBC, and the state that threads share.
-//! Of that, some layouts take more turns than others, but always as many: a structure of arrays with four bytes a thread
-//! four, where an array of structures takes one (Iwai et al. 2010, section VI.B).
+//! All else has addresses that depend on thread, round, length and counter only, never on key or data: the data itself,
+//! round keys (a warp reads one word, or one of each column, at a time), ciphertext kept for CBC, and the state that
+//! threads share. Of that, some layouts take more turns than others, but always as many: a structure of arrays with four
+//! bytes a thread four, where an array of structures takes one (Iwai et al. 2010, section VI.B).
 //!
 //! The bitsliced kernels look nothing up.
 

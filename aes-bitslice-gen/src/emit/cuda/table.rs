@@ -51,7 +51,8 @@ pub fn source(spec: &TableSpec, command: &str) -> String {
 }
 
 /// Thread blocks that the compiler must leave registers for on one multiprocessor: 32 registers a thread, with which a
-/// multiprocessor has all its threads, or 64 and 128 for two and four blocks a thread. Nothing spills.
+/// multiprocessor has all its threads, or 64 and 128 for two and four blocks a thread. Nothing spills there: only 1,024
+/// threads with four blocks each have no more than 64, and may, where data is not aligned.
 fn blocks_per_sm(spec: &TableSpec) -> u32 {
     let threads_per_sm = match spec.granularity() {
         Granularity::B1 | Granularity::B4 | Granularity::B8 | Granularity::B16 => 2048,
