@@ -9,6 +9,7 @@
 use aes_bitslice_gen::emit::{Manifest, cuda as printer, header};
 use aes_bitslice_gen::kernel::{Design, KernelSpec};
 use aes_bitslice_gen::sbox;
+use aes_bitslice_gen::table::{ConflictFree, TableCount, TableSpec};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
 use aes_bitslice_runtime::cuda::{Choice, Kernels, Runs, devices};
 use aes_bitslice_runtime::{
@@ -86,8 +87,8 @@ fn baked(engine: &Engine) -> Vec<Subject> {
     })
 }
 
-/// Kernels of other designs, with a key of each length; among the small tests, the lengths take turns.
-fn designed(engine: &Engine, designs: impl IntoIterator<Item = Design>) -> Vec<Subject> {
+/// Kernels of other designs, with a key of each length; if there are many, the lengths take turns.
+fn designed(engine: &Engine, designs: impl IntoIterator<Item = Design>, many: bool) -> Vec<Subject> {
     let subject = |design: Design, bits: KeyBits| {
         let key = key_bytes(bits);
         let name = format!("{}, {} bits", design.name(), bits.bits());
@@ -96,7 +97,7 @@ fn designed(engine: &Engine, designs: impl IntoIterator<Item = Design>) -> Vec<S
         Subject { name, cipher, reference: Reference::new(&key), modes: vec![design.mode()], choice: None }
     };
     let all = designs.into_iter().enumerate().flat_map(|(i, design)| {
-        let lengths = KeyBits::ALL.into_iter().enumerate().filter(move |(k, _)| !small() || *k == i % 3);
+        let lengths = KeyBits::ALL.into_iter().enumerate().filter(move |(k, _)| !many || *k == i % 3);
         lengths.map(move |(_, bits)| (design.clone(), bits))
     });
     // The compiler takes its time; each kernel on a thread.
@@ -253,7 +254,40 @@ fn baked_kernels_at_every_edge() {
 #[test]
 fn published_kernels_at_every_edge() {
     let Some(gpu) = gpu_with_compiler() else { return };
-    check_edges(gpu, &designed(gpu, Mode::ALL.map(|mode| KernelSpec::hajihassani_2019(mode).into())));
+    check_edges(gpu, &designed(gpu, Mode::ALL.map(|mode| KernelSpec::hajihassani_2019(mode).into()), small()));
+}
+
+/// Table kernels, alone and beside the bitsliced ones.
+#[test]
+fn table_kernels_at_every_edge() {
+    let Some(gpu) = gpu() else { return };
+    let subjects = |kernels: Kernels, modes: &[Mode]| -> Vec<Subject> {
+        let engine = gpu.clone().with_kernels(kernels);
+        let of = |subject: Subject| Subject {
+            name: format!("{kernels}, {}", subject.name),
+            modes: modes.to_vec(),
+            ..subject
+        };
+        stored(&engine).into_iter().map(of).collect()
+    };
+    check_edges(gpu, &subjects(Kernels::Tbox, &Mode::ALL));
+    // Blocks of CBC are chained: its data has no shares for two kernels.
+    check_edges(gpu, &subjects(Kernels::Pair, &[Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr]));
+    let pair = gpu.clone().with_kernels(Kernels::Pair).cipher(&Key::new(&[1; 16]).unwrap()).unwrap();
+    let refused = pair.device().unwrap().prepare(Mode::CbcDecrypt);
+    assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{refused:?}");
+}
+
+/// The table kernels of the papers, and the one without bank conflicts with one table, which this device may not take by
+/// itself.
+#[test]
+fn published_table_kernels_at_every_edge() {
+    let Some(gpu) = gpu_with_compiler() else { return };
+    let one_table = Mode::ALL.map(|mode| ConflictFree::new(mode, TableCount::One).into());
+    let papers = TableSpec::papers();
+    // Among the small tests, some.
+    let papers = papers.into_iter().enumerate().filter(|(i, _)| !small() || i % 5 == 0).map(|(_, spec)| spec.into());
+    check_edges(gpu, &designed(gpu, one_table.into_iter().chain(papers), true));
 }
 
 /// Where round keys lie in device memory, they stay there until the launches that read them are done.

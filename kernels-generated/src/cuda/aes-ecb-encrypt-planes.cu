@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 5 blocks a multiprocessor.
 // Lookup tables: 11900 of LUT3 for 10 rounds, 14292 of LUT3 for 12 rounds, 16684 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 5add4a5fc80401f2a7e70b8288259dcc1f16538f873be43fc906489c1352d792
+// SHA-256 of all that follows this line: f3a1b8c25eac5c77c7529a88887e71fffd32b4bdda87cf3fa290952276f8873e
 
 #define THREADS 128
 #define BLOCKS_PER_SM 5
@@ -23,9 +23,14 @@ typedef unsigned long long u64;
 #define DEVICE static __device__ __forceinline__
 #define KERNEL_PARAMETER const __grid_constant__
 #define SHARED __shared__
+#define CONSTANT static __constant__ const
+#define GLOBAL static __device__ const
+#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, as the launch has it
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
+#define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
+#define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 // Output bit = bit 4a + 2b + c of the table: one LOP3 instruction.
@@ -36,14 +41,21 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 }
 #define LUT3(a, b, c, table) lut3<table>(a, b, c)
 #define BYTE_PERMUTE(a, b, selector) __byte_perm(a, b, selector)
+#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, and a sum
+#define SIGNED_DOT_PRODUCT(a, b, c) (u32)__dp4a((int)(a), (int)(b), (int)(c))
 #else
 #define KERNEL void
 #define DEVICE static inline
 #define KERNEL_PARAMETER const
 #define SHARED static
+#define CONSTANT static const
+#define GLOBAL static const
+#define DYNAMIC_SHARED(name) static uint4 name[SHARED_BYTES / 16]
 #define BARRIER() meet(THREADS)
 #define WARP_BARRIER() meet(32)
+#define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
+#define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
 static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
 static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
 #define UNROLL
@@ -72,6 +84,16 @@ static inline u32 byte_permute(u32 a, u32 b, u32 selector) {
     return d;
 }
 #define BYTE_PERMUTE(a, b, selector) byte_permute(a, b, selector)
+static inline u32 dot_product(u32 a, u32 b, u32 c) {
+    for (int i = 0; i < 4; i++) c += (u32)(u8)(a >> 8 * i) * (u8)(b >> 8 * i);
+    return c;
+}
+#define DOT_PRODUCT(a, b, c) dot_product(a, b, c)
+static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
+    for (int i = 0; i < 4; i++) c += (u32)((int)(signed char)(a >> 8 * i) * (int)(signed char)(b >> 8 * i));
+    return c;
+}
+#define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c)
 #endif
 
 // Each thread of a thread block takes its share of i = 0..n - 1.
@@ -192,34 +214,44 @@ DEVICE void put_planes(uint4 *pieces, int stride, const u32 *s) {
 #define MAX_ROUNDS 14
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They come as bytes, and a thread block spreads them over bit-planes in shared
-// memory, all ones or zero: a thread reads the 32 planes of its column in eight pieces of 16 bytes, and the pieces of
-// the four columns lie side by side, so that a warp reads 64 neighbouring bytes at once.
+// Round keys in the order of use. They come as bytes, and a thread block keeps them in shared memory, made ready for the
+// thread of each column.
 // ---------------------------------------------------------------------------------------------------------------
 
+// A round key as bit-planes, all ones or zero: a thread reads the 32 planes of its column in eight pieces of 16 bytes,
+// and the pieces of the four columns lie side by side, so that a warp reads 64 neighbouring bytes at once.
+typedef struct { uint4 piece[8][4]; } shared_round_key;
+
+DEVICE void put_round_key(shared_round_key *key, u32 at_column, u32 bytes) {
+    u32 s[32];
+    UNROLL for (int b = 0; b < 32; b++) s[b] = spread_bit(bytes, b);
+    put_planes(&key->piece[0][at_column], 4, s);
+}
+
+DEVICE void read_round_key(u32 *k, const shared_round_key *key) { get_planes(k, &key->piece[0][column()], 4); }
+
 typedef struct {
-    const uint4 (*plane)[8][4]; // by round, piece and column
-    const uint4 (*first)[4];    // the first round key as halves of bytes, by half of those and column
-    u32 last;                   // the bytes of the thread's column, little-endian, of the last round key
+    const shared_round_key *round_key;
+    const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
+    u32 last;                // the bytes of the thread's column, little-endian, of the last round key
     u32 rounds;
 } cipher_key;
 
 // The planes of the thread's column of a round key.
-DEVICE void get_round_key(u32 *k, cipher_key key, u32 round) { get_planes(k, &key.plane[round][0][column()], 4); }
+DEVICE void get_round_key(u32 *k, cipher_key key, u32 round) { read_round_key(k, &key.round_key[round]); }
 
 // As they are launched with: the bytes as little-endian words, in the basis of the state they meet.
 typedef struct { u32 word[MAX_ROUNDS + 1][4]; u32 rounds; } round_keys;
 
 DEVICE cipher_key share_keys(const round_keys *keys) {
-    SHARED uint4 plane[MAX_ROUNDS + 1][8][4];
+    SHARED shared_round_key round_key[MAX_ROUNDS + 1];
     SHARED uint4 first[2][4];
     SHARED u32 last[4];
     EACH_THREAD(i, 4 * (keys->rounds + 1)) {
         const u32 bytes = keys->word[i / 4][i % 4];
-        u32 s[32];
-        UNROLL for (int b = 0; b < 32; b++) s[b] = spread_bit(bytes, b);
-        put_planes(&plane[i / 4][0][i % 4], 4, s);
+        put_round_key(&round_key[i / 4], i % 4, bytes);
         if (i / 4 == 0) {
+            u32 s[8];
             halves_of_bytes(s, bytes);
             UNROLL for (int half = 0; half < 2; half++) first[half][i % 4] = piece_of(&s[4 * half]);
         }
@@ -227,7 +259,7 @@ DEVICE cipher_key share_keys(const round_keys *keys) {
     }
     BARRIER();
     cipher_key key;
-    key.plane = (const uint4 (*)[8][4])plane;
+    key.round_key = round_key;
     key.first = (const uint4 (*)[4])first;
     key.last = last[column()];
     key.rounds = keys->rounds;
