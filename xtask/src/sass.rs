@@ -52,7 +52,7 @@ impl<'a> FromIterator<&'a str> for Instructions {
                 | "IMNMX" | "IABS" | "ISETP" | "SEL" | "MOV" | "LEA" | "SGXT" | "BMSK" | "P2R" | "R2P" => {
                     &mut counts.alu
                 }
-                "IMAD", "IDP" | "FMUL" | "FADD" | "FFMA" => &mut counts.fma,
+                "IMAD" | "IDP" | "FMUL" | "FADD" | "FFMA" => &mut counts.fma,
                 "LDS" | "STS" | "LDSM" | "LDG" | "STG" | "LDL" | "STL" | "LDC" | "LD" | "ST" | "LDGSTS" => {
                     &mut counts.memory
                 }
