@@ -66,7 +66,7 @@ impl Kernels {
 /// Opens a kernel, tested and ready to be launched.
 pub fn open(engine: &Engine, key: &Key, kernel: &Kernel) -> Result<Cipher> {
     let cipher = match &kernel.code {
-        Code::Stored => engine.cipher(key)?,
+        Code::Ours(kernels) => engine.clone().with_kernels(*kernels).cipher(key)?,
         Code::Design(design) => engine.cipher_of(key, design)?,
         Code::OneHotMux => {
             let spec = KernelSpec::baked(kernel.mode, &CANRIGHT, BakedStrategy::OneHotMux, key.expose());
