@@ -1,6 +1,7 @@
 //! What can be measured: a place in a paper's table, and the work that fills it.
 
 use aes_bitslice_gen::kernel::{Design, Mode};
+use aes_bitslice_runtime::Kernels;
 
 /// A place in a table and its work.
 pub struct Case {
@@ -75,8 +76,8 @@ pub struct Kernel {
 /// Where a kernel's code is from.
 #[derive(Clone)]
 pub enum Code {
-    /// What the engine runs unless asked for something else: bitsliced.
-    Stored,
+    /// What the engine runs with this choice.
+    Ours(Kernels),
     /// Printed and compiled for the occasion.
     Design(Design),
     /// Printed with the key in it, by one-hot multiplexers and Canright's S-box, a thread holding the state (Hajihassani et
@@ -85,9 +86,9 @@ pub enum Code {
 }
 
 impl Kernel {
-    /// What the engine runs.
-    pub fn stored(mode: Mode) -> Self {
-        Self { mode, code: Code::Stored }
+    /// What the engine runs with this choice.
+    pub fn ours(kernels: Kernels, mode: Mode) -> Self {
+        Self { mode, code: Code::Ours(kernels) }
     }
 
     /// A kernel to print and compile.
@@ -104,7 +105,7 @@ impl Kernel {
     /// A name that no other kernel has.
     pub fn name(&self) -> String {
         match &self.code {
-            Code::Stored => format!("{}, stored", self.mode),
+            Code::Ours(kernels) => format!("{}, {kernels}", self.mode),
             Code::Design(design) => design.name(),
             Code::OneHotMux => format!("{}, one-hot-mux", self.mode),
         }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use aes_bitslice_plot::size;
 use aes_bitslice_runtime::cuda;
 use aes_bitslice_runtime::{Backend, Engine, KeyBits};
 use serde::{Deserialize, Serialize};
@@ -182,7 +183,7 @@ impl Measured {
             self.key_bits,
             self.strategy.as_deref().unwrap_or("-"),
             self.kernel.as_deref().unwrap_or("-"),
-            size(self.bytes),
+            size(self.bytes as u64),
             self.backend,
             format!("{:?}", self.timing).to_lowercase(),
             microseconds(self.min_seconds),
@@ -220,21 +221,14 @@ impl NewKey {
             self.mode,
             self.backend,
             self.median_seconds_to_launch.map_or(String::new(), launch),
-            size(self.bytes),
+            size(self.bytes as u64),
             microseconds(self.median_seconds_to_end),
             self.keys,
         )
     }
 }
 
-/// Bytes in the largest unit that leaves a whole number.
-pub fn size(bytes: usize) -> String {
-    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
-    let unit = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
-    unit.map_or_else(|| format!("{bytes} B"), |(shift, name)| format!("{} {name}", bytes >> shift))
-}
-
-pub fn microseconds(seconds: f64) -> String {
+fn microseconds(seconds: f64) -> String {
     format!("{:.2} µs", seconds * 1e6)
 }
 
@@ -257,11 +251,5 @@ mod tests {
         assert_eq!(seconds(&[7]), (7.0, 7.0));
         assert_eq!(seconds(&[9, 1, 2]), (1.0, 2.0));
         assert_eq!(seconds(&[4, 3, 1, 9]), (1.0, 3.5));
-    }
-
-    #[test]
-    fn sizes() {
-        let shown = [16, 1 << 10, 1500, 3 << 20, 4 << 30].map(size);
-        assert_eq!(shown, ["16 B", "1 KiB", "1500 B", "3 MiB", "4 GiB"]);
     }
 }

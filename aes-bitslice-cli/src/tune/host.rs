@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use aes_bitslice_plot::size;
 use aes_bitslice_runtime::cuda::HostRates;
 use aes_bitslice_runtime::{Backend, Engine};
 use indicatif::ProgressBar;
 
 use super::{Case, rate};
 use crate::bench::case::{self, Buffers};
-use crate::bench::report::size;
 use crate::error::Result;
 
 /// The largest size. From 64 MiB on, data goes to the GPU in chunks of that size, and fits in no cache: the rates stay.
@@ -34,7 +34,7 @@ pub fn measure(
     for Case { mode, key } in cases {
         let (on_cpu, on_gpu) = (cpu.cipher(key)?, engine.cipher(key)?);
         for &bytes in &sizes {
-            bar.set_message(format!("{}, {}, in host memory", mode.name(), size(bytes as usize)));
+            bar.set_message(format!("{}, {}, in host memory", mode.name(), size(bytes)));
             let runs = (slice.as_secs_f64() * SLOW / bytes as f64).clamp(2.0, 20.0) as u32;
             let case = case::Case { index: 0, key, mode: *mode, runs };
             let n = bytes as usize;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use aes_bitslice_plot::size;
 use aes_bitslice_runtime::cuda::{Choice, KernelRates, Rate};
 use aes_bitslice_runtime::{self as runtime, Backend, Cipher, Engine, Kernels, KeyBits};
 use indicatif::ProgressBar;
@@ -11,7 +12,6 @@ use super::{Case, rate};
 use crate::args::BenchMode;
 use crate::bench::case::{IV, counter};
 use crate::bench::device::{Done, LEAD, Memory};
-use crate::bench::report::size;
 use crate::error::{Error, Exit, Result};
 
 /// Timed runs of a candidate: no fewer, however long they take, and no more.
@@ -79,7 +79,7 @@ pub fn measure(
         memory.time(&subject.cipher.device()?, subject.case.mode, largest, enough, |_| Ok(()))?;
     }
     let timed = subjects.into_iter().map(|(subject, bytes, candidates)| {
-        bar.set_message(format!("{}, {}", subject.case.mode.name(), size(bytes as usize)));
+        bar.set_message(format!("{}, {}", subject.case.mode.name(), size(bytes)));
         subject.time(&mut memory, bytes, &candidates, slice, bar)
     });
     timed.collect()

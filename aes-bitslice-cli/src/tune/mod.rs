@@ -15,12 +15,12 @@ mod report;
 
 use std::time::Duration;
 
+use aes_bitslice_plot::size;
 use aes_bitslice_runtime::cuda::{self, Measurements, Subject};
 use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::{BenchMode, TuneArgs};
-use crate::bench::report::size;
 use crate::error::{Error, Exit, Result, warn};
 use crate::output;
 
@@ -54,15 +54,17 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     let (free, _) = context.mem_get_info().map_err(|e| Error::new(Exit::Failure, format!("CUDA: {:?}", e.0)))?;
     let sizes = that_fit(free as u64);
     if sizes.is_empty() {
-        let what =
-            format!("the GPU has {} of memory free, too little to measure anything; free some of it", size(free));
+        let what = format!(
+            "the GPU has {} of memory free, too little to measure anything; free some of it",
+            size(free as u64)
+        );
         return Err(Error::new(Exit::Failure, what));
     }
     if let Some(first) = SIZES.get(sizes.len()) {
         let what = format!(
             "sizes from {} on are left out: input and output of that size do not fit in the {} MiB of memory that the GPU \
              has free",
-            size(*first as usize),
+            size(*first),
             free >> 20
         );
         warn(&what);

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use aes_bitslice_plot::size;
 use aes_bitslice_runtime::cuda::{Choice, Kernels, Measurements, Rate};
 
 use super::kernels::Timed;
-use crate::bench::report::size;
 use crate::info;
 
 /// The tables, and where what they show is kept.
@@ -29,7 +29,7 @@ pub fn text(kernels: &[Timed], measurements: &Measurements, file: Option<&Path>)
             "{:<12} {:>4} {:>8}  {:<16} {:>9.3} {:>8}  {:<16} {:>9.3} {:>8}",
             timed.mode.name(),
             timed.key_bits.bits(),
-            size(timed.bytes as usize),
+            size(timed.bytes),
             auto.kernel.to_string(),
             auto.gbytes_per_second,
             gain(auto, built_in),
@@ -49,7 +49,7 @@ pub fn text(kernels: &[Timed], measurements: &Measurements, file: Option<&Path>)
             "{:<12} {:>4} {:>8} {:>9.3} {:>9.3}",
             host.mode.name(),
             host.key_bits.bits(),
-            size(host.bytes as usize),
+            size(host.bytes),
             host.cpu,
             host.cuda
         );

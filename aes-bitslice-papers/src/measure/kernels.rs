@@ -4,8 +4,8 @@ use crate::case::{Case, Code, Kernel, Work};
 use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec};
 use aes_bitslice_gen::layout::Layout;
 use aes_bitslice_gen::sbox::CANRIGHT;
-use aes_bitslice_runtime::{Cipher, Engine, Key};
-use anyhow::{Result, anyhow};
+use aes_bitslice_runtime::{self as runtime, Cipher, Engine, Key};
+use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::thread;
@@ -15,7 +15,10 @@ pub struct Kernels(BTreeMap<String, Result<Cipher, String>>);
 
 impl Kernels {
     /// Opens the kernels of all cases, as many at a time as the machine has cores.
-    pub fn open(engine: &Engine, key: &Key, cases: &[Case]) -> Self {
+    ///
+    /// # Errors
+    /// Without a compiler, or if not one of them opens.
+    pub fn open(engine: &Engine, key: &Key, cases: &[Case]) -> Result<Self> {
         let kernels = cases.iter().filter_map(|case| match &case.work {
             Work::Kernel(kernel) | Work::Copied { kernel, .. } => Some((kernel.name(), kernel)),
             // On other GPUs, too.
@@ -26,7 +29,7 @@ impl Kernels {
         let next = || left.lock().ok()?.next();
         let open = || {
             while let Some((name, kernel)) = next() {
-                let cipher = self::open(engine, key, kernel).map_err(|error| format!("{error:#}"));
+                let cipher = self::open(engine, key, kernel);
                 let _ = opened.lock().map(|mut opened| opened.insert(name, cipher));
             }
         };
@@ -35,7 +38,22 @@ impl Kernels {
                 scope.spawn(open);
             }
         });
-        Self(opened.into_inner().unwrap_or_default())
+        let mut kernels = BTreeMap::new();
+        let mut last = None;
+        for (name, opened) in opened.into_inner().unwrap_or_default() {
+            let opened = match opened {
+                Err(error) if matches!(error.downcast_ref(), Some(runtime::Error::NvrtcUnavailable { .. })) => {
+                    return Err(error);
+                }
+                Err(error) => Err(last.insert(format!("{error:#}")).clone()),
+                Ok(cipher) => Ok(cipher),
+            };
+            kernels.insert(name, opened);
+        }
+        match last {
+            Some(why) if kernels.values().all(Result::is_err) => bail!("no kernel opens: {why}"),
+            _ => Ok(Self(kernels)),
+        }
     }
 
     /// A kernel, or why it did not open.
@@ -43,21 +61,12 @@ impl Kernels {
         let found = self.0.get(&kernel.name()).ok_or_else(|| anyhow!("{} was not opened", kernel.name()))?;
         found.as_ref().map_err(|why| anyhow!("{why}"))
     }
-
-    /// Why, if none opened: the reason of one of them.
-    pub fn all_failed(&self) -> Option<&str> {
-        let mut why = None;
-        for opened in self.0.values() {
-            why = Some(opened.as_ref().err()?.as_str());
-        }
-        why
-    }
 }
 
 /// Opens a kernel, tested and ready to be launched.
 pub fn open(engine: &Engine, key: &Key, kernel: &Kernel) -> Result<Cipher> {
     let cipher = match &kernel.code {
-        Code::Stored => engine.cipher(key)?,
+        Code::Ours(kernels) => engine.clone().with_kernels(*kernels).cipher(key)?,
         Code::Design(design) => engine.cipher_of(key, design)?,
         Code::OneHotMux => {
             let spec = KernelSpec::baked(kernel.mode, &CANRIGHT, BakedStrategy::OneHotMux, key.expose());

@@ -23,7 +23,7 @@ use aes_bitslice_runtime::cuda::cudarc::driver::DriverError;
 use aes_bitslice_runtime::cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
 use aes_bitslice_runtime::cuda::{self, DeviceInfo};
 use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits, Mode};
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow};
 use data::Data;
 use indicatif::{ProgressBar, ProgressStyle};
 use kernels::Kernels;
@@ -55,12 +55,14 @@ impl Runs {
 /// Measures everything; what is too large for a quick run is cut.
 ///
 /// # Errors
-/// Without a GPU, or if not one kernel opens. Everything else is recorded in what is returned.
+/// Without a GPU or NVRTC, or if not one kernel opens. Everything else is recorded in what is returned.
 pub fn run(quick: bool, price: Option<f64>) -> Result<Measured> {
     let start = Instant::now();
     let devices = cuda::devices()?;
     let engine = Engine::open(Backend::Cuda { ordinal: 0 })?;
-    let gpus = devices.iter().map(gpu).collect::<Result<Vec<_>>>()?;
+    let mut gpus = vec![gpu(&devices[0])?];
+    // Those that do not open do not take part.
+    gpus.extend(devices[1..].iter().map_while(|device| gpu(device).ok()));
     let (largest, runs) = if quick { (Some(QUICK), Runs::QUICK) } else { (None, Runs::FULL) };
 
     let mut cases = papers::cases(gpus.len());
@@ -69,11 +71,7 @@ pub fn run(quick: bool, price: Option<f64>) -> Result<Measured> {
     let key = Key::generate(KeyBits::Aes128)?;
     let bar = progress_bar(cases.len() as u64);
     bar.set_message("kernels are compiled");
-    let kernels = Kernels::open(&engine, &key, &cases);
-    if let Some(why) = kernels.all_failed() {
-        bar.finish_and_clear();
-        bail!("no kernel opens on {}: {why}", gpus[0].name);
-    }
+    let kernels = Kernels::open(&engine, &key, &cases).inspect_err(|_| bar.finish_and_clear())?;
     let cut = |bytes: u64| largest.map_or(bytes, |largest| bytes.min(largest)) as usize;
     let most = cases.iter().map(|case| cut(case.bytes)).max().context("there are no cases")?;
     let mut bench =

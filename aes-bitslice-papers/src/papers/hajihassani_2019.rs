@@ -4,6 +4,7 @@ use super::Paper;
 use crate::case::{Case, Kernel, Shares, Work};
 use aes_bitslice_gen::kernel::{KernelSpec, Mode};
 use aes_bitslice_gen::table::{ConflictFree, TableCount};
+use aes_bitslice_runtime::Kernels;
 
 /// The paper.
 pub const PAPER: Paper = Paper {
@@ -85,25 +86,19 @@ pub struct Way {
 }
 
 /// The paper's two kernels, then this project's.
-pub const WAYS: [Way; 5] = [
-    Way {
-        name: "the paper's, keys fetched",
-        is_the_papers: true,
-        kernel: |mode| Kernel::design(KernelSpec::hajihassani_2019(mode)),
-    },
-    Way { name: "the paper's, one-hot keys", is_the_papers: true, kernel: Kernel::one_hot_mux },
-    Way { name: "bitsliced", is_the_papers: false, kernel: Kernel::stored },
-    Way {
-        name: "T-boxes, a copy a lane",
-        is_the_papers: false,
-        kernel: |mode| Kernel::design(ConflictFree::new(mode, TableCount::Four)),
-    },
-    Way {
-        name: "one T-box, a copy a lane",
-        is_the_papers: false,
-        kernel: |mode| Kernel::design(ConflictFree::new(mode, TableCount::One)),
-    },
-];
+pub const WAYS: [Way; 6] = {
+    const fn way(name: &'static str, is_the_papers: bool, kernel: fn(Mode) -> Kernel) -> Way {
+        Way { name, is_the_papers, kernel }
+    }
+    [
+        way("the paper's, keys fetched", true, |mode| Kernel::design(KernelSpec::hajihassani_2019(mode))),
+        way("the paper's, one-hot keys", true, Kernel::one_hot_mux),
+        way("bitsliced", false, |mode| Kernel::ours(Kernels::Bitsliced, mode)),
+        way("T-boxes, a copy a lane", false, |mode| Kernel::design(ConflictFree::new(mode, TableCount::Four))),
+        way("one T-box, a copy a lane", false, |mode| Kernel::design(ConflictFree::new(mode, TableCount::One))),
+        way("T-boxes beside bitsliced", false, |mode| Kernel::ours(Kernels::Pair, mode)),
+    ]
+};
 
 impl Way {
     /// What the result in a mode is found by.
@@ -133,7 +128,7 @@ pub fn cases(gpus: usize) -> Vec<Case> {
     for mode in SPREAD_MODES {
         for gpus in [1, 2, 4, 8].into_iter().filter(|&count| count <= gpus) {
             for shares in Shares::ALL.into_iter().take(if gpus == 1 { 1 } else { Shares::ALL.len() }) {
-                let kernel = Kernel::stored(mode);
+                let kernel = Kernel::ours(Kernels::Bitsliced, mode);
                 let work = Work::Spread { kernel, gpus, shares };
                 cases.push(Case { table: GPUS, name: gpus_name(mode, gpus, shares), bytes: SIZES[1], work });
             }

@@ -37,8 +37,8 @@ fn tables_3_and_4(page: &mut Page) {
         "Gbit/s. {} is what the paper's threads encrypt at once, 32 blocks each; {} keeps this GPU busy for longer. The first \
          two kernels on {} have the paper's layout and S-box, and store the keys in its two ways (section 4.6): fetched from \
          memory round by round, with its 64 threads a thread block and its data in shared memory; and in the code, picked by \
-         one-hot multiplexers. The others are this project's: bitsliced, and four T-boxes or one with a copy for each lane of a \
-         warp. The paper's CTR makes key stream; here it is XOR-ed with data that is read from memory.{priced}",
+         one-hot multiplexers. The others are this project's: bitsliced, four T-boxes or one with a copy for each lane of a \
+         warp, and four T-boxes and bitsliced at once on shares of the data. The paper's CTR makes key stream; here it is XOR-ed with data that is read from memory.{priced}",
         size(SIZES[0]),
         size(SIZES[1]),
         page.gpu(),
