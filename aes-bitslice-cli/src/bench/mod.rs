@@ -21,7 +21,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits};
+use aes_bitslice_runtime::{self as runtime, Backend, Cipher, Engine, Key, KeyBits};
 
 use crate::args::{BenchArgs, BenchMode, KernelName, Strategy, Timing};
 use crate::error::{Error, Result};
@@ -89,9 +89,7 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
         };
         subjects.push(Subject { engine, kernels, memory, baked });
     }
-    for what in &skipped {
-        say(&format!("skipped: {what}\n"))?;
-    }
+    let mut told = 0;
     report.skipped = skipped;
 
     let reference = Engine::open(Backend::Cpu)?;
@@ -102,7 +100,12 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
             // A shorter input's output is a part of this.
             case.apply(&reference, &buffers.input, &mut buffers.expected)?;
             for subject in &mut subjects {
-                for measured in subject.measure(&case, &sizes, &mut buffers)? {
+                let measured = subject.measure(&case, &sizes, &mut buffers, &mut report.skipped)?;
+                for what in &report.skipped[told..] {
+                    say(&format!("skipped: {what}\n"))?;
+                }
+                told = report.skipped.len();
+                for measured in measured {
                     say(&measured.row())?;
                     report.results.push(measured);
                 }
@@ -173,6 +176,18 @@ impl Sizes {
     }
 }
 
+/// Why there is no kernel for a mode, if that is so.
+fn none_for(cipher: &Cipher, mode: BenchMode) -> Result<Option<String>> {
+    if !matches!(cipher.engine().backend(), Backend::Cuda { .. }) {
+        return Ok(None);
+    }
+    match cipher.device()?.prepare(mode.mode()) {
+        Ok(()) => Ok(None),
+        Err(runtime::Error::NoSuchKernel { what }) => Ok(Some(what)),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// An engine, and what is kept on it from case to case.
 struct Subject<'a> {
     engine: Engine,
@@ -183,8 +198,14 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Times a case in all sizes.
-    fn measure(&mut self, case: &Case, sizes: &Sizes, buffers: &mut Buffers) -> Result<Vec<Measured>> {
+    /// Times a case in all sizes; `skipped` learns of kernels that there are none of.
+    fn measure(
+        &mut self,
+        case: &Case,
+        sizes: &Sizes,
+        buffers: &mut Buffers,
+        skipped: &mut Vec<String>,
+    ) -> Result<Vec<Measured>> {
         let Subject { engine, kernels, memory, baked } = self;
         let measured = |strategy, kernel, bytes, clock, times| {
             Measured::new(engine, case.mode, case.key.bits(), strategy, kernel, bytes, clock, times)
@@ -192,6 +213,11 @@ impl Subject<'_> {
         let mut all = Vec::new();
         for &kernel in *kernels {
             let cipher = engine.clone().with_kernels(kernel.kernels()).cipher(case.key)?;
+            if let Some(why) = none_for(&cipher, case.mode)? {
+                let what = format!("{} by {}: {why}", case.mode.name(), kernel.kernels());
+                skipped.extend((!skipped.contains(&what)).then_some(what));
+                continue;
+            }
             for &bytes in &sizes.host {
                 let times = case.time_on_host(&cipher, bytes, buffers)?;
                 all.push(measured(Strategy::Planes, Some(kernel), bytes, Clock::Host, times));

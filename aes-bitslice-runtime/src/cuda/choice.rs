@@ -216,15 +216,11 @@ struct Row {
 const BUILT_IN: &[Row] = &[
     Row { architecture: None, mode: None, bytes: 0, choice: Choice::BITSLICED },
     // A table kernel copies its tables to shared memory first. That pays when there is enough to look up.
-    Row { architecture: None, mode: None, bytes: 4 << 20, choice: Choice::TBOX },
-    Row { architecture: Some(90), mode: None, bytes: 64 << 20, choice: Choice::PAIR },
-    Row {
-        architecture: Some(90),
-        mode: Some(Mode::EcbEncrypt),
-        bytes: 64 << 20,
-        choice: Choice::Pair { bitsliced: 225 },
-    },
-    Row { architecture: Some(90), mode: Some(Mode::Ctr), bytes: 64 << 20, choice: Choice::Pair { bitsliced: 265 } },
+    Row { architecture: None, mode: None, bytes: 16 << 20, choice: Choice::TBOX },
+    Row { architecture: Some(90), mode: Some(Mode::EcbEncrypt), bytes: 16 << 20, choice: Choice::PAIR },
+    Row { architecture: Some(90), mode: Some(Mode::EcbDecrypt), bytes: 16 << 20, choice: Choice::PAIR },
+    // And CTR makes its parts, too, for both kernels of a pair.
+    Row { architecture: Some(90), mode: Some(Mode::Ctr), bytes: 128 << 20, choice: Choice::PAIR },
 ];
 
 /// What a call takes on a device where nothing was measured. `available` tells what the device can run.

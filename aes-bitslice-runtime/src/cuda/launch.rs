@@ -39,7 +39,7 @@ impl Work {
     ///
     /// # Panics
     /// For CBC, whose blocks are chained.
-    pub(super) fn from_byte(self, bytes: u64) -> Self {
+    pub(super) fn after(self, bytes: u64) -> Self {
         match self {
             Self::Ecb(direction) => Self::Ecb(direction),
             Self::Ctr { counter, skip } => {

@@ -24,13 +24,13 @@ use std::sync::{Arc, PoisonError};
 const GRAIN: u64 = 64 << 10;
 
 /// For a kernel of a pair, the grid where it is another than alone. Of the bitsliced one, as many thread blocks as are
-/// on the device at a time (3 a multiprocessor for CTR, 4 for ECB: measured on compute capability 9.0), times whole
-/// numbers: the last of them end together.
+/// on the device at a time (3 a multiprocessor for CTR, 4 for ECB, on compute capability 9.0) or a multiple of that, as
+/// measured: so the last of them end together.
 pub(super) fn grid(mode: Mode, kind: Stored) -> Option<Option<Grid>> {
     match (kind, mode) {
         (Stored::Planes | Stored::Tbox, _) => None,
         (Stored::TboxBeside, _) => Some(None),
-        (Stored::BitsBeside, Mode::Ctr) => Some(Some(Grid::Persistent { each: 3 * 11 })),
+        (Stored::BitsBeside, Mode::Ctr) => Some(Some(Grid::Persistent { each: 3 })),
         (Stored::BitsBeside, _) => Some(Some(Grid::Persistent { each: 4 * 14 })),
     }
 }
@@ -150,7 +150,7 @@ impl DeviceKey {
             kernel: bits,
             keys: bits_keys,
             span: span.part(front.span.len, span.len - front.span.len),
-            work: work.from_byte(front.span.len),
+            work: work.after(front.span.len),
         };
         let side = SideStream::take(device)?;
         // SAFETY: parts of the span that the caller vouches for; they do not meet.
