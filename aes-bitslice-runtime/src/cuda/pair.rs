@@ -8,6 +8,9 @@
 //! caller's stream ──┬── table kernel, front ─────────┬──►
 //!             fork  └── bitsliced kernel, back ──────┘  join
 //! ```
+//!
+//! On a stream that is captured into a graph, the two come one after the other: a stream of ours in the capture could not be
+//! used for anything else until it ends.
 
 use super::device::{Device, Stored, make_current};
 use super::kernel::{Kernel, RoundKeys, Span};
@@ -16,8 +19,9 @@ use super::{Choice, DeviceKey};
 use crate::Error;
 use aes_bitslice_gen::emit::Grid;
 use aes_bitslice_gen::kernel::Mode;
-use cudarc::driver::sys::{CUevent, CUevent_flags, CUevent_wait_flags, CUstream};
+use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUevent_wait_flags, CUstream};
 use cudarc::driver::{CudaContext, result};
+use std::ptr;
 use std::sync::{Arc, PoisonError};
 
 /// The front is whole multiples of so many bytes, so that both shares stay aligned.
@@ -35,9 +39,16 @@ pub(super) fn grid(mode: Mode, kind: Stored) -> Option<Option<Grid>> {
     }
 }
 
+/// How many side streams are kept between calls.
+const KEPT: usize = 8;
+
 /// A stream beside the caller's, and the events that order the two.
+///
+/// Calls return before their work is done, so a stream that is kept for the next call may still have work that waits for
+/// another caller's stream. It is taken again only when that is done, so no caller waits for another.
 pub(super) struct SideStream {
     context: Arc<CudaContext>,
+    // Null until it is made.
     stream: CUstream,
     forked: CUevent,
     joined: CUevent,
@@ -48,61 +59,123 @@ unsafe impl Send for SideStream {}
 
 impl SideStream {
     fn take(device: &Device) -> Result<Self, Error> {
-        if let Some(kept) = device.side_streams.lock().unwrap_or_else(PoisonError::into_inner).pop() {
-            return Ok(kept);
-        }
-        let event = || device.call("cuEventCreate", result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING));
+        let idle = {
+            let mut kept = device.side_streams.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.iter().position(Self::is_idle).map(|i| kept.swap_remove(i))
+        };
+        idle.map_or_else(|| Self::new(device), Ok)
+    }
+
+    fn new(device: &Device) -> Result<Self, Error> {
+        // What is made is destroyed on drop, if what comes after it cannot be made.
+        let mut side = Self {
+            context: device.context().clone(),
+            stream: ptr::null_mut(),
+            forked: ptr::null_mut(),
+            joined: ptr::null_mut(),
+        };
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
-        let stream = device.call("cuStreamCreate", stream)?;
-        Ok(Self { context: device.context().clone(), stream, forked: event()?, joined: event()? })
+        side.stream = device.call("cuStreamCreate", stream)?;
+        let event = || device.call("cuEventCreate", result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING));
+        side.forked = event()?;
+        side.joined = event()?;
+        Ok(side)
+    }
+
+    /// Whether everything that it was used for is done. An error is none of this call's: then it only is not taken.
+    fn is_idle(&self) -> bool {
+        // To ask for an event would spoil a graph that is captured meanwhile, of another stream or by another thread, but
+        // for a thread that says that it has nothing to do with those.
+        let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: the pointer is to a live value, where the mode until now is put; the event is alive.
+        unsafe {
+            if sys::cuThreadExchangeStreamCaptureMode(&mut mode).result().is_err() {
+                return false;
+            }
+            let done = result::event::query(self.joined);
+            let _ = sys::cuThreadExchangeStreamCaptureMode(&mut mode);
+            done.is_ok()
+        }
     }
 
     /// Runs `beside` on this stream and `work` on the caller's, at the same time; what comes after on the caller's waits
     /// for both.
     ///
     /// # Safety
-    /// The caller's stream is live and of the device's context.
+    /// The caller's stream is live, of the device's context, and not in capture.
     unsafe fn run(
-        &self,
+        self,
         device: &Device,
         stream: CUstream,
         work: impl FnOnce() -> Result<(), Error>,
         beside: impl FnOnce(CUstream) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        // SAFETY: streams and events are live, as the caller vouches and by ownership.
-        unsafe {
-            device.call("cuEventRecord", result::event::record(self.forked, stream))?;
-            let forked =
-                result::stream::wait_event(self.stream, self.forked, CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT);
-            device.call("cuStreamWaitEvent", forked)?;
-        }
+        // SAFETY: streams and event are live, as the caller vouches and by ownership.
+        unsafe { order(device, stream, self.forked, self.stream) }?;
         let launched = work().and_then(|()| beside(self.stream));
         // Also after an error: the caller's stream has to wait for what was launched.
         // SAFETY: as above.
-        unsafe {
-            device.call("cuEventRecord", result::event::record(self.joined, self.stream))?;
-            let joined = result::stream::wait_event(stream, self.joined, CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT);
-            device.call("cuStreamWaitEvent", joined)?;
+        let joined = unsafe { order(device, self.stream, self.joined, stream) };
+        match joined {
+            Ok(()) => self.give_back(device),
+            Err(_) => {
+                // The caller's stream does not wait for what was launched here, so the caller has to.
+                // SAFETY: the stream is ours and alive.
+                let waited = unsafe { result::stream::synchronize(self.stream) };
+                // The errors to report came before this one; it may have told that the context is lost.
+                let _ = device.call("cuStreamSynchronize", waited);
+            }
         }
-        launched
+        launched.and(joined)
     }
 
     fn give_back(self, device: &Device) {
-        device.side_streams.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+        let mut kept = device.side_streams.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < KEPT {
+            kept.push(self);
+        }
     }
 }
 
 impl Drop for SideStream {
     fn drop(&mut self) {
-        // Nothing can be done here about an error. The driver lets what is on the stream end first.
+        // Nothing can be done here about an error. The driver lets what is on the stream end first, without a wait here.
         let _ = make_current(&self.context);
         // SAFETY: all three are ours, and not used after this.
         unsafe {
-            let _ = result::event::destroy(self.forked);
-            let _ = result::event::destroy(self.joined);
-            let _ = result::stream::destroy(self.stream);
+            for event in [self.forked, self.joined].into_iter().filter(|event| !event.is_null()) {
+                let _ = result::event::destroy(event);
+            }
+            if !self.stream.is_null() {
+                let _ = result::stream::destroy(self.stream);
+            }
         }
     }
+}
+
+/// Makes what comes on one stream from now on wait for what is on another.
+///
+/// # Safety
+/// Both streams and the event are live and of the device's context.
+unsafe fn order(device: &Device, before: CUstream, event: CUevent, after: CUstream) -> Result<(), Error> {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        device.call("cuEventRecord", result::event::record(event, before))?;
+        let waits = result::stream::wait_event(after, event, CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT);
+        device.call("cuStreamWaitEvent", waits)
+    }
+}
+
+/// Whether what is put on a stream is captured into a graph.
+///
+/// # Safety
+/// The stream is live and of the device's context.
+unsafe fn is_in_capture(device: &Device, stream: CUstream) -> Result<bool, Error> {
+    let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+    // SAFETY: the caller vouches for the stream; the pointer is to a live value.
+    let asked = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };
+    device.call("cuStreamIsCapturing", asked.result())?;
+    Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
 }
 
 /// One share of a call.
@@ -152,12 +225,15 @@ impl DeviceKey {
             span: span.part(front.span.len, span.len - front.span.len),
             work: work.after(front.span.len),
         };
-        let side = SideStream::take(device)?;
         // SAFETY: parts of the span that the caller vouches for; they do not meet.
-        let launched =
-            unsafe { side.run(device, stream, || front.launch(device, stream), |beside| back.launch(device, beside)) };
-        side.give_back(device);
-        launched
+        unsafe {
+            if is_in_capture(device, stream)? {
+                front.launch(device, stream)?;
+                return back.launch(device, stream);
+            }
+            let side = SideStream::take(device)?;
+            side.run(device, stream, || front.launch(device, stream), |beside| back.launch(device, beside))
+        }
     }
 
     fn one_of_pair(&self, mode: Mode, kind: Stored) -> Result<(Arc<Kernel>, &RoundKeys), Error> {
