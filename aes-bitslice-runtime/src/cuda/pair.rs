@@ -178,6 +178,14 @@ unsafe fn is_in_capture(device: &Device, stream: CUstream) -> Result<bool, Error
     Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
 }
 
+/// How many of `len` bytes are for the table kernel, if `bitsliced` (fewer than 1000) thousandths are for the other: the
+/// `head` bytes before the first whole block of key stream and whole grains, or everything.
+fn front(len: u64, head: u64, bitsliced: u32) -> u64 {
+    let share = len - (u128::from(len) * u128::from(bitsliced) / 1000) as u64;
+    let grains = share.saturating_sub(head).checked_next_multiple_of(GRAIN);
+    grains.and_then(|grains| grains.checked_add(head)).map_or(len, |front| front.min(len))
+}
+
 /// One share of a call.
 struct Share<'a> {
     kernel: Arc<Kernel>,
@@ -214,17 +222,11 @@ impl DeviceKey {
         let device = self.device();
         let (tbox, tbox_keys) = self.one_of_pair(work.mode(), Stored::TboxBeside)?;
         let (bits, bits_keys) = self.one_of_pair(work.mode(), Stored::BitsBeside)?;
-        let front = span.len - (u128::from(span.len) * u128::from(bitsliced) / 1000) as u64;
-        // The front also has what comes before the first whole block of key stream.
-        let head = work.head();
-        let front = (front.saturating_sub(head).next_multiple_of(GRAIN) + head).min(span.len);
+        let front = front(span.len, work.head(), bitsliced);
+        let back = span.part(front, span.len - front);
+        let after = work.after(front);
         let front = Share { kernel: tbox, keys: tbox_keys, span: span.part(0, front), work };
-        let back = Share {
-            kernel: bits,
-            keys: bits_keys,
-            span: span.part(front.span.len, span.len - front.span.len),
-            work: work.after(front.span.len),
-        };
+        let back = Share { kernel: bits, keys: bits_keys, span: back, work: after };
         // SAFETY: parts of the span that the caller vouches for; they do not meet.
         unsafe {
             if is_in_capture(device, stream)? {
@@ -238,5 +240,70 @@ impl DeviceKey {
 
     fn one_of_pair(&self, mode: Mode, kind: Stored) -> Result<(Arc<Kernel>, &RoundKeys), Error> {
         self.stored(mode, kind)?.ok_or_else(|| self.none_for(mode, Choice::PAIR))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Direction;
+
+    const LENGTHS: [u64; 16] = [
+        0,
+        1,
+        15,
+        16,
+        17,
+        1000,
+        GRAIN - 1,
+        GRAIN,
+        GRAIN + 1,
+        GRAIN + 15,
+        2 * GRAIN + 7,
+        (1 << 20) + 5,
+        1 << 30,
+        (1 << 40) + 3,
+        u64::MAX - GRAIN,
+        u64::MAX,
+    ];
+
+    #[test]
+    fn the_front_is_the_head_and_whole_grains_or_everything() {
+        for len in LENGTHS {
+            for head in 0..16 {
+                for bitsliced in [0, 1, 150, 240, 500, 999] {
+                    let front = front(len, head, bitsliced);
+                    let case = format!("{front} of {len}, head {head}, {bitsliced} thousandths");
+                    assert!(front <= len, "{case}");
+                    assert!(front == len || (front - head).is_multiple_of(GRAIN), "{case}");
+                    // What was asked for, rounded up to a grain.
+                    let share = u128::from(len) * u128::from(1000 - bitsliced) / 1000;
+                    let over = u128::from(front).checked_sub(share).expect("no less than its share");
+                    assert!(over <= u128::from(GRAIN + head), "{case}");
+                }
+            }
+        }
+        assert_eq!(front(1000 * GRAIN, 0, 240), 760 * GRAIN);
+        assert_eq!(front(1000 * GRAIN, 5, 240), 760 * GRAIN + 5);
+    }
+
+    #[test]
+    fn the_back_begins_where_the_key_stream_of_the_front_ends() {
+        for len in LENGTHS {
+            for skip in 0..16 {
+                for counter in [0, 1, u128::MAX - 1, u128::MAX] {
+                    let work = Work::Ctr { counter, skip };
+                    let front = front(len, work.head(), 240);
+                    let Work::Ctr { counter: second, skip: left } = work.after(front) else { panic!("CTR stays CTR") };
+                    // Bytes of key stream between the two counters.
+                    let blocks = second.wrapping_sub(counter);
+                    assert_eq!(16 * blocks + left as u128, skip as u128 + u128::from(front), "{len} {skip} {counter}");
+                    assert!(left < 16);
+                    assert!(front == len || left == 0, "the back begins with a block");
+                }
+            }
+            let work = Work::Ecb(Direction::Encrypt).after(front(len, 0, 240));
+            assert!(matches!(work, Work::Ecb(Direction::Encrypt)));
+        }
     }
 }
