@@ -108,7 +108,7 @@ impl Device {
     pub(super) fn has(&self, mode: Mode, choice: Choice) -> bool {
         match choice {
             Choice::Bitsliced { .. } => true,
-            Choice::Tbox { .. } => self.find(mode, Stored::Tbox).is_some(),
+            Choice::Tbox => self.find(mode, Stored::Tbox).is_some(),
             Choice::Pair { .. } => Stored::kinds(choice).iter().all(|&kind| self.find(mode, kind).is_some()),
         }
     }
@@ -172,7 +172,7 @@ impl Stored {
     pub(super) fn kinds(choice: Choice) -> &'static [Self] {
         match choice {
             Choice::Bitsliced { .. } => &[Self::Planes],
-            Choice::Tbox { .. } => &[Self::Tbox],
+            Choice::Tbox => &[Self::Tbox],
             Choice::Pair { .. } => &[Self::TboxBeside, Self::BitsBeside],
         }
     }

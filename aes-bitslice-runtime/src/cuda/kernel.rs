@@ -208,7 +208,6 @@ impl Kernel {
     pub(super) fn laid_out(self: Arc<Self>, choice: Choice) -> Arc<Self> {
         let grid = match (choice, self.grid) {
             (Choice::Bitsliced { runs: Some(Runs { most, left }) }, Grid::Shares { .. }) => Grid::Shares { most, left },
-            (Choice::Tbox { thread_blocks: Some(each) }, Grid::Persistent { .. }) => Grid::Persistent { each },
             _ => return self,
         };
         Arc::new(Self { grid, ..(*self).clone() })
