@@ -1,8 +1,10 @@
 //! A device that was opened: its context, its kernels, its health, and memory kept ready for data from the host.
 
-use super::kernel::{Image, Kernel, RoundKeys};
+use super::image::Image;
+use super::kernel::Kernel;
 use super::memory::Workspace;
 use super::pair::SideStream;
+use super::round_keys::RoundKeys;
 use super::{Choice, DeviceKey, Kernels, Tuning, driver, pair};
 use crate::{Error, Key};
 use aes_bitslice_gen::aes::{KeyBits, KeySchedule};

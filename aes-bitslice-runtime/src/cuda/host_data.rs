@@ -1,9 +1,10 @@
 //! Data in host memory: to the device, through the kernel, and back, in chunks of bounded size.
 
 use super::device::Stored;
-use super::kernel::{Kernel, RoundKeys, Span};
+use super::kernel::{Kernel, Span};
 use super::launch::Work;
 use super::memory::Workspace;
+use super::round_keys::RoundKeys;
 use super::{Choice, Device, Kernels};
 use crate::engine::BlockEngine;
 use crate::{Direction, Error, Key, KeyBits};

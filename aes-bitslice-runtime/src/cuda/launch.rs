@@ -1,6 +1,7 @@
 //! One call on data in device memory, wherever it came from: which kernel it takes, and its launch.
 
-use super::kernel::{Kernel, RoundKeys, Span};
+use super::kernel::{Kernel, Span};
+use super::round_keys::RoundKeys;
 use super::{Call, Choice, Device, DeviceKey, Kernels};
 use crate::{Direction, Error};
 use aes_bitslice_gen::kernel::Mode;
@@ -55,7 +56,7 @@ impl Kernel {
     /// Puts the work on a stream, without waiting.
     ///
     /// # Safety
-    /// The span lies in memory of the device that is live until the stream has come to the launch.
+    /// The span lies in memory of the device that is live until the work is done, and the stream is live.
     pub(super) unsafe fn run(
         &self,
         device: &Device,
@@ -96,7 +97,7 @@ impl DeviceKey {
     /// Puts the work on a stream, without waiting; as `asked`, else as is fastest of what the key's kernels may be.
     ///
     /// # Safety
-    /// The span lies in memory of the device that is live until the stream has come to the launch.
+    /// The span lies in memory of the device that is live until the work is done, and the stream is live.
     pub(super) unsafe fn launch(
         &self,
         stream: CUstream,

@@ -13,8 +13,9 @@
 //! used for anything else until it ends.
 
 use super::device::{Device, Stored, make_current};
-use super::kernel::{Kernel, RoundKeys, Span};
+use super::kernel::{Kernel, Span};
 use super::launch::Work;
+use super::round_keys::RoundKeys;
 use super::{Choice, DeviceKey};
 use crate::Error;
 use aes_bitslice_gen::emit::Grid;
