@@ -173,8 +173,8 @@ pub struct EngineArgs {
     /// Number of the GPU, from 0; asks for a GPU
     #[arg(long, value_name = "N")]
     pub device: Option<usize>,
-    /// GPU kernel. Those with tables (tbox, pair, auto-any) are faster in places, but their look-ups at addresses that
-    /// depend on key and data are only safe where the README says
+    /// GPU kernel. Those with tables (tbox, pair, auto-any) are faster in places, but look up at addresses that depend on
+    /// key and data: where others can measure what runs, use the default, as the README says
     #[arg(long, default_value = "auto", conflicts_with = "baked")]
     pub kernel: KernelName,
 }
@@ -204,7 +204,7 @@ pub struct TuneArgs {
     /// Number of the GPU, from 0
     #[arg(long, value_name = "N", default_value = "0")]
     pub device: usize,
-    /// How long it may take, more or less
+    /// How long it may take, more or less; however short, everything is run a few times
     #[arg(long, value_name = "S", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub seconds: u32,
     /// Keep nothing: only show what would be kept

@@ -12,7 +12,7 @@ pub enum Work {
     Parallel { mode: Mode, key_bits: KeyBits, bytes: u64 },
     /// A kernel with a key baked in, which only a GPU runs.
     Baked,
-    /// One block after the other, for which no GPU need be woken.
+    /// One block after the other, which the CPU does.
     Serial,
 }
 
@@ -28,26 +28,35 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
     if on_cpu && args.kernel != KernelName::Auto {
         return Err(Error::usage("--kernel picks a kernel of a GPU; leave it out, or use --backend cuda"));
     }
-    let backend = match (args.backend, args.device) {
-        (BackendName::Auto, None) => automatic(work),
-        (BackendName::Auto | BackendName::Cuda, ordinal) => Backend::Cuda { ordinal: ordinal.unwrap_or(0) },
-        (BackendName::Cpu, _) => Backend::Cpu,
-        (BackendName::CpuBitsliced, _) => Backend::CpuBitsliced,
+    let is_automatic = args.backend == BackendName::Auto && args.device.is_none();
+    let ordinal = args.device.unwrap_or(0);
+    // What was measured decides for calls of any size and mode: not for a kernel with a key, nor for the CPU.
+    let tuning = match work {
+        Work::Parallel { .. } if !on_cpu => cuda::tuning(ordinal).ok(),
+        _ => None,
+    };
+    let backend = match args.backend {
+        BackendName::Cpu => Backend::Cpu,
+        BackendName::CpuBitsliced => Backend::CpuBitsliced,
+        BackendName::Auto if is_automatic => automatic(work, tuning.as_ref()),
+        BackendName::Auto | BackendName::Cuda => Backend::Cuda { ordinal },
     };
     let engine = Engine::open(backend)?.with_kernels(args.kernel.kernels());
-    if let Some(warning) = engine.tuning().and_then(cuda::Tuning::warning).filter(|_| !quiet) {
+    // Where a GPU is asked for, only what is known of its kernels counts, which is in use if there is a file.
+    let matters = |tuning: &&cuda::Tuning| !quiet && (is_automatic || tuning.file().is_none());
+    if let Some(warning) = tuning.as_ref().filter(matters).and_then(cuda::Tuning::warning) {
         warn(warning);
     }
     Ok(engine)
 }
 
-/// What `auto` takes. Where the CPU is faster, the GPU is not even woken: that takes longer than most files do.
-fn automatic(work: Work) -> Backend {
+/// What `auto` takes. Where the CPU is faster, the GPU is not opened: that takes longer than most files do.
+fn automatic(work: Work, tuning: Option<&cuda::Tuning>) -> Backend {
     match work {
         Work::Baked => Backend::Cuda { ordinal: 0 },
         Work::Serial => Backend::Cpu,
-        Work::Parallel { mode, key_bits, bytes } => match cuda::tuning(0) {
-            Ok(tuning) if !tuning.prefers_cuda(mode, key_bits, bytes) => Backend::Cpu,
+        Work::Parallel { mode, key_bits, bytes } => match tuning {
+            Some(tuning) if !tuning.prefers_cuda(mode, key_bits, bytes) => Backend::Cpu,
             // Without a GPU, it says so.
             _ => Backend::Auto,
         },

@@ -142,8 +142,8 @@ pub enum Error {
         /// What was wrong.
         what: String,
     },
-    /// A kernel with a baked key, asked for a mode that it was not made for.
-    #[error("this kernel was baked for {has}, not for {wanted}: bake one for it with `cargo xtask gen --key`")]
+    /// A cipher of one kernel, asked for a mode that the kernel was not made for.
+    #[error("this kernel is for {has} only: for {wanted}, use another kernel, or the key itself")]
     NotInKernel {
         /// The mode asked for.
         wanted: String,
@@ -158,7 +158,7 @@ pub enum Error {
         /// What was asked for.
         what: &'static str,
     },
-    /// A baked kernel of a kind that does not exist.
+    /// There is no kernel as it was asked for.
     #[error("no such kernel: {what}")]
     NoSuchKernel {
         /// What was wrong with what was asked for.

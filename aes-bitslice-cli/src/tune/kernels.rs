@@ -12,7 +12,7 @@ use super::{Case, rate};
 use crate::args::BenchMode;
 use crate::bench::case::{IV, counter};
 use crate::bench::device::{Done, LEAD, Memory};
-use crate::error::{Error, Exit, Result};
+use crate::error::{Error, Exit, Result, warn};
 
 /// Timed runs of a candidate: no fewer, however long they take, and no more.
 const RUNS: Range<usize> = 3..30;
@@ -63,20 +63,22 @@ pub fn measure(
     let mut memory = Memory::random(engine, largest)?;
     let engine = engine.clone().with_kernels(Kernels::AutoAny);
     let reference = Engine::open(Backend::Cpu)?;
-    let mut subjects = Vec::new();
+    let (mut subjects, mut broken) = (Vec::new(), Vec::new());
     for case in cases {
         let subject = Subject { case, cipher: engine.cipher(&case.key)?, reference: reference.cipher(&case.key)? };
         for &bytes in sizes {
-            subjects.push((subject.clone(), bytes, subject.candidates(bytes, multiprocessors)?));
+            let candidates = subject.candidates(bytes, multiprocessors, &mut broken)?;
+            subjects.push((subject.clone(), bytes, candidates));
         }
     }
     let measurements: usize = subjects.iter().map(|(.., candidates)| candidates.len()).sum();
     bar.inc_length(measurements as u64);
     let slice = time / (measurements.max(1) as u32 * (1 + LEAD));
-    if let Some((subject, ..)) = subjects.first() {
+    let first = subjects.iter().find_map(|(subject, _, candidates)| Some((subject, *candidates.first()?)));
+    if let Some((subject, choice)) = first {
         // Clocks rise: otherwise the first candidates would be slow.
         let enough = |times: &[Duration]| times.iter().sum::<Duration>() > Duration::from_millis(200);
-        memory.time(&subject.cipher.device()?, subject.case.mode, largest, enough, |_| Ok(()))?;
+        memory.time(&subject.cipher.device()?.by(choice), subject.case.mode, largest, enough, |_| Ok(()))?;
     }
     let timed = subjects.into_iter().map(|(subject, bytes, candidates)| {
         bar.set_message(format!("{}, {}", subject.case.mode.name(), size(bytes)));
@@ -94,13 +96,26 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The candidates that there are kernels for.
-    fn candidates(&self, bytes: u64, multiprocessors: u32) -> Result<Vec<Choice>> {
+    /// The candidates that there are kernels for. Warns of one that is `broken`, once for each mode, and goes on without.
+    fn candidates(
+        &self,
+        bytes: u64,
+        multiprocessors: u32,
+        broken: &mut Vec<(BenchMode, Choice)>,
+    ) -> Result<Vec<Choice>> {
+        let mode = self.case.mode;
         let mut there = Vec::new();
         for choice in Choice::candidates(bytes, multiprocessors) {
-            match self.cipher.device()?.by(choice).prepare(self.case.mode.mode()) {
+            if broken.iter().any(|(of, kernel)| *of == mode && kernel.is_kernel_of(choice)) {
+                continue;
+            }
+            match self.cipher.device()?.by(choice).prepare(mode.mode()) {
                 Ok(()) => there.push(choice),
                 Err(runtime::Error::NoSuchKernel { .. }) => {}
+                Err(error @ runtime::Error::SelfTestFailed { .. }) => {
+                    warn(&format!("{error}; it is not measured"));
+                    broken.push((mode, choice));
+                }
                 Err(error) => return Err(error.into()),
             }
         }

@@ -1,7 +1,9 @@
 //! Kernels that are compiled at run time: with their key baked in, from files or generated for it, and any other that the
 //! generator prints. Nothing that holds a key is written to disk, and what is held in memory is wiped.
 
-use super::kernel::{Image, Kernel, RoundKeys};
+use super::image::Image;
+use super::kernel::Kernel;
+use super::round_keys::RoundKeys;
 use super::{Device, DeviceKey};
 use crate::{Error, Key};
 use aes_bitslice_gen::aes::KeySchedule;

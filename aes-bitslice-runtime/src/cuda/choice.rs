@@ -3,7 +3,7 @@
 //! [`Kernels`] is what a user allows, [`Choice`] what one call gets. What is fastest was measured
 //! ([`Tuning`](super::Tuning)) or, where nothing was, is in the table here.
 
-use crate::{KeyBits, Mode};
+use crate::{Error, KeyBits, Mode};
 use std::fmt;
 use std::str::FromStr;
 
@@ -47,7 +47,7 @@ impl Kernels {
     pub fn allow(self, choice: Choice) -> bool {
         match self {
             Self::Auto | Self::Bitsliced => matches!(choice, Choice::Bitsliced { .. }),
-            Self::Tbox => matches!(choice, Choice::Tbox { .. }),
+            Self::Tbox => matches!(choice, Choice::Tbox),
             Self::Pair => matches!(choice, Choice::Pair { .. }),
             Self::AutoAny => true,
         }
@@ -55,7 +55,7 @@ impl Kernels {
 
     /// The kernels that a call may take, as their manifests say.
     pub(super) fn choices(self) -> Vec<Choice> {
-        [Choice::BITSLICED, Choice::TBOX, Choice::PAIR].into_iter().filter(|&choice| self.allow(choice)).collect()
+        [Choice::BITSLICED, Choice::Tbox, Choice::PAIR].into_iter().filter(|&choice| self.allow(choice)).collect()
     }
 }
 
@@ -83,8 +83,9 @@ impl FromStr for Kernels {
     }
 }
 
-/// A kernel with its geometry. Written `bitsliced`, `bitsliced:MOST:LEFT`, `tbox`, `tbox:THREAD_BLOCKS` or
-/// `pair:THOUSANDTHS`.
+/// A kernel with its geometry. Written `bitsliced`, `bitsliced:MOST:LEFT`, `tbox` or `pair:THOUSANDTHS`.
+///
+/// A call by one whose numbers are out of bounds fails with [`Error::NoSuchKernel`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Choice {
@@ -94,13 +95,10 @@ pub enum Choice {
         runs: Option<Runs>,
     },
     /// The table kernel.
-    Tbox {
-        /// Thread blocks a multiprocessor; as the kernel's manifest says if `None`.
-        thread_blocks: Option<u32>,
-    },
+    Tbox,
     /// Both at the same time.
     Pair {
-        /// The bitsliced kernel's share of the data, in thousandths; fewer than 1000.
+        /// The bitsliced kernel's share of the data, in thousandths: 1 to 999.
         bitsliced: u32,
     },
 }
@@ -109,19 +107,44 @@ pub enum Choice {
 /// fewer, the more thread blocks there are, and the more evenly is the device busy.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Runs {
-    /// As many at most.
+    /// As many at most: 1 to 65,536.
     pub most: u32,
-    /// Fewer, if otherwise a multiprocessor would be left with fewer thread blocks than this.
+    /// Fewer, if otherwise a multiprocessor would be left with fewer thread blocks than this: 1 to 65,536.
     pub left: u32,
 }
 
 impl Choice {
     /// The bitsliced kernel as its manifest says.
     pub const BITSLICED: Self = Self::Bitsliced { runs: None };
-    /// The table kernel as its manifest says.
-    pub const TBOX: Self = Self::Tbox { thread_blocks: None };
     /// Both, each with what it gets done in the time of the other, as measured on an H200.
     pub const PAIR: Self = Self::Pair { bitsliced: 240 };
+
+    /// The kernel's name, without the geometry.
+    pub(super) fn kernel_name(self) -> &'static str {
+        match self {
+            Self::Bitsliced { .. } => "bitsliced",
+            Self::Tbox => "tbox",
+            Self::Pair { .. } => "pair",
+        }
+    }
+
+    /// Whether all numbers are within their bounds: no geometry comes near the largest, and none may overflow what is
+    /// computed with it.
+    fn is_within_bounds(self) -> bool {
+        let number = |n: u32| (1..=1 << 16).contains(&n);
+        match self {
+            Self::Bitsliced { runs } => runs.is_none_or(|runs| number(runs.most) && number(runs.left)),
+            Self::Tbox => true,
+            Self::Pair { bitsliced } => (1..1000).contains(&bitsliced),
+        }
+    }
+
+    /// The same if all numbers are within their bounds.
+    pub(super) fn checked(self) -> Result<Self, Error> {
+        let what =
+            || format!("`{self}` has a number out of bounds: use 1 to 65536 for runs, 1 to 999 for a pair's share");
+        if self.is_within_bounds() { Ok(self) } else { Err(Error::NoSuchKernel { what: what() }) }
+    }
 
     /// Whether this is the same kernel, with whatever geometry.
     pub fn is_kernel_of(self, other: Self) -> bool {
@@ -145,7 +168,7 @@ impl Choice {
         let pairs = shares.into_iter().flatten().map(|bitsliced| Self::Pair { bitsliced });
         let mut all = vec![Self::BITSLICED];
         all.extend(bitsliced);
-        all.push(Self::TBOX);
+        all.push(Self::Tbox);
         all.extend(shares.map(|_| Self::PAIR));
         all.extend(pairs);
         all
@@ -155,11 +178,9 @@ impl Choice {
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Bitsliced { runs: None } => f.write_str("bitsliced"),
-            Self::Bitsliced { runs: Some(Runs { most, left }) } => write!(f, "bitsliced:{most}:{left}"),
-            Self::Tbox { thread_blocks: None } => f.write_str("tbox"),
-            Self::Tbox { thread_blocks: Some(number) } => write!(f, "tbox:{number}"),
-            Self::Pair { bitsliced } => write!(f, "pair:{bitsliced}"),
+            Self::Bitsliced { runs: Some(Runs { most, left }) } => write!(f, "{}:{most}:{left}", self.kernel_name()),
+            Self::Pair { bitsliced } => write!(f, "{}:{bitsliced}", self.kernel_name()),
+            Self::Bitsliced { runs: None } | Self::Tbox => f.write_str(self.kernel_name()),
         }
     }
 }
@@ -168,23 +189,22 @@ impl FromStr for Choice {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
-        // No geometry comes near the largest number, and none may overflow what is computed with it.
-        let number = |text: &&str| text.parse().ok().filter(|n| (1..=1 << 16).contains(n));
         let mut parts = name.split(':');
         let kernel = parts.next();
-        let texts: Vec<&str> = parts.collect();
-        let numbers: Vec<u32> = texts.iter().filter_map(number).collect();
-        let choice = match (kernel, numbers.as_slice()) {
-            _ if numbers.len() != texts.len() => None,
-            (Some("bitsliced"), []) => Some(Self::BITSLICED),
-            (Some("bitsliced"), &[most, left]) => Some(Self::Bitsliced { runs: Some(Runs { most, left }) }),
-            (Some("tbox"), []) => Some(Self::TBOX),
-            (Some("tbox"), &[number]) => Some(Self::Tbox { thread_blocks: Some(number) }),
-            (Some("pair"), &[bitsliced]) if bitsliced < 1000 => Some(Self::Pair { bitsliced }),
+        let numbers: Option<Vec<u32>> = parts.map(|text| text.parse().ok()).collect();
+        let choice = match (kernel, numbers.as_deref()) {
+            (Some("bitsliced"), Some([])) => Some(Self::BITSLICED),
+            (Some("bitsliced"), Some(&[most, left])) => Some(Self::Bitsliced { runs: Some(Runs { most, left }) }),
+            (Some("tbox"), Some([])) => Some(Self::Tbox),
+            (Some("pair"), Some(&[bitsliced])) => Some(Self::Pair { bitsliced }),
             _ => None,
         };
-        let known = "bitsliced, bitsliced:MOST:LEFT, tbox, tbox:THREAD_BLOCKS, pair:THOUSANDTHS";
-        choice.ok_or_else(|| UnknownName { what: "choice of a kernel", name: name.into(), known: known.into() })
+        let known = "bitsliced, bitsliced:MOST:LEFT, tbox, pair:THOUSANDTHS";
+        choice.filter(|choice| choice.is_within_bounds()).ok_or_else(|| UnknownName {
+            what: "choice of a kernel",
+            name: name.into(),
+            known: known.into(),
+        })
     }
 }
 
@@ -216,7 +236,7 @@ struct Row {
 const BUILT_IN: &[Row] = &[
     Row { architecture: None, mode: None, bytes: 0, choice: Choice::BITSLICED },
     // A table kernel copies its tables to shared memory first. That pays when there is enough to look up.
-    Row { architecture: None, mode: None, bytes: 16 << 20, choice: Choice::TBOX },
+    Row { architecture: None, mode: None, bytes: 16 << 20, choice: Choice::Tbox },
     Row { architecture: Some(90), mode: Some(Mode::EcbEncrypt), bytes: 16 << 20, choice: Choice::PAIR },
     Row { architecture: Some(90), mode: Some(Mode::EcbDecrypt), bytes: 16 << 20, choice: Choice::PAIR },
     // And CTR makes its parts, too, for both kernels of a pair.
@@ -251,8 +271,9 @@ mod tests {
         }
         assert!("any".parse::<Kernels>().unwrap_err().to_string().contains("auto, bitsliced, tbox, pair, auto-any"));
         let runs = Some(Runs { most: 16, left: 32 });
-        let tbox = Choice::Tbox { thread_blocks: Some(3) };
-        for choice in [Choice::BITSLICED, Choice::Bitsliced { runs }, Choice::TBOX, tbox, Choice::PAIR] {
+        for choice in
+            [Choice::BITSLICED, Choice::Bitsliced { runs }, Choice::Tbox, Choice::Pair { bitsliced: 1 }, Choice::PAIR]
+        {
             assert_eq!(choice.to_string().parse(), Ok(choice));
         }
         for bad in [
@@ -263,7 +284,9 @@ mod tests {
             "bitsliced:8:-1",
             "bitsliced:8:64:1",
             "bitsliced:99999:1",
+            "bitsliced:8:",
             "tbox:0",
+            "tbox:1",
             "tbox:x",
             "tbox:1:x",
             "pair",
@@ -273,6 +296,19 @@ mod tests {
             " tbox",
         ] {
             assert!(bad.parse::<Choice>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_bounds_are_an_error() {
+        let runs = |most, left| Choice::Bitsliced { runs: Some(Runs { most, left }) };
+        let pair = |bitsliced| Choice::Pair { bitsliced };
+        for good in [runs(1, 1), runs(1 << 16, 1 << 16), pair(1), pair(999), Choice::Tbox, Choice::BITSLICED] {
+            assert_eq!(good.checked().unwrap(), good);
+        }
+        for bad in [runs(0, 1), runs(1, 0), runs(1, u32::MAX), runs((1 << 16) + 1, 1), pair(0), pair(1000), pair(5000)]
+        {
+            assert!(matches!(bad.checked(), Err(Error::NoSuchKernel { .. })), "{bad}");
         }
     }
 
@@ -286,7 +322,7 @@ mod tests {
                     for kernels in [Kernels::Auto, Kernels::Bitsliced] {
                         assert_eq!(built_in(architecture, kernels, &call, |_| true), Choice::BITSLICED);
                     }
-                    let named = [(Kernels::Tbox, Choice::TBOX), (Kernels::Pair, Choice::PAIR)];
+                    let named = [(Kernels::Tbox, Choice::Tbox), (Kernels::Pair, Choice::PAIR)];
                     for (kernels, choice) in named {
                         assert!(built_in(architecture, kernels, &call, |_| true).is_kernel_of(choice));
                     }
@@ -299,12 +335,12 @@ mod tests {
     fn the_fastest_of_all_by_size_and_device() {
         let any = |architecture, bytes| built_in(architecture, Kernels::AutoAny, &call(bytes), |_| true);
         assert_eq!(any(80, 4096), Choice::BITSLICED);
-        assert_eq!(any(80, 1 << 30), Choice::TBOX);
+        assert_eq!(any(80, 1 << 30), Choice::Tbox);
         assert_eq!(any(90, 1 << 30), Choice::PAIR);
         // What the device cannot run is passed over, unless it was asked for by name: then the call says why it fails.
         let bitsliced = |choice| Kernels::Bitsliced.allow(choice);
         assert_eq!(built_in(90, Kernels::AutoAny, &call(1 << 30), bitsliced), Choice::BITSLICED);
-        assert_eq!(built_in(90, Kernels::Tbox, &call(1 << 30), bitsliced), Choice::TBOX);
+        assert_eq!(built_in(90, Kernels::Tbox, &call(1 << 30), bitsliced), Choice::Tbox);
     }
 
     #[test]
@@ -315,7 +351,7 @@ mod tests {
                 assert!(!all[..i].contains(choice), "{choice} twice for 2^{power} bytes");
                 assert_eq!(choice.to_string().parse(), Ok(*choice));
             }
-            assert!(all.contains(&Choice::BITSLICED) && all.contains(&Choice::TBOX));
+            assert!(all.contains(&Choice::BITSLICED) && all.contains(&Choice::Tbox));
         }
         // A small call has no thread blocks to spare.
         assert!(Choice::candidates(4096, 132).len() < Choice::candidates(4 << 30, 132).len());

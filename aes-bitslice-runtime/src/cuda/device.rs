@@ -1,8 +1,10 @@
 //! A device that was opened: its context, its kernels, its health, and memory kept ready for data from the host.
 
-use super::kernel::{Image, Kernel, RoundKeys};
+use super::image::Image;
+use super::kernel::Kernel;
 use super::memory::Workspace;
 use super::pair::SideStream;
+use super::round_keys::RoundKeys;
 use super::{Choice, DeviceKey, Kernels, Tuning, driver, pair};
 use crate::{Error, Key};
 use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
@@ -108,7 +110,7 @@ impl Device {
     pub(super) fn has(&self, mode: Mode, choice: Choice) -> bool {
         match choice {
             Choice::Bitsliced { .. } => true,
-            Choice::Tbox { .. } => self.find(mode, Stored::Tbox).is_some(),
+            Choice::Tbox => self.find(mode, Stored::Tbox).is_some(),
             Choice::Pair { .. } => Stored::kinds(choice).iter().all(|&kind| self.find(mode, kind).is_some()),
         }
     }
@@ -172,7 +174,7 @@ impl Stored {
     pub(super) fn kinds(choice: Choice) -> &'static [Self] {
         match choice {
             Choice::Bitsliced { .. } => &[Self::Planes],
-            Choice::Tbox { .. } => &[Self::Tbox],
+            Choice::Tbox => &[Self::Tbox],
             Choice::Pair { .. } => &[Self::TboxBeside, Self::BitsBeside],
         }
     }

@@ -12,17 +12,24 @@ use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 ///
 /// They return when the work is on the stream, not when it is done; an error on the device shows when the caller
 /// waits for the stream. Round keys travel with each launch, so the cipher may be dropped before the stream has come
-/// to it. Buffers and streams belong to the engine's context, [`Engine::cuda_context`](crate::Engine::cuda_context).
+/// to it; dropping a cipher whose kernel is its own, of [`Engine::bake`](crate::Engine::bake),
+/// [`load_baked`](crate::Engine::load_baked) or [`cipher_of`](crate::Engine::cipher_of), waits for everything on the
+/// device, for code and keys lie there. Buffers and streams belong to the engine's context,
+/// [`Engine::cuda_context`](crate::Engine::cuda_context).
 ///
 /// Any alignment is right; data aligned to 16 bytes is fast. For CTR what counts is the alignment of the byte that
 /// the first whole block of key stream meets: with `offset` 5 into the key stream, byte 11 of the data.
 ///
 /// Every call may fail with [`Error::Poisoned`], and the first of a mode with [`Error::SelfTestFailed`]; a baked kernel
 /// answers other modes with [`Error::NotInKernel`]. CTR on data that is not all whole aligned blocks is up to three
-/// launches: if the driver refuses a later one, the output holds the part before it.
+/// launches. A pair of kernels is up to four for CTR and two for ECB, over the caller's stream and one of ours, for which
+/// the caller's then waits. If the driver refuses one of them, the output holds what the others write, and after a call in
+/// place nothing tells which: throw it away.
 ///
-/// The first call of a mode loads its kernel and waits for the known answer it must give; [`prepare`](Self::prepare)
-/// does that before time counts.
+/// The first call that takes a kernel loads it and waits for the known answer it must give. Which one a call takes may
+/// depend on its size and its alignment ([`Kernels::AutoAny`](super::Kernels::AutoAny)), so that a later call may load
+/// another. [`prepare`](Self::prepare) loads them before time counts, and before a stream is captured into a graph, when
+/// nothing can be loaded; a pair's kernels come one after the other in a graph.
 pub struct DeviceCipher<'a> {
     cipher: &'a Cipher,
     key: &'a DeviceKey,
@@ -34,11 +41,12 @@ impl<'a> DeviceCipher<'a> {
         Self { cipher, key, choice: None }
     }
 
-    /// The same calls by this kernel with this geometry, whatever is fastest: for measuring. A kernel with the key baked
-    /// in stays what it is.
+    /// The same calls by this kernel with this geometry, whatever is fastest: for measuring. A cipher of one kernel keeps
+    /// to that.
     ///
-    /// Every call fails with [`Error::NoSuchKernel`] if there is no such kernel for its mode, or
-    /// [`Engine::with_kernels`](crate::Engine::with_kernels) does not allow it.
+    /// Every call fails with [`Error::NoSuchKernel`] if there is no such kernel for its mode,
+    /// [`Engine::with_kernels`](crate::Engine::with_kernels) does not allow it, or a number of the geometry is out of
+    /// bounds.
     pub fn by(self, choice: Choice) -> Self {
         Self { choice: Some(choice), ..self }
     }
@@ -48,11 +56,14 @@ impl<'a> DeviceCipher<'a> {
         self.cipher
     }
 
-    /// Loads the kernels that calls of a mode may take and waits for the known answers they must give, unless that was
-    /// done before.
+    /// Loads every kernel that calls of a mode may take, whatever their size, and waits for the known answers they must
+    /// give, unless that was done before: what [`by`](Self::by) names, else all that
+    /// [`Engine::with_kernels`](crate::Engine::with_kernels) allows. Those of
+    /// [`Kernels::AutoAny`](super::Kernels::AutoAny) are all that there are for the mode on this device.
     ///
     /// # Errors
-    /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a baked kernel for another mode, and what the driver reports.
+    /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a kernel for another mode, [`Error::NoSuchKernel`] if there is
+    /// none as asked for, and what the driver reports.
     pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
         self.key.prepare(mode, self.choice)
     }
@@ -182,8 +193,8 @@ impl<'a> DeviceCipher<'a> {
     /// [`ecb`](Self::ecb) on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes.
     ///
     /// # Safety
-    /// `input` and `output` point to `len` bytes of memory that this device can reach, live until the stream has come
-    /// to the work; `stream` is of the engine's context.
+    /// `input` and `output` point to `len` bytes of memory that this device can reach, live until the work is
+    /// done; `stream` is live and of the engine's context.
     ///
     /// # Errors
     /// As [`ecb`](Self::ecb), and [`Error::Overlap`] if the ranges overlap without being the same.

@@ -1,9 +1,10 @@
 //! Data in host memory: to the device, through the kernel, and back, in chunks of bounded size.
 
 use super::device::Stored;
-use super::kernel::{Kernel, RoundKeys, Span};
+use super::kernel::{Kernel, Span};
 use super::launch::Work;
 use super::memory::Workspace;
+use super::round_keys::RoundKeys;
 use super::{Choice, Device, Kernels};
 use crate::engine::BlockEngine;
 use crate::{Direction, Error, Key, KeyBits};
@@ -98,11 +99,15 @@ impl DeviceKey {
 
     /// Why there is no kernel.
     pub(super) fn none_for(&self, mode: Mode, choice: Choice) -> Error {
-        let what = match &self.code {
-            Code::Stored { kernels, .. } if !kernels.allow(choice) => format!(
-                "`{choice}` has to be asked for, and the engine may use `{kernels}`: see `Engine::with_kernels`"
-            ),
-            _ => format!("this program has none for {mode} by `{choice}` that runs on this device"),
+        let name = choice.kernel_name();
+        let what = match (&self.code, choice) {
+            (Code::Stored { kernels, .. }, _) if !kernels.allow(choice) => {
+                format!("`{name}` is not among what the engine may use (`{kernels}`): see `Engine::with_kernels`")
+            }
+            (_, Choice::Pair { .. }) => {
+                format!("there is no `{name}` for {mode} that runs on this device; use `tbox` or `auto-any`")
+            }
+            _ => format!("there is no `{name}` for {mode} that runs on this device; use `auto` or `auto-any`"),
         };
         Error::NoSuchKernel { what }
     }

@@ -1,96 +1,18 @@
-//! A kernel on a device: how it gets there, how it is launched, and the known answer it must give first.
+//! A kernel on a device: how it is loaded and launched, and the known answer it must give first.
 
 use super::device::make_current;
-use super::memory::{KeyMemory, Workspace};
+use super::image::Image;
+use super::memory::Workspace;
+use super::round_keys::{KeyArgument, RoundKeys};
 use super::{Choice, Device, Runs, driver};
 use crate::Error;
-use aes_bitslice_gen::aes::KeySchedule;
-use aes_bitslice_gen::basis::Basis;
-use aes_bitslice_gen::emit::cuda::MAX_ROUNDS;
 use aes_bitslice_gen::emit::{Grid, KeySource, Manifest};
 use aes_bitslice_gen::kernel::{Mode, self_test};
-use aes_bitslice_gen::layout;
-use aes_bitslice_nvrtc as nvrtc;
 use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUmodule, CUresult, CUstream};
 use cudarc::driver::{CudaContext, result};
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::Arc;
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
-
-/// Round keys as a kernel is launched with them.
-pub(super) enum RoundKeys {
-    /// They travel with the launch. On the heap, so that moving them leaves no copy behind.
-    Argument(Box<KeyArgument>),
-    /// Their planes lie in memory of the device, which outlives the launches that are given it.
-    Memory { planes: KeyMemory, rounds: u32 },
-}
-
-/// The kernel's `round_keys`: words of four bytes in the basis of the kernel.
-#[derive(Zeroize, ZeroizeOnDrop)]
-#[repr(C)]
-pub(super) struct KeyArgument {
-    word: [[u32; 4]; MAX_ROUNDS + 1],
-    rounds: u32,
-}
-
-impl RoundKeys {
-    /// For a kernel that takes them as an argument.
-    pub(super) fn argument(schedule: &KeySchedule, basis: Basis) -> Self {
-        let mut keys = Box::new(KeyArgument { word: [[0; 4]; MAX_ROUNDS + 1], rounds: schedule.rounds() as u32 });
-        let words = layout::key_words(schedule, basis);
-        keys.word[..words.len()].copy_from_slice(&words);
-        Self::Argument(keys)
-    }
-
-    /// For a kernel that reads them in memory of the device.
-    pub(super) fn in_memory(device: &Device, schedule: &KeySchedule, basis: Basis) -> Result<Self, Error> {
-        let planes = Zeroizing::new(layout::schedule_planes(schedule, basis));
-        Ok(Self::Memory { planes: KeyMemory::new(device, planes.as_flattened())?, rounds: schedule.rounds() as u32 })
-    }
-}
-
-/// What the driver loads: machine code, or PTX that it compiles. Wiped, for a key may be baked in.
-pub(super) struct Image(Zeroizing<Vec<u8>>);
-
-impl Image {
-    /// The stored form of a kernel that fits a device: machine code where it is stored for the device, else PTX.
-    pub(super) fn of_stored(device: &Device, kernel: &aes_bitslice_kernels::Kernel) -> Result<Self, Error> {
-        let arch = device.architecture();
-        // Machine code runs on its own architecture and on later ones of the same generation.
-        let fits = |sm: u32| sm / 10 == arch / 10 && sm <= arch;
-        let architecture = |name: &str| name.strip_prefix("sm_").and_then(|sm| sm.parse().ok());
-        let cubin = kernel.cubins.iter().find(|(name, code)| architecture(name).is_some_and(fits) && !code.is_empty());
-        match cubin {
-            Some((_, code)) => Ok(Self(Zeroizing::new(code.to_vec()))),
-            None if kernel.ptx.is_empty() => Err(Error::CudaUnavailable {
-                what: format!("kernel {} was generated but not compiled before this program was built", kernel.name),
-                help: "run `cargo xtask ptx` and build again, or use the backend `cpu`".into(),
-            }),
-            None => Ok(Self(Zeroizing::new([kernel.ptx.as_bytes(), b"\0"].concat()))),
-        }
-    }
-
-    /// Compiles a source, in which a key may be baked in. To machine code: PTX would end up, key and all, in the driver's
-    /// cache on disk.
-    pub(super) fn compile(device: &Device, manifest: &Manifest, source: &str) -> Result<Self, Error> {
-        let name = &manifest.kernel;
-        match nvrtc::compile(name, source, nvrtc::Target::Cubin(device.architecture())) {
-            Ok(compiled) => Ok(Self(Zeroizing::new(compiled.image))),
-            Err(nvrtc::Error::NotFound) => Err(Error::NvrtcUnavailable {
-                what: "libnvrtc.so was not found".into(),
-                help: "install the CUDA toolkit or the package nvidia-cuda-nvrtc, and put it on the library path; \
-                       or use keys given at run time, which need no compiler"
-                    .into(),
-            }),
-            Err(nvrtc::Error::Rejected { .. }) if manifest.secret => Err(Error::CompileFailed {
-                kernel: name.clone(),
-                log: "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
-            }),
-            Err(e) => Err(Error::CompileFailed { kernel: name.clone(), log: e.to_string() }),
-        }
-    }
-}
 
 /// A module of the driver, unloaded on drop when everything on the device is done.
 struct Module {
@@ -165,7 +87,7 @@ impl Kernel {
         let no_kernel = |what: String| Error::NoSuchKernel { what };
         let mode = manifest.mode().map_err(|e| no_kernel(e.to_string()))?;
         // SAFETY: the image is a cubin, or PTX with its NUL, and outlives the call.
-        let module = match unsafe { result::module::load_data(image.0.as_ptr().cast()) } {
+        let module = match unsafe { result::module::load_data(image.as_ptr()) } {
             Err(e) if e.0 == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
                 return Err(Error::CudaUnavailable {
                     what: format!("the NVIDIA driver is too old for the stored kernels ({})", driver::name(e)),
@@ -208,7 +130,6 @@ impl Kernel {
     pub(super) fn laid_out(self: Arc<Self>, choice: Choice) -> Arc<Self> {
         let grid = match (choice, self.grid) {
             (Choice::Bitsliced { runs: Some(Runs { most, left }) }, Grid::Shares { .. }) => Grid::Shares { most, left },
-            (Choice::Tbox { thread_blocks: Some(each) }, Grid::Persistent { .. }) => Grid::Persistent { each },
             _ => return self,
         };
         Arc::new(Self { grid, ..(*self).clone() })
@@ -233,7 +154,7 @@ impl Kernel {
     /// ECB over whole blocks, on a stream, without waiting.
     ///
     /// # Safety
-    /// The span lies in memory of the device that is live until the stream has come to the launch.
+    /// The span lies in memory of the device that is live until the work is done, and the stream is live.
     pub(super) unsafe fn ecb(
         &self,
         device: &Device,
@@ -243,11 +164,10 @@ impl Kernel {
     ) -> Result<(), Error> {
         let blocks = span.len / 16;
         let (mut input, mut output, mut count) = (span.input, span.output, blocks);
-        let function = if span.is_aligned() { self.blocks } else { self.bytes };
         let arguments =
             [ptr::from_mut(&mut input).cast(), ptr::from_mut(&mut output).cast(), ptr::from_mut(&mut count).cast()];
         // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
-        unsafe { self.launch(device, function, stream, blocks, 0, &arguments, keys) }
+        unsafe { self.launch(device, self.function_for(span), stream, blocks, 0, &arguments, keys) }
     }
 
     /// CTR from `skip` (< 16) bytes into the key stream block of `counter` on, on a stream, without waiting.
@@ -333,57 +253,22 @@ impl Kernel {
         unsafe { self.launch(device, self.bytes, stream, blocks, skipped, &arguments, keys) }
     }
 
-    /// CBC decryption over whole blocks, on a stream, without waiting.
-    ///
-    /// In place, what follows a share of the kernel's would overwrite the ciphertext before the next one: those blocks
-    /// are copied first.
-    ///
-    /// # Safety
-    /// As [`Kernel::ecb`].
-    pub(super) unsafe fn cbc_decrypt(
-        &self,
-        device: &Device,
-        stream: CUstream,
-        span: Span,
-        iv: u128,
-        keys: Option<&RoundKeys>,
-    ) -> Result<(), Error> {
-        let blocks = span.len / 16;
-        if blocks == 0 {
-            return Ok(());
-        }
-        let thread_blocks = self.thread_blocks(blocks);
-        let runs = blocks.div_ceil(self.blocks_at_a_time.into());
-        let share = 16 * u64::from(self.blocks_at_a_time) * runs.div_ceil(thread_blocks);
-        let copies = match span.input == span.output && thread_blocks > 1 {
-            // SAFETY: the rows lie in the span, which the caller vouches for: the last begins before it ends.
-            true => Some(unsafe { BlocksBetween::gather(device, stream, span, share, thread_blocks) }?),
-            false => None,
-        };
-        let (mut previous, mut stride) = match &copies {
-            Some(copies) => (copies.memory, 16),
-            // The first thread block has the IV; wrapping, for it looks nothing up here.
-            None => (span.input.wrapping_sub(16), share),
-        };
-        let (mut input, mut output, mut blocks_argument) = (span.input, span.output, blocks);
-        let mut iv: [u32; 4] = std::array::from_fn(|i| (iv >> (96 - 32 * i)) as u32).map(u32::swap_bytes);
-        let arguments = [
-            ptr::from_mut(&mut input).cast(),
-            ptr::from_mut(&mut output).cast(),
-            ptr::from_mut(&mut blocks_argument).cast(),
-            ptr::from_mut(&mut previous).cast(),
-            ptr::from_mut(&mut stride).cast(),
-            ptr::from_mut(&mut iv).cast(),
-        ];
-        let function = if span.is_aligned() { self.blocks } else { self.bytes };
-        // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
-        unsafe { self.launch(device, function, stream, blocks, 0, &arguments, keys) }
-        // The copies are freed on the stream, behind the launch.
-    }
-
     /// Where in the share of the first thread block the counter lies.
     fn skipped(&self, counter: u128) -> u32 {
         if self.aligned_counters { counter as u32 % self.blocks_at_a_time } else { 0 }
+    }
+
+    /// The entry point for a span of whole blocks.
+    pub(super) fn function_for(&self, span: Span) -> CUfunction {
+        if span.is_aligned() { self.blocks } else { self.bytes }
+    }
+
+    /// How many thread blocks share so many blocks (not none) of 16 bytes, and the bytes of each one's share; the last may
+    /// be shorter.
+    pub(super) fn shares(&self, blocks: u64) -> (u64, u64) {
+        let thread_blocks = self.thread_blocks(blocks);
+        let runs = blocks.div_ceil(self.blocks_at_a_time.into());
+        (thread_blocks, 16 * u64::from(self.blocks_at_a_time) * runs.div_ceil(thread_blocks))
     }
 
     /// How many thread blocks so many blocks of 16 bytes are for.
@@ -394,7 +279,7 @@ impl Kernel {
     /// # Safety
     /// The arguments are those of the function but for the round keys, and point to live values.
     #[allow(clippy::too_many_arguments)]
-    unsafe fn launch(
+    pub(super) unsafe fn launch(
         &self,
         device: &Device,
         function: CUfunction,
@@ -464,57 +349,6 @@ impl Kernel {
             }
         }
         workspace.give_back(device, 2 * room)
-    }
-}
-
-/// Copies of the ciphertext blocks before the shares of the thread blocks, that of thread block b at 16 b; there is none
-/// before the first. Freed on the stream.
-struct BlocksBetween {
-    context: Arc<CudaContext>,
-    stream: CUstream,
-    memory: CUdeviceptr,
-}
-
-impl BlocksBetween {
-    /// # Safety
-    /// The span lies in memory of the device that is live until the stream has come to the copy, and has as many shares,
-    /// the last of which may be shorter.
-    unsafe fn gather(device: &Device, stream: CUstream, span: Span, share: u64, shares: u64) -> Result<Self, Error> {
-        let bytes = 16 * shares as usize;
-        // SAFETY: the stream is live, as the caller vouches.
-        let memory = unsafe { result::malloc_async(stream, bytes) };
-        let memory = device.call("cuMemAllocAsync", memory)?;
-        let copies = Self { context: device.context().clone(), stream, memory };
-        let rows = sys::CUDA_MEMCPY2D {
-            srcXInBytes: 0,
-            srcY: 0,
-            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            srcHost: ptr::null(),
-            srcDevice: span.input + share - 16,
-            srcArray: ptr::null_mut(),
-            srcPitch: share as usize,
-            dstXInBytes: 0,
-            dstY: 0,
-            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            dstHost: ptr::null_mut(),
-            dstDevice: memory + 16,
-            dstArray: ptr::null_mut(),
-            dstPitch: 16,
-            WidthInBytes: 16,
-            Height: shares as usize - 1,
-        };
-        // SAFETY: row b ends where share b + 1 begins, which is before the span ends; the copies have room for all.
-        device.call("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&rows, stream) }.result())?;
-        Ok(copies)
-    }
-}
-
-impl Drop for BlocksBetween {
-    fn drop(&mut self) {
-        // Nothing can be done here about an error; what was ciphertext need not be cleared.
-        let _ = make_current(&self.context);
-        // SAFETY: allocated on this stream, and used on it only, before this.
-        let _ = unsafe { result::free_async(self.memory, self.stream) };
     }
 }
 

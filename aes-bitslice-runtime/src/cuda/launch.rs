@@ -1,6 +1,7 @@
 //! One call on data in device memory, wherever it came from: which kernel it takes, and its launch.
 
-use super::kernel::{Kernel, RoundKeys, Span};
+use super::kernel::{Kernel, Span};
+use super::round_keys::RoundKeys;
 use super::{Call, Choice, Device, DeviceKey, Kernels};
 use crate::{Direction, Error};
 use aes_bitslice_gen::kernel::Mode;
@@ -55,7 +56,7 @@ impl Kernel {
     /// Puts the work on a stream, without waiting.
     ///
     /// # Safety
-    /// The span lies in memory of the device that is live until the stream has come to the launch.
+    /// The span lies in memory of the device that is live until the work is done, and the stream is live.
     pub(super) unsafe fn run(
         &self,
         device: &Device,
@@ -79,10 +80,11 @@ impl DeviceKey {
     /// Loads every kernel that a call of this mode may take, unless that was done before.
     pub(super) fn prepare(&self, mode: Mode, asked: Option<Choice>) -> Result<(), Error> {
         self.device().enter()?;
-        let choices = match (asked, self.allowed()) {
-            (Some(choice), _) => vec![choice],
-            (None, None) => vec![Choice::BITSLICED],
-            (None, Some((kernels, _))) => {
+        let choices = match (self.allowed(), asked) {
+            // One kernel, whatever is asked for.
+            (None, _) => vec![Choice::BITSLICED],
+            (Some(_), Some(choice)) => vec![choice.checked()?],
+            (Some((kernels, _)), None) => {
                 let mut all = kernels.choices();
                 // Of several, those there are; one that was asked for has to be there.
                 all.retain(|&choice| kernels != Kernels::AutoAny || self.device().has(mode, choice));
@@ -95,7 +97,7 @@ impl DeviceKey {
     /// Puts the work on a stream, without waiting; as `asked`, else as is fastest of what the key's kernels may be.
     ///
     /// # Safety
-    /// The span lies in memory of the device that is live until the stream has come to the launch.
+    /// The span lies in memory of the device that is live until the work is done, and the stream is live.
     pub(super) unsafe fn launch(
         &self,
         stream: CUstream,
@@ -105,7 +107,7 @@ impl DeviceKey {
     ) -> Result<(), Error> {
         let device = self.device();
         let aligned = span.part(work.head(), 0).is_aligned();
-        let choice = self.choose(work.mode(), span.len, aligned, asked);
+        let choice = self.choose(work.mode(), span.len, aligned, asked)?;
         if let Choice::Pair { bitsliced } = choice {
             // SAFETY: as the caller vouches.
             return unsafe { self.launch_pair(stream, span, work, bitsliced) };
@@ -115,14 +117,14 @@ impl DeviceKey {
         unsafe { kernel.run(device, stream, span, work, keys) }
     }
 
-    /// The choice for a call. Where there is one kernel only, it says nothing.
-    fn choose(&self, mode: Mode, bytes: u64, aligned: bool, asked: Option<Choice>) -> Choice {
-        match (asked, self.allowed()) {
-            (Some(choice), _) => choice,
-            (None, None) => Choice::BITSLICED,
-            (None, Some((kernels, key_bits))) => {
+    /// The choice for a call. Where there is one kernel only, it says nothing, whatever was asked for.
+    fn choose(&self, mode: Mode, bytes: u64, aligned: bool, asked: Option<Choice>) -> Result<Choice, Error> {
+        match (self.allowed(), asked) {
+            (None, _) => Ok(Choice::BITSLICED),
+            (Some(_), Some(choice)) => choice.checked(),
+            (Some((kernels, key_bits)), None) => {
                 let call = Call { mode, key_bits, bytes, aligned };
-                self.device().tuning().choose(kernels, &call, |choice| self.device().has(mode, choice))
+                Ok(self.device().tuning().choose(kernels, &call, |choice| self.device().has(mode, choice)))
             }
         }
     }

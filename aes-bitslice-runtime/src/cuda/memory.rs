@@ -7,7 +7,6 @@ use super::device::make_current;
 use crate::Error;
 use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream};
 use cudarc::driver::{CudaContext, result};
-use std::ptr;
 use std::sync::{Arc, PoisonError};
 
 /// A stream of ours with a buffer of device memory, for one call at a time.
@@ -107,50 +106,6 @@ impl Workspace {
             kept.push(self);
         }
         Ok(())
-    }
-}
-
-/// Round keys in device memory, for kernels that read them there: cleared and freed on drop, when everything on the device
-/// is done.
-pub(super) struct KeyMemory {
-    context: Arc<CudaContext>,
-    buffer: CUdeviceptr,
-    len: usize,
-}
-
-impl KeyMemory {
-    /// A copy of the words on the device.
-    pub(super) fn new(device: &Device, words: &[u32]) -> Result<Self, Error> {
-        let len = size_of_val(words);
-        // SAFETY: the context is current on this thread, as the caller has entered the device.
-        let buffer = device.call("cuMemAlloc", unsafe { result::malloc_sync(len) })?;
-        let memory = Self { context: device.context().clone(), buffer, len };
-        // SAFETY: the buffer is as long as the words.
-        device.call("cuMemcpyHtoD", unsafe { result::memcpy_htod_sync(buffer, words) })?;
-        // SAFETY: every context has the default stream, which the copy is on, and for which other streams do not wait.
-        device.call("cuStreamSynchronize", unsafe { result::stream::synchronize(ptr::null_mut()) })?;
-        Ok(memory)
-    }
-
-    pub(super) fn pointer(&self) -> CUdeviceptr {
-        self.buffer
-    }
-}
-
-impl Drop for KeyMemory {
-    fn drop(&mut self) {
-        let _ = make_current(&self.context);
-        // Launches may be in flight on streams that we do not know: wait. Where that cannot be done, they may still read
-        // the keys, and a context that is lost has lost the memory too.
-        if result::ctx::synchronize().is_ok() {
-            // Nothing can be done here about an error.
-            // SAFETY: allocated by us, not used after this; clearing comes before freeing on the default stream.
-            unsafe {
-                let _ = result::memset_d8_sync(self.buffer, 0, self.len);
-                let _ = result::stream::synchronize(ptr::null_mut());
-                let _ = result::free_sync(self.buffer);
-            }
-        }
     }
 }
 

@@ -20,7 +20,10 @@
 //! |---|---|
 //! | `driver` | is CUDA there; errors by name; which of them are fatal to a context |
 //! | `device` | a device that was opened: its kernels and its health |
+//! | `image` | what the driver loads as a kernel: stored, or compiled here |
 //! | `kernel` | a loaded kernel: launches, and the known answer it must give first |
+//! | `cbc` | its launch for CBC: what blocks are chained to, also in place |
+//! | `round_keys` | round keys as kernels take them |
 //! | `memory` | device memory that is cleared before it is freed, streams |
 //! | `host_data` | data in host memory: to the device, through the kernel, back |
 //! | `device_data` | data in device memory |
@@ -32,16 +35,19 @@
 //! | `tuning` | what was measured on this machine, and what follows from it |
 
 mod baked;
+mod cbc;
 mod choice;
 mod device;
 mod device_data;
 mod driver;
 mod host_data;
+mod image;
 mod kernel;
 mod launch;
 mod memory;
 mod pair;
 mod pinned;
+mod round_keys;
 mod tuning;
 
 pub use choice::{Call, Choice, Kernels, Runs, UnknownName};

@@ -1,5 +1,5 @@
-//! Measurements as JSON in the user's cache folder: a file for each kind of GPU, which appears complete or not at all.
-//! It holds no secret.
+//! Measurements as JSON in the user's cache folder: a file for each kind of GPU with each driver and version, which appears
+//! complete or not at all. It holds no secret.
 
 use super::{Measurements, Subject};
 use crate::Error;
@@ -24,8 +24,8 @@ struct Contents<'a> {
 }
 
 impl Measurements {
-    /// Saves them in the user's cache folder, from where every device of this name that is opened from now on has them,
-    /// and tells where. The folder is that of the environment variable `AES_BITSLICE_CACHE`, else `aes-bitslice` in
+    /// Saves them in the user's cache folder, from where every device of this name that this driver and this version open
+    /// from now on has them, and tells where. The folder is that of the environment variable `AES_BITSLICE_CACHE`, else `aes-bitslice` in
     /// `XDG_CACHE_HOME`, else in `.cache` in the user's home.
     ///
     /// # Errors
@@ -47,11 +47,16 @@ impl Measurements {
     }
 }
 
-/// Where the measurements of a GPU are kept.
+/// Where the measurements of a GPU with a driver and a version are kept.
 pub(super) fn path(subject: &Subject) -> Option<PathBuf> {
-    let name = subject.gpu.to_ascii_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     let folder = folder(|name| std::env::var_os(name), std::env::home_dir())?;
-    Some(folder.join(format!("tuning-{name}.json")))
+    Some(folder.join(name(subject)))
+}
+
+/// What differs in signs only, the file itself tells apart.
+fn name(Subject { gpu, driver, version, .. }: &Subject) -> String {
+    let name = format!("tuning-{gpu}-{driver}-{version}.json").to_ascii_lowercase();
+    name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-")
 }
 
 fn folder(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
@@ -228,6 +233,15 @@ mod tests {
         assert_eq!(choice.to_string(), "bitsliced:1:8");
         assert!(!tuning.is_host_measured());
         assert!(tuning.warning().unwrap().contains("it was with 2 threads, and this is 16 threads"));
+    }
+
+    #[test]
+    fn the_name_by_gpu_driver_and_version() {
+        assert_eq!(name(&subject()), "tuning-nvidia-h200-580.1-0.1.0.json");
+        let driver = "../CUDA 13.0".into();
+        assert_eq!(name(&Subject { driver, ..subject() }), "tuning-nvidia-h200-..-cuda-13.0-0.1.0.json");
+        // Kernels do not depend on it: what is measured of them holds with another processor, too.
+        assert_eq!(name(&Subject { cpu: "2 threads".into(), ..subject() }), name(&subject()));
     }
 
     #[test]

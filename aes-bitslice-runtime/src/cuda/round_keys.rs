@@ -1,0 +1,89 @@
+//! Round keys as kernels take them: with the launch, or in memory of the device.
+
+use super::device::{Device, make_current};
+use crate::Error;
+use aes_bitslice_gen::aes::KeySchedule;
+use aes_bitslice_gen::basis::Basis;
+use aes_bitslice_gen::emit::cuda::MAX_ROUNDS;
+use aes_bitslice_gen::layout;
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaContext, result};
+use std::ptr;
+use std::sync::Arc;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+/// Round keys as a kernel is launched with them.
+pub(super) enum RoundKeys {
+    /// They travel with the launch. On the heap, so that moving them leaves no copy behind.
+    Argument(Box<KeyArgument>),
+    /// Their planes lie in memory of the device, which outlives the launches that are given it.
+    Memory { planes: KeyMemory, rounds: u32 },
+}
+
+/// The kernel's `round_keys`: words of four bytes in the basis of the kernel.
+#[derive(Zeroize, ZeroizeOnDrop)]
+#[repr(C)]
+pub(super) struct KeyArgument {
+    word: [[u32; 4]; MAX_ROUNDS + 1],
+    rounds: u32,
+}
+
+impl RoundKeys {
+    /// For a kernel that takes them as an argument.
+    pub(super) fn argument(schedule: &KeySchedule, basis: Basis) -> Self {
+        let mut keys = Box::new(KeyArgument { word: [[0; 4]; MAX_ROUNDS + 1], rounds: schedule.rounds() as u32 });
+        let words = layout::key_words(schedule, basis);
+        keys.word[..words.len()].copy_from_slice(&words);
+        Self::Argument(keys)
+    }
+
+    /// For a kernel that reads them in memory of the device.
+    pub(super) fn in_memory(device: &Device, schedule: &KeySchedule, basis: Basis) -> Result<Self, Error> {
+        let planes = Zeroizing::new(layout::schedule_planes(schedule, basis));
+        Ok(Self::Memory { planes: KeyMemory::new(device, planes.as_flattened())?, rounds: schedule.rounds() as u32 })
+    }
+}
+
+/// Round keys in device memory, for kernels that read them there: cleared and freed on drop, when everything on the device
+/// is done.
+pub(super) struct KeyMemory {
+    context: Arc<CudaContext>,
+    buffer: CUdeviceptr,
+    len: usize,
+}
+
+impl KeyMemory {
+    /// A copy of the words on the device.
+    pub(super) fn new(device: &Device, words: &[u32]) -> Result<Self, Error> {
+        let len = size_of_val(words);
+        // SAFETY: the context is current on this thread, as the caller has entered the device.
+        let buffer = device.call("cuMemAlloc", unsafe { result::malloc_sync(len) })?;
+        let memory = Self { context: device.context().clone(), buffer, len };
+        // SAFETY: the buffer is as long as the words.
+        device.call("cuMemcpyHtoD", unsafe { result::memcpy_htod_sync(buffer, words) })?;
+        // SAFETY: every context has the default stream, which the copy is on, and for which other streams do not wait.
+        device.call("cuStreamSynchronize", unsafe { result::stream::synchronize(ptr::null_mut()) })?;
+        Ok(memory)
+    }
+
+    pub(super) fn pointer(&self) -> CUdeviceptr {
+        self.buffer
+    }
+}
+
+impl Drop for KeyMemory {
+    fn drop(&mut self) {
+        let _ = make_current(&self.context);
+        // Launches may be in flight on streams that we do not know: wait. Where that cannot be done, they may still read
+        // the keys, and a context that is lost has lost the memory too.
+        if result::ctx::synchronize().is_ok() {
+            // Nothing can be done here about an error.
+            // SAFETY: allocated by us, not used after this; clearing comes before freeing on the default stream.
+            unsafe {
+                let _ = result::memset_d8_sync(self.buffer, 0, self.len);
+                let _ = result::stream::synchronize(ptr::null_mut());
+                let _ = result::free_sync(self.buffer);
+            }
+        }
+    }
+}
