@@ -18,17 +18,22 @@ const OUTPUT: &str = "AES_BITSLICE_DIGESTS_TO";
 
 /// The bitsliced kernels with an S-box: every mode, every place that round keys come from, every layout.
 fn of_sbox(sbox: &'static Sbox) -> impl Iterator<Item = Design> {
-    Mode::ALL.into_iter().flat_map(move |mode| {
-        let baked = KeyBits::ALL.into_iter().flat_map(move |bits| {
-            let key = noise(1, bits.bytes());
-            BakedStrategy::ALL.map(|strategy| KernelSpec::baked(mode, sbox, strategy, &key).unwrap())
-        });
-        let in_memory = KernelSpec { sbox, basis: sbox.basis(mode.direction()), ..KernelSpec::hajihassani_2019(mode) };
-        let at_launch = [KernelSpec::planes(mode, sbox), KernelSpec::beside(mode, sbox), in_memory];
-        let specs = baked.chain(at_launch);
-        specs.flat_map(|spec| Layout::ALL.into_iter().filter_map(move |layout| spec.clone().with_layout(layout).ok()))
-    })
-    .map(Design::from)
+    Mode::ALL
+        .into_iter()
+        .flat_map(move |mode| {
+            let baked = KeyBits::ALL.into_iter().flat_map(move |bits| {
+                let key = noise(1, bits.bytes());
+                BakedStrategy::ALL.map(|strategy| KernelSpec::baked(mode, sbox, strategy, &key).unwrap())
+            });
+            let in_memory =
+                KernelSpec { sbox, basis: sbox.basis(mode.direction()), ..KernelSpec::hajihassani_2019(mode) };
+            let at_launch = [KernelSpec::planes(mode, sbox), KernelSpec::beside(mode, sbox), in_memory];
+            let specs = baked.chain(at_launch);
+            specs.flat_map(|spec| {
+                Layout::ALL.into_iter().filter_map(move |layout| spec.clone().with_layout(layout).ok())
+            })
+        })
+        .map(Design::from)
 }
 
 /// The table kernels.
