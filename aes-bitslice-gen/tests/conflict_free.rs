@@ -6,6 +6,7 @@ use aes_bitslice_gen::check::{self, CheckError};
 use aes_bitslice_gen::emit::cuda::{self, Printed};
 use aes_bitslice_gen::kernel::Mode;
 use aes_bitslice_gen::table::{ConflictFree, TableCount};
+use std::process::{Command, ExitStatus};
 
 fn kernels() -> impl Iterator<Item = ConflictFree> {
     Mode::ALL.into_iter().flat_map(|mode| {
@@ -35,10 +36,14 @@ fn every_mode_and_key_length() {
 #[test]
 fn faults_show() {
     let print = |mode| cuda::print(&ConflictFree::new(mode, TableCount::Four).into(), "a test");
+    let load = "        next_chained = load_before(in, run + 1, first, mine.to, blocks, before, aligned);\n";
+    let barrier = "        BARRIER(); // all have the ciphertext that is overwritten from here on\n";
     for (mode, line, without) in [
         (Mode::EcbEncrypt, "    load_tables();\n    BARRIER();\n", "    load_tables();\n"),
         (Mode::EcbDecrypt, "entry_of(TABLES, column, row)", "entry_of(0, column, row)"),
         (Mode::CbcDecrypt, "        BARRIER(); // all have the ciphertext", "        // all have the ciphertext"),
+        // What the next run is chained to, loaded when this one may have overwritten it.
+        (Mode::CbcDecrypt, &format!("{load}{barrier}"), &format!("{barrier}{load}")),
         (Mode::CbcDecrypt, "block != first && ", ""),
         (Mode::Ctr, "if (run == mine.from || of_run.word[0] == 0)", "if (run == mine.from)"),
         (Mode::Ctr, "    counter.word[0] -= skipped;\n", ""),
@@ -55,20 +60,52 @@ fn faults_show() {
     }
 }
 
-/// The address is 32768 k + 128 x + 4 l, so the bank is the lane's number, whatever the entry.
+/// Around a printed kernel: looks every entry up, as every lane, in shared memory of which each word holds its own number,
+/// and so learns which words are read. Ends with 1 if one is another than that of the lane's copy, or of another bank.
+const EVERY_LOOK_UP: &str = "
+static void meet(u32 neighbours) { (void)neighbours; }
+static u32 from_lane(u32 value, u32 thread) { return (void)thread, value; }
+int main(void) {
+    u32 *const words = (u32 *)tables_in_shared_memory;
+    for (u32 i = 0; i < SHARED_BYTES / 4; i++) words[i] = i;
+    for (threadIdx.x = 0; threadIdx.x < THREADS; threadIdx.x++)
+        for (u32 table = 0; table < TABLES + LAST_TABLE; table++)
+            for (int row = 0; row < 4; row++)
+                for (u32 entry = 0; entry < 256; entry++) {
+                    const u32 lane = threadIdx.x % 32, byte = entry << 8 * row, others = ~(0xffu << 8 * row);
+                    const u32 word = entry_of(table, byte, row), same = entry_of(table, byte | others, row);
+                    if (word != 8192 * table + 32 * entry + lane || word % 32 != lane || same != word) return 1;
+                }
+    return 0;
+}
+";
+
+/// Compiles C and runs it; `None` without a C compiler.
+fn run_c(text: &str) -> Option<ExitStatus> {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("program.c"), folder.path().join("program"));
+    std::fs::write(&source, text).unwrap();
+    let compile = |compiler: &str| {
+        Command::new(compiler).args(["-std=c11", "-O1", "-w", "-o"]).args([&program, &source]).status().ok()
+    };
+    let compiled = ["cc", "gcc", "clang"].into_iter().find_map(compile)?;
+    assert!(compiled.success(), "the printed C does not compile");
+    Some(Command::new(&program).status().unwrap())
+}
+
+/// The bank of a word is its number modulo 32, and it is the lane's number, whatever the table, row and entry. Shared
+/// memory of the launch begins in bank 0: there is no other.
 #[test]
 fn a_lane_has_its_bank() {
-    let bank = |table: u32, entry: u32, lane: u32| (32768 * table + 128 * entry + 4 * lane) / 4 % 32;
-    for lane in 0..32 {
-        for table in 0..5 {
-            assert!((0..256).all(|entry| bank(table, entry, lane) == lane));
-        }
-    }
-    // That the printed text computes this address, and not another.
     for spec in kernels() {
         let source = cuda::print(&spec.into(), "a test").source;
-        let address = "const u32 address = DOT_PRODUCT(column, 0x80u << 8 * row, threadIdx.x % 32 * 4);";
-        assert!(source.contains(address) && source.contains("tables_in_shared_memory + TABLE_BYTES * table + address"));
+        assert!(!source.contains("    SHARED "), "{}: other shared memory", spec.name());
+        let Some(ran) = run_c(&format!("{}{EVERY_LOOK_UP}", *source)) else {
+            return eprintln!("there is no C compiler: banks were not tested");
+        };
+        assert_eq!(ran.code(), Some(0), "{}", spec.name());
+        let wrong = source.replace("threadIdx.x % 32 * 4);", "threadIdx.x % 16 * 4);");
+        assert_eq!(run_c(&format!("{wrong}{EVERY_LOOK_UP}")).unwrap().code(), Some(1), "{}", spec.name());
     }
 }
 

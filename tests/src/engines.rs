@@ -1,6 +1,7 @@
 //! The engines under test: whatever this machine opens, and a plain word about what it does not.
 
 use aes_bitslice_runtime::bitsliced::Isa;
+use aes_bitslice_runtime::cuda::Kernels;
 use aes_bitslice_runtime::{Backend, BakedStrategy, Engine, Error, Key, Mode};
 use std::io::Write;
 use std::sync::OnceLock;
@@ -8,7 +9,8 @@ use std::sync::OnceLock;
 /// The switch in the environment that makes the absence of a GPU, or of what its tests need, a failure.
 pub const REQUIRE_GPU: &str = "AES_BITSLICE_REQUIRE_GPU";
 
-/// Every engine this machine has: the CPU, the bitsliced CPU on each kind of vector, and the GPU where one opens.
+/// Every engine this machine has: the CPU, the bitsliced CPU on each kind of vector, and the GPU where one opens, as in
+/// [`gpus`].
 pub fn engines() -> &'static [Engine] {
     static ENGINES: OnceLock<Vec<Engine>> = OnceLock::new();
     ENGINES.get_or_init(|| {
@@ -16,9 +18,48 @@ pub fn engines() -> &'static [Engine] {
         // The first is what `CpuBitsliced` took.
         let others = Isa::available().into_iter().skip(1);
         let others = others.map(|isa| Engine::open_bitsliced(isa).expect("the processor has it"));
-        let engines: Vec<Engine> = cpu.into_iter().chain(others).chain(gpu().cloned()).collect();
-        say(&format!("Engines under test: {engines:?}"));
+        let engines: Vec<Engine> = cpu.into_iter().chain(others).chain(gpus().iter().cloned()).collect();
+        let names: Vec<String> = engines.iter().map(name).collect();
+        say(&format!("Engines under test: {}", names.join("; ")));
         engines
+    })
+}
+
+/// What an engine is, for messages: on a GPU, its kernels too.
+pub fn name(engine: &Engine) -> String {
+    match engine.backend() {
+        Backend::Cuda { .. } => format!("{}, kernels {}", engine.description(), engine.kernels()),
+        _ => engine.description(),
+    }
+}
+
+/// Whether an engine decrypts CBC: a pair of kernels does not, for its blocks are chained and have no shares for two.
+pub fn decrypts_cbc(engine: &Engine) -> bool {
+    engine.kernels() != Kernels::Pair
+}
+
+/// The first GPU with its default kernels, with those that look tables up, and with both side by side; what it has no room
+/// for is left out, with a word. Empty where there is no GPU.
+///
+/// # Panics
+/// As [`gpu`], and if a kernel that is there does not work.
+pub fn gpus() -> &'static [Engine] {
+    static GPUS: OnceLock<Vec<Engine>> = OnceLock::new();
+    GPUS.get_or_init(|| {
+        let Some(gpu) = gpu() else { return vec![] };
+        let key = Key::new(&[0; 16]).expect("16 bytes");
+        let there = |engine: &Engine| {
+            let cipher = engine.cipher(&key).expect("the GPU takes a key");
+            match cipher.device().expect("it is on a GPU").prepare(Mode::Ctr) {
+                Err(e @ Error::NoSuchKernel { .. }) => {
+                    say(&format!("THE GPU HAS NO ROOM FOR SOME KERNELS, WHICH WERE NOT TESTED: {}: {e}", name(engine)));
+                    false
+                }
+                prepared => prepared.map(|()| true).unwrap_or_else(|e| panic!("{}: {e}", name(engine))),
+            }
+        };
+        let all = [Kernels::Auto, Kernels::Tbox, Kernels::Pair].map(|kernels| gpu.clone().with_kernels(kernels));
+        all.into_iter().filter(there).collect()
     })
 }
 
@@ -26,11 +67,16 @@ pub fn engines() -> &'static [Engine] {
 /// with [`REQUIRE_GPU`] set that is a failure instead.
 ///
 /// # Panics
-/// If there is a GPU that does not work.
+/// If there is a GPU that does not work, or it goes by measurements of the user's: then it would depend on the machine
+/// what is tested.
 pub fn gpu() -> Option<&'static Engine> {
     static GPU: OnceLock<Option<Engine>> = OnceLock::new();
     GPU.get_or_init(|| match Engine::open(Backend::Cuda { ordinal: 0 }) {
-        Ok(engine) => Some(engine),
+        Ok(engine) => {
+            let tuned = engine.tuning().and_then(|tuning| tuning.file());
+            assert!(tuned.is_none(), "the GPU goes by {tuned:?}: set AES_BITSLICE_CACHE to an empty folder for tests");
+            Some(engine)
+        }
         Err(e @ (Error::CudaUnavailable { .. } | Error::NoSuchDevice { .. })) => {
             assert!(!is_set(REQUIRE_GPU), "a GPU is required: {e}");
             say(&format!("NO GPU OPENED: GPU TESTS DID NOT RUN ({e})"));

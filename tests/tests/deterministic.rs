@@ -1,19 +1,49 @@
 //! The generator says the same to the byte in every process: nothing in its output hangs on addresses, hash seeds or
 //! the order in which things were made.
 
-use aes_bitslice_gen::aes::KeyBits;
-use aes_bitslice_gen::emit::Manifest;
+use aes_bitslice_gen::aes::{Direction, KeyBits};
 use aes_bitslice_gen::emit::cuda::{self, Printed};
 use aes_bitslice_gen::emit::{header, rust};
-use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode};
+use aes_bitslice_gen::kernel::{self, BakedStrategy, Design, KernelSpec, Mode};
 use aes_bitslice_gen::layout::Layout;
-use aes_bitslice_gen::{aes::Direction, sbox};
+use aes_bitslice_gen::sbox::{self, Sbox};
+use aes_bitslice_gen::table::{ConflictFree, TableCount, TableSpec};
 use aes_bitslice_kernels::KERNELS;
 use aes_bitslice_tests::reference::noise;
+use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Where a process that was started by the test writes what it generates.
 const OUTPUT: &str = "AES_BITSLICE_DIGESTS_TO";
+
+/// The bitsliced kernels with an S-box: every mode, every place that round keys come from, every layout.
+fn of_sbox(sbox: &'static Sbox) -> impl Iterator<Item = Design> {
+    Mode::ALL
+        .into_iter()
+        .flat_map(move |mode| {
+            let baked = KeyBits::ALL.into_iter().flat_map(move |bits| {
+                let key = noise(1, bits.bytes());
+                BakedStrategy::ALL.map(|strategy| KernelSpec::baked(mode, sbox, strategy, &key).unwrap())
+            });
+            let in_memory =
+                KernelSpec { sbox, basis: sbox.basis(mode.direction()), ..KernelSpec::hajihassani_2019(mode) };
+            let at_launch = [KernelSpec::planes(mode, sbox), KernelSpec::beside(mode, sbox), in_memory];
+            let specs = baked.chain(at_launch);
+            specs.flat_map(|spec| {
+                Layout::ALL.into_iter().filter_map(move |layout| spec.clone().with_layout(layout).ok())
+            })
+        })
+        .map(Design::from)
+}
+
+/// The table kernels.
+fn tables() -> impl Iterator<Item = Design> {
+    let conflict_free = Mode::ALL.into_iter().flat_map(|mode| {
+        let alone = [TableCount::One, TableCount::Four].map(|count| ConflictFree::new(mode, count));
+        alone.into_iter().chain(alone.map(ConflictFree::beside))
+    });
+    TableSpec::papers().into_iter().map(Design::from).chain(conflict_free.map(Design::from))
+}
 
 /// Name and digest of everything there is to generate, a line each.
 fn digests() -> String {
@@ -23,19 +53,14 @@ fn digests() -> String {
         for direction in [Direction::Encrypt, Direction::Decrypt] {
             add(format!("{} {direction:?}", sbox.name), &sbox.lut3(direction).to_string());
         }
-        for mode in Mode::ALL {
-            let baked = KeyBits::ALL.into_iter().flat_map(|bits| {
-                let key = noise(1, bits.bytes());
-                BakedStrategy::ALL.map(|strategy| KernelSpec::baked(mode, sbox, strategy, &key).unwrap())
-            });
-            let by_state = |spec: KernelSpec| spec.with_layout(Layout::State).unwrap();
-            let specs: Vec<KernelSpec> = baked.chain([KernelSpec::planes(mode, sbox)]).collect();
-            for spec in specs.iter().cloned().map(by_state).chain(specs.clone()) {
-                let name = format!("{} {}", spec.name(), sbox.name);
-                let Printed { source, manifest } = cuda::print(&spec.into(), "a test");
-                add(name, &(source.to_string() + &manifest.to_json()));
-            }
+        for design in of_sbox(sbox) {
+            let Printed { source, manifest } = cuda::print(&design, "a test");
+            add(format!("{} {}", design.name(), sbox.name), &(source.to_string() + &manifest.to_json()));
         }
+    }
+    for design in tables() {
+        let Printed { source, manifest } = cuda::print(&design, "a test");
+        add(design.name(), &(source.to_string() + &manifest.to_json()));
     }
     add("rust, lut3".into(), &rust::lut3());
     add("rust, two_input".into(), &rust::two_input());
@@ -63,11 +88,19 @@ fn the_same_in_every_process() {
 /// What is stored is what is printed now, and nobody has edited it.
 #[test]
 fn stored_kernels_are_up_to_date() {
-    for stored in KERNELS {
-        let manifest = Manifest::parse(stored.manifest).unwrap();
-        let printed = cuda::print(&KernelSpec::planes(manifest.mode().unwrap(), &sbox::LUT3).into(), "cargo xtask gen");
+    let names = |list: Vec<String>| list.into_iter().collect::<BTreeSet<_>>();
+    let designs = kernel::stored();
+    assert_eq!(
+        names(KERNELS.iter().map(|stored| stored.name.into()).collect()),
+        names(designs.iter().map(Design::name).collect())
+    );
+    assert_eq!(KERNELS.len(), designs.len());
+    for design in &designs {
+        let stored = KERNELS.iter().find(|stored| stored.name == design.name()).expect("names are the same");
+        let printed = cuda::print(design, "cargo xtask gen");
         assert!(header::is_intact(stored.source), "{} was edited", stored.name);
-        assert!(*printed.source == stored.source, "{} is stale: run `cargo xtask gen --check`", stored.name);
-        assert_eq!(header::digest(stored.source), manifest.source_sha256, "{}", stored.name);
+        assert!(*printed.source == stored.source, "{} is stale: run `cargo xtask gen`", stored.name);
+        assert_eq!(printed.manifest.to_json(), stored.manifest, "{}", stored.name);
+        assert_eq!(header::digest(stored.source), printed.manifest.source_sha256, "{}", stored.name);
     }
 }

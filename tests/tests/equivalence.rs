@@ -3,7 +3,7 @@
 //! Each call runs in the middle of a larger buffer, at an odd alignment, and nothing outside its slice may change.
 
 use aes_bitslice_runtime::{Cipher, Counter, CounterMode, Direction, Engine, Error, Key};
-use aes_bitslice_tests::engines::engines;
+use aes_bitslice_tests::engines::{decrypts_cbc, engines, name};
 use aes_bitslice_tests::reference::{Reference, noise};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -55,7 +55,8 @@ fn same(actual: &[u8], expected: &[u8], engine: &Engine) -> Result<(), TestCaseE
     let difference = actual.iter().zip(expected).position(|(a, e)| a != e);
     prop_assert!(
         actual.len() == expected.len() && difference.is_none(),
-        "{engine:?}: {} bytes, first wrong one: {difference:?}",
+        "{}: {} bytes, first wrong one: {difference:?}",
+        name(engine),
         actual.len()
     );
     Ok(())
@@ -118,6 +119,9 @@ proptest! {
             let encrypt_to = |i: &[u8], o: &mut [u8]| c.cbc_encrypt_to(&iv, i, o);
             let encrypted = both_forms(&plaintext, shift, |d| c.cbc_encrypt(&iv, d), encrypt_to)?;
             same(&encrypted, &ciphertext, engine)?;
+            if !decrypts_cbc(engine) {
+                continue;
+            }
             let decrypt_to = |i: &[u8], o: &mut [u8]| c.cbc_decrypt_to(&iv, i, o);
             let decrypted = both_forms(&ciphertext, shift, |d| c.cbc_decrypt(&iv, d), decrypt_to)?;
             same(&decrypted, &plaintext, engine)?;
@@ -198,6 +202,9 @@ proptest! {
                 previous = last(piece, previous);
             }
             same(&data, &ciphertext, engine)?;
+            if !decrypts_cbc(engine) {
+                continue;
+            }
             previous = iv;
             for piece in ends.windows(2) {
                 let piece = &mut data[piece[0]..piece[1]];
@@ -231,11 +238,11 @@ proptest! {
                 for offset in [offset as u64, u64::MAX - 15] {
                     let mut data = input.clone();
                     let refused = cipher.ctr_apply(&counter, offset, &mut data);
-                    prop_assert!(matches!(refused, Err(Error::CounterOverflow { .. })), "{engine:?}: {refused:?}");
+                    prop_assert!(matches!(refused, Err(Error::CounterOverflow { .. })), "{}: {refused:?}", name(engine));
                     same(&data, &input, engine)?;
                     let mut output = noise(!seed, input.len());
                     let refused = cipher.ctr_apply_to(&counter, offset, &input, &mut output);
-                    prop_assert!(matches!(refused, Err(Error::CounterOverflow { .. })), "{engine:?}: {refused:?}");
+                    prop_assert!(matches!(refused, Err(Error::CounterOverflow { .. })), "{}: {refused:?}", name(engine));
                     same(&output, &noise(!seed, input.len()), engine)?;
                 }
             }
@@ -303,18 +310,21 @@ fn every_edge() {
                     let mut data = input[..len].to_vec();
                     cipher.ctr_apply(&counter, offset as u64, &mut data).unwrap();
                     let right = data.iter().zip(&input).zip(&keystream[offset..]).all(|((d, i), k)| d ^ i == *k);
-                    assert!(right, "CTR, {len} bytes from {offset} on {engine:?}");
+                    assert!(right, "CTR, {len} bytes from {offset} on {}", name(engine));
                 }
                 if len % 16 == 0 {
                     let mut data = input[..len].to_vec();
                     cipher.ecb_encrypt(&mut data).unwrap();
-                    assert!(data == ciphertext[..len], "ECB encryption, {len} bytes on {engine:?}");
+                    assert!(data == ciphertext[..len], "ECB encryption, {len} bytes on {}", name(engine));
                     cipher.ecb_decrypt(&mut data).unwrap();
-                    assert!(data == input[..len], "ECB decryption, {len} bytes on {engine:?}");
+                    assert!(data == input[..len], "ECB decryption, {len} bytes on {}", name(engine));
                     cipher.cbc_encrypt(&block, &mut data).unwrap();
-                    assert!(data == chained[..len], "CBC encryption, {len} bytes on {engine:?}");
+                    assert!(data == chained[..len], "CBC encryption, {len} bytes on {}", name(engine));
+                    if !decrypts_cbc(engine) {
+                        continue;
+                    }
                     cipher.cbc_decrypt(&block, &mut data).unwrap();
-                    assert!(data == input[..len], "CBC decryption, {len} bytes on {engine:?}");
+                    assert!(data == input[..len], "CBC decryption, {len} bytes on {}", name(engine));
                 }
             }
         }
@@ -334,14 +344,18 @@ fn long_messages() {
     for engine in engines() {
         let c = open(engine, &key);
         let check = |output: Result<Vec<u8>, TestCaseError>, expected: &[u8]| {
-            output.and_then(|output| same(&output, expected, engine)).unwrap_or_else(|e| panic!("{engine:?}: {e}"));
+            output
+                .and_then(|output| same(&output, expected, engine))
+                .unwrap_or_else(|e| panic!("{}: {e}", name(engine)));
         };
         check(both_forms(&input, 1, |d| c.ecb_encrypt(d), |i, o| c.ecb_encrypt_to(i, o)), &encrypted);
         check(both_forms(&encrypted, 2, |d| c.ecb_decrypt(d), |i, o| c.ecb_decrypt_to(i, o)), &input);
         let to = |i: &[u8], o: &mut [u8]| c.cbc_encrypt_to(&block, i, o);
         check(both_forms(&input, 4, |d| c.cbc_encrypt(&block, d), to), &chained);
-        let to = |i: &[u8], o: &mut [u8]| c.cbc_decrypt_to(&block, i, o);
-        check(both_forms(&chained, 5, |d| c.cbc_decrypt(&block, d), to), &input);
+        if decrypts_cbc(engine) {
+            let to = |i: &[u8], o: &mut [u8]| c.cbc_decrypt_to(&block, i, o);
+            check(both_forms(&chained, 5, |d| c.cbc_decrypt(&block, d), to), &input);
+        }
         let apply_to = |i: &[u8], o: &mut [u8]| c.ctr_apply_to(&counter, offset, i, o);
         check(both_forms(&input, 3, |d| c.ctr_apply(&counter, offset, d), apply_to), &applied);
     }

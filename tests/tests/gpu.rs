@@ -15,7 +15,7 @@ use aes_bitslice_runtime::cuda::{Choice, Kernels, Runs, devices};
 use aes_bitslice_runtime::{
     Backend, BakedStrategy, Cipher, Counter, CounterMode, Direction, Engine, Error, Key, KeyBits, Mode,
 };
-use aes_bitslice_tests::engines::{gpu, gpu_with_compiler, is_set, say};
+use aes_bitslice_tests::engines::{decrypts_cbc, gpu, gpu_with_compiler, gpus, is_set, name, say};
 use aes_bitslice_tests::reference::{Reference, noise};
 use proptest::prelude::*;
 use std::ops::Range;
@@ -49,15 +49,20 @@ fn key_bytes(bits: KeyBits) -> Vec<u8> {
     noise(bits.bytes() as u64, bits.bytes())
 }
 
+/// The modes that an engine's stored kernels have.
+fn modes_of(engine: &Engine) -> Vec<Mode> {
+    Mode::ALL.into_iter().filter(|&mode| mode != Mode::CbcDecrypt || decrypts_cbc(engine)).collect()
+}
+
 /// The stored kernels, which take any key, with a key of each length.
 fn stored(engine: &Engine) -> Vec<Subject> {
     let subject = |bits: KeyBits| {
         let key = key_bytes(bits);
         Subject {
-            name: format!("stored kernel, {} bits", bits.bits()),
+            name: format!("stored kernels, {}, {} bits", engine.kernels(), bits.bits()),
             cipher: engine.cipher(&Key::new(&key).unwrap()).unwrap(),
             reference: Reference::new(&key),
-            modes: Mode::ALL.to_vec(),
+            modes: modes_of(engine),
             choice: None,
         }
     };
@@ -239,10 +244,12 @@ fn check_edges(engine: &Engine, subjects: &[Subject]) {
     }
 }
 
+/// The bitsliced kernels, those with tables, and both side by side.
 #[test]
 fn stored_kernels_at_every_edge() {
-    let Some(gpu) = gpu() else { return };
-    check_edges(gpu, &stored(gpu));
+    for gpu in gpus() {
+        check_edges(gpu, &stored(gpu));
+    }
 }
 
 #[test]
@@ -257,25 +264,54 @@ fn published_kernels_at_every_edge() {
     check_edges(gpu, &designed(gpu, Mode::ALL.map(|mode| KernelSpec::hajihassani_2019(mode).into()), small()));
 }
 
-/// Table kernels, alone and beside the bitsliced ones.
+/// What is not allowed, or not there, is refused and changes nothing: kernels that look tables up have to be asked for, and
+/// blocks of CBC are chained, so that its data has no shares for two kernels.
 #[test]
-fn table_kernels_at_every_edge() {
-    let Some(gpu) = gpu() else { return };
-    let subjects = |kernels: Kernels, modes: &[Mode]| -> Vec<Subject> {
-        let engine = gpu.clone().with_kernels(kernels);
-        let of = |subject: Subject| Subject {
-            name: format!("{kernels}, {}", subject.name),
-            modes: modes.to_vec(),
-            ..subject
-        };
-        stored(&engine).into_iter().map(of).collect()
-    };
-    check_edges(gpu, &subjects(Kernels::Tbox, &Mode::ALL));
-    // Blocks of CBC are chained: its data has no shares for two kernels.
-    check_edges(gpu, &subjects(Kernels::Pair, &[Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr]));
-    let pair = gpu.clone().with_kernels(Kernels::Pair).cipher(&Key::new(&[1; 16]).unwrap()).unwrap();
-    let refused = pair.device().unwrap().prepare(Mode::CbcDecrypt);
-    assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{refused:?}");
+fn kernels_that_are_refused() {
+    let contents = noise(2, 2 << 20);
+    let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+    for gpu in gpus() {
+        let stream = stream(gpu);
+        let cipher = gpu.cipher(&Key::new(&[7; 16]).unwrap()).unwrap();
+        let (mut data, mut other) = (stream.clone_htod(&contents).unwrap(), stream.clone_htod(&contents).unwrap());
+        for choice in ["bitsliced", "tbox", "pair:240"].map(|choice| choice.parse::<Choice>().unwrap()) {
+            let device = || cipher.device().unwrap().by(choice);
+            let mut refusals = Vec::new();
+            if !gpu.kernels().allow(choice) {
+                refusals.extend(Mode::ALL.map(|mode| device().prepare(mode)));
+                refusals.extend([
+                    device().ecb(&stream, Direction::Encrypt, &mut data),
+                    device().ecb(&stream, Direction::Decrypt, &mut data),
+                    device().ecb_to(&stream, Direction::Encrypt, &data, &mut other),
+                    device().ecb_to(&stream, Direction::Decrypt, &data, &mut other),
+                    device().ctr_apply(&stream, &counter, 0, &mut data),
+                    device().ctr_apply_to(&stream, &counter, 5, &data, &mut other),
+                    // Not whole blocks, which may be several launches.
+                    device().ctr_apply(&stream, &counter, 5, &mut data.slice_mut(3..)),
+                ]);
+            }
+            if !gpu.kernels().allow(choice) || !decrypts_cbc(gpu) {
+                refusals.extend([
+                    device().prepare(Mode::CbcDecrypt),
+                    device().cbc_decrypt(&stream, &[3; 16], &mut data),
+                    device().cbc_decrypt_to(&stream, &[3; 16], &data, &mut other),
+                ]);
+            }
+            for (i, refused) in refusals.iter().enumerate() {
+                assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{choice}, call {i}: {refused:?}");
+            }
+        }
+        if !decrypts_cbc(gpu) {
+            let refused = cipher.device().unwrap().prepare(Mode::CbcDecrypt);
+            assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{refused:?}");
+            let mut in_host_memory = contents.clone();
+            let refused = cipher.cbc_decrypt(&[3; 16], &mut in_host_memory);
+            assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{refused:?}");
+            same(&in_host_memory, &contents, &(name(gpu), "refused in host memory"));
+        }
+        same(&stream.clone_dtoh(&data).unwrap(), &contents, &(name(gpu), "refused in place"));
+        same(&stream.clone_dtoh(&other).unwrap(), &contents, &(name(gpu), "refused to another buffer"));
+    }
 }
 
 /// The table kernels of the papers, and the one without bank conflicts with one table, which this device may not take by
@@ -387,14 +423,18 @@ fn every_alignment() {
 
 #[test]
 fn calls_at_random() {
-    let Some(gpu) = gpu() else { return };
+    gpus().iter().for_each(calls_at_random_on);
+}
+
+fn calls_at_random_on(gpu: &Engine) {
     if small() {
         return;
     }
     let (stream, subjects) = (stream(gpu), stored(gpu));
-    let config = ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() };
+    let cases = if gpu.kernels() == Kernels::Auto { 300 } else { 150 };
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(
-        which in 0usize..3, mode in prop::sample::select(Mode::ALL.to_vec()), len in 0usize..400_000,
+        which in 0usize..3, mode in prop::sample::select(modes_of(gpu)), len in 0usize..400_000,
         shifts in (0usize..16, 0usize..16), in_place: bool, counter: u128, near_wrap: bool, offset: u64,
     )| {
         let len = if mode == Mode::Ctr { len } else { len / 16 * 16 };
@@ -486,7 +526,10 @@ fn raw_pointers() {
 /// they are done.
 #[test]
 fn streams_of_one_s_own() {
-    let Some(gpu) = gpu() else { return };
+    gpus().iter().for_each(streams_of_one_s_own_on);
+}
+
+fn streams_of_one_s_own_on(gpu: &Engine) {
     let reference = Reference::new(&[1; 24]);
     let contents = noise(4, 200_000);
     let block = [0x11; 16];
@@ -498,14 +541,19 @@ fn streams_of_one_s_own() {
         let device = cipher.device().unwrap();
         device.ecb(&stream, Direction::Encrypt, &mut data).unwrap();
         device.ctr_apply(&stream, &Counter::new(CounterMode::Ctr128BE, block), i, &mut data).unwrap();
-        device.cbc_decrypt(&stream, &block, &mut data).unwrap();
+        if decrypts_cbc(gpu) {
+            device.cbc_decrypt(&stream, &block, &mut data).unwrap();
+        }
         drop(cipher);
         running.push((stream, data, i));
     }
     let encrypted = reference.ecb(Direction::Encrypt, &contents);
     for (stream, data, i) in running {
-        let expected = reference.cbc(Direction::Decrypt, block, &reference.ctr(block, i, &encrypted));
-        same(&stream.clone_dtoh(&data).unwrap(), &expected, &("stream", i));
+        let mut expected = reference.ctr(block, i, &encrypted);
+        if decrypts_cbc(gpu) {
+            expected = reference.cbc(Direction::Decrypt, block, &expected);
+        }
+        same(&stream.clone_dtoh(&data).unwrap(), &expected, &(name(gpu), "stream", i));
     }
 }
 
@@ -555,42 +603,42 @@ fn every_device() {
 /// One cipher, many threads, data in host and in device memory.
 #[test]
 fn many_threads() {
-    let Some(gpu) = gpu() else { return };
-    let key = key_bytes(KeyBits::Aes192);
-    let cipher = gpu.cipher(&Key::new(&key).unwrap()).unwrap();
-    let subject = Subject {
-        name: "threads".into(),
-        cipher,
-        reference: Reference::new(&key),
-        modes: Mode::ALL.to_vec(),
-        choice: None,
-    };
-    std::thread::scope(|scope| {
-        for thread in 0..8usize {
-            let subject = &subject;
-            scope.spawn(move || {
-                let stream = stream(gpu);
-                for round in 0..if small() { 1 } else { 12 } {
-                    let (len, counter) = (1000 * thread + 7777 * round, u128::MAX - round as u128);
-                    let mode = Mode::Ctr;
-                    let call = Call { mode, len, shifts: (0, thread), in_place: round % 2 == 0, counter, offset: 3 };
-                    call.check(subject, &stream);
-                    Call { mode: Mode::CbcDecrypt, len: len / 16 * 16, ..call }.check(subject, &stream);
-                    let mut data = noise(round as u64, len);
-                    let expected = subject.reference.ctr(counter.to_be_bytes(), 5, &data);
-                    let counter = Counter::new(CounterMode::Ctr128BE, counter.to_be_bytes());
-                    subject.cipher.ctr_apply(&counter, 5, &mut data).unwrap();
-                    same(&data, &expected, &("thread", thread, "host memory"));
-                }
-            });
+    for gpu in gpus() {
+        let subject = &stored(gpu)[1];
+        std::thread::scope(|scope| {
+            for thread in 0..8usize {
+                scope.spawn(move || many_calls(thread, subject, &stream(gpu)));
+            }
+        });
+    }
+}
+
+fn many_calls(thread: usize, subject: &Subject, stream: &Arc<CudaStream>) {
+    for round in 0..if small() { 1 } else { 12 } {
+        let (len, counter) = (1000 * thread + 7777 * round, u128::MAX - round as u128);
+        let mode = Mode::Ctr;
+        let call = Call { mode, len, shifts: (0, thread), in_place: round % 2 == 0, counter, offset: 3 };
+        call.check(subject, stream);
+        for &mode in &subject.modes {
+            // Enough for both kernels of a pair.
+            let len = len / 16 * 16 + (round % 4) * (64 << 10);
+            Call { mode, len, ..call.clone() }.check(subject, stream);
         }
-    });
+        let mut data = noise(round as u64, len);
+        let expected = subject.reference.ctr(counter.to_be_bytes(), 5, &data);
+        let counter = Counter::new(CounterMode::Ctr128BE, counter.to_be_bytes());
+        subject.cipher.ctr_apply(&counter, 5, &mut data).unwrap();
+        same(&data, &expected, &("thread", thread, "host memory"));
+    }
 }
 
 /// More host memory than one chunk, against the CPU engine, which is itself tested against the reference.
 #[test]
 fn host_memory_in_chunks() {
-    let Some(gpu) = gpu() else { return };
+    gpus().iter().for_each(host_memory_in_chunks_on);
+}
+
+fn host_memory_in_chunks_on(gpu: &Engine) {
     if small() {
         return;
     }
@@ -614,6 +662,9 @@ fn host_memory_in_chunks() {
         assert!(data == expected, "ECB, {whole} bytes");
         cipher.ecb_decrypt(&mut data[..whole]).unwrap();
         assert!(data == output, "ECB decryption, {whole} bytes");
+        if !decrypts_cbc(gpu) {
+            continue;
+        }
         let (data, expected) = (&mut data[..whole], &mut expected[..whole]);
         cpu.cbc_decrypt_to(&[9; 16], data, expected).unwrap();
         cipher.cbc_decrypt_to(&[9; 16], data, &mut output[..whole]).unwrap();
@@ -717,7 +768,10 @@ fn chained(cpu: &Cipher, iv: &[u8; 16], ciphertext: impl Fn(Range<usize>) -> Vec
 /// Every byte of buffers of more than 4 GiB, through both entry points of every mode.
 #[test]
 fn above_4_gib() {
-    let Some(gpu) = gpu() else { return };
+    gpus().iter().for_each(above_4_gib_on);
+}
+
+fn above_4_gib_on(gpu: &Engine) {
     if small() || !large() {
         return;
     }
@@ -756,6 +810,9 @@ fn above_4_gib() {
     device.ecb(&stream, Direction::Decrypt, &mut other.slice_mut(1..1 + WHOLE)).unwrap();
     compare(&stream, &other, 1, &pieces(LEN), twice);
 
+    if !decrypts_cbc(gpu) {
+        return;
+    }
     let iv = [0xd1; 16];
     device.cbc_decrypt(&stream, &iv, &mut other.slice_mut(1..1 + WHOLE)).unwrap();
     compare(&stream, &other, 1, &pieces(WHOLE), |piece| chained(&cpu, &iv, twice, piece));
@@ -769,7 +826,10 @@ fn above_4_gib() {
 /// of them, aligned to a run or not.
 #[test]
 fn shares_of_several_runs() {
-    let Some(gpu) = gpu() else { return };
+    gpus().iter().for_each(shares_of_several_runs_on);
+}
+
+fn shares_of_several_runs_on(gpu: &Engine) {
     if small() {
         return;
     }
@@ -787,13 +847,15 @@ fn shares_of_several_runs() {
         cpu.ecb_encrypt(&mut expected).unwrap();
         device.ecb(&stream, Direction::Encrypt, &mut data).unwrap();
         assert!(stream.clone_dtoh(&data).unwrap() == expected, "ECB, {len} bytes");
-        let mut other = stream.alloc_zeros::<u8>(len).unwrap();
-        cpu.cbc_decrypt(&[8; 16], &mut expected).unwrap();
-        device.cbc_decrypt_to(&stream, &[8; 16], &data, &mut other).unwrap();
-        assert!(stream.clone_dtoh(&other).unwrap() == expected, "CBC, {len} bytes");
-        stream.memcpy_dtod(&data, &mut other).unwrap();
-        device.cbc_decrypt(&stream, &[8; 16], &mut other).unwrap();
-        assert!(stream.clone_dtoh(&other).unwrap() == expected, "CBC in place, {len} bytes");
+        if decrypts_cbc(gpu) {
+            let mut other = stream.alloc_zeros::<u8>(len).unwrap();
+            cpu.cbc_decrypt(&[8; 16], &mut expected).unwrap();
+            device.cbc_decrypt_to(&stream, &[8; 16], &data, &mut other).unwrap();
+            assert!(stream.clone_dtoh(&other).unwrap() == expected, "CBC, {len} bytes");
+            stream.memcpy_dtod(&data, &mut other).unwrap();
+            device.cbc_decrypt(&stream, &[8; 16], &mut other).unwrap();
+            assert!(stream.clone_dtoh(&other).unwrap() == expected, "CBC in place, {len} bytes");
+        }
         device.ecb(&stream, Direction::Decrypt, &mut data).unwrap();
         device.ctr_apply(&stream, &counter, offset, &mut data).unwrap();
         assert!(stream.clone_dtoh(&data).unwrap().iter().all(|&byte| byte == 0), "back, {len} bytes");
@@ -803,7 +865,10 @@ fn shares_of_several_runs() {
 /// More blocks than 32 bits count, looked at in windows.
 #[test]
 fn above_2_to_the_32_blocks() {
-    let Some(gpu) = gpu() else { return };
+    gpus().iter().for_each(above_2_to_the_32_blocks_on);
+}
+
+fn above_2_to_the_32_blocks_on(gpu: &Engine) {
     if small() || !large() {
         return;
     }
@@ -832,6 +897,9 @@ fn above_2_to_the_32_blocks() {
     });
     device.ecb(&stream, Direction::Decrypt, &mut data).unwrap();
     compare(&stream, &data, 0, &windows, applied);
+    if !decrypts_cbc(gpu) {
+        return;
+    }
     device.cbc_decrypt(&stream, &[6; 16], &mut data).unwrap();
     compare(&stream, &data, 0, &windows, |piece| chained(&cpu, &[6; 16], applied, piece));
 }

@@ -1,10 +1,14 @@
 //! What would disturb other tests on the same GPU, or be disturbed by them, one after the other in a process of its own:
 //! calls that must not wait, a kernel dropped while it runs, no memory left, and a context that is lost.
 
-use aes_bitslice_runtime::cuda::cudarc::driver::result;
+use aes_bitslice_runtime::cuda::Kernels;
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, result};
 use aes_bitslice_runtime::{BakedStrategy, Cipher, Counter, CounterMode, Direction, Engine, Error, Key, Mode};
-use aes_bitslice_tests::engines::{gpu, gpu_with_compiler, is_set};
+use aes_bitslice_tests::engines::{gpu, gpu_with_compiler, gpus, is_set};
 use aes_bitslice_tests::reference::{Reference, noise};
+use std::ffi::c_void;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
 
 const KEY: [u8; 16] = [0x77; 16];
 
@@ -16,6 +20,7 @@ fn one_after_the_other() {
     }
     let cipher = gpu.cipher(&Key::new(&KEY).unwrap()).unwrap();
     calls_do_not_wait(gpu, &cipher);
+    pairs_do_not_wait_for_one_another();
     baked_dropped_while_it_runs(&cipher);
     memory_used_up(gpu, &cipher);
     context_lost(gpu, &cipher);
@@ -43,6 +48,55 @@ fn calls_do_not_wait(gpu: &Engine, cipher: &Cipher) {
         device.cbc_decrypt(&stream, &[0; 16], &mut data).unwrap();
     }
     assert!(!stream.record_event(None).unwrap().is_complete(), "the calls of CBC waited for their work");
+}
+
+/// Holds what comes on a stream from now on until the sender is dropped, or for a minute.
+fn held(stream: &CudaStream) -> Sender<()> {
+    unsafe extern "C" fn wait(receiver: *mut c_void) {
+        // SAFETY: from `Box::into_raw` below, and the driver calls this once.
+        let receiver = unsafe { Box::from_raw(receiver.cast::<Receiver<()>>()) };
+        let _ = receiver.recv_timeout(Duration::from_secs(60));
+    }
+    let (sender, receiver) = channel();
+    let receiver = Box::into_raw(Box::new(receiver));
+    stream.context().bind_to_thread().unwrap();
+    // SAFETY: the stream is live, and `wait` takes the receiver over and calls nothing of CUDA.
+    unsafe { result::stream::launch_host_function(stream.cu_stream(), wait, receiver.cast()) }.unwrap();
+    sender
+}
+
+/// A pair of kernels on one stream is done while one that was called before it waits on another.
+fn pairs_do_not_wait_for_one_another() {
+    const LEN: usize = 8 << 20;
+    let Some(gpu) = gpus().iter().find(|gpu| gpu.kernels() == Kernels::Pair) else { return };
+    let cipher = gpu.cipher(&Key::new(&KEY).unwrap()).unwrap();
+    let (device, counter) = (cipher.device().unwrap(), Counter::new(CounterMode::Ctr128BE, [0x42; 16]));
+    let streams = [(); 2].map(|()| gpu.cuda_context().unwrap().new_stream().unwrap());
+    let [first, second] = &streams;
+    let mut data = [first, second].map(|stream| stream.alloc_zeros::<u8>(LEN).unwrap());
+    // What later calls take up again is there, and done with.
+    for (stream, data) in streams.iter().zip(&mut data) {
+        device.ctr_apply(stream, &counter, 0, data).unwrap();
+        stream.synchronize().unwrap();
+    }
+    let sender = held(first);
+    for (stream, data) in streams.iter().zip(&mut data) {
+        device.ctr_apply(stream, &counter, 99, data).unwrap();
+    }
+    let [first_done, second_done] = [first, second].map(|stream| stream.record_event(None).unwrap());
+    let start = Instant::now();
+    while !second_done.is_complete() && start.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let (is_first_done, is_second_done) = (first_done.is_complete(), second_done.is_complete());
+    drop(sender);
+    assert!(!is_first_done, "the first call did not wait: nothing was tested");
+    assert!(is_second_done, "a call on one stream waited for a call on another");
+    let reference = Reference::new(&KEY);
+    let expected = reference.ctr([0x42; 16], 99, &reference.ctr([0x42; 16], 0, &vec![0; LEN]));
+    for (stream, data) in streams.iter().zip(&data) {
+        assert!(stream.clone_dtoh(data).unwrap() == expected, "what was held, or what was not");
+    }
 }
 
 /// A baked cipher holds the code that runs, and may be dropped all the same when its calls are on the stream.

@@ -8,8 +8,8 @@
 //! vector is put into a message of that many blocks too, the next vector in another lane, and some in every lane.
 
 use aes_bitslice_gen::aes::{Direction, KeySchedule, cipher, sbox};
-use aes_bitslice_runtime::{Cipher, Counter, CounterMode, Key};
-use aes_bitslice_tests::engines::engines;
+use aes_bitslice_runtime::{Cipher, Counter, CounterMode, Engine, Key};
+use aes_bitslice_tests::engines::{decrypts_cbc, engines, name};
 use aes_bitslice_tests::reference::{Reference, noise};
 use aes_bitslice_tests::vectors::{self, Mode, Vector};
 
@@ -82,6 +82,9 @@ impl Message {
             data
         };
         assert!(run(Direction::Encrypt, &self.plaintext) == self.ciphertext, "encryption: {what}");
+        if matches!(self.mode, Mode::Cbc(_)) && !decrypts_cbc(cipher.engine()) {
+            return;
+        }
         assert!(run(Direction::Decrypt, &self.ciphertext) == self.plaintext, "decryption: {what}");
     }
 }
@@ -89,18 +92,17 @@ impl Message {
 fn check(vectors: &[Vector]) {
     for (i, vector) in vectors.iter().enumerate() {
         let reference = Reference::new(&vector.key);
-        let ciphers: Vec<Cipher> =
-            engines().iter().map(|e| e.cipher(&Key::new(&vector.key).unwrap()).unwrap()).collect();
+        let open = |engine: &Engine| (name(engine), engine.cipher(&Key::new(&vector.key).unwrap()).unwrap());
+        let ciphers: Vec<(String, Cipher)> = engines().iter().map(open).collect();
         let noise = noise(i as u64, 16 * BATCH + vector.plaintext.len().next_multiple_of(16) - 16);
         let alone = Message::alone(vector);
-        for cipher in &ciphers {
-            alone.check(cipher, &format_args!("{} alone on {:?}", vector.source, cipher.engine()));
+        for (engine, cipher) in &ciphers {
+            alone.check(cipher, &format_args!("{} alone on {engine}", vector.source));
         }
         let in_lane = |lane: usize, of: usize| {
             let message = Message::surrounded(vector, lane, &noise[16 * (BATCH - of)..], &reference);
-            for cipher in &ciphers {
-                let engine = cipher.engine();
-                message.check(cipher, &format_args!("{} in lane {lane} of {of} on {engine:?}", vector.source));
+            for (engine, cipher) in &ciphers {
+                message.check(cipher, &format_args!("{} in lane {lane} of {of} on {engine}", vector.source));
             }
         };
         (0..LANES).for_each(|lane| in_lane(lane, LANES));

@@ -8,10 +8,9 @@ use aes_bitslice_gen::check;
 use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::cuda::{self, Printed};
 use aes_bitslice_gen::emit::{header, rust};
-use aes_bitslice_gen::kernel::{Design, KernelSpec, Mode, Plan};
+use aes_bitslice_gen::kernel::{self, Design, Plan};
 use aes_bitslice_gen::linear;
 use aes_bitslice_gen::sbox::{BOYAR_PERALTA, LUT3};
-use aes_bitslice_gen::table::{ConflictFree, TableCount};
 use anyhow::{Context, Result, anyhow, bail};
 use similar::TextDiff;
 use std::collections::BTreeMap;
@@ -44,25 +43,13 @@ pub fn folder(root: &Path) -> PathBuf {
     root.join("kernels-generated").join("src")
 }
 
-/// The kernels for keys given at launch. For each mode the bitsliced one, of the fastest layout and the S-box of the fewest
-/// LUT3s in its basis; those that look tables up, with four tables and, for devices with less shared memory, one; and a
-/// bitsliced and a table kernel to run beside one another.
+/// The kernels that are to be stored.
 pub fn kernels() -> Vec<StoredKernel> {
     let kernel = |design: Design| {
         let Printed { source, manifest } = cuda::print(&design, COMMAND);
         StoredKernel { name: design.name(), design, source: source.to_string(), manifest }
     };
-    let of_mode = |mode: Mode| {
-        let tables = [TableCount::Four, TableCount::One].map(|count| ConflictFree::new(mode, count));
-        let mut designs: Vec<Design> = vec![KernelSpec::planes(mode, &LUT3).into()];
-        designs.extend(tables.map(Design::from));
-        // Blocks of CBC are chained: its data has no shares for two kernels.
-        if mode != Mode::CbcDecrypt {
-            designs.extend([tables[0].beside().into(), KernelSpec::beside(mode, &LUT3).into()]);
-        }
-        designs
-    };
-    Mode::ALL.into_iter().flat_map(of_mode).map(kernel).collect()
+    kernel::stored().into_iter().map(kernel).collect()
 }
 
 /// Every file, by folder and name.
@@ -91,7 +78,7 @@ fn generated(kernels: &[StoredKernel]) -> BTreeMap<(&'static str, String), Strin
 fn index(kernels: &[StoredKernel]) -> String {
     let mut body = String::from(
         "\nuse crate::Kernel;\n\n\
-         /// The kernels for keys given at launch, one for each mode and direction.\n\
+         /// The kernels for keys given at launch: several for each mode and direction.\n\
          pub static KERNELS: &[Kernel] = &[\n",
     );
     for kernel in kernels {

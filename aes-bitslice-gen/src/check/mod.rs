@@ -124,7 +124,8 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
         Grid::Covers => (1, 1),
         Grid::Shares { .. } | Grid::Persistent { .. } => (1, 2),
     };
-    // In blocks: one; and several thread blocks with a ragged last run, which take theirs at once or in two runs.
+    // In blocks: one; and several thread blocks with a ragged last run, which take theirs at once or in two runs. In place,
+    // a run overwrites what the next one of its share is chained to.
     let group = manifest.blocks as usize;
     for (access, blocks, in_place, runs) in [
         (Access::Aligned, group + 33, true, once),
@@ -132,6 +133,7 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
         (unaligned, 1, true, once),
         (Access::Aligned, (4 * twice - 3) * group + group / 4 + 1, false, twice),
         (unaligned, (3 * twice - 2) * group + 33, false, twice),
+        (Access::Aligned, 3 * group + 33, true, twice),
     ] {
         let (skip, cut) = match (mode, access) {
             (Mode::Ctr, Access::Bytes { .. }) => (5, 2),

@@ -8,6 +8,7 @@
 //! | `keys` | the places round keys can come from, each as circuits for the layers that meet a key |
 //! | `reference` | the modes by definition, for checks |
 //! | `self_test` | the known answer a kernel gives before it is used |
+//! | `stored` | the kernels that are stored and shipped |
 
 mod design;
 mod keys;
@@ -15,9 +16,11 @@ mod plan;
 mod reference;
 pub mod self_test;
 mod spec;
+mod stored;
 
 pub use design::Design;
 pub use plan::{Call, Function, KeyOperand, Plan, Step};
 pub use reference::reference;
 pub(crate) use spec::kernel_name;
 pub use spec::{BakedStrategy, KernelSpec, KeyStrategy, Mode, RoundKeys, UnknownName};
+pub use stored::stored;

@@ -71,12 +71,10 @@ impl ConflictFree {
         }
     }
 
-    /// Registers that a thread has at most: 65,536 a multiprocessor, less what a bitsliced kernel beside it takes.
+    /// Thread blocks a multiprocessor that the compiler leaves registers for. Beside a bitsliced kernel more than will run,
+    /// so that there are registers for that one, too.
     pub(crate) fn blocks_per_sm(&self) -> u32 {
-        match (self.mode, self.beside) {
-            (_, false) => 1,
-            (_, true) => 4,
-        }
+        if self.beside { 4 } else { 1 }
     }
 
     /// Bytes of shared memory: the copies of the tables, the inverse S-box's among them, and for CTR what the counters of

@@ -16,6 +16,10 @@ if [ -d /usr/local/cuda/lib64 ]; then
 fi
 # A test that finds no GPU here has failed.
 export AES_BITSLICE_REQUIRE_GPU=1
+# Which kernels run does not depend on what was tuned on this machine.
+AES_BITSLICE_CACHE=$(mktemp -d) || exit 1
+export AES_BITSLICE_CACHE
+trap 'rm -rf "$AES_BITSLICE_CACHE"' EXIT
 failed=
 
 # step NAME COMMAND...: runs it, keeps what it prints, remembers whether it failed.
@@ -65,6 +69,9 @@ bench() {
     step bench ./aes-bitslice bench --all --json "$RESULTS/bench.json" --plot "$RESULTS/bench.svg" --force
     step bench-host ./aes-bitslice bench --modes ecb-encrypt,ctr --sizes 2GiB --timings host --backends cuda \
         --json "$RESULTS/bench-host.json" --force
+    step bench-kernels ./aes-bitslice bench --kernel auto,tbox,pair --sizes 256MiB,1GiB,4GiB --timings device \
+        --backends cuda --json "$RESULTS/bench-kernels.json" --force
+    step tune ./aes-bitslice tune --dry-run
 }
 
 papers() {
