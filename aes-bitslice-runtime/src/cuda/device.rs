@@ -22,8 +22,8 @@ pub(crate) struct Device {
     /// Compute capability, as in `sm_90`: 90.
     architecture: u32,
     multiprocessors: u32,
-    /// Bytes of shared memory that a thread block may have.
-    shared_memory: u32,
+    /// The stored kernels for this device.
+    stored: HashMap<(Mode, Stored), &'static StoredKernel>,
     kernels: Mutex<HashMap<(Mode, Stored), Arc<Kernel>>>,
     /// The first error that left the context unusable.
     poison: OnceLock<String>,
@@ -48,7 +48,7 @@ impl Device {
             name: info.name,
             architecture: 10 * major + minor,
             multiprocessors: info.multiprocessors,
-            shared_memory: info.shared_memory_bytes,
+            stored: stored_for(info.shared_memory_bytes),
             kernels: Mutex::default(),
             poison: OnceLock::new(),
             tuning,
@@ -122,35 +122,43 @@ impl Device {
         if let Some(kernel) = kernels.get(&(mode, kind)) {
             return Ok(Some(kernel.clone()));
         }
-        let Some((stored, manifest)) = self.find(mode, kind) else { return Ok(None) };
+        let Some(StoredKernel { kernel: stored, manifest, basis }) = self.find(mode, kind) else { return Ok(None) };
         let mut kernel = Kernel::load(self, manifest, &Image::of_stored(self, stored)?)?;
         if let Some(grid) = pair::grid(mode, kind) {
             kernel = kernel.beside_another(self, grid)?;
         }
-        let basis = basis_of(manifest);
         for bits in KeyBits::ALL {
             let key: Vec<u8> = (0..bits.bytes() as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect();
             let schedule = KeySchedule::new(&key, mode.direction()).expect("a key length");
             let expected = self_test::expected(mode, &schedule);
-            kernel.self_test(self, Some(&RoundKeys::argument(&schedule, basis)), |answer| answer == expected)?;
+            kernel.self_test(self, Some(&RoundKeys::argument(&schedule, *basis)), |answer| answer == expected)?;
         }
         Ok(Some(kernels.entry((mode, kind)).or_insert(Arc::new(kernel)).clone()))
     }
 
     /// The round keys that a stored kernel is launched with; none if there is no such kernel for this device.
     pub(super) fn round_keys(&self, mode: Mode, kind: Stored, schedule: &KeySchedule) -> Option<RoundKeys> {
-        self.find(mode, kind).map(|(_, manifest)| RoundKeys::argument(schedule, basis_of(manifest)))
+        self.find(mode, kind).map(|stored| RoundKeys::argument(schedule, stored.basis))
     }
 
-    /// The first stored kernel of a mode and a kind that fits into the device's shared memory.
-    fn find(&self, mode: Mode, kind: Stored) -> Option<&'static (&'static aes_bitslice_kernels::Kernel, Manifest)> {
+    /// The stored kernel of a mode and a kind for this device, if there is one.
+    fn find(&self, mode: Mode, kind: Stored) -> Option<&'static StoredKernel> {
+        self.stored.get(&(mode, kind)).copied()
+    }
+}
+
+/// For each mode and kind the first stored kernel that fits into so much shared memory.
+fn stored_for(shared_memory: u32) -> HashMap<(Mode, Stored), &'static StoredKernel> {
+    let find = |mode: Mode, kind: Stored| {
         let named = |name: &&str| {
             let name = format!("aes-{mode}-{name}");
-            let fits = |manifest: &Manifest| manifest.shared_bytes <= self.shared_memory;
-            stored_kernels().iter().find(|(kernel, manifest)| kernel.name == name && fits(manifest))
+            let fits = |manifest: &Manifest| manifest.shared_bytes <= shared_memory;
+            stored_kernels().iter().find(|stored| stored.kernel.name == name && fits(&stored.manifest))
         };
         kind.names().iter().find_map(named)
-    }
+    };
+    let all = Mode::ALL.into_iter().flat_map(|mode| Stored::ALL.map(|kind| (mode, kind)));
+    all.filter_map(|(mode, kind)| Some(((mode, kind), find(mode, kind)?))).collect()
 }
 
 /// The kinds of stored kernels.
@@ -190,17 +198,23 @@ impl Stored {
     }
 }
 
-/// All stored kernels.
-fn stored_kernels() -> &'static [(&'static aes_bitslice_kernels::Kernel, Manifest)] {
-    static STORED: OnceLock<Vec<(&aes_bitslice_kernels::Kernel, Manifest)>> = OnceLock::new();
-    let parse = |kernel: &'static aes_bitslice_kernels::Kernel| {
-        (kernel, Manifest::parse(kernel.manifest).expect("a manifest of this project"))
-    };
-    STORED.get_or_init(|| aes_bitslice_kernels::KERNELS.iter().map(parse).collect())
+/// A kernel that comes with this crate.
+struct StoredKernel {
+    kernel: &'static aes_bitslice_kernels::Kernel,
+    manifest: Manifest,
+    /// That of the round keys that it is launched with.
+    basis: Basis,
 }
 
-fn basis_of(manifest: &Manifest) -> Basis {
-    manifest.basis().expect("checked when it was parsed")
+/// All stored kernels.
+fn stored_kernels() -> &'static [StoredKernel] {
+    static STORED: OnceLock<Vec<StoredKernel>> = OnceLock::new();
+    let parse = |kernel: &'static aes_bitslice_kernels::Kernel| {
+        let manifest = Manifest::parse(kernel.manifest).expect("a manifest of this project");
+        let basis = manifest.basis().expect("checked when it was parsed");
+        StoredKernel { kernel, manifest, basis }
+    };
+    STORED.get_or_init(|| aes_bitslice_kernels::KERNELS.iter().map(parse).collect())
 }
 
 /// Makes a context this thread's. (`CudaContext::bind_to_thread` would report, and forget, errors of others first.)
@@ -217,7 +231,7 @@ mod tests {
     fn every_mode_has_a_bitsliced_kernel() {
         for mode in Mode::ALL {
             let name = format!("aes-{mode}-{}", Stored::Planes.names()[0]);
-            assert!(stored_kernels().iter().any(|(kernel, _)| kernel.name == name), "{name}");
+            assert!(stored_kernels().iter().any(|stored| stored.kernel.name == name), "{name}");
         }
     }
 }
