@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12020 of LUT3 for 10 rounds, 14460 of LUT3 for 12 rounds, 16900 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: aca94edeed6332d65841e34c2a83e4d36fa43ae5cb6429bd2324f306ca5804d9
+// SHA-256 of all that follows this line: 2d4b7ed098e17bb8d9a1d5bfff765b4cad9dfebcf9b5ecd38b199d51415c6385
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -658,8 +658,8 @@ DEVICE void cipher(u32 *s, cipher_key key) {
 
 // ---------------------------------------------------------------------------------------------------------------
 // Cipher block chaining, decryption (SP 800-38A, section 6.2): out[n] = cipher(in[n]) ^ in[n - 1], the IV standing for
-// in[-1]. `in` may equal `out`: ciphertext is kept in shared memory until its successor has met it (Li et al. 2012,
-// section V.D). A thread block finds the block before its share at `previous + blockIdx.x * stride`, where no other
+// in[-1]. `in` may equal `out`: ciphertext is kept until its successor has met it (in shared memory: Li et al. 2012,
+// section V.D; or in registers). A thread block finds the block before its share at `previous + blockIdx.x * stride`, where no other
 // thread block writes; the first one has the IV.
 // ---------------------------------------------------------------------------------------------------------------
 
@@ -716,7 +716,8 @@ DEVICE void cipher_of_words(u32 *s, cipher_key key) {
 // The ciphertext of a run as words, behind the block before it.
 #define CIPHERTEXT_WORDS (4 * (1 + BLOCKS_PER_THREAD_BLOCK))
 
-// Deciphers a run. Its first barrier parts the words of this run from the use of the last one's.
+// Deciphers a run. Its barrier parts the writing of the run's words from their use; `end_run` parts that from the next
+// run's writing.
 DEVICE void decipher_run(u32 *s, u32 *ciphertext, u32 before, cipher_key key) {
     u32 *const mine = ciphertext + 4 * BLOCKS_PER_WARP * warp() + lane();
     if (threadIdx.x < 4) ciphertext[threadIdx.x] = before;

@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: cbc-decrypt; tables: 1 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 65536 bytes of shared memory.
-// SHA-256 of all that follows this line: d6ce9405ef5b8b8966b169f82f0cdb9a0b44e71c9a2e46632581fe095cd7e930
+// SHA-256 of all that follows this line: b4bc11be399cf017226e89c5289b77a35b23c3381e54b762d20b639bfa357d2c
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -349,8 +349,8 @@ DEVICE void store_run(u8 *out, u64 run, u64 blocks, const state *s, int aligned)
 
 // ---------------------------------------------------------------------------------------------------------------
 // Cipher block chaining, decryption (SP 800-38A, section 6.2): out[n] = cipher(in[n]) ^ in[n - 1], the IV standing for
-// in[-1]. `in` may equal `out`: ciphertext is kept in shared memory until its successor has met it (Li et al. 2012,
-// section V.D). A thread block finds the block before its share at `previous + blockIdx.x * stride`, where no other
+// in[-1]. `in` may equal `out`: ciphertext is kept until its successor has met it (in shared memory: Li et al. 2012,
+// section V.D; or in registers). A thread block finds the block before its share at `previous + blockIdx.x * stride`, where no other
 // thread block writes; the first one has the IV.
 // ---------------------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: cbc-decrypt; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 163840 bytes of shared memory.
-// SHA-256 of all that follows this line: 9466456d9b68fa650863a2a9c85c12f8e1832aeaf19d38612c4f2b11797966f4
+// SHA-256 of all that follows this line: 68013877263a4e5b8cc97f594378bf63ca2d1eb6e460998d61cfd62e1ffcc318
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -349,8 +349,8 @@ DEVICE void store_run(u8 *out, u64 run, u64 blocks, const state *s, int aligned)
 
 // ---------------------------------------------------------------------------------------------------------------
 // Cipher block chaining, decryption (SP 800-38A, section 6.2): out[n] = cipher(in[n]) ^ in[n - 1], the IV standing for
-// in[-1]. `in` may equal `out`: ciphertext is kept in shared memory until its successor has met it (Li et al. 2012,
-// section V.D). A thread block finds the block before its share at `previous + blockIdx.x * stride`, where no other
+// in[-1]. `in` may equal `out`: ciphertext is kept until its successor has met it (in shared memory: Li et al. 2012,
+// section V.D; or in registers). A thread block finds the block before its share at `previous + blockIdx.x * stride`, where no other
 // thread block writes; the first one has the IV.
 // ---------------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // ---------------------------------------------------------------------------------------------------------------
 // Cipher block chaining, decryption (SP 800-38A, section 6.2): out[n] = cipher(in[n]) ^ in[n - 1], the IV standing for
-// in[-1]. `in` may equal `out`: ciphertext is kept in shared memory until its successor has met it (Li et al. 2012,
-// section V.D). A thread block finds the block before its share at `previous + blockIdx.x * stride`, where no other
+// in[-1]. `in` may equal `out`: ciphertext is kept until its successor has met it (in shared memory: Li et al. 2012,
+// section V.D; or in registers). A thread block finds the block before its share at `previous + blockIdx.x * stride`, where no other
 // thread block writes; the first one has the IV.
 // ---------------------------------------------------------------------------------------------------------------
 

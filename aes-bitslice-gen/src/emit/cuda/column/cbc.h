@@ -2,7 +2,8 @@
 // The ciphertext of a run as words, behind the block before it.
 #define CIPHERTEXT_WORDS (4 * (1 + BLOCKS_PER_THREAD_BLOCK))
 
-// Deciphers a run. Its first barrier parts the words of this run from the use of the last one's.
+// Deciphers a run. Its barrier parts the writing of the run's words from their use; `end_run` parts that from the next
+// run's writing.
 DEVICE void decipher_run(u32 *s, u32 *ciphertext, u32 before, cipher_key key) {
     u32 *const mine = ciphertext + 4 * BLOCKS_PER_WARP * warp() + lane();
     if (threadIdx.x < 4) ciphertext[threadIdx.x] = before;
