@@ -89,11 +89,14 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         kernels: kernels.iter().map(kernels::Timed::fastest).collect(),
         host,
     };
-    let file = if args.dry_run { None } else { Some(measurements.save()?) };
+    // What took so long is shown even if it cannot be kept.
+    let saved = if args.dry_run { Ok(None) } else { measurements.save().map(Some) };
+    let file = saved.as_ref().ok().and_then(Option::as_deref);
     output::print(&match args.json {
         true => measurements.to_json(),
-        false => report::text(&kernels, &measurements, file.as_deref()),
-    })
+        false => report::text(&kernels, &measurements, file),
+    })?;
+    Ok(saved.map(drop)?)
 }
 
 /// The sizes whose input and output fit in so much memory, beside what engine and driver need.

@@ -101,6 +101,11 @@ pub const WAYS: [Way; 6] = {
 };
 
 impl Way {
+    /// Whether it looks nothing up in tables.
+    pub fn is_bitsliced(&self) -> bool {
+        self.is_the_papers || self.name == "bitsliced"
+    }
+
     /// What the result in a mode is found by.
     pub fn case(&self, mode: Mode) -> String {
         format!("{mode}, {}", self.name)
