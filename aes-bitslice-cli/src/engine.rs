@@ -47,6 +47,9 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
     if let Some(warning) = tuning.as_ref().filter(matters).and_then(cuda::Tuning::warning) {
         warn(warning);
     }
+    if args.kernel != KernelName::Auto && !quiet && !matches!(engine.backend(), Backend::Cuda { .. }) {
+        warn("--kernel has no effect: the CPU does this; to have a GPU do what it can, use --backend cuda");
+    }
     Ok(engine)
 }
 

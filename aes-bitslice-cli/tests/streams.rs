@@ -334,6 +334,17 @@ fn a_block_device_is_written_only_by_force() {
     assert!(error.starts_with(refusal) && error.contains("os error"), "{error}");
 }
 
+/// Encryption by CBC is never a GPU's.
+#[test]
+fn a_kernel_that_cannot_be_used_is_told() {
+    let encrypt = "encrypt --mode cbc --iv 000102030405060708090a0b0c0d0e0f --key-env KEY --kernel pair";
+    let run = |options: &str| pipe(program(&format!("{encrypt} {options}")).env("KEY", KEYS[0]), &[5; 32]);
+    let output = run("");
+    assert!(output.status.success() && output.stdout.len() == 32, "{output:?}");
+    assert!(String::from_utf8(output.stderr).unwrap().contains("warning: --kernel has no effect"));
+    assert!(run("--quiet").stderr.is_empty());
+}
+
 /// Whether this process was started to ignore a signal, as under `nohup`: what it starts ignores it, too.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
