@@ -184,6 +184,7 @@ impl Manifest {
         let lengths = spec.key_bits().map_or(KeyBits::ALL.to_vec(), |k| vec![k]);
         let entry = cuda::entry_point(spec);
         let by_column = spec.layout == Layout::Column;
+        let beside = spec.round_keys.strategy() == KeyStrategy::Bits;
         Self {
             format: Self::FORMAT,
             generated_by: header::command(source).unwrap_or_default().into(),
@@ -203,6 +204,10 @@ impl Manifest {
             // Measured. What CTR does once, two rounds for its tables, is worth more than what the others do.
             grid: match (spec.layout, spec.mode) {
                 (Layout::State, _) => Grid::Covers,
+                // Beside a table kernel: as many as are on the device at a time (3 a multiprocessor for CTR, 4 for ECB, on
+                // compute capability 9.0) or a multiple of that, so that the last of them end together.
+                (Layout::Column, Mode::Ctr) if beside => Grid::Persistent { each: 3 },
+                (Layout::Column, _) if beside => Grid::Persistent { each: 4 * 14 },
                 (Layout::Column, Mode::Ctr) => Grid::Shares { most: 16, left: 32 },
                 (Layout::Column, _) => Grid::Shares { most: 8, left: 64 },
             },

@@ -5,7 +5,7 @@ use super::kernel::Kernel;
 use super::memory::Workspace;
 use super::pair::SideStream;
 use super::round_keys::RoundKeys;
-use super::{Choice, DeviceKey, Kernels, Tuning, driver, pair};
+use super::{Choice, DeviceKey, Kernels, Tuning, driver};
 use crate::{Error, Key};
 use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
 use aes_bitslice_gen::basis::Basis;
@@ -123,9 +123,9 @@ impl Device {
             return Ok(Some(kernel.clone()));
         }
         let Some(StoredKernel { kernel: stored, manifest, basis }) = self.find(mode, kind) else { return Ok(None) };
-        let mut kernel = Kernel::load(self, manifest, &Image::of_stored(self, stored)?)?;
-        if let Some(grid) = pair::grid(mode, kind) {
-            kernel = kernel.beside_another(self, grid)?;
+        let kernel = Kernel::load(self, manifest, &Image::of_stored(self, stored)?)?;
+        if matches!(kind, Stored::BitsBeside | Stored::TboxBeside) {
+            kernel.share_multiprocessors(self)?;
         }
         for bits in KeyBits::ALL {
             let key: Vec<u8> = (0..bits.bytes() as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect();

@@ -135,16 +135,15 @@ impl Kernel {
         Arc::new(Self { grid, ..(*self).clone() })
     }
 
-    /// The same kernel for a multiprocessor that it shares with another: all on-chip memory is shared memory, so that both
-    /// fit; and, where it says so, another grid.
-    pub(super) fn beside_another(self, device: &Device, grid: Option<Grid>) -> Result<Self, Error> {
+    /// For multiprocessors that it shares with another kernel: all on-chip memory is shared memory, so that both fit.
+    pub(super) fn share_multiprocessors(&self, device: &Device) -> Result<(), Error> {
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
         for function in [self.blocks, self.bytes] {
             // SAFETY: the function is loaded.
             let preferred = unsafe { result::function::set_function_attribute(function, attribute, 100) };
             device.call("cuFuncSetAttribute", preferred)?;
         }
-        Ok(Self { grid: grid.unwrap_or(self.grid), ..self })
+        Ok(())
     }
 
     pub(super) fn mode(&self) -> Mode {

@@ -18,7 +18,6 @@ use super::launch::Work;
 use super::round_keys::RoundKeys;
 use super::{Choice, DeviceKey};
 use crate::Error;
-use aes_bitslice_gen::emit::Grid;
 use aes_bitslice_gen::kernel::Mode;
 use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUevent_wait_flags, CUstream};
 use cudarc::driver::{CudaContext, result};
@@ -27,18 +26,6 @@ use std::sync::{Arc, PoisonError};
 
 /// The front is whole multiples of so many bytes, so that both shares stay aligned.
 const GRAIN: u64 = 64 << 10;
-
-/// For a kernel of a pair, the grid where it is another than alone. Of the bitsliced one, as many thread blocks as are
-/// on the device at a time (3 a multiprocessor for CTR, 4 for ECB, on compute capability 9.0) or a multiple of that, as
-/// measured: so the last of them end together.
-pub(super) fn grid(mode: Mode, kind: Stored) -> Option<Option<Grid>> {
-    match (kind, mode) {
-        (Stored::Planes | Stored::Tbox, _) => None,
-        (Stored::TboxBeside, _) => Some(None),
-        (Stored::BitsBeside, Mode::Ctr) => Some(Some(Grid::Persistent { each: 3 })),
-        (Stored::BitsBeside, _) => Some(Some(Grid::Persistent { each: 4 * 14 })),
-    }
-}
 
 /// How many side streams are kept between calls.
 const KEPT: usize = 8;
