@@ -2,9 +2,9 @@
 
 use crate::cpu::CpuKey;
 use crate::engine::BlockEngine;
-use crate::parallel::{self, Buffers, PIECE};
-use crate::{Backend, Counter, Direction, Engine, Error, Mode, cuda};
-use ::cipher::inout::InOutBuf;
+use crate::parallel::{self, Buffers};
+use crate::work::{Part, Work};
+use crate::{Backend, Counter, Direction, Engine, Error, cuda};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -131,16 +131,17 @@ impl Cipher {
     /// The same calls on device memory.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] if the engine is a CPU.
+    /// [`Error::NotCuda`] if the engine is a CPU, [`Error::SeveralDevices`] if it has several GPUs.
     pub fn device(&self) -> Result<cuda::DeviceCipher<'_>, Error> {
         self.engine.device("device memory")?;
-        let key = (&*self.blocks as &dyn Any).downcast_ref().expect("a CUDA engine's keys are on the device");
-        Ok(cuda::DeviceCipher::new(self, key))
+        let key: &cuda::GroupKey =
+            (&*self.blocks as &dyn Any).downcast_ref().expect("a CUDA engine's keys are on its devices");
+        Ok(cuda::DeviceCipher::new(self, &key.keys()[0]))
     }
 
     fn ecb(&self, direction: Direction, data: Buffers<'_>) -> Result<(), Error> {
         whole_blocks(&data)?;
-        self.run(Mode::ecb(direction), data, |blocks, _, piece| blocks.ecb(direction, piece))
+        self.run(Work::Ecb(direction), data)
     }
 
     fn cbc_serial(&self, iv: &[u8; 16], data: Buffers<'_>) -> Result<(), Error> {
@@ -152,37 +153,26 @@ impl Cipher {
 
     fn cbc(&self, iv: &[u8; 16], data: Buffers<'_>) -> Result<(), Error> {
         whole_blocks(&data)?;
-        // The ciphertext before each piece, taken before any of it is overwritten.
-        let last_blocks = data.input().chunks(PIECE).filter_map(|piece| piece.last_chunk().copied());
-        let previous: Vec<[u8; 16]> = [*iv].into_iter().chain(last_blocks).collect();
-        self.run(Mode::CbcDecrypt, data, |blocks, position, piece| {
-            blocks.cbc_decrypt(&previous[position / PIECE], piece)
-        })
+        self.run(Work::CbcDecrypt { iv: *iv }, data)
     }
 
     fn ctr(&self, counter: &Counter, offset: u64, data: Buffers<'_>) -> Result<(), Error> {
-        let (first, skip) = counter.start(offset, data.len())?;
-        self.run(Mode::Ctr, data, |blocks, position, piece| {
-            // Pieces begin at multiples of 16 bytes, so all of them skip alike.
-            blocks.ctr(first.wrapping_add(position as u128 / 16), skip, piece)
-        })
+        let (counter, skip) = counter.start(offset, data.len())?;
+        self.run(Work::Ctr { counter, skip }, data)
     }
 
     /// Runs a call on all of the data, on the engine that is for it, in pieces over the cores if that wants it.
-    fn run(
-        &self,
-        mode: Mode,
-        data: Buffers<'_>,
-        call: impl Fn(&dyn BlockEngine, usize, InOutBuf<'_, '_, u8>) -> Result<(), Error> + Sync,
-    ) -> Result<(), Error> {
+    fn run(&self, work: Work, data: Buffers<'_>) -> Result<(), Error> {
         let blocks = match &self.cpu {
-            Some(cpu) if self.engine.backend_for(mode, cpu.bits(), data.len() as u64) == Backend::Cpu => &**cpu,
+            Some(cpu) if self.engine.backend_for(work.mode(), cpu.bits(), data.len() as u64) == Backend::Cpu => &**cpu,
             _ => &*self.blocks,
         };
         match data.len() {
             0 => Ok(()),
-            _ if blocks.runs_on_cores() => parallel::over_cores(data, |position, piece| call(blocks, position, piece)),
-            _ => call(blocks, 0, data.into()),
+            _ if blocks.runs_on_cores() => {
+                parallel::over_cores(work, data, |part: Part<'_>| blocks.run(part.work, part.data))
+            }
+            _ => blocks.run(work, data),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The `aes` and `ctr` crates: what a user should get where there is no GPU, and what is serial wherever there is one.
 
 use crate::engine::BlockEngine;
+use crate::parallel::Buffers;
+use crate::work::Work;
 use crate::{Direction, Error, Key, KeyBits, cbc};
 use cipher::consts::U16;
 use cipher::inout::InOutBuf;
@@ -44,27 +46,26 @@ impl<C> BlockEngine for Cpu<C>
 where
     C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + Send + Sync + 'static,
 {
-    fn ecb(&self, direction: Direction, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        let (blocks, rest) = data.into_chunks();
-        debug_assert!(rest.is_empty(), "whole blocks");
-        match direction {
-            Direction::Encrypt => self.cipher.encrypt_blocks_inout(blocks),
-            Direction::Decrypt => self.cipher.decrypt_blocks_inout(blocks),
+    fn run(&self, work: Work, data: Buffers<'_>) -> Result<(), Error> {
+        let data = InOutBuf::from(data);
+        match work {
+            Work::Ecb(direction) => {
+                let (blocks, rest) = data.into_chunks();
+                debug_assert!(rest.is_empty(), "whole blocks");
+                match direction {
+                    Direction::Encrypt => self.cipher.encrypt_blocks_inout(blocks),
+                    Direction::Decrypt => self.cipher.decrypt_blocks_inout(blocks),
+                }
+            }
+            Work::CbcDecrypt { iv } => cbc::decrypt(&iv, data, |blocks| self.cipher.decrypt_blocks_inout(blocks)),
+            Work::Ctr { counter, skip } => {
+                let first = counter.to_be_bytes().into();
+                let core = ctr::CtrCore::<&C, ctr::flavors::Ctr128BE>::inner_iv_init(&self.cipher, &first);
+                let mut keystream = ctr::Ctr128BE::from_core(core);
+                keystream.unchecked_write_keystream(&mut [0; 16][..skip]);
+                keystream.unchecked_apply_keystream_inout(data);
+            }
         }
-        Ok(())
-    }
-
-    fn cbc_decrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        cbc::decrypt(iv, data, |blocks| self.cipher.decrypt_blocks_inout(blocks));
-        Ok(())
-    }
-
-    fn ctr(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        let core =
-            ctr::CtrCore::<&C, ctr::flavors::Ctr128BE>::inner_iv_init(&self.cipher, &counter.to_be_bytes().into());
-        let mut keystream = ctr::Ctr128BE::from_core(core);
-        keystream.unchecked_write_keystream(&mut [0; 16][..skip]);
-        keystream.unchecked_apply_keystream_inout(data);
         Ok(())
     }
 

@@ -1,8 +1,11 @@
 //! A backend that was opened, and the seam behind which every backend computes.
 
 use crate::bitsliced::{Bitsliced, Isa};
-use crate::{BakedStrategy, Cipher, Direction, Error, Kernels, Key, KeyBits, Mode, cpu, cuda};
-use ::cipher::inout::InOutBuf;
+use crate::cuda::{Shares, Transfers};
+use crate::host_buffer::HostBuffer;
+use crate::parallel::Buffers;
+use crate::work::Work;
+use crate::{BakedStrategy, Cipher, Error, Kernels, Key, KeyBits, Mode, cpu, cuda};
 use aes_bitslice_gen::kernel::Design;
 use std::any::Any;
 use std::fmt;
@@ -10,7 +13,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Where to compute. Written `auto`, `cuda`, `cuda:N`, `cpu` or `cpu-bitsliced`.
+/// Where to compute. Written `auto`, `cuda`, `cuda:N`, `cuda:all`, `cpu` or `cpu-bitsliced`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Backend {
@@ -23,6 +26,9 @@ pub enum Backend {
         /// The device's number, as the CUDA driver counts them, from 0.
         ordinal: usize,
     },
+    /// All NVIDIA GPUs of this machine, each with a share of every call ([`Shares::Rated`]); or those of
+    /// [`Engine::multi`].
+    CudaAll,
     /// The `aes` crate on all cores: AES instructions where the processor has them.
     Cpu,
     /// The generated bitsliced code on all cores, on the widest vectors the processor has.
@@ -35,6 +41,7 @@ impl fmt::Display for Backend {
             Self::Auto => f.write_str("auto"),
             Self::Cuda { ordinal: 0 } => f.write_str("cuda"),
             Self::Cuda { ordinal } => write!(f, "cuda:{ordinal}"),
+            Self::CudaAll => f.write_str("cuda:all"),
             Self::Cpu => f.write_str("cpu"),
             Self::CpuBitsliced => f.write_str("cpu-bitsliced"),
         }
@@ -48,6 +55,7 @@ impl FromStr for Backend {
         match name {
             "auto" => Ok(Self::Auto),
             "cuda" => Ok(Self::Cuda { ordinal: 0 }),
+            "cuda:all" => Ok(Self::CudaAll),
             "cpu" => Ok(Self::Cpu),
             "cpu-bitsliced" => Ok(Self::CpuBitsliced),
             _ => name
@@ -66,16 +74,8 @@ impl FromStr for Backend {
 ///
 /// An engine that fails has either written nothing or cleared all of the output.
 pub(crate) trait BlockEngine: Any + Send + Sync {
-    /// Runs whole blocks through the block cipher.
-    fn ecb(&self, direction: Direction, data: InOutBuf<'_, '_, u8>) -> Result<(), Error>;
-
-    /// Decrypts whole blocks, each chained to the ciphertext block before it, the first to `iv` (CBC; SP 800-38A, section
-    /// 6.2).
-    fn cbc_decrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>) -> Result<(), Error>;
-
-    /// XORs `data` with the keystream that starts `skip` (fewer than 16) bytes into the block of counter `counter`;
-    /// counters wrap mod 2^128.
-    fn ctr(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error>;
+    /// Does the work.
+    fn run(&self, work: Work, data: Buffers<'_>) -> Result<(), Error>;
 
     /// Whether calls are to be cut into pieces and spread over the cores; otherwise one call gets all the data.
     fn runs_on_cores(&self) -> bool {
@@ -88,6 +88,7 @@ pub(crate) trait BlockEngine: Any + Send + Sync {
 pub struct Engine {
     opened: Arc<Opened>,
     kernels: Kernels,
+    transfers: Transfers,
 }
 
 struct Opened {
@@ -99,7 +100,7 @@ struct Opened {
 enum Kind {
     Cpu,
     CpuBitsliced(Isa),
-    Cuda { ordinal: usize, device: Arc<cuda::Device> },
+    Cuda(cuda::Group),
 }
 
 impl Engine {
@@ -109,21 +110,32 @@ impl Engine {
     /// [`Error::CudaUnavailable`], [`Error::NoSuchDevice`] or another CUDA error where a GPU was asked for and cannot
     /// be used.
     pub fn open(backend: Backend) -> Result<Self, Error> {
-        let cuda = |ordinal| Ok(Kind::Cuda { ordinal, device: cuda::open(ordinal)? });
+        let cuda = |ordinal| cuda::Group::open(&[ordinal], Shares::Equal).map(Kind::Cuda);
         let (kind, why) = match backend {
             Backend::Auto => match cuda(0) {
                 Ok(kind) => (kind, Some("auto: a GPU is there".into())),
                 Err(e) => (Kind::Cpu, Some(format!("auto: {}", one_line(&e)))),
             },
             Backend::Cuda { ordinal } => (cuda(ordinal)?, None),
+            Backend::CudaAll => (Kind::Cuda(cuda::Group::open_all()?), None),
             Backend::Cpu => (Kind::Cpu, None),
             Backend::CpuBitsliced => (Kind::CpuBitsliced(Isa::best()), None),
         };
         Ok(Self::new(kind, why))
     }
 
+    /// Opens several GPUs, by their numbers, that share the work of every call, and are done at the same time: whichever is
+    /// ahead takes from what another has left. The output is the same as that of one. If one of them fails, the call does,
+    /// and its output is cleared.
+    ///
+    /// # Errors
+    /// [`Error::BadDevices`] for none, or for one twice; and as [`open`](Self::open).
+    pub fn multi(ordinals: &[usize], shares: Shares) -> Result<Self, Error> {
+        Ok(Self::new(Kind::Cuda(cuda::Group::open(ordinals, shares)?), None))
+    }
+
     fn new(kind: Kind, why: Option<String>) -> Self {
-        Self { opened: Arc::new(Opened { kind, why }), kernels: Kernels::default() }
+        Self { opened: Arc::new(Opened { kind, why }), kernels: Kernels::default(), transfers: Transfers::default() }
     }
 
     /// The bitsliced CPU engine on given vectors, rather than on the widest there are.
@@ -142,14 +154,31 @@ impl Engine {
         Self { kernels, ..self }
     }
 
+    /// The same engine with other transfers between host memory and GPUs; keys brought to it from now on use these. On a
+    /// CPU it changes nothing.
+    pub fn with_transfers(self, transfers: Transfers) -> Self {
+        Self { transfers, ..self }
+    }
+
+    /// Host memory of so many bytes, all zero, that is fast for this engine.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHostMemory`], and what the device reports.
+    pub fn host_buffer(&self, len: usize) -> Result<HostBuffer, Error> {
+        match &self.opened.kind {
+            Kind::Cuda(group) => Ok(HostBuffer::pinned(group.members()[0].device.pinned(len)?)),
+            Kind::Cpu | Kind::CpuBitsliced(_) => HostBuffer::ordinary(len),
+        }
+    }
+
     /// Which GPU kernels it may use.
     pub fn kernels(&self) -> Kernels {
         self.kernels
     }
 
-    /// What its GPU goes by; `None` on a CPU.
+    /// What its GPU goes by, of several the first; `None` on a CPU.
     pub fn tuning(&self) -> Option<&cuda::Tuning> {
-        self.device("").ok().map(|device| device.tuning())
+        self.group("").ok().map(|group| group.members()[0].device.tuning())
     }
 
     /// Where a call on this many bytes in host memory is computed: opened as [`Backend::Auto`] with a GPU, on whichever
@@ -171,7 +200,7 @@ impl Engine {
         match self.opened.kind {
             Kind::Cpu => Backend::Cpu,
             Kind::CpuBitsliced(_) => Backend::CpuBitsliced,
-            Kind::Cuda { ordinal, .. } => Backend::Cuda { ordinal },
+            Kind::Cuda(ref group) => group.sole().map_or(Backend::CudaAll, |m| Backend::Cuda { ordinal: m.ordinal }),
         }
     }
 
@@ -180,7 +209,10 @@ impl Engine {
         let what = match &self.opened.kind {
             Kind::Cpu => format!("CPU, {}", cpu::description()),
             Kind::CpuBitsliced(isa) => format!("CPU, bitsliced, {isa}, {}", cpu::threads()),
-            Kind::Cuda { ordinal, device } => format!("{} (CUDA {ordinal})", device.name()),
+            Kind::Cuda(group) => {
+                let name = |m: &cuda::Member| format!("{} (CUDA {})", m.device.name(), m.ordinal);
+                group.members().iter().map(name).collect::<Vec<_>>().join(" and ")
+            }
         };
         match &self.opened.why {
             Some(why) => format!("{what} ({why})"),
@@ -197,7 +229,7 @@ impl Engine {
         let blocks: Arc<dyn BlockEngine> = match &self.opened.kind {
             Kind::Cpu => cpu.clone(),
             Kind::CpuBitsliced(isa) => Arc::new(Bitsliced::new(key.expose(), *isa)?),
-            Kind::Cuda { device, .. } => Arc::new(device.cipher(key, self.kernels)?),
+            Kind::Cuda(group) => Arc::new(group.key(self.transfers, |device| device.cipher(key, self.kernels))?),
         };
         Ok(Cipher::new(self.clone(), blocks, Some(cpu)))
     }
@@ -210,7 +242,8 @@ impl Engine {
     /// [`Error::NotCuda`] on a CPU, [`Error::BadManifest`], [`Error::NvrtcUnavailable`] and [`Error::CompileFailed`], for
     /// the source is compiled here and now, [`Error::SelfTestFailed`], and what the device reports.
     pub fn load_baked(&self, manifest: &Path) -> Result<Cipher, Error> {
-        let blocks = self.device("a baked kernel")?.load_baked(manifest)?;
+        let group = self.group("a baked kernel")?;
+        let blocks = group.key(self.transfers, |device| device.load_baked(manifest))?;
         Ok(Cipher::new(self.clone(), Arc::new(blocks), None))
     }
 
@@ -220,7 +253,8 @@ impl Engine {
     /// [`Error::NotCuda`] on a CPU, [`Error::NvrtcUnavailable`], [`Error::CompileFailed`], [`Error::NoSuchKernel`] for an
     /// S-box of no known name, [`Error::SelfTestFailed`], and what the device reports.
     pub fn bake(&self, key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Cipher, Error> {
-        let blocks = self.device("a baked kernel")?.bake(key, mode, strategy, sbox)?;
+        let group = self.group("a baked kernel")?;
+        let blocks = group.key(self.transfers, |device| device.bake(key, mode, strategy, sbox))?;
         Ok(Cipher::new(self.clone(), Arc::new(blocks), None))
     }
 
@@ -233,23 +267,29 @@ impl Engine {
     /// [`Error::NotCuda`] on a CPU, [`Error::NvrtcUnavailable`], [`Error::CompileFailed`], [`Error::NoSuchKernel`] for a
     /// design with another key baked in, [`Error::SelfTestFailed`], and what the device reports.
     pub fn cipher_of(&self, key: &Key, design: &Design) -> Result<Cipher, Error> {
-        let blocks = self.device("a kernel of the generator's")?.cipher_of(key, design)?;
+        let group = self.group("a kernel of the generator's")?;
+        let blocks = group.key(self.transfers, |device| device.cipher_of(key, design))?;
         Ok(Cipher::new(self.clone(), Arc::new(blocks), None))
     }
 
     /// The CUDA context that streams and buffers for [`Cipher::device`] belong to: the device's primary context.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] on a CPU.
+    /// [`Error::NotCuda`] on a CPU, [`Error::SeveralDevices`] where there are several.
     pub fn cuda_context(&self) -> Result<Arc<cuda::cudarc::driver::CudaContext>, Error> {
         Ok(self.device("a CUDA context")?.context().clone())
     }
 
     /// The CUDA device, for calls that only it answers.
     pub(crate) fn device(&self, what: &'static str) -> Result<&Arc<cuda::Device>, Error> {
+        self.group(what)?.sole().map(|member| &member.device).ok_or(Error::SeveralDevices { what })
+    }
+
+    /// The CUDA devices, for calls that only they answer.
+    pub(crate) fn group(&self, what: &'static str) -> Result<&cuda::Group, Error> {
         match &self.opened.kind {
-            Kind::Cuda { device, .. } => Ok(device),
-            _ => Err(Error::NotCuda { what, backend: self.backend() }),
+            Kind::Cuda(group) => Ok(group),
+            Kind::Cpu | Kind::CpuBitsliced(_) => Err(Error::NotCuda { what, backend: self.backend() }),
         }
     }
 }
@@ -274,12 +314,24 @@ mod tests {
             Backend::Auto,
             Backend::Cuda { ordinal: 0 },
             Backend::Cuda { ordinal: 12 },
+            Backend::CudaAll,
             Backend::Cpu,
             Backend::CpuBitsliced,
         ] {
             assert_eq!(backend.to_string().parse::<Backend>().unwrap(), backend);
         }
-        for bad in ["", "gpu", "CPU", "cuda:", "cuda:-1", "cuda:+1", "cuda:0x1", "cuda:99999999999999999999", "cpu "] {
+        for bad in [
+            "",
+            "gpu",
+            "CPU",
+            "cuda:All",
+            "cuda:",
+            "cuda:-1",
+            "cuda:+1",
+            "cuda:0x1",
+            "cuda:99999999999999999999",
+            "cpu ",
+        ] {
             assert!(matches!(bad.parse::<Backend>(), Err(Error::UnknownBackend { .. })), "{bad}");
         }
     }

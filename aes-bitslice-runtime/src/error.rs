@@ -23,7 +23,7 @@ pub enum Error {
     #[error("the system's random number generator failed: {0}")]
     Random(#[from] getrandom::Error),
     /// A name that is no backend's.
-    #[error("unknown backend `{name}`; known: auto, cuda, cuda:N, cpu, cpu-bitsliced")]
+    #[error("unknown backend `{name}`; known: auto, cuda, cuda:N, cuda:all, cpu, cpu-bitsliced")]
     UnknownBackend {
         /// The name given.
         name: String,
@@ -82,6 +82,18 @@ pub enum Error {
         /// What to do about it.
         help: String,
     },
+    /// GPUs that cannot work together as they were asked for.
+    #[error("cannot share work out to these GPUs: {what}; give different numbers, counted from 0")]
+    BadDevices {
+        /// What was wrong.
+        what: String,
+    },
+    /// A call that is one GPU's, on an engine that has several.
+    #[error("{what} is one GPU's, and this engine has several: open the engine with `Backend::Cuda`")]
+    SeveralDevices {
+        /// What was asked for.
+        what: &'static str,
+    },
     /// A device number beyond those there are.
     #[error("there is no CUDA device {ordinal}: this machine has {count}, counted from 0")]
     NoSuchDevice {
@@ -107,6 +119,12 @@ pub enum Error {
     /// The device has too little memory free.
     #[error("not enough memory on the CUDA device for {what}: free some of it, or use a smaller buffer")]
     OutOfDeviceMemory {
+        /// What it was to hold.
+        what: String,
+    },
+    /// This machine has too little memory free.
+    #[error("not enough memory for {what}: free some of it, or use less")]
+    OutOfHostMemory {
         /// What it was to hold.
         what: String,
     },

@@ -14,6 +14,9 @@
 //! |---|---|
 //! | [`Key`], [`Counter`] | what a caller brings: a secret, and where the keystream starts |
 //! | [`Engine`], [`Cipher`] | a backend that was opened; a key on it, and the calls |
+//! | [`HostBuffer`] | host memory that is fast for an engine |
+//! | `work`, `parallel` | what a call asks for, cut into parts; its parts over the cores |
+//! | `pipeline`, `schedule` | its parts over the lanes of devices; which device takes which |
 //! | `cpu` | the `aes` and `ctr` crates, over threads |
 //! | `cbc` | CBC on the CPU, over any block cipher |
 //! | [`bitsliced`] | the generated engine on vectors of the CPU |
@@ -40,17 +43,26 @@ mod engine;
 #[forbid(unsafe_code)]
 mod error;
 #[forbid(unsafe_code)]
+mod host_buffer;
+#[forbid(unsafe_code)]
 mod key;
 #[forbid(unsafe_code)]
 mod parallel;
 #[forbid(unsafe_code)]
+mod pipeline;
+#[forbid(unsafe_code)]
+mod schedule;
+#[forbid(unsafe_code)]
 pub mod transpose;
+#[forbid(unsafe_code)]
+mod work;
 
 pub use crate::cipher::Cipher;
 pub use aes_bitslice_gen::aes::{Direction, KeyBits};
 pub use aes_bitslice_gen::kernel::{BakedStrategy, Design, Mode};
 pub use counter::{Counter, CounterMode};
-pub use cuda::Kernels;
+pub use cuda::{Kernels, Shares, Transfers};
 pub use engine::{Backend, Engine};
 pub use error::Error;
+pub use host_buffer::HostBuffer;
 pub use key::Key;

@@ -1,6 +1,7 @@
 //! One call's data, in place or from one buffer to another, and its pieces spread over the cores.
 
 use crate::Error;
+use crate::work::{Part, Work};
 use cipher::inout::InOutBuf;
 use rayon::prelude::*;
 
@@ -41,6 +42,37 @@ impl<'a> Buffers<'a> {
     pub(crate) fn len(&self) -> usize {
         self.input().len()
     }
+
+    /// What is written; in place it holds the input.
+    pub(crate) fn output(&mut self) -> &mut [u8] {
+        match self {
+            Self::InPlace(data) => data,
+            Self::To { output, .. } => output,
+        }
+    }
+
+    /// The same data, for as long as this is not used.
+    pub(crate) fn reborrow(&mut self) -> Buffers<'_> {
+        match self {
+            Self::InPlace(data) => Buffers::InPlace(data),
+            Self::To { input, output } => Buffers::To { input, output },
+        }
+    }
+
+    /// The first `bytes`, and the rest.
+    pub(crate) fn split_at(self, bytes: usize) -> (Self, Self) {
+        match self {
+            Self::InPlace(data) => {
+                let (first, rest) = data.split_at_mut(bytes);
+                (Self::InPlace(first), Self::InPlace(rest))
+            }
+            Self::To { input, output } => {
+                let (input, input_rest) = input.split_at(bytes);
+                let (output, output_rest) = output.split_at_mut(bytes);
+                (Self::To { input, output }, Self::To { input: input_rest, output: output_rest })
+            }
+        }
+    }
 }
 
 impl<'a> From<Buffers<'a>> for InOutBuf<'a, 'a, u8> {
@@ -52,22 +84,14 @@ impl<'a> From<Buffers<'a>> for InOutBuf<'a, 'a, u8> {
     }
 }
 
-/// Calls `call` with every piece and its position in the data, on all cores; a single piece stays on this thread.
+/// Calls `call` with every part of the work, on all cores; a single piece stays on this thread.
 pub(crate) fn over_cores(
+    work: Work,
     data: Buffers<'_>,
-    call: impl Fn(usize, InOutBuf<'_, '_, u8>) -> Result<(), Error> + Sync,
+    call: impl Fn(Part<'_>) -> Result<(), Error> + Sync,
 ) -> Result<(), Error> {
     if data.len() <= PIECE {
-        return call(0, data.into());
+        return call(Part { work, data });
     }
-    match data {
-        Buffers::InPlace(data) => {
-            data.par_chunks_mut(PIECE).enumerate().try_for_each(|(i, piece)| call(i * PIECE, piece.into()))
-        }
-        Buffers::To { input, output } => input
-            .par_chunks(PIECE)
-            .zip(output.par_chunks_mut(PIECE))
-            .enumerate()
-            .try_for_each(|(i, (input, output))| call(i * PIECE, Buffers::To { input, output }.into())),
-    }
+    work.cut(data, PIECE).into_par_iter().try_for_each(&call)
 }

@@ -2,8 +2,7 @@
 
 use super::data::{Data, apply};
 use super::{Runs, driver};
-use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, PinnedHostSlice};
-use aes_bitslice_runtime::cuda::pinned;
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use aes_bitslice_runtime::{Cipher, Engine, Mode};
 use anyhow::Result;
 use std::ops::Range;
@@ -26,9 +25,8 @@ pub fn time(cipher: &Cipher, mode: Mode, bytes: usize, pieces: usize, data: &mut
     let device = cipher.device()?;
     let context = cipher.engine().cuda_context()?;
     let mut pieces = cut(&context, bytes, pieces, data)?;
-    let mut source = pinned(&context, bytes)?;
-    let mut target = pinned(&context, bytes)?;
-    let (source, target) = (bytes_of(&mut source)?, bytes_of(&mut target)?);
+    let (mut source, mut target) = (cipher.engine().host_buffer(bytes)?, cipher.engine().host_buffer(bytes)?);
+    let (source, target) = (&mut *source, &mut *target);
     source.copy_from_slice(&data.input[..bytes]);
 
     let mut run = |target: &mut [u8]| -> Result<f64> {
@@ -78,16 +76,11 @@ fn cut(context: &Arc<CudaContext>, bytes: usize, pieces: usize, data: &Data) -> 
     Ok(pieces)
 }
 
-fn bytes_of(memory: &mut PinnedHostSlice<u8>) -> Result<&mut [u8]> {
-    memory.as_mut_slice().map_err(driver)
-}
-
 /// The time of each allocation of so many bytes of pinned memory, in seconds.
 pub fn time_allocation(engine: &Engine, bytes: usize, runs: Runs) -> Result<Vec<f64>> {
-    let context = engine.cuda_context()?;
     let allocate = || -> Result<f64> {
         let start = Instant::now();
-        let memory = pinned(&context, bytes)?;
+        let memory = engine.host_buffer(bytes)?;
         let time = start.elapsed().as_secs_f64();
         drop(memory);
         Ok(time)

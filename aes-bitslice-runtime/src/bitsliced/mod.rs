@@ -26,6 +26,8 @@ mod x86;
 pub use block_cipher::{BitslicedAes, BitslicedAes128, BitslicedAes192, BitslicedAes256, Ctr128BE, KeySize};
 
 use crate::engine::BlockEngine;
+use crate::parallel::Buffers;
+use crate::work::Work;
 use crate::{Direction, Error, cbc};
 use ::cipher::inout::InOutBuf;
 use aes_bitslice_gen::aes::KeySchedule;
@@ -115,20 +117,17 @@ impl Bitsliced {
 }
 
 impl BlockEngine for Bitsliced {
-    fn ecb(&self, direction: Direction, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        let (blocks, rest) = data.into_chunks();
-        debug_assert!(rest.is_empty(), "whole blocks");
-        self.process(direction, blocks);
-        Ok(())
-    }
-
-    fn cbc_decrypt(&self, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        cbc::decrypt(iv, data, |blocks| self.process(Direction::Decrypt, blocks));
-        Ok(())
-    }
-
-    fn ctr(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) -> Result<(), Error> {
-        (self.functions.ctr)(&self.encrypt, counter, skip, data);
+    fn run(&self, work: Work, data: Buffers<'_>) -> Result<(), Error> {
+        let data = InOutBuf::from(data);
+        match work {
+            Work::Ecb(direction) => {
+                let (blocks, rest) = data.into_chunks();
+                debug_assert!(rest.is_empty(), "whole blocks");
+                self.process(direction, blocks);
+            }
+            Work::CbcDecrypt { iv } => cbc::decrypt(&iv, data, |blocks| self.process(Direction::Decrypt, blocks)),
+            Work::Ctr { counter, skip } => (self.functions.ctr)(&self.encrypt, counter, skip, data),
+        }
         Ok(())
     }
 

@@ -2,8 +2,9 @@
 
 use super::image::Image;
 use super::kernel::Kernel;
-use super::memory::Workspace;
 use super::pair::SideStream;
+use super::pinned::Pinned;
+use super::pool::Pool;
 use super::round_keys::RoundKeys;
 use super::{Choice, DeviceKey, Kernels, Tuning, driver};
 use crate::{Error, Key};
@@ -22,14 +23,15 @@ pub(crate) struct Device {
     /// Compute capability, as in `sm_90`: 90.
     architecture: u32,
     multiprocessors: u32,
+    clock_khz: u32,
     /// The stored kernels for this device.
     stored: HashMap<(Mode, Stored), &'static StoredKernel>,
     kernels: Mutex<HashMap<(Mode, Stored), Arc<Kernel>>>,
     /// The first error that left the context unusable.
     poison: OnceLock<String>,
     tuning: Tuning,
-    /// Streams and buffers between calls, cleared.
-    pub(super) workspaces: Mutex<Vec<Workspace>>,
+    /// Lanes for data from the host.
+    pub(super) pool: Pool,
     /// Streams for the second kernel of a pair, between calls.
     pub(super) side_streams: Mutex<Vec<SideStream>>,
 }
@@ -48,11 +50,12 @@ impl Device {
             name: info.name,
             architecture: 10 * major + minor,
             multiprocessors: info.multiprocessors,
+            clock_khz: info.clock_khz,
             stored: stored_for(info.shared_memory_bytes),
             kernels: Mutex::default(),
             poison: OnceLock::new(),
             tuning,
-            workspaces: Mutex::default(),
+            pool: Pool::default(),
             side_streams: Mutex::default(),
         })
     }
@@ -77,6 +80,11 @@ impl Device {
         self.multiprocessors
     }
 
+    /// How fast it ought to be, beside others.
+    pub(super) fn rating(&self) -> f64 {
+        f64::from(self.multiprocessors) * f64::from(self.clock_khz)
+    }
+
     /// The context that buffers and streams must belong to.
     pub(crate) fn context(&self) -> &Arc<CudaContext> {
         &self.context
@@ -98,6 +106,12 @@ impl Device {
             }
             driver::error(call, e)
         })
+    }
+
+    /// Pinned host memory.
+    pub(crate) fn pinned(&self, len: usize) -> Result<Pinned, Error> {
+        self.enter()?;
+        Pinned::new(self, len)
     }
 
     /// A key on this device, for the kernels that are allowed.

@@ -1,8 +1,8 @@
 //! Data in device memory: on the caller's stream, in place or not, without a synchronisation of ours.
 
 use super::kernel::Span;
-use super::launch::Work;
 use super::{Choice, DeviceKey};
+use crate::work::Work;
 use crate::{Cipher, Counter, Direction, Error};
 use aes_bitslice_gen::kernel::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -237,7 +237,7 @@ impl<'a> DeviceCipher<'a> {
         let span = span(input, output, len)?;
         self.key.device().enter()?;
         // SAFETY: as the caller vouches.
-        unsafe { self.key.launch(stream, span, Work::CbcDecrypt { iv: u128::from_be_bytes(*iv) }, self.choice) }
+        unsafe { self.key.launch(stream, span, Work::CbcDecrypt { iv: *iv }, self.choice) }
     }
 
     /// [`ctr_apply`](Self::ctr_apply) on raw device pointers and a raw stream; `input` may equal `output`. `len` is in

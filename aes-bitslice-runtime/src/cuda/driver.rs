@@ -16,6 +16,8 @@ pub struct DeviceInfo {
     pub compute_capability: (u32, u32),
     /// Its multiprocessors.
     pub multiprocessors: u32,
+    /// The clock that its multiprocessors can have, in kHz.
+    pub clock_khz: u32,
     /// Its memory, in bytes.
     pub memory_bytes: u64,
     /// Shared memory that a thread block may have, in bytes.
@@ -49,6 +51,7 @@ fn describe(ordinal: usize) -> Result<DeviceInfo, Error> {
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)? as u32,
         ),
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
+        clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? as u32,
         shared_memory_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as u32,
         // SAFETY: as above.
         memory_bytes: unsafe { result::device::total_mem(device) }.map_err(|e| error("cuDeviceTotalMem", e))? as u64,
@@ -94,7 +97,7 @@ pub(super) fn usable(ordinal: usize) -> Result<DeviceInfo, Error> {
 }
 
 /// How many devices there are; at least one.
-fn count() -> Result<usize, Error> {
+pub(super) fn count() -> Result<usize, Error> {
     let unavailable = |what: &str, help: &str| Error::CudaUnavailable { what: what.into(), help: help.into() };
     // SAFETY: only looks whether the library opens. Asked before any other call: those panic without it.
     if !unsafe { sys::is_culib_present() } {

@@ -3,54 +3,10 @@
 use super::kernel::{Kernel, Span};
 use super::round_keys::RoundKeys;
 use super::{Call, Choice, Device, DeviceKey, Kernels};
-use crate::{Direction, Error};
+use crate::Error;
+use crate::work::Work;
 use aes_bitslice_gen::kernel::Mode;
 use cudarc::driver::sys::CUstream;
-
-/// What is to be done with a span of device memory.
-#[derive(Clone, Copy)]
-pub(super) enum Work {
-    /// Whole blocks through the block cipher, each on its own.
-    Ecb(Direction),
-    /// XOR with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`.
-    Ctr { counter: u128, skip: usize },
-    /// Whole blocks of ciphertext through the block cipher, each XORed with the one before; the first with `iv`.
-    CbcDecrypt { iv: u128 },
-}
-
-impl Work {
-    pub(super) fn mode(self) -> Mode {
-        match self {
-            Self::Ecb(direction) => Mode::ecb(direction),
-            Self::Ctr { .. } => Mode::Ctr,
-            Self::CbcDecrypt { .. } => Mode::CbcDecrypt,
-        }
-    }
-
-    /// Bytes before the first whole block of key stream, which are done apart.
-    pub(super) fn head(self) -> u64 {
-        match self {
-            Self::Ctr { skip, .. } => (16 - skip as u64) % 16,
-            Self::Ecb(_) | Self::CbcDecrypt { .. } => 0,
-        }
-    }
-
-    /// The same from a byte on that is not chained to the ones before: what remains when so many are done, whole blocks of
-    /// key stream and what comes before the first.
-    ///
-    /// # Panics
-    /// For CBC, whose blocks are chained.
-    pub(super) fn after(self, bytes: u64) -> Self {
-        match self {
-            Self::Ecb(direction) => Self::Ecb(direction),
-            Self::Ctr { counter, skip } => {
-                let position = u128::from(bytes) + skip as u128;
-                Self::Ctr { counter: counter.wrapping_add(position / 16), skip: (position % 16) as usize }
-            }
-            Self::CbcDecrypt { .. } => unreachable!("no pair is stored for CBC"),
-        }
-    }
-}
 
 impl Kernel {
     /// Puts the work on a stream, without waiting.
@@ -70,7 +26,7 @@ impl Kernel {
             match work {
                 Work::Ecb(_) => self.ecb(device, stream, span, keys),
                 Work::Ctr { counter, skip } => self.ctr(device, stream, span, counter, skip, keys),
-                Work::CbcDecrypt { iv } => self.cbc_decrypt(device, stream, span, iv, keys),
+                Work::CbcDecrypt { iv } => self.cbc_decrypt(device, stream, span, u128::from_be_bytes(iv), keys),
             }
         }
     }

@@ -24,10 +24,13 @@
 //! | `kernel` | a loaded kernel: launches, and the known answer it must give first |
 //! | `cbc` | its launch for CBC: what blocks are chained to, also in place |
 //! | `round_keys` | round keys as kernels take them |
-//! | `memory` | device memory that is cleared before it is freed, streams |
-//! | `host_data` | data in host memory: to the device, through the kernel, back |
-//! | `device_data` | data in device memory |
+//! | `device_key` | a key on a device |
+//! | `group` | one GPU or several that share the work of a call, and a key on all of them |
+//! | `pool` | lanes: streams with device memory and pinned memory, cleared between calls |
 //! | `pinned` | host memory that is copied from and to beside kernels |
+//! | `transfers` | in which chunks, on how many streams, by how many threads data comes from the host |
+//! | `host_data` | data in host memory: to the GPUs, through the kernel, back |
+//! | `device_data` | data in device memory |
 //! | `baked` | kernels with their key baked in |
 //! | `launch` | one call on device memory: its kernel, and its launch |
 //! | `pair` | two kernels side by side, on shares of one input |
@@ -39,26 +42,32 @@ mod cbc;
 mod choice;
 mod device;
 mod device_data;
+mod device_key;
 mod driver;
+mod group;
 mod host_data;
 mod image;
 mod kernel;
 mod launch;
-mod memory;
 mod pair;
 mod pinned;
+mod pool;
 mod round_keys;
+mod transfers;
 mod tuning;
 
 pub use choice::{Call, Choice, Kernels, Runs, UnknownName};
 pub use cudarc;
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
-pub use pinned::pinned;
+pub use group::Shares;
+pub use transfers::Transfers;
 pub use tuning::{HostRates, KernelRates, Measurements, Rate, Subject, Tuning};
 
 pub(crate) use device::Device;
-pub(crate) use host_data::DeviceKey;
+pub(crate) use device_key::DeviceKey;
+pub(crate) use group::{Group, GroupKey, Member};
+pub(crate) use pinned::Pinned;
 
 use crate::Error;
 use std::sync::Arc;
@@ -77,6 +86,6 @@ pub fn tuning(ordinal: usize) -> Result<Tuning, Error> {
 }
 
 /// Opens the device with this number.
-pub(crate) fn open(ordinal: usize) -> Result<Arc<Device>, Error> {
+fn open(ordinal: usize) -> Result<Arc<Device>, Error> {
     Device::open(ordinal).map(Arc::new)
 }

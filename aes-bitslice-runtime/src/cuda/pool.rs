@@ -1,0 +1,359 @@
+//! Lanes: streams of ours with device memory and, where data has to be staged, pinned host memory; each for one part of a
+//! call at a time.
+//!
+//! A device has at most 32 of them, whatever is asked for at the same time: who wants another one waits. They are kept from
+//! call to call, cleared, until the engine is dropped.
+
+use super::Device;
+use super::device::make_current;
+use super::pinned::Pinned;
+use crate::Error;
+use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUresult, CUstream};
+use cudarc::driver::{CudaContext, result};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Lanes that a device has at most: two for each of sixteen workers.
+const MOST: usize = 32;
+
+/// No device buffer is made smaller than this for want of memory.
+const SMALLEST: usize = 1 << 20;
+
+/// The lanes of a device.
+#[derive(Default)]
+pub(super) struct Pool {
+    state: Mutex<State>,
+    returned: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    kept: Vec<Resources>,
+    leased: usize,
+}
+
+/// What a lane has.
+struct Resources {
+    context: Arc<CudaContext>,
+    stream: CUstream,
+    /// Behind what was put on the stream last; waiting for it leaves the core to others.
+    done: CUevent,
+    buffer: CUdeviceptr,
+    len: usize,
+    staging: Option<Pinned>,
+}
+
+// SAFETY: stream, event and buffer are handles, which any thread may use that has made the context its own.
+unsafe impl Send for Resources {}
+
+/// A lane that is in use. It goes back on drop, once nothing on its stream is left to do.
+pub(super) struct Lane<'d> {
+    device: &'d Device,
+    /// Taken on drop.
+    resources: Option<Resources>,
+    /// So many bytes of it have to be cleared.
+    used: usize,
+    failed: bool,
+}
+
+impl Pool {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'d> Lane<'d> {
+    /// A lane with `wanted` bytes of device memory or, where the device has too little, fewer: half as many, or a quarter,
+    /// but no less than one MiB. Waits while all lanes are in use: whoever has one already must not. The device was entered
+    /// on this thread.
+    pub(super) fn take(device: &'d Device, wanted: usize) -> Result<Self, Error> {
+        let pool = &device.pool;
+        let mut state = pool.lock();
+        while state.leased == MOST {
+            state = pool.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        Self::lease(device, state, wanted)
+    }
+
+    /// The same where a lane is free.
+    pub(super) fn try_take(device: &'d Device, wanted: usize) -> Option<Result<Self, Error>> {
+        let state = device.pool.lock();
+        (state.leased < MOST).then(|| Self::lease(device, state, wanted))
+    }
+
+    fn lease(device: &'d Device, mut state: MutexGuard<'_, State>, wanted: usize) -> Result<Self, Error> {
+        state.leased += 1;
+        let fitting = state.kept.iter().position(|kept| kept.len >= wanted);
+        let kept = match fitting {
+            Some(index) => Some(state.kept.swap_remove(index)),
+            None => state.kept.pop(),
+        };
+        drop(state);
+        // From here on it goes back whatever happens.
+        let mut lane = Self { device, resources: None, used: 0, failed: false };
+        let mut resources = match kept {
+            Some(resources) => resources,
+            None => Resources::new(device)?,
+        };
+        resources.grow(device, wanted)?;
+        lane.resources = Some(resources);
+        Ok(lane)
+    }
+
+    /// The same with as much pinned host memory as device memory.
+    pub(super) fn with_staging(mut self) -> Result<Self, Error> {
+        let len = self.len();
+        let device = self.device;
+        let resources = self.resources();
+        if resources.staging.as_ref().is_none_or(|staging| staging.len() < len) {
+            resources.staging = None;
+            resources.staging = Some(Pinned::new(device, len)?);
+        }
+        Ok(self)
+    }
+
+    fn resources(&mut self) -> &mut Resources {
+        self.resources.as_mut().expect("there until drop")
+    }
+
+    fn shared(&self) -> &Resources {
+        self.resources.as_ref().expect("there until drop")
+    }
+
+    pub(super) fn stream(&self) -> CUstream {
+        self.shared().stream
+    }
+
+    pub(super) fn buffer(&self) -> CUdeviceptr {
+        self.shared().buffer
+    }
+
+    /// Bytes of device memory.
+    pub(super) fn len(&self) -> usize {
+        self.shared().len
+    }
+
+    /// A part of the staging memory; of a lane that has it.
+    pub(super) fn staging(&mut self, at: usize, len: usize) -> &mut [u8] {
+        self.used = self.used.max(at + len);
+        &mut self.resources().staging.as_mut().expect("a lane with staging")[at..at + len]
+    }
+
+    /// Copies to the device buffer, from byte `at` on; done when the stream has come to it.
+    ///
+    /// # Safety
+    /// `data` stays as it is until the stream was waited for.
+    pub(super) unsafe fn copy_in(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
+        assert!(at + data.len() <= self.len());
+        self.used = self.used.max(at + data.len());
+        // SAFETY: the range lies in the buffer, as asserted; the caller vouches for the data.
+        let copied = unsafe { result::memcpy_htod_async(self.buffer() + at as u64, data, self.stream()) };
+        self.device.call("cuMemcpyHtoDAsync", copied)
+    }
+
+    /// Copies from the device buffer, from byte `at` on; done when the stream has come to it.
+    ///
+    /// # Safety
+    /// Nobody uses `data` until the stream was waited for.
+    pub(super) unsafe fn copy_out(&mut self, at: usize, data: &mut [u8]) -> Result<(), Error> {
+        assert!(at + data.len() <= self.len());
+        // SAFETY: the range lies in the buffer, as asserted; the caller vouches for the data.
+        let copied = unsafe { result::memcpy_dtoh_async(data, self.buffer() + at as u64, self.stream()) };
+        self.device.call("cuMemcpyDtoHAsync", copied)
+    }
+
+    /// As [`copy_in`](Self::copy_in), from the same place of the staging memory.
+    pub(super) fn copy_in_staged(&mut self, at: usize, len: usize) -> Result<(), Error> {
+        let staged: *const [u8] = self.staging(at, len);
+        // SAFETY: it is the lane's own, whose next use is behind a wait.
+        unsafe { self.copy_in(at, &*staged) }
+    }
+
+    /// As [`copy_out`](Self::copy_out), to the same place of the staging memory.
+    pub(super) fn copy_out_staged(&mut self, at: usize, len: usize) -> Result<(), Error> {
+        let staged: *mut [u8] = self.staging(at, len);
+        // SAFETY: as above.
+        unsafe { self.copy_out(at, &mut *staged) }
+    }
+
+    /// Marks the end of what was put on the stream, for [`wait_marked`](Self::wait_marked).
+    pub(super) fn mark(&self) -> Result<(), Error> {
+        // SAFETY: both are ours and alive.
+        self.device.call("cuEventRecord", unsafe { result::event::record(self.shared().done, self.stream()) })
+    }
+
+    /// Waits for what was marked, and leaves the core to others meanwhile.
+    pub(super) fn wait_marked(&mut self) -> Result<(), Error> {
+        // SAFETY: the event is ours and alive.
+        let waited = unsafe { result::event::synchronize(self.shared().done) };
+        self.waited("cuEventSynchronize", waited)
+    }
+
+    /// Waits for everything on the stream, with as little delay as there can be.
+    pub(super) fn wait(&mut self) -> Result<(), Error> {
+        // SAFETY: the stream is ours and alive.
+        let waited = unsafe { result::stream::synchronize(self.stream()) };
+        self.waited("cuStreamSynchronize", waited)
+    }
+
+    fn waited(&mut self, call: &str, waited: Result<(), cudarc::driver::DriverError>) -> Result<(), Error> {
+        self.failed |= waited.is_err();
+        self.device.call(call, waited)
+    }
+
+    /// Clears what was used.
+    fn clear(&mut self) -> Result<(), Error> {
+        let used = self.used;
+        let Some(resources) = &mut self.resources else { return Ok(()) };
+        if used == 0 {
+            return Ok(());
+        }
+        if let Some(staging) = &mut resources.staging {
+            staging.clear(used);
+        }
+        // SAFETY: the range lies in the buffer.
+        let cleared =
+            unsafe { result::memset_d8_async(resources.buffer, 0, used.min(resources.len), resources.stream) };
+        self.device.call("cuMemsetD8Async", cleared)
+    }
+}
+
+impl Drop for Lane<'_> {
+    fn drop(&mut self) {
+        let _ = make_current(self.device.context());
+        // What is on the stream may still write to the staging memory.
+        let usable = self.resources.is_some() && self.wait().is_ok() && !self.failed && self.clear().is_ok();
+        let resources = self.resources.take();
+        let pool = &self.device.pool;
+        let mut state = pool.lock();
+        state.leased -= 1;
+        let broken = match resources {
+            Some(resources) if usable => {
+                state.kept.push(resources);
+                None
+            }
+            other => other,
+        };
+        drop(state);
+        pool.returned.notify_one();
+        drop(broken);
+    }
+}
+
+impl Resources {
+    /// Without a buffer so far.
+    fn new(device: &Device) -> Result<Self, Error> {
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
+        let stream = device.call("cuStreamCreate", stream)?;
+        let flags = CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32 | CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+        let mut done = std::ptr::null_mut();
+        // SAFETY: the pointer is to a live handle.
+        let created = unsafe { cudarc::driver::sys::cuEventCreate(&mut done, flags) }.result();
+        device.call("cuEventCreate", created).inspect_err(|_| {
+            // SAFETY: created above, and nothing uses it. The event's error is the one to report.
+            let _ = unsafe { result::stream::destroy(stream) };
+        })?;
+        Ok(Self { context: device.context().clone(), stream, done, buffer: 0, len: 0, staging: None })
+    }
+
+    /// With a buffer of so many bytes, or fewer where the device has too little memory.
+    fn grow(&mut self, device: &Device, wanted: usize) -> Result<(), Error> {
+        if self.len >= wanted {
+            return Ok(());
+        }
+        self.free();
+        let mut len = wanted;
+        self.buffer = loop {
+            // SAFETY: the context is current on this thread, as the caller has entered the device.
+            match unsafe { result::malloc_sync(len) } {
+                Ok(buffer) => break buffer,
+                Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY && len > SMALLEST => {
+                    len = (len / 2).next_multiple_of(16).max(SMALLEST);
+                }
+                Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                    return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {len} bytes") });
+                }
+                Err(e) => return device.call("cuMemAlloc", Err(e)),
+            }
+        };
+        self.len = len;
+        Ok(())
+    }
+
+    /// Clears and frees the buffer, if there is one.
+    fn free(&mut self) {
+        if self.len > 0 {
+            // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+            // SAFETY: ours, alive, and not used after this; clearing comes before freeing on the same stream.
+            unsafe {
+                let _ = result::memset_d8_async(self.buffer, 0, self.len, self.stream);
+                let _ = result::stream::synchronize(self.stream);
+                let _ = result::free_sync(self.buffer);
+            }
+        }
+        (self.buffer, self.len) = (0, 0);
+    }
+}
+
+impl Drop for Resources {
+    fn drop(&mut self) {
+        let _ = make_current(&self.context);
+        self.free();
+        // SAFETY: both are ours, alive, and not used after this.
+        unsafe {
+            let _ = result::event::destroy(self.done);
+            let _ = result::stream::destroy(self.stream);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_lane_comes_back_cleared() {
+        let device = match Device::open(0) {
+            Ok(device) => device,
+            Err(e) => {
+                // Past the harness, which would keep it to itself.
+                let _ = writeln!(std::io::stderr(), "NO GPU OPENED: that lanes are cleared was not tested ({e})");
+                return;
+            }
+        };
+        device.enter().unwrap();
+        let mut lane = Lane::take(&device, 4096).unwrap().with_staging().unwrap();
+        lane.staging(0, 4096).fill(0xa5);
+        lane.copy_in_staged(0, 4096).unwrap();
+        let pointer = lane.buffer();
+        drop(lane);
+        let mut lane = Lane::take(&device, 4096).unwrap().with_staging().unwrap();
+        assert_eq!(lane.buffer(), pointer, "the buffer that was kept");
+        assert_eq!(lane.staging(0, 4096), [0; 4096]);
+        let mut found = [1; 4096];
+        // SAFETY: waited for below.
+        unsafe { lane.copy_out(0, &mut found) }.unwrap();
+        lane.wait().unwrap();
+        assert_eq!(found, [0; 4096]);
+    }
+
+    #[test]
+    fn lanes_are_bounded() {
+        let Ok(device) = Device::open(0) else { return };
+        device.enter().unwrap();
+        let lanes: Vec<_> = (0..MOST).map(|_| Lane::take(&device, 4096).unwrap()).collect();
+        let taken = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                device.enter().unwrap();
+                drop(Lane::take(&device, 4096).unwrap());
+                taken.store(true, std::sync::atomic::Ordering::SeqCst);
+            });
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            assert!(!taken.load(std::sync::atomic::Ordering::SeqCst), "all lanes were in use");
+            drop(lanes);
+            waiting.join().unwrap();
+        });
+        assert_eq!(device.pool.lock().kept.len(), MOST);
+    }
+}

@@ -1,0 +1,96 @@
+//! How data in host memory goes to a GPU and back: in chunks of which size, on how many streams, by how many threads.
+//!
+//! Measured on an H200 behind PCIe 5, with sixteen cores (BENCHMARKS.md): data that is pinned wants few large chunks, and one
+//! thread, for nobody copies but the GPU. Data that is not is staged through pinned memory by threads, which copy slower than
+//! the link: as many as there are cores, with small chunks that stay in their caches. The less data, the smaller the chunks,
+//! so that the first is not long on its way alone; and what is hardly longer than the way itself is not cut at all (Li et
+//! al. 2012, table IV).
+
+use std::thread;
+
+/// How data in host memory goes to a GPU and back. What is `None` is chosen by the size of the call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Transfers {
+    /// Bytes of a chunk, taken as the next multiple of 16; at most 64 MiB.
+    pub chunk_bytes: Option<usize>,
+    /// Chunks that are on their way at the same time, for each thread: 1 to 32.
+    pub streams: Option<usize>,
+    /// Threads for each GPU: 1 to 16.
+    pub workers: Option<usize>,
+}
+
+/// The same, decided for one call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Plan {
+    pub(super) chunk_bytes: usize,
+    pub(super) streams: usize,
+    /// For all GPUs.
+    pub(super) workers: usize,
+}
+
+impl Transfers {
+    /// For so many bytes, pinned or not, and so many GPUs.
+    pub(super) fn plan(self, bytes: usize, pinned: bool, devices: usize) -> Plan {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        self.plan_with(bytes, pinned, devices, cores)
+    }
+
+    fn plan_with(self, bytes: usize, pinned: bool, devices: usize, cores: usize) -> Plan {
+        // A part of what a GPU gets, between a size that is worth a launch and one beyond which nothing is gained.
+        let part = |parts: usize, least: usize, most: usize| {
+            (bytes / devices / parts).clamp(least, most).next_power_of_two().min(most)
+        };
+        let (chunk_bytes, streams, workers) = match pinned {
+            true => (part(16, 1 << 20, 16 << 20), 4, 1),
+            false => (part(32, 512 << 10, 2 << 20), 2, (cores / devices).clamp(1, 16)),
+        };
+        let chunk_bytes = self.chunk_bytes.unwrap_or(chunk_bytes).clamp(16, 64 << 20).next_multiple_of(16);
+        let chunks = bytes.div_ceil(chunk_bytes).max(1);
+        let streams = self.streams.unwrap_or(streams).clamp(1, 32);
+        let workers = devices * self.workers.unwrap_or(workers).clamp(1, 16);
+        // No thread without work; and of few chunks each gets its own thread before one gets two.
+        let workers = workers.min(chunks);
+        Plan { chunk_bytes, streams: streams.min(chunks.div_ceil(workers)), workers }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(bytes: usize, pinned: bool, devices: usize) -> Plan {
+        Transfers::default().plan_with(bytes, pinned, devices, 16)
+    }
+
+    #[test]
+    fn small_calls_are_not_cut() {
+        for pinned in [true, false] {
+            for bytes in [1, 16, 4096, 512 << 10] {
+                let Plan { chunk_bytes, streams, workers } = plan(bytes, pinned, 1);
+                assert!(chunk_bytes >= bytes && (streams, workers) == (1, 1), "{bytes}");
+            }
+        }
+    }
+
+    #[test]
+    fn large_calls_take_a_bounded_amount_of_memory() {
+        let pinned = Plan { chunk_bytes: 16 << 20, streams: 4, workers: 1 };
+        let staged = Plan { chunk_bytes: 2 << 20, streams: 2, workers: 16 };
+        for bytes in [1 << 30, 1 << 40] {
+            assert_eq!((plan(bytes, true, 1), plan(bytes, false, 1)), (pinned, staged));
+            assert_eq!(plan(bytes, true, 4), Plan { workers: 4, ..pinned });
+            assert_eq!(plan(bytes, false, 4), staged, "sixteen cores, whoever they feed");
+        }
+    }
+
+    #[test]
+    fn what_is_set_is_kept_within_bounds() {
+        let set = |chunk_bytes, streams, workers| {
+            let some = Transfers { chunk_bytes: Some(chunk_bytes), streams: Some(streams), workers: Some(workers) };
+            some.plan_with(1 << 30, false, 1, 16)
+        };
+        assert_eq!(set(1 << 20, 3, 5), Plan { chunk_bytes: 1 << 20, streams: 3, workers: 5 });
+        assert_eq!(set(0, 0, 0), Plan { chunk_bytes: 16, streams: 1, workers: 1 });
+        assert_eq!(set(usize::MAX, 99, 99), Plan { chunk_bytes: 64 << 20, streams: 1, workers: 16 });
+    }
+}

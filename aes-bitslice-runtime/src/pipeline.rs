@@ -1,0 +1,249 @@
+//! The parts of a call, each brought to a device and back in a lane, beside others: while one is on its way there, another is
+//! computed, and a third on its way back.
+//!
+//! ```text
+//! worker 0   lane 0   in | kernel | out      in | kernel | out
+//!            lane 1        in | kernel | out      in | kernel | out
+//! worker 1   lane 2   in | kernel | out      ...
+//! ```
+//!
+//! A worker is a thread with a few lanes of one device. It starts a part in every lane, then waits for the oldest and starts
+//! the next in its place. What is copied to lanes and from them by the worker itself is copied by as many threads as there
+//! are workers.
+
+use crate::Error;
+use crate::schedule::Schedule;
+use crate::work::Part;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Room for one part at a time, on a device.
+pub(crate) trait Lane<'a> {
+    /// Starts a part, on an idle lane, without waiting for more than its own copies.
+    fn start(&mut self, part: Part<'a>) -> Result<(), Error>;
+
+    /// Waits until the part that was started is done: its output is written, and nothing of it is used any more, whatever is
+    /// returned.
+    fn finish(&mut self) -> Result<(), Error>;
+}
+
+/// Runs all parts. `workers` has the device of each worker, `weights` how fast the devices are, and `lanes` gives a worker
+/// its lanes, one at least: on its own thread.
+///
+/// After the first failure nothing is started any more; what was started is waited for. `started` tells whether any part
+/// was.
+pub(crate) fn run<'a, L: Lane<'a>>(
+    parts: Vec<Part<'a>>,
+    weights: &[f64],
+    workers: &[usize],
+    lanes: impl Fn(usize) -> Result<Vec<L>, Error> + Sync,
+    started: &AtomicBool,
+) -> Result<(), Error> {
+    let schedule = Schedule::new(parts.len(), weights);
+    let parts: Vec<_> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+    let failed = AtomicBool::new(false);
+    let next = |device: usize| {
+        let piece = (!failed.load(Ordering::Relaxed)).then(|| schedule.next(device))??;
+        parts[piece].lock().unwrap_or_else(PoisonError::into_inner).take()
+    };
+    let work = &|device: usize| {
+        let outcome = lanes(device).and_then(|lanes| work_through(lanes, || next(device), started));
+        if outcome.is_err() {
+            failed.store(true, Ordering::Relaxed);
+        }
+        outcome
+    };
+    let Some((&mine, others)) = workers.split_first() else { return Ok(()) };
+    if others.is_empty() {
+        return work(mine);
+    }
+    thread::scope(|scope| {
+        // A thread that does not start leaves its parts to the others.
+        let spawn =
+            |&device| thread::Builder::new().name("aes-bitslice".into()).spawn_scoped(scope, move || work(device));
+        let spawned: Vec<_> = others.iter().filter_map(|device| spawn(device).ok()).collect();
+        let own = work(mine);
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        // All are waited for, whatever the first of them says.
+        let outcomes: Vec<_> = spawned.into_iter().map(join).collect();
+        outcomes.into_iter().fold(own, Result::and)
+    })
+}
+
+/// One worker's part of it.
+fn work_through<'a, L: Lane<'a>>(
+    lanes: Vec<L>,
+    next: impl Fn() -> Option<Part<'a>>,
+    started: &AtomicBool,
+) -> Result<(), Error> {
+    let (mut idle, mut busy) = (lanes, VecDeque::<L>::new());
+    let mut outcome = Ok(());
+    while outcome.is_ok() {
+        let lane = match idle.pop() {
+            Some(lane) => Ok(lane),
+            None => {
+                let mut lane = busy.pop_front().expect("a worker has a lane");
+                lane.finish().map(|()| lane)
+            }
+        };
+        outcome = match (lane, next()) {
+            (Ok(_), None) => break,
+            (Ok(mut lane), Some(part)) => {
+                started.store(true, Ordering::Relaxed);
+                let outcome = lane.start(part);
+                busy.push_back(lane);
+                outcome
+            }
+            (Err(e), _) => Err(e),
+        };
+    }
+    busy.iter_mut().fold(outcome, |outcome, lane| outcome.and(lane.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parallel::Buffers;
+    use crate::work::Work;
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
+
+    /// A device that takes its time, and may fail.
+    #[derive(Default)]
+    struct Fake {
+        delay: Duration,
+        /// Which part of those that it is given fails, counted from 1, when it is started or when it is waited for.
+        fails: Option<(usize, bool)>,
+        given: AtomicUsize,
+        in_flight: AtomicUsize,
+        most_in_flight: AtomicUsize,
+    }
+
+    struct FakeLane<'d, 'a> {
+        device: &'d Fake,
+        part: Option<(Part<'a>, bool)>,
+    }
+
+    impl Drop for FakeLane<'_, '_> {
+        fn drop(&mut self) {
+            assert!(self.part.is_none() || thread::panicking(), "every part that was started was waited for");
+        }
+    }
+
+    impl<'a> Lane<'a> for FakeLane<'_, 'a> {
+        fn start(&mut self, part: Part<'a>) -> Result<(), Error> {
+            assert!(self.part.is_none(), "one part at a time");
+            let number = self.device.given.fetch_add(1, Ordering::SeqCst) + 1;
+            let in_flight = self.device.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+            self.device.most_in_flight.fetch_max(in_flight, Ordering::SeqCst);
+            let fails = self.device.fails.filter(|(which, _)| *which == number);
+            self.part = Some((part, fails.is_some()));
+            if fails.is_some_and(|(_, at_start)| at_start) { Err(lost()) } else { Ok(()) }
+        }
+
+        fn finish(&mut self) -> Result<(), Error> {
+            let Some((mut part, fails)) = self.part.take() else { return Ok(()) };
+            thread::sleep(self.device.delay);
+            self.device.in_flight.fetch_sub(1, Ordering::SeqCst);
+            if fails {
+                return Err(lost());
+            }
+            let Work::Ctr { counter, skip } = part.work else { panic!("CTR") };
+            let first = counter as usize * 16 + skip;
+            for (i, byte) in part.data.output().iter_mut().enumerate() {
+                *byte ^= key_stream(first + i);
+            }
+            Ok(())
+        }
+    }
+
+    fn key_stream(at: usize) -> u8 {
+        (at ^ at >> 8).wrapping_mul(151) as u8
+    }
+
+    fn lost() -> Error {
+        Error::Cuda { call: "cuStreamSynchronize".into(), code: "CUDA_ERROR_LAUNCH_FAILED".into() }
+    }
+
+    fn run_on(
+        devices: &[Fake],
+        workers: &[usize],
+        lanes: usize,
+        len: usize,
+        part: usize,
+    ) -> (Vec<u8>, Result<(), Error>, bool) {
+        let mut data: Vec<u8> = (0..len).map(|i| i as u8).collect();
+        let parts = Work::Ctr { counter: 3, skip: 7 }.cut(Buffers::InPlace(&mut data), part);
+        let started = AtomicBool::new(false);
+        let lanes = |device: usize| Ok((0..lanes).map(|_| FakeLane { device: &devices[device], part: None }).collect());
+        let weights = vec![1.0; devices.len()];
+        let outcome = run(parts, &weights, workers, lanes, &started);
+        (data, outcome, started.into_inner())
+    }
+
+    #[test]
+    fn every_byte_is_done_once_whoever_does_it() {
+        let expected = |len: usize| (0..len).map(|i| i as u8 ^ key_stream(3 * 16 + 7 + i)).collect::<Vec<_>>();
+        for (devices, workers) in [(1, vec![0]), (1, vec![0, 0, 0]), (2, vec![0, 1]), (4, vec![0, 1, 2, 3, 0, 1, 2, 3])]
+        {
+            for lanes in [1, 2, 4] {
+                for len in [1, 9, 16, 100, 1000] {
+                    let devices: Vec<_> = (0..devices).map(|_| Fake::default()).collect();
+                    let (data, outcome, started) = run_on(&devices, &workers, lanes, len, 32);
+                    outcome.unwrap();
+                    assert!(started && data == expected(len), "{len} bytes, {workers:?}, {lanes} lanes");
+                    assert!(devices.iter().all(|d| d.in_flight.load(Ordering::SeqCst) == 0));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_lanes_are_busy_and_no_more() {
+        let device = [Fake { delay: Duration::from_millis(1), ..Fake::default() }];
+        run_on(&device, &[0], 3, 16 * 20, 16).1.unwrap();
+        assert_eq!(device[0].most_in_flight.load(Ordering::SeqCst), 3);
+    }
+
+    /// A device that falls behind is left with less, though the shares were equal.
+    #[test]
+    fn a_slow_device_does_less() {
+        let slow = Fake { delay: Duration::from_millis(40), ..Fake::default() };
+        let fast = Fake { delay: Duration::from_millis(1), ..Fake::default() };
+        let devices = [slow, fast];
+        run_on(&devices, &[0, 1], 1, 16 * 40 - 7, 16).1.unwrap();
+        let done = devices.each_ref().map(|d| d.given.load(Ordering::SeqCst));
+        assert!(done[0] + done[1] == 40 && done[0] < 15, "{done:?}");
+    }
+
+    /// Whenever it happens and whichever device it is: an error, nothing in flight any more, and not everything tried.
+    #[test]
+    fn a_device_that_fails_ends_the_call() {
+        for which in [1, 2, 9] {
+            for at_start in [true, false] {
+                let failing = Fake { fails: Some((which, at_start)), ..Fake::default() };
+                let devices = [Fake { delay: Duration::from_millis(1), ..Fake::default() }, failing];
+                let (_, outcome, started) = run_on(&devices, &[0, 1, 1], 2, 16 * 1000, 16);
+                assert!(matches!(outcome, Err(Error::Cuda { .. })) && started);
+                let given: usize = devices.iter().map(|d| d.given.load(Ordering::SeqCst)).sum();
+                assert!(given < 1000, "{given} parts were started");
+                assert!(devices.iter().all(|d| at_start || d.in_flight.load(Ordering::SeqCst) == 0));
+            }
+        }
+    }
+
+    #[test]
+    fn without_lanes_nothing_is_started() {
+        let mut data = [1; 64];
+        let parts = Work::Ctr { counter: 0, skip: 0 }.cut(Buffers::InPlace(&mut data), 16);
+        let started = AtomicBool::new(false);
+        let none = |_| Err::<Vec<FakeLane<'_, '_>>, _>(Error::OutOfDeviceMemory { what: "a lane".into() });
+        assert!(matches!(run(parts, &[1.0], &[0, 0], none, &started), Err(Error::OutOfDeviceMemory { .. })));
+        assert!(!started.into_inner() && data == [1; 64]);
+    }
+}

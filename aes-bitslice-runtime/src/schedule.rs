@@ -1,0 +1,91 @@
+//! Which of several workers takes which piece of a call: its own share first, front to back, then what the slowest of the
+//! others has left.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// The pieces of a call that nobody has taken yet.
+pub(crate) struct Schedule(Mutex<Vec<Share>>);
+
+struct Share {
+    left: Range<usize>,
+    weight: f64,
+}
+
+impl Schedule {
+    /// So many pieces, in shares as the weights have it; no weight is negative, and not all are zero.
+    pub(crate) fn new(pieces: usize, weights: &[f64]) -> Self {
+        let ranges = shares(pieces, weights);
+        Self(Mutex::new(ranges.into_iter().zip(weights).map(|(left, &weight)| Share { left, weight }).collect()))
+    }
+
+    /// The next piece for the owner of a share. When that is empty, the last piece of whoever would take longest for what
+    /// it has left: so all end together, whatever the weights promised.
+    pub(crate) fn next(&self, owner: usize) -> Option<usize> {
+        let mut shares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(piece) = shares[owner].left.next() {
+            return Some(piece);
+        }
+        let time = |share: &Share| share.left.len() as f64 / share.weight.max(f64::MIN_POSITIVE);
+        let busiest = shares.iter_mut().filter(|share| !share.left.is_empty());
+        busiest.max_by(|a, b| time(a).total_cmp(&time(b)))?.left.next_back()
+    }
+}
+
+/// Cuts so many pieces into adjoining ranges, as long as the weights have it to the nearest piece.
+pub(crate) fn shares(pieces: usize, weights: &[f64]) -> Vec<Range<usize>> {
+    let all: f64 = weights.iter().sum();
+    let mut start = 0;
+    let mut sum = 0.0;
+    let share = |(index, weight): (usize, &f64)| {
+        sum += weight;
+        let end = match index + 1 == weights.len() {
+            true => pieces,
+            false => ((pieces as f64 * sum / all).round() as usize).clamp(start, pieces),
+        };
+        std::mem::replace(&mut start, end)..end
+    };
+    weights.iter().enumerate().map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_adjoin_and_cover_all() {
+        assert_eq!(shares(8, &[1.0, 1.0]), [0..4, 4..8]);
+        assert_eq!(shares(8, &[3.0, 1.0]), [0..6, 6..8]);
+        for pieces in 0..40 {
+            for weights in [&[1.0][..], &[0.0, 1.0], &[1.0, 0.0], &[0.1, 0.7, 0.1, 0.1], &[1e-9, 1.0, 3.0]] {
+                let shares = shares(pieces, weights);
+                assert_eq!((shares[0].start, shares[shares.len() - 1].end), (0, pieces));
+                assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
+            }
+        }
+    }
+
+    /// Whoever asks in whatever order, every piece is handed out once.
+    #[test]
+    fn every_piece_is_taken_once() {
+        for pieces in [0, 1, 2, 7, 64] {
+            for order in [[0, 1, 2], [2, 2, 0], [1, 1, 1]] {
+                let schedule = Schedule::new(pieces, &[5.0, 1.0, 0.0]);
+                let mut taken: Vec<_> = (0..).map_while(|turn| schedule.next(order[turn % 3])).collect();
+                taken.sort_unstable();
+                assert_eq!(taken, (0..pieces).collect::<Vec<_>>());
+                assert!((0..3).all(|owner| schedule.next(owner).is_none()));
+            }
+        }
+    }
+
+    #[test]
+    fn own_pieces_come_first_and_then_those_of_the_slowest() {
+        let schedule = Schedule::new(12, &[1.0, 1.0, 1.0]);
+        assert_eq!([schedule.next(0), schedule.next(1), schedule.next(1)], [Some(0), Some(4), Some(5)]);
+        assert_eq!((0..3).map(|_| schedule.next(0)).collect::<Vec<_>>(), [Some(1), Some(2), Some(3)]);
+        // The third has four left, the second two.
+        assert_eq!([schedule.next(0), schedule.next(0)], [Some(11), Some(10)]);
+        assert_eq!(schedule.next(2), Some(8));
+    }
+}
