@@ -24,14 +24,16 @@ impl BlockEngine for GroupKey {
             key.prepare(work.mode(), None)?;
         }
         let staged = Staged { input: !is_pinned(data.input()), output: !is_pinned(data.output()) };
-        let plan = self.transfers().plan(data.len(), !staged.input && !staged.output, self.keys().len());
-        let chunk_bytes = self.keys().iter().try_fold(plan.chunk_bytes, |bytes, key| room_on(key.device(), bytes))?;
+        let plan = self.transfers().plan(work.skip() + data.len(), !staged.input && !staged.output, self.keys().len());
+        let chunk_bytes = match plan.chunk_bytes {
+            bytes if bytes <= Lane::SMALLEST => bytes,
+            bytes => self.keys().iter().try_fold(bytes, |bytes, key| room_on(key.device(), bytes))?,
+        };
         // One after the other, so that the first of many small parts goes to the first GPU.
         let workers: Vec<_> = (0..plan.workers).map(|worker| worker % self.keys().len()).collect();
         let parts = work.cut(data.reborrow(), chunk_bytes);
-        let alone = parts.len() == 1;
         let started = AtomicBool::new(false);
-        let lanes = |device: usize| self.keys()[device].lanes(&Plan { chunk_bytes, ..plan }, staged, alone);
+        let lanes = |device: usize| self.keys()[device].lanes(&Plan { chunk_bytes, ..plan }, staged);
         let outcome = pipeline::run(parts, self.weights(), &workers, lanes, &started);
         if outcome.is_err() && started.into_inner() {
             data.output().fill(0);
@@ -56,12 +58,12 @@ fn room_on(device: &Device, wanted: usize) -> Result<usize, Error> {
 
 impl DeviceKey {
     /// A worker's lanes; at least one.
-    fn lanes(&self, plan: &Plan, staged: Staged, alone: bool) -> Result<Vec<HostLane<'_, '_>>, Error> {
+    fn lanes(&self, plan: &Plan, staged: Staged) -> Result<Vec<HostLane<'_, '_>>, Error> {
         self.device().enter()?;
         fn with_staging(lane: Lane<'_>, staged: Staged) -> Result<Lane<'_>, Error> {
             if staged.input || staged.output { lane.with_staging() } else { Ok(lane) }
         }
-        let host_lane = |lane| HostLane { key: self, lane, staged, alone, part: None };
+        let host_lane = |lane| HostLane { key: self, lane, staged, part: None };
         let first = with_staging(Lane::take(self.device(), plan.chunk_bytes)?, staged)?;
         // More of them make it faster. Without them it works as well.
         let more = (1..plan.streams).map_while(|_| Lane::try_take(self.device(), plan.chunk_bytes)?.ok());
@@ -75,8 +77,6 @@ struct HostLane<'k, 'a> {
     key: &'k DeviceKey,
     lane: Lane<'k>,
     staged: Staged,
-    /// Whether it is the only one: then waiting is to be quick, and the core has nothing else to do.
-    alone: bool,
     part: Option<Part<'a>>,
 }
 
@@ -99,17 +99,16 @@ impl<'a> pipeline::Lane<'a> for HostLane<'_, 'a> {
         // SAFETY: the span lies in the lane's buffer, which outlives the wait.
         unsafe { key.launch(lane.stream(), span, *work, None) }?;
         if staged.output {
-            lane.copy_out_staged(at, len)?;
+            lane.copy_out_staged(at, len)
         } else {
             // SAFETY: as above.
-            unsafe { lane.copy_out(at, data.output()) }?;
+            unsafe { lane.copy_out(at, data.output()) }
         }
-        if self.alone { Ok(()) } else { lane.mark() }
     }
 
     fn finish(&mut self) -> Result<(), Error> {
         self.key.device().enter()?;
-        if self.alone { self.lane.wait() } else { self.lane.wait_marked() }?;
+        self.lane.wait()?;
         if let Some(Part { work, mut data }) = self.part.take()
             && self.staged.output
         {

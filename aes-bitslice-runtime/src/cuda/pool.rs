@@ -8,15 +8,12 @@ use super::Device;
 use super::device::make_current;
 use super::pinned::Pinned;
 use crate::Error;
-use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUresult, CUstream};
+use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream};
 use cudarc::driver::{CudaContext, result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Lanes that a device has at most: two for each of sixteen workers.
 const MOST: usize = 32;
-
-/// No device buffer is made smaller than this for want of memory.
-const SMALLEST: usize = 1 << 20;
 
 /// The lanes of a device.
 #[derive(Default)]
@@ -35,14 +32,12 @@ struct State {
 struct Resources {
     context: Arc<CudaContext>,
     stream: CUstream,
-    /// Behind what was put on the stream last; waiting for it leaves the core to others.
-    done: CUevent,
     buffer: CUdeviceptr,
     len: usize,
     staging: Option<Pinned>,
 }
 
-// SAFETY: stream, event and buffer are handles, which any thread may use that has made the context its own.
+// SAFETY: stream and buffer are handles, which any thread may use that has made the context its own.
 unsafe impl Send for Resources {}
 
 /// A lane that is in use. It goes back on drop, once nothing on its stream is left to do.
@@ -62,6 +57,9 @@ impl Pool {
 }
 
 impl<'d> Lane<'d> {
+    /// No device buffer is made smaller than this for want of memory.
+    pub(super) const SMALLEST: usize = 1 << 20;
+
     /// A lane with `wanted` bytes of device memory or, where the device has too little, fewer: half as many, or a quarter,
     /// but no less than one MiB. Waits while all lanes are in use: whoever has one already must not. The device was entered
     /// on this thread.
@@ -175,29 +173,12 @@ impl<'d> Lane<'d> {
         unsafe { self.copy_out(at, &mut *staged) }
     }
 
-    /// Marks the end of what was put on the stream, for [`wait_marked`](Self::wait_marked).
-    pub(super) fn mark(&self) -> Result<(), Error> {
-        // SAFETY: both are ours and alive.
-        self.device.call("cuEventRecord", unsafe { result::event::record(self.shared().done, self.stream()) })
-    }
-
-    /// Waits for what was marked, and leaves the core to others meanwhile.
-    pub(super) fn wait_marked(&mut self) -> Result<(), Error> {
-        // SAFETY: the event is ours and alive.
-        let waited = unsafe { result::event::synchronize(self.shared().done) };
-        self.waited("cuEventSynchronize", waited)
-    }
-
-    /// Waits for everything on the stream, with as little delay as there can be.
+    /// Waits for everything on the stream.
     pub(super) fn wait(&mut self) -> Result<(), Error> {
         // SAFETY: the stream is ours and alive.
         let waited = unsafe { result::stream::synchronize(self.stream()) };
-        self.waited("cuStreamSynchronize", waited)
-    }
-
-    fn waited(&mut self, call: &str, waited: Result<(), cudarc::driver::DriverError>) -> Result<(), Error> {
         self.failed |= waited.is_err();
-        self.device.call(call, waited)
+        self.device.call("cuStreamSynchronize", waited)
     }
 
     /// Clears what was used.
@@ -244,15 +225,7 @@ impl Resources {
     fn new(device: &Device) -> Result<Self, Error> {
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
         let stream = device.call("cuStreamCreate", stream)?;
-        let flags = CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32 | CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
-        let mut done = std::ptr::null_mut();
-        // SAFETY: the pointer is to a live handle.
-        let created = unsafe { cudarc::driver::sys::cuEventCreate(&mut done, flags) }.result();
-        device.call("cuEventCreate", created).inspect_err(|_| {
-            // SAFETY: created above, and nothing uses it. The event's error is the one to report.
-            let _ = unsafe { result::stream::destroy(stream) };
-        })?;
-        Ok(Self { context: device.context().clone(), stream, done, buffer: 0, len: 0, staging: None })
+        Ok(Self { context: device.context().clone(), stream, buffer: 0, len: 0, staging: None })
     }
 
     /// With a buffer of so many bytes, or fewer where the device has too little memory.
@@ -266,8 +239,8 @@ impl Resources {
             // SAFETY: the context is current on this thread, as the caller has entered the device.
             match unsafe { result::malloc_sync(len) } {
                 Ok(buffer) => break buffer,
-                Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY && len > SMALLEST => {
-                    len = (len / 2).next_multiple_of(16).max(SMALLEST);
+                Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY && len > Lane::SMALLEST => {
+                    len = (len / 2).next_multiple_of(16).max(Lane::SMALLEST);
                 }
                 Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                     return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {len} bytes") });
@@ -298,11 +271,8 @@ impl Drop for Resources {
     fn drop(&mut self) {
         let _ = make_current(&self.context);
         self.free();
-        // SAFETY: both are ours, alive, and not used after this.
-        unsafe {
-            let _ = result::event::destroy(self.done);
-            let _ = result::stream::destroy(self.stream);
-        }
+        // SAFETY: ours, alive, and not used after this.
+        let _ = unsafe { result::stream::destroy(self.stream) };
     }
 }
 

@@ -44,8 +44,17 @@ impl Transfers {
             true => (part(16, 1 << 20, 16 << 20), 4, 1),
             false => (part(32, 512 << 10, 2 << 20), 2, (cores / devices).clamp(1, 16)),
         };
-        let chunk_bytes = self.chunk_bytes.unwrap_or(chunk_bytes).clamp(16, 64 << 20).next_multiple_of(16);
-        let chunks = bytes.div_ceil(chunk_bytes).max(1);
+        let (chunk_bytes, chunks) = match self.chunk_bytes {
+            Some(set) => {
+                let set = set.clamp(16, 64 << 20).next_multiple_of(16);
+                (set, bytes.div_ceil(set).max(1))
+            }
+            None => {
+                // All of the same size: a short one at the end would be on its way alone.
+                let chunks = (bytes / chunk_bytes).max(1);
+                (bytes.div_ceil(chunks).next_multiple_of(4096), chunks)
+            }
+        };
         let streams = self.streams.unwrap_or(streams).clamp(1, 32);
         let workers = devices * self.workers.unwrap_or(workers).clamp(1, 16);
         // No thread without work; and of few chunks each gets its own thread before one gets two.
@@ -68,6 +77,8 @@ mod tests {
             for bytes in [1, 16, 4096, 512 << 10] {
                 let Plan { chunk_bytes, streams, workers } = plan(bytes, pinned, 1);
                 assert!(chunk_bytes >= bytes && (streams, workers) == (1, 1), "{bytes}");
+                // Nor for a few bytes more.
+                assert_eq!(plan(bytes + 15, pinned, 1).workers, 1);
             }
         }
     }
