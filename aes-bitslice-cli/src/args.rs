@@ -115,28 +115,44 @@ pub struct CryptArgs {
     pub key: KeyArgs,
     /// Initial counter block of CTR, initialization vector of CBC: 32 hexadecimal digits; to encrypt with CTR, one never
     /// used before with the same key, with CBC, one that nobody can foretell
-    #[arg(long, value_name = "HEX", value_parser = parse_iv)]
-    pub iv: Option<[u8; 16]>,
+    ///
+    /// `random` makes such a one and stores it in front of the ciphertext; `stored` reads it from there again. Each is the
+    /// default with --out-dir
+    #[arg(long, value_name = "IV", value_parser = parse_iv)]
+    pub iv: Option<IvName>,
     /// Padding of ECB and CBC
     #[arg(long, default_value = "none")]
     pub padding: PaddingName,
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Output file [default: standard output]
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", conflicts_with = "out_dir")]
     pub output: Option<PathBuf>,
-    /// Replace OUT if it exists; write to a terminal
+    /// Folder for the outputs of any number of input files, each under the name of its input. What fails does not keep the
+    /// others; the exit code is 0 only if nothing failed
+    #[arg(long, value_name = "DIR")]
+    pub out_dir: Option<PathBuf>,
+    /// Replace outputs that exist; write to a terminal
     #[arg(long)]
     pub force: bool,
     /// No progress bar and no warnings
     #[arg(long, short)]
     pub quiet: bool,
-    /// Input file [default: standard input]
+    /// Input file [default: standard input]; more than one with --out-dir
     #[arg(value_name = "IN")]
-    pub input: Option<PathBuf>,
+    pub inputs: Vec<PathBuf>,
     /// Bytes a chunk, for tests
     #[arg(long, hide = true, value_parser = parse_whole_blocks)]
     pub chunk_bytes: Option<usize>,
+    /// Threads that read, compute and write, for tests
+    #[arg(long, hide = true, value_parser = parse_workers)]
+    pub workers: Option<usize>,
+    /// How files are written, for tests
+    #[arg(long, hide = true)]
+    pub write_by: Option<WriteBy>,
+    /// Fail as if the GPU were lost at this byte of a stream, for tests
+    #[arg(long, hide = true)]
+    pub fail_at: Option<u64>,
 }
 
 /// Where the key comes from. It has no place on the command line, which every user of the machine can read.
@@ -279,6 +295,26 @@ pub enum ModeName {
     Cbc,
     /// Counter mode of SP 800-38A, 128-bit counter, any length
     Ctr,
+}
+
+/// Where an IV comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IvName {
+    /// The command line
+    Given([u8; 16]),
+    /// The system's random number generator; it is stored in front of the output
+    Random,
+    /// The front of the input
+    Stored,
+}
+
+/// Ways to write a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WriteBy {
+    /// Through mappings of its parts
+    Map,
+    /// By system calls
+    Write,
 }
 
 /// Paddings of ECB and CBC.
@@ -435,15 +471,24 @@ fn one_line(text: &str) -> String {
     format!("{}; see --help", told.collect::<Vec<_>>().join("; "))
 }
 
-fn parse_iv(text: &str) -> std::result::Result<[u8; 16], String> {
+fn parse_iv(text: &str) -> std::result::Result<IvName, String> {
+    match text {
+        "random" => return Ok(IvName::Random),
+        "stored" => return Ok(IvName::Stored),
+        _ => {}
+    }
     // `from_str_radix` alone would take a sign.
     if !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return Err("an IV is hexadecimal digits and nothing else".into());
+        return Err("an IV is hexadecimal digits and nothing else, or `random`, or `stored`".into());
     }
     if text.len() != 32 {
         return Err(format!("an IV has 32 hexadecimal digits (16 bytes), this has {}", text.len()));
     }
-    u128::from_str_radix(text, 16).map(u128::to_be_bytes).map_err(|error| error.to_string())
+    u128::from_str_radix(text, 16).map(|iv| IvName::Given(iv.to_be_bytes())).map_err(|error| error.to_string())
+}
+
+fn parse_workers(text: &str) -> std::result::Result<usize, String> {
+    text.parse().ok().filter(|workers| (1..=1024).contains(workers)).ok_or_else(|| "1 to 1024 are possible".into())
 }
 
 fn parse_key_bits(text: &str) -> std::result::Result<KeyBits, String> {
@@ -491,7 +536,11 @@ mod tests {
 
     #[test]
     fn ivs() {
-        assert_eq!(parse_iv("000102030405060708090a0B0c0D0e0F").unwrap(), std::array::from_fn(|i| i as u8));
+        assert_eq!(
+            parse_iv("000102030405060708090a0B0c0D0e0F").unwrap(),
+            IvName::Given(std::array::from_fn(|i| i as u8))
+        );
+        assert_eq!((parse_iv("random"), parse_iv("stored")), (Ok(IvName::Random), Ok(IvName::Stored)));
         for text in ["", "00", "+0102030405060708090a0b0c0d0e0f0", "000102030405060708090a0b0c0d0e0f00"] {
             assert!(parse_iv(text).is_err(), "{text}");
         }

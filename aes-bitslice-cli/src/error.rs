@@ -56,12 +56,25 @@ impl Error {
         self.message.as_deref().unwrap_or("the other end of the pipe was closed")
     }
 
+    /// The same, with `name` in front unless the message has it: for failures among others.
+    pub fn naming(self, name: &str) -> Self {
+        match self.message().contains(name) {
+            true => self,
+            false => Error::new(self.exit, format!("{name}: {}", self.message())),
+        }
+    }
+
     /// Prints the line and gives the exit code.
-    pub fn report(self) -> ExitCode {
+    pub fn show(&self) -> Exit {
         if self.message.is_some() {
             say("error", self.message());
         }
-        ExitCode::from(self.exit as u8)
+        self.exit
+    }
+
+    /// Prints the line and gives the exit code as the system takes it.
+    pub fn report(self) -> ExitCode {
+        ExitCode::from(self.show() as u8)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where the bytes come from: a file or standard input.
 
 use std::fs::File;
-use std::io::{self, Seek};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use same_file::Handle;
@@ -14,7 +14,9 @@ pub struct Input {
     pub file: File,
     /// How messages name it.
     pub name: String,
-    /// How many bytes there are to read, where that can be known beforehand.
+    /// Where in the file what is to be read begins, where it has places.
+    pub start: u64,
+    /// How many bytes there are to read from there on, where that can be known beforehand: of a regular file.
     pub length: Option<u64>,
 }
 
@@ -31,11 +33,29 @@ impl Input {
             return Err(Error::new(Exit::InputOutput, format!("cannot read {name}: it is a folder, not a file")));
         }
         // Standard input may stand in the middle of a file. Files of length 0 in /proc have a length all the same.
-        let length = match metadata.is_file() && metadata.len() > 0 {
-            true => file.stream_position().ok().map(|position| metadata.len().saturating_sub(position)),
+        let start = match metadata.is_file() && metadata.len() > 0 {
+            true => file.stream_position().ok(),
             false => None,
         };
-        Ok(Input { file, name, length })
+        let length = start.map(|start| metadata.len().saturating_sub(start));
+        Ok(Input { file, name, start: start.unwrap_or(0), length })
+    }
+
+    /// Takes the first 16 bytes off, which are the IV that `--iv random` stored.
+    pub fn take_iv(&mut self) -> Result<[u8; 16]> {
+        let mut iv = [0; 16];
+        self.file.read_exact(&mut iv).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => Error::new(
+                Exit::InputOutput,
+                format!("{} is shorter than the 16 bytes of an IV; was it encrypted with --iv random?", self.name),
+            ),
+            _ => Error::io(format!("cannot read {}", self.name), &error),
+        })?;
+        if let Some(length) = &mut self.length {
+            self.start += 16;
+            *length = length.saturating_sub(16);
+        }
+        Ok(iv)
     }
 
     /// Whether `other` is the very same regular file, under whatever name.

@@ -136,6 +136,11 @@ impl Output {
         file.try_clone().map_err(|error| self.error(&error))
     }
 
+    /// Whether it is a new file, in which any byte may be written first.
+    pub fn is_new_file(&self) -> bool {
+        matches!(self.sink, Sink::File { .. })
+    }
+
     /// `error` happened while writing.
     pub fn error(&self, error: &io::Error) -> Error {
         Error::io(format!("cannot write {}", self.name), error)
@@ -148,6 +153,9 @@ impl Output {
         scratch.publish(&target, force).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
                 Error::new(Exit::InputOutput, format!("cannot write {name}: somebody else has made it meanwhile"))
+            }
+            io::ErrorKind::NotFound => {
+                Error::new(Exit::InputOutput, format!("cannot write {name}: somebody has removed its folder meanwhile"))
             }
             _ => Error::io(format!("cannot write {name}"), &error),
         })?;
@@ -222,7 +230,20 @@ fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
 }
 
 /// A temporary file, removed when dropped and when a signal ends the process.
-struct Scratch(NamedTempFile);
+struct Scratch {
+    // Dropped before `_pending`.
+    file: NamedTempFile,
+    _pending: Pending,
+}
+
+/// A path that the thread that waits for signals knows.
+struct Pending(PathBuf);
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        pending().retain(|path| *path != self.0);
+    }
+}
 
 impl Scratch {
     fn create(folder: &Path, private: bool) -> io::Result<Self> {
@@ -243,25 +264,25 @@ impl Scratch {
         // Held from before the file exists, so that a signal finds either no file or its name.
         let mut pending = pending();
         let file = builder.tempfile_in(folder)?;
-        pending.push(file.path().to_path_buf());
-        Ok(Scratch(file))
+        let path = file.path().to_path_buf();
+        pending.push(path.clone());
+        drop(pending);
+        Ok(Scratch { file, _pending: Pending(path) })
     }
 
     fn file(&self) -> &File {
-        self.0.as_file()
+        self.file.as_file()
     }
 
     fn publish(self, target: &Path, replace: bool) -> io::Result<()> {
         self.file().sync_all()?;
-        let path = self.0.path().to_path_buf();
-        let mut pending = pending();
-        match replace {
-            true => self.0.persist(target).map(drop),
-            false => self.0.persist_noclobber(target).map(drop),
-        }
-        .map_err(|error| error.error)?;
-        pending.retain(|other| *other != path);
-        Ok(())
+        // Held until the file has its new name or none, so that a signal finds nothing half done.
+        let _held = pending();
+        let published = match replace {
+            true => self.file.persist(target).map(drop),
+            false => self.file.persist_noclobber(target).map(drop),
+        };
+        published.map_err(|error| error.error)
     }
 }
 

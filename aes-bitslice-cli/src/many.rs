@@ -1,0 +1,123 @@
+//! `--out-dir`: many files, each to one of the same name in a folder. What fails does not keep the others.
+
+use std::collections::HashMap;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use crate::args::CryptArgs;
+use crate::crypt::{Machine, Secret};
+use crate::error::{Error, Exit, Result, warn};
+use crate::input::Input;
+use crate::output::{Options, Output};
+use crate::transform::Method;
+use crate::{pipeline, progress};
+
+/// Where a file goes.
+struct Pair {
+    input: PathBuf,
+    output: PathBuf,
+}
+
+/// Encrypts or decrypts `inputs` into `folder`.
+pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) -> Result<()> {
+    let secret = Secret::read(&method, args)?;
+    let pairs = pairs(inputs, folder, args.force)?;
+    pairs.iter().try_for_each(|pair| secret.must_stay(&pair.output))?;
+    // Of what cannot be read we hear when its turn comes.
+    let lengths: Vec<u64> =
+        inputs.iter().map(|input| fs::metadata(input).map_or(0, |metadata| metadata.len())).collect();
+    let machine = Machine::open(&method, secret, &lengths, args)?;
+    let (backend, workers) = (machine.backend, machine.workers);
+    let bar = progress::bar(Some(lengths.iter().fold(0, |sum, length| sum.saturating_add(*length))), args.quiet);
+
+    let (all, options) = (pairs.len(), Options { force: args.force, private: false });
+    let names: Vec<String> = inputs.iter().map(|input| format!("`{}`", input.display())).collect();
+    let open = {
+        let bar = bar.clone();
+        move |job: usize| {
+            let Pair { input, output } = &pairs[job];
+            let mut input = open_file(input)?;
+            let transform = method.for_input(&mut input)?;
+            let output = Output::open(Some(output), Some(&input), options)?;
+            machine.parts(transform, input, output, bar.clone())
+        }
+    };
+    let mut failures = Vec::new();
+    pipeline::run(all, workers, open, |job, outcome| {
+        bar.suspend(|| match outcome {
+            Ok(warning) => warning.filter(|_| !args.quiet).iter().for_each(|warning| warn(warning)),
+            Err(error) => failures.push(error.naming(&names[job]).show()),
+        });
+        ControlFlow::Continue(())
+    })?;
+    progress::finish(&bar, backend, failures.is_empty());
+    match failures[..] {
+        [] => Ok(()),
+        [first, ..] => {
+            let exit = if failures.iter().all(|exit| *exit == first) { first } else { Exit::Failure };
+            Err(Error::new(exit, format!("{} of {all} files failed", failures.len())))
+        }
+    }
+}
+
+/// Opens a regular file; anything else could keep a thread waiting for ever.
+fn open_file(path: &Path) -> Result<Input> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
+            let message =
+                format!("cannot read `{}`: it is not a regular file; do it without --out-dir", path.display());
+            Err(Error::new(Exit::InputOutput, message))
+        }
+        _ => Input::open(Some(path)),
+    }
+}
+
+/// Where every input goes; refused if one output would be in the way of another, of an input, or of what is there already.
+fn pairs(inputs: &[PathBuf], folder: &Path, force: bool) -> Result<Vec<Pair>> {
+    let refuse = |message: String| Err(Error::new(Exit::InputOutput, message));
+    if inputs.is_empty() {
+        return Err(Error::usage("--out-dir needs the names of the files to read; standard input has none"));
+    }
+    match fs::metadata(folder) {
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => return refuse(format!("`{}` is not a folder; give --out-dir one", folder.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return refuse(format!("the folder `{}` does not exist; make it first", folder.display()));
+        }
+        Err(error) => return refuse(format!("the folder `{}`: {error}", folder.display())),
+    }
+    let sources: HashMap<PathBuf, &PathBuf> =
+        inputs.iter().filter_map(|input| Some((fs::canonicalize(input).ok()?, input))).collect();
+    let mut taken = HashMap::new();
+    let mut pairs = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let Some(name) = input.file_name().filter(|_| input != Path::new("-")) else {
+            return Err(Error::usage(format!("`{}` has no file name to take over; name files", input.display())));
+        };
+        let output = folder.join(name);
+        if let Some(other) = taken.insert(output.clone(), input) {
+            return refuse(format!(
+                "`{}` and `{}` would both become `{}`; do them one after the other, into different folders",
+                other.display(),
+                input.display(),
+                output.display(),
+            ));
+        }
+        if let Some(source) = fs::canonicalize(&output).ok().and_then(|path| sources.get(&path)) {
+            let (source, output) = (source.display(), output.display());
+            return refuse(format!("`{output}` would replace the input `{source}`; use another folder"));
+        }
+        if !force && output.symlink_metadata().is_ok() {
+            return refuse(format!(
+                "`{}` exists already; use --force to replace it, or another folder",
+                output.display()
+            ));
+        }
+        if fs::metadata(&output).is_ok_and(|metadata| !metadata.is_file()) {
+            return refuse(format!("`{}` is there and not a regular file; use another folder", output.display()));
+        }
+        pairs.push(Pair { input: input.clone(), output });
+    }
+    Ok(pairs)
+}

@@ -1,0 +1,108 @@
+//! Where chunks go to: to their places in a file, by many threads at once, or by turns into anything else.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+#[cfg(target_os = "linux")]
+use super::mapped::Mapped;
+use super::positional::write_all_at;
+use super::source::Chunk;
+use super::turns::Turns;
+use crate::error::Result;
+use crate::output::Output;
+
+/// An output in chunks.
+pub struct Sink {
+    /// The bytes in front of the stream.
+    header: u64,
+    kind: Kind,
+}
+
+enum Kind {
+    Parallel {
+        file: Arc<File>,
+        #[cfg(target_os = "linux")]
+        mapped: Option<Mapped>,
+    },
+    InOrder(Turns<File>),
+}
+
+impl Sink {
+    /// Writes `header`, and then what follows it. A new file whose length will be `mapped` bytes or a little less, the
+    /// header not counted, is written by way of the memory that it is mapped to.
+    pub fn new(output: &Output, header: &[u8], mapped: Option<u64>) -> Result<Self> {
+        let mut file = output.writer()?;
+        file.write_all(header).map_err(|error| output.error(&error))?;
+        let header = header.len() as u64;
+        let kind = match output.is_new_file() {
+            true => {
+                let file = Arc::new(file);
+                Kind::Parallel {
+                    #[cfg(target_os = "linux")]
+                    mapped: mapped.map(|length| Mapped::new(file.clone(), header + length)),
+                    file,
+                }
+            }
+            false => Kind::InOrder(Turns::new(file)),
+        };
+        #[cfg(not(target_os = "linux"))]
+        let _ = mapped;
+        Ok(Sink { header, kind })
+    }
+
+    /// Whether what was written has to be synced to be on a disk.
+    pub fn is_file(&self) -> bool {
+        matches!(self.kind, Kind::Parallel { .. })
+    }
+
+    /// Writes the `data` that became of `chunk`; false if that was cancelled first.
+    pub fn write(&self, chunk: &Chunk, data: &[u8]) -> io::Result<bool> {
+        match &self.kind {
+            Kind::Parallel { file, .. } => {
+                let position = self.header + chunk.offset;
+                #[cfg(target_os = "linux")]
+                if let Kind::Parallel { mapped: Some(mapped), .. } = &self.kind
+                    && mapped.write_all_at(data, position)?
+                {
+                    return Ok(true);
+                }
+                write_all_at(file, data, position).map(|()| true)
+            }
+            Kind::InOrder(turns) => {
+                let written = turns.pass(chunk.index, |file| file.write_all(data));
+                written.map_or(Ok(false), |written| written.map(|()| true))
+            }
+        }
+    }
+
+    /// Brings what was written so far to the disk.
+    pub fn sync(&self) -> io::Result<()> {
+        match &self.kind {
+            Kind::Parallel { file, .. } => file.sync_data(),
+            Kind::InOrder(_) => Ok(()),
+        }
+    }
+
+    /// All `length` bytes behind the header are written: leaves no more than these.
+    pub fn finish(&self, length: u64) -> io::Result<()> {
+        match &self.kind {
+            #[cfg(target_os = "linux")]
+            Kind::Parallel { file, mapped: Some(mapped) } => {
+                mapped.cancel();
+                file.set_len(self.header + length)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Wakes all who wait to write, and lets nobody write any more who would have to wait.
+    pub fn cancel(&self) {
+        match &self.kind {
+            #[cfg(target_os = "linux")]
+            Kind::Parallel { mapped: Some(mapped), .. } => mapped.cancel(),
+            Kind::Parallel { .. } => {}
+            Kind::InOrder(turns) => turns.cancel(),
+        }
+    }
+}

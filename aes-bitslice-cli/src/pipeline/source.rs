@@ -1,0 +1,247 @@
+//! Where chunks come from: any thread takes the next one, and reads it by itself where the input allows it.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::memory::Memory;
+use super::positional::read_exact_at;
+use crate::error::{Error, Exit, Result};
+use crate::input::Input;
+
+/// A piece of a stream. Its bytes are at the front of a worker's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Which it is, from 0.
+    pub index: u64,
+    /// The bytes of the stream before it.
+    pub offset: u64,
+    /// Its bytes: as many as a chunk has, or fewer if it is the last.
+    pub length: usize,
+    /// The 16 bytes of the stream before it, where there are any.
+    pub before: Option<[u8; 16]>,
+    /// Whether the stream ends with it. There is always a last chunk, and it is empty only if the stream is.
+    pub last: bool,
+}
+
+/// An input in chunks.
+pub struct Source {
+    name: String,
+    chunk_bytes: usize,
+    kind: Kind,
+}
+
+enum Kind {
+    /// A regular file: read by many threads at once.
+    Parallel { file: File, start: u64, length: u64, next: AtomicU64 },
+    /// Anything else: read by one thread at a time.
+    InOrder(Mutex<InOrder>),
+}
+
+struct InOrder {
+    file: File,
+    next: u64,
+    /// Reading a byte ahead tells whether a chunk is the last.
+    ahead: Option<u8>,
+    before: Option<[u8; 16]>,
+    ended: bool,
+}
+
+impl Source {
+    /// What is left of `input`, in chunks of `chunk_bytes`.
+    pub fn new(input: Input, chunk_bytes: usize) -> Self {
+        let Input { file, name, start, length } = input;
+        let kind = match length {
+            Some(length) => Kind::Parallel { file, start, length, next: AtomicU64::new(0) },
+            None => Kind::InOrder(Mutex::new(InOrder { file, next: 0, ahead: None, before: None, ended: false })),
+        };
+        Source { name, chunk_bytes, kind }
+    }
+
+    /// How messages name it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads the next chunk into `memory`; none after the last.
+    pub fn take(&self, memory: &mut Memory) -> Result<Option<Chunk>> {
+        match &self.kind {
+            Kind::Parallel { file, start, length, next } => {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let offset = index.saturating_mul(self.chunk_bytes as u64);
+                if offset >= (*length).max(1) {
+                    return Ok(None);
+                }
+                let (left, position) = (length - offset, start + offset);
+                let data = usize::try_from(left).unwrap_or(usize::MAX).min(self.chunk_bytes);
+                let read = |bytes: &mut [u8], position| {
+                    read_exact_at(file, bytes, position).map_err(|error| self.error(&error))
+                };
+                read(&mut memory.get()?[..data], position)?;
+                let mut before = (offset > 0).then_some([0; 16]);
+                if let Some(before) = &mut before {
+                    read(before, position - 16)?;
+                }
+                Ok(Some(Chunk { index, offset, length: data, before, last: data as u64 == left }))
+            }
+            Kind::InOrder(source) => {
+                let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
+                if source.ended {
+                    return Ok(None);
+                }
+                let data = &mut memory.get()?[..self.chunk_bytes];
+                let chunk = source.take(data).map_err(|error| self.error(&error))?;
+                Ok(Some(chunk))
+            }
+        }
+    }
+
+    /// All of it was read: leaves a file that others read, too, where it ends; what there is to say of it.
+    pub fn finish(&self) -> Option<String> {
+        let Kind::Parallel { file, start, length, .. } = &self.kind else { return None };
+        let (mut file, end) = (file, start + length);
+        let _ = file.seek(SeekFrom::Start(end));
+        let has_grown = file.metadata().is_ok_and(|metadata| metadata.len() > end);
+        has_grown.then(|| format!("{} has grown meanwhile: only what it held at the start was read", self.name))
+    }
+
+    fn error(&self, error: &io::Error) -> Error {
+        let what = format!("cannot read {}", self.name);
+        match error.kind() {
+            ErrorKind::UnexpectedEof => Error::new(
+                Exit::InputOutput,
+                format!("{what}: it has become shorter meanwhile; try again when nobody writes to it"),
+            ),
+            _ => Error::io(what, error),
+        }
+    }
+}
+
+impl InOrder {
+    fn take(&mut self, data: &mut [u8]) -> io::Result<Chunk> {
+        let (length, last) = fill(&mut self.file, data, &mut self.ahead)?;
+        let chunk =
+            Chunk { index: self.next, offset: self.next * data.len() as u64, length, before: self.before, last };
+        self.next += 1;
+        self.before = data[..length].last_chunk().copied();
+        self.ended = last;
+        Ok(chunk)
+    }
+}
+
+/// Fills `data` as far as there is something; how far, and whether that was the end.
+fn fill(source: &mut impl Read, data: &mut [u8], ahead: &mut Option<u8>) -> io::Result<(usize, bool)> {
+    let mut length = 0;
+    if let Some(byte) = ahead.take() {
+        data[0] = byte;
+        length = 1;
+    }
+    length += read_up_to(source, &mut data[length..])?;
+    if length < data.len() {
+        return Ok((length, true));
+    }
+    let mut next = [0];
+    *ahead = (read_up_to(source, &mut next)? == 1).then_some(next[0]);
+    Ok((length, ahead.is_none()))
+}
+
+/// Reads until `data` is full or there is no more.
+fn read_up_to(source: &mut impl Read, data: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < data.len() {
+        match source.read(&mut data[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::memory::Gate;
+    use std::io::Write;
+
+    /// Yields at most three bytes a read, as a slow pipe does.
+    struct Dribble<'a>(&'a [u8]);
+
+    impl Read for Dribble<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let length = buffer.len().min(3);
+            self.0.read(&mut buffer[..length])
+        }
+    }
+
+    #[test]
+    fn chunks_are_full_but_the_last_and_only_an_empty_stream_ends_in_an_empty_chunk() {
+        let stream: Vec<u8> = (0..100).collect();
+        for length in 0..=100 {
+            let (mut source, mut ahead) = (Dribble(&stream[..length]), None);
+            let mut chunks: Vec<Vec<u8>> = Vec::new();
+            loop {
+                let mut data = [9; 16];
+                let (filled, last) = fill(&mut source, &mut data, &mut ahead).unwrap();
+                chunks.push(data[..filled].to_vec());
+                if last {
+                    break;
+                }
+            }
+            assert_eq!(chunks.concat(), &stream[..length]);
+            assert_eq!(chunks.len(), length.div_ceil(16).max(1));
+            assert!(chunks[..chunks.len() - 1].iter().all(|data| data.len() == 16));
+        }
+    }
+
+    /// A file is cut into the same chunks whichever way it is read, from wherever it is read.
+    #[test]
+    fn both_kinds_of_input_are_cut_alike() {
+        let stream: Vec<u8> = (0..100).collect();
+        for (length, start) in (0..=100).flat_map(|length| [(length, 0), (length, length.min(7))]) {
+            let take_all = |length_known: bool| {
+                let mut file = tempfile::tempfile().unwrap();
+                file.write_all(&stream[..length]).unwrap();
+                file.seek(SeekFrom::Start(start as u64)).unwrap();
+                let known = length_known.then_some((length - start) as u64);
+                let input = Input { file, name: "it".into(), start: start as u64, length: known };
+                let (source, mut memory) = (Source::new(input, 32), Memory::new(32, Gate::default()));
+                let mut chunks = Vec::new();
+                while let Some(chunk) = source.take(&mut memory).unwrap() {
+                    chunks.push((memory.get().unwrap()[..chunk.length].to_vec(), chunk));
+                }
+                assert!(source.take(&mut memory).unwrap().is_none());
+                chunks
+            };
+            let chunks = take_all(true);
+            assert_eq!(chunks, take_all(false), "{length} bytes from {start} on");
+            let data: Vec<_> = chunks.iter().flat_map(|(data, _)| data.clone()).collect();
+            assert_eq!(data, &stream[start..length]);
+        }
+    }
+
+    #[test]
+    fn a_file_that_becomes_shorter_or_longer_is_told() {
+        let source_of_100 = |file: &File| {
+            file.set_len(100).unwrap();
+            let file = file.try_clone().unwrap();
+            Source::new(Input { file, name: "it".into(), start: 0, length: Some(100) }, 64)
+        };
+        let (file, mut memory) = (tempfile::tempfile().unwrap(), Memory::new(64, Gate::default()));
+        let source = source_of_100(&file);
+        assert_eq!(source.take(&mut memory).unwrap().unwrap().length, 64);
+        file.set_len(99).unwrap();
+        let error = source.take(&mut memory).unwrap_err();
+        assert!(error.message().contains("it has become shorter"), "{}", error.message());
+
+        let source = source_of_100(&file);
+        assert_eq!(source.finish(), None);
+        file.set_len(101).unwrap();
+        while let Some(chunk) = source.take(&mut memory).unwrap() {
+            assert_eq!(chunk.last, chunk.offset + chunk.length as u64 == 100);
+        }
+        assert!(source.finish().unwrap().contains("has grown"));
+    }
+}

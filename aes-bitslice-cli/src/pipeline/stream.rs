@@ -1,0 +1,244 @@
+//! One input on its way to one output: what all threads that work at it share, and how it ends.
+
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aes_bitslice_runtime::Cipher;
+use indicatif::ProgressBar;
+
+use super::memory::{Gate, Memory};
+use super::sink::Sink;
+use super::source::{Chunk, Source};
+use super::turns::Turns;
+use crate::error::{Error, Exit, Result};
+use crate::output::Output;
+use crate::transform::Transform;
+
+/// Bytes that are written before they are brought to the disk.
+const SYNC_BYTES: u64 = 64 << 20;
+
+/// What a stream is made of.
+pub struct Parts {
+    /// Where its bytes come from.
+    pub source: Source,
+    /// What becomes of them.
+    pub transform: Transform,
+    /// With this key.
+    pub cipher: Cipher,
+    /// Where they go to.
+    pub sink: Sink,
+    /// The output behind the sink, which gets its name when all is written.
+    pub output: Output,
+    /// Hears of every byte that is where it should be: on the disk, or handed to who reads the output.
+    pub bar: ProgressBar,
+}
+
+/// How a stream ended: well, and then maybe with a warning, or not.
+pub type Outcome = Result<Option<String>>;
+
+/// A stream that is worked at.
+pub struct Stream {
+    source: Source,
+    transform: Transform,
+    cipher: Cipher,
+    sink: Sink,
+    /// For what is serial: the last block of the chunk before.
+    chain: Option<Turns<[u8; 16]>>,
+    /// None when the stream has ended. What ends it takes the output, and tells.
+    output: Mutex<Option<Output>>,
+    tally: Mutex<Tally>,
+    /// Held while the output is synced: the system tells of a disk that failed once only.
+    syncing: Mutex<()>,
+    has_ended: AtomicBool,
+    bar: ProgressBar,
+    gate: Gate,
+    job: usize,
+    reports: Sender<(usize, Outcome)>,
+}
+
+#[derive(Default)]
+struct Tally {
+    chunks: u64,
+    /// Chunks there are, as soon as it is known.
+    all_chunks: Option<u64>,
+    bytes: u64,
+    /// Of these, what the bar has heard of.
+    counted: u64,
+    /// Of these, what was asked to be synced.
+    asked: u64,
+}
+
+impl Stream {
+    /// The stream that is called `job` in what `reports` gets, once: how it ended.
+    pub fn new(parts: Parts, gate: Gate, job: usize, reports: Sender<(usize, Outcome)>) -> Self {
+        let Parts { source, transform, cipher, sink, output, bar } = parts;
+        Stream {
+            chain: transform.is_serial().then(|| Turns::new(transform.iv())),
+            source,
+            transform,
+            cipher,
+            sink,
+            output: Mutex::new(Some(output)),
+            tally: Mutex::default(),
+            syncing: Mutex::new(()),
+            has_ended: AtomicBool::new(false),
+            bar,
+            gate,
+            job,
+            reports,
+        }
+    }
+
+    /// Works at it until it has ended or other threads have all that is left of it; `syncs` hears when it is to be synced.
+    pub fn work(self: &Arc<Self>, memory: &mut Memory, syncs: &Sender<Arc<Stream>>) {
+        while !self.has_ended.load(Ordering::Relaxed) {
+            match caught(|| self.step(memory, syncs)) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => self.fail(error),
+            }
+        }
+    }
+
+    /// One chunk from start to end; false if there is none, or it is not wanted any more.
+    fn step(self: &Arc<Self>, memory: &mut Memory, syncs: &Sender<Arc<Stream>>) -> Result<bool> {
+        let Some(chunk) = self.source.take(memory)? else { return Ok(false) };
+        let memory = memory.get()?;
+        let Some(length) = self.transform(&chunk, memory) else { return Ok(false) };
+        let length = length?;
+        if !self.sink.write(&chunk, &memory[..length]).map_err(|error| self.write_error(&error))? {
+            return Ok(false);
+        }
+        let (is_complete, to_sync) = self.count(&chunk, length as u64);
+        if is_complete {
+            self.finish();
+        } else if to_sync {
+            let _ = syncs.send(self.clone());
+        }
+        Ok(true)
+    }
+
+    /// How many bytes became of the chunk; none if waiting for one's turn was cancelled.
+    fn transform(&self, chunk: &Chunk, memory: &mut [u8]) -> Option<Result<usize>> {
+        let apply = |before: &[u8; 16], memory: &mut [u8]| {
+            let _call = self.gate.enter();
+            self.transform.apply(&self.cipher, chunk, before, memory, self.source.name())
+        };
+        match &self.chain {
+            None => Some(apply(&chunk.before.unwrap_or(self.transform.iv()), memory)),
+            Some(chain) => chain.pass(chunk.index, |last| {
+                let length = apply(last, memory)?;
+                *last = memory[..length].last_chunk().copied().unwrap_or(*last);
+                Ok(length)
+            }),
+        }
+    }
+
+    /// Counts what was written; whether that was all of it, and whether it is time to sync.
+    fn count(&self, chunk: &Chunk, bytes: u64) -> (bool, bool) {
+        let mut tally = self.tally();
+        tally.chunks += 1;
+        tally.bytes += bytes;
+        if chunk.last {
+            tally.all_chunks = Some(chunk.index + 1);
+        }
+        let is_complete = tally.all_chunks == Some(tally.chunks);
+        if !self.sink.is_file() {
+            self.advance(&mut tally, bytes);
+            return (is_complete, false);
+        }
+        let to_sync = tally.bytes - tally.asked >= SYNC_BYTES;
+        if to_sync {
+            tally.asked = tally.bytes;
+        }
+        (is_complete, to_sync)
+    }
+
+    /// Brings to the disk what was written so far, and then says so.
+    pub fn sync(&self) {
+        let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.has_ended.load(Ordering::Relaxed) {
+            return;
+        }
+        let bytes = self.tally().bytes;
+        match self.sink.sync() {
+            Ok(()) => {
+                let mut tally = self.tally();
+                let more = bytes - tally.counted;
+                self.advance(&mut tally, more);
+            }
+            Err(error) => self.fail(self.write_error(&error)),
+        }
+    }
+
+    fn advance(&self, tally: &mut Tally, bytes: u64) {
+        tally.counted += bytes;
+        self.bar.inc(bytes);
+    }
+
+    /// All is written: gives the output its name.
+    fn finish(&self) {
+        let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = self.tally().bytes;
+        if let Err(error) = self.sink.finish(bytes) {
+            return self.fail(self.write_error(&error));
+        }
+        let Some(output) = self.end() else { return };
+        let outcome = output.finish().map(|()| {
+            let mut tally = self.tally();
+            let more = bytes - tally.counted;
+            self.advance(&mut tally, more);
+            self.source.finish()
+        });
+        self.report(outcome);
+    }
+
+    /// Ends it with an error, unless it has ended: what was written of a file goes away, who waits is woken.
+    pub fn fail(&self, error: Error) {
+        if let Some(output) = self.end() {
+            drop(output);
+            self.report(Err(error));
+        }
+    }
+
+    /// Takes the output, and with it the right to say how the stream ended.
+    fn end(&self) -> Option<Output> {
+        let output = self.output().take();
+        self.has_ended.store(true, Ordering::Relaxed);
+        self.sink.cancel();
+        if let Some(chain) = &self.chain {
+            chain.cancel();
+        }
+        output
+    }
+
+    fn report(&self, outcome: Outcome) {
+        // That nobody listens any more is no failure.
+        let _ = self.reports.send((self.job, outcome));
+    }
+
+    fn write_error(&self, error: &io::Error) -> Error {
+        match &*self.output() {
+            Some(output) => output.error(error),
+            // It has ended, and nobody will hear of this.
+            None => Error::io("cannot write", error),
+        }
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn output(&self) -> MutexGuard<'_, Option<Output>> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A panic of `work` as an error, so that nobody waits for what will never come.
+pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    std::panic::catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(Error::new(Exit::Failure, "a thread stopped unexpectedly")))
+}

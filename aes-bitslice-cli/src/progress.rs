@@ -1,0 +1,38 @@
+//! How far the work is: a bar on standard error where that is a terminal, and a line when it is done.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use aes_bitslice_runtime::Backend;
+use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A bar for `length` bytes, if that is known. It is hidden where there is no terminal, and if `quiet`.
+pub fn bar(length: Option<u64>, quiet: bool) -> ProgressBar {
+    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(length, target);
+    let template = match length {
+        Some(_) => "{wide_bar} {binary_bytes} of {binary_total_bytes}  {binary_bytes_per_sec}  {eta} left",
+        None => "{spinner} {binary_bytes}  {binary_bytes_per_sec}  {elapsed}",
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
+    bar
+}
+
+/// Takes the bar away; if all `went_well`, leaves a line of what was done in its place.
+pub fn finish(bar: &ProgressBar, backend: Backend, went_well: bool) {
+    // Asked before the bar is cleared; then a line of its own, so that the prompt finds an empty one.
+    let summary = (went_well && !bar.is_hidden()).then(|| {
+        let (bytes, elapsed) = (bar.position(), bar.elapsed());
+        let rate = HumanBytes((bytes as f64 / elapsed.as_secs_f64()) as u64);
+        format!("{} in {elapsed:.1?}, {rate}/s on {backend}", HumanBytes(bytes))
+    });
+    bar.finish_and_clear();
+    if let Some(summary) = summary {
+        let _ = writeln!(io::stderr(), "{summary}");
+    }
+}
