@@ -21,6 +21,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Both calls return at once; the stream keeps their order.
     cipher.device()?.ctr_apply(&stream, &counter, 0, &mut data)?;
     cipher.device()?.ctr_apply(&stream, &counter, 0, &mut data)?;
+    // An event tells when the stream has come to it. It can also hold up another stream: `other.wait(&done)`.
+    let done = stream.record_event(None)?;
+    while !done.is_complete() {
+        // Whatever else there is to do.
+        std::thread::yield_now();
+    }
     assert!(stream.clone_dtoh(&data)?.iter().all(|&byte| byte == 7));
     println!("1 MiB encrypted and decrypted in GPU memory");
     Ok(())

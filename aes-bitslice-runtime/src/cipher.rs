@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// Wrong arguments are found before any work and change nothing, and so is whatever else stands in the way of starting.
 /// If a call fails after it has begun to write, its output is cleared to zero: it never holds half a result. In a call
 /// that works in place, output is input.
+///
+/// It is `Send` and `Sync`: any number of threads may share one cipher and make calls on it at the same time. The calls
+/// here return when they are done; [`submit`](crate::submit) has those that do not wait.
 #[derive(Clone)]
 pub struct Cipher {
     engine: Engine,
@@ -140,25 +143,30 @@ impl Cipher {
     }
 
     fn ecb(&self, direction: Direction, data: Buffers<'_>) -> Result<(), Error> {
-        whole_blocks(&data)?;
+        Self::whole_blocks(data.len())?;
         self.run(Work::Ecb(direction), data)
     }
 
     fn cbc_serial(&self, iv: &[u8; 16], data: Buffers<'_>) -> Result<(), Error> {
-        whole_blocks(&data)?;
+        Self::whole_blocks(data.len())?;
         let cpu = self.cpu.as_ref().ok_or(Error::NeedsKey { what: "CBC encryption" })?;
         cpu.cbc_encrypt(iv, data.into());
         Ok(())
     }
 
     fn cbc(&self, iv: &[u8; 16], data: Buffers<'_>) -> Result<(), Error> {
-        whole_blocks(&data)?;
+        Self::whole_blocks(data.len())?;
         self.run(Work::CbcDecrypt { iv: *iv }, data)
     }
 
     fn ctr(&self, counter: &Counter, offset: u64, data: Buffers<'_>) -> Result<(), Error> {
         let (counter, skip) = counter.start(offset, data.len())?;
         self.run(Work::Ctr { counter, skip }, data)
+    }
+
+    /// Refuses a length that is not whole blocks.
+    pub(crate) fn whole_blocks(len: usize) -> Result<(), Error> {
+        if len.is_multiple_of(16) { Ok(()) } else { Err(Error::NotWholeBlocks { len }) }
     }
 
     /// Runs a call on all of the data, on the engine that is for it, in pieces over the cores if that wants it.
@@ -174,13 +182,6 @@ impl Cipher {
             }
             _ => blocks.run(work, data),
         }
-    }
-}
-
-fn whole_blocks(data: &Buffers<'_>) -> Result<(), Error> {
-    match data.len() {
-        len if len.is_multiple_of(16) => Ok(()),
-        len => Err(Error::NotWholeBlocks { len }),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::bitsliced::{Bitsliced, Isa};
 use crate::cuda::{Shares, Transfers};
 use crate::host_buffer::HostBuffer;
 use crate::parallel::Buffers;
+use crate::queue::Queue;
 use crate::work::Work;
 use crate::{BakedStrategy, Cipher, Error, Kernels, Key, KeyBits, Mode, cpu, cuda};
 use aes_bitslice_gen::kernel::Design;
@@ -84,6 +85,8 @@ pub(crate) trait BlockEngine: Any + Send + Sync {
 }
 
 /// A backend that was opened. Cloning is cheap, and clones share the device.
+///
+/// It is `Send` and `Sync`: any number of threads may share one engine, and open keys and make calls on it at the same time.
 #[derive(Clone)]
 pub struct Engine {
     opened: Arc<Opened>,
@@ -95,7 +98,12 @@ struct Opened {
     kind: Kind,
     /// Why this backend, where it was not asked for by name.
     why: Option<String>,
+    /// What was submitted to it.
+    queue: Queue,
 }
+
+/// Calls on each GPU that are made at the same time, of those that were submitted.
+const SUBMITTED_AT_ONCE: usize = 4;
 
 enum Kind {
     Cpu,
@@ -135,7 +143,12 @@ impl Engine {
     }
 
     fn new(kind: Kind, why: Option<String>) -> Self {
-        Self { opened: Arc::new(Opened { kind, why }), kernels: Kernels::default(), transfers: Transfers::default() }
+        let queue = Queue::new(match &kind {
+            Kind::Cpu | Kind::CpuBitsliced(_) => rayon::current_num_threads(),
+            Kind::Cuda(group) => SUBMITTED_AT_ONCE * group.members().len(),
+        });
+        let opened = Arc::new(Opened { kind, why, queue });
+        Self { opened, kernels: Kernels::default(), transfers: Transfers::default() }
     }
 
     /// The bitsliced CPU engine on given vectors, rather than on the widest there are.
@@ -278,6 +291,11 @@ impl Engine {
     /// [`Error::NotCuda`] on a CPU, [`Error::SeveralDevices`] where there are several.
     pub fn cuda_context(&self) -> Result<Arc<cuda::cudarc::driver::CudaContext>, Error> {
         Ok(self.device("a CUDA context")?.context().clone())
+    }
+
+    /// Where calls that were submitted wait for a thread.
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.opened.queue
     }
 
     /// The CUDA device, for calls that only it answers.

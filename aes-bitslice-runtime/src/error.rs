@@ -182,6 +182,18 @@ pub enum Error {
         /// What was wrong with what was asked for.
         what: String,
     },
+    /// No thread for what was submitted. Found before any work: nothing was changed.
+    #[error("no thread can be started for it ({why}): end others, or use the call that waits")]
+    NoThread {
+        /// What the system said.
+        why: String,
+    },
+    /// What was submitted panicked; its data was cleared to zero.
+    #[error("a call panicked ({what}): this is an error of this program, report it")]
+    Panicked {
+        /// What the panic said.
+        what: String,
+    },
     /// What was measured could not be kept.
     #[error("cannot write `{}`: {what}", path.display())]
     TuningNotSaved {

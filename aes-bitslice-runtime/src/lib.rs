@@ -17,6 +17,8 @@
 //! | [`HostBuffer`] | host memory that is fast for an engine |
 //! | `work`, `parallel` | what a call asks for, cut into parts; its parts over the cores |
 //! | `pipeline`, `schedule` | its parts over the lanes of devices; which device takes which |
+//! | [`submit`] | calls that return at once; which ways to call there are, and from which threads |
+//! | `queue` | the threads behind them |
 //! | `cpu` | the `aes` and `ctr` crates, over threads |
 //! | `cbc` | CBC on the CPU, over any block cipher |
 //! | [`bitsliced`] | the generated engine on vectors of the CPU |
@@ -51,7 +53,11 @@ mod parallel;
 #[forbid(unsafe_code)]
 mod pipeline;
 #[forbid(unsafe_code)]
+mod queue;
+#[forbid(unsafe_code)]
 mod schedule;
+#[forbid(unsafe_code)]
+pub mod submit;
 #[forbid(unsafe_code)]
 pub mod transpose;
 #[forbid(unsafe_code)]
@@ -66,3 +72,4 @@ pub use engine::{Backend, Engine};
 pub use error::Error;
 pub use host_buffer::HostBuffer;
 pub use key::Key;
+pub use submit::{SubmitError, Submitted};

@@ -1,13 +1,36 @@
-//! The bitsliced ciphers through the traits of the `cipher` crate, as code that knows only the traits uses them: any
-//! number of blocks, in place and not, and CTR with seeking, on every kind of vector.
+//! Types by the traits they have: the bitsliced ciphers through those of the `cipher` crate, as code that knows only the
+//! traits uses them (any number of blocks, in place and not, and CTR with seeking, on every kind of vector), and which
+//! types threads may share.
 
-use aes_bitslice_runtime::Direction;
 use aes_bitslice_runtime::bitsliced::{BitslicedAes, Ctr128BE, Isa, KeySize};
+use aes_bitslice_runtime::cuda::{DeviceCipher, Tuning};
+use aes_bitslice_runtime::{
+    Cipher, Counter, Direction, Engine, Error, HostBuffer, Key as SecretKey, SubmitError, Submitted,
+};
 use aes_bitslice_tests::reference::{Reference, noise};
 use cipher::consts::{U16, U24, U32};
 use cipher::{
     Array, Block, BlockCipherDecrypt, BlockCipherEncrypt, InnerIvInit, Key, KeyInit, StreamCipher,
     StreamCipherCoreWrapper, StreamCipherSeek,
+};
+
+/// What threads may share and hand over, as the docs say; that it compiles is the proof.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Engine>();
+    shared::<Cipher>();
+    shared::<SecretKey>();
+    shared::<Counter>();
+    shared::<DeviceCipher<'_>>();
+    shared::<Tuning>();
+    shared::<HostBuffer>();
+    shared::<Error>();
+    shared::<Submitted<Vec<u8>>>();
+    shared::<SubmitError<Vec<u8>>>();
+    // The data is handed from thread to thread, never looked at by two.
+    shared::<Submitted<std::cell::Cell<u8>>>();
+    const fn future_of_its_data<F: Future<Output = Result<B, SubmitError<B>>> + Unpin, B>() {}
+    future_of_its_data::<Submitted<Box<[u8]>>, _>();
 };
 
 type Blocks = Vec<Array<u8, U16>>;

@@ -11,11 +11,14 @@ use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 /// Calls of a [`Cipher`] on device memory.
 ///
 /// They return when the work is on the stream, not when it is done; an error on the device shows when the caller
-/// waits for the stream. Round keys travel with each launch, so the cipher may be dropped before the stream has come
-/// to it; dropping a cipher whose kernel is its own, of [`Engine::bake`](crate::Engine::bake),
-/// [`load_baked`](crate::Engine::load_baked) or [`cipher_of`](crate::Engine::cipher_of), waits for everything on the
-/// device, for code and keys lie there. Buffers and streams belong to the engine's context,
-/// [`Engine::cuda_context`](crate::Engine::cuda_context).
+/// waits for the stream. `stream.record_event(None)` after a call gives an event that tells when it is done: it can be
+/// asked, waited for, and made to hold up another stream. Round keys travel with each launch, so the cipher may be
+/// dropped before the stream has come to it; dropping a cipher whose kernel is its own, of
+/// [`Engine::bake`](crate::Engine::bake), [`load_baked`](crate::Engine::load_baked) or
+/// [`cipher_of`](crate::Engine::cipher_of), waits for everything on the device, for code and keys lie there. Buffers and
+/// streams belong to the engine's context, [`Engine::cuda_context`](crate::Engine::cuda_context).
+///
+/// It is `Send` and `Sync`: any number of threads may use one at the same time, each on its own stream or all on one.
 ///
 /// Any alignment is right; data aligned to 16 bytes is fast. For CTR what counts is the alignment of the byte that
 /// the first whole block of key stream meets: with `offset` 5 into the key stream, byte 11 of the data.
