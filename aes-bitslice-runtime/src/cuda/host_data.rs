@@ -5,6 +5,7 @@
 //! of its lane, and what comes back from there. (Pinning the caller's pages for the time of a call was measured, too: it takes
 //! longer than the copies, BENCHMARKS.md.)
 
+use super::copy::past_caches;
 use super::group::GroupKey;
 use super::kernel::Span;
 use super::pinned::is_pinned;
@@ -49,6 +50,13 @@ struct Staged {
     output: bool,
 }
 
+impl Staged {
+    /// The lane with what it needs for that.
+    fn lane(self, lane: Lane<'_>) -> Result<Lane<'_>, Error> {
+        if self.input || self.output { lane.with_staging() } else { Ok(lane) }
+    }
+}
+
 /// How large a chunk can be on a device that has little memory free.
 fn room_on(device: &Device, wanted: usize) -> Result<usize, Error> {
     device.enter()?;
@@ -60,14 +68,11 @@ impl DeviceKey {
     /// A worker's lanes; at least one.
     fn lanes(&self, plan: &Plan, staged: Staged) -> Result<Vec<HostLane<'_, '_>>, Error> {
         self.device().enter()?;
-        fn with_staging(lane: Lane<'_>, staged: Staged) -> Result<Lane<'_>, Error> {
-            if staged.input || staged.output { lane.with_staging() } else { Ok(lane) }
-        }
         let host_lane = |lane| HostLane { key: self, lane, staged, part: None };
-        let first = with_staging(Lane::take(self.device(), plan.chunk_bytes)?, staged)?;
+        let first = staged.lane(Lane::take(self.device(), plan.chunk_bytes)?)?;
         // More of them make it faster. Without them it works as well.
         let more = (1..plan.streams).map_while(|_| Lane::try_take(self.device(), plan.chunk_bytes)?.ok());
-        let more = more.map_while(|lane| with_staging(lane, staged).ok()).filter(|lane| lane.len() >= plan.chunk_bytes);
+        let more = more.map_while(|lane| staged.lane(lane).ok()).filter(|lane| lane.len() >= plan.chunk_bytes);
         Ok([first].into_iter().chain(more).map(host_lane).collect())
     }
 }
@@ -113,7 +118,7 @@ impl<'a> pipeline::Lane<'a> for HostLane<'_, 'a> {
             && self.staged.output
         {
             let len = data.len();
-            data.output().copy_from_slice(self.lane.staging(work.skip(), len));
+            past_caches(self.lane.staging(work.skip(), len), data.output());
         }
         Ok(())
     }

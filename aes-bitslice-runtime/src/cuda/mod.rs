@@ -29,6 +29,7 @@
 //! | `pool` | lanes: streams with device memory and pinned memory, cleared between calls |
 //! | `pinned` | host memory that is copied from and to beside kernels |
 //! | `transfers` | in which chunks, on how many streams, by how many threads data comes from the host |
+//! | `copy` | a copy past the caches |
 //! | `host_data` | data in host memory: to the GPUs, through the kernel, back |
 //! | `device_data` | data in device memory |
 //! | `baked` | kernels with their key baked in |
@@ -40,6 +41,7 @@
 mod baked;
 mod cbc;
 mod choice;
+mod copy;
 mod device;
 mod device_data;
 mod device_key;

@@ -41,8 +41,9 @@ impl Transfers {
             (bytes / devices / parts).clamp(least, most).next_power_of_two().min(most)
         };
         let (chunk_bytes, streams, workers) = match pinned {
-            true => (part(16, 1 << 20, 16 << 20), 4, 1),
-            false => (part(32, 512 << 10, 2 << 20), 2, (cores / devices).clamp(1, 16)),
+            true if bytes / devices < 64 << 20 => (part(16, 1 << 20, 4 << 20), 4, 1),
+            true => (4 << 20, 2, 2),
+            false => (part(64, 1 << 20, 4 << 20), 2, (cores / devices).clamp(1, 16)),
         };
         let (chunk_bytes, chunks) = match self.chunk_bytes {
             Some(set) => {
@@ -85,11 +86,11 @@ mod tests {
 
     #[test]
     fn large_calls_take_a_bounded_amount_of_memory() {
-        let pinned = Plan { chunk_bytes: 16 << 20, streams: 4, workers: 1 };
-        let staged = Plan { chunk_bytes: 2 << 20, streams: 2, workers: 16 };
+        let pinned = Plan { chunk_bytes: 4 << 20, streams: 2, workers: 2 };
+        let staged = Plan { chunk_bytes: 4 << 20, streams: 2, workers: 16 };
         for bytes in [1 << 30, 1 << 40] {
             assert_eq!((plan(bytes, true, 1), plan(bytes, false, 1)), (pinned, staged));
-            assert_eq!(plan(bytes, true, 4), Plan { workers: 4, ..pinned });
+            assert_eq!(plan(bytes, true, 4), Plan { workers: 8, ..pinned });
             assert_eq!(plan(bytes, false, 4), staged, "sixteen cores, whoever they feed");
         }
     }
