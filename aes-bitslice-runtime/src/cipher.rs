@@ -137,9 +137,35 @@ impl Cipher {
     /// [`Error::NotCuda`] if the engine is a CPU, [`Error::SeveralDevices`] if it has several GPUs.
     pub fn device(&self) -> Result<cuda::DeviceCipher<'_>, Error> {
         self.engine.device("device memory")?;
-        let key: &cuda::GroupKey =
-            (&*self.blocks as &dyn Any).downcast_ref().expect("a CUDA engine's keys are on its devices");
-        Ok(cuda::DeviceCipher::new(self, &key.keys()[0]))
+        Ok(cuda::DeviceCipher::new(self, &self.group_key().keys()[0]))
+    }
+
+    /// The same of each of the engine's GPUs, in the order of [`Engine::cuda_contexts`]: for whoever has buffers and
+    /// streams of their own on each.
+    ///
+    /// A message that lies on several GPUs is cut anywhere for CTR, and each piece is given the place of its first byte in
+    /// the message as `offset`, with the same counter; for ECB it is cut at whole blocks; for CBC too, and the IV of a piece
+    /// is the block of ciphertext before it, which in place has to be kept.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] if the engine is a CPU.
+    pub fn devices(&self) -> Result<Vec<cuda::DeviceCipher<'_>>, Error> {
+        self.engine.group("device memory")?;
+        Ok(self.group_key().keys().iter().map(|key| cuda::DeviceCipher::new(self, key)).collect())
+    }
+
+    /// The same calls on device memory that is spread over the engine's GPUs ([`Engine::spread`]).
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] if the engine is a CPU.
+    pub fn spread(&self) -> Result<cuda::SpreadCipher<'_>, Error> {
+        self.engine.group("spread memory")?;
+        Ok(cuda::SpreadCipher::new(self, self.group_key()))
+    }
+
+    /// The key on the GPUs of a CUDA engine.
+    fn group_key(&self) -> &cuda::GroupKey {
+        (&*self.blocks as &dyn Any).downcast_ref().expect("a CUDA engine's keys are on its devices")
     }
 
     fn ecb(&self, direction: Direction, data: Buffers<'_>) -> Result<(), Error> {

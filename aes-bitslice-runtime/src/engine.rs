@@ -36,6 +36,13 @@ pub enum Backend {
     CpuBitsliced,
 }
 
+impl Backend {
+    /// Whether it is a GPU, or several.
+    pub fn is_cuda(self) -> bool {
+        matches!(self, Self::Cuda { .. } | Self::CudaAll)
+    }
+}
+
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -184,6 +191,15 @@ impl Engine {
         }
     }
 
+    /// Device memory of so many bytes, all zero, spread over this engine's GPUs: a part on each, as long as its share of
+    /// the work. For [`Cipher::spread`]; of one GPU it is one part.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on a CPU, [`Error::OutOfDeviceMemory`], and what the devices report.
+    pub fn spread(&self, len: usize) -> Result<cuda::SpreadBuffer, Error> {
+        cuda::SpreadBuffer::new(self.group("spread memory")?, len)
+    }
+
     /// Which GPU kernels it may use.
     pub fn kernels(&self) -> Kernels {
         self.kernels
@@ -291,6 +307,15 @@ impl Engine {
     /// [`Error::NotCuda`] on a CPU, [`Error::SeveralDevices`] where there are several.
     pub fn cuda_context(&self) -> Result<Arc<cuda::cudarc::driver::CudaContext>, Error> {
         Ok(self.device("a CUDA context")?.context().clone())
+    }
+
+    /// The same of each GPU, in the order in which they were given: what [`Cipher::devices`] works in.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on a CPU.
+    pub fn cuda_contexts(&self) -> Result<Vec<Arc<cuda::cudarc::driver::CudaContext>>, Error> {
+        let members = self.group("a CUDA context")?.members();
+        Ok(members.iter().map(|member| member.device.context().clone()).collect())
     }
 
     /// Where calls that were submitted wait for a thread.

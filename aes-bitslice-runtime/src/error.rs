@@ -48,6 +48,19 @@ pub enum Error {
     /// A stream of another context than the engine's.
     #[error("the stream belongs to another CUDA context than the engine: make it from `Engine::cuda_context`")]
     OtherContext,
+    /// A spread buffer of another engine than the cipher's.
+    #[error("the spread buffer belongs to another engine than the cipher: make it with `Engine::spread` of the same")]
+    OtherEngine,
+    /// Bytes that a buffer does not have.
+    #[error("a buffer of {len} bytes has no {bytes} bytes from byte {at} on: stay within it")]
+    OutOfRange {
+        /// The first byte asked for.
+        at: usize,
+        /// How many were asked for.
+        bytes: usize,
+        /// Bytes there are.
+        len: usize,
+    },
     /// The keystream would run past the counter's field and repeat itself.
     #[error(
         "the {bits}-bit counter has {left} blocks left, and this call needs {needed}: use another initial counter block or a wider counter"

@@ -2,7 +2,7 @@
 //! others has left.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The pieces of a call that nobody has taken yet.
 pub(crate) struct Schedule(Mutex<Vec<Share>>);
@@ -15,20 +15,35 @@ struct Share {
 impl Schedule {
     /// So many pieces, in shares as the weights have it; no weight is negative, and not all are zero.
     pub(crate) fn new(pieces: usize, weights: &[f64]) -> Self {
-        let ranges = shares(pieces, weights);
-        Self(Mutex::new(ranges.into_iter().zip(weights).map(|(left, &weight)| Share { left, weight }).collect()))
+        Self::of(shares(pieces, weights), weights)
     }
 
-    /// The next piece for the owner of a share. When that is empty, the last piece of whoever would take longest for what
-    /// it has left: so all end together, whatever the weights promised.
+    /// These shares, for owners of these weights.
+    pub(crate) fn of(shares: Vec<Range<usize>>, weights: &[f64]) -> Self {
+        Self(Mutex::new(shares.into_iter().zip(weights).map(|(left, &weight)| Share { left, weight }).collect()))
+    }
+
+    /// The next piece for the owner of a share: its own, else of another.
     pub(crate) fn next(&self, owner: usize) -> Option<usize> {
-        let mut shares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(piece) = shares[owner].left.next() {
-            return Some(piece);
-        }
+        self.next_own(owner).or_else(|| self.next_of_others(0, |_| true))
+    }
+
+    /// The next piece of one's own share.
+    pub(crate) fn next_own(&self, owner: usize) -> Option<usize> {
+        self.lock()[owner].left.next()
+    }
+
+    /// The last piece of whoever would take longest for what it has left: so all end together, whatever the weights
+    /// promised. Only of those of whom one may take, and who keep `leave` pieces or more.
+    pub(crate) fn next_of_others(&self, leave: usize, may_take_of: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut shares = self.lock();
         let time = |share: &Share| share.left.len() as f64 / share.weight.max(f64::MIN_POSITIVE);
-        let busiest = shares.iter_mut().filter(|share| !share.left.is_empty());
-        busiest.max_by(|a, b| time(a).total_cmp(&time(b)))?.left.next_back()
+        let from = shares.iter_mut().enumerate().filter(|(of, share)| share.left.len() > leave && may_take_of(*of));
+        from.max_by(|(_, a), (_, b)| time(a).total_cmp(&time(b)))?.1.left.next_back()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Share>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -87,5 +102,18 @@ mod tests {
         // The third has four left, the second two.
         assert_eq!([schedule.next(0), schedule.next(0)], [Some(11), Some(10)]);
         assert_eq!(schedule.next(2), Some(8));
+    }
+
+    /// Who cannot reach the slowest takes of the next; what is to be left to an owner is left.
+    #[test]
+    fn pieces_are_taken_of_whom_one_may_take() {
+        let schedule = Schedule::of(vec![0..0, 0..4, 4..7], &[1.0, 1.0, 1.0]);
+        assert_eq!(schedule.next_own(0), None);
+        assert_eq!(schedule.next_of_others(1, |of| of == 2), Some(6));
+        assert_eq!(schedule.next_of_others(1, |of| of == 2), Some(5));
+        assert_eq!(schedule.next_of_others(1, |of| of == 2), None, "the last is its owner's");
+        assert_eq!(schedule.next_of_others(0, |_| false), None);
+        assert_eq!((0..4).map_while(|_| schedule.next_of_others(1, |_| true)).collect::<Vec<_>>(), [3, 2, 1]);
+        assert_eq!([schedule.next_own(1), schedule.next_own(2)], [Some(0), Some(4)]);
     }
 }

@@ -57,6 +57,44 @@ impl Kernel {
     }
 }
 
+/// Copies so many blocks of 16 bytes, each `apart` bytes (fewer than 2^31) behind the one before, side by side to `to`.
+///
+/// # Safety
+/// All of them and the room for them lie in memory that the device reaches, and that is live until the copy is done; the stream is
+/// live.
+pub(super) unsafe fn gather(
+    device: &Device,
+    stream: CUstream,
+    first: CUdeviceptr,
+    apart: u64,
+    blocks: u64,
+    to: CUdeviceptr,
+) -> Result<(), Error> {
+    if blocks == 0 {
+        return Ok(());
+    }
+    let rows = sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        srcHost: ptr::null(),
+        srcDevice: first,
+        srcArray: ptr::null_mut(),
+        srcPitch: apart as usize,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        dstHost: ptr::null_mut(),
+        dstDevice: to,
+        dstArray: ptr::null_mut(),
+        dstPitch: 16,
+        WidthInBytes: 16,
+        Height: blocks as usize,
+    };
+    // SAFETY: as the caller vouches.
+    device.call("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&rows, stream) }.result())
+}
+
 /// Copies of the ciphertext blocks before the shares of the thread blocks, that of thread block b at 16 b; there is none
 /// before the first. Freed on the stream.
 struct BlocksBetween {
@@ -75,26 +113,8 @@ impl BlocksBetween {
         let memory = unsafe { result::malloc_async(stream, bytes) };
         let memory = device.call("cuMemAllocAsync", memory)?;
         let copies = Self { context: device.context().clone(), stream, memory };
-        let rows = sys::CUDA_MEMCPY2D {
-            srcXInBytes: 0,
-            srcY: 0,
-            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            srcHost: ptr::null(),
-            srcDevice: span.input + share - 16,
-            srcArray: ptr::null_mut(),
-            srcPitch: share as usize,
-            dstXInBytes: 0,
-            dstY: 0,
-            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            dstHost: ptr::null_mut(),
-            dstDevice: memory + 16,
-            dstArray: ptr::null_mut(),
-            dstPitch: 16,
-            WidthInBytes: 16,
-            Height: shares as usize - 1,
-        };
         // SAFETY: row b ends where share b + 1 begins, which is before the span ends; the copies have room for all.
-        device.call("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&rows, stream) }.result())?;
+        unsafe { gather(device, stream, span.input + share - 16, share, shares - 1, memory + 16) }?;
         Ok(copies)
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Member {
     pub(crate) ordinal: usize,
     pub(crate) device: Arc<Device>,
     /// How much it gets of the work, beside the others.
-    weight: f64,
+    pub(super) weight: f64,
 }
 
 impl Group {

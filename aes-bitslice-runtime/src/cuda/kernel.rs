@@ -270,6 +270,11 @@ impl Kernel {
         (thread_blocks, 16 * u64::from(self.blocks_at_a_time) * runs.div_ceil(thread_blocks))
     }
 
+    /// How many runs the share of a thread block has, of so many blocks (not none) of 16 bytes.
+    pub(super) fn runs(&self, blocks: u64) -> u64 {
+        self.shares(blocks).1 / (16 * u64::from(self.blocks_at_a_time))
+    }
+
     /// How many thread blocks so many blocks of 16 bytes are for.
     fn thread_blocks(&self, blocks: u64) -> u64 {
         self.grid.thread_blocks(blocks.div_ceil(self.blocks_at_a_time.into()), self.multiprocessors)

@@ -2,7 +2,7 @@
 
 use super::kernel::{Kernel, Span};
 use super::round_keys::RoundKeys;
-use super::{Call, Choice, Device, DeviceKey, Kernels};
+use super::{Call, Choice, Device, DeviceKey, Kernels, Runs};
 use crate::Error;
 use crate::work::Work;
 use aes_bitslice_gen::kernel::Mode;
@@ -71,6 +71,17 @@ impl DeviceKey {
         let (kernel, keys) = self.kernel(work.mode(), choice)?;
         // SAFETY: as the caller vouches.
         unsafe { kernel.run(device, stream, span, work, keys) }
+    }
+
+    /// The choice for pieces of a call that follow one another on the device without a gap, `bytes` altogether: the kernel
+    /// that is fastest for all, its thread blocks as long as for all where a piece keeps the device busy with them.
+    pub(super) fn choose_for_pieces(&self, mode: Mode, bytes: u64, aligned: bool) -> Result<Choice, Error> {
+        /// Thread blocks that a piece has for each multiprocessor: those of the next pieces come after them.
+        const LEFT: u32 = 8;
+        let choice = self.choose(mode, bytes, aligned, None)?;
+        let Choice::Bitsliced { .. } = choice else { return Ok(choice) };
+        let runs = self.kernel(mode, choice)?.0.runs((bytes / 16).max(1));
+        Ok(Choice::Bitsliced { runs: Some(Runs { most: runs.clamp(1, 1 << 16) as u32, left: LEFT }) })
     }
 
     /// The choice for a call. Where there is one kernel only, it says nothing, whatever was asked for.

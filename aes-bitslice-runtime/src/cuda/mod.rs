@@ -32,6 +32,9 @@
 //! | `copy` | a copy past the caches |
 //! | `host_data` | data in host memory: to the GPUs, through the kernel, back |
 //! | `device_data` | data in device memory |
+//! | `peers` | which GPU reaches the memory of which |
+//! | `spread` | device memory spread over the GPUs of an engine |
+//! | `spread_data` | data in it: all GPUs at once, each on its own part and then on what another has left |
 //! | `baked` | kernels with their key baked in |
 //! | `launch` | one call on device memory: its kernel, and its launch |
 //! | `pair` | two kernels side by side, on shares of one input |
@@ -52,9 +55,12 @@ mod image;
 mod kernel;
 mod launch;
 mod pair;
+mod peers;
 mod pinned;
 mod pool;
 mod round_keys;
+mod spread;
+mod spread_data;
 mod transfers;
 mod tuning;
 
@@ -63,6 +69,8 @@ pub use cudarc;
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
 pub use group::Shares;
+pub use spread::{SpreadBuffer, SpreadPart};
+pub use spread_data::SpreadCipher;
 pub use transfers::Transfers;
 pub use tuning::{HostRates, KernelRates, Measurements, Rate, Subject, Tuning};
 

@@ -8,7 +8,7 @@ use super::Device;
 use super::device::make_current;
 use super::pinned::Pinned;
 use crate::Error;
-use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream};
+use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream, cuStreamQuery};
 use cudarc::driver::{CudaContext, result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -171,6 +171,18 @@ impl<'d> Lane<'d> {
         let staged: *mut [u8] = self.staging(at, len);
         // SAFETY: as above.
         unsafe { self.copy_out(at, &mut *staged) }
+    }
+
+    /// Whether everything on the stream is done.
+    pub(super) fn is_done(&mut self) -> Result<bool, Error> {
+        // SAFETY: the stream is ours and alive.
+        match unsafe { cuStreamQuery(self.stream()) }.result() {
+            Err(e) if e.0 == CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            asked => {
+                self.failed |= asked.is_err();
+                self.device.call("cuStreamQuery", asked).map(|()| true)
+            }
+        }
     }
 
     /// Waits for everything on the stream.

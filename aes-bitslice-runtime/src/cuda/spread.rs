@@ -1,0 +1,243 @@
+//! Device memory spread over the GPUs of an engine: a part on each.
+
+use super::device::make_current;
+use super::pool::Lane;
+use super::{Device, Group, peers};
+use crate::Error;
+use crate::schedule::shares;
+use cudarc::driver::sys::{CUdeviceptr, CUresult};
+use cudarc::driver::{DriverError, result};
+use std::fmt;
+use std::ops::Range;
+use std::ptr;
+use std::sync::Arc;
+use std::thread;
+
+/// Parts begin at multiples of so many bytes.
+const GRAIN: usize = 1 << 20;
+
+/// Device memory of [`Engine::spread`](crate::Engine::spread): one run of bytes, cut into adjoining parts, one on each GPU of the
+/// engine, as long as its share of the work ([`Shares`](super::Shares)). Cleared before it is freed. It may outlive the engine.
+///
+/// It is for [`Cipher::spread`](crate::Cipher::spread), whose calls return when their work is done. Who works on it otherwise,
+/// by the addresses of [`parts`](Self::parts), has to wait for that before the next call.
+pub struct SpreadBuffer {
+    /// One for each GPU of the engine, in order; some may be empty.
+    parts: Vec<Memory>,
+    len: usize,
+    /// For each GPU, whether it reaches the part of each.
+    reach: Vec<Vec<bool>>,
+}
+
+/// A part of a spread buffer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct SpreadPart {
+    /// The number of the GPU that it is on.
+    pub ordinal: usize,
+    /// Which bytes of the buffer it has; none where the buffer is too small for all GPUs.
+    pub range: Range<usize>,
+    /// Where they are, in that GPU's memory; 0 if there are none.
+    pub pointer: CUdeviceptr,
+}
+
+/// Memory of one GPU, cleared before it is freed.
+struct Memory {
+    device: Arc<Device>,
+    part: SpreadPart,
+}
+
+impl SpreadBuffer {
+    pub(crate) fn new(group: &Group, len: usize) -> Result<Self, Error> {
+        let weights: Vec<f64> = group.members().iter().map(|member| member.weight).collect();
+        Self::with_weights(group, len, &weights)
+    }
+
+    /// The same in other shares than the group's.
+    pub(super) fn with_weights(group: &Group, len: usize, weights: &[f64]) -> Result<Self, Error> {
+        let devices: Vec<_> = group.members().iter().map(|member| &member.device).collect();
+        let reach = peers::reach(&devices)?;
+        let parts = group.members().iter().zip(cut(len, weights));
+        let parts = parts.map(|(member, range)| Memory::new(&member.device, member.ordinal, range));
+        Ok(Self { parts: parts.collect::<Result<_, _>>()?, len, reach })
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What lies where: adjoining ranges that cover all, one for each GPU of the engine, in order.
+    pub fn parts(&self) -> Vec<SpreadPart> {
+        self.parts.iter().map(|memory| memory.part.clone()).collect()
+    }
+
+    /// Copies `data` to the bytes from `at` on, over the links of all GPUs at once, and waits for it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] beyond the end; else what the devices report, and then some of it may be copied.
+    pub fn copy_from_host(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
+        let mut rest = data;
+        let pieces = self.overlapping(at, data.len())?.into_iter().map(|(memory, from)| {
+            let piece = rest.split_off(..from.len()).expect("ranges that cover all");
+            (memory, from.start, piece)
+        });
+        let copy = |lane: &mut Lane<'_>, pointer, piece: &[u8]| {
+            // SAFETY: the range lies in the part, which is borrowed until the copy was waited for.
+            unsafe { result::memcpy_htod_async(pointer, piece, lane.stream()) }
+        };
+        at_once(pieces.collect(), "cuMemcpyHtoDAsync", copy)
+    }
+
+    /// Copies the bytes from `at` on to `data`, over the links of all GPUs at once, and waits for it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] beyond the end; else what the devices report, and then some of it may be copied.
+    pub fn copy_to_host(&self, at: usize, data: &mut [u8]) -> Result<(), Error> {
+        let overlapping = self.overlapping(at, data.len())?;
+        let mut rest = data;
+        let pieces = overlapping.into_iter().map(|(memory, from)| {
+            let piece = rest.split_off_mut(..from.len()).expect("ranges that cover all");
+            (memory, from.start, piece)
+        });
+        let copy = |lane: &mut Lane<'_>, pointer, piece: &mut [u8]| {
+            // SAFETY: the range lies in the part; the piece is borrowed until the copy was waited for.
+            unsafe { result::memcpy_dtoh_async(piece, pointer, lane.stream()) }
+        };
+        at_once(pieces.collect(), "cuMemcpyDtoHAsync", copy)
+    }
+
+    /// The parts that have some of so many bytes, and which of their own bytes those are.
+    fn overlapping(&self, at: usize, bytes: usize) -> Result<Vec<(&Memory, Range<usize>)>, Error> {
+        let end = at.checked_add(bytes).filter(|&end| end <= self.len);
+        let end = end.ok_or(Error::OutOfRange { at, bytes, len: self.len })?;
+        let common = |range: &Range<usize>| at.max(range.start)..end.min(range.end);
+        let within = |range: &Range<usize>| common(range).start - range.start..common(range).end - range.start;
+        let some = self.parts.iter().filter(|memory| !common(&memory.part.range).is_empty());
+        Ok(some.map(|memory| (memory, within(&memory.part.range))).collect())
+    }
+
+    /// The device and the memory of each part.
+    pub(super) fn memory(&self) -> impl ExactSizeIterator<Item = (&Arc<Device>, &SpreadPart)> {
+        self.parts.iter().map(|memory| (&memory.device, &memory.part))
+    }
+
+    /// Whether a GPU reaches the part of another.
+    pub(super) fn reaches(&self, gpu: usize, owner: usize) -> bool {
+        self.reach[gpu][owner]
+    }
+
+    /// Sets all of it to zero, as far as its devices still can.
+    pub(super) fn clear(&mut self) {
+        self.parts.iter_mut().for_each(Memory::clear);
+    }
+}
+
+/// The parts of so many bytes.
+fn cut(len: usize, weights: &[f64]) -> Vec<Range<usize>> {
+    let bytes = |grain: usize| grain.saturating_mul(GRAIN).min(len);
+    shares(len.div_ceil(GRAIN), weights).into_iter().map(|grains| bytes(grains.start)..bytes(grains.end)).collect()
+}
+
+/// Copies pieces, each from or to byte `at` of a part, on a thread each.
+fn at_once<T: Send>(
+    pieces: Vec<(&Memory, usize, T)>,
+    call: &str,
+    copy: impl Fn(&mut Lane<'_>, CUdeviceptr, T) -> Result<(), DriverError> + Sync,
+) -> Result<(), Error> {
+    let one = |(memory, at, piece): (&Memory, usize, T)| {
+        let Memory { device, part } = memory;
+        device.enter()?;
+        let mut lane = Lane::take(device, 16)?;
+        let copied = device.call(call, copy(&mut lane, part.pointer + at as u64, piece));
+        lane.wait().and(copied)
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = pieces.into_iter().map(|piece| scope.spawn(|| one(piece))).collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        // All are waited for, whatever the first of them says.
+        let outcomes: Vec<_> = threads.into_iter().map(join).collect();
+        outcomes.into_iter().collect()
+    })
+}
+
+impl Memory {
+    fn new(device: &Arc<Device>, ordinal: usize, range: Range<usize>) -> Result<Self, Error> {
+        device.enter()?;
+        let mut memory = Self { device: device.clone(), part: SpreadPart { ordinal, range, pointer: 0 } };
+        let len = memory.part.range.len();
+        if len > 0 {
+            // SAFETY: the context is current on this thread.
+            memory.part.pointer = match unsafe { result::malloc_sync(len) } {
+                Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                    let what = format!("{len} bytes, the share of GPU {ordinal}");
+                    return Err(Error::OutOfDeviceMemory { what });
+                }
+                allocated => device.call("cuMemAlloc", allocated)?,
+            };
+            device.call("cuMemsetD8Async", memory.set_to_zero())?;
+        }
+        Ok(memory)
+    }
+
+    /// Sets all of it to zero and waits for it. The context is current on this thread.
+    fn set_to_zero(&mut self) -> Result<(), DriverError> {
+        let default_stream = ptr::null_mut();
+        // SAFETY: the memory is ours, and no call works on it while this one has it.
+        unsafe {
+            result::memset_d8_async(self.part.pointer, 0, self.part.range.len(), default_stream)?;
+            result::stream::synchronize(default_stream)
+        }
+    }
+
+    fn clear(&mut self) {
+        if self.part.pointer != 0 && make_current(self.device.context()).is_ok() {
+            // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+            let _ = self.set_to_zero();
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.part.pointer != 0 {
+            self.clear();
+            // SAFETY: allocated by us, in the context that `clear` has made current, and not used after this.
+            let _ = unsafe { result::free_sync(self.part.pointer) };
+        }
+    }
+}
+
+impl fmt::Debug for SpreadBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SpreadBuffer({} bytes on {} GPUs)", self.len, self.parts.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_whole_grains_and_cover_all() {
+        assert_eq!(cut(5 * GRAIN + 3, &[1.0, 1.0]), [0..3 * GRAIN, 3 * GRAIN..5 * GRAIN + 3]);
+        assert_eq!(cut(7, &[1.0, 1.0, 1.0]).iter().filter(|part| !part.is_empty()).collect::<Vec<_>>(), [&(0..7)]);
+        for len in [0, 1, GRAIN - 1, GRAIN, GRAIN + 1, 9 * GRAIN, 100 * GRAIN + 77, usize::MAX] {
+            for weights in [&[1.0][..], &[0.0, 1.0], &[1.0, 0.0], &[2.0, 1.0, 1.5, 0.1]] {
+                let parts = cut(len, weights);
+                assert_eq!((parts.len(), parts[0].start, parts[parts.len() - 1].end), (weights.len(), 0, len));
+                assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
+                let inner = parts[..parts.len() - 1].iter().map(|part| part.end);
+                assert!(inner.into_iter().all(|end| end == len || end.is_multiple_of(GRAIN)));
+            }
+        }
+    }
+}
