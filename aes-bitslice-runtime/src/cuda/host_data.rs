@@ -52,8 +52,8 @@ struct Staged {
 
 impl Staged {
     /// The lane with what it needs for that.
-    fn lane(self, lane: Lane<'_>) -> Result<Lane<'_>, Error> {
-        if self.input || self.output { lane.with_staging() } else { Ok(lane) }
+    fn lane(self, lane: Lane<'_>, bytes: usize) -> Result<Lane<'_>, Error> {
+        if self.input || self.output { lane.with_staging(bytes) } else { Ok(lane) }
     }
 }
 
@@ -69,10 +69,12 @@ impl DeviceKey {
     fn lanes(&self, plan: &Plan, staged: Staged) -> Result<Vec<HostLane<'_, '_>>, Error> {
         self.device().enter()?;
         let host_lane = |lane| HostLane { key: self, lane, staged, part: None };
-        let first = staged.lane(Lane::take(self.device(), plan.chunk_bytes)?)?;
+        let first = staged.lane(Lane::take(self.device(), plan.chunk_bytes)?, plan.chunk_bytes)?;
         // More of them make it faster. Without them it works as well.
         let more = (1..plan.streams).map_while(|_| Lane::try_take(self.device(), plan.chunk_bytes)?.ok());
-        let more = more.map_while(|lane| staged.lane(lane).ok()).filter(|lane| lane.len() >= plan.chunk_bytes);
+        let more = more
+            .map_while(|lane| staged.lane(lane, plan.chunk_bytes).ok())
+            .filter(|lane| lane.len() >= plan.chunk_bytes);
         Ok([first].into_iter().chain(more).map(host_lane).collect())
     }
 }

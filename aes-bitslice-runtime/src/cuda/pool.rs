@@ -97,9 +97,8 @@ impl<'d> Lane<'d> {
         Ok(lane)
     }
 
-    /// The same with as much pinned host memory as device memory.
-    pub(super) fn with_staging(mut self) -> Result<Self, Error> {
-        let len = self.len();
+    /// The same with pinned host memory for so many bytes.
+    pub(super) fn with_staging(mut self, len: usize) -> Result<Self, Error> {
         let device = self.device;
         let resources = self.resources();
         if resources.staging.as_ref().is_none_or(|staging| staging.len() < len) {
@@ -304,12 +303,12 @@ mod tests {
             }
         };
         device.enter().unwrap();
-        let mut lane = Lane::take(&device, 4096).unwrap().with_staging().unwrap();
+        let mut lane = Lane::take(&device, 4096).unwrap().with_staging(4096).unwrap();
         lane.staging(0, 4096).fill(0xa5);
         lane.copy_in_staged(0, 4096).unwrap();
         let pointer = lane.buffer();
         drop(lane);
-        let mut lane = Lane::take(&device, 4096).unwrap().with_staging().unwrap();
+        let mut lane = Lane::take(&device, 4096).unwrap().with_staging(4096).unwrap();
         assert_eq!(lane.buffer(), pointer, "the buffer that was kept");
         assert_eq!(lane.staging(0, 4096), [0; 4096]);
         let mut found = [1; 4096];
