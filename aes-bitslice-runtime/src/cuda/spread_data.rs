@@ -26,7 +26,7 @@ const LEFT_TO_OWNER: usize = 1;
 /// Bytes of a piece, where the largest part has so many: few, for each has thread blocks that wait for the last of the one
 /// before; not too few, for what is taken of another is a piece.
 fn piece_bytes(part: usize) -> usize {
-    (part / 16).clamp(64 << 20, 1 << 30).next_multiple_of(1 << 20)
+    (part / 16).clamp(256 << 20, 1 << 30).next_multiple_of(1 << 20)
 }
 
 /// Calls of a [`Cipher`] on spread memory ([`Engine::spread`](crate::Engine::spread)).

@@ -42,7 +42,7 @@ impl Transfers {
         };
         let (chunk_bytes, streams, workers) = match pinned {
             true if bytes / devices < 64 << 20 => (part(16, 1 << 20, 4 << 20), 4, 1),
-            true => (4 << 20, 2, 2),
+            true => (8 << 20, 2, 2),
             false => (part(64, 1 << 20, 4 << 20), 2, (cores / devices).clamp(1, 16)),
         };
         let (chunk_bytes, chunks) = match self.chunk_bytes {
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn large_calls_take_a_bounded_amount_of_memory() {
-        let pinned = Plan { chunk_bytes: 4 << 20, streams: 2, workers: 2 };
+        let pinned = Plan { chunk_bytes: 8 << 20, streams: 2, workers: 2 };
         let staged = Plan { chunk_bytes: 4 << 20, streams: 2, workers: 16 };
         for bytes in [1 << 30, 1 << 40] {
             assert_eq!((plan(bytes, true, 1), plan(bytes, false, 1)), (pinned, staged));
