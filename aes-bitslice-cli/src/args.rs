@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use aes_bitslice_runtime::{Backend, Kernels, KeyBits, Mode};
+use aes_bitslice_runtime::{Backend, Kernels, KeyBits, Mode, Transfers};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
@@ -97,11 +98,15 @@ Examples:
   aes-bitslice bench
   aes-bitslice bench --modes ctr,ecb-encrypt --key-bits 128,256 --sizes 1GiB --backends cuda,cpu --json rates.json
   aes-bitslice bench --all --json rates.json --plot rates.svg
+  aes-bitslice bench --backends cuda --modes ctr --timings host,host-in-place,pinned,pinned-in-place --sizes 16MiB,4GiB
   aes-bitslice bench --plot-from rates.json --plot rates.svg --force
 
 Every output is compared with that of the `cpu` engine before and after it is timed. `host` is from host memory to
-host memory, as a caller sees it; `device` is the kernel alone, from one buffer in the memory of the GPU to another, by
-the GPU's events, one call at a time. Kernels with the key baked in need NVRTC and are left out without it.")]
+host memory, as a caller sees it, `pinned` the same with memory of `Engine::host_buffer`, which a GPU copies from and to
+as it is; `device` is the kernel alone, from one buffer in the memory of the GPU to another, by the GPU's events, one call
+at a time. `copy` is what the links give: pinned memory to the GPUs and as much back at once, nothing computed; rows of
+calls that go over the links show how many percent of it they reach. Kernels with the key baked in need NVRTC and are left
+out without it.")]
     Bench(BenchArgs),
 }
 
@@ -250,8 +255,8 @@ pub struct BenchArgs {
     #[arg(default_value = "1MiB,64MiB", default_value_if("all", "true", ALL_SIZES))]
     pub sizes: Vec<usize>,
     /// What to time
-    #[arg(long, value_delimiter = ',', default_value = "host,device")]
-    #[arg(default_value_if("all", "true", "host,device,new-key"))]
+    #[arg(long, value_delimiter = ',', default_value = "host,pinned,device")]
+    #[arg(default_value_if("all", "true", "host,host-in-place,pinned,pinned-in-place,device,new-key"))]
     pub timings: Vec<Timing>,
     /// How kernels have their key; those with the key baked in are timed in the largest size
     #[arg(long, value_delimiter = ',', default_value = "planes")]
@@ -263,9 +268,11 @@ pub struct BenchArgs {
     /// The largest size to time from host memory to host memory [default: any; with --all, 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value_if("all", "true", "64MiB"))]
     pub host_largest: Option<usize>,
-    /// Engines: cuda, cuda:N, cpu, cpu-bitsliced [default: all there are]
+    /// Engines: cuda, cuda:N, cuda:all, cpu, cpu-bitsliced [default: all there are, of GPUs the first]
     #[arg(long, value_name = "BACKENDS", value_delimiter = ',')]
     pub backends: Option<Vec<Backend>>,
+    #[command(flatten)]
+    pub transfers: TransferArgs,
     /// Timed runs of each case
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(default_value = "7", default_value_if("all", "true", "20"))]
@@ -278,12 +285,35 @@ pub struct BenchArgs {
     pub plot: Option<PathBuf>,
     /// Measure nothing: draw what --json wrote
     #[arg(long, value_name = "JSON", requires = "plot", conflicts_with_all = [
-        "all", "modes", "key_bits", "sizes", "timings", "strategies", "kernels", "host_largest", "backends", "runs", "json",
+        "all", "modes", "key_bits", "sizes", "timings", "strategies", "kernels", "host_largest", "backends", "chunk_bytes", "streams", "workers",
+        "runs", "json",
     ])]
     pub plot_from: Option<PathBuf>,
     /// Replace the files if they exist
     #[arg(long)]
     pub force: bool,
+}
+
+/// How data in host memory goes to GPUs and back; what is not given, the engine chooses by the size of the call.
+#[derive(Args, Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct TransferArgs {
+    /// Bytes a chunk between host memory and a GPU, at most 64MiB [default: by size]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub chunk_bytes: Option<usize>,
+    /// Chunks on their way at the same time, for each thread, 1 to 32 [default: by size]
+    #[arg(long, value_name = "N", value_parser = parse_in::<1, 32>)]
+    pub streams: Option<usize>,
+    /// Threads that copy, for each GPU, 1 to 16 [default: by size]
+    #[arg(long, value_name = "N", value_parser = parse_in::<1, 16>)]
+    pub workers: Option<usize>,
+}
+
+impl TransferArgs {
+    /// The same for the engine.
+    pub fn transfers(self) -> Transfers {
+        let Self { chunk_bytes, streams, workers } = self;
+        Transfers { chunk_bytes, streams, workers }
+    }
 }
 
 /// Modes of `encrypt` and `decrypt`.
@@ -390,12 +420,21 @@ pub enum BenchMode {
 }
 
 /// What `bench` times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Timing {
     /// Whole calls, from host memory to host memory
     Host,
+    /// Whole calls in host memory, output in place of the input
+    HostInPlace,
+    /// Whole calls on a GPU, from pinned host memory to pinned host memory
+    Pinned,
+    /// Whole calls on a GPU in pinned host memory, output in place of the input
+    PinnedInPlace,
     /// Kernels alone, from and to the memory of the GPU
     Device,
+    /// Copies of pinned memory to the GPU and back at once; they come with every timing of whole calls on a GPU
+    Copy,
     /// From the bytes of a new key to the first kernel launched with it, and to that kernel's end
     NewKey,
 }
@@ -428,6 +467,28 @@ impl BenchMode {
     /// The name on the command line.
     pub fn name(self) -> String {
         name_of(&self)
+    }
+}
+
+impl Timing {
+    /// The name on the command line.
+    pub fn name(self) -> String {
+        name_of(&self)
+    }
+
+    /// Whether whole calls on data in host memory are timed.
+    pub fn is_on_host(self) -> bool {
+        matches!(self, Self::Host | Self::HostInPlace) || self.is_pinned()
+    }
+
+    /// Whether they are on pinned memory.
+    pub fn is_pinned(self) -> bool {
+        matches!(self, Self::Pinned | Self::PinnedInPlace)
+    }
+
+    /// Whether they are in place.
+    pub fn is_in_place(self) -> bool {
+        matches!(self, Self::HostInPlace | Self::PinnedInPlace)
     }
 }
 
@@ -502,6 +563,12 @@ fn parse_whole_blocks(text: &str) -> std::result::Result<usize, String> {
         Ok(bytes) if bytes > 0 && bytes.is_multiple_of(16) => Ok(bytes),
         _ => Err("a positive multiple of 16 is needed".into()),
     }
+}
+
+/// A number within bounds.
+fn parse_in<const LEAST: usize, const MOST: usize>(text: &str) -> std::result::Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
+    number.ok_or_else(|| format!("{LEAST} to {MOST} are possible"))
 }
 
 fn parse_size(text: &str) -> std::result::Result<usize, String> {

@@ -545,10 +545,11 @@ fn info_as_text_and_as_json() {
 #[test]
 fn bench_as_table_and_as_json() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = "bench --backends cpu,cpu-bitsliced --key-bits 128,192 --sizes 16,64KiB --runs 2";
+    let arguments = "bench --backends cpu,cpu-bitsliced --key-bits 128,192 --sizes 16,64KiB --runs 2 --workers 3";
     let table = bytes(program(&format!("{arguments} --json rates.json")).current_dir(&folder), b"");
     let json = fs::read(folder.path().join("rates.json")).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["transfers"], serde_json::json!({ "chunk_bytes": null, "streams": null, "workers": 3 }));
     let results = json["results"].as_array().unwrap();
     // Modes, lengths of keys, sizes, engines.
     assert_eq!(results.len(), 4 * 2 * 2 * 2);
@@ -574,8 +575,11 @@ fn bench_of_everything_draws_what_it_writes() {
     let all = "bench --all --backends cpu,cpu-bitsliced --sizes 4KiB,64KiB --runs 2";
     let table = String::from_utf8(run(&format!("{all} --json rates.json --plot rates.svg"))).unwrap();
     let json: serde_json::Value = serde_json::from_str(&read("rates.json")).unwrap();
-    // Modes, lengths of keys, sizes, engines; lengths of keys, engines.
-    assert_eq!(json["results"].as_array().unwrap().len(), 4 * 3 * 2 * 2);
+    // Modes, lengths of keys, sizes, engines, in place and not; lengths of keys, engines.
+    let results = json["results"].as_array().unwrap();
+    assert_eq!(results.len(), 4 * 3 * 2 * 2 * 2);
+    assert_eq!(results.iter().filter(|result| result["timing"] == "host-in-place").count(), results.len() / 2);
+    assert!(json["copies"].as_array().unwrap().is_empty() && !table.contains("pinned"), "no GPU, no link to it");
     let new_keys = json["new_keys"].as_array().unwrap();
     assert_eq!(new_keys.len(), 3 * 2);
     assert!(new_keys.iter().all(|key| key["median_seconds_to_end"].as_f64().unwrap() > 0.0), "{json}");

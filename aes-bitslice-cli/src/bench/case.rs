@@ -3,10 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use aes_bitslice_runtime::{self as runtime, Backend, Cipher, Counter, CounterMode, Engine, Key, KeyBits};
+use aes_bitslice_runtime::{self as runtime, Backend, Cipher, Counter, CounterMode, Engine, HostBuffer, Key, KeyBits};
 
 use super::device::Memory;
-use crate::args::BenchMode;
+use crate::args::{BenchMode, Timing};
 use crate::error::{Error, Exit, Result};
 
 /// The initial counter block: near the end of its low 64 bits, so that a carry is part of what is checked.
@@ -25,11 +25,15 @@ pub struct Buffers {
     pub input: Vec<u8>,
     pub output: Vec<u8>,
     pub expected: Vec<u8>,
+    /// Input and output once more, pinned; empty where nothing is timed there.
+    pinned: [HostBuffer; 2],
 }
 
 impl Buffers {
     pub fn new(bytes: usize) -> Result<Self> {
-        let mut buffers = Buffers { input: Vec::new(), output: Vec::new(), expected: Vec::new() };
+        let cpu = Engine::open(Backend::Cpu)?;
+        let pinned = [cpu.host_buffer(0)?, cpu.host_buffer(0)?];
+        let mut buffers = Buffers { input: Vec::new(), output: Vec::new(), expected: Vec::new(), pinned };
         for buffer in [&mut buffers.input, &mut buffers.output, &mut buffers.expected] {
             let reserved = buffer.try_reserve_exact(bytes);
             reserved.map_err(|_| {
@@ -41,9 +45,22 @@ impl Buffers {
             buffer.resize(bytes, 0);
         }
         // A keystream of a random key is as good as random bytes, and fast.
-        let cipher = Engine::open(Backend::Cpu)?.cipher(&Key::generate(KeyBits::Aes128)?)?;
+        let cipher = cpu.cipher(&Key::generate(KeyBits::Aes128)?)?;
         cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0, &mut buffers.input)?;
         Ok(buffers)
+    }
+
+    /// Pins memory for the first `bytes`, for this and all GPUs.
+    pub fn pin(&mut self, engine: &Engine, bytes: usize) -> Result<()> {
+        self.pinned = [engine.host_buffer(bytes)?, engine.host_buffer(bytes)?];
+        refill(&mut self.pinned[0], Some(&self.input[..bytes]));
+        Ok(())
+    }
+
+    /// Pinned memory: the first `bytes` of the input, and where to write as many.
+    pub fn pinned(&mut self, bytes: usize) -> (&[u8], &mut [u8]) {
+        let [input, output] = &mut self.pinned;
+        (&input[..bytes], &mut output[..bytes])
     }
 }
 
@@ -68,20 +85,42 @@ impl Case<'_> {
         }
     }
 
-    /// The time of each run from host memory to host memory on the first `bytes`, checked before and after.
-    pub fn time_on_host(&self, cipher: &Cipher, bytes: usize, buffers: &mut Buffers) -> Result<Vec<Duration>> {
-        let Buffers { input, output, expected } = buffers;
-        let (input, output, expected) = (&input[..bytes], &mut output[..bytes], &expected[..bytes]);
-        self.apply(cipher, input, output)?;
-        self.check(cipher.engine(), output, expected)?;
-        let mut times = Vec::new();
-        for _ in 0..self.runs {
-            // What an earlier run left behind must not pass for the work of this one.
-            output.fill(0);
-            let start = Instant::now();
-            self.apply(cipher, input, output)?;
-            times.push(start.elapsed());
+    /// The same in place.
+    fn apply_in_place(&self, cipher: &Cipher, data: &mut [u8]) -> std::result::Result<(), runtime::Error> {
+        match self.mode {
+            BenchMode::EcbEncrypt => cipher.ecb_encrypt(data),
+            BenchMode::EcbDecrypt => cipher.ecb_decrypt(data),
+            BenchMode::CbcDecrypt => cipher.cbc_decrypt(&IV, data),
+            BenchMode::Ctr => cipher.ctr_apply(&counter(), 0, data),
         }
+    }
+
+    /// The time of each run of whole calls on the first `bytes` in host memory, checked before and after.
+    pub fn time_on_host(
+        &self,
+        cipher: &Cipher,
+        timing: Timing,
+        bytes: usize,
+        buffers: &mut Buffers,
+    ) -> Result<Vec<Duration>> {
+        let Buffers { input, output, expected, pinned: [pinned_input, pinned_output] } = buffers;
+        let (input, output, expected) = match timing.is_pinned() {
+            true => (&pinned_input[..bytes], &mut pinned_output[..bytes], &expected[..bytes]),
+            false => (&input[..bytes], &mut output[..bytes], &expected[..bytes]),
+        };
+        let run = |output: &mut [u8]| -> Result<Duration> {
+            // What an earlier run left behind must not pass for the work of this one.
+            refill(output, timing.is_in_place().then_some(input));
+            let start = Instant::now();
+            match timing.is_in_place() {
+                true => self.apply_in_place(cipher, output)?,
+                false => self.apply(cipher, input, output)?,
+            }
+            Ok(start.elapsed())
+        };
+        run(output)?;
+        self.check(cipher.engine(), output, expected)?;
+        let times = (0..self.runs).map(|_| run(output)).collect::<Result<_>>()?;
         self.check(cipher.engine(), output, expected)?;
         Ok(times)
     }
@@ -116,13 +155,34 @@ impl Case<'_> {
     }
 }
 
-/// Where two texts of the same length begin to differ, looked for on all cores.
-fn first_difference(ours: &[u8], theirs: &[u8]) -> Option<usize> {
-    /// Shorter ones are not worth a thread.
+/// Bytes of the parts in which all cores share in something about so many bytes; fewer are not worth a thread.
+fn part_of(bytes: usize) -> usize {
     const SMALLEST: usize = 1 << 20;
-    assert_eq!(ours.len(), theirs.len());
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let part = ours.len().div_ceil(threads).max(SMALLEST);
+    bytes.div_ceil(threads).max(SMALLEST)
+}
+
+/// Fills a buffer with the input, or with zeros, on all cores.
+fn refill(buffer: &mut [u8], input: Option<&[u8]>) {
+    let part = part_of(buffer.len());
+    let fill = |(index, buffer): (usize, &mut [u8])| match input {
+        Some(input) => buffer.copy_from_slice(&input[index * part..][..buffer.len()]),
+        None => buffer.fill(0),
+    };
+    if buffer.len() <= part {
+        return fill((0, buffer));
+    }
+    thread::scope(|scope| {
+        for part in buffer.chunks_mut(part).enumerate() {
+            scope.spawn(move || fill(part));
+        }
+    });
+}
+
+/// Where two texts of the same length begin to differ, looked for on all cores.
+pub fn first_difference(ours: &[u8], theirs: &[u8]) -> Option<usize> {
+    assert_eq!(ours.len(), theirs.len());
+    let part = part_of(ours.len());
     let in_part = |(index, (ours, theirs)): (usize, (&[u8], &[u8]))| {
         // Comparing slices is far faster than comparing bytes, and most are equal.
         let differ = (ours != theirs).then(|| ours.iter().zip(theirs).position(|(ours, theirs)| ours != theirs));
@@ -146,10 +206,30 @@ mod tests {
         let mut buffers = Buffers::new(64).unwrap();
         let cipher = engine.cipher(&key).unwrap();
         case.apply(&cipher, &buffers.input, &mut buffers.expected).unwrap();
-        assert_eq!(case.time_on_host(&cipher, 48, &mut buffers).unwrap().len(), 2);
+        buffers.pin(&engine, 48).unwrap();
+        let timings = [Timing::Host, Timing::HostInPlace, Timing::Pinned, Timing::PinnedInPlace];
+        for timing in timings {
+            assert_eq!(case.time_on_host(&cipher, timing, 48, &mut buffers).unwrap().len(), 2);
+        }
+        assert_eq!(buffers.output, [&buffers.expected[..48], &[0; 16]].concat());
+        assert_eq!(buffers.pinned[1][..], buffers.expected[..48]);
         buffers.expected[47] ^= 1;
-        let error = case.time_on_host(&cipher, 48, &mut buffers).unwrap_err();
-        assert!(error.message().contains("byte 47 of 48"));
+        for timing in timings {
+            let error = case.time_on_host(&cipher, timing, 48, &mut buffers).unwrap_err();
+            assert!(error.message().contains("byte 47 of 48"));
+        }
+    }
+
+    #[test]
+    fn buffers_are_filled_to_their_ends() {
+        for len in [0, 1, (1 << 20) - 1, (2 << 20) + 1, (5 << 20) + 3] {
+            let input: Vec<u8> = (0..len).map(|i| (i % 251) as u8 + 1).collect();
+            let mut buffer = vec![0; len];
+            refill(&mut buffer, Some(&input));
+            assert!(buffer == input, "{len}");
+            refill(&mut buffer, None);
+            assert!(buffer == vec![0; len], "{len}");
+        }
     }
 
     #[test]

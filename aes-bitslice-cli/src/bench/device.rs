@@ -34,7 +34,7 @@ pub struct Done<'a> {
     output: CudaView<'a, u8>,
 }
 
-fn driver(error: DriverError) -> Error {
+pub fn driver(error: DriverError) -> Error {
     Error::new(Exit::Failure, format!("CUDA: {:?}; use smaller sizes?", error.0))
 }
 

@@ -6,6 +6,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `case` | a mode with a key: what an engine ought to compute, and its time from host memory to host memory |
+//! | `copy` | what the links to GPUs give: the ceiling of whole calls on them |
 //! | `device` | kernels alone, from and to device memory; new keys |
 //! | `baked` | kernels with their key baked in |
 //! | `report` | the results as a table and as JSON |
@@ -13,6 +14,7 @@
 
 mod baked;
 pub mod case;
+mod copy;
 pub mod device;
 mod plot;
 pub mod report;
@@ -23,12 +25,13 @@ use std::time::Instant;
 
 use aes_bitslice_runtime::{self as runtime, Backend, Cipher, Engine, Key, KeyBits};
 
-use crate::args::{BenchArgs, BenchMode, KernelName, Strategy, Timing};
+use crate::args::{BenchArgs, BenchMode, KernelName, Strategy, Timing, TransferArgs};
 use crate::error::{Error, Result};
 use crate::output::{self, Options, Output};
 use baked::Baked;
 use case::{Buffers, Case};
-use report::{Clock, Measured, NewKey, Report};
+use copy::Links;
+use report::{Copied, Measured, NewKey, Report};
 
 /// New keys of each length that are timed.
 const NEW_KEYS: usize = 200;
@@ -66,10 +69,14 @@ pub fn run(args: &BenchArgs) -> Result<()> {
 /// Measures all that is asked for, and prints it as it comes if there is to be a `table`.
 fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
     let say = |text: &str| if table { output::print(text) } else { Ok(()) };
-    let (engines, mut skipped) = open(args.backends.as_deref())?;
-    let mut report = Report::new(&engines);
+    let (engines, mut skipped) = open(args.backends.as_deref(), args.transfers)?;
+    let mut report = Report::new(&engines, args.transfers);
     let sizes = Sizes::new(args, &engines);
     let mut buffers = Buffers::new(sizes.largest())?;
+    let gpu = engines.iter().find(|engine| is_gpu(engine));
+    if let (Some(gpu), Some(&largest)) = (gpu, sizes.copy.last()) {
+        buffers.pin(gpu, largest)?;
+    }
     say(&report.heading())?;
     let keys = args.key_bits.iter().map(|&bits| Key::generate(bits)).collect::<std::result::Result<Vec<_>, _>>()?;
     let mut subjects = Vec::new();
@@ -83,11 +90,15 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
             skipped.push(format!("kernels with their key baked in, on {}: {why}", engine.backend()));
             Baked::default()
         });
-        let kernels = match memory {
-            Some(_) => args.kernels.as_slice(),
-            None => &[KernelName::Auto],
-        };
-        subjects.push(Subject { engine, kernels, memory, baked });
+        let is_gpu = is_gpu(&engine);
+        let kernels = if is_gpu { args.kernels.as_slice() } else { &[KernelName::Auto] };
+        let is_for = |timing: &&Timing| timing.is_on_host() && (is_gpu || !timing.is_pinned());
+        let timings = args.timings.iter().filter(is_for).copied().collect();
+        let copies = if is_gpu { copies(&engine, &sizes, args.runs, &mut buffers)? } else { Vec::new() };
+        for copied in &copies {
+            say(&copied.row())?;
+        }
+        subjects.push(Subject { engine, kernels, timings, copies, memory, baked });
     }
     let mut told = 0;
     report.skipped = skipped;
@@ -121,18 +132,33 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
             }
         }
     }
+    report.copies = subjects.into_iter().flat_map(|subject| subject.copies).collect();
     Ok(report)
 }
 
+/// Times plain copies in every size.
+fn copies(engine: &Engine, sizes: &Sizes, runs: u32, buffers: &mut Buffers) -> Result<Vec<Copied>> {
+    let Some(&largest) = sizes.copy.last() else { return Ok(Vec::new()) };
+    let mut links = Links::new(engine, largest)?;
+    let copied = |&bytes: &usize| Ok(Copied::new(engine, bytes, links.time(bytes, runs, buffers)?));
+    sizes.copy.iter().map(copied).collect()
+}
+
+fn is_gpu(engine: &Engine) -> bool {
+    engine.tuning().is_some()
+}
+
 /// The engines asked for; or all that open, and why the others do not.
-fn open(backends: Option<&[Backend]>) -> Result<(Vec<Engine>, Vec<String>)> {
+fn open(backends: Option<&[Backend]>, transfers: TransferArgs) -> Result<(Vec<Engine>, Vec<String>)> {
+    let open = |backend| Ok(Engine::open(backend)?.with_transfers(transfers.transfers()));
     if let Some(backends) = backends {
-        let engines = backends.iter().map(|&backend| Ok(Engine::open(backend)?)).collect::<Result<_>>()?;
+        let engines =
+            backends.iter().map(|&backend| open(backend)).collect::<std::result::Result<_, runtime::Error>>()?;
         return Ok((engines, Vec::new()));
     }
     let (mut engines, mut skipped) = (Vec::new(), Vec::new());
     for backend in [Backend::Cuda { ordinal: 0 }, Backend::Cpu, Backend::CpuBitsliced] {
-        match Engine::open(backend) {
+        match open(backend) {
             Ok(engine) => engines.push(engine),
             Err(error) => skipped.push(format!("{backend}: {error}")),
         }
@@ -142,8 +168,10 @@ fn open(backends: Option<&[Backend]>) -> Result<(Vec<Engine>, Vec<String>)> {
 
 /// The sizes that are timed, in bytes and in order.
 struct Sizes {
-    /// From host memory to host memory.
+    /// Whole calls on data in host memory.
     host: Vec<usize>,
+    /// Between host memory and GPUs.
+    copy: Vec<usize>,
     /// In device memory, with the key given at launch.
     device: Vec<usize>,
     /// In device memory, with the key baked in.
@@ -156,12 +184,16 @@ impl Sizes {
         sizes.sort_unstable();
         let on_device = args.timings.contains(&Timing::Device)
             && engines.iter().any(|engine| matches!(engine.backend(), Backend::Cuda { .. }));
-        let on_host = |size: &usize| {
-            args.timings.contains(&Timing::Host) && args.host_largest.is_none_or(|largest| *size <= largest)
+        let on_host = args.timings.iter().any(|timing| timing.is_on_host());
+        let over_links = on_host || args.timings.contains(&Timing::Copy);
+        let sizes_if = |wanted: bool| {
+            let fits = |size: &usize| wanted && args.host_largest.is_none_or(|largest| *size <= largest);
+            sizes.iter().copied().filter(fits).collect()
         };
         let is_baked = |strategy: &Strategy| *strategy != Strategy::Planes;
         Sizes {
-            host: sizes.iter().copied().filter(on_host).collect(),
+            host: sizes_if(on_host),
+            copy: sizes_if(over_links && engines.iter().any(is_gpu)),
             baked: sizes.last().copied().filter(|_| on_device && args.strategies.iter().any(is_baked)),
             device: if on_device && args.strategies.contains(&Strategy::Planes) { sizes } else { Vec::new() },
         }
@@ -172,16 +204,16 @@ impl Sizes {
     }
 
     fn largest(&self) -> usize {
-        self.host.last().copied().unwrap_or(0).max(self.largest_on_device())
+        [&self.host, &self.copy]
+            .into_iter()
+            .filter_map(|sizes| sizes.last().copied())
+            .fold(self.largest_on_device(), usize::max)
     }
 }
 
 /// Why there is no kernel for a mode, if that is so.
-fn none_for(cipher: &Cipher, mode: BenchMode) -> Result<Option<String>> {
-    if !matches!(cipher.engine().backend(), Backend::Cuda { .. }) {
-        return Ok(None);
-    }
-    match cipher.device()?.prepare(mode.mode()) {
+fn none_for(cipher: &Cipher, case: &Case) -> Result<Option<String>> {
+    match case.apply(cipher, &[0; 16], &mut [0; 16]) {
         Ok(()) => Ok(None),
         Err(runtime::Error::NoSuchKernel { what }) => Ok(Some(what)),
         Err(error) => Err(error.into()),
@@ -193,6 +225,10 @@ struct Subject<'a> {
     engine: Engine,
     /// Which kernels to time with keys given at launch.
     kernels: &'a [KernelName],
+    /// How whole calls on data in host memory are timed.
+    timings: Vec<Timing>,
+    /// What its links give, in every size that they are used with.
+    copies: Vec<Copied>,
     memory: Option<device::Memory>,
     baked: Baked,
 }
@@ -206,32 +242,35 @@ impl Subject<'_> {
         buffers: &mut Buffers,
         skipped: &mut Vec<String>,
     ) -> Result<Vec<Measured>> {
-        let Subject { engine, kernels, memory, baked } = self;
-        let measured = |strategy, kernel, bytes, clock, times| {
-            Measured::new(engine, case.mode, case.key.bits(), strategy, kernel, bytes, clock, times)
+        let Subject { engine, kernels, timings, copies, memory, baked } = self;
+        let measured = |strategy, kernel, bytes, timing: Timing, times| {
+            let copied = copies.iter().find(|copied| timing.is_on_host() && copied.bytes == bytes);
+            Measured::new(engine, case.mode, case.key.bits(), strategy, kernel, bytes, timing, times, copied)
         };
         let mut all = Vec::new();
         for &kernel in *kernels {
             let cipher = engine.clone().with_kernels(kernel.kernels()).cipher(case.key)?;
-            if let Some(why) = none_for(&cipher, case.mode)? {
+            if let Some(why) = none_for(&cipher, case)? {
                 let what = format!("{} by {}: {why}", case.mode.name(), kernel.kernels());
                 skipped.extend((!skipped.contains(&what)).then_some(what));
                 continue;
             }
-            for &bytes in &sizes.host {
-                let times = case.time_on_host(&cipher, bytes, buffers)?;
-                all.push(measured(Strategy::Planes, Some(kernel), bytes, Clock::Host, times));
+            for (bytes, &timing) in
+                sizes.host.iter().flat_map(|&bytes| timings.iter().map(move |timing| (bytes, timing)))
+            {
+                let times = case.time_on_host(&cipher, timing, bytes, buffers)?;
+                all.push(measured(Strategy::Planes, Some(kernel), bytes, timing, times));
             }
             let Some(memory) = memory else { continue };
             for &bytes in &sizes.device {
                 let times = case.time_on_device(&cipher, bytes, memory, buffers)?;
-                all.push(measured(Strategy::Planes, Some(kernel), bytes, Clock::Device, times));
+                all.push(measured(Strategy::Planes, Some(kernel), bytes, Timing::Device, times));
             }
         }
         let Some(memory) = memory else { return Ok(all) };
         for (bytes, (strategy, cipher)) in sizes.baked.iter().flat_map(|&b| baked.of(case).map(move |c| (b, c))) {
             let times = case.time_on_device(cipher, bytes, memory, buffers)?;
-            all.push(measured(strategy, None, bytes, Clock::Device, times));
+            all.push(measured(strategy, None, bytes, Timing::Device, times));
         }
         Ok(all)
     }

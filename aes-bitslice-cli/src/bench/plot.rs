@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use aes_bitslice_plot::{self as plot, Chart, Line, Lines, colour, dashes};
 
-use super::report::{Clock, Measured, Report};
+use super::report::{Measured, Report};
+use crate::args::Timing;
 use crate::error::{Error, Exit, Result};
 
 /// The points of a plot by mode and length of key: the base-2 logarithm of the bytes, and Tbit/s.
 type Points<'a> = BTreeMap<(&'a str, usize), Vec<(f64, f64)>>;
 
 /// A plot for each engine and choice of kernels, one above the other: of those with device memory where that was timed, else
-/// of all, from and to host memory.
+/// of all with host memory, the first of the ways in which that was timed.
 ///
 /// # Errors
 /// If nothing was timed with keys given at launch, or a size or a rate is out of all bounds.
@@ -19,22 +20,26 @@ pub fn svg(report: &Report) -> Result<String> {
     let bad = |what: &str| Err(Error::new(Exit::Failure, format!("cannot plot: {what}")));
     let at_launch = |m: &&Measured| m.strategy.as_deref().is_none_or(|strategy| strategy == "planes");
     let results: Vec<_> = report.results.iter().filter(at_launch).collect();
-    let on_device = results.iter().any(|measured| measured.timing == Clock::Device);
-    let (clock, memory) = match on_device {
-        true => (Clock::Device, "device memory, kernel time"),
-        false => (Clock::Host, "host memory, whole calls"),
+    let plotted = [
+        (Timing::Device, "device memory, kernel time"),
+        (Timing::Host, "host memory, whole calls"),
+        (Timing::HostInPlace, "host memory, whole calls in place"),
+        (Timing::Pinned, "pinned host memory, whole calls"),
+        (Timing::PinnedInPlace, "pinned host memory, whole calls in place"),
+    ];
+    let is_there = |&(timing, _): &(Timing, _)| results.iter().any(|measured| measured.timing == timing);
+    let Some((timing, memory)) = plotted.into_iter().find(is_there) else {
+        return bad("there are no results with keys given at launch");
     };
     let mut plots: BTreeMap<(&str, &str), Points> = BTreeMap::new();
-    for measured in results.into_iter().filter(|measured| measured.timing == clock) {
-        let Measured { backend, mode, key_bits, bytes, median_tbits_per_second: rate, .. } = measured;
+    for measured in results.into_iter().filter(|measured| measured.timing == timing) {
+        let Measured { backend, mode, key_bits, bytes, rates, .. } = measured;
+        let rate = &rates.median_tbits_per_second;
         if !plot::is_plausible(*bytes as u64, *rate) {
             return bad("a size or a rate is none that anything has");
         }
         let points = plots.entry((backend, measured.kernel.as_deref().unwrap_or("auto"))).or_default();
         points.entry((mode, *key_bits)).or_default().push(((*bytes as f64).log2(), *rate));
-    }
-    if plots.is_empty() {
-        return bad("there are no results with keys given at launch");
     }
     let chart = |((backend, kernel), points): ((&str, &str), Points)| {
         let engine = report.engines.iter().find(|e| e.backend == backend).map_or(backend, |e| &e.description);

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use aes_bitslice_plot::size;
 use aes_bitslice_runtime::cuda;
-use aes_bitslice_runtime::{Backend, Engine, KeyBits};
+use aes_bitslice_runtime::{Backend, Engine, KeyBits, Transfers};
 use serde::{Deserialize, Serialize};
 
-use crate::args::{BenchMode, KernelName, Strategy};
+use crate::args::{BenchMode, KernelName, Strategy, Timing, TransferArgs};
 use crate::error::{Error, Exit, Result};
 
 /// Everything measured.
@@ -19,6 +19,12 @@ pub struct Report {
     /// Version of the program.
     pub version: String,
     pub engines: Vec<EngineLine>,
+    /// How data went between host memory and GPUs, where it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<TransferArgs>,
+    /// What the links to GPUs give.
+    #[serde(default)]
+    pub copies: Vec<Copied>,
     pub results: Vec<Measured>,
     #[serde(default)]
     pub new_keys: Vec<NewKey>,
@@ -39,14 +45,28 @@ pub struct EngineLine {
     pub multiprocessors: Option<u32>,
 }
 
-/// What the clock saw of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Clock {
-    /// All of it, from host memory to host memory.
-    Host,
-    /// The kernel, from and to device memory.
-    Device,
+/// How fast runs were.
+#[derive(Serialize, Deserialize)]
+pub struct Rates {
+    pub runs: usize,
+    pub min_seconds: f64,
+    pub median_seconds: f64,
+    /// 10^9 bytes a second, of the median run.
+    pub median_gbytes_per_second: f64,
+    /// 10^9 bytes a second, of the fastest run.
+    pub max_gbytes_per_second: f64,
+    /// 10^12 bits a second, of the median run.
+    pub median_tbits_per_second: f64,
+}
+
+/// Plain copies of pinned memory to GPUs and of as many bytes back, at once: what calls on host memory can reach at most.
+#[derive(Serialize, Deserialize)]
+pub struct Copied {
+    /// Each way.
+    pub bytes: usize,
+    pub backend: String,
+    #[serde(flatten)]
+    pub rates: Rates,
 }
 
 /// The runs of one case.
@@ -62,16 +82,12 @@ pub struct Measured {
     pub kernel: Option<String>,
     pub bytes: usize,
     pub backend: String,
-    pub timing: Clock,
-    pub runs: usize,
-    pub min_seconds: f64,
-    pub median_seconds: f64,
-    /// 10^9 bytes a second, of the median run.
-    pub median_gbytes_per_second: f64,
-    /// 10^9 bytes a second, of the fastest run.
-    pub max_gbytes_per_second: f64,
-    /// 10^12 bits a second, of the median run.
-    pub median_tbits_per_second: f64,
+    pub timing: Timing,
+    #[serde(flatten)]
+    pub rates: Rates,
+    /// Of a call that goes over the links: the rate of the median run over that of a plain copy of as many bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent_of_copy: Option<f64>,
 }
 
 /// How long new keys took on an engine that was open and had its kernels loaded, the GPU idle: from the bytes of the key
@@ -94,11 +110,13 @@ pub struct NewKey {
 
 impl Report {
     /// Nothing measured yet.
-    pub fn new(engines: &[Engine]) -> Self {
+    pub fn new(engines: &[Engine], transfers: TransferArgs) -> Self {
         let devices = cuda::devices().unwrap_or_default();
         let line = |engine: &Engine| {
             let backend = engine.backend();
-            let device = devices.iter().find(|d| backend == Backend::Cuda { ordinal: d.ordinal });
+            let is_of =
+                |d: &&cuda::DeviceInfo| [Backend::Cuda { ordinal: d.ordinal }, Backend::CudaAll].contains(&backend);
+            let device = devices.iter().find(is_of);
             EngineLine {
                 backend: backend.to_string(),
                 description: engine.description(),
@@ -109,6 +127,8 @@ impl Report {
         Report {
             version: env!("CARGO_PKG_VERSION").into(),
             engines: engines.iter().map(line).collect(),
+            transfers: (transfers.transfers() != Transfers::default()).then_some(transfers),
+            copies: Vec::new(),
             results: Vec::new(),
             new_keys: Vec::new(),
             skipped: Vec::new(),
@@ -131,41 +151,32 @@ impl Report {
         for EngineLine { backend, description, .. } in &self.engines {
             let _ = writeln!(text, "{backend}: {description}");
         }
-        let _ = writeln!(
-            text,
-            "\n{:<12} {:>4} {:<12} {:<9} {:>8}  {:<14} {:<6} {:>12} {:>12} {:>9} {:>9} {:>9}",
-            "mode", "key", "strategy", "kernel", "size", "engine", "timing", "min", "median", "max", "median", "median",
-        );
-        let _ = writeln!(text, "{:>106} {:>9} {:>9}", "GB/s", "GB/s", "Tbit/s");
+        let columns = ["mode", "key", "strategy", "kernel", "size", "engine", "timing"];
+        text += "\n";
+        text += &row(&columns, &["min", "median", "max", "median", "median", "median"]);
+        text += &row(&[""; 7], &["", "", "GB/s", "GB/s", "Tbit/s", "of copy"]);
         text
     }
 }
 
-impl Measured {
-    /// Sums up `times`, which are not empty.
-    #[allow(clippy::too_many_arguments)]
-    pub fn new(
-        engine: &Engine,
-        mode: BenchMode,
-        bits: KeyBits,
-        strategy: Strategy,
-        kernel: Option<KernelName>,
-        bytes: usize,
-        timing: Clock,
-        times: Vec<Duration>,
-    ) -> Self {
+/// A row of the table: what was timed, and the figures.
+fn row(what: &[&str; 7], figures: &[&str; 6]) -> String {
+    let [mode, key, strategy, kernel, size, engine, timing] = what;
+    let [min, median, max_rate, median_rate, bits, of_copy] = figures;
+    let row = format!(
+        "{mode:<12} {key:>4} {strategy:<12} {kernel:<9} {size:>8}  {engine:<14} {timing:<15} \
+         {min:>13} {median:>13} {max_rate:>9} {median_rate:>9} {bits:>9} {of_copy:>8}"
+    );
+    row.trim_end().to_string() + "\n"
+}
+
+impl Rates {
+    /// Sums up the `times` of runs on so many bytes; there is one at least.
+    pub fn new(bytes: usize, times: Vec<Duration>) -> Self {
         let runs = times.len();
         let (min, median) = min_and_median(times);
         let rate = |seconds: f64| bytes as f64 / seconds / 1e9;
-        let on_gpu = matches!(engine.backend(), Backend::Cuda { .. });
-        Measured {
-            mode: mode.name(),
-            key_bits: bits.bits(),
-            strategy: on_gpu.then(|| strategy.name()),
-            kernel: kernel.filter(|_| on_gpu).map(|kernel| kernel.kernels().to_string()),
-            bytes,
-            backend: engine.backend().to_string(),
-            timing,
+        Rates {
             runs,
             min_seconds: min,
             median_seconds: median,
@@ -176,22 +187,68 @@ impl Measured {
     }
 
     /// A row of the table.
-    pub fn row(&self) -> String {
-        format!(
-            "{:<12} {:>4} {:<12} {:<9} {:>8}  {:<14} {:<6} {:>12} {:>12} {:>9.3} {:>9.3} {:>9.4}\n",
-            self.mode,
-            self.key_bits,
-            self.strategy.as_deref().unwrap_or("-"),
-            self.kernel.as_deref().unwrap_or("-"),
-            size(self.bytes as u64),
-            self.backend,
-            format!("{:?}", self.timing).to_lowercase(),
+    fn row(&self, what: &[&str; 7], percent_of_copy: Option<f64>) -> String {
+        let figures = [
             microseconds(self.min_seconds),
             microseconds(self.median_seconds),
-            self.max_gbytes_per_second,
-            self.median_gbytes_per_second,
-            self.median_tbits_per_second,
-        )
+            format!("{:.3}", self.max_gbytes_per_second),
+            format!("{:.3}", self.median_gbytes_per_second),
+            format!("{:.4}", self.median_tbits_per_second),
+            percent_of_copy.map_or(String::new(), |percent| format!("{percent:.1} %")),
+        ];
+        row(what, &figures.each_ref().map(String::as_str))
+    }
+}
+
+impl Copied {
+    /// Sums up `times`, which are not empty.
+    pub fn new(engine: &Engine, bytes: usize, times: Vec<Duration>) -> Self {
+        Copied { bytes, backend: engine.backend().to_string(), rates: Rates::new(bytes, times) }
+    }
+
+    /// A row of the table.
+    pub fn row(&self) -> String {
+        let size = size(self.bytes as u64);
+        self.rates.row(&["-", "-", "-", "-", &size, &self.backend, &Timing::Copy.name()], Some(100.0))
+    }
+}
+
+impl Measured {
+    /// Sums up `times`, which are not empty; `copied` is the ceiling of this engine and size.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        engine: &Engine,
+        mode: BenchMode,
+        bits: KeyBits,
+        strategy: Strategy,
+        kernel: Option<KernelName>,
+        bytes: usize,
+        timing: Timing,
+        times: Vec<Duration>,
+        copied: Option<&Copied>,
+    ) -> Self {
+        let on_gpu = engine.tuning().is_some();
+        let rates = Rates::new(bytes, times);
+        let percent = |copied: &Copied| 100.0 * rates.median_gbytes_per_second / copied.rates.median_gbytes_per_second;
+        Measured {
+            mode: mode.name(),
+            key_bits: bits.bits(),
+            strategy: on_gpu.then(|| strategy.name()),
+            kernel: kernel.filter(|_| on_gpu).map(|kernel| kernel.kernels().to_string()),
+            bytes,
+            backend: engine.backend().to_string(),
+            timing,
+            percent_of_copy: copied.map(percent),
+            rates,
+        }
+    }
+
+    /// A row of the table.
+    pub fn row(&self) -> String {
+        let Self { strategy, kernel, .. } = self;
+        let (key, size, timing) = (self.key_bits.to_string(), size(self.bytes as u64), self.timing.name());
+        let [strategy, kernel] = [strategy, kernel].map(|name| name.as_deref().unwrap_or("-"));
+        self.rates.row(&[&self.mode, &key, strategy, kernel, &size, &self.backend, &timing], self.percent_of_copy)
     }
 }
 

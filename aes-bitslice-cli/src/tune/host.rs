@@ -8,6 +8,7 @@ use aes_bitslice_runtime::{Backend, Engine};
 use indicatif::ProgressBar;
 
 use super::{Case, rate};
+use crate::args::Timing;
 use crate::bench::case::{self, Buffers};
 use crate::error::Result;
 
@@ -39,8 +40,8 @@ pub fn measure(
             let case = case::Case { index: 0, key, mode: *mode, runs };
             let n = bytes as usize;
             case.apply(&on_cpu, &buffers.input[..n], &mut buffers.expected[..n])?;
-            let cpu = rate(bytes, case.time_on_host(&on_cpu, n, &mut buffers)?);
-            let cuda = rate(bytes, case.time_on_host(&on_gpu, n, &mut buffers)?);
+            let cpu = rate(bytes, case.time_on_host(&on_cpu, Timing::Host, n, &mut buffers)?);
+            let cuda = rate(bytes, case.time_on_host(&on_gpu, Timing::Host, n, &mut buffers)?);
             all.push(HostRates { mode: mode.mode(), key_bits: key.bits(), bytes, cpu, cuda });
             bar.inc(1);
         }
