@@ -99,6 +99,7 @@ Examples:
   aes-bitslice bench --modes ctr,ecb-encrypt --key-bits 128,256 --sizes 1GiB --backends cuda,cpu --json rates.json
   aes-bitslice bench --all --json rates.json --plot rates.svg
   aes-bitslice bench --backends cuda --modes ctr --timings host,host-in-place,pinned,pinned-in-place --sizes 16MiB,4GiB
+  aes-bitslice bench --files /dev/shm --modes ctr --key-bits 128 --sizes 1GiB
   aes-bitslice bench --plot-from rates.json --plot rates.svg --force
 
 Every output is compared with that of the `cpu` engine before and after it is timed. `host` is from host memory to
@@ -273,6 +274,12 @@ pub struct BenchArgs {
     pub backends: Option<Vec<Backend>>,
     #[command(flatten)]
     pub transfers: TransferArgs,
+    /// Time whole commands instead, on files of these sizes in a folder below DIR: this program with every backend, `openssl
+    /// enc` and `cp`, with one file and with 16
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "all", "timings", "strategies", "host_largest", "chunk_bytes", "streams", "workers", "plot",
+    ])]
+    pub files: Option<PathBuf>,
     /// Timed runs of each case
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(default_value = "7", default_value_if("all", "true", "20"))]
@@ -285,7 +292,7 @@ pub struct BenchArgs {
     pub plot: Option<PathBuf>,
     /// Measure nothing: draw what --json wrote
     #[arg(long, value_name = "JSON", requires = "plot", conflicts_with_all = [
-        "all", "modes", "key_bits", "sizes", "timings", "strategies", "kernels", "host_largest", "backends", "chunk_bytes", "streams", "workers",
+        "all", "modes", "key_bits", "sizes", "timings", "strategies", "kernels", "host_largest", "backends", "files", "chunk_bytes", "streams", "workers",
         "runs", "json",
     ])]
     pub plot_from: Option<PathBuf>,

@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::error::{Error, Exit, Result, warn};
 use crate::input::Input;
@@ -222,7 +222,10 @@ fn stdout() -> io::Result<File> {
     io::stdout().as_handle().try_clone_to_owned().map(File::from)
 }
 
-/// The temporary files there are at the moment, for the thread that waits for signals.
+/// How the names of temporary files begin.
+const PREFIX: &str = ".aes-bitslice-";
+
+/// The temporary files and folders there are at the moment, for the thread that waits for signals.
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -245,14 +248,45 @@ impl Drop for Pending {
     }
 }
 
+/// A temporary folder, removed with all that is in it when dropped and when a signal ends the process.
+pub struct ScratchFolder {
+    // Dropped before `_pending`.
+    folder: TempDir,
+    _pending: Pending,
+}
+
+impl ScratchFolder {
+    /// Makes one in `parent`, which only its owner may read.
+    pub fn create(parent: &Path) -> Result<Self> {
+        if !parent.is_dir() {
+            let what = format!("`{}` is not a folder; make it first", parent.display());
+            return Err(Error::new(Exit::InputOutput, what));
+        }
+        let made = watch_signals().and_then(|()| {
+            let mut pending = pending();
+            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+            let path = folder.path().to_path_buf();
+            pending.push(path.clone());
+            Ok(ScratchFolder { folder, _pending: Pending(path) })
+        });
+        made.map_err(|error| {
+            // Its own words would tell the name, which is nobody's concern.
+            let what = format!("no folder can be made in `{}`: {}", parent.display(), error.kind());
+            Error::new(Exit::InputOutput, what)
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
 impl Scratch {
     fn create(folder: &Path, private: bool) -> io::Result<Self> {
-        static WATCHED: Once = Once::new();
-        let mut watched = Ok(());
-        WATCHED.call_once(|| watched = remove_on_signal());
-        watched?;
+        watch_signals()?;
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".aes-bitslice-");
+        builder.prefix(PREFIX);
         // Private is what temporary files are anyway; any other file gets what the umask leaves of this.
         #[cfg(unix)]
         if !private {
@@ -294,6 +328,14 @@ fn ignored_signals() -> u64 {
     mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
 }
 
+/// Starts the thread that waits for signals, once.
+fn watch_signals() -> io::Result<()> {
+    static WATCHED: Once = Once::new();
+    let mut watched = Ok(());
+    WATCHED.call_once(|| watched = remove_on_signal());
+    watched
+}
+
 /// From now on the signals that end a process remove the temporary file first, but for those that were being ignored,
 /// as under `nohup`; and going over the file size limit is an error of `write` rather than a signal that kills.
 #[cfg(unix)]
@@ -308,7 +350,10 @@ fn remove_on_signal() -> io::Result<()> {
             // Held to the end: the file must not get its name now, nor another one be made.
             let mut pending = pending();
             for path in pending.drain(..) {
-                let _ = fs::remove_file(path);
+                // Of a folder, again: another process may still be making files in it.
+                let _ = fs::remove_file(&path)
+                    .or_else(|_| fs::remove_dir_all(&path))
+                    .or_else(|_| fs::remove_dir_all(&path));
             }
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }

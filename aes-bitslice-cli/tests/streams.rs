@@ -504,7 +504,8 @@ fn help_and_version() {
     {
         let text = String::from_utf8(bytes(&mut program(arguments), b"")).unwrap();
         assert!(text.contains("Usage: aes-bitslice"), "{text}");
-        assert!(!text.contains("chunk-bytes"), "{text}");
+        // Of `encrypt` and `decrypt` it is hidden.
+        assert_eq!(text.contains("chunk-bytes"), arguments.starts_with("bench"), "{text}");
     }
     let text = String::from_utf8(bytes(&mut program("--help"), b"")).unwrap();
     for code in 0..=5 {
@@ -565,6 +566,63 @@ fn bench_as_table_and_as_json() {
     let json = bytes(&mut program(&format!("{arguments} --json -")), b"");
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json["results"].as_array().unwrap().len(), results.len());
+}
+
+#[test]
+fn bench_of_files_compares_programs_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = "bench --files . --backends cpu,cpu-bitsliced --sizes 4KiB,48 --key-bits 256 --runs 2";
+    let json = bytes(program(&format!("{arguments} --json -")).current_dir(&folder), b"");
+    assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let rows = json["files"].as_array().unwrap();
+    let others = if Command::new("openssl").arg("version").output().is_ok() { 2 } else { 1 };
+    // Programs, modes, sizes and numbers of files: 48 bytes are not cut.
+    assert_eq!(rows.len(), (2 + others) * 4 * 3);
+    for row in rows {
+        let number = |name: &str| row[name].as_f64().unwrap();
+        assert!(number("min_seconds") > 0.0 && number("median_gbytes_per_second") > 0.0, "{row}");
+    }
+    assert_eq!(rows.iter().filter(|row| row["files"] == 16).count(), rows.len() / 3);
+    assert!(json["skipped"].to_string().contains("48 bytes in 16 files"), "{json}");
+}
+
+/// What another program writes is compared, too, to the last byte of the last file.
+#[test]
+fn bench_of_files_finds_what_is_wrong() {
+    for (script, wrong) in [
+        (r#"cat "$1" > "$2"/00; [ $# -eq 2 ] || exit 9"#, "`cp` failed (exit status: 9)"),
+        (
+            r#"for last; do :; done; /bin/cp "$@"; [ $# -eq 2 ] || printf x | dd of="$last/15" bs=1 seek=255 conv=notrunc"#,
+            "cp does ctr with a key of 128 bits wrongly: byte 255 of a file",
+        ),
+        (r#"/bin/cp "$@"; for last; do :; done; printf x >> "$last/00""#, "byte 4096 of a file"),
+        (r#"for last; do :; done; : > "$last/00""#, "byte 0 of a file"),
+    ] {
+        let (folder, path) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let cp = path.path().join("cp");
+        fs::write(&cp, format!("#!/bin/sh\n[ \"$1\" != --help ] || exit 0\n{script}\n")).unwrap();
+        fs::set_permissions(&cp, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = program("bench --files . --backends cpu --modes ctr --key-bits 128 --sizes 4KiB --runs 1");
+        let search = format!("{}:{}", path.path().display(), std::env::var("PATH").unwrap());
+        let output = pipe(command.current_dir(&folder).env("PATH", search), b"");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && message.contains(wrong), "{script}: {message}");
+        assert!(names(folder.path()).is_empty());
+    }
+}
+
+#[test]
+fn a_signal_removes_the_files_of_bench() {
+    let folder = tempfile::tempdir().unwrap();
+    let endless = "bench --files . --backends cpu --modes ctr --sizes 1MiB --runs 4000000000";
+    let mut child = program(endless).current_dir(&folder).stdout(Stdio::null()).spawn().unwrap();
+    let is_at_work = || names(folder.path()).iter().any(|name| folder.path().join(name).join("in/00").exists());
+    wait_for(&mut child, is_at_work);
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! | `case` | a mode with a key: what an engine ought to compute, and its time from host memory to host memory |
 //! | `copy` | what the links to GPUs give: the ceiling of whole calls on them |
 //! | `device` | kernels alone, from and to device memory; new keys |
+//! | `files` | whole commands on files, beside those of other programs |
 //! | `baked` | kernels with their key baked in |
 //! | `report` | the results as a table and as JSON |
 //! | `plot` | throughput over size as SVG |
@@ -16,6 +17,7 @@ mod baked;
 pub mod case;
 mod copy;
 pub mod device;
+mod files;
 mod plot;
 pub mod report;
 
@@ -49,9 +51,10 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     let open = |path: &Path| Output::open(Some(path), None, options);
     let json = args.json.as_deref().map(open).transpose()?;
     let plot = args.plot.as_deref().map(open).transpose()?;
-    let report = match &args.plot_from {
-        Some(path) => Report::read(path)?,
-        None => measure(args, table)?,
+    let report = match (&args.plot_from, &args.files) {
+        (Some(path), _) => Report::read(path)?,
+        (None, Some(folder)) => files::measure(args, folder, table)?,
+        (None, None) => measure(args, table)?,
     };
     let write = |file: Output, text: &str| {
         file.writer()?.write_all(text.as_bytes()).map_err(|error| file.error(&error))?;

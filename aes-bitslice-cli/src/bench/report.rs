@@ -28,6 +28,8 @@ pub struct Report {
     pub results: Vec<Measured>,
     #[serde(default)]
     pub new_keys: Vec<NewKey>,
+    #[serde(default)]
+    pub files: Vec<FileRates>,
     /// What was asked for and could not be measured, and why.
     #[serde(default)]
     pub skipped: Vec<String>,
@@ -108,6 +110,24 @@ pub struct NewKey {
     pub median_seconds_to_end: f64,
 }
 
+/// Whole commands on files.
+#[derive(Serialize, Deserialize)]
+pub struct FileRates {
+    pub mode: String,
+    pub key_bits: usize,
+    /// How many files there were.
+    pub files: usize,
+    /// Of all of them together.
+    pub bytes: usize,
+    /// A backend of this program, or another program.
+    pub program: String,
+    /// Which kernels a GPU might use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    #[serde(flatten)]
+    pub rates: Rates,
+}
+
 impl Report {
     /// Nothing measured yet.
     pub fn new(engines: &[Engine], transfers: TransferArgs) -> Self {
@@ -131,6 +151,7 @@ impl Report {
             copies: Vec::new(),
             results: Vec::new(),
             new_keys: Vec::new(),
+            files: Vec::new(),
             skipped: Vec::new(),
         }
     }
@@ -249,6 +270,16 @@ impl Measured {
         let (key, size, timing) = (self.key_bits.to_string(), size(self.bytes as u64), self.timing.name());
         let [strategy, kernel] = [strategy, kernel].map(|name| name.as_deref().unwrap_or("-"));
         self.rates.row(&[&self.mode, &key, strategy, kernel, &size, &self.backend, &timing], self.percent_of_copy)
+    }
+}
+
+impl FileRates {
+    /// A row of the table.
+    pub fn row(&self) -> String {
+        let (key, size) = (self.key_bits.to_string(), size(self.bytes as u64));
+        let files = if self.files == 1 { "one file".into() } else { format!("{} files", self.files) };
+        let kernel = self.kernel.as_deref().unwrap_or("-");
+        self.rates.row(&[&self.mode, &key, "-", kernel, &size, &self.program, &files], None)
     }
 }
 

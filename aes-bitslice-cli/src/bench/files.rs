@@ -1,0 +1,329 @@
+//! Whole commands on files, from their start to their end: this program with every backend, `openssl enc` where it is
+//! installed, and `cp`, which only copies. Each does one file, and several of the same size together.
+//!
+//! The programs take turns, so that what slows the machine for a while slows all. What each wrote is compared with what the
+//! `cpu` engine makes of the input, all of it, before its runs are timed and after the last.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Direction, Engine, Key, KeyBits};
+
+use super::case::{IV, first_difference};
+use super::report::{FileRates, Rates, Report};
+use super::{is_gpu, open};
+use crate::args::{BenchArgs, BenchMode, KernelName};
+use crate::error::{Error, Exit, Result};
+use crate::output::{self, ScratchFolder};
+
+/// How many files are done together.
+const MANY: usize = 16;
+
+/// Bytes that are read and compared at a time.
+const CHUNK: usize = 32 << 20;
+
+/// Where this program finds the key.
+const KEY_VARIABLE: &str = "AES_BITSLICE_BENCH_KEY";
+
+/// Measures in a folder below `folder`, which is removed again, and prints a table if there is to be one.
+pub fn measure(args: &BenchArgs, folder: &Path, table: bool) -> Result<Report> {
+    let say = |text: &str| if table { output::print(text) } else { Ok(()) };
+    let (engines, skipped) = open(args.backends.as_deref(), args.transfers)?;
+    let mut report = Report { skipped, ..Report::new(&engines, args.transfers) };
+    let mut programs = Vec::new();
+    for engine in engines {
+        let kernels = if is_gpu(&engine) { args.kernels.as_slice() } else { &[KernelName::Auto] };
+        let gpu = is_gpu(&engine);
+        programs.extend(kernels.iter().map(|&kernel| Program::Ours { backend: engine.backend(), kernel, gpu }));
+    }
+    for other in [Program::OpenSsl, Program::Copy] {
+        match other.is_there() {
+            true => programs.push(other),
+            false => report.skipped.push(format!("{}: there is no such program on the PATH", other.name())),
+        }
+    }
+    let scratch = ScratchFolder::create(folder)?;
+    let reference = Engine::open(Backend::Cpu)?;
+    say(&report.heading())?;
+    for what in &report.skipped {
+        say(&format!("skipped: {what}\n"))?;
+    }
+    for &bytes in &args.sizes {
+        for files in [1, MANY] {
+            if !bytes.is_multiple_of(16 * files) {
+                let what = format!("{bytes} bytes in {files} files: none of them would be whole blocks");
+                say(&format!("skipped: {what}\n"))?;
+                report.skipped.push(what);
+                continue;
+            }
+            let job = Job::create(scratch.path(), files, bytes)?;
+            for &bits in &args.key_bits {
+                let key = Key::generate(bits)?;
+                let cipher = reference.cipher(&key)?;
+                for &mode in &args.modes {
+                    let case = Case { job: &job, mode, key: &key, cipher: &cipher };
+                    for (program, times) in programs.iter().zip(case.time(&programs, args.runs)?) {
+                        let row = FileRates {
+                            mode: mode.name(),
+                            key_bits: bits.bits(),
+                            files,
+                            bytes,
+                            program: program.name(),
+                            kernel: program.kernel(),
+                            rates: Rates::new(bytes, times),
+                        };
+                        say(&row.row())?;
+                        report.files.push(row);
+                    }
+                }
+            }
+            job.remove()?;
+        }
+    }
+    Ok(report)
+}
+
+/// What is timed.
+enum Program {
+    Ours { backend: Backend, kernel: KernelName, gpu: bool },
+    OpenSsl,
+    Copy,
+}
+
+/// Files to read, and a folder to write files of the same names to.
+struct Job {
+    inputs: Vec<PathBuf>,
+    folder: PathBuf,
+}
+
+/// What is computed.
+struct Case<'a> {
+    job: &'a Job,
+    mode: BenchMode,
+    key: &'a Key,
+    /// The same key on the engine to compare with.
+    cipher: &'a Cipher,
+}
+
+impl Program {
+    fn name(&self) -> String {
+        match self {
+            Self::Ours { backend, .. } => backend.to_string(),
+            Self::OpenSsl => "openssl".into(),
+            Self::Copy => "cp".into(),
+        }
+    }
+
+    fn kernel(&self) -> Option<String> {
+        match self {
+            Self::Ours { kernel, gpu: true, .. } => Some(kernel.kernels().to_string()),
+            _ => None,
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        let asked = Command::new(self.name()).arg("--help").stdin(Stdio::null()).output();
+        !asked.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+impl Job {
+    /// Writes so many files with so many random bytes together.
+    fn create(scratch: &Path, files: usize, bytes: usize) -> Result<Self> {
+        let (from, folder) = (scratch.join("in"), scratch.join("out"));
+        for folder in [&from, &folder] {
+            fs::create_dir(folder).map_err(cannot("make", folder))?;
+        }
+        let inputs: Vec<_> = (0..files).map(|file| from.join(format!("{file:02}"))).collect();
+        // A keystream of a random key is as good as random bytes, and fast.
+        let cipher = Engine::open(Backend::Cpu)?.cipher(&Key::generate(KeyBits::Aes128)?)?;
+        let (each, mut offset) = (bytes / files, 0);
+        for input in &inputs {
+            let mut file = File::create(input).map_err(cannot("write", input))?;
+            let mut left = each;
+            while left > 0 {
+                let mut chunk = vec![0; left.min(CHUNK)];
+                cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, [0; 16]), offset, &mut chunk)?;
+                file.write_all(&chunk).map_err(cannot("write", input))?;
+                (left, offset) = (left - chunk.len(), offset + chunk.len() as u64);
+            }
+        }
+        Ok(Job { inputs, folder })
+    }
+
+    /// Where the output of an input goes.
+    fn output(&self, input: &Path) -> PathBuf {
+        self.folder.join(input.file_name().unwrap_or_default())
+    }
+
+    /// Removes what was written.
+    fn clear(&self) -> Result<()> {
+        for output in self.inputs.iter().map(|input| self.output(input)).filter(|output| output.exists()) {
+            fs::remove_file(&output).map_err(cannot("remove", &output))?;
+        }
+        Ok(())
+    }
+
+    /// Removes everything.
+    fn remove(self) -> Result<()> {
+        let from = self.inputs.first().and_then(|input| input.parent());
+        for folder in from.into_iter().chain([&*self.folder]) {
+            fs::remove_dir_all(folder).map_err(cannot("remove", folder))?;
+        }
+        Ok(())
+    }
+}
+
+impl Case<'_> {
+    /// The times of each program's runs, which were right.
+    fn time(&self, programs: &[Program], runs: u32) -> Result<Vec<Vec<Duration>>> {
+        let mut times = vec![Vec::new(); programs.len()];
+        for run in 0..=runs {
+            for (program, times) in programs.iter().zip(&mut times) {
+                let mut commands = self.commands(program)?;
+                let start = Instant::now();
+                commands.iter_mut().try_for_each(execute)?;
+                let time = start.elapsed();
+                // The first one is only to be right.
+                if run > 0 {
+                    times.push(time);
+                }
+                if run == 0 || run == runs {
+                    self.job.inputs.iter().try_for_each(|input| self.check(program, input))?;
+                }
+                self.job.clear()?;
+            }
+        }
+        Ok(times)
+    }
+
+    /// What a user would run, one after the other.
+    fn commands(&self, program: &Program) -> Result<Vec<Command>> {
+        let Job { inputs, folder } = self.job;
+        let (direction, mode) = match self.mode {
+            BenchMode::EcbEncrypt => (Direction::Encrypt, "ecb"),
+            BenchMode::EcbDecrypt => (Direction::Decrypt, "ecb"),
+            BenchMode::CbcDecrypt => (Direction::Decrypt, "cbc"),
+            BenchMode::Ctr => (Direction::Encrypt, "ctr"),
+        };
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let has_iv = mode != "ecb";
+        Ok(match program {
+            Program::Ours { backend, kernel, gpu } => {
+                let this = std::env::current_exe().map_err(|error| Error::io("cannot find this program", &error))?;
+                let mut command = Command::new(this);
+                command.arg(if direction == Direction::Encrypt { "encrypt" } else { "decrypt" });
+                command.args(["--quiet", "--mode", mode, "--key-env", KEY_VARIABLE]);
+                command.env(KEY_VARIABLE, hex(self.key.expose()));
+                match backend {
+                    Backend::Cuda { ordinal } => command.args(["--backend", "cuda", "--device", &ordinal.to_string()]),
+                    Backend::CudaAll => command.args(["--backend", "cuda", "--device", "all"]),
+                    other => command.args(["--backend", &other.to_string()]),
+                };
+                if *gpu {
+                    command.args(["--kernel", &kernel.kernels().to_string()]);
+                }
+                if has_iv {
+                    command.args(["--iv", &if self.stores_iv(program) { "random".into() } else { hex(&IV) }]);
+                }
+                match &inputs[..] {
+                    [input] => command.arg("-o").arg(self.job.output(input)).arg(input),
+                    inputs => command.arg("--out-dir").arg(folder).args(inputs),
+                };
+                vec![command]
+            }
+            Program::OpenSsl => {
+                let command = |input: &PathBuf| {
+                    let mut command = Command::new("openssl");
+                    command.args(["enc", &format!("-aes-{}-{mode}", self.key.bits().bits())]);
+                    command.args([if direction == Direction::Encrypt { "-e" } else { "-d" }, "-nopad"]);
+                    command.args(["-K", &hex(self.key.expose())]);
+                    if has_iv {
+                        command.args(["-iv", &hex(&IV)]);
+                    }
+                    command.arg("-in").arg(input).arg("-out").arg(self.job.output(input));
+                    command
+                };
+                inputs.iter().map(command).collect()
+            }
+            Program::Copy => {
+                let mut command = Command::new("cp");
+                command.args(inputs).arg(folder);
+                vec![command]
+            }
+        })
+    }
+
+    /// Whether the output begins with an IV of its own: several files are never encrypted with the same.
+    fn stores_iv(&self, program: &Program) -> bool {
+        matches!(program, Program::Ours { .. }) && self.mode == BenchMode::Ctr && self.job.inputs.len() > 1
+    }
+
+    /// An error if what a program made of a file is not what it ought to be.
+    fn check(&self, program: &Program, input: &Path) -> Result<()> {
+        let output = self.job.output(input);
+        let open = |path: &Path| File::open(path).map_err(cannot("read", path));
+        let (mut source, mut target) = (open(input)?, open(&output)?);
+        let read = |file: &mut File, path: &Path, chunk: &mut Vec<u8>| {
+            chunk.clear();
+            file.take(CHUNK as u64).read_to_end(chunk).map_err(cannot("read", path))
+        };
+        let (mut iv, mut offset) = (IV, 0);
+        if self.stores_iv(program) {
+            target.read_exact(&mut iv).map_err(cannot("read", &output))?;
+        }
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        loop {
+            read(&mut source, input, &mut expected)?;
+            read(&mut target, &output, &mut found)?;
+            let ciphertext = expected.last_chunk().copied().unwrap_or_default();
+            match (program, self.mode) {
+                (Program::Copy, _) => {}
+                (_, BenchMode::EcbEncrypt) => self.cipher.ecb_encrypt(&mut expected)?,
+                (_, BenchMode::EcbDecrypt) => self.cipher.ecb_decrypt(&mut expected)?,
+                (_, BenchMode::CbcDecrypt) => self.cipher.cbc_decrypt(&iv, &mut expected)?,
+                (_, BenchMode::Ctr) => {
+                    self.cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, iv), offset, &mut expected)?;
+                }
+            }
+            let common = expected.len().min(found.len());
+            let difference = first_difference(&expected[..common], &found[..common]);
+            let difference = difference.or((expected.len() != found.len()).then_some(common));
+            if let Some(at) = difference {
+                let (program, mode, bits) = (program.name(), self.mode.name(), self.key.bits().bits());
+                let at = offset + at as u64;
+                let what = format!(
+                    "{program} does {mode} with a key of {bits} bits wrongly: byte {at} of a file is the first to differ from `cpu`; do not use it"
+                );
+                return Err(Error::new(Exit::Failure, what));
+            }
+            if expected.is_empty() {
+                return Ok(());
+            }
+            offset += expected.len() as u64;
+            if self.mode == BenchMode::CbcDecrypt {
+                iv = ciphertext;
+            }
+        }
+    }
+}
+
+/// Runs a command to its end.
+fn execute(command: &mut Command) -> Result<()> {
+    let name = Path::new(command.get_program()).file_name().unwrap_or_default().display().to_string();
+    let ended = command.stdin(Stdio::null()).output();
+    let ended = ended.map_err(|error| Error::new(Exit::Failure, format!("cannot start `{name}`: {error}")))?;
+    if ended.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&ended.stderr);
+    Err(Error::new(Exit::Failure, format!("`{name}` failed ({}): {}", ended.status, said.trim())))
+}
+
+fn cannot(what: &str, path: &Path) -> impl Fn(io::Error) -> Error {
+    let what = format!("cannot {what} `{}`", path.display());
+    move |error| Error::io(&what, &error)
+}
