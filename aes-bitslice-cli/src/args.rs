@@ -192,9 +192,9 @@ pub struct EngineArgs {
     /// Engine; `auto` takes the one that is faster for the size of the input, as `info` shows
     #[arg(long, default_value = "auto")]
     pub backend: BackendName,
-    /// Number of the GPU, from 0; asks for a GPU
-    #[arg(long, value_name = "N")]
-    pub device: Option<usize>,
+    /// Number of the GPU, from 0; or of several that share the work, as in `0,2`, or `all` of them; asks for a GPU
+    #[arg(long, value_name = "N", value_parser = parse_devices)]
+    pub device: Option<Devices>,
     /// GPU kernel. Those with tables (tbox, pair, auto-any) are faster in places, but look up at addresses that depend on
     /// key and data: where others can measure what runs, use the default, as the README says
     #[arg(long, default_value = "auto", conflicts_with = "baked")]
@@ -385,6 +385,15 @@ pub enum BackendName {
     CpuBitsliced,
 }
 
+/// GPUs to ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Devices {
+    /// All there are
+    All,
+    /// One or several, each once, by their numbers
+    These(Vec<usize>),
+}
+
 /// Which GPU kernels to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum KernelName {
@@ -559,6 +568,27 @@ fn parse_workers(text: &str) -> std::result::Result<usize, String> {
     text.parse().ok().filter(|workers| (1..=1024).contains(workers)).ok_or_else(|| "1 to 1024 are possible".into())
 }
 
+fn parse_devices(text: &str) -> std::result::Result<Devices, String> {
+    if text == "all" {
+        return Ok(Devices::All);
+    }
+    let mut devices = Vec::new();
+    for number in text.split(',') {
+        // `parse` alone would take a sign.
+        let is_number = number.bytes().all(|digit| digit.is_ascii_digit());
+        match number.parse::<usize>().ok().filter(|_| is_number) {
+            Some(device) if devices.contains(&device) => {
+                return Err(format!("GPU {device} is there twice; name each once, or use `all`"));
+            }
+            Some(device) => devices.push(device),
+            None => {
+                return Err("GPUs are named by number, from 0, as in `0` or `0,2`, or `all`; `info` lists them".into());
+            }
+        }
+    }
+    Ok(Devices::These(devices))
+}
+
 fn parse_key_bits(text: &str) -> std::result::Result<KeyBits, String> {
     let known = |bits: &KeyBits| bits.bits().to_string() == text;
     KeyBits::ALL.into_iter().find(known).ok_or_else(|| "an AES key has 128, 192 or 256 bits".into())
@@ -605,6 +635,16 @@ mod tests {
         }
         for text in ["", "0", "15", "-16", "16 ", "1KB", "MiB", "1.5MiB", "99999999999TiB"] {
             assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn devices() {
+        assert_eq!(parse_devices("all"), Ok(Devices::All));
+        assert_eq!(parse_devices("7"), Ok(Devices::These(vec![7])));
+        assert_eq!(parse_devices("2,0,11"), Ok(Devices::These(vec![2, 0, 11])));
+        for text in ["", ",", "0,", "-1", "+1", "0,0", "1,2,1", "0;1", "0, 1", "All", "all,0", "99999999999999999999"] {
+            assert!(parse_devices(text).is_err(), "{text}");
         }
     }
 

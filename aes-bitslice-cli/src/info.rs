@@ -104,7 +104,9 @@ impl Info {
             Err(error) => (Opened::failed(Backend::Auto, &error), None),
         };
         let gpus = devices.len().max(1);
-        let backends = (0..gpus).map(|ordinal| Backend::Cuda { ordinal }).chain([Backend::Cpu, Backend::CpuBitsliced]);
+        let all = (gpus > 1).then_some(Backend::CudaAll);
+        let backends = (0..gpus).map(|ordinal| Backend::Cuda { ordinal }).chain(all);
+        let backends = backends.chain([Backend::Cpu, Backend::CpuBitsliced]);
         Info {
             version: env!("CARGO_PKG_VERSION"),
             auto,
@@ -139,6 +141,11 @@ impl Info {
                 text,
                 "  {ordinal}: {name}, compute capability {compute_capability}, {multiprocessors} multiprocessors, \
                  {gib:.0} GiB, driver {driver_version}"
+            );
+        }
+        if self.cuda_devices.len() > 1 {
+            text.push_str(
+                "  One is used unless several are asked for: `--device all`, or some of them, as in `--device 0,1`\n",
             );
         }
         let nvrtc = match (&self.nvrtc, &self.nvrtc_error) {

@@ -108,7 +108,7 @@ pub enum Error {
         what: &'static str,
     },
     /// A device number beyond those there are.
-    #[error("there is no CUDA device {ordinal}: this machine has {count}, counted from 0")]
+    #[error("there is no CUDA device {ordinal}: this machine has {count}, and the highest number is {}", count.saturating_sub(1))]
     NoSuchDevice {
         /// The number asked for.
         ordinal: usize,
