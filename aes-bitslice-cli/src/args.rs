@@ -105,7 +105,8 @@ Examples:
 Every output is compared with that of the `cpu` engine before and after it is timed. `host` is from host memory to
 host memory, as a caller sees it, `pinned` the same with memory of `Engine::host_buffer`, which a GPU copies from and to
 as it is; `device` is the kernel alone, from one buffer in the memory of the GPU to another, by the GPU's events, one call
-at a time. `copy` is what the links give: pinned memory to the GPUs and as much back at once, nothing computed; rows of
+at a time; on several GPUs (`--backends cuda:all`) it is whole calls on memory spread over all, by the clock of the host, and
+sizes are those of all together. Of more than 4 GiB in GPU memory pieces are compared. `copy` is what the links give: pinned memory to the GPUs and as much back at once, nothing computed; rows of
 calls that go over the links show how many percent of it they reach. Kernels with the key baked in need NVRTC and are left
 out without it.")]
     Bench(BenchArgs),
@@ -447,7 +448,7 @@ pub enum Timing {
     Pinned,
     /// Whole calls on a GPU in pinned host memory, output in place of the input
     PinnedInPlace,
-    /// Kernels alone, from and to the memory of the GPU
+    /// Kernels alone, from and to the memory of the GPU; on several GPUs whole calls on memory spread over them
     Device,
     /// Copies of pinned memory to the GPU and back at once; they come with every timing of whole calls on a GPU
     Copy,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use aes_bitslice_runtime::{self as runtime, Backend, Cipher, Counter, CounterMode, Engine, HostBuffer, Key, KeyBits};
 
 use super::device::Memory;
+use super::pieces;
 use crate::args::{BenchMode, Timing};
 use crate::error::{Error, Exit, Result};
 
@@ -70,6 +71,8 @@ pub struct Case<'a> {
     /// The key's place among those that are measured.
     pub index: usize,
     pub key: &'a Key,
+    /// The same on the `cpu` engine.
+    pub reference: &'a Cipher,
     pub mode: BenchMode,
     pub runs: u32,
 }
@@ -133,25 +136,51 @@ impl Case<'_> {
         memory: &mut Memory,
         buffers: &mut Buffers,
     ) -> Result<Vec<Duration>> {
-        let (output, expected) = (&mut buffers.output[..bytes], &buffers.expected[..bytes]);
+        let Buffers { output, expected, .. } = buffers;
         let enough = |times: &[Duration]| times.len() == self.runs as usize;
         memory.time(&cipher.device()?, self.mode, bytes, enough, |done| {
-            done.output(0, output)?;
-            self.check(cipher.engine(), output, expected)
+            if let (Some(output), Some(expected)) = (output.get_mut(..bytes), expected.get(..bytes)) {
+                done.output(0, output)?;
+                return self.check(cipher.engine(), output, expected);
+            }
+            self.check_pieces(cipher.engine(), bytes, &[], |at, to| done.input(at, to), |at, to| done.output(at, to))
         })
     }
 
     /// An error if an engine's `output` is not what is `expected`.
     pub fn check(&self, engine: &Engine, output: &[u8], expected: &[u8]) -> Result<()> {
-        let Some(first) = first_difference(output, expected) else { return Ok(()) };
+        first_difference(output, expected).map_or(Ok(()), |first| Err(self.is_wrong(engine, first, output.len())))
+    }
+
+    /// The same for pieces of what an engine read and wrote, `bytes` altogether, brought from a byte on by `input` and
+    /// `output`; some lie on both sides of `cuts`.
+    pub fn check_pieces(
+        &self,
+        engine: &Engine,
+        bytes: usize,
+        cuts: &[usize],
+        input: impl Fn(usize, &mut [u8]) -> Result<()>,
+        output: impl Fn(usize, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        for piece in pieces::pieces(bytes, cuts) {
+            let expected = pieces::expected(self.reference, self.mode, piece.clone(), &input)?;
+            let mut found = vec![0; piece.len()];
+            output(piece.start, &mut found)?;
+            if let Some(first) = first_difference(&found, &expected) {
+                return Err(self.is_wrong(engine, piece.start + first, bytes));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_wrong(&self, engine: &Engine, first: usize, bytes: usize) -> Error {
         let message = format!(
-            "{} computes {} with a key of {} bits wrongly: byte {first} of {} is the first to differ from `cpu`; do not use it",
+            "{} computes {} with a key of {} bits wrongly: byte {first} of {bytes} is the first to differ from `cpu`; do not use it",
             engine.description(),
             self.mode.name(),
             self.key.bits().bits(),
-            output.len(),
         );
-        Err(Error::new(Exit::Failure, message))
+        Error::new(Exit::Failure, message)
     }
 }
 
@@ -202,9 +231,9 @@ mod tests {
     #[test]
     fn a_wrong_byte_is_found() {
         let (engine, key) = (Engine::open(Backend::Cpu).unwrap(), Key::new(&[7; 16]).unwrap());
-        let case = Case { index: 0, key: &key, mode: BenchMode::Ctr, runs: 2 };
-        let mut buffers = Buffers::new(64).unwrap();
         let cipher = engine.cipher(&key).unwrap();
+        let case = Case { index: 0, key: &key, reference: &cipher, mode: BenchMode::Ctr, runs: 2 };
+        let mut buffers = Buffers::new(64).unwrap();
         case.apply(&cipher, &buffers.input, &mut buffers.expected).unwrap();
         buffers.pin(&engine, 48).unwrap();
         let timings = [Timing::Host, Timing::HostInPlace, Timing::Pinned, Timing::PinnedInPlace];

@@ -51,13 +51,15 @@ impl Done<'_> {
 }
 
 impl Memory {
-    /// Memory that holds `input` and room for as much output; `None` for an engine without device memory.
-    pub fn new(engine: &Engine, input: &[u8]) -> Result<Option<Self>> {
+    /// Memory of so many bytes that begins with `input`, goes on with random bytes, and has room for as much output; `None`
+    /// for an engine without device memory, or with that of several GPUs.
+    pub fn new(engine: &Engine, input: &[u8], bytes: usize) -> Result<Option<Self>> {
         if !matches!(engine.backend(), Backend::Cuda { .. }) {
             return Ok(None);
         }
-        let mut memory = Self::zeros(engine, input.len())?;
-        memory.stream.memcpy_htod(input, &mut memory.input).map_err(driver)?;
+        let mut memory = if bytes > input.len() { Self::random(engine, bytes)? } else { Self::zeros(engine, bytes)? };
+        let input = &input[..input.len().min(bytes)];
+        memory.stream.memcpy_htod(input, &mut memory.input.slice_mut(..input.len())).map_err(driver)?;
         Ok(Some(memory))
     }
 

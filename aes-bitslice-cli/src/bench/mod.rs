@@ -1,7 +1,8 @@
 //! `bench`: how fast the engines are, once they are known to be right.
 //!
 //! Inputs are random, keys are random, and every output is compared, all of it, with the `cpu` engine's (the `aes` and
-//! `ctr` crates) before its case is timed and again after the last run. Whatever is timed has run before.
+//! `ctr` crates) before its case is timed and again after the last run: of more than 4 GiB in GPU memory, pieces from start to
+//! end. Whatever is timed has run before.
 //!
 //! | file | idea |
 //! |---|---|
@@ -9,6 +10,8 @@
 //! | `copy` | what the links to GPUs give: the ceiling of whole calls on them |
 //! | `device` | kernels alone, from and to device memory; new keys |
 //! | `files` | whole commands on files, beside those of other programs |
+//! | `spread` | whole calls on memory spread over several GPUs |
+//! | `pieces` | what is compared of what is too large to be compared as a whole |
 //! | `baked` | kernels with their key baked in |
 //! | `report` | the results as a table and as JSON |
 //! | `plot` | throughput over size as SVG |
@@ -18,8 +21,10 @@ pub mod case;
 mod copy;
 pub mod device;
 mod files;
+pub mod pieces;
 mod plot;
 pub mod report;
+mod spread;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -84,7 +89,7 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
     let keys = args.key_bits.iter().map(|&bits| Key::generate(bits)).collect::<std::result::Result<Vec<_>, _>>()?;
     let mut subjects = Vec::new();
     for engine in engines {
-        let memory = device::Memory::new(&engine, &buffers.input[..sizes.largest_on_device()])?;
+        let memory = device::Memory::new(&engine, &buffers.input, sizes.largest_on_device())?;
         let baked = match memory.is_some() && sizes.baked.is_some() {
             true => Baked::new(&engine, &keys, &args.modes, &args.strategies)?,
             false => Ok(Baked::default()),
@@ -94,6 +99,9 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
             Baked::default()
         });
         let is_gpu = is_gpu(&engine);
+        if is_gpu && memory.is_none() && sizes.baked.is_some() {
+            skipped.push(format!("kernels with their key baked in, on {}: timed on one GPU", engine.backend()));
+        }
         let kernels = if is_gpu { args.kernels.as_slice() } else { &[KernelName::Auto] };
         let is_for = |timing: &&Timing| timing.is_on_host() && (is_gpu || !timing.is_pinned());
         let timings = args.timings.iter().filter(is_for).copied().collect();
@@ -110,7 +118,7 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
     for (index, key) in keys.iter().enumerate() {
         let reference = reference.cipher(key)?;
         for &mode in &args.modes {
-            let case = Case { index, key, mode, runs: args.runs };
+            let case = Case { index, key, reference: &reference, mode, runs: args.runs };
             // A shorter input's output is a part of this.
             case.apply(&reference, &buffers.input, &mut buffers.expected)?;
             for subject in &mut subjects {
@@ -185,8 +193,7 @@ impl Sizes {
     fn new(args: &BenchArgs, engines: &[Engine]) -> Self {
         let mut sizes = args.sizes.clone();
         sizes.sort_unstable();
-        let on_device = args.timings.contains(&Timing::Device)
-            && engines.iter().any(|engine| matches!(engine.backend(), Backend::Cuda { .. }));
+        let on_device = args.timings.contains(&Timing::Device) && engines.iter().any(is_gpu);
         let on_host = args.timings.iter().any(|timing| timing.is_on_host());
         let over_links = on_host || args.timings.contains(&Timing::Copy);
         let sizes_if = |wanted: bool| {
@@ -210,7 +217,7 @@ impl Sizes {
         [&self.host, &self.copy]
             .into_iter()
             .filter_map(|sizes| sizes.last().copied())
-            .fold(self.largest_on_device(), usize::max)
+            .fold(self.largest_on_device().min(pieces::WHOLE), usize::max)
     }
 }
 
@@ -264,9 +271,11 @@ impl Subject<'_> {
                 let times = case.time_on_host(&cipher, timing, bytes, buffers)?;
                 all.push(measured(Strategy::Planes, Some(kernel), bytes, timing, times));
             }
-            let Some(memory) = memory else { continue };
-            for &bytes in &sizes.device {
-                let times = case.time_on_device(&cipher, bytes, memory, buffers)?;
+            for &bytes in sizes.device.iter().filter(|_| is_gpu(engine)) {
+                let times = match memory {
+                    Some(memory) => case.time_on_device(&cipher, bytes, memory, buffers)?,
+                    None => spread::time(case, &cipher, bytes, buffers)?,
+                };
                 all.push(measured(Strategy::Planes, Some(kernel), bytes, Timing::Device, times));
             }
         }
@@ -286,8 +295,9 @@ impl Subject<'_> {
         let (mut to_launch, mut to_end) = (Vec::new(), Vec::new());
         for run in 0..=NEW_KEYS {
             let key = Key::generate(bits)?;
-            let case = Case { index: 0, key: &key, mode: BenchMode::Ctr, runs: 1 };
-            case.apply(&reference.cipher(&key)?, input, expected)?;
+            let reference = reference.cipher(&key)?;
+            let case = Case { index: 0, key: &key, reference: &reference, mode: BenchMode::Ctr, runs: 1 };
+            case.apply(&reference, input, expected)?;
             output.fill(0);
             let (launched, ended) = match memory {
                 Some(memory) => memory.new_key(engine, key.expose(), output)?,

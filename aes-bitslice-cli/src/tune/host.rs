@@ -37,7 +37,7 @@ pub fn measure(
         for &bytes in &sizes {
             bar.set_message(format!("{}, {}, in host memory", mode.name(), size(bytes)));
             let runs = (slice.as_secs_f64() * SLOW / bytes as f64).clamp(2.0, 20.0) as u32;
-            let case = case::Case { index: 0, key, mode: *mode, runs };
+            let case = case::Case { index: 0, key, reference: &on_cpu, mode: *mode, runs };
             let n = bytes as usize;
             case.apply(&on_cpu, &buffers.input[..n], &mut buffers.expected[..n])?;
             let cpu = rate(bytes, case.time_on_host(&on_cpu, Timing::Host, n, &mut buffers)?);

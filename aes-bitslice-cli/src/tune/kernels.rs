@@ -10,8 +10,8 @@ use indicatif::ProgressBar;
 
 use super::{Case, rate};
 use crate::args::BenchMode;
-use crate::bench::case::{IV, counter};
 use crate::bench::device::{Done, LEAD, Memory};
+use crate::bench::pieces::expected;
 use crate::error::{Error, Exit, Result, warn};
 
 /// Timed runs of a candidate: no fewer, however long they take, and no more.
@@ -156,22 +156,9 @@ impl Subject<'_> {
 
     /// What the `cpu` engine makes of what was read.
     fn expected(&self, bytes: usize, done: &Done) -> Result<Vec<Piece>> {
-        let reference = &self.reference;
         let piece = |range: Range<usize>| {
-            let (at, mut data) = (range.start, vec![0; range.len()]);
-            done.input(at, &mut data)?;
-            match self.case.mode {
-                BenchMode::EcbEncrypt => reference.ecb_encrypt(&mut data)?,
-                BenchMode::EcbDecrypt => reference.ecb_decrypt(&mut data)?,
-                BenchMode::CbcDecrypt => {
-                    let mut previous = IV;
-                    if let Some(before) = at.checked_sub(previous.len()) {
-                        done.input(before, &mut previous)?;
-                    }
-                    reference.cbc_decrypt(&previous, &mut data)?;
-                }
-                BenchMode::Ctr => reference.ctr_apply(&counter(), at as u64, &mut data)?,
-            }
+            let at = range.start;
+            let data = expected(&self.reference, self.case.mode, range, |at, host| done.input(at, host))?;
             Ok(Piece { at, data })
         };
         pieces(bytes).into_iter().map(piece).collect()

@@ -384,7 +384,7 @@ mod tests {
     fn pieces_are_whole_grains_of_some_size() {
         for part in [0, 1, 1 << 30, (4 << 30) + 5, 100 << 30, usize::MAX] {
             let bytes = piece_bytes(part);
-            assert!(bytes.is_multiple_of(1 << 20) && (64 << 20..=1 << 30).contains(&bytes));
+            assert!(bytes.is_multiple_of(1 << 20) && (256 << 20..=1 << 30).contains(&bytes));
         }
         assert_eq!(piece_bytes(4 << 30), 256 << 20);
     }
