@@ -21,6 +21,9 @@ use crate::{keys, many, progress};
 /// Bytes that are in a GPU or on their way at a time, which is what it has to be worth its while for.
 const GPU_IN_FLIGHT: u64 = 64 << 20;
 
+/// Threads that write one file from which on mappings are faster: one alone is slower by them.
+const MAPPING_PAYS: usize = 8;
+
 /// Encrypts or decrypts as told.
 pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
     let method = Method::new(direction, args)?;
@@ -132,9 +135,9 @@ impl Machine {
             Secret::Kernel(manifest) => engine.load_baked(manifest)?,
         };
         let workers = workers(backend, lengths, args);
-        // One thread alone writes faster the usual way, and in a serial mode no more than one has anything to write.
-        let several_a_file = workers.count > lengths.len() && !method.is_serial();
-        let maps = args.write_by.map_or(several_a_file, |by| by == WriteBy::Map);
+        // In a serial mode there is never more than one chunk to be written.
+        let many_a_file = workers.count / lengths.len().max(1) >= MAPPING_PAYS && !method.is_serial();
+        let maps = args.write_by.map_or(many_a_file, |by| by == WriteBy::Map);
         Ok(Machine { cipher, backend, workers, maps })
     }
 

@@ -70,6 +70,12 @@ impl Method {
         Ok(Method { direction, mode: args.mode, padded, iv, fail_at: args.fail_at })
     }
 
+    /// ECB, which needs nothing.
+    #[cfg(test)]
+    pub fn ecb_encryption() -> Self {
+        Method { direction: Direction::Encrypt, mode: ModeName::Ecb, padded: false, iv: None, fail_at: None }
+    }
+
     /// What an engine calls it.
     pub fn of_engine(&self) -> runtime::Mode {
         match self.mode {

@@ -2,82 +2,27 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
+mod common;
+
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_aes-bitslice");
+use common::{IV, KEYS, PROGRAM, bytes, message, names, pipe, program, skipped, unhex, wait_for};
 
-/// The keys of SP 800-38A, appendix F, shortest first.
-const KEYS: [&str; 3] = [
-    "2b7e151628aed2a6abf7158809cf4f3c",
-    "8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b",
-    "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
-];
-
-/// Its initial counter block.
-const IV: &str = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
-
-/// Its initialization vector of CBC.
+/// The initialization vector of CBC in SP 800-38A.
 const CBC_IV: &str = "000102030405060708090a0b0c0d0e0f";
 
 /// A counter block after which 128 bits wrap.
 const LAST_IV: &str = "ffffffffffffffffffffffffffffffff";
 
-/// `aes-bitslice` with these arguments, given as one line.
-fn program(arguments: &str) -> Command {
-    let mut command = Command::new(PROGRAM);
-    command.args(arguments.split_whitespace());
-    command
-}
-
-/// Runs `command` with `input` as standard input.
-fn pipe(command: &mut Command, input: &[u8]) -> Output {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    std::thread::scope(|scope| {
-        // The program may end before it has read everything.
-        scope.spawn(move || _ = stdin.write_all(input));
-        child.wait_with_output().unwrap()
-    })
-}
-
-/// What comes out of a `command` that succeeds without a word.
-fn bytes(command: &mut Command, input: &[u8]) -> Vec<u8> {
-    let output = pipe(command, input);
-    assert!(output.status.success() && output.stderr.is_empty(), "{command:?}: {output:?}");
-    output.stdout
-}
-
-fn unhex(digits: &str) -> Vec<u8> {
-    let digits: String = digits.split_whitespace().collect();
-    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
-}
-
-/// Bytes in which no two blocks are equal.
-fn message(length: usize) -> Vec<u8> {
-    (0..length).map(|at| (at ^ (at / 16).wrapping_mul(0x9e37)) as u8).collect()
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
-}
-
-/// Tells what was not tested, past the test harness, which shows only what failed tests print.
-fn skipped(why: &str) {
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
 
 #[test]
@@ -439,15 +384,6 @@ fn a_file_made_meanwhile_stays() {
     assert_eq!(message, "aes-bitslice: error: cannot write `new`: somebody else has made it meanwhile\n");
     assert_eq!(names(folder.path()), ["new"]);
     assert_eq!(fs::read(folder.path().join("new")).unwrap(), b"somebody else's");
-}
-
-fn wait_for(child: &mut Child, condition: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(child.try_wait().unwrap().is_none(), "it ended too early");
-        assert!(start.elapsed() < Duration::from_secs(60), "it took too long");
-        sleep(Duration::from_millis(5));
-    }
 }
 
 /// The reader of a pipe goes away while the writer still has much to say.

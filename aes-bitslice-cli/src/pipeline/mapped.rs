@@ -42,6 +42,8 @@ struct Shared {
 
 struct State {
     allocation: Allocation,
+    /// Whether the file may still become longer.
+    is_growing: bool,
     /// Threads that may still begin to write.
     free: usize,
 }
@@ -58,14 +60,19 @@ enum Allocation {
 impl Mapped {
     /// Begins to allocate `length` bytes of `file`.
     pub fn new(file: Arc<File>, length: u64) -> Self {
-        let state = State { allocation: Allocation::UpTo(0), free: WRITERS };
+        let state = State { allocation: Allocation::UpTo(0), is_growing: true, free: WRITERS };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
         let mapped = Mapped { file, shared };
         let is_in_place = fstatfs(&*mapped.file).is_ok_and(|info| IN_PLACE.contains(&(info.f_type as u32)));
         let (file, shared) = (mapped.file.clone(), mapped.shared.clone());
-        let allocate = move || shared.allocate(&file, length);
+        let allocate = move || {
+            shared.allocate(&file, length);
+            shared.lock().is_growing = false;
+            shared.changed.notify_all();
+        };
         if !is_in_place || thread::Builder::new().name("allocate".into()).spawn(allocate).is_err() {
             mapped.cancel();
+            mapped.shared.lock().is_growing = false;
         }
         mapped
     }
@@ -100,6 +107,13 @@ impl Mapped {
     pub fn cancel(&self) {
         self.shared.lock().allocation = Allocation::Ended;
         self.shared.changed.notify_all();
+    }
+
+    /// Everything is written: the file is as long as it was allocated, and `set_len` will have the last word.
+    pub fn finish(&self) {
+        self.cancel();
+        let ended = self.shared.changed.wait_while(self.shared.lock(), |state| state.is_growing);
+        drop(ended.unwrap_or_else(PoisonError::into_inner));
     }
 }
 

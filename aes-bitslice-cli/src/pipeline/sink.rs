@@ -89,7 +89,7 @@ impl Sink {
         match &self.kind {
             #[cfg(target_os = "linux")]
             Kind::Parallel { file, mapped: Some(mapped) } => {
-                mapped.cancel();
+                mapped.finish();
                 file.set_len(self.header + length)
             }
             _ => Ok(()),

@@ -242,3 +242,76 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Error::new(Exit::Failure, "a thread stopped unexpectedly")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Input;
+    use crate::output::Options;
+    use std::fs;
+    use std::sync::mpsc;
+
+    /// Three chunks of 16 bytes on their way to the file `out`, as the shell would have it.
+    fn three_chunks(folder: &std::path::Path) -> (Arc<Stream>, mpsc::Receiver<(usize, Outcome)>, ProgressBar) {
+        let key = aes_bitslice_runtime::Key::new(&[1; 16]).unwrap();
+        let engine = aes_bitslice_runtime::Engine::open(aes_bitslice_runtime::Backend::Cpu).unwrap();
+        fs::write(folder.join("in"), [7; 48]).unwrap();
+        let mut input = Input::open(Some(&folder.join("in"))).unwrap();
+        let output = Output::open(Some(&folder.join("out")), Some(&input), Options::default()).unwrap();
+        let method = crate::transform::Method::ecb_encryption();
+        let bar = ProgressBar::hidden();
+        let parts = Parts {
+            transform: method.for_input(&mut input).unwrap(),
+            source: Source::new(input, 16),
+            cipher: engine.cipher(&key).unwrap(),
+            sink: Sink::new(&output, &[], None).unwrap(),
+            output,
+            bar: bar.clone(),
+        };
+        let (reports, outcomes) = mpsc::channel();
+        (Arc::new(Stream::new(parts, Gate::default(), 5, reports)), outcomes, bar)
+    }
+
+    #[test]
+    fn the_bar_hears_of_what_is_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let (stream, outcomes, bar) = three_chunks(folder.path());
+        let (syncs, _to_sync) = mpsc::channel();
+        let mut memory = Memory::new(16, Gate::default());
+        assert!(stream.step(&mut memory, &syncs).unwrap());
+        assert_eq!(bar.position(), 0, "written, but not synced");
+        stream.sync();
+        assert_eq!(bar.position(), 16);
+        assert!(stream.step(&mut memory, &syncs).unwrap());
+        assert!(outcomes.try_recv().is_err() && !folder.path().join("out").exists());
+        stream.work(&mut memory, &syncs);
+        assert_eq!(bar.position(), 48);
+        let (job, outcome) = outcomes.recv().unwrap();
+        assert_eq!((job, outcome.unwrap(), fs::read(folder.path().join("out")).unwrap().len()), (5, None, 48));
+        stream.sync();
+        assert_eq!(bar.position(), 48);
+    }
+
+    /// Whoever fails first ends the stream; the others leave, and nothing is left.
+    #[test]
+    fn a_stream_ends_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (stream, outcomes, _) = three_chunks(folder.path());
+        let (syncs, _to_sync) = mpsc::channel();
+        let mut memory = Memory::new(16, Gate::default());
+        assert!(stream.step(&mut memory, &syncs).unwrap());
+        stream.fail(Error::new(Exit::Failure, "first"));
+        stream.fail(Error::new(Exit::Failure, "second"));
+        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["in"]);
+        stream.work(&mut memory, &syncs);
+        let told: Vec<_> = outcomes.try_iter().map(|(_, outcome)| outcome.unwrap_err().message().to_string()).collect();
+        assert_eq!(told, ["first"]);
+    }
+
+    #[test]
+    fn a_panic_is_a_failure() {
+        let result = caught::<()>(|| panic!("on purpose"));
+        assert_eq!(result.unwrap_err().message(), "a thread stopped unexpectedly");
+    }
+}

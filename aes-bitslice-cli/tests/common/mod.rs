@@ -1,0 +1,81 @@
+//! What the tests of the command line share: running it, keys and messages, and what lies in a folder.
+#![allow(dead_code, reason = "no test needs all of it")]
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The program under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_aes-bitslice");
+
+/// The keys of SP 800-38A, appendix F, shortest first.
+pub const KEYS: [&str; 3] = [
+    "2b7e151628aed2a6abf7158809cf4f3c",
+    "8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b",
+    "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
+];
+
+/// Its initial counter block.
+pub const IV: &str = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
+
+/// `aes-bitslice` with these arguments, given as one line.
+pub fn program(arguments: &str) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments.split_whitespace());
+    command
+}
+
+/// Runs `command` with `input` as standard input.
+pub fn pipe(command: &mut Command, input: &[u8]) -> Output {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        // The program may end before it has read everything.
+        scope.spawn(move || _ = stdin.write_all(input));
+        child.wait_with_output().unwrap()
+    })
+}
+
+/// What comes out of a `command` that succeeds without a word.
+pub fn bytes(command: &mut Command, input: &[u8]) -> Vec<u8> {
+    let output = pipe(command, input);
+    assert!(output.status.success() && output.stderr.is_empty(), "{command:?}: {output:?}");
+    output.stdout
+}
+
+/// The bytes of hexadecimal digits between which there may be space.
+pub fn unhex(digits: &str) -> Vec<u8> {
+    let digits: String = digits.split_whitespace().collect();
+    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+}
+
+/// Bytes in which no two blocks are equal.
+pub fn message(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at ^ (at / 16).wrapping_mul(0x9e37)) as u8).collect()
+}
+
+/// The names of what is in `folder`, sorted.
+pub fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Tells what was not tested, past the test harness, which shows only what failed tests print.
+pub fn skipped(why: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+}
+
+/// Waits until `condition` holds, which it must while `child` runs.
+pub fn wait_for(child: &mut Child, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+        assert!(start.elapsed() < Duration::from_secs(60), "it took too long");
+        sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,251 @@
+//! Whatever happens while a file is written: nothing unfinished under its name, what was there before untouched, the exit
+//! code that says what it was, and no temporary file left.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+mod common;
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{IV, KEYS, PROGRAM, bytes, message, names, pipe, program, skipped, wait_for};
+
+const OLD: &[u8] = b"what was here before";
+
+/// A folder with a file `in` of `length` bytes and a file `out/file`, which is to be replaced.
+fn folder(length: usize) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in"), message(length)).unwrap();
+    fs::create_dir(folder.path().join("out")).unwrap();
+    fs::write(folder.path().join("out/file"), OLD).unwrap();
+    folder
+}
+
+/// Encrypts `in` to `out/file`.
+fn encrypt(folder: &Path, options: &str) -> Command {
+    encrypt_from_to(folder, &format!("{options} -o out/file in"))
+}
+
+fn encrypt_from_to(folder: &Path, options: &str) -> Command {
+    let mut command = program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY --force {options}"));
+    command.env("KEY", KEYS[0]).current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+/// The only message, after it was checked that nothing else happened.
+fn failure(folder: &Path, output: &Output, code: i32) -> String {
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    assert_eq!(fs::read(folder.join("out/file")).unwrap(), OLD);
+    assert_eq!(names(&folder.join("out")), ["file"]);
+    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    let message = text.strip_prefix("aes-bitslice: error: ").and_then(|text| text.strip_suffix('\n'));
+    message.filter(|message| !message.contains('\n')).unwrap_or_else(|| panic!("not one line: {text}")).to_string()
+}
+
+/// Both ways to write a file.
+const WAYS: [&str; 2] = ["--write-by map", "--write-by write"];
+
+fn send(signal: &str, child: &Child) {
+    assert!(Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Starts `command`, which writes to the folder `out`, and stops it when it has written something, but not everything.
+fn stopped_midway(mut command: Command, out: &Path) -> Child {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let has_begun = || {
+        let entries = fs::read_dir(out).unwrap().filter_map(|entry| entry.ok());
+        let temporary = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b".aes-bitslice-");
+        entries.filter(temporary).any(|entry| entry.metadata().is_ok_and(|metadata| metadata.len() > 0))
+    };
+    wait_for(&mut child, has_begun);
+    send("STOP", &child);
+    let state = || fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    while !state().rsplit(')').next().unwrap().starts_with(" T") {
+        std::thread::yield_now();
+    }
+    assert!(has_begun(), "it was done before it was stopped");
+    child
+}
+
+/// So many chunks that it is always met in the middle.
+const SLOWLY: &str = "--chunk-bytes 16 --write-by write";
+const LONG: usize = 8 << 20;
+
+#[test]
+fn killed() {
+    let folder = folder(LONG);
+    let out = folder.path().join("out");
+    let mut child = stopped_midway(encrypt(folder.path(), SLOWLY), &out);
+    send("KILL", &child);
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    assert_eq!(fs::read(out.join("file")).unwrap(), OLD);
+    // Nobody could remove it.
+    let names = names(&out);
+    assert!(names.len() == 2 && names[0].starts_with(".aes-bitslice-"), "{names:?}");
+}
+
+#[test]
+fn interrupted() {
+    for (name, signal) in [("INT", 2), ("TERM", 15)] {
+        let folder = folder(LONG);
+        let out = folder.path().join("out");
+        let child = stopped_midway(encrypt(folder.path(), SLOWLY), &out);
+        send(name, &child);
+        send("CONT", &child);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.signal(), output.stderr.as_slice()), (Some(signal), &[][..]), "{output:?}");
+        assert_eq!((names(&out), fs::read(out.join("file")).unwrap()), (vec!["file".to_string()], OLD.to_vec()));
+    }
+}
+
+#[test]
+fn an_input_that_becomes_shorter() {
+    let folder = folder(LONG);
+    let child = stopped_midway(encrypt(folder.path(), SLOWLY), &folder.path().join("out"));
+    OpenOptions::new().write(true).open(folder.path().join("in")).unwrap().set_len(64).unwrap();
+    send("CONT", &child);
+    let message = failure(folder.path(), &child.wait_with_output().unwrap(), 4);
+    assert_eq!(message, "cannot read `in`: it has become shorter meanwhile; try again when nobody writes to it");
+}
+
+#[test]
+fn an_input_that_becomes_longer() {
+    let folder = folder(LONG);
+    let expected = bytes(&mut encrypt_from_to(folder.path(), "--workers 1 in"), b"");
+    let child = stopped_midway(encrypt(folder.path(), SLOWLY), &folder.path().join("out"));
+    OpenOptions::new().append(true).open(folder.path().join("in")).unwrap().write_all(&[1; 100]).unwrap();
+    send("CONT", &child);
+    let output = child.wait_with_output().unwrap();
+    let warning = "aes-bitslice: warning: `in` has grown meanwhile: only what it held at the start was read\n";
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), warning));
+    assert!(fs::read(folder.path().join("out/file")).unwrap() == expected);
+}
+
+#[test]
+fn the_folder_of_the_output_goes_away() {
+    let folder = folder(LONG);
+    let out = folder.path().join("out");
+    let child = stopped_midway(encrypt(folder.path(), SLOWLY), &out);
+    fs::remove_dir_all(&out).unwrap();
+    send("CONT", &child);
+    let output = child.wait_with_output().unwrap();
+    let error = "aes-bitslice: error: cannot write `out/file`: somebody has removed its folder meanwhile\n";
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(4), error));
+    assert_eq!(names(folder.path()), ["in"]);
+}
+
+#[test]
+fn a_file_larger_than_allowed() {
+    let folder = folder(1 << 20);
+    for way in WAYS {
+        // Half of it, in the shell's units of 512 bytes or of 1024.
+        let command = format!("ulimit -f 512; exec {PROGRAM} \"$@\"");
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &command, "sh"])
+            .args(encrypt(folder.path(), &format!("{way} --chunk-bytes 4096")).get_args());
+        let output = shell.env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
+        assert_eq!(
+            failure(folder.path(), &output, 4),
+            "cannot write `out/file`: File too large (os error 27)",
+            "{way}"
+        );
+    }
+}
+
+#[test]
+fn a_full_disk() {
+    for way in WAYS {
+        let folder = folder(2 << 20);
+        // A disk of its own, in a name space that goes with the shell; then what is left on it.
+        let script = format!(
+            "mount -t tmpfs -o size=1m none out || exit 77
+             printf %s '{}' >out/file
+             {PROGRAM} \"$@\"
+             echo \"exit code $?\"; ls -A out; cat out/file",
+            std::str::from_utf8(OLD).unwrap(),
+        );
+        let mut shell = Command::new("unshare");
+        shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, "sh"]);
+        shell.args(encrypt(folder.path(), &format!("{way} --chunk-bytes 65536")).get_args());
+        let output = match shell.env("KEY", KEYS[0]).current_dir(&folder).output() {
+            Ok(output) if output.status.success() => output,
+            _ => {
+                skipped("no small disk can be mounted here to be filled");
+                return;
+            }
+        };
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            told, "aes-bitslice: error: cannot write `out/file`: No space left on device (os error 28)\n",
+            "{way}"
+        );
+        let left = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(left, format!("exit code 4\nfile\n{}", std::str::from_utf8(OLD).unwrap()), "{way}");
+    }
+}
+
+/// What is told of a GPU that is lost.
+const LOST: &str = "CUDA: a call made to fail by --fail-at failed with CUDA_ERROR_DEVICE_UNAVAILABLE";
+
+#[test]
+fn an_engine_that_fails_midway() {
+    let folder = folder(1 << 20);
+    for way in WAYS {
+        for at in [0, 500_000, (1 << 20) - 1] {
+            let options = format!("{way} --chunk-bytes 4096 --fail-at {at}");
+            let output = encrypt(folder.path(), &options).output().unwrap();
+            assert_eq!(failure(folder.path(), &output, 1), LOST, "{options}");
+        }
+    }
+    let output = encrypt(folder.path(), &format!("--fail-at {}", 1 << 20)).output().unwrap();
+    assert!(output.status.success(), "there is no such byte: {output:?}");
+}
+
+/// The input is a pipe that says nothing more and is not closed.
+#[test]
+fn a_failure_does_not_wait_for_the_next_byte() {
+    let folder = folder(0);
+    let mut command = encrypt_from_to(folder.path(), "--chunk-bytes 16 --fail-at 16 -o out/file");
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&[1; 40]).unwrap();
+    ends_soon(&mut child);
+    assert_eq!(failure(folder.path(), &child.wait_with_output().unwrap(), 1), LOST);
+    drop(stdin);
+}
+
+/// The output is a pipe that nobody reads: one worker is blocked with the second chunk, which does not fit into it any more.
+#[test]
+fn a_failure_does_not_wait_for_the_reader() {
+    let folder = folder(1 << 20);
+    let options = format!("--chunk-bytes 65536 --workers 3 --fail-at {} in", 2 * 65536);
+    let mut command = encrypt_from_to(folder.path(), &options);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    ends_soon(&mut child);
+    assert_eq!(failure(folder.path(), &child.wait_with_output().unwrap(), 1), LOST);
+}
+
+fn ends_soon(child: &mut Child) {
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it waits");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn an_iv_that_is_not_there() {
+    let folder = folder(15);
+    let arguments = "decrypt --mode ctr --iv stored --backend cpu --key-env KEY --force -o out/file";
+    let run = |input: &str, bytes: &[u8]| {
+        pipe(program(&format!("{arguments} {input}")).env("KEY", KEYS[0]).current_dir(&folder), bytes)
+    };
+    let too_short = "is shorter than the 16 bytes of an IV; was it encrypted with --iv random?";
+    assert_eq!(failure(folder.path(), &run("in", b""), 4), format!("`in` {too_short}"));
+    assert_eq!(failure(folder.path(), &run("", &[1; 15]), 4), format!("standard input {too_short}"));
+}

@@ -1,0 +1,151 @@
+//! `--out-dir`: every file as it would be alone, whatever happens to the others, and the exit code that says so.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use common::{IV, KEYS, bytes, message, names, program, wait_for};
+
+/// Lengths that are no chunk, one, several, and pieces of one, in chunks of 4 KiB.
+const LENGTHS: [usize; 12] = [0, 1, 15, 16, 17, 4095, 4096, 4097, 8192, 100_000, 1 << 20, 12];
+
+/// A folder with files of these lengths in `in`, and empty folders `out` and `back`.
+fn folder(lengths: &[usize]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["in", "out", "back"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    for (index, &length) in lengths.iter().enumerate() {
+        fs::write(folder.path().join(format!("in/{index}")), message(length + index)).unwrap();
+    }
+    folder
+}
+
+/// `arguments`, and then all files of `inputs` by name.
+fn command(folder: &Path, arguments: &str, inputs: &str) -> Command {
+    let mut command = program(&format!("{arguments} --backend cpu --key-env KEY"));
+    command.args(names(&folder.join(inputs)).iter().map(|name| format!("{inputs}/{name}")));
+    command.env("KEY", KEYS[1]).current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn there_and_back_each_with_an_iv_of_its_own() {
+    for mode in ["ctr", "cbc --padding pkcs7", "ecb --padding pkcs7"] {
+        for workers in ["", "--workers 1", "--workers 16 --write-by map"] {
+            let folder = folder(&LENGTHS);
+            let at = |name: &str| folder.path().join(name);
+            let run = |direction: &str, from: &str, to: &str| {
+                let arguments = format!("{direction} --mode {mode} {workers} --chunk-bytes 4096 --out-dir {to}");
+                assert_eq!(bytes(&mut command(folder.path(), &arguments, from), b""), b"");
+                assert_eq!(names(&at(from)), names(&at(to)));
+            };
+            run("encrypt", "in", "out");
+            run("decrypt", "out", "back");
+            let mut ivs = BTreeSet::new();
+            for name in names(&at("in")) {
+                let [plain, cipher, again] =
+                    ["in", "out", "back"].map(|folder| fs::read(at(folder).join(&name)).unwrap());
+                assert!(plain == again, "{mode} {workers}: {name}");
+                // As it is done alone, with the IV that is in front.
+                let (iv, body) = if mode.starts_with("ecb") { (&[][..], &cipher[..]) } else { cipher.split_at(16) };
+                let digits: String = iv.iter().map(|byte| format!("{byte:02x}")).collect();
+                let given = if iv.is_empty() { String::new() } else { format!("--iv {digits}") };
+                let alone = format!("encrypt --mode {mode} {given} --backend cpu --key-env KEY");
+                assert!(bytes(program(&alone).env("KEY", KEYS[1]), &plain) == body, "{mode} {workers}: {name}");
+                assert!(iv.is_empty() || ivs.insert(iv.to_vec()), "an IV came twice");
+            }
+        }
+    }
+}
+
+/// The lines of errors, sorted, as failures come in any order.
+fn errors(output: &Output) -> Vec<String> {
+    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    let mut lines: Vec<_> =
+        text.lines().map(|line| line.strip_prefix("aes-bitslice: error: ").unwrap().to_string()).collect();
+    let last = lines.pop();
+    lines.sort();
+    lines.extend(last);
+    lines
+}
+
+#[test]
+fn what_fails_does_not_keep_the_others() {
+    let folder = folder(&[100_000, 16, 31]);
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("in/folder")).unwrap();
+    assert!(Command::new("mkfifo").arg(at("in/fifo")).status().unwrap().success());
+    let run = |arguments: &str| {
+        let output = command(folder.path(), arguments, "in").arg("in/missing").output().unwrap();
+        (output.status.code(), errors(&output))
+    };
+    let mut expected = vec![
+        "cannot read `in/fifo`: it is not a regular file; do it without --out-dir".to_string(),
+        "cannot read `in/folder`: it is a folder, not a file".into(),
+        "cannot read `in/missing`: No such file or directory (os error 2)".into(),
+    ];
+    // The files of 17 bytes and of 33 are no whole blocks.
+    let rest = "is no multiple of 16 bytes long (1 over), as ECB needs; use --padding pkcs7, or --mode ctr";
+    expected.extend(["1", "2"].map(|name| format!("`in/{name}` {rest}")));
+    expected.sort();
+    expected.push("5 of 6 files failed".into());
+    assert_eq!(run("encrypt --mode ecb --out-dir out"), (Some(4), expected));
+    assert_eq!(names(&at("out")), ["0"]);
+
+    // Failures of several kinds: code 1.
+    let (code, told) = run("decrypt --mode ecb --padding pkcs7 --force --out-dir back");
+    assert_eq!(told.len(), 7, "{told:?}");
+    let bad = "`in/0`: bad padding: the wrong key, or the data is damaged or was never padded";
+    assert!(told.contains(&bad.to_string()), "{told:?}");
+    assert_eq!((code, told[6].as_str()), (Some(1), "6 of 6 files failed"));
+    assert!(names(&at("back")).is_empty());
+}
+
+/// A GPU that is lost at a byte that the short files do not have.
+#[test]
+fn an_engine_that_fails_in_one_file() {
+    let folder = folder(&[10_000, 100, 20_000, 200]);
+    fs::write(folder.path().join("out/2"), "old").unwrap();
+    let arguments = "encrypt --mode ctr --force --out-dir out --fail-at 15000";
+    let output = command(folder.path(), arguments, "in").output().unwrap();
+    let lost = "CUDA: a call made to fail by --fail-at failed with CUDA_ERROR_DEVICE_UNAVAILABLE";
+    assert_eq!(errors(&output), [format!("`in/2`: {lost}"), "1 of 4 files failed".into()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(names(&folder.path().join("out")), ["0", "1", "2", "3"]);
+    assert_eq!(fs::read(folder.path().join("out/2")).unwrap(), b"old");
+}
+
+#[test]
+fn a_given_iv() {
+    let folder = folder(&[100]);
+    let at = |name: &str| folder.path().join(name);
+    let encrypt = format!("encrypt --mode ctr --iv {IV} --out-dir out");
+    bytes(&mut command(folder.path(), &encrypt, "in"), b"");
+    let alone = format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY");
+    assert_eq!(fs::read(at("out/0")).unwrap(), bytes(program(&alone).env("KEY", KEYS[1]), &message(100)));
+    // To decrypt several with one is possible, as somebody may have made them.
+    fs::copy(at("out/0"), at("out/1")).unwrap();
+    bytes(&mut command(folder.path(), &format!("decrypt --mode ctr --iv {IV} --out-dir back"), "out"), b"");
+    assert_eq!(fs::read(at("back/1")).unwrap(), message(100));
+}
+
+#[test]
+fn a_signal_leaves_no_unfinished_file() {
+    let folder = folder(&[4 << 20; 8]);
+    let out = folder.path().join("out");
+    let mut command = command(folder.path(), "encrypt --mode ctr --workers 4 --chunk-bytes 16 --out-dir out", "in");
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(&mut child, || names(&out).len() >= 4);
+    assert!(Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(15), "{output:?}");
+    let finished = |name: &String| fs::metadata(out.join(name)).unwrap().len() >= 4 << 20 && !name.starts_with('.');
+    assert!(names(&out).iter().all(finished), "{:?}", names(&out));
+}
