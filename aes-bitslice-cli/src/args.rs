@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  failure: bad padding, an engine that fails or disagrees with the reference
+  1  failure: bad padding, an engine that fails or disagrees with the reference;
+     failures of several kinds
   2  usage: an unknown, missing or contradictory option
   3  key: missing, unreadable, not hexadecimal, or of a length AES does not have
   4  input or output: cannot be opened, read or written, exists already,
@@ -23,9 +24,9 @@ A signal ends it as it ends any program, after the unfinished output file is rem
 const EXAMPLES: &str = "\
 Examples:
   aes-bitslice keygen --bits 256 -o key
-  IV=$(openssl rand -hex 16)   # to be kept with the ciphertext; never twice with one key
-  aes-bitslice encrypt --mode ctr --key-file key --iv $IV -o data.enc data
-  aes-bitslice decrypt --mode ctr --key-file key --iv $IV -o data.again data.enc
+  aes-bitslice encrypt --mode ctr --key-file key --iv random -o data.enc data
+  aes-bitslice decrypt --mode ctr --key-file key --iv stored -o data.again data.enc
+  aes-bitslice encrypt --mode ctr --key-file key --out-dir encrypted *.tar
   aes-bitslice info
   aes-bitslice tune
   aes-bitslice bench --modes ctr --sizes 1GiB";
@@ -35,16 +36,20 @@ const ALL_SIZES: &str = "4KiB,16KiB,64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB,1G
 
 const CRYPT_EXAMPLES: &str = "\
 Examples:
-  A file, with whatever engine is there:
-    aes-bitslice encrypt --mode ctr --key-file key --iv 000102030405060708090a0b0c0d0e0f -o data.enc data
+  A file, with whatever engine is there; the IV stands in front of the ciphertext:
+    aes-bitslice encrypt --mode ctr --key-file key --iv random -o data.enc data
   And back:
-    aes-bitslice decrypt --mode ctr --key-file key --iv 000102030405060708090a0b0c0d0e0f -o data data.enc
-  A stream, with the key from the environment:
+    aes-bitslice decrypt --mode ctr --key-file key --iv stored -o data data.enc
+  Many files into a folder, each with an IV of its own, and back:
+    aes-bitslice encrypt --mode ctr --key-file key --out-dir encrypted *.tar
+    aes-bitslice decrypt --mode ctr --key-file key --out-dir . encrypted/*.tar
+  A stream, with the key from the environment, and an IV that is kept elsewhere:
     tar c folder | aes-bitslice encrypt --mode ctr --iv $IV --key-env KEY | ssh host 'cat > folder.tar.enc'
   A file of any length in whole blocks, and back:
-    aes-bitslice encrypt --mode cbc --padding pkcs7 --key-file key --iv $IV -o data.enc data
-    aes-bitslice decrypt --mode cbc --padding pkcs7 --key-file key --iv $IV -o data data.enc
-  The first with OpenSSL, for a key of 128 bits:
+    aes-bitslice encrypt --mode cbc --padding pkcs7 --key-file key --iv random -o data.enc data
+    aes-bitslice decrypt --mode cbc --padding pkcs7 --key-file key --iv stored -o data data.enc
+  The same bytes from OpenSSL, for a key of 128 bits, where the IV is given:
+    aes-bitslice encrypt --mode ctr --key-file key --iv 000102030405060708090a0b0c0d0e0f -o data.enc data
     openssl enc -aes-128-ctr -K $(cat key) -iv 000102030405060708090a0b0c0d0e0f -in data -out data.enc
 
 What to know:
@@ -55,8 +60,10 @@ What to know:
   learn whether the padding was right, by exit code or by time, decrypts for them: check a MAC first. Its encryption
   is serial and runs on one core of the CPU, whatever the engine; its decryption runs on any.
   ECB shows which blocks are equal. Use it for what needs it, not for messages.
-  A file given with -o appears complete or not at all. Standard output cannot be taken back: after a failure,
-  what was written to it before must be thrown away.";
+  A file given with -o, or made by --out-dir, appears complete or not at all. Standard output cannot be taken back:
+  after a failure, what was written to it before must be thrown away.
+  With --out-dir a file that fails does not keep the others. Each failure is a line that names the file, and the exit code
+  is that of the failures, or 1 if they are of several kinds.";
 
 /// Encrypts files and streams with AES on bit-planes, on an NVIDIA GPU where there is one and on the CPU otherwise.
 #[derive(Parser, Debug)]
@@ -69,10 +76,10 @@ struct Cli {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Encrypt a file or stream, byte for byte as `openssl enc` does
+    /// Encrypt files or a stream, byte for byte as `openssl enc` does
     #[command(after_help = format!("{CRYPT_EXAMPLES}\n\n{EXIT_CODES}"))]
     Encrypt(CryptArgs),
-    /// Decrypt a file or stream, byte for byte as `openssl enc -d` does
+    /// Decrypt files or a stream, byte for byte as `openssl enc -d` does
     #[command(after_help = format!("{CRYPT_EXAMPLES}\n\n{EXIT_CODES}"))]
     Decrypt(CryptArgs),
     /// Write a new random key to a new file that only its owner may read
@@ -120,11 +127,9 @@ pub struct CryptArgs {
     pub mode: ModeName,
     #[command(flatten)]
     pub key: KeyArgs,
-    /// Initial counter block of CTR, initialization vector of CBC: 32 hexadecimal digits; to encrypt with CTR, one never
-    /// used before with the same key, with CBC, one that nobody can foretell
-    ///
-    /// `random` makes such a one and stores it in front of the ciphertext; `stored` reads it from there again. Each is the
-    /// default with --out-dir
+    /// Initial counter block of CTR, initialization vector of CBC: `random` to make one and store it in front of the
+    /// ciphertext, `stored` to read it from there (both the default with --out-dir), or 32 hexadecimal digits; to encrypt
+    /// with CTR, of one never used before with the same key, with CBC, of one that nobody can foretell
     #[arg(long, value_name = "IV", value_parser = parse_iv)]
     pub iv: Option<IvName>,
     /// Padding of ECB and CBC
@@ -135,8 +140,7 @@ pub struct CryptArgs {
     /// Output file [default: standard output]
     #[arg(short, long, value_name = "OUT", conflicts_with = "out_dir")]
     pub output: Option<PathBuf>,
-    /// Folder for the outputs of any number of input files, each under the name of its input. What fails does not keep the
-    /// others; the exit code is 0 only if nothing failed
+    /// Folder for the outputs of any number of input files, each under the name of its input
     #[arg(long, value_name = "DIR")]
     pub out_dir: Option<PathBuf>,
     /// Replace outputs that exist; write to a terminal

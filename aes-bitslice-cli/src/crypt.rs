@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread::available_parallelism;
 
-use aes_bitslice_runtime::{Backend, Cipher, Direction, Key};
+use aes_bitslice_runtime::{Backend, Cipher, Direction, Engine, Key};
 use indicatif::ProgressBar;
 
 use crate::args::{CryptArgs, KeySource, WriteBy};
@@ -49,12 +49,13 @@ fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     let backend = machine.backend;
     let bar = progress::bar(input.length, args.quiet);
     let parts = Mutex::new(Some(machine.parts(transform, input, output, bar.clone())?));
+    let workers = machine.workers;
     let mut end = Ok(());
     let take_parts = move |_| {
         let parts = parts.lock().unwrap_or_else(PoisonError::into_inner).take();
         parts.ok_or_else(|| Error::new(Exit::Failure, "a stream was begun twice"))
     };
-    pipeline::run(1, machine.workers, take_parts, |_, outcome| match outcome {
+    pipeline::run(1, workers, take_parts, |_, outcome| match outcome {
         Ok(warning) => {
             bar.suspend(|| warning.filter(|_| !args.quiet).iter().for_each(|warning| warn(warning)));
             ControlFlow::Continue(())
@@ -128,13 +129,17 @@ impl Machine {
                 Work::Parallel { mode: method.of_engine(), key_bits: key.bits(), bytes }
             }
         };
-        let engine = engine::open(&args.engine, work, args.quiet)?;
-        let backend = if work == Work::Serial { Backend::Cpu } else { engine.backend() };
+        let mut engine = engine::open(&args.engine, work, args.quiet)?;
+        if work == Work::Serial {
+            // Whatever was asked for, the CPU does it, and its memory will do.
+            engine = Engine::open(Backend::Cpu)?;
+        }
+        let backend = engine.backend();
         let cipher = match secret {
             Secret::Key(key, _) => engine.cipher(&key)?,
             Secret::Kernel(manifest) => engine.load_baked(manifest)?,
         };
-        let workers = workers(backend, lengths, args);
+        let workers = workers(engine, lengths, args);
         // In a serial mode there is never more than one chunk to be written.
         let many_a_file = workers.count / lengths.len().max(1) >= MAPPING_PAYS && !method.is_serial();
         let maps = args.write_by.map_or(many_a_file, |by| by == WriteBy::Map);
@@ -156,10 +161,10 @@ impl Machine {
 }
 
 /// Threads and chunks for streams of these `lengths`, or for one of unknown length.
-fn workers(backend: Backend, lengths: &[u64], args: &CryptArgs) -> Workers {
+fn workers(engine: Engine, lengths: &[u64], args: &CryptArgs) -> Workers {
     // The most that all chunks may take. A chunk for a GPU is large enough to hide the bus's latency, one for the CPU is so
     // small that the thread that read it finds it in its cache when it encrypts and writes it.
-    let (chunk_bytes, memory) = match backend.is_cuda() {
+    let (chunk_bytes, memory) = match engine.backend().is_cuda() {
         true => (8 << 20, 512 << 20),
         false => (256 << 10, 32 << 20),
     };
@@ -174,5 +179,6 @@ fn workers(backend: Backend, lengths: &[u64], args: &CryptArgs) -> Workers {
     };
     // Small files need no memory for large ones.
     let needed = lengths.iter().max().map_or(u64::MAX, |length| length.next_multiple_of(16).max(16));
-    Workers { count, chunk_bytes: usize::try_from(needed).map_or(chunk_bytes, |needed| chunk_bytes.min(needed)) }
+    let chunk_bytes = usize::try_from(needed).map_or(chunk_bytes, |needed| chunk_bytes.min(needed));
+    Workers { engine, count, chunk_bytes }
 }

@@ -2,18 +2,19 @@
 //!
 //! ```text
 //! aes-bitslice keygen --bits 256 -o key
-//! aes-bitslice encrypt --mode ctr --key-file key --iv 000102030405060708090a0b0c0d0e0f -o data.enc data
-//! aes-bitslice decrypt --mode ctr --key-file key --iv 000102030405060708090a0b0c0d0e0f -o data.again data.enc
+//! aes-bitslice encrypt --mode ctr --key-file key --iv random -o data.enc data
+//! aes-bitslice decrypt --mode ctr --key-file key --iv stored -o data.again data.enc
+//! aes-bitslice encrypt --mode ctr --key-file key --out-dir encrypted *.tar
 //! ```
 //!
-//! The output is byte for byte that of `openssl enc` with the same mode, key and IV.
+//! The output is byte for byte that of `openssl enc` with the same mode, key and IV, which `--iv random` puts in front of it.
 //!
 //! # Exit codes
 //!
 //! | code | meaning |
 //! |---|---|
 //! | 0 | done |
-//! | 1 | failure: bad padding, an engine that fails or disagrees with the reference |
+//! | 1 | failure: bad padding, an engine that fails or disagrees with the reference; failures of several kinds |
 //! | 2 | usage: an unknown, missing or contradictory option |
 //! | 3 | key: missing, unreadable, not hexadecimal, or of a length AES does not have |
 //! | 4 | input or output: cannot be opened, read or written, exists already, is not whole blocks; a closed pipe |
@@ -21,15 +22,15 @@
 //!
 //! SIGINT and SIGTERM end the process as they end any other, after the unfinished output file is removed.
 //!
-//! A failure is one line on standard error. Whatever happens, a file given with `-o` is either complete or as it
-//! was before: the output grows in a temporary file beside it and takes its name when it is synced ([`output`]).
+//! A failure is one line on standard error, for each of the files of `--out-dir`. Whatever happens, a file given with `-o`,
+//! or made by `--out-dir`, is either complete or as it was before: the output grows in a temporary file beside it and takes its name when it is synced ([`output`]).
 //! Standard output cannot be taken back: what was written before a failure stays written.
 //!
 //! # Rooms
 //!
-//! [`args`] is the command line as types; one module for each subcommand ([`crypt`], [`keygen`], [`info`], [`tune`],
-//! [`mod@bench`]);
-//! below them where bytes come from and go to ([`input`], [`output`], [`pipeline`]), [`keys`], [`engine`] and [`error`].
+//! [`args`] is the command line as types; one module for each subcommand ([`crypt`] with [`many`], [`keygen`], [`info`],
+//! [`tune`], [`mod@bench`]); below them what is done to bytes ([`transform`]), where they come from and go to ([`input`],
+//! [`output`]), how they get there ([`pipeline`], [`progress`]), [`keys`], [`engine`] and [`error`].
 // `unsafe` lives in one module only, which writes files through mappings.
 #![deny(unsafe_code)]
 

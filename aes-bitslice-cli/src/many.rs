@@ -28,7 +28,7 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
     let lengths: Vec<u64> =
         inputs.iter().map(|input| fs::metadata(input).map_or(0, |metadata| metadata.len())).collect();
     let machine = Machine::open(&method, secret, &lengths, args)?;
-    let (backend, workers) = (machine.backend, machine.workers);
+    let (backend, workers) = (machine.backend, machine.workers.clone());
     let bar = progress::bar(Some(lengths.iter().fold(0, |sum, length| sum.saturating_add(*length))), args.quiet);
 
     let (all, options) = (pairs.len(), Options { force: args.force, private: false });

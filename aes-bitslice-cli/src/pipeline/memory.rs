@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use zeroize::Zeroizing;
+use aes_bitslice_runtime::{Engine, HostBuffer};
 
-use crate::error::{Error, Exit, Result};
+use crate::error::Result;
 
 /// Room for what the last chunk may grow by: a block of padding.
 const SLACK: usize = 16;
@@ -25,29 +25,18 @@ impl Gate {
     }
 }
 
-/// A worker's buffer, made when there is something to put into it.
+/// A worker's buffer, made when there is something to put into it: what the engine is fast with. It is wiped when dropped.
 pub struct Memory {
+    engine: Engine,
     chunk_bytes: usize,
     gate: Gate,
-    buffer: Option<Buffer>,
-}
-
-type Buffer = Zeroizing<Vec<u8>>;
-
-/// Zeroed memory that is wiped when dropped.
-fn buffer(length: usize) -> Result<Buffer> {
-    let mut bytes = Vec::new();
-    bytes
-        .try_reserve_exact(length)
-        .map_err(|_| Error::new(Exit::Failure, format!("not enough memory for a buffer of {length} bytes")))?;
-    bytes.resize(length, 0);
-    Ok(Zeroizing::new(bytes))
+    buffer: Option<HostBuffer>,
 }
 
 impl Memory {
     /// For chunks of so many bytes.
-    pub fn new(chunk_bytes: usize, gate: Gate) -> Self {
-        Memory { chunk_bytes, gate, buffer: None }
+    pub fn new(engine: Engine, chunk_bytes: usize, gate: Gate) -> Self {
+        Memory { engine, chunk_bytes, gate, buffer: None }
     }
 
     /// A chunk's bytes, and room for a block more.
@@ -56,7 +45,7 @@ impl Memory {
             Some(buffer) => buffer,
             None => {
                 let _call = self.gate.enter();
-                buffer(self.chunk_bytes + SLACK)?
+                self.engine.host_buffer(self.chunk_bytes + SLACK)?
             }
         };
         Ok(self.buffer.insert(buffer))
@@ -65,7 +54,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // The engine may have made it.
+        // To free it may be a call, too.
         let _call = self.gate.enter();
         self.buffer = None;
     }

@@ -25,6 +25,8 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use aes_bitslice_runtime::Engine;
+
 use crate::error::{Error, Exit, Result};
 use memory::{Gate, Memory};
 pub use sink::Sink;
@@ -33,8 +35,10 @@ pub use stream::{Outcome, Parts};
 use stream::{Stream, caught};
 
 /// Who works.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Workers {
+    /// Whose memory they have.
+    pub engine: Engine,
     /// How many threads.
     pub count: usize,
     /// Bytes that each has memory for.
@@ -58,8 +62,8 @@ pub fn run(
     let mut threads = vec![spawn("sync", move || to_sync.into_iter().for_each(|stream| stream.sync()))?];
     for index in 0..workers.count {
         let (pool, reports, syncs) = (pool.clone(), reports.clone(), syncs.clone());
+        let mut memory = Memory::new(workers.engine.clone(), workers.chunk_bytes, gate.clone());
         let worker = spawn("worker", move || {
-            let mut memory = Memory::new(workers.chunk_bytes, pool.gate.clone());
             while let Some(stream) = pool.next_stream(&reports) {
                 stream.work(&mut memory, &syncs);
                 pool.leave(&stream);

@@ -166,6 +166,11 @@ mod tests {
     use crate::pipeline::memory::Gate;
     use std::io::Write;
 
+    fn memory(chunk_bytes: usize) -> Memory {
+        let engine = aes_bitslice_runtime::Engine::open(aes_bitslice_runtime::Backend::Cpu).unwrap();
+        Memory::new(engine, chunk_bytes, Gate::default())
+    }
+
     /// Yields at most three bytes a read, as a slow pipe does.
     struct Dribble<'a>(&'a [u8]);
 
@@ -207,7 +212,7 @@ mod tests {
                 file.seek(SeekFrom::Start(start as u64)).unwrap();
                 let known = length_known.then_some((length - start) as u64);
                 let input = Input { file, name: "it".into(), start: start as u64, length: known };
-                let (source, mut memory) = (Source::new(input, 32), Memory::new(32, Gate::default()));
+                let (source, mut memory) = (Source::new(input, 32), memory(32));
                 let mut chunks = Vec::new();
                 while let Some(chunk) = source.take(&mut memory).unwrap() {
                     chunks.push((memory.get().unwrap()[..chunk.length].to_vec(), chunk));
@@ -229,7 +234,7 @@ mod tests {
             let file = file.try_clone().unwrap();
             Source::new(Input { file, name: "it".into(), start: 0, length: Some(100) }, 64)
         };
-        let (file, mut memory) = (tempfile::tempfile().unwrap(), Memory::new(64, Gate::default()));
+        let (file, mut memory) = (tempfile::tempfile().unwrap(), memory(64));
         let source = source_of_100(&file);
         assert_eq!(source.take(&mut memory).unwrap().unwrap().length, 64);
         file.set_len(99).unwrap();

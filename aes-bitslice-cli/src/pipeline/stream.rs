@@ -248,13 +248,17 @@ mod tests {
     use super::*;
     use crate::input::Input;
     use crate::output::Options;
+    use aes_bitslice_runtime::{Backend, Engine, Key};
     use std::fs;
     use std::sync::mpsc;
 
+    fn cpu() -> Engine {
+        Engine::open(Backend::Cpu).unwrap()
+    }
+
     /// Three chunks of 16 bytes on their way to the file `out`, as the shell would have it.
     fn three_chunks(folder: &std::path::Path) -> (Arc<Stream>, mpsc::Receiver<(usize, Outcome)>, ProgressBar) {
-        let key = aes_bitslice_runtime::Key::new(&[1; 16]).unwrap();
-        let engine = aes_bitslice_runtime::Engine::open(aes_bitslice_runtime::Backend::Cpu).unwrap();
+        let key = Key::new(&[1; 16]).unwrap();
         fs::write(folder.join("in"), [7; 48]).unwrap();
         let mut input = Input::open(Some(&folder.join("in"))).unwrap();
         let output = Output::open(Some(&folder.join("out")), Some(&input), Options::default()).unwrap();
@@ -263,7 +267,7 @@ mod tests {
         let parts = Parts {
             transform: method.for_input(&mut input).unwrap(),
             source: Source::new(input, 16),
-            cipher: engine.cipher(&key).unwrap(),
+            cipher: cpu().cipher(&key).unwrap(),
             sink: Sink::new(&output, &[], None).unwrap(),
             output,
             bar: bar.clone(),
@@ -277,7 +281,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (stream, outcomes, bar) = three_chunks(folder.path());
         let (syncs, _to_sync) = mpsc::channel();
-        let mut memory = Memory::new(16, Gate::default());
+        let mut memory = Memory::new(cpu(), 16, Gate::default());
         assert!(stream.step(&mut memory, &syncs).unwrap());
         assert_eq!(bar.position(), 0, "written, but not synced");
         stream.sync();
@@ -298,7 +302,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (stream, outcomes, _) = three_chunks(folder.path());
         let (syncs, _to_sync) = mpsc::channel();
-        let mut memory = Memory::new(16, Gate::default());
+        let mut memory = Memory::new(cpu(), 16, Gate::default());
         assert!(stream.step(&mut memory, &syncs).unwrap());
         stream.fail(Error::new(Exit::Failure, "first"));
         stream.fail(Error::new(Exit::Failure, "second"));
