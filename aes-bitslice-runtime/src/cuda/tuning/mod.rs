@@ -227,8 +227,8 @@ impl fmt::Display for Tuning {
     }
 }
 
-/// Where the GPU begins to be faster for data in host memory, as long as nobody measured it. The way there and back is at
-/// some 6 GB/s: a single core with AES instructions is faster, and some cores without are as fast.
+/// Where the GPU begins to be faster for data in host memory, as long as nobody measured it. With AES instructions a core does
+/// several GB/s, and many do what the link does: only measuring tells. Without them no number of cores comes near it.
 fn built_in_crossover(aes_instructions: bool) -> Option<u64> {
     (!aes_instructions).then_some(1 << 20)
 }
