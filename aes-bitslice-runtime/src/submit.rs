@@ -8,6 +8,8 @@
 //! | in host memory, given away for as long | [`Cipher::submit_ctr`] and its like | at once | when the [`Submitted`] it gave is: `await` or [`wait`](Submitted::wait) gives the data back |
 //! | in GPU memory | [`DeviceCipher::ctr_apply`](crate::cuda::DeviceCipher::ctr_apply) and its like | when it is on the caller's stream | when the stream has come to it, which an event tells: `stream.record_event(None)` after it |
 //!
+//! Calls on memory that is spread over several GPUs ([`SpreadCipher`](crate::cuda::SpreadCipher)) are of the first kind.
+//!
 //! ```
 //! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Key};
 //!
@@ -24,8 +26,10 @@
 //!
 //! # Threads
 //!
-//! [`Engine`](crate::Engine), [`Cipher`], [`DeviceCipher`](crate::cuda::DeviceCipher) and [`Submitted`] are `Send` and
-//! `Sync`: any number of threads may share one of them, and make calls on it at the same time.
+//! [`Engine`](crate::Engine), [`Cipher`], [`DeviceCipher`](crate::cuda::DeviceCipher),
+//! [`SpreadCipher`](crate::cuda::SpreadCipher) and [`Submitted`] are `Send` and `Sync`: any number of threads may share one
+//! of them, and make calls on it at the same time. So are [`HostBuffer`](crate::HostBuffer) and
+//! [`SpreadBuffer`](crate::cuda::SpreadBuffer), to look at; a call that writes has its own for as long.
 //!
 //! What was submitted is done by threads of the engine's own, which make the blocking call, in the order it came. They
 //! start when there is something for them to do and end when there has been nothing for a second. There are never more

@@ -3,7 +3,7 @@
 //! types threads may share.
 
 use aes_bitslice_runtime::bitsliced::{BitslicedAes, Ctr128BE, Isa, KeySize};
-use aes_bitslice_runtime::cuda::{DeviceCipher, Tuning};
+use aes_bitslice_runtime::cuda::{DeviceCipher, SpreadBuffer, SpreadCipher, Tuning};
 use aes_bitslice_runtime::{
     Cipher, Counter, Direction, Engine, Error, HostBuffer, Key as SecretKey, SubmitError, Submitted,
 };
@@ -22,6 +22,8 @@ const _: () = {
     shared::<SecretKey>();
     shared::<Counter>();
     shared::<DeviceCipher<'_>>();
+    shared::<SpreadCipher<'_>>();
+    shared::<SpreadBuffer>();
     shared::<Tuning>();
     shared::<HostBuffer>();
     shared::<Error>();
