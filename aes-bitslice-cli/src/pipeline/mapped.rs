@@ -1,14 +1,18 @@
-//! Writing a file through mappings of it: many threads at once, where `write` lets one at a time into a file.
+//! Writing a file through a mapping of it: many threads at once, where `write` lets one at a time into a file.
 //!
 //! Space is allocated ahead of the writers, so that a full disk is an error of `fallocate`. A write to a mapping for which
 //! there is no space would be a signal that kills (SIGBUS); that cannot happen here:
 //!
-//! - only what is allocated is mapped, and nothing makes the file shorter while it is written;
+//! - nothing is touched before it is allocated, and nothing makes the file shorter while it is written;
 //! - `MADV_POPULATE_WRITE` takes the page faults, whose failure is an error then, before the first byte is copied;
 //! - only file systems are mapped to which an allocated page can be written again without more space.
 //!
+//! All of the file is mapped once: threads that map and unmap pieces wait for all that populate others. A piece that is
+//! written is taken out of the mapping, so that no more is mapped than is being written.
+//!
 //! Where any of this is not to be had, [`Mapped::write_all_at`] says so, and the caller writes as usual.
 
+use std::ffi::c_void;
 use std::fs::File;
 use std::io;
 use std::ptr::{copy_nonoverlapping, null_mut};
@@ -31,7 +35,8 @@ const IN_PLACE: [u32; 3] = [0xef53, 0x5846_5342, 0x0102_1994];
 
 /// A file that is being allocated and written.
 pub struct Mapped {
-    file: Arc<File>,
+    /// None where it cannot be mapped.
+    mapping: Option<Mapping>,
     shared: Arc<Shared>,
 }
 
@@ -60,17 +65,17 @@ enum Allocation {
 impl Mapped {
     /// Begins to allocate `length` bytes of `file`.
     pub fn new(file: Arc<File>, length: u64) -> Self {
+        let is_in_place = fstatfs(&*file).is_ok_and(|info| IN_PLACE.contains(&(info.f_type as u32)));
+        let mapping = is_in_place.then(|| Mapping::new(&file, length)).flatten();
         let state = State { allocation: Allocation::UpTo(0), is_growing: true, free: WRITERS };
-        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
-        let mapped = Mapped { file, shared };
-        let is_in_place = fstatfs(&*mapped.file).is_ok_and(|info| IN_PLACE.contains(&(info.f_type as u32)));
-        let (file, shared) = (mapped.file.clone(), mapped.shared.clone());
+        let mapped = Mapped { mapping, shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }) };
+        let shared = mapped.shared.clone();
         let allocate = move || {
             shared.allocate(&file, length);
             shared.lock().is_growing = false;
             shared.changed.notify_all();
         };
-        if !is_in_place || thread::Builder::new().name("allocate".into()).spawn(allocate).is_err() {
+        if mapped.mapping.is_none() || thread::Builder::new().name("allocate".into()).spawn(allocate).is_err() {
             mapped.cancel();
             mapped.shared.lock().is_growing = false;
         }
@@ -80,9 +85,7 @@ impl Mapped {
     /// Writes `data` from `position` on, within the length that is allocated; false if it cannot be done this way and
     /// nothing was done.
     pub fn write_all_at(&self, data: &[u8], position: u64) -> io::Result<bool> {
-        if data.is_empty() {
-            return Ok(true);
-        }
+        let Some(mapping) = self.mapping.as_ref().filter(|_| !data.is_empty()) else { return Ok(false) };
         let end = position + data.len() as u64;
         let is_waiting = |state: &mut State| match state.allocation {
             Allocation::UpTo(ready) => ready < end || state.free == 0,
@@ -96,7 +99,7 @@ impl Mapped {
             Allocation::Ended => return Ok(false),
         }
         drop(state);
-        let copied = copy_to(&self.file, data, position);
+        let copied = mapping.write(data, position);
         self.shared.lock().free += 1;
         self.shared.changed.notify_all();
         // Whatever it was, writing as usual will show it by its right name, or succeed.
@@ -146,29 +149,54 @@ impl Shared {
     }
 }
 
-/// Copies `data` to `file` from `position` on, where it is allocated, or changes nothing.
-fn copy_to(file: &File, data: &[u8], position: u64) -> io::Result<()> {
-    // Mappings begin where pages do. Other threads may write the rest of the first page and of the last.
-    let skip = position % rustix::param::page_size() as u64;
-    let (skip, start) = (skip as usize, position - skip);
-    let length = skip + data.len();
-    // SAFETY: a new mapping, at an address that the system chooses, of a file that stays open; nobody knows of it but the
-    // lines below.
-    let memory = unsafe {
-        mmap(null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, start)
-            .map_err(io::Error::from)
-    }?;
-    // SAFETY: all of the mapping made above; it changes what is in memory, not what the bytes are.
-    let populated = unsafe { madvise(memory, length, Advice::LinuxPopulateWrite) };
-    if populated.is_ok() {
-        // SAFETY: `skip + data.len()` bytes are mapped for writing, populated, and not the caller's `data`, which was there
-        // before. The file is ours and keeps its length, see the module's head. The other threads that map the same pages
-        // write other bytes.
-        unsafe { copy_nonoverlapping(data.as_ptr(), memory.cast::<u8>().add(skip), data.len()) };
+/// A file in memory. Only what is allocated of it may be touched.
+struct Mapping {
+    start: *mut c_void,
+    length: usize,
+}
+
+// SAFETY: it is an address and a length, which any thread may use; what lies there is written through `write` alone.
+unsafe impl Send for Mapping {}
+// SAFETY: as above. Threads that write the same bytes at once would race, in the file as in memory; ours do not.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// The first `length` bytes of `file`, whether it has them yet or not; none if that cannot be.
+    fn new(file: &File, length: u64) -> Option<Self> {
+        let length = usize::try_from(length).ok()?;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address that the system chooses. Nothing is touched here.
+        let start = unsafe { mmap(null_mut(), length, access, MapFlags::SHARED, file, 0) }.ok()?;
+        Some(Mapping { start, length })
     }
-    // SAFETY: the mapping made above, to which no reference was made.
-    unsafe { munmap(memory, length) }?;
-    Ok(populated?)
+
+    /// Copies `data` to `position`, all of which must be allocated, or changes nothing.
+    fn write(&self, data: &[u8], position: u64) -> io::Result<()> {
+        let page = rustix::param::page_size();
+        let begin = usize::try_from(position).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let end = begin.checked_add(data.len()).filter(|end| *end <= self.length).ok_or(io::ErrorKind::FileTooLarge)?;
+        let at = |offset: usize| self.start.cast::<u8>().wrapping_add(offset);
+        let first = begin / page * page;
+        // SAFETY: these pages are mapped, as checked. It changes what is in memory, not what the bytes are.
+        unsafe { madvise(at(first).cast(), end - first, Advice::LinuxPopulateWrite) }?;
+        // SAFETY: these bytes are mapped for writing, and populated; no reference to them is ever made, and they are not
+        // `data`, which is memory that somebody owns. That the file keeps them, see the module's head. Other threads may write
+        // the rest of the first page and of the last.
+        unsafe { copy_nonoverlapping(data.as_ptr(), at(begin), data.len()) };
+        let (first, behind) = (begin.next_multiple_of(page), end / page * page);
+        if first < behind {
+            // SAFETY: the pages that are ours alone. Of a shared mapping they stay in the file as they are.
+            let _ = unsafe { madvise(at(first).cast(), behind - first, Advice::LinuxDontNeed) };
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: what `new` mapped, which nobody uses any more. It fails for no mapping that there is.
+        let _ = unsafe { munmap(self.start, self.length) };
+    }
 }
 
 #[cfg(test)]
