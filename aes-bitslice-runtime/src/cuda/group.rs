@@ -8,6 +8,7 @@ use super::{Device, Kernels, driver};
 use crate::work::Work;
 use crate::{Error, Key, KeyBits, Mode};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -84,7 +85,8 @@ impl Group {
         on: impl Fn(&Arc<Device>) -> Result<DeviceKey, Error>,
     ) -> Result<GroupKey, Error> {
         let keys = self.members.iter().map(|member| on(&member.device)).collect::<Result<_, _>>()?;
-        Ok(GroupKey { keys, weights: self.members.iter().map(|member| member.weight).collect(), transfers })
+        let weights = self.members.iter().map(|member| member.weight).collect();
+        Ok(GroupKey { keys, weights, transfers, calls: AtomicUsize::new(0) })
     }
 }
 
@@ -93,6 +95,8 @@ pub(crate) struct GroupKey {
     keys: Vec<DeviceKey>,
     weights: Vec<f64>,
     transfers: Transfers,
+    /// Calls on host memory so far.
+    calls: AtomicUsize,
 }
 
 impl GroupKey {
@@ -107,6 +111,11 @@ impl GroupKey {
 
     pub(super) fn transfers(&self) -> Transfers {
         self.transfers
+    }
+
+    /// A number for a call, one after the other.
+    pub(super) fn next_call(&self) -> usize {
+        self.calls.fetch_add(1, Ordering::Relaxed)
     }
 }
 

@@ -30,8 +30,9 @@ impl BlockEngine for GroupKey {
             bytes if bytes <= Lane::SMALLEST => bytes,
             bytes => self.keys().iter().try_fold(bytes, |bytes, key| room_on(key.device(), bytes))?,
         };
-        // One after the other, so that the first of many small parts goes to the first GPU.
-        let workers: Vec<_> = (0..plan.workers).map(|worker| worker % self.keys().len()).collect();
+        // Calls that are too small for all GPUs begin with one after the other.
+        let first = self.next_call();
+        let workers: Vec<_> = (0..plan.workers).map(|worker| first.wrapping_add(worker) % self.keys().len()).collect();
         let parts = work.cut(data.reborrow(), chunk_bytes);
         let started = AtomicBool::new(false);
         let lanes = |device: usize| self.keys()[device].lanes(&Plan { chunk_bytes, ..plan }, staged);
