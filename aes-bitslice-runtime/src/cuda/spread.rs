@@ -56,6 +56,8 @@ impl SpreadBuffer {
     /// The same in other shares than the group's.
     pub(super) fn with_weights(group: &Group, len: usize, weights: &[f64]) -> Result<Self, Error> {
         let devices: Vec<_> = group.members().iter().map(|member| &member.device).collect();
+        // Before anything asks one of them about another: it would take that one's error for its own.
+        devices.iter().try_for_each(|device| device.enter())?;
         let reach = peers::reach(&devices)?;
         let parts = group.members().iter().zip(cut(len, weights));
         let parts = parts.map(|(member, range)| Memory::new(&member.device, member.ordinal, range));
