@@ -46,16 +46,19 @@ fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     }
     let output = Output::open(args.output.as_deref(), Some(&input), Options { force: args.force, private: false })?;
     let machine = Machine::open(&method, secret, input.length.as_slice(), args)?;
-    let backend = machine.backend;
+    let (backend, workers) = (machine.backend, machine.workers.clone());
     let bar = progress::bar(input.length, args.quiet);
-    let parts = Mutex::new(Some(machine.parts(transform, input, output, bar.clone())?));
-    let workers = machine.workers;
-    let mut end = Ok(());
-    let take_parts = move |_| {
-        let parts = parts.lock().unwrap_or_else(PoisonError::into_inner).take();
-        parts.ok_or_else(|| Error::new(Exit::Failure, "a stream was begun twice"))
+    let open = {
+        let (bar, stream) = (bar.clone(), Mutex::new(Some((transform, input, output))));
+        move |_| {
+            let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let (transform, input, output) =
+                stream.ok_or_else(|| Error::new(Exit::Failure, "a stream was begun twice"))?;
+            machine.parts(transform, input, output, bar.clone())
+        }
     };
-    pipeline::run(1, workers, take_parts, |_, outcome| match outcome {
+    let mut end = Ok(());
+    pipeline::run(1, workers, open, |_, outcome| match outcome {
         Ok(warning) => {
             bar.suspend(|| warning.filter(|_| !args.quiet).iter().for_each(|warning| warn(warning)));
             ControlFlow::Continue(())

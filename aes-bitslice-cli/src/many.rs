@@ -96,7 +96,9 @@ fn pairs(inputs: &[PathBuf], folder: &Path, force: bool) -> Result<Vec<Pair>> {
             return Err(Error::usage(format!("`{}` has no file name to take over; name files", input.display())));
         };
         let output = folder.join(name);
-        if let Some(other) = taken.insert(output.clone(), input) {
+        let existing = fs::canonicalize(&output).ok();
+        // Links may lead to the same file.
+        if let Some(other) = taken.insert(existing.clone().unwrap_or(output.clone()), input) {
             return refuse(format!(
                 "`{}` and `{}` would both become `{}`; do them one after the other, into different folders",
                 other.display(),
@@ -104,7 +106,7 @@ fn pairs(inputs: &[PathBuf], folder: &Path, force: bool) -> Result<Vec<Pair>> {
                 output.display(),
             ));
         }
-        if let Some(source) = fs::canonicalize(&output).ok().and_then(|path| sources.get(&path)) {
+        if let Some(source) = existing.and_then(|path| sources.get(&path)) {
             let (source, output) = (source.display(), output.display());
             return refuse(format!("`{output}` would replace the input `{source}`; use another folder"));
         }

@@ -159,7 +159,9 @@ fn a_file_larger_than_allowed() {
 
 #[test]
 fn a_full_disk() {
-    for way in WAYS {
+    // What is allocated is found to be too much before the first byte is written, and so before this failure.
+    let ways = [WAYS[0], WAYS[1], "--write-by map --fail-at 500000"];
+    for way in ways {
         let folder = folder(2 << 20);
         // A disk of its own, in a name space that goes with the shell; then what is left on it.
         let script = format!(

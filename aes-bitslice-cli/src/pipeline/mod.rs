@@ -82,6 +82,8 @@ pub fn run(
             outcomes.recv().map_err(|_| Error::new(Exit::Failure, "all threads stopped unexpectedly"))?;
         if hear(job, outcome).is_break() {
             gate.close();
+            // With it the key stays on the device: to take it away would be a call.
+            std::mem::forget(pool);
             return Ok(());
         }
     }

@@ -56,6 +56,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
     use std::thread;
+    use std::time::Duration;
 
     #[test]
     fn turns_come_in_order_whoever_comes_first() {
@@ -75,6 +76,7 @@ mod tests {
         let turns = Turns::new(());
         let (unblock, blocked) = mpsc::channel::<()>();
         let (inside, is_inside) = mpsc::channel();
+        let (left, has_left) = mpsc::channel();
         thread::scope(|scope| {
             let turns = &turns;
             let first = scope.spawn(move || {
@@ -84,11 +86,11 @@ mod tests {
                 })
             });
             is_inside.recv().unwrap();
-            let second = scope.spawn(move || turns.pass(1, |()| ()));
+            scope.spawn(move || left.send(turns.pass(1, |()| ())));
             turns.cancel();
-            assert_eq!(second.join().unwrap(), None);
+            let second = has_left.recv_timeout(Duration::from_secs(60));
             unblock.send(()).unwrap();
-            assert_eq!(first.join().unwrap(), Some(()));
+            assert_eq!((first.join().unwrap(), second), (Some(()), Ok(None)));
         });
         assert_eq!(turns.pass(1, |()| ()), None);
     }
