@@ -168,7 +168,7 @@ fn workers(engine: Engine, lengths: &[u64], args: &CryptArgs) -> Workers {
     // The most that all chunks may take. A chunk for a GPU is large enough to hide the bus's latency, one for the CPU is so
     // small that the thread that read it finds it in its cache when it encrypts and writes it.
     let (chunk_bytes, memory) = match engine.backend().is_cuda() {
-        true => (8 << 20, 512 << 20),
+        true => (4 << 20, 128 << 20),
         false => (256 << 10, 32 << 20),
     };
     let chunk_bytes = args.chunk_bytes.unwrap_or(chunk_bytes);

@@ -1,10 +1,10 @@
 //! How data in host memory goes to a GPU and back: in chunks of which size, on how many streams, by how many threads.
 //!
-//! Measured on an H200 behind PCIe 5, with sixteen cores (BENCHMARKS.md): data that is pinned wants few large chunks, and one
-//! thread, for nobody copies but the GPU. Data that is not is staged through pinned memory by threads, which copy slower than
-//! the link: as many as there are cores, with small chunks that stay in their caches. The less data, the smaller the chunks,
-//! so that the first is not long on its way alone; and what is hardly longer than the way itself is not cut at all (Li et
-//! al. 2012, table IV).
+//! Measured on an H200 behind PCIe 5, with sixteen cores (BENCHMARKS.md): data that is pinned wants large chunks, and few
+//! threads, for nobody copies but the GPU. Data that is not is staged through pinned memory by threads, which copy slower than
+//! the link: as many as there are cores, with chunks that all together stay in the last cache. The less data, the smaller the
+//! chunks, so that the first is not long on its way alone; and what is hardly longer than the way itself is not cut at all (Li
+//! et al. 2012, table IV).
 
 use std::thread;
 
@@ -43,7 +43,7 @@ impl Transfers {
         let (chunk_bytes, streams, workers) = match pinned {
             true if bytes / devices < 64 << 20 => (part(16, 1 << 20, 4 << 20), 4, 1),
             true => (8 << 20, 2, 2),
-            false => (part(64, 1 << 20, 4 << 20), 2, (cores / devices).clamp(1, 16)),
+            false => (part(64, 1 << 20, 3 << 20), 2, (cores / devices).clamp(1, 16)),
         };
         let (chunk_bytes, chunks) = match self.chunk_bytes {
             Some(set) => {
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn large_calls_take_a_bounded_amount_of_memory() {
         let pinned = Plan { chunk_bytes: 8 << 20, streams: 2, workers: 2 };
-        let staged = Plan { chunk_bytes: 4 << 20, streams: 2, workers: 16 };
+        let staged = Plan { chunk_bytes: 3 << 20, streams: 2, workers: 16 };
         for bytes in [1 << 30, 1 << 40] {
             assert_eq!((plan(bytes, true, 1), plan(bytes, false, 1)), (pinned, staged));
             assert_eq!(plan(bytes, true, 4), Plan { workers: 8, ..pinned });
