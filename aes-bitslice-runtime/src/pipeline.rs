@@ -82,26 +82,23 @@ fn work_through<'a, L: Lane<'a>>(
     started: &AtomicBool,
 ) -> Result<(), Error> {
     let (mut idle, mut busy) = (lanes, VecDeque::<L>::new());
-    let mut outcome = Ok(());
-    while outcome.is_ok() {
-        let lane = match idle.pop() {
-            Some(lane) => Ok(lane),
+    let mut keep_busy = || loop {
+        let mut lane = match idle.pop() {
+            Some(lane) => lane,
             None => {
-                let mut lane = busy.pop_front().expect("a worker has a lane");
-                lane.finish().map(|()| lane)
+                let mut oldest = busy.pop_front().expect("a worker has a lane");
+                oldest.finish()?;
+                oldest
             }
         };
-        outcome = match (lane, next()) {
-            (Ok(_), None) => break,
-            (Ok(mut lane), Some(part)) => {
-                started.store(true, Ordering::Relaxed);
-                let outcome = lane.start(part);
-                busy.push_back(lane);
-                outcome
-            }
-            (Err(e), _) => Err(e),
-        };
-    }
+        let Some(part) = next() else { return Ok(()) };
+        started.store(true, Ordering::Relaxed);
+        let outcome = lane.start(part);
+        busy.push_back(lane);
+        outcome?;
+    };
+    let outcome = keep_busy();
+    // All are waited for, whatever was wrong.
     busy.iter_mut().fold(outcome, |outcome, lane| outcome.and(lane.finish()))
 }
 

@@ -5,7 +5,7 @@
 //!
 //! - nothing is touched before it is allocated, and nothing makes the file shorter while it is written;
 //! - `MADV_POPULATE_WRITE` takes the page faults, whose failure is an error then, before the first byte is copied;
-//! - only file systems are mapped to which an allocated page can be written again without more space.
+//! - only files in memory (tmpfs) are mapped, whose pages once allocated can be written without more space.
 //!
 //! All of the file is mapped once: threads that map and unmap pieces wait for all that populate others. A piece that is
 //! written is taken out of the mapping, so that no more is mapped than is being written.
@@ -29,9 +29,9 @@ const STEP: u64 = 64 << 20;
 /// Threads that write one file at a time: more of them only wait for one another in the kernel.
 const WRITERS: usize = 16;
 
-/// File systems that write an allocated page in place: ext4 (and its elders), XFS and tmpfs, by their magic numbers. One
-/// that copies on write may be out of space at any of them.
-const IN_PLACE: [u32; 3] = [0xef53, 0x5846_5342, 0x0102_1994];
+/// The file system whose files are mapped, tmpfs, by its magic number. A page of it that is there can be written without more
+/// space, unlike one of a file system that copies on write; and where a disk is behind it, mappings were slower than `write`.
+const TMPFS: u32 = 0x0102_1994;
 
 /// A file that is being allocated and written.
 pub struct Mapped {
@@ -65,8 +65,8 @@ enum Allocation {
 impl Mapped {
     /// Begins to allocate `length` bytes of `file`.
     pub fn new(file: Arc<File>, length: u64) -> Self {
-        let is_in_place = fstatfs(&*file).is_ok_and(|info| IN_PLACE.contains(&(info.f_type as u32)));
-        let mapping = is_in_place.then(|| Mapping::new(&file, length)).flatten();
+        let is_tmpfs = fstatfs(&*file).is_ok_and(|info| info.f_type as u32 == TMPFS);
+        let mapping = is_tmpfs.then(|| Mapping::new(&file, length)).flatten();
         let state = State { allocation: Allocation::UpTo(0), is_growing: true, free: WRITERS };
         let mapped = Mapped { mapping, shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }) };
         let shared = mapped.shared.clone();

@@ -115,8 +115,9 @@ impl<'a> pipeline::Lane<'a> for HostLane<'_, 'a> {
     }
 
     fn finish(&mut self) -> Result<(), Error> {
-        self.key.device().enter()?;
-        self.lane.wait()?;
+        // Whether or not the device is refused meanwhile: something may be on the stream.
+        let entered = self.key.device().enter();
+        self.lane.wait().and(entered)?;
         if let Some(Part { work, mut data }) = self.part.take()
             && self.staged.output
         {

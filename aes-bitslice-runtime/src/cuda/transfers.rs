@@ -86,13 +86,19 @@ mod tests {
 
     #[test]
     fn large_calls_take_a_bounded_amount_of_memory() {
-        let pinned = Plan { chunk_bytes: 8 << 20, streams: 2, workers: 2 };
-        let staged = Plan { chunk_bytes: 3 << 20, streams: 2, workers: 16 };
-        for bytes in [1 << 30, 1 << 40] {
-            assert_eq!((plan(bytes, true, 1), plan(bytes, false, 1)), (pinned, staged));
-            assert_eq!(plan(bytes, true, 4), Plan { workers: 8, ..pinned });
-            assert_eq!(plan(bytes, false, 4), staged, "sixteen cores, whoever they feed");
-        }
+        // Streams and workers for all GPUs, and about the bytes of a chunk.
+        let most = |pinned, devices, expected: (usize, usize), chunk: usize| {
+            for bytes in [4 << 30, 1 << 40] {
+                let Plan { chunk_bytes, streams, workers } = plan(bytes, pinned, devices);
+                assert_eq!((streams, workers), expected, "{bytes} bytes, {devices} GPUs");
+                assert!((chunk..chunk + chunk / 100).contains(&chunk_bytes), "{chunk_bytes}");
+            }
+        };
+        most(true, 1, (2, 2), 8 << 20);
+        most(true, 4, (2, 8), 8 << 20);
+        most(false, 1, (2, 16), 3 << 20);
+        // Sixteen cores, whoever they feed.
+        most(false, 4, (2, 16), 3 << 20);
     }
 
     #[test]
