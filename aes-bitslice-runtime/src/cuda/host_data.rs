@@ -21,9 +21,7 @@ use std::sync::atomic::AtomicBool;
 
 impl BlockEngine for GroupKey {
     fn run(&self, work: Work, mut data: Buffers<'_>) -> Result<(), Error> {
-        for key in self.keys() {
-            key.prepare(work.mode(), None)?;
-        }
+        self.prepare(work.mode())?;
         let staged = Staged { input: !is_pinned(data.input()), output: !is_pinned(data.output()) };
         let plan = self.transfers().plan(work.skip() + data.len(), !staged.input && !staged.output, self.keys().len());
         let chunk_bytes = match plan.chunk_bytes {

@@ -59,7 +59,7 @@ impl<'a> SpreadCipher<'a> {
     /// # Errors
     /// As [`DeviceCipher::prepare`](super::DeviceCipher::prepare).
     pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
-        self.key.keys().iter().try_for_each(|key| key.prepare(mode, None))
+        self.key.prepare(mode)
     }
 
     /// Runs whole blocks through the block cipher in place (SP 800-38A, section 6.1).
