@@ -43,7 +43,9 @@ impl Transfers {
         let (chunk_bytes, streams, workers) = match pinned {
             true if bytes / devices < 64 << 20 => (part(16, 1 << 20, 4 << 20), 4, 1),
             true => (8 << 20, 2, 2),
-            false => (part(64, 1 << 20, 3 << 20), 2, (cores / devices).clamp(1, 16)),
+            false if devices == 1 => (part(64, 1 << 20, 3 << 20), 2, cores.clamp(1, 16)),
+            // More threads and GPUs share the cache.
+            false => (part(64, 1 << 20, 3 << 20), 1, (cores / devices).clamp(1, 12)),
         };
         let (chunk_bytes, chunks) = match self.chunk_bytes {
             Some(set) => {
@@ -98,7 +100,7 @@ mod tests {
         most(true, 4, (2, 8), 8 << 20);
         most(false, 1, (2, 16), 3 << 20);
         // Sixteen cores, whoever they feed.
-        most(false, 4, (2, 16), 3 << 20);
+        most(false, 4, (1, 16), 3 << 20);
     }
 
     #[test]
