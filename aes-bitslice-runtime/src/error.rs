@@ -123,7 +123,8 @@ pub enum Error {
         /// The driver's name for the error.
         code: String,
     },
-    /// An earlier CUDA error left the device's context unusable. Found before any work: nothing was changed.
+    /// An earlier CUDA error left the device's context unusable. Found before any work, and then nothing was changed; or in the
+    /// middle of a call during which another thread met that error, and then its output is cleared.
     #[error("the CUDA engine is unusable since an earlier error ({cause}): open it again in a new process")]
     Poisoned {
         /// The earlier error.

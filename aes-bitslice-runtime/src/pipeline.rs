@@ -15,6 +15,7 @@ use crate::Error;
 use crate::schedule::Schedule;
 use crate::work::Part;
 use std::collections::VecDeque;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -30,10 +31,10 @@ pub(crate) trait Lane<'a> {
 }
 
 /// Runs all parts. `workers` has the device of each worker, `weights` how fast the devices are, and `lanes` gives a worker
-/// its lanes, one at least: on its own thread.
+/// its lanes, one at least: on its own thread. A worker for which there is no memory leaves its parts to the others.
 ///
-/// After the first failure nothing is started any more; what was started is waited for. `started` tells whether any part
-/// was.
+/// After the first failure, or a panic, nothing is started any more; what was started is waited for. `started` tells whether
+/// any part was.
 pub(crate) fn run<'a, L: Lane<'a>>(
     parts: Vec<Part<'a>>,
     weights: &[f64],
@@ -44,17 +45,45 @@ pub(crate) fn run<'a, L: Lane<'a>>(
     let schedule = Schedule::new(parts.len(), weights);
     let parts: Vec<_> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
     let failed = AtomicBool::new(false);
+    let no_room = Mutex::new(None);
     let next = |device: usize| {
         let piece = (!failed.load(Ordering::Relaxed)).then(|| schedule.next(device))??;
         parts[piece].lock().unwrap_or_else(PoisonError::into_inner).take()
     };
     let work = &|device: usize| {
-        let outcome = lanes(device).and_then(|lanes| work_through(lanes, || next(device), started));
-        if outcome.is_err() {
-            failed.store(true, Ordering::Relaxed);
-        }
-        outcome
+        let unless_done = FailOnDrop(&failed);
+        let lanes = match lanes(device) {
+            Ok(lanes) => lanes,
+            Err(e @ (Error::OutOfDeviceMemory { .. } | Error::OutOfHostMemory { .. })) => {
+                *no_room.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
+                std::mem::forget(unless_done);
+                return Ok(());
+            }
+            Err(e) => return Err(e),
+        };
+        work_through(lanes, || next(device), started)?;
+        std::mem::forget(unless_done);
+        Ok(())
     };
+    run_workers(workers, work)?;
+    match no_room.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        // Nobody was there to do it.
+        Some(e) if schedule.next(0).is_some() => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Tells that something failed, unless it is forgotten.
+struct FailOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for FailOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs every worker, the first on this thread.
+fn run_workers(workers: &[usize], work: &(impl Fn(usize) -> Result<(), Error> + Sync)) -> Result<(), Error> {
     let Some((&mine, others)) = workers.split_first() else { return Ok(()) };
     if others.is_empty() {
         return work(mine);
@@ -65,10 +94,7 @@ pub(crate) fn run<'a, L: Lane<'a>>(
             |&device| thread::Builder::new().name("aes-bitslice".into()).spawn_scoped(scope, move || work(device));
         let spawned: Vec<_> = others.iter().filter_map(|device| spawn(device).ok()).collect();
         let own = work(mine);
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
-            Ok(outcome) => outcome,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         // All are waited for, whatever the first of them says.
         let outcomes: Vec<_> = spawned.into_iter().map(join).collect();
         outcomes.into_iter().fold(own, Result::and)
@@ -112,8 +138,13 @@ mod tests {
 
     /// A device that takes its time, and may fail.
     #[derive(Default)]
-    struct Fake {
+    struct Fake<'g> {
         delay: Duration,
+        /// Does nothing until so many were counted there.
+        waits_for: Option<(&'g AtomicUsize, usize)>,
+        /// Counts what it has done.
+        counts: Option<&'g AtomicUsize>,
+        panics: bool,
         /// Which part of those that it is given fails, counted from 1, when it is started or when it is waited for.
         fails: Option<(usize, bool)>,
         given: AtomicUsize,
@@ -122,7 +153,7 @@ mod tests {
     }
 
     struct FakeLane<'d, 'a> {
-        device: &'d Fake,
+        device: &'d Fake<'d>,
         part: Option<(Part<'a>, bool)>,
     }
 
@@ -145,7 +176,14 @@ mod tests {
 
         fn finish(&mut self) -> Result<(), Error> {
             let Some((mut part, fails)) = self.part.take() else { return Ok(()) };
+            assert!(!self.device.panics, "on purpose");
             thread::sleep(self.device.delay);
+            while self.device.waits_for.is_some_and(|(gate, enough)| gate.load(Ordering::SeqCst) < enough) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            if let Some(counter) = self.device.counts {
+                counter.fetch_add(1, Ordering::SeqCst);
+            }
             self.device.in_flight.fetch_sub(1, Ordering::SeqCst);
             if fails {
                 return Err(lost());
@@ -168,7 +206,7 @@ mod tests {
     }
 
     fn run_on(
-        devices: &[Fake],
+        devices: &[Fake<'_>],
         workers: &[usize],
         lanes: usize,
         len: usize,
@@ -207,15 +245,44 @@ mod tests {
         assert_eq!(device[0].most_in_flight.load(Ordering::SeqCst), 3);
     }
 
-    /// A device that falls behind is left with less, though the shares were equal.
+    /// A device that falls behind is left with less, though the shares were equal: it does nothing until the other has done
+    /// more than its share.
     #[test]
     fn a_slow_device_does_less() {
-        let slow = Fake { delay: Duration::from_millis(40), ..Fake::default() };
-        let fast = Fake { delay: Duration::from_millis(1), ..Fake::default() };
-        let devices = [slow, fast];
+        let gate = AtomicUsize::new(0);
+        let (slow, fast) = (Fake { waits_for: Some((&gate, 30)), ..Fake::default() }, Fake::default());
+        let devices = [slow, Fake { counts: Some(&gate), ..fast }];
         run_on(&devices, &[0, 1], 1, 16 * 40 - 7, 16).1.unwrap();
         let done = devices.each_ref().map(|d| d.given.load(Ordering::SeqCst));
-        assert!(done[0] + done[1] == 40 && done[0] < 15, "{done:?}");
+        assert!(done[0] + done[1] == 40 && done[1] >= 30, "{done:?}");
+    }
+
+    /// Workers without lanes leave the work to those that have some; an error only if there are none.
+    #[test]
+    fn workers_without_room_leave_it_to_others() {
+        for with_room in [0, 1, 2] {
+            let device = Fake::default();
+            let mut data = vec![1; 16 * 50];
+            let parts = Work::Ctr { counter: 0, skip: 0 }.cut(Buffers::InPlace(&mut data), 16);
+            let (started, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
+            let lanes = |_| match asked.fetch_add(1, Ordering::SeqCst) < with_room {
+                true => Ok(vec![FakeLane { device: &device, part: None }]),
+                false => Err(Error::OutOfDeviceMemory { what: "a lane".into() }),
+            };
+            let outcome = run(parts, &[1.0], &[0, 0, 0], lanes, &started);
+            assert_eq!(outcome.is_ok(), with_room > 0);
+            assert_eq!(device.given.into_inner(), if with_room > 0 { 50 } else { 0 });
+        }
+    }
+
+    /// A panic on one thread ends the call for all, and comes out of it.
+    #[test]
+    fn a_panic_ends_the_call() {
+        let devices =
+            [Fake { panics: true, ..Fake::default() }, Fake { delay: Duration::from_millis(1), ..Fake::default() }];
+        let call = std::panic::AssertUnwindSafe(|| run_on(&devices, &[1, 0], 1, 16 * 2000, 16));
+        assert!(std::panic::catch_unwind(call).is_err());
+        assert!(devices[1].given.load(Ordering::SeqCst) < 1900);
     }
 
     /// Whenever it happens and whichever device it is: an error, nothing in flight any more, and not everything tried.
@@ -229,7 +296,7 @@ mod tests {
                 assert!(matches!(outcome, Err(Error::Cuda { .. })) && started);
                 let given: usize = devices.iter().map(|d| d.given.load(Ordering::SeqCst)).sum();
                 assert!(given < 1000, "{given} parts were started");
-                assert!(devices.iter().all(|d| at_start || d.in_flight.load(Ordering::SeqCst) == 0));
+                assert!(devices.iter().all(|d| d.in_flight.load(Ordering::SeqCst) == 0));
             }
         }
     }

@@ -27,6 +27,9 @@ pub(crate) struct Device {
     /// The stored kernels for this device.
     stored: HashMap<(Mode, Stored), &'static StoredKernel>,
     kernels: Mutex<HashMap<(Mode, Stored), Arc<Kernel>>>,
+    /// Held while a kernel is loaded and tested. Not `kernels`: the test waits for a lane, and whoever has one launches, and
+    /// looks there.
+    loading: Mutex<()>,
     /// The first error that left the context unusable.
     poison: OnceLock<String>,
     tuning: Tuning,
@@ -53,6 +56,7 @@ impl Device {
             clock_khz: info.clock_khz,
             stored: stored_for(info.shared_memory_bytes),
             kernels: Mutex::default(),
+            loading: Mutex::default(),
             poison: OnceLock::new(),
             tuning,
             pool: Pool::default(),
@@ -82,7 +86,7 @@ impl Device {
 
     /// How fast it ought to be, beside others.
     pub(super) fn rating(&self) -> f64 {
-        f64::from(self.multiprocessors) * f64::from(self.clock_khz)
+        f64::from(self.multiprocessors.max(1)) * f64::from(self.clock_khz.max(1))
     }
 
     /// The context that buffers and streams must belong to.
@@ -132,11 +136,16 @@ impl Device {
     /// A stored kernel for keys given at launch, loaded and tested at its first use; none if there is none for this
     /// device.
     pub(super) fn stored(&self, mode: Mode, kind: Stored) -> Result<Option<Arc<Kernel>>, Error> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = kernels.get(&(mode, kind)) {
-            return Ok(Some(kernel.clone()));
+        let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = || kernels().get(&(mode, kind)).cloned();
+        if let Some(kernel) = loaded() {
+            return Ok(Some(kernel));
         }
         let Some(StoredKernel { kernel: stored, manifest, basis }) = self.find(mode, kind) else { return Ok(None) };
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = loaded() {
+            return Ok(Some(kernel));
+        }
         let kernel = Kernel::load(self, manifest, &Image::of_stored(self, stored)?)?;
         if matches!(kind, Stored::BitsBeside | Stored::TboxBeside) {
             kernel.share_multiprocessors(self)?;
@@ -147,7 +156,9 @@ impl Device {
             let expected = self_test::expected(mode, &schedule);
             kernel.self_test(self, Some(&RoundKeys::argument(&schedule, *basis)), |answer| answer == expected)?;
         }
-        Ok(Some(kernels.entry((mode, kind)).or_insert(Arc::new(kernel)).clone()))
+        let kernel = Arc::new(kernel);
+        kernels().insert((mode, kind), kernel.clone());
+        Ok(Some(kernel))
     }
 
     /// The round keys that a stored kernel is launched with; none if there is no such kernel for this device.

@@ -7,6 +7,7 @@ use super::transfers::Transfers;
 use super::{Device, Kernels, driver};
 use crate::work::Work;
 use crate::{Error, Key, KeyBits, Mode};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -152,10 +153,7 @@ fn measured(devices: &[(usize, Arc<Device>)]) -> Result<Vec<f64>, Error> {
     };
     thread::scope(|scope| {
         let threads: Vec<_> = devices.iter().map(|(_, device)| scope.spawn(move || measure(device))).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
-            Ok(outcome) => outcome,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         threads.into_iter().map(join).collect()
     })
 }

@@ -17,6 +17,7 @@ use crate::engine::BlockEngine;
 use crate::parallel::Buffers;
 use crate::pipeline;
 use crate::work::{Part, Work};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicBool;
 
 impl BlockEngine for GroupKey {
@@ -34,11 +35,13 @@ impl BlockEngine for GroupKey {
         let parts = work.cut(data.reborrow(), chunk_bytes);
         let started = AtomicBool::new(false);
         let lanes = |device: usize| self.keys()[device].lanes(&Plan { chunk_bytes, ..plan }, staged);
-        let outcome = pipeline::run(parts, self.weights(), &workers, lanes, &started);
-        if outcome.is_err() && started.into_inner() {
+        let run = || pipeline::run(parts, self.weights(), &workers, lanes, &started);
+        let outcome = catch_unwind(AssertUnwindSafe(run));
+        // Not even a panic hands half a result out.
+        if !matches!(outcome, Ok(Ok(()))) && started.into_inner() {
             data.output().fill(0);
         }
-        outcome
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }
 
@@ -64,11 +67,14 @@ fn room_on(device: &Device, wanted: usize) -> Result<usize, Error> {
 }
 
 impl DeviceKey {
-    /// A worker's lanes; at least one.
+    /// A worker's lanes; at least one, with room for a chunk.
     fn lanes(&self, plan: &Plan, staged: Staged) -> Result<Vec<HostLane<'_, '_>>, Error> {
         self.device().enter()?;
         let host_lane = |lane| HostLane { key: self, lane, staged, part: None };
         let first = staged.lane(Lane::take(self.device(), plan.chunk_bytes)?, plan.chunk_bytes)?;
+        if first.len() < plan.chunk_bytes {
+            return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {} bytes", plan.chunk_bytes) });
+        }
         // More of them make it faster. Without them it works as well.
         let more = (1..plan.streams).map_while(|_| Lane::try_take(self.device(), plan.chunk_bytes)?.ok());
         let more = more

@@ -1,7 +1,7 @@
 //! Lanes: streams of ours with device memory and, where data has to be staged, pinned host memory; each for one part of a
 //! call at a time.
 //!
-//! A device has at most 32 of them, whatever is asked for at the same time: who wants another one waits. They are kept from
+//! A device has at most 40 of them, whatever is asked for at the same time: who wants another one waits. They are kept from
 //! call to call, cleared, until the engine is dropped.
 
 use super::Device;
@@ -12,8 +12,11 @@ use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream, cuStreamQuery};
 use cudarc::driver::{CudaContext, result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Lanes that a device has at most: two for each of sixteen workers.
-const MOST: usize = 32;
+/// Lanes that a device has at most: two for each of sixteen workers, and the reserve.
+const MOST: usize = 32 + RESERVE;
+
+/// Lanes that only those get who have none: a large call leaves them to small ones.
+const RESERVE: usize = 8;
 
 /// The lanes of a device.
 #[derive(Default)]
@@ -72,10 +75,10 @@ impl<'d> Lane<'d> {
         Self::lease(device, state, wanted)
     }
 
-    /// The same where a lane is free.
+    /// The same where lanes are free, and some left for those who have none.
     pub(super) fn try_take(device: &'d Device, wanted: usize) -> Option<Result<Self, Error>> {
         let state = device.pool.lock();
-        (state.leased < MOST).then(|| Self::lease(device, state, wanted))
+        (state.leased + RESERVE < MOST).then(|| Self::lease(device, state, wanted))
     }
 
     fn lease(device: &'d Device, mut state: MutexGuard<'_, State>, wanted: usize) -> Result<Self, Error> {
@@ -153,6 +156,8 @@ impl<'d> Lane<'d> {
     /// Nobody uses `data` until the stream was waited for.
     pub(super) unsafe fn copy_out(&mut self, at: usize, data: &mut [u8]) -> Result<(), Error> {
         assert!(at + data.len() <= self.len());
+        // What comes from there was written there by a kernel.
+        self.used = self.used.max(at + data.len());
         // SAFETY: the range lies in the buffer, as asserted; the caller vouches for the data.
         let copied = unsafe { result::memcpy_dtoh_async(data, self.buffer() + at as u64, self.stream()) };
         self.device.call("cuMemcpyDtoHAsync", copied)
@@ -292,37 +297,43 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    #[test]
-    fn a_lane_comes_back_cleared() {
-        let device = match Device::open(0) {
-            Ok(device) => device,
-            Err(e) => {
-                // Past the harness, which would keep it to itself.
-                let _ = writeln!(std::io::stderr(), "NO GPU OPENED: that lanes are cleared was not tested ({e})");
-                return;
-            }
-        };
-        device.enter().unwrap();
-        let mut lane = Lane::take(&device, 4096).unwrap().with_staging(4096).unwrap();
-        lane.staging(0, 4096).fill(0xa5);
-        lane.copy_in_staged(0, 4096).unwrap();
-        let pointer = lane.buffer();
-        drop(lane);
-        let mut lane = Lane::take(&device, 4096).unwrap().with_staging(4096).unwrap();
-        assert_eq!(lane.buffer(), pointer, "the buffer that was kept");
-        assert_eq!(lane.staging(0, 4096), [0; 4096]);
-        let mut found = [1; 4096];
-        // SAFETY: waited for below.
-        unsafe { lane.copy_out(0, &mut found) }.unwrap();
-        lane.wait().unwrap();
-        assert_eq!(found, [0; 4096]);
+    fn device() -> Option<Device> {
+        let opened = Device::open(0).and_then(|device| device.enter().map(|()| device));
+        // Past the harness, which would keep it to itself.
+        let say = |e: &Error| _ = writeln!(std::io::stderr(), "NO GPU OPENED: lanes were not tested ({e})");
+        opened.inspect_err(say).ok()
     }
 
     #[test]
-    fn lanes_are_bounded() {
-        let Ok(device) = Device::open(0) else { return };
-        device.enter().unwrap();
-        let lanes: Vec<_> = (0..MOST).map(|_| Lane::take(&device, 4096).unwrap()).collect();
+    fn a_lane_comes_back_cleared() {
+        let Some(device) = device() else { return };
+        let mut lane = Lane::take(&device, 8192).unwrap().with_staging(8192).unwrap();
+        lane.staging(0, 4096).fill(0xa5);
+        lane.copy_in_staged(0, 4096).unwrap();
+        // As a kernel would, from one half to the other.
+        // SAFETY: both are in the lane's buffer.
+        unsafe { result::memcpy_dtod_async(lane.buffer() + 4096, lane.buffer(), 4096, lane.stream()) }.unwrap();
+        lane.copy_out_staged(4096, 4096).unwrap();
+        lane.wait().unwrap();
+        assert_eq!(lane.staging(4096, 4096), [0xa5; 4096]);
+        let pointer = lane.buffer();
+        drop(lane);
+        let mut lane = Lane::take(&device, 8192).unwrap().with_staging(8192).unwrap();
+        assert_eq!(lane.buffer(), pointer, "the buffer that was kept");
+        assert_eq!(lane.staging(0, 8192), [0; 8192]);
+        let mut found = [1; 8192];
+        // SAFETY: waited for below.
+        unsafe { lane.copy_out(0, &mut found) }.unwrap();
+        lane.wait().unwrap();
+        assert_eq!(found, [0; 8192]);
+    }
+
+    #[test]
+    fn lanes_are_bounded_and_some_are_for_those_who_have_none() {
+        let Some(device) = device() else { return };
+        let mut lanes: Vec<_> = (0..).map_while(|_| Lane::try_take(&device, 4096)).map(Result::unwrap).collect();
+        assert_eq!(lanes.len(), MOST - RESERVE);
+        lanes.extend((0..RESERVE).map(|_| Lane::take(&device, 4096).unwrap()));
         let taken = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| {
@@ -336,5 +347,24 @@ mod tests {
             waiting.join().unwrap();
         });
         assert_eq!(device.pool.lock().kept.len(), MOST);
+    }
+
+    /// To load a kernel takes a lane, for its test, and whoever has lanes launches meanwhile.
+    #[test]
+    fn a_kernel_is_loaded_while_all_lanes_are_in_use() {
+        let Some(device) = device() else { return };
+        let device = std::sync::Arc::new(device);
+        let key = crate::Key::new(&[3; 16]).unwrap();
+        let key = device.cipher(&key, super::super::Kernels::Bitsliced).unwrap();
+        key.prepare(crate::Mode::Ctr, None).unwrap();
+        let lanes: Vec<_> = (0..MOST).map(|_| Lane::take(&device, 4096).unwrap()).collect();
+        std::thread::scope(|scope| {
+            let loading = scope.spawn(|| key.prepare(crate::Mode::EcbEncrypt, None));
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            // Finds its kernel, though another one is being loaded.
+            key.prepare(crate::Mode::Ctr, None).unwrap();
+            drop(lanes);
+            loading.join().unwrap().unwrap();
+        });
     }
 }

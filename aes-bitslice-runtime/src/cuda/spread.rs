@@ -9,6 +9,7 @@ use cudarc::driver::sys::{CUdeviceptr, CUresult};
 use cudarc::driver::{DriverError, result};
 use std::fmt;
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::ptr;
 use std::sync::Arc;
 use std::thread;
@@ -161,10 +162,7 @@ fn at_once<T: Send>(
     };
     thread::scope(|scope| {
         let threads: Vec<_> = pieces.into_iter().map(|piece| scope.spawn(|| one(piece))).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
-            Ok(outcome) => outcome,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         // All are waited for, whatever the first of them says.
         let outcomes: Vec<_> = threads.into_iter().map(join).collect();
         outcomes.into_iter().collect()
