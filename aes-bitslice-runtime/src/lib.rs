@@ -16,7 +16,7 @@
 //! | [`Engine`], [`Cipher`] | a backend that was opened; a key on it, and the calls |
 //! | [`HostBuffer`] | host memory that is fast for an engine |
 //! | `work`, `parallel` | what a call asks for, cut into parts; its parts over the cores |
-//! | `pipeline`, `schedule` | its parts over the lanes of devices; which device takes which |
+//! | `pipeline`, `schedule` | its parts over the slots of devices; which device takes which |
 //! | [`submit`] | calls that return at once; which ways to call there are, and from which threads |
 //! | `queue` | the threads behind them |
 //! | `cpu` | the `aes` and `ctr` crates, over threads |

@@ -1,14 +1,14 @@
-//! The parts of a call, each brought to a device and back in a lane, beside others: while one is on its way there, another is
+//! The parts of a call, each brought to a device and back in a slot, beside others: while one is on its way there, another is
 //! computed, and a third on its way back.
 //!
 //! ```text
-//! worker 0   lane 0   in | kernel | out      in | kernel | out
-//!            lane 1        in | kernel | out      in | kernel | out
-//! worker 1   lane 2   in | kernel | out      ...
+//! worker 0   slot 0   in | kernel | out      in | kernel | out
+//!            slot 1        in | kernel | out      in | kernel | out
+//! worker 1   slot 2   in | kernel | out      ...
 //! ```
 //!
-//! A worker is a thread with a few lanes of one device. It starts a part in every lane, then waits for the oldest and starts
-//! the next in its place. What is copied to lanes and from them by the worker itself is copied by as many threads as there
+//! A worker is a thread with a few slots of one device. It starts a part in every slot, then waits for the oldest and starts
+//! the next in its place. What is copied to slots and from them by the worker itself is copied by as many threads as there
 //! are workers.
 
 use crate::Error;
@@ -21,8 +21,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Room for one part at a time, on a device.
-pub(crate) trait Lane<'a> {
-    /// Starts a part, on an idle lane, without waiting for more than its own copies.
+pub(crate) trait Slot<'a> {
+    /// Starts a part, on an idle slot, without waiting for more than its own copies.
     fn start(&mut self, part: Part<'a>) -> Result<(), Error>;
 
     /// Waits until the part that was started is done: its output is written, and nothing of it is used any more, whatever is
@@ -30,16 +30,16 @@ pub(crate) trait Lane<'a> {
     fn finish(&mut self) -> Result<(), Error>;
 }
 
-/// Runs all parts. `workers` has the device of each worker, `weights` how fast the devices are, and `lanes` gives a worker
-/// its lanes, one at least: on its own thread. A worker for which there is no memory leaves its parts to the others.
+/// Runs all parts. `workers` has the device of each worker, `weights` how fast the devices are, and `slots` gives a worker
+/// its slots, one at least: on its own thread. A worker for which there is no memory leaves its parts to the others.
 ///
 /// After the first failure, or a panic, nothing is started any more; what was started is waited for. `started` tells whether
 /// any part was.
-pub(crate) fn run<'a, L: Lane<'a>>(
+pub(crate) fn run<'a, L: Slot<'a>>(
     parts: Vec<Part<'a>>,
     weights: &[f64],
     workers: &[usize],
-    lanes: impl Fn(usize) -> Result<Vec<L>, Error> + Sync,
+    slots: impl Fn(usize) -> Result<Vec<L>, Error> + Sync,
     started: &AtomicBool,
 ) -> Result<(), Error> {
     let schedule = Schedule::new(parts.len(), weights);
@@ -52,8 +52,8 @@ pub(crate) fn run<'a, L: Lane<'a>>(
     };
     let work = &|device: usize| {
         let unless_done = FailOnDrop(&failed);
-        let lanes = match lanes(device) {
-            Ok(lanes) => lanes,
+        let slots = match slots(device) {
+            Ok(slots) => slots,
             Err(e @ (Error::OutOfDeviceMemory { .. } | Error::OutOfHostMemory { .. })) => {
                 *no_room.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
                 std::mem::forget(unless_done);
@@ -61,7 +61,7 @@ pub(crate) fn run<'a, L: Lane<'a>>(
             }
             Err(e) => return Err(e),
         };
-        work_through(lanes, || next(device), started)?;
+        work_through(slots, || next(device), started)?;
         std::mem::forget(unless_done);
         Ok(())
     };
@@ -102,30 +102,30 @@ fn run_workers(workers: &[usize], work: &(impl Fn(usize) -> Result<(), Error> + 
 }
 
 /// One worker's part of it.
-fn work_through<'a, L: Lane<'a>>(
-    lanes: Vec<L>,
+fn work_through<'a, L: Slot<'a>>(
+    slots: Vec<L>,
     next: impl Fn() -> Option<Part<'a>>,
     started: &AtomicBool,
 ) -> Result<(), Error> {
-    let (mut idle, mut busy) = (lanes, VecDeque::<L>::new());
+    let (mut idle, mut busy) = (slots, VecDeque::<L>::new());
     let mut keep_busy = || loop {
-        let mut lane = match idle.pop() {
-            Some(lane) => lane,
+        let mut slot = match idle.pop() {
+            Some(slot) => slot,
             None => {
-                let mut oldest = busy.pop_front().expect("a worker has a lane");
+                let mut oldest = busy.pop_front().expect("a worker has a slot");
                 oldest.finish()?;
                 oldest
             }
         };
         let Some(part) = next() else { return Ok(()) };
         started.store(true, Ordering::Relaxed);
-        let outcome = lane.start(part);
-        busy.push_back(lane);
+        let outcome = slot.start(part);
+        busy.push_back(slot);
         outcome?;
     };
     let outcome = keep_busy();
     // All are waited for, whatever was wrong.
-    busy.iter_mut().fold(outcome, |outcome, lane| outcome.and(lane.finish()))
+    busy.iter_mut().fold(outcome, |outcome, slot| outcome.and(slot.finish()))
 }
 
 #[cfg(test)]
@@ -152,18 +152,18 @@ mod tests {
         most_in_flight: AtomicUsize,
     }
 
-    struct FakeLane<'d, 'a> {
+    struct FakeSlot<'d, 'a> {
         device: &'d Fake<'d>,
         part: Option<(Part<'a>, bool)>,
     }
 
-    impl Drop for FakeLane<'_, '_> {
+    impl Drop for FakeSlot<'_, '_> {
         fn drop(&mut self) {
             assert!(self.part.is_none() || thread::panicking(), "every part that was started was waited for");
         }
     }
 
-    impl<'a> Lane<'a> for FakeLane<'_, 'a> {
+    impl<'a> Slot<'a> for FakeSlot<'_, 'a> {
         fn start(&mut self, part: Part<'a>) -> Result<(), Error> {
             assert!(self.part.is_none(), "one part at a time");
             let number = self.device.given.fetch_add(1, Ordering::SeqCst) + 1;
@@ -208,16 +208,16 @@ mod tests {
     fn run_on(
         devices: &[Fake<'_>],
         workers: &[usize],
-        lanes: usize,
+        slots: usize,
         len: usize,
         part: usize,
     ) -> (Vec<u8>, Result<(), Error>, bool) {
         let mut data: Vec<u8> = (0..len).map(|i| i as u8).collect();
         let parts = Work::Ctr { counter: 3, skip: 7 }.cut(Buffers::InPlace(&mut data), part);
         let started = AtomicBool::new(false);
-        let lanes = |device: usize| Ok((0..lanes).map(|_| FakeLane { device: &devices[device], part: None }).collect());
+        let slots = |device: usize| Ok((0..slots).map(|_| FakeSlot { device: &devices[device], part: None }).collect());
         let weights = vec![1.0; devices.len()];
-        let outcome = run(parts, &weights, workers, lanes, &started);
+        let outcome = run(parts, &weights, workers, slots, &started);
         (data, outcome, started.into_inner())
     }
 
@@ -226,12 +226,12 @@ mod tests {
         let expected = |len: usize| (0..len).map(|i| i as u8 ^ key_stream(3 * 16 + 7 + i)).collect::<Vec<_>>();
         for (devices, workers) in [(1, vec![0]), (1, vec![0, 0, 0]), (2, vec![0, 1]), (4, vec![0, 1, 2, 3, 0, 1, 2, 3])]
         {
-            for lanes in [1, 2, 4] {
+            for slots in [1, 2, 4] {
                 for len in [1, 9, 16, 100, 1000] {
                     let devices: Vec<_> = (0..devices).map(|_| Fake::default()).collect();
-                    let (data, outcome, started) = run_on(&devices, &workers, lanes, len, 32);
+                    let (data, outcome, started) = run_on(&devices, &workers, slots, len, 32);
                     outcome.unwrap();
-                    assert!(started && data == expected(len), "{len} bytes, {workers:?}, {lanes} lanes");
+                    assert!(started && data == expected(len), "{len} bytes, {workers:?}, {slots} slots");
                     assert!(devices.iter().all(|d| d.in_flight.load(Ordering::SeqCst) == 0));
                 }
             }
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn all_lanes_are_busy_and_no_more() {
+    fn all_slots_are_busy_and_no_more() {
         let device = [Fake { delay: Duration::from_millis(1), ..Fake::default() }];
         run_on(&device, &[0], 3, 16 * 20, 16).1.unwrap();
         assert_eq!(device[0].most_in_flight.load(Ordering::SeqCst), 3);
@@ -257,7 +257,7 @@ mod tests {
         assert!(done[0] + done[1] == 40 && done[1] >= 30, "{done:?}");
     }
 
-    /// Workers without lanes leave the work to those that have some; an error only if there are none.
+    /// Workers without slots leave the work to those that have some; an error only if there are none.
     #[test]
     fn workers_without_room_leave_it_to_others() {
         for with_room in [0, 1, 2] {
@@ -265,11 +265,11 @@ mod tests {
             let mut data = vec![1; 16 * 50];
             let parts = Work::Ctr { counter: 0, skip: 0 }.cut(Buffers::InPlace(&mut data), 16);
             let (started, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
-            let lanes = |_| match asked.fetch_add(1, Ordering::SeqCst) < with_room {
-                true => Ok(vec![FakeLane { device: &device, part: None }]),
-                false => Err(Error::OutOfDeviceMemory { what: "a lane".into() }),
+            let slots = |_| match asked.fetch_add(1, Ordering::SeqCst) < with_room {
+                true => Ok(vec![FakeSlot { device: &device, part: None }]),
+                false => Err(Error::OutOfDeviceMemory { what: "a slot".into() }),
             };
-            let outcome = run(parts, &[1.0], &[0, 0, 0], lanes, &started);
+            let outcome = run(parts, &[1.0], &[0, 0, 0], slots, &started);
             assert_eq!(outcome.is_ok(), with_room > 0);
             assert_eq!(device.given.into_inner(), if with_room > 0 { 50 } else { 0 });
         }
@@ -302,11 +302,11 @@ mod tests {
     }
 
     #[test]
-    fn without_lanes_nothing_is_started() {
+    fn without_slots_nothing_is_started() {
         let mut data = [1; 64];
         let parts = Work::Ctr { counter: 0, skip: 0 }.cut(Buffers::InPlace(&mut data), 16);
         let started = AtomicBool::new(false);
-        let none = |_| Err::<Vec<FakeLane<'_, '_>>, _>(Error::OutOfDeviceMemory { what: "a lane".into() });
+        let none = |_| Err::<Vec<FakeSlot<'_, '_>>, _>(Error::OutOfDeviceMemory { what: "a slot".into() });
         assert!(matches!(run(parts, &[1.0], &[0, 0], none, &started), Err(Error::OutOfDeviceMemory { .. })));
         assert!(!started.into_inner() && data == [1; 64]);
     }

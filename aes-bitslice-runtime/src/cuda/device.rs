@@ -27,13 +27,13 @@ pub(crate) struct Device {
     /// The stored kernels for this device.
     stored: HashMap<(Mode, Stored), &'static StoredKernel>,
     kernels: Mutex<HashMap<(Mode, Stored), Arc<Kernel>>>,
-    /// Held while a kernel is loaded and tested. Not `kernels`: the test waits for a lane, and whoever has one launches, and
+    /// Held while a kernel is loaded and tested. Not `kernels`: the test waits for a slot, and whoever has one launches, and
     /// looks there.
     loading: Mutex<()>,
     /// The first error that left the context unusable.
     poison: OnceLock<String>,
     tuning: Tuning,
-    /// Lanes for data from the host.
+    /// Slots for data from the host.
     pub(super) pool: Pool,
     /// Streams for the second kernel of a pair, between calls.
     pub(super) side_streams: Mutex<Vec<SideStream>>,

@@ -2,7 +2,7 @@
 
 use super::device_key::DeviceKey;
 use super::kernel::Span;
-use super::pool::Lane;
+use super::pool::Slot;
 use super::transfers::Transfers;
 use super::{Device, Kernels, driver};
 use crate::work::Work;
@@ -136,15 +136,15 @@ fn measured(devices: &[(usize, Arc<Device>)]) -> Result<Vec<f64>, Error> {
     let measure = |device: &Arc<Device>| -> Result<f64, Error> {
         let key = device.cipher(&key, Kernels::Bitsliced)?;
         key.prepare(Mode::Ctr, None)?;
-        let mut lane = Lane::take(device, BYTES)?;
-        let span = Span { input: lane.buffer(), output: lane.buffer(), len: lane.len() as u64 };
+        let mut slot = Slot::take(device, BYTES)?;
+        let span = Span { input: slot.buffer(), output: slot.buffer(), len: slot.len() as u64 };
         let mut run = |runs: u32| -> Result<Duration, Error> {
             let start = Instant::now();
             for _ in 0..runs {
-                // SAFETY: the span is the lane's buffer, which outlives the wait.
-                unsafe { key.launch(lane.stream(), span, Work::Ctr { counter: 0, skip: 0 }, None) }?;
+                // SAFETY: the span is the slot's buffer, which outlives the wait.
+                unsafe { key.launch(slot.stream(), span, Work::Ctr { counter: 0, skip: 0 }, None) }?;
             }
-            lane.wait()?;
+            slot.wait()?;
             Ok(start.elapsed())
         };
         // Clocks rise.

@@ -2,7 +2,7 @@
 
 use super::device::make_current;
 use super::image::Image;
-use super::pool::Lane;
+use super::pool::Slot;
 use super::round_keys::{KeyArgument, RoundKeys};
 use super::{Choice, Device, Runs, driver};
 use crate::Error;
@@ -331,15 +331,15 @@ impl Kernel {
         device.enter()?;
         let data = self_test::input();
         let room = data.len() + 16;
-        let mut lane = Lane::take(device, 2 * room)?;
+        let mut slot = Slot::take(device, 2 * room)?;
         // In place and not; aligned, then one byte off, which takes the other entry point.
         for (from, to) in [(0, 0), (1, 1), (0, room), (1, room + 1)] {
-            // SAFETY: waited for below, or when the lane is dropped; the data outlives it.
-            unsafe { lane.copy_in(from, &data) }?;
-            let at = |offset: usize| lane.buffer() + offset as u64;
+            // SAFETY: waited for below, or when the slot is dropped; the data outlives it.
+            unsafe { slot.copy_in(from, &data) }?;
+            let at = |offset: usize| slot.buffer() + offset as u64;
             let span = Span { input: at(from), output: at(to), len: data.len() as u64 };
-            let stream = lane.stream();
-            // SAFETY: the span lies in the lane's buffer, which is waited for below.
+            let stream = slot.stream();
+            // SAFETY: the span lies in the slot's buffer, which is waited for below.
             unsafe {
                 match self.mode {
                     Mode::EcbEncrypt | Mode::EcbDecrypt => self.ecb(device, stream, span, keys)?,
@@ -349,8 +349,8 @@ impl Kernel {
             }
             let mut answer = vec![0; data.len()];
             // SAFETY: waited for before it is looked at, and before it is freed.
-            let copied = unsafe { lane.copy_out(to, &mut answer) };
-            lane.wait().and(copied)?;
+            let copied = unsafe { slot.copy_out(to, &mut answer) };
+            slot.wait().and(copied)?;
             if !is_right(&answer) {
                 return Err(Error::SelfTestFailed { kernel: self.name.clone() });
             }

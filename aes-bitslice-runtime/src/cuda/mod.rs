@@ -26,7 +26,7 @@
 //! | `round_keys` | round keys as kernels take them |
 //! | `device_key` | a key on a device |
 //! | `group` | one GPU or several that share the work of a call, and a key on all of them |
-//! | `pool` | lanes: streams with device memory and pinned memory, cleared between calls |
+//! | `pool` | slots: streams with device memory and pinned memory, cleared between calls |
 //! | `pinned` | host memory that is copied from and to beside kernels |
 //! | `transfers` | in which chunks, on how many streams, by how many threads data comes from the host |
 //! | `copy` | a copy past the caches |
@@ -34,7 +34,8 @@
 //! | `device_data` | data in device memory |
 //! | `peers` | which GPU reaches the memory of which |
 //! | `spread` | device memory spread over the GPUs of an engine |
-//! | `spread_data` | data in it: all GPUs at once, each on its own part and then on what another has left |
+//! | `spread_data` | calls on data in it |
+//! | `pieces` | their work in pieces: all GPUs at once, each on its own part and then on what another has left |
 //! | `baked` | kernels with their key baked in |
 //! | `launch` | one call on device memory: its kernel, and its launch |
 //! | `pair` | two kernels side by side, on shares of one input |
@@ -56,6 +57,7 @@ mod kernel;
 mod launch;
 mod pair;
 mod peers;
+mod pieces;
 mod pinned;
 mod pool;
 mod round_keys;

@@ -1,4 +1,4 @@
-//! Lanes: streams of ours with device memory and, where data has to be staged, pinned host memory; each for one part of a
+//! Slots: streams of ours with device memory and, where data has to be staged, pinned host memory; each for one part of a
 //! call at a time.
 //!
 //! A device has at most 40 of them, whatever is asked for at the same time: who wants another one waits. They are kept from
@@ -12,13 +12,13 @@ use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream, cuStreamQuery};
 use cudarc::driver::{CudaContext, result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Lanes that a device has at most: two for each of sixteen workers, and the reserve.
+/// Slots that a device has at most: two for each of sixteen workers, and the reserve.
 const MOST: usize = 32 + RESERVE;
 
-/// Lanes that only those get who have none: a large call leaves them to small ones.
+/// Slots that only those get who have none: a large call leaves them to small ones.
 const RESERVE: usize = 8;
 
-/// The lanes of a device.
+/// The slots of a device.
 #[derive(Default)]
 pub(super) struct Pool {
     state: Mutex<State>,
@@ -31,7 +31,7 @@ struct State {
     leased: usize,
 }
 
-/// What a lane has.
+/// What a slot has.
 struct Resources {
     context: Arc<CudaContext>,
     stream: CUstream,
@@ -43,8 +43,8 @@ struct Resources {
 // SAFETY: stream and buffer are handles, which any thread may use that has made the context its own.
 unsafe impl Send for Resources {}
 
-/// A lane that is in use. It goes back on drop, once nothing on its stream is left to do.
-pub(super) struct Lane<'d> {
+/// A slot that is in use. It goes back on drop, once nothing on its stream is left to do.
+pub(super) struct Slot<'d> {
     device: &'d Device,
     /// Taken on drop.
     resources: Option<Resources>,
@@ -59,12 +59,12 @@ impl Pool {
     }
 }
 
-impl<'d> Lane<'d> {
+impl<'d> Slot<'d> {
     /// No device buffer is made smaller than this for want of memory.
     pub(super) const SMALLEST: usize = 1 << 20;
 
-    /// A lane with `wanted` bytes of device memory or, where the device has too little, fewer: half as many, or a quarter,
-    /// but no less than one MiB. Waits while all lanes are in use: whoever has one already must not. The device was entered
+    /// A slot with `wanted` bytes of device memory or, where the device has too little, fewer: half as many, or a quarter,
+    /// but no less than one MiB. Waits while all slots are in use: whoever has one already must not. The device was entered
     /// on this thread.
     pub(super) fn take(device: &'d Device, wanted: usize) -> Result<Self, Error> {
         let pool = &device.pool;
@@ -75,7 +75,7 @@ impl<'d> Lane<'d> {
         Self::lease(device, state, wanted)
     }
 
-    /// The same where lanes are free, and some left for those who have none.
+    /// The same where slots are free, and some left for those who have none.
     pub(super) fn try_take(device: &'d Device, wanted: usize) -> Option<Result<Self, Error>> {
         let state = device.pool.lock();
         (state.leased + RESERVE < MOST).then(|| Self::lease(device, state, wanted))
@@ -90,14 +90,14 @@ impl<'d> Lane<'d> {
         };
         drop(state);
         // From here on it goes back whatever happens.
-        let mut lane = Self { device, resources: None, used: 0, failed: false };
+        let mut slot = Self { device, resources: None, used: 0, failed: false };
         let mut resources = match kept {
             Some(resources) => resources,
             None => Resources::new(device)?,
         };
         resources.grow(device, wanted)?;
-        lane.resources = Some(resources);
-        Ok(lane)
+        slot.resources = Some(resources);
+        Ok(slot)
     }
 
     /// The same with pinned host memory for so many bytes.
@@ -132,10 +132,10 @@ impl<'d> Lane<'d> {
         self.shared().len
     }
 
-    /// A part of the staging memory; of a lane that has it.
+    /// A part of the staging memory; of a slot that has it.
     pub(super) fn staging(&mut self, at: usize, len: usize) -> &mut [u8] {
         self.used = self.used.max(at + len);
-        &mut self.resources().staging.as_mut().expect("a lane with staging")[at..at + len]
+        &mut self.resources().staging.as_mut().expect("a slot with staging")[at..at + len]
     }
 
     /// Copies to the device buffer, from byte `at` on; done when the stream has come to it.
@@ -166,7 +166,7 @@ impl<'d> Lane<'d> {
     /// As [`copy_in`](Self::copy_in), from the same place of the staging memory.
     pub(super) fn copy_in_staged(&mut self, at: usize, len: usize) -> Result<(), Error> {
         let staged: *const [u8] = self.staging(at, len);
-        // SAFETY: it is the lane's own, whose next use is behind a wait.
+        // SAFETY: it is the slot's own, whose next use is behind a wait.
         unsafe { self.copy_in(at, &*staged) }
     }
 
@@ -214,7 +214,7 @@ impl<'d> Lane<'d> {
     }
 }
 
-impl Drop for Lane<'_> {
+impl Drop for Slot<'_> {
     fn drop(&mut self) {
         let _ = make_current(self.device.context());
         // What is on the stream may still write to the staging memory.
@@ -255,8 +255,8 @@ impl Resources {
             // SAFETY: the context is current on this thread, as the caller has entered the device.
             match unsafe { result::malloc_sync(len) } {
                 Ok(buffer) => break buffer,
-                Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY && len > Lane::SMALLEST => {
-                    len = (len / 2).next_multiple_of(16).max(Lane::SMALLEST);
+                Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY && len > Slot::SMALLEST => {
+                    len = (len / 2).next_multiple_of(16).max(Slot::SMALLEST);
                 }
                 Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                     return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {len} bytes") });
@@ -300,70 +300,70 @@ mod tests {
     fn device() -> Option<Device> {
         let opened = Device::open(0).and_then(|device| device.enter().map(|()| device));
         // Past the harness, which would keep it to itself.
-        let say = |e: &Error| _ = writeln!(std::io::stderr(), "NO GPU OPENED: lanes were not tested ({e})");
+        let say = |e: &Error| _ = writeln!(std::io::stderr(), "NO GPU OPENED: slots were not tested ({e})");
         opened.inspect_err(say).ok()
     }
 
     #[test]
-    fn a_lane_comes_back_cleared() {
+    fn a_slot_comes_back_cleared() {
         let Some(device) = device() else { return };
-        let mut lane = Lane::take(&device, 8192).unwrap().with_staging(8192).unwrap();
-        lane.staging(0, 4096).fill(0xa5);
-        lane.copy_in_staged(0, 4096).unwrap();
+        let mut slot = Slot::take(&device, 8192).unwrap().with_staging(8192).unwrap();
+        slot.staging(0, 4096).fill(0xa5);
+        slot.copy_in_staged(0, 4096).unwrap();
         // As a kernel would, from one half to the other.
-        // SAFETY: both are in the lane's buffer.
-        unsafe { result::memcpy_dtod_async(lane.buffer() + 4096, lane.buffer(), 4096, lane.stream()) }.unwrap();
-        lane.copy_out_staged(4096, 4096).unwrap();
-        lane.wait().unwrap();
-        assert_eq!(lane.staging(4096, 4096), [0xa5; 4096]);
-        let pointer = lane.buffer();
-        drop(lane);
-        let mut lane = Lane::take(&device, 8192).unwrap().with_staging(8192).unwrap();
-        assert_eq!(lane.buffer(), pointer, "the buffer that was kept");
-        assert_eq!(lane.staging(0, 8192), [0; 8192]);
+        // SAFETY: both are in the slot's buffer.
+        unsafe { result::memcpy_dtod_async(slot.buffer() + 4096, slot.buffer(), 4096, slot.stream()) }.unwrap();
+        slot.copy_out_staged(4096, 4096).unwrap();
+        slot.wait().unwrap();
+        assert_eq!(slot.staging(4096, 4096), [0xa5; 4096]);
+        let pointer = slot.buffer();
+        drop(slot);
+        let mut slot = Slot::take(&device, 8192).unwrap().with_staging(8192).unwrap();
+        assert_eq!(slot.buffer(), pointer, "the buffer that was kept");
+        assert_eq!(slot.staging(0, 8192), [0; 8192]);
         let mut found = [1; 8192];
         // SAFETY: waited for below.
-        unsafe { lane.copy_out(0, &mut found) }.unwrap();
-        lane.wait().unwrap();
+        unsafe { slot.copy_out(0, &mut found) }.unwrap();
+        slot.wait().unwrap();
         assert_eq!(found, [0; 8192]);
     }
 
     #[test]
-    fn lanes_are_bounded_and_some_are_for_those_who_have_none() {
+    fn slots_are_bounded_and_some_are_for_those_who_have_none() {
         let Some(device) = device() else { return };
-        let mut lanes: Vec<_> = (0..).map_while(|_| Lane::try_take(&device, 4096)).map(Result::unwrap).collect();
-        assert_eq!(lanes.len(), MOST - RESERVE);
-        lanes.extend((0..RESERVE).map(|_| Lane::take(&device, 4096).unwrap()));
+        let mut slots: Vec<_> = (0..).map_while(|_| Slot::try_take(&device, 4096)).map(Result::unwrap).collect();
+        assert_eq!(slots.len(), MOST - RESERVE);
+        slots.extend((0..RESERVE).map(|_| Slot::take(&device, 4096).unwrap()));
         let taken = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| {
                 device.enter().unwrap();
-                drop(Lane::take(&device, 4096).unwrap());
+                drop(Slot::take(&device, 4096).unwrap());
                 taken.store(true, std::sync::atomic::Ordering::SeqCst);
             });
             std::thread::sleep(std::time::Duration::from_millis(50));
-            assert!(!taken.load(std::sync::atomic::Ordering::SeqCst), "all lanes were in use");
-            drop(lanes);
+            assert!(!taken.load(std::sync::atomic::Ordering::SeqCst), "all slots were in use");
+            drop(slots);
             waiting.join().unwrap();
         });
         assert_eq!(device.pool.lock().kept.len(), MOST);
     }
 
-    /// To load a kernel takes a lane, for its test, and whoever has lanes launches meanwhile.
+    /// To load a kernel takes a slot, for its test, and whoever has slots launches meanwhile.
     #[test]
-    fn a_kernel_is_loaded_while_all_lanes_are_in_use() {
+    fn a_kernel_is_loaded_while_all_slots_are_in_use() {
         let Some(device) = device() else { return };
         let device = std::sync::Arc::new(device);
         let key = crate::Key::new(&[3; 16]).unwrap();
         let key = device.cipher(&key, super::super::Kernels::Bitsliced).unwrap();
         key.prepare(crate::Mode::Ctr, None).unwrap();
-        let lanes: Vec<_> = (0..MOST).map(|_| Lane::take(&device, 4096).unwrap()).collect();
+        let slots: Vec<_> = (0..MOST).map(|_| Slot::take(&device, 4096).unwrap()).collect();
         std::thread::scope(|scope| {
             let loading = scope.spawn(|| key.prepare(crate::Mode::EcbEncrypt, None));
             std::thread::sleep(std::time::Duration::from_millis(200));
             // Finds its kernel, though another one is being loaded.
             key.prepare(crate::Mode::Ctr, None).unwrap();
-            drop(lanes);
+            drop(slots);
             loading.join().unwrap().unwrap();
         });
     }

@@ -1,7 +1,7 @@
 //! Device memory spread over the GPUs of an engine: a part on each.
 
 use super::device::make_current;
-use super::pool::Lane;
+use super::pool::Slot;
 use super::{Device, Group, peers};
 use crate::Error;
 use crate::schedule::shares;
@@ -90,9 +90,9 @@ impl SpreadBuffer {
             let piece = rest.split_off(..from.len()).expect("ranges that cover all");
             (memory, from.start, piece)
         });
-        let copy = |lane: &mut Lane<'_>, pointer, piece: &[u8]| {
+        let copy = |slot: &mut Slot<'_>, pointer, piece: &[u8]| {
             // SAFETY: the range lies in the part, which is borrowed until the copy was waited for.
-            unsafe { result::memcpy_htod_async(pointer, piece, lane.stream()) }
+            unsafe { result::memcpy_htod_async(pointer, piece, slot.stream()) }
         };
         at_once(pieces.collect(), "cuMemcpyHtoDAsync", copy)
     }
@@ -108,9 +108,9 @@ impl SpreadBuffer {
             let piece = rest.split_off_mut(..from.len()).expect("ranges that cover all");
             (memory, from.start, piece)
         });
-        let copy = |lane: &mut Lane<'_>, pointer, piece: &mut [u8]| {
+        let copy = |slot: &mut Slot<'_>, pointer, piece: &mut [u8]| {
             // SAFETY: the range lies in the part; the piece is borrowed until the copy was waited for.
-            unsafe { result::memcpy_dtoh_async(piece, pointer, lane.stream()) }
+            unsafe { result::memcpy_dtoh_async(piece, pointer, slot.stream()) }
         };
         at_once(pieces.collect(), "cuMemcpyDtoHAsync", copy)
     }
@@ -151,14 +151,14 @@ fn cut(len: usize, weights: &[f64]) -> Vec<Range<usize>> {
 fn at_once<T: Send>(
     pieces: Vec<(&Memory, usize, T)>,
     call: &str,
-    copy: impl Fn(&mut Lane<'_>, CUdeviceptr, T) -> Result<(), DriverError> + Sync,
+    copy: impl Fn(&mut Slot<'_>, CUdeviceptr, T) -> Result<(), DriverError> + Sync,
 ) -> Result<(), Error> {
     let one = |(memory, at, piece): (&Memory, usize, T)| {
         let Memory { device, part } = memory;
         device.enter()?;
-        let mut lane = Lane::take(device, 16)?;
-        let copied = device.call(call, copy(&mut lane, part.pointer + at as u64, piece));
-        lane.wait().and(copied)
+        let mut slot = Slot::take(device, 16)?;
+        let copied = device.call(call, copy(&mut slot, part.pointer + at as u64, piece));
+        slot.wait().and(copied)
     };
     thread::scope(|scope| {
         let threads: Vec<_> = pieces.into_iter().map(|piece| scope.spawn(|| one(piece))).collect();

@@ -1,33 +1,16 @@
-//! Data in spread memory: all GPUs at once, each in pieces on its own part and then on what the slowest has left.
-//!
-//! One thread drives them. Each GPU has a few pieces on streams of its own, so that the thread blocks of the next begin where
-//! those of the last end; whenever one is done, another is launched. A GPU that is through with its part takes the last piece
-//! of another's, where it reaches that one's memory.
+//! Calls on data in spread memory: all GPUs at once, each on its own part and then on what the slowest has left.
 
+use super::DeviceKey;
 use super::group::GroupKey;
 use super::kernel::Span;
-use super::pool::Lane;
+use super::pieces::{DEPTH, Gpu, Piece, cut, drive, ends, piece_bytes};
+use super::pool::Slot;
 use super::spread::SpreadBuffer;
-use super::{Choice, DeviceKey, cbc};
 use crate::schedule::Schedule;
 use crate::work::Work;
 use crate::{Cipher, Counter, Direction, Error, Mode};
-use cudarc::driver::result;
 use std::ops::Range;
 use std::sync::Arc;
-use std::thread;
-
-/// Pieces that a GPU has at a time: one that ends, one that is at work, one that begins.
-const DEPTH: usize = 3;
-
-/// Pieces that are left to their owner: it is done with them before another could be, who reaches them over a link.
-const LEFT_TO_OWNER: usize = 1;
-
-/// Bytes of a piece, where the largest part has so many: few, for each has thread blocks that wait for the last of the one
-/// before; not too few, for what is taken of another is a piece.
-fn piece_bytes(part: usize) -> usize {
-    (part / 16).clamp(256 << 20, 1 << 30).next_multiple_of(1 << 20)
-}
 
 /// Calls of a [`Cipher`] on spread memory ([`Engine::spread`](crate::Engine::spread)).
 ///
@@ -190,7 +173,7 @@ impl<'a> SpreadCipher<'a> {
         outcome.map(|()| gpus.iter().map(|gpu| gpu.done).collect())
     }
 
-    /// The GPUs with lanes, one at least; always in the same order, so that calls that wait for lanes do not wait for one
+    /// The GPUs with slots, one at least; always in the same order, so that calls that wait for slots do not wait for one
     /// another.
     fn gpus(&self, work: Work, parts: &[Range<usize>], shares: &[Range<usize>]) -> Result<Vec<Gpu<'a>>, Error> {
         let all: usize = parts.iter().map(Range::len).sum();
@@ -200,9 +183,9 @@ impl<'a> SpreadCipher<'a> {
             let bytes = if part.is_empty() { all / parts.len() } else { part.len() };
             let choice = key.choose_for_pieces(work.mode(), bytes as u64, work.head() == 0)?;
             // With room for the last block of each piece.
-            let first = Lane::take(key.device(), 16 * share.len().max(1))?;
+            let first = Slot::take(key.device(), 16 * share.len().max(1))?;
             // More of them make it faster. Without them it works as well.
-            let more = (1..DEPTH).map_while(|_| Lane::try_take(key.device(), 16)?.ok());
+            let more = (1..DEPTH).map_while(|_| Slot::try_take(key.device(), 16)?.ok());
             let idle = [first].into_iter().chain(more).collect();
             Ok(Gpu { key, choice, idle, busy: Vec::new(), done: 0 })
         };
@@ -210,184 +193,11 @@ impl<'a> SpreadCipher<'a> {
     }
 }
 
-/// A piece of a part.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Piece {
-    part: usize,
-    /// Where it begins, in the whole buffer.
-    at: usize,
-    len: usize,
-}
-
-/// Cuts parts into pieces of so many bytes, the last of each part shorter; and which pieces are whose.
-fn cut(parts: &[Range<usize>], bytes: usize) -> (Vec<Piece>, Vec<Range<usize>>) {
-    let mut pieces = Vec::new();
-    let share = |(part, range): (usize, &Range<usize>)| {
-        let first = pieces.len();
-        let starts = range.clone().step_by(bytes);
-        pieces.extend(starts.map(|at| Piece { part, at, len: bytes.min(range.end - at) }));
-        first..pieces.len()
-    };
-    let shares = parts.iter().enumerate().map(share).collect();
-    (pieces, shares)
-}
-
-/// A GPU at work on a call.
-struct Gpu<'k> {
-    key: &'k DeviceKey,
-    choice: Choice,
-    idle: Vec<Lane<'k>>,
-    busy: Vec<Lane<'k>>,
-    /// How many pieces it was given.
-    done: usize,
-}
-
-impl Gpu<'_> {
-    /// Launches a piece in an idle lane.
-    ///
-    /// # Safety
-    /// The span lies in memory that this device reaches and that is live until the work is done.
-    unsafe fn launch(&mut self, work: Work, span: Span) -> Result<(), Error> {
-        self.key.device().enter()?;
-        let lane = self.idle.pop().expect("asked for where a lane is idle");
-        let stream = lane.stream();
-        // From here on there may be something to wait for.
-        self.busy.push(lane);
-        self.done += 1;
-        // SAFETY: as the caller vouches; the stream is the lane's.
-        unsafe { self.key.launch(stream, span, work, Some(self.choice)) }
-    }
-
-    /// Takes back the lanes that are done; whether there were any.
-    fn reap(&mut self) -> Result<bool, Error> {
-        let busy = self.busy.len();
-        let mut index = 0;
-        while let Some(lane) = self.busy.get_mut(index) {
-            match lane.is_done()? {
-                true => self.idle.push(self.busy.swap_remove(index)),
-                false => index += 1,
-            }
-        }
-        Ok(self.busy.len() < busy)
-    }
-
-    /// Waits for all that was launched.
-    fn wait(&mut self) -> Result<(), Error> {
-        let mut outcome = Ok(());
-        // All of them, whatever the first says.
-        for lane in &mut self.busy {
-            outcome = outcome.and(lane.wait());
-        }
-        outcome
-    }
-}
-
-/// Launches piece after piece until none is left and all are done, or one fails; then some may still be at work.
-fn drive(
-    gpus: &mut [Gpu<'_>],
-    schedule: &Schedule,
-    piece: impl Fn(usize) -> (Work, Span),
-    reaches: impl Fn(usize, usize) -> bool,
-    started: &mut bool,
-) -> Result<(), Error> {
-    loop {
-        let mut moved = false;
-        // One piece to each in turn, so that all begin at once.
-        for (index, gpu) in gpus.iter_mut().enumerate() {
-            moved |= gpu.reap()?;
-            if gpu.idle.is_empty() {
-                continue;
-            }
-            // Of others only when there is nothing of one's own but what is at work.
-            let of_others = || {
-                let may = |owner| owner != index && reaches(index, owner);
-                (gpu.busy.len() <= 1).then(|| schedule.next_of_others(LEFT_TO_OWNER, may))?
-            };
-            if let Some((work, span)) = schedule.next_own(index).or_else(of_others).map(&piece) {
-                (moved, *started) = (true, true);
-                // SAFETY: pieces of buffers that the caller has borrowed until all was waited for, in reach of this GPU.
-                unsafe { gpu.launch(work, span) }?;
-            }
-        }
-        if !moved {
-            if gpus.iter().all(|gpu| gpu.busy.is_empty()) {
-                return Ok(());
-            }
-            thread::yield_now();
-        }
-    }
-}
-
-/// The last block of every piece, as it is before anything is overwritten: what the next is chained to.
-fn ends(
-    gpus: &mut [Gpu<'_>],
-    data: &SpreadBuffer,
-    pieces: &[Piece],
-    shares: &[Range<usize>],
-) -> Result<Vec<[u8; 16]>, Error> {
-    let mut ends = vec![[0; 16]; pieces.len()];
-    let mut of_shares = ends.as_flattened_mut();
-    // All are on their way before the first is waited for.
-    let mut copies = Vec::new();
-    for ((gpu, share), (_, part)) in gpus.iter_mut().zip(shares).zip(data.memory()) {
-        let pieces = &pieces[share.clone()];
-        let to = of_shares.split_off_mut(..16 * pieces.len()).expect("shares that cover all");
-        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { continue };
-        let (device, lane) = (gpu.key.device(), &mut gpu.idle[0]);
-        device.enter()?;
-        assert!(lane.len() >= to.len());
-        let room = lane.buffer() + to.len() as u64;
-        // SAFETY: all pieces but the last are as long as the first, and end where the next begins, in a part that is borrowed
-        // until the lane was waited for, here or on drop; the lane has room for one block of each.
-        unsafe {
-            let others = pieces.len() as u64 - 1;
-            cbc::gather(
-                device,
-                lane.stream(),
-                part.pointer + first.len as u64 - 16,
-                first.len as u64,
-                others,
-                lane.buffer(),
-            )?;
-            let end = part.pointer + part.range.len() as u64 - 16;
-            let copied = result::memcpy_dtod_async(room - 16, end, 16, lane.stream());
-            device.call("cuMemcpyDtoDAsync", copied)?;
-        }
-        debug_assert!(last.at + last.len == part.range.end);
-        copies.push((device, lane, to));
-    }
-    for (device, lane, to) in copies {
-        device.enter()?;
-        // SAFETY: waited for at once.
-        let copied = unsafe { lane.copy_out(0, to) };
-        lane.wait().and(copied)?;
-    }
-    Ok(ends)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Backend, CounterMode, Engine, Key};
     use std::io::Write;
-
-    #[test]
-    fn pieces_cover_their_parts() {
-        let piece = |part, at, len| Piece { part, at, len };
-        let (pieces, shares) = cut(&[0..100, 100..100, 100..164], 48);
-        assert_eq!(pieces, [piece(0, 0, 48), piece(0, 48, 48), piece(0, 96, 4), piece(2, 100, 48), piece(2, 148, 16)]);
-        assert_eq!(shares, [0..3, 3..3, 3..5]);
-        assert_eq!(cut(&[0..0, 0..0], 48), (vec![], vec![0..0, 0..0]));
-    }
-
-    #[test]
-    fn pieces_are_whole_grains_of_some_size() {
-        for part in [0, 1, 1 << 30, (4 << 30) + 5, 100 << 30, usize::MAX] {
-            let bytes = piece_bytes(part);
-            assert!(bytes.is_multiple_of(1 << 20) && (256 << 20..=1 << 30).contains(&bytes));
-        }
-        assert_eq!(piece_bytes(4 << 30), 256 << 20);
-    }
 
     /// All data lies on the last GPU, and the others, which reach it, do most of it.
     #[test]
