@@ -156,7 +156,7 @@ pub struct CryptArgs {
     #[arg(long, hide = true, value_parser = parse_whole_blocks)]
     pub chunk_bytes: Option<usize>,
     /// Threads that read, compute and write, for tests
-    #[arg(long, hide = true, value_parser = parse_workers)]
+    #[arg(long, hide = true, value_parser = parse_in::<1, 1024>)]
     pub workers: Option<usize>,
     /// How files are written, for tests
     #[arg(long, hide = true)]
@@ -353,7 +353,7 @@ pub enum IvName {
 /// Ways to write a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WriteBy {
-    /// Through mappings of its parts
+    /// Through a mapping of it
     Map,
     /// By system calls
     Write,
@@ -567,10 +567,6 @@ fn parse_iv(text: &str) -> std::result::Result<IvName, String> {
         return Err(format!("an IV has 32 hexadecimal digits (16 bytes), this has {}", text.len()));
     }
     u128::from_str_radix(text, 16).map(|iv| IvName::Given(iv.to_be_bytes())).map_err(|error| error.to_string())
-}
-
-fn parse_workers(text: &str) -> std::result::Result<usize, String> {
-    text.parse().ok().filter(|workers| (1..=1024).contains(workers)).ok_or_else(|| "1 to 1024 are possible".into())
 }
 
 fn parse_devices(text: &str) -> std::result::Result<Devices, String> {
