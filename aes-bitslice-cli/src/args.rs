@@ -111,11 +111,11 @@ Examples:
 
 Every output is compared with that of the `cpu` engine before and after it is timed. `host` is from host memory to
 host memory, as a caller sees it, `pinned` the same with memory of `Engine::host_buffer`, which a GPU copies from and to
-as it is; `device` is the kernel alone, from one buffer in the memory of the GPU to another, by the GPU's events, one call
-at a time; on several GPUs (`--backends cuda:all`) it is whole calls on memory spread over all, by the clock of the host, and
-sizes are those of all together. Of more than 4 GiB in GPU memory pieces are compared. `copy` is what the links give: pinned memory to the GPUs and as much back at once, nothing computed; rows of
-calls that go over the links show how many percent of it they reach. Kernels with the key baked in need NVRTC and are left
-out without it.")]
+as it is; `device` is the kernel alone, from one buffer in the memory of the GPU to another, by the GPU's events, one
+call at a time; on several GPUs (`--backends cuda:all`) it is whole calls on memory spread over all, by the clock of the
+host, and sizes are those of all together. Of more than 4 GiB in GPU memory pieces are compared. `copy` is what the
+links give: pinned memory to the GPUs and as much back at once, nothing computed; rows of calls that go over the links
+show how many percent of it they reach. Kernels with the key baked in need NVRTC and are left out without it.")]
     Bench(BenchArgs),
 }
 
@@ -297,8 +297,8 @@ pub struct BenchArgs {
     pub plot: Option<PathBuf>,
     /// Measure nothing: draw what --json wrote
     #[arg(long, value_name = "JSON", requires = "plot", conflicts_with_all = [
-        "all", "modes", "key_bits", "sizes", "timings", "strategies", "kernels", "host_largest", "backends", "files", "chunk_bytes", "streams", "workers",
-        "runs", "json",
+        "all", "modes", "key_bits", "sizes", "timings", "strategies", "kernels", "host_largest", "backends", "files",
+        "chunk_bytes", "streams", "workers", "runs", "json",
     ])]
     pub plot_from: Option<PathBuf>,
     /// Replace the files if they exist

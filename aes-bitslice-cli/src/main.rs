@@ -22,8 +22,9 @@
 //!
 //! SIGINT and SIGTERM end the process as they end any other, after the unfinished output file is removed.
 //!
-//! A failure is one line on standard error, for each of the files of `--out-dir`. Whatever happens, a file given with `-o`,
-//! or made by `--out-dir`, is either complete or as it was before: the output grows in a temporary file beside it and takes its name when it is synced ([`output`]).
+//! A failure is one line on standard error, for each of the files of `--out-dir`. Whatever happens, a file given with
+//! `-o`, or made by `--out-dir`, is either complete or as it was before: the output grows in a temporary file beside it
+//! and takes its name when it is synced ([`output`]).
 //! Standard output cannot be taken back: what was written before a failure stays written.
 //!
 //! # Rooms

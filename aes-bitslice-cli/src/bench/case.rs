@@ -175,7 +175,8 @@ impl Case<'_> {
 
     fn is_wrong(&self, engine: &Engine, first: usize, bytes: usize) -> Error {
         let message = format!(
-            "{} computes {} with a key of {} bits wrongly: byte {first} of {bytes} is the first to differ from `cpu`; do not use it",
+            "{} computes {} with a key of {} bits wrongly: \
+             byte {first} of {bytes} is the first to differ from `cpu`; do not use it",
             engine.description(),
             self.mode.name(),
             self.key.bits().bits(),

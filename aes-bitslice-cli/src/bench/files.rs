@@ -296,7 +296,8 @@ impl Case<'_> {
                 let (program, mode, bits) = (program.name(), self.mode.name(), self.key.bits().bits());
                 let at = offset + at as u64;
                 let what = format!(
-                    "{program} does {mode} with a key of {bits} bits wrongly: byte {at} of a file is the first to differ from `cpu`; do not use it"
+                    "{program} does {mode} with a key of {bits} bits wrongly: \
+                     byte {at} of a file is the first to differ from `cpu`; do not use it"
                 );
                 return Err(Error::new(Exit::Failure, what));
             }
