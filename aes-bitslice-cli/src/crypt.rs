@@ -1,28 +1,18 @@
-//! `encrypt` and `decrypt`: a key and an engine, and one stream that goes through them.
+//! `encrypt` and `decrypt`: one stream from start to end; [`many`] does several.
 
-use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::thread::available_parallelism;
 
-use aes_bitslice_runtime::{Backend, Cipher, Direction, Engine, Key};
-use indicatif::ProgressBar;
+use aes_bitslice_runtime::Direction;
 
-use crate::args::{CryptArgs, KeySource, WriteBy};
-use crate::engine::{self, Work};
+use crate::args::CryptArgs;
+use crate::context::{Context, Secret};
 use crate::error::{Error, Exit, Result, warn};
 use crate::input::Input;
 use crate::output::{Options, Output};
-use crate::pipeline::{self, Parts, Sink, Source, Workers};
-use crate::transform::{Method, Transform};
-use crate::{keys, many, progress};
-
-/// Bytes that are in a GPU or on their way at a time, which is what it has to be worth its while for.
-const GPU_IN_FLIGHT: u64 = 64 << 20;
-
-/// Threads that write one file from which on mappings are faster: one alone is slower by them.
-const MAPPING_PAYS: usize = 8;
+use crate::transform::Method;
+use crate::{many, pipeline, progress};
 
 /// Encrypts or decrypts as told.
 pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
@@ -45,8 +35,8 @@ fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
         secret.must_stay(output)?;
     }
     let output = Output::open(args.output.as_deref(), Some(&input), Options { force: args.force, private: false })?;
-    let machine = Machine::open(&method, secret, input.length.as_slice(), args)?;
-    let (backend, workers) = (machine.backend, machine.workers.clone());
+    let context = Context::open(&method, secret, input.length.as_slice(), args)?;
+    let (backend, workers) = (context.backend, context.workers.clone());
     let bar = progress::bar(input.length, args.quiet);
     let open = {
         let (bar, stream) = (bar.clone(), Mutex::new(Some((transform, input, output))));
@@ -54,7 +44,7 @@ fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
             let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
             let (transform, input, output) =
                 stream.ok_or_else(|| Error::new(Exit::Failure, "a stream was begun twice"))?;
-            machine.parts(transform, input, output, bar.clone())
+            context.parts(transform, input, output, bar.clone())
         }
     };
     let mut end = Ok(());
@@ -70,118 +60,4 @@ fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     })?;
     progress::finish(&bar, backend, end.is_ok());
     end
-}
-
-/// What decides how bytes are changed: a key, or a kernel that is one.
-pub enum Secret<'a> {
-    /// A key, and where it came from.
-    Key(Key, &'a KeySource),
-    /// The kernel's manifest.
-    Kernel(&'a Path),
-}
-
-impl<'a> Secret<'a> {
-    /// What the options name.
-    pub fn read(method: &Method, args: &'a CryptArgs) -> Result<Self> {
-        match args.key.source.baked.as_deref() {
-            Some(_) if method.is_serial() => {
-                Err(Error::usage("CBC encryption runs on the CPU, a kernel does not; use --key-file or --key-env"))
-            }
-            Some(manifest) => Ok(Secret::Kernel(manifest)),
-            None => Ok(Secret::Key(keys::read(&args.key, args.quiet)?, &args.key.source)),
-        }
-    }
-
-    /// Refuses to replace the key, or the kernel that is one, with what it encrypts: nobody could decrypt that.
-    pub fn must_stay(&self, output: &Path) -> Result<()> {
-        let is_output = |secret: &Path| same_file::is_same_file(secret, output).unwrap_or(false);
-        let is_lost = match self {
-            Secret::Key(_, source) => source.key_file.as_deref().is_some_and(is_output),
-            Secret::Kernel(manifest) => is_output(manifest) || is_output(&manifest.with_extension("cu")),
-        };
-        match is_lost {
-            true => {
-                let message = format!("`{}` is the key; choose another output", output.display());
-                Err(Error::new(Exit::InputOutput, message))
-            }
-            false => Ok(()),
-        }
-    }
-}
-
-/// An engine with a key, and the threads that keep it busy.
-pub struct Machine {
-    cipher: Cipher,
-    /// Where the work is done, whatever was opened.
-    pub backend: Backend,
-    /// Threads, and what each has memory for.
-    pub workers: Workers,
-    /// Whether files are written through mappings.
-    maps: bool,
-}
-
-impl Machine {
-    /// For streams of these `lengths`, or for one of unknown length.
-    pub fn open(method: &Method, secret: Secret, lengths: &[u64], args: &CryptArgs) -> Result<Self> {
-        let largest = lengths.iter().max();
-        let work = match &secret {
-            Secret::Kernel(_) => Work::Baked,
-            Secret::Key(..) if method.is_serial() => Work::Serial,
-            Secret::Key(key, _) => {
-                let bytes = largest.map_or(GPU_IN_FLIGHT, |&length| length.min(GPU_IN_FLIGHT));
-                Work::Parallel { mode: method.of_engine(), key_bits: key.bits(), bytes }
-            }
-        };
-        let mut engine = engine::open(&args.engine, work, args.quiet)?;
-        if work == Work::Serial {
-            // Whatever was asked for, the CPU does it, and its memory will do.
-            engine = Engine::open(Backend::Cpu)?;
-        }
-        let backend = engine.backend();
-        let cipher = match secret {
-            Secret::Key(key, _) => engine.cipher(&key)?,
-            Secret::Kernel(manifest) => engine.load_baked(manifest)?,
-        };
-        let workers = workers(engine, lengths, args);
-        // In a serial mode there is never more than one chunk to be written.
-        let many_a_file = workers.count / lengths.len().max(1) >= MAPPING_PAYS && !method.is_serial();
-        let maps = args.write_by.map_or(many_a_file, |by| by == WriteBy::Map);
-        Ok(Machine { cipher, backend, workers, maps })
-    }
-
-    /// One stream, ready to be worked at.
-    pub fn parts(&self, transform: Transform, input: Input, output: Output, bar: ProgressBar) -> Result<Parts> {
-        let longest = input.length.map(|length| transform.longest_output(length));
-        Ok(Parts {
-            sink: Sink::new(&output, transform.header(), longest.filter(|_| self.maps))?,
-            source: Source::new(input, self.workers.chunk_bytes),
-            cipher: self.cipher.clone(),
-            transform,
-            output,
-            bar,
-        })
-    }
-}
-
-/// Threads and chunks for streams of these `lengths`, or for one of unknown length.
-fn workers(engine: Engine, lengths: &[u64], args: &CryptArgs) -> Workers {
-    // The most that all chunks may take. A chunk for a GPU is large enough to hide the bus's latency, one for the CPU is so
-    // small that the thread that read it finds it in its cache when it encrypts and writes it.
-    let (chunk_bytes, memory) = match engine.backend().is_cuda() {
-        true => (4 << 20, 128 << 20),
-        false => (256 << 10, 32 << 20),
-    };
-    let chunk_bytes = args.chunk_bytes.unwrap_or(chunk_bytes);
-    // One more than there are cores, as one of them may be waiting for a disk.
-    let cores = available_parallelism().map_or(1, NonZero::get) + 1;
-    let most = args.workers.unwrap_or(cores.min((memory / chunk_bytes).max(2)));
-    let chunks = |length: &u64| length.div_ceil(chunk_bytes as u64).max(1);
-    let count = match lengths {
-        [] => most,
-        lengths => lengths.iter().map(chunks).fold(0, u64::saturating_add).min(most as u64) as usize,
-    };
-    // Small files need no memory for large ones.
-    let needed = lengths.iter().max().map_or(u64::MAX, |length| length.next_multiple_of(16).max(16));
-    let chunk_bytes = usize::try_from(needed).map_or(chunk_bytes, |needed| chunk_bytes.min(needed));
-    Workers { engine, count, chunk_bytes }
 }

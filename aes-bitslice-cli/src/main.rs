@@ -30,13 +30,15 @@
 //! # Rooms
 //!
 //! [`args`] is the command line as types; one module for each subcommand ([`crypt`] with [`many`], [`keygen`], [`info`],
-//! [`tune`], [`mod@bench`]); below them what is done to bytes ([`transform`]), where they come from and go to ([`input`],
-//! [`output`]), how they get there ([`pipeline`], [`progress`]), [`keys`], [`engine`] and [`error`].
+//! [`tune`], [`mod@bench`]); below them the key on its engine ([`context`]), what is done to bytes ([`transform`]), where
+//! they come from and go to ([`input`], [`output`]), how they get there ([`pipeline`], [`progress`]), [`keys`],
+//! [`engine`] and [`error`].
 // `unsafe` lives in one module only, which writes files through mappings.
 #![deny(unsafe_code)]
 
 mod args;
 mod bench;
+mod context;
 mod crypt;
 mod engine;
 mod error;

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::args::CryptArgs;
-use crate::crypt::{Machine, Secret};
+use crate::context::{Context, Secret};
 use crate::error::{Error, Exit, Result, warn};
 use crate::input::Input;
 use crate::output::{Options, Output};
@@ -27,8 +27,8 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
     // Of what cannot be read we hear when its turn comes.
     let lengths: Vec<u64> =
         inputs.iter().map(|input| fs::metadata(input).map_or(0, |metadata| metadata.len())).collect();
-    let machine = Machine::open(&method, secret, &lengths, args)?;
-    let (backend, workers) = (machine.backend, machine.workers.clone());
+    let context = Context::open(&method, secret, &lengths, args)?;
+    let (backend, workers) = (context.backend, context.workers.clone());
     let bar = progress::bar(Some(lengths.iter().fold(0, |sum, length| sum.saturating_add(*length))), args.quiet);
 
     let (all, options) = (pairs.len(), Options { force: args.force, private: false });
@@ -40,7 +40,7 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
             let mut input = open_file(input)?;
             let transform = method.for_input(&mut input)?;
             let output = Output::open(Some(output), Some(&input), options)?;
-            machine.parts(transform, input, output, bar.clone())
+            context.parts(transform, input, output, bar.clone())
         }
     };
     let mut failures = Vec::new();

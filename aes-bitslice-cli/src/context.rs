@@ -1,0 +1,137 @@
+//! A key on an engine, and the threads that keep it busy: the cipher context of all streams of a command.
+
+use std::num::NonZero;
+use std::path::Path;
+use std::thread::available_parallelism;
+
+use aes_bitslice_runtime::{Backend, Cipher, Engine, Key};
+use indicatif::ProgressBar;
+
+use crate::args::{CryptArgs, KeySource, WriteBy};
+use crate::engine::{self, Work};
+use crate::error::{Error, Exit, Result};
+use crate::input::Input;
+use crate::keys;
+use crate::output::Output;
+use crate::pipeline::{Parts, Sink, Source, Workers};
+use crate::transform::{Method, Transform};
+
+/// Bytes that are in a GPU or on their way at a time, which is what it has to be worth its while for.
+const GPU_IN_FLIGHT: u64 = 64 << 20;
+
+/// Threads that write one file from which on mappings are faster: one alone is slower by them.
+const MAPPING_PAYS: usize = 8;
+
+/// What decides how bytes are changed: a key, or a kernel that is one.
+pub enum Secret<'a> {
+    /// A key, and where it came from.
+    Key(Key, &'a KeySource),
+    /// The kernel's manifest.
+    Kernel(&'a Path),
+}
+
+impl<'a> Secret<'a> {
+    /// What the options name.
+    pub fn read(method: &Method, args: &'a CryptArgs) -> Result<Self> {
+        match args.key.source.baked.as_deref() {
+            Some(_) if method.is_serial() => {
+                Err(Error::usage("CBC encryption runs on the CPU, a kernel does not; use --key-file or --key-env"))
+            }
+            Some(manifest) => Ok(Secret::Kernel(manifest)),
+            None => Ok(Secret::Key(keys::read(&args.key, args.quiet)?, &args.key.source)),
+        }
+    }
+
+    /// Refuses to replace the key, or the kernel that is one, with what it encrypts: nobody could decrypt that.
+    pub fn must_stay(&self, output: &Path) -> Result<()> {
+        let is_output = |secret: &Path| same_file::is_same_file(secret, output).unwrap_or(false);
+        let is_lost = match self {
+            Secret::Key(_, source) => source.key_file.as_deref().is_some_and(is_output),
+            Secret::Kernel(manifest) => is_output(manifest) || is_output(&manifest.with_extension("cu")),
+        };
+        match is_lost {
+            true => {
+                let message = format!("`{}` is the key; choose another output", output.display());
+                Err(Error::new(Exit::InputOutput, message))
+            }
+            false => Ok(()),
+        }
+    }
+}
+
+/// An engine with a key, and threads.
+pub struct Context {
+    cipher: Cipher,
+    /// Where the work is done, whatever was opened.
+    pub backend: Backend,
+    /// Threads, and what each has memory for.
+    pub workers: Workers,
+    /// Whether files are written through mappings.
+    maps: bool,
+}
+
+impl Context {
+    /// For streams of these `lengths`, or for one of unknown length.
+    pub fn open(method: &Method, secret: Secret, lengths: &[u64], args: &CryptArgs) -> Result<Self> {
+        let largest = lengths.iter().max();
+        let work = match &secret {
+            Secret::Kernel(_) => Work::Baked,
+            Secret::Key(..) if method.is_serial() => Work::Serial,
+            Secret::Key(key, _) => {
+                let bytes = largest.map_or(GPU_IN_FLIGHT, |&length| length.min(GPU_IN_FLIGHT));
+                Work::Parallel { mode: method.of_engine(), key_bits: key.bits(), bytes }
+            }
+        };
+        let mut engine = engine::open(&args.engine, work, args.quiet)?;
+        if work == Work::Serial {
+            // Whatever was asked for, the CPU does it, and its memory will do.
+            engine = Engine::open(Backend::Cpu)?;
+        }
+        let backend = engine.backend();
+        let cipher = match secret {
+            Secret::Key(key, _) => engine.cipher(&key)?,
+            Secret::Kernel(manifest) => engine.load_baked(manifest)?,
+        };
+        let workers = workers(engine, lengths, args);
+        // In a serial mode there is never more than one chunk to be written.
+        let many_a_file = workers.count / lengths.len().max(1) >= MAPPING_PAYS && !method.is_serial();
+        let maps = args.write_by.map_or(many_a_file, |by| by == WriteBy::Map);
+        Ok(Context { cipher, backend, workers, maps })
+    }
+
+    /// One stream, ready to be worked at.
+    pub fn parts(&self, transform: Transform, input: Input, output: Output, bar: ProgressBar) -> Result<Parts> {
+        let longest = input.length.map(|length| transform.longest_output(length));
+        Ok(Parts {
+            sink: Sink::new(&output, transform.header(), longest.filter(|_| self.maps))?,
+            source: Source::new(input, self.workers.chunk_bytes),
+            cipher: self.cipher.clone(),
+            transform,
+            output,
+            bar,
+        })
+    }
+}
+
+/// Threads and chunks for streams of these `lengths`, or for one of unknown length.
+fn workers(engine: Engine, lengths: &[u64], args: &CryptArgs) -> Workers {
+    // The most that all chunks may take. A chunk for a GPU is large enough to hide the bus's latency, one for the CPU is so
+    // small that the thread that read it finds it in its cache when it encrypts and writes it.
+    let (chunk_bytes, memory) = match engine.backend().is_cuda() {
+        true => (4 << 20, 128 << 20),
+        false => (256 << 10, 32 << 20),
+    };
+    let chunk_bytes = args.chunk_bytes.unwrap_or(chunk_bytes);
+    // One more than there are cores, as one of them may be waiting for a disk.
+    let cores = available_parallelism().map_or(1, NonZero::get) + 1;
+    let most = args.workers.unwrap_or(cores.min((memory / chunk_bytes).max(2)));
+    let chunks = |length: &u64| length.div_ceil(chunk_bytes as u64).max(1);
+    let count = match lengths {
+        [] => most,
+        lengths => lengths.iter().map(chunks).fold(0, u64::saturating_add).min(most as u64) as usize,
+    };
+    // Small files need no memory for large ones.
+    let needed = lengths.iter().max().map_or(u64::MAX, |length| length.next_multiple_of(16).max(16));
+    let chunk_bytes = usize::try_from(needed).map_or(chunk_bytes, |needed| chunk_bytes.min(needed));
+    Workers { engine, count, chunk_bytes }
+}
