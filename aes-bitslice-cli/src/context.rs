@@ -71,9 +71,10 @@ pub struct Context {
 }
 
 impl Context {
-    /// For streams of these `lengths`, or for one of unknown length.
-    pub fn open(method: &Method, secret: Secret, lengths: &[u64], args: &CryptArgs) -> Result<Self> {
-        let largest = lengths.iter().max();
+    /// For streams of these `lengths`, where they are known.
+    pub fn open(method: &Method, secret: Secret, lengths: &[Option<u64>], args: &CryptArgs) -> Result<Self> {
+        // What is unknown among others is most likely an empty file, for which no GPU is opened.
+        let largest = lengths.iter().flatten().max();
         let work = match &secret {
             Secret::Kernel(_) => Work::Baked,
             Secret::Key(..) if method.is_serial() => Work::Serial,
@@ -113,8 +114,8 @@ impl Context {
     }
 }
 
-/// Threads and chunks for streams of these `lengths`, or for one of unknown length.
-fn workers(engine: Engine, lengths: &[u64], args: &CryptArgs) -> Workers {
+/// Threads and chunks for streams of these `lengths`, where they are known.
+fn workers(engine: Engine, lengths: &[Option<u64>], args: &CryptArgs) -> Workers {
     // The most that all chunks may take. A chunk for a GPU is large enough to hide the bus's latency, one for the CPU is so
     // small that the thread that read it finds it in its cache when it encrypts and writes it.
     let (chunk_bytes, memory) = match engine.backend().is_cuda() {
@@ -125,13 +126,34 @@ fn workers(engine: Engine, lengths: &[u64], args: &CryptArgs) -> Workers {
     // One more than there are cores, as one of them may be waiting for a disk.
     let cores = available_parallelism().map_or(1, NonZero::get) + 1;
     let most = args.workers.unwrap_or(cores.min((memory / chunk_bytes).max(2)));
-    let chunks = |length: &u64| length.div_ceil(chunk_bytes as u64).max(1);
-    let count = match lengths {
-        [] => most,
-        lengths => lengths.iter().map(chunks).fold(0, u64::saturating_add).min(most as u64) as usize,
-    };
-    // Small files need no memory for large ones.
-    let needed = lengths.iter().max().map_or(u64::MAX, |length| length.next_multiple_of(16).max(16));
-    let chunk_bytes = usize::try_from(needed).map_or(chunk_bytes, |needed| chunk_bytes.min(needed));
+    let (count, chunk_bytes) = fit(lengths, most, chunk_bytes);
     Workers { engine, count, chunk_bytes }
+}
+
+/// Of at most so many threads with chunks of at most `chunk_bytes`, what streams of these `lengths` need.
+fn fit(lengths: &[Option<u64>], most: usize, chunk_bytes: usize) -> (usize, usize) {
+    let lengths = || lengths.iter().map(|length| length.unwrap_or(u64::MAX));
+    let chunks = lengths().map(|length| length.div_ceil(chunk_bytes as u64).max(1)).fold(0, u64::saturating_add);
+    // Small files need no memory for large ones.
+    let longest = lengths().max().unwrap_or(0).clamp(1, chunk_bytes as u64);
+    (chunks.min(most as u64) as usize, longest.next_multiple_of(16) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_and_chunks_are_as_many_and_as_large_as_needed() {
+        let fit = |lengths: &[Option<u64>]| fit(lengths, 8, 4096);
+        assert_eq!(fit(&[None]), (8, 4096));
+        assert_eq!(fit(&[Some(0)]), (1, 16));
+        assert_eq!(fit(&[Some(17)]), (1, 32));
+        assert_eq!(fit(&[Some(4096)]), (1, 4096));
+        assert_eq!(fit(&[Some(4097)]), (2, 4096));
+        assert_eq!(fit(&[Some(u64::MAX)]), (8, 4096));
+        assert_eq!(fit(&[Some(1), Some(100), Some(0)]), (3, 112));
+        // It may be large.
+        assert_eq!(fit(&[Some(1), None]), (8, 4096));
+    }
 }

@@ -35,7 +35,7 @@ fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
         secret.must_stay(output)?;
     }
     let output = Output::open(args.output.as_deref(), Some(&input), Options { force: args.force, private: false })?;
-    let context = Context::open(&method, secret, input.length.as_slice(), args)?;
+    let context = Context::open(&method, secret, &[input.length], args)?;
     let (backend, workers) = (context.backend, context.workers.clone());
     let bar = progress::bar(input.length, args.quiet);
     let open = {

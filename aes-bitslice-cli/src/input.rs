@@ -1,6 +1,6 @@
 //! Where the bytes come from: a file or standard input.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
@@ -32,13 +32,10 @@ impl Input {
         if metadata.is_dir() {
             return Err(Error::new(Exit::InputOutput, format!("cannot read {name}: it is a folder, not a file")));
         }
-        // Standard input may stand in the middle of a file. Files of length 0 in /proc have a length all the same.
-        let start = match metadata.is_file() && metadata.len() > 0 {
-            true => file.stream_position().ok(),
-            false => None,
-        };
-        let length = start.map(|start| metadata.len().saturating_sub(start));
-        Ok(Input { file, name, start: start.unwrap_or(0), length })
+        // Standard input may stand in the middle of a file.
+        let known = length(&metadata).and_then(|length| Some((file.stream_position().ok()?, length)));
+        let (start, length) = known.map_or((0, None), |(start, length)| (start, Some(length.saturating_sub(start))));
+        Ok(Input { file, name, start, length })
     }
 
     /// Takes the first 16 bytes off, which are the IV that `--iv random` stored.
@@ -73,6 +70,11 @@ impl Input {
     }
 }
 
+/// How many bytes a file has, where that can be known beforehand: files in /proc have some, but their length is 0.
+pub fn length(metadata: &Metadata) -> Option<u64> {
+    (metadata.is_file() && metadata.len() > 0).then_some(metadata.len())
+}
+
 /// Standard input without a buffer of its own: chunks are large already.
 #[cfg(unix)]
 fn stdin() -> io::Result<File> {
@@ -85,4 +87,18 @@ fn stdin() -> io::Result<File> {
 fn stdin() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     io::stdin().as_handle().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_a_length() {
+        let length_of = |path: &str| length(&std::fs::metadata(path).unwrap());
+        assert!(length_of("Cargo.toml").is_some_and(|length| length > 0));
+        for unknown in ["/proc/version", "/dev/null", "."] {
+            assert_eq!(length_of(unknown), None, "{unknown}");
+        }
+    }
 }

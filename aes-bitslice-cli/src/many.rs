@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::args::CryptArgs;
 use crate::context::{Context, Secret};
 use crate::error::{Error, Exit, Result, warn};
-use crate::input::Input;
+use crate::input::{self, Input};
 use crate::output::{Options, Output};
 use crate::transform::Method;
 use crate::{pipeline, progress};
@@ -25,11 +25,12 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
     let pairs = pairs(inputs, folder, args.force)?;
     pairs.iter().try_for_each(|pair| secret.must_stay(&pair.output))?;
     // Of what cannot be read we hear when its turn comes.
-    let lengths: Vec<u64> =
-        inputs.iter().map(|input| fs::metadata(input).map_or(0, |metadata| metadata.len())).collect();
+    let lengths: Vec<Option<u64>> =
+        inputs.iter().map(|input| fs::metadata(input).map_or(Some(0), |metadata| input::length(&metadata))).collect();
     let context = Context::open(&method, secret, &lengths, args)?;
     let (backend, workers) = (context.backend, context.workers.clone());
-    let bar = progress::bar(Some(lengths.iter().fold(0, |sum, length| sum.saturating_add(*length))), args.quiet);
+    let bar =
+        progress::bar(Some(lengths.iter().flatten().fold(0, |sum, length| sum.saturating_add(*length))), args.quiet);
 
     let (all, options) = (pairs.len(), Options { force: args.force, private: false });
     let names: Vec<String> = inputs.iter().map(|input| format!("`{}`", input.display())).collect();
