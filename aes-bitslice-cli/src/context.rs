@@ -116,11 +116,12 @@ impl Context {
 
 /// Threads and chunks for streams of these `lengths`, where they are known.
 fn workers(engine: Engine, lengths: &[Option<u64>], args: &CryptArgs) -> Workers {
-    // The most that all chunks may take. A chunk for a GPU is large enough to hide the bus's latency, one for the CPU is so
-    // small that the thread that read it finds it in its cache when it encrypts and writes it.
+    // And the most that all chunks may take. A chunk for a GPU is large enough to hide the bus's latency. One for the CPU is
+    // large enough that the calls which read, map and write it cost little: 16 GiB in tmpfs took 1.27 s, and 2.2 s with
+    // 256 KiB, which sufficed for 16 cores.
     let (chunk_bytes, memory) = match engine.backend().is_cuda() {
         true => (4 << 20, 128 << 20),
-        false => (256 << 10, 32 << 20),
+        false => (1 << 20, 32 << 20),
     };
     let chunk_bytes = args.chunk_bytes.unwrap_or(chunk_bytes);
     // One more than there are cores, as one of them may be waiting for a disk.
