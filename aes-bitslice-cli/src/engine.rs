@@ -42,8 +42,16 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
     let engine = match (args.backend, devices) {
         (BackendName::Cpu, _) => Engine::open(Backend::Cpu),
         (BackendName::CpuBitsliced, _) => Engine::open(Backend::CpuBitsliced),
-        (BackendName::Auto, None) => Engine::open(automatic(work, tuning.as_ref())),
-        (BackendName::Cuda, None) => Engine::open(Backend::Cuda { ordinal: 0 }),
+        (BackendName::Auto, None) => {
+            let prefers_cuda = |mode, key_bits, bytes| {
+                tuning.as_ref().is_some_and(|tuning| tuning.prefers_cuda(mode, key_bits, bytes))
+            };
+            match automatic(work, prefers_cuda) {
+                Automatic::Only(backend) => Engine::open(backend),
+                Automatic::IfItOpens(backend) => Engine::open(backend).or_else(|_| Engine::open(Backend::Cpu)),
+            }
+        }
+        (BackendName::Cuda, None) => Engine::open(GPU),
         (_, Some(Devices::All)) => Engine::open(Backend::CudaAll),
         (_, Some(Devices::These(ordinals))) => Engine::multi(ordinals, Shares::default()),
     };
@@ -59,15 +67,43 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
     Ok(engine)
 }
 
-/// What `auto` takes. Where the CPU is faster, the GPU is not opened: that takes longer than most files do.
-fn automatic(work: Work, tuning: Option<&cuda::Tuning>) -> Backend {
+/// The GPU that is used where none is named.
+const GPU: Backend = Backend::Cuda { ordinal: 0 };
+
+/// What `auto` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Automatic {
+    /// This, or it fails.
+    Only(Backend),
+    /// This, or the CPU.
+    IfItOpens(Backend),
+}
+
+/// What `auto` takes for all of the work, once: the calls, each on a piece of it, are not asked about again, as they would be
+/// with an engine opened as [`Backend::Auto`]. `prefers_cuda` tells where the GPU is faster, and of no size if there is none.
+/// Where the CPU is, the GPU is not opened: that takes longer than most files do.
+fn automatic(work: Work, prefers_cuda: impl Fn(Mode, KeyBits, u64) -> bool) -> Automatic {
     match work {
-        Work::Baked => Backend::Cuda { ordinal: 0 },
-        Work::Serial => Backend::Cpu,
-        Work::Parallel { mode, key_bits, bytes } => match tuning {
-            Some(tuning) if !tuning.prefers_cuda(mode, key_bits, bytes) => Backend::Cpu,
-            // Without a GPU, it says so.
-            _ => Backend::Auto,
-        },
+        Work::Baked => Automatic::Only(GPU),
+        Work::Parallel { mode, key_bits, bytes } if prefers_cuda(mode, key_bits, bytes) => Automatic::IfItOpens(GPU),
+        Work::Parallel { .. } | Work::Serial => Automatic::Only(Backend::Cpu),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A GPU that is faster from 16 MiB on, of data that is brought to it 4 MiB at a time.
+    #[test]
+    fn auto_decides_once_and_for_all() {
+        let from_16_mib = |_, _, bytes| bytes >= 16 << 20;
+        let work = |bytes| Work::Parallel { mode: Mode::Ctr, key_bits: KeyBits::Aes128, bytes };
+        assert_eq!(automatic(work((16 << 20) - 1), from_16_mib), Automatic::Only(Backend::Cpu));
+        assert_eq!(automatic(work(16 << 20), from_16_mib), Automatic::IfItOpens(GPU));
+        assert_eq!(automatic(work(u64::MAX), |_, _, _| false), Automatic::Only(Backend::Cpu));
+        // One is serial, the other a GPU's alone.
+        assert_eq!(automatic(Work::Serial, |_, _, _| true), Automatic::Only(Backend::Cpu));
+        assert_eq!(automatic(Work::Baked, |_, _, _| false), Automatic::Only(GPU));
     }
 }
