@@ -159,8 +159,9 @@ fn a_file_larger_than_allowed() {
 
 #[test]
 fn a_full_disk() {
-    // What is allocated is found to be too much before the first byte is written, and so before this failure.
-    let ways = [WAYS[0], WAYS[1], "--write-by map --fail-at 500000"];
+    // Where a file is mapped, no byte is written before there is space for all of this one. So two workers do not get past
+    // the first two chunks, and never to the one that would fail in another way.
+    let ways = ["--write-by map", "--write-by write", "--write-by map --workers 2 --fail-at 500000"];
     for way in ways {
         let folder = folder(2 << 20);
         // A disk of its own, in a name space that goes with the shell; then what is left on it.
