@@ -10,7 +10,8 @@ use std::process::Stdio;
 use std::thread;
 
 use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Engine, Key};
-use common::{KEYS, message, program};
+use common::{KEYS, folder_in_memory, message, program};
+use tempfile::TempDir;
 
 /// Marsaglia's xorshift64: the same cases in every run.
 struct Random(u64);
@@ -46,6 +47,8 @@ struct Case {
     iv_is_stored: bool,
     length: usize,
     backend: &'static str,
+    /// Whether files are written through mappings.
+    maps: bool,
     options: String,
     input: Through,
     output: Through,
@@ -62,11 +65,9 @@ impl Case {
             1 => random.below(100),
             _ => random.below((chunk * 40).min(300_000)),
         };
-        let options = format!(
-            "--chunk-bytes {chunk} --workers {} --write-by {}",
-            1 + random.below(8),
-            random.one_of(&["map", "write"])
-        );
+        let workers = 1 + random.below(8);
+        let maps = random.below(2) == 0;
+        let way = if maps { "map" } else { "write" };
         Case {
             key: random.one_of(&KEYS),
             mode,
@@ -76,7 +77,8 @@ impl Case {
             iv_is_stored: mode != "ecb" && random.below(2) == 0,
             length: if mode == "ctr" || padded { length } else { length / 16 * 16 },
             backend: random.one_of(&["cpu", "cpu", "cpu-bitsliced"]),
-            options,
+            maps,
+            options: format!("--chunk-bytes {chunk} --workers {workers} --write-by {way}"),
             input: random.one_of(&[Through::Pipe, Through::Standard, Through::File, Through::File]),
             output: random.one_of(&[Through::Pipe, Through::Standard, Through::File, Through::File]),
         }
@@ -98,8 +100,11 @@ impl Case {
         data
     }
 
-    fn run(&self, direction: &str, iv: &str, input: &[u8]) -> Vec<u8> {
-        let folder = tempfile::tempdir().unwrap();
+    fn run(&self, direction: &str, iv: &str, input: &[u8], in_memory: Option<&TempDir>) -> Vec<u8> {
+        let folder = match in_memory.filter(|_| self.maps) {
+            Some(in_memory) => tempfile::tempdir_in(in_memory).unwrap(),
+            None => tempfile::tempdir().unwrap(),
+        };
         let at = |name: &str| folder.path().join(name);
         let Case { mode, backend, options, .. } = self;
         let padding = if self.padded { "--padding pkcs7" } else { "" };
@@ -141,6 +146,7 @@ impl Case {
 
 #[test]
 fn however_it_is_done_the_bytes_are_the_same() {
+    let in_memory = folder_in_memory();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for number in 0..400 {
         let case = Case::random(&mut random);
@@ -151,12 +157,12 @@ fn however_it_is_done_the_bytes_are_the_same() {
             _ if case.iv_is_stored => ("--iv random".into(), "--iv stored".into()),
             _ => (format!("--iv {digits}"), format!("--iv {digits}")),
         };
-        let output = case.run("encrypt", &to_encrypt, &plain);
+        let output = case.run("encrypt", &to_encrypt, &plain, in_memory.as_ref());
         let (iv, body) = match case.iv_is_stored {
             true => output.split_first_chunk().map(|(iv, body)| (*iv, body)).unwrap(),
             false => (case.iv, &output[..]),
         };
         assert!(body == case.expected(&iv, &plain), "{number}: {case:?}");
-        assert!(case.run("decrypt", &to_decrypt, &output) == plain, "{number}, back: {case:?}");
+        assert!(case.run("decrypt", &to_decrypt, &output, in_memory.as_ref()) == plain, "{number}, back: {case:?}");
     }
 }

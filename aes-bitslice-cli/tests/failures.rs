@@ -12,13 +12,27 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{IV, KEYS, PROGRAM, bytes, message, names, pipe, program, skipped, wait_for};
+use common::{IV, KEYS, PROGRAM, bytes, folder_in_memory, message, names, pipe, program, skipped, wait_for};
+use tempfile::TempDir;
 
 const OLD: &[u8] = b"what was here before";
 
+/// The ways to write a file.
+const MAP: &str = "--write-by map";
+const WRITE: &str = "--write-by write";
+
 /// A folder with a file `in` of `length` bytes and a file `out/file`, which is to be replaced.
-fn folder(length: usize) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+fn folder(length: usize) -> TempDir {
+    laid_out(tempfile::tempdir().unwrap(), length)
+}
+
+/// Both ways to write a file, each with such a folder, of which one is in memory.
+fn ways(length: usize) -> impl Iterator<Item = (&'static str, TempDir)> {
+    let mapped = folder_in_memory().map(|folder| (MAP, laid_out(folder, length)));
+    mapped.into_iter().chain([(WRITE, folder(length))])
+}
+
+fn laid_out(folder: TempDir, length: usize) -> TempDir {
     fs::write(folder.path().join("in"), message(length)).unwrap();
     fs::create_dir(folder.path().join("out")).unwrap();
     fs::write(folder.path().join("out/file"), OLD).unwrap();
@@ -45,9 +59,6 @@ fn failure(folder: &Path, output: &Output, code: i32) -> String {
     let message = text.strip_prefix("aes-bitslice: error: ").and_then(|text| text.strip_suffix('\n'));
     message.filter(|message| !message.contains('\n')).unwrap_or_else(|| panic!("not one line: {text}")).to_string()
 }
-
-/// Both ways to write a file.
-const WAYS: [&str; 2] = ["--write-by map", "--write-by write"];
 
 fn send(signal: &str, child: &Child) {
     assert!(Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap().success());
@@ -140,8 +151,7 @@ fn the_folder_of_the_output_goes_away() {
 
 #[test]
 fn a_file_larger_than_allowed() {
-    let folder = folder(1 << 20);
-    for way in WAYS {
+    for (way, folder) in ways(1 << 20) {
         // Half of it, in the shell's units of 512 bytes or of 1024.
         let command = format!("ulimit -f 512; exec {PROGRAM} \"$@\"");
         let mut shell = Command::new("sh");
@@ -161,7 +171,7 @@ fn a_file_larger_than_allowed() {
 fn a_full_disk() {
     // Where a file is mapped, no byte is written before there is space for all of this one. So two workers do not get past
     // the first two chunks, and never to the one that would fail in another way.
-    let ways = ["--write-by map", "--write-by write", "--write-by map --workers 2 --fail-at 500000"];
+    let ways = [MAP, WRITE, "--write-by map --workers 2 --fail-at 500000"];
     for way in ways {
         let folder = folder(2 << 20);
         // A disk of its own, in a name space that goes with the shell; then what is left on it.
@@ -197,14 +207,14 @@ const LOST: &str = "CUDA: a call made to fail by --fail-at failed with CUDA_ERRO
 
 #[test]
 fn an_engine_that_fails_midway() {
-    let folder = folder(1 << 20);
-    for way in WAYS {
+    for (way, folder) in ways(1 << 20) {
         for at in [0, 500_000, (1 << 20) - 1] {
             let options = format!("{way} --chunk-bytes 4096 --fail-at {at}");
             let output = encrypt(folder.path(), &options).output().unwrap();
             assert_eq!(failure(folder.path(), &output, 1), LOST, "{options}");
         }
     }
+    let folder = folder(1 << 20);
     let output = encrypt(folder.path(), &format!("--fail-at {}", 1 << 20)).output().unwrap();
     assert!(output.status.success(), "there is no such byte: {output:?}");
 }

@@ -10,14 +10,18 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use common::{IV, KEYS, bytes, message, names, program, wait_for};
+use common::{IV, KEYS, bytes, folder_in_memory, message, names, program, wait_for};
+use tempfile::TempDir;
 
 /// Lengths that are no chunk, one, several, and pieces of one, in chunks of 4 KiB.
 const LENGTHS: [usize; 12] = [0, 1, 15, 16, 17, 4095, 4096, 4097, 8192, 100_000, 1 << 20, 12];
 
 /// A folder with files of these lengths in `in`, and empty folders `out` and `back`.
-fn folder(lengths: &[usize]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+fn folder(lengths: &[usize]) -> TempDir {
+    laid_out(tempfile::tempdir().unwrap(), lengths)
+}
+
+fn laid_out(folder: TempDir, lengths: &[usize]) -> TempDir {
     for name in ["in", "out", "back"] {
         fs::create_dir(folder.path().join(name)).unwrap();
     }
@@ -38,8 +42,9 @@ fn command(folder: &Path, arguments: &str, inputs: &str) -> Command {
 #[test]
 fn there_and_back_each_with_an_iv_of_its_own() {
     for mode in ["ctr", "cbc --padding pkcs7", "ecb --padding pkcs7"] {
-        for workers in ["", "--workers 1", "--workers 16 --write-by map"] {
-            let folder = folder(&LENGTHS);
+        let on_disk = ["", "--workers 1"].map(|workers| (workers, folder(&LENGTHS)));
+        let mapped = folder_in_memory().map(|folder| ("--workers 16 --write-by map", laid_out(folder, &LENGTHS)));
+        for (workers, folder) in on_disk.into_iter().chain(mapped) {
             let at = |name: &str| folder.path().join(name);
             let run = |direction: &str, from: &str, to: &str| {
                 let arguments = format!("{direction} --mode {mode} {workers} --chunk-bytes 4096 --out-dir {to}");

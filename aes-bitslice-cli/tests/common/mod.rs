@@ -8,6 +8,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
+
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_aes-bitslice");
 
@@ -68,6 +70,17 @@ pub fn names(folder: &Path) -> Vec<String> {
 /// Tells what was not tested, past the test harness, which shows only what failed tests print.
 pub fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+}
+
+/// A new folder in tmpfs, where alone files are written through mappings; none, and a word about it, where there is none.
+pub fn folder_in_memory() -> Option<TempDir> {
+    const TMPFS: u32 = 0x0102_1994;
+    let is_tmpfs = rustix::fs::statfs("/dev/shm").is_ok_and(|info| info.f_type as u32 == TMPFS);
+    let folder = if is_tmpfs { tempfile::tempdir_in("/dev/shm").ok() } else { None };
+    if folder.is_none() {
+        skipped("no file is written through a mapping: there is no tmpfs at /dev/shm to make it in");
+    }
+    folder
 }
 
 /// Waits until `condition` holds, which it must while `child` runs.
