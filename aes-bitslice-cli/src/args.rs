@@ -598,8 +598,8 @@ fn parse_key_bits(text: &str) -> std::result::Result<KeyBits, String> {
 /// A positive number of bytes that is whole blocks.
 fn parse_whole_blocks(text: &str) -> std::result::Result<usize, String> {
     match text.parse::<usize>() {
-        Ok(bytes) if bytes > 0 && bytes.is_multiple_of(16) => Ok(bytes),
-        _ => Err("a positive multiple of 16 is needed".into()),
+        Ok(bytes) if (1..=64 << 20).contains(&bytes) && bytes.is_multiple_of(16) => Ok(bytes),
+        _ => Err("a positive multiple of 16 is needed, up to 67108864".into()),
     }
 }
 

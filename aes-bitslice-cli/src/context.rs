@@ -1,5 +1,6 @@
 //! A key on an engine, and the threads that keep it busy: the cipher context of all streams of a command.
 
+use std::fs;
 use std::num::NonZero;
 use std::path::Path;
 use std::thread::available_parallelism;
@@ -44,7 +45,11 @@ impl<'a> Secret<'a> {
 
     /// Refuses to replace the key, or the kernel that is one, with what it encrypts: nobody could decrypt that.
     pub fn must_stay(&self, output: &Path) -> Result<()> {
-        let is_output = |secret: &Path| same_file::is_same_file(secret, output).unwrap_or(false);
+        // Only files can be replaced; to open anything else might wait for its other end.
+        let is_file = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+        let is_output = |secret: &Path| {
+            is_file(secret) && is_file(output) && same_file::is_same_file(secret, output).unwrap_or(false)
+        };
         let is_lost = match self {
             Secret::Key(_, source) => source.key_file.as_deref().is_some_and(is_output),
             Secret::Kernel(manifest) => is_output(manifest) || is_output(&manifest.with_extension("cu")),

@@ -103,7 +103,7 @@ impl Output {
         // Never open to more than the file it replaces, not even while it is empty.
         let scratch = Scratch::create(folder, options.private || old.is_some()).and_then(|scratch| {
             if let Some(old) = &old {
-                scratch.file().set_permissions(old.permissions())?;
+                scratch.file().set_permissions(plain(old.permissions()))?;
             }
             Ok(scratch)
         });
@@ -154,9 +154,10 @@ impl Output {
             io::ErrorKind::AlreadyExists => {
                 Error::new(Exit::InputOutput, format!("cannot write {name}: somebody else has made it meanwhile"))
             }
-            io::ErrorKind::NotFound => {
-                Error::new(Exit::InputOutput, format!("cannot write {name}: somebody has removed its folder meanwhile"))
-            }
+            io::ErrorKind::NotFound => Error::new(
+                Exit::InputOutput,
+                format!("cannot write {name}: its folder, or the temporary file in it, was moved or removed meanwhile"),
+            ),
             _ => Error::io(format!("cannot write {name}"), &error),
         })?;
         if let Err(error) = sync_folder(folder_of(&target)) {
@@ -181,6 +182,17 @@ pub fn print(text: &str) -> Result<()> {
 
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Who may read, write and run a file, without the bits that would run it as its new owner.
+fn plain(permissions: fs::Permissions) -> fs::Permissions {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::Permissions::from_mode(permissions.mode() & 0o777)
+    }
+    #[cfg(not(unix))]
+    permissions
 }
 
 /// Whether it is a disk or a part of one, which holds data as a file does.

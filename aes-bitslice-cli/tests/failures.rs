@@ -144,7 +144,7 @@ fn the_folder_of_the_output_goes_away() {
     fs::remove_dir_all(&out).unwrap();
     send("CONT", &child);
     let output = child.wait_with_output().unwrap();
-    let error = "aes-bitslice: error: cannot write `out/file`: somebody has removed its folder meanwhile\n";
+    let error = "aes-bitslice: error: cannot write `out/file`: its folder, or the temporary file in it, was moved or removed meanwhile\n";
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(4), error));
     assert_eq!(names(folder.path()), ["in"]);
 }

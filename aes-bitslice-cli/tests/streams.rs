@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::{IV, KEYS, PROGRAM, bytes, message, names, pipe, program, skipped, unhex, wait_for};
+use common::{IV, KEYS, PROGRAM, bytes, message, names, pipe, program, skipped, unhex, wait_for, wait_to_end};
 
 /// The initialization vector of CBC in SP 800-38A.
 const CBC_IV: &str = "000102030405060708090a0b0c0d0e0f";
@@ -255,6 +255,46 @@ fn what_an_output_file_is_like() {
     assert_eq!(run("", "-"), expected);
     assert_eq!(names(folder.path()), ["elsewhere", "link", "new", "old"]);
     assert_eq!(names(&at("elsewhere")), ["file"]);
+}
+
+/// Neither is opened to see whether it is the other: that would wait for whoever is at the other end.
+#[test]
+fn a_pipe_with_a_name_can_be_the_output_or_the_key() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("key"), KEYS[0]).unwrap();
+    fs::write(folder.path().join("plain"), message(100)).unwrap();
+    let made = Command::new("mkfifo").arg("pipe").current_dir(&folder).status();
+    if !made.is_ok_and(|made| made.success()) {
+        skipped("there is no `mkfifo` here");
+        return;
+    }
+    let expected = bytes(
+        program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY plain"))
+            .env("KEY", KEYS[0])
+            .current_dir(&folder),
+        b"",
+    );
+    let encrypt = format!("encrypt --quiet --mode ctr --iv {IV} --backend cpu --key-file");
+    let run = |arguments: &str| program(arguments).current_dir(&folder).stdin(Stdio::null()).spawn().unwrap();
+    let mut child = run(&format!("{encrypt} key -o pipe plain"));
+    assert!(fs::read(folder.path().join("pipe")).unwrap() == expected);
+    assert!(child.wait().unwrap().success());
+    let mut child = run(&format!("{encrypt} pipe -o new plain"));
+    fs::write(folder.path().join("pipe"), KEYS[0]).unwrap();
+    wait_to_end(&mut child);
+    assert!(fs::read(folder.path().join("new")).unwrap() == expected);
+}
+
+/// What was made to run as somebody else is not made to run as us, with contents that others choose.
+#[test]
+fn a_replaced_file_runs_as_nobody_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = folder.path().join("old");
+    fs::write(&old, "old").unwrap();
+    fs::set_permissions(&old, fs::Permissions::from_mode(0o6755)).unwrap();
+    let arguments = format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY --force -o old");
+    bytes(program(&arguments).env("KEY", KEYS[0]).current_dir(&folder), b"new");
+    assert_eq!(mode(&old), 0o755);
 }
 
 /// The device number is nobody's, so that nothing is lost whatever happens.

@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use aes_bitslice_runtime::Cipher;
 use indicatif::ProgressBar;
@@ -17,8 +18,9 @@ use crate::error::{Error, Exit, Result};
 use crate::output::Output;
 use crate::transform::Transform;
 
-/// Bytes that are written before they are brought to the disk.
+/// Bytes that are written before they are brought to the disk, or the time for which they wait for more.
 const SYNC_BYTES: u64 = 64 << 20;
+const SYNC_TIME: Duration = Duration::from_secs(1);
 
 /// What a stream is made of.
 pub struct Parts {
@@ -67,8 +69,9 @@ struct Tally {
     bytes: u64,
     /// Of these, what the bar has heard of.
     counted: u64,
-    /// Of these, what was asked to be synced.
+    /// Of these, what was asked to be synced, and when.
     asked: u64,
+    asked_at: Option<Instant>,
 }
 
 impl Stream {
@@ -150,9 +153,10 @@ impl Stream {
             self.advance(&mut tally, bytes);
             return (is_complete, false);
         }
-        let to_sync = tally.bytes - tally.asked >= SYNC_BYTES;
+        let waited = tally.asked_at.get_or_insert_with(Instant::now).elapsed();
+        let to_sync = tally.bytes - tally.asked >= SYNC_BYTES || waited >= SYNC_TIME;
         if to_sync {
-            tally.asked = tally.bytes;
+            (tally.asked, tally.asked_at) = (tally.bytes, None);
         }
         (is_complete, to_sync)
     }

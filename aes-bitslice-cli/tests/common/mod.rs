@@ -92,3 +92,12 @@ pub fn wait_for(child: &mut Child, condition: impl Fn() -> bool) {
         sleep(Duration::from_millis(5));
     }
 }
+
+/// Waits until it has ended.
+pub fn wait_to_end(child: &mut Child) {
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it took too long");
+        sleep(Duration::from_millis(5));
+    }
+}
