@@ -13,7 +13,9 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::{IV, KEYS, PROGRAM, bytes, message, names, pipe, program, skipped, unhex, wait_for, wait_to_end};
+use common::{
+    IV, KEYS, PROGRAM, bytes, is_ignored, message, names, pipe, program, skipped, unhex, wait_for, wait_to_end,
+};
 
 /// The initialization vector of CBC in SP 800-38A.
 const CBC_IV: &str = "000102030405060708090a0b0c0d0e0f";
@@ -328,14 +330,6 @@ fn a_kernel_that_cannot_be_used_is_told() {
     assert!(output.status.success() && output.stdout.len() == 32, "{output:?}");
     assert!(String::from_utf8(output.stderr).unwrap().contains("warning: --kernel has no effect"));
     assert!(run("--quiet").stderr.is_empty());
-}
-
-/// Whether this process was started to ignore a signal, as under `nohup`: what it starts ignores it, too.
-#[cfg(unix)]
-fn is_ignored(signal: i32) -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Signals in the middle of a stream.

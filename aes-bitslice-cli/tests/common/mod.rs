@@ -83,6 +83,13 @@ pub fn folder_in_memory() -> Option<TempDir> {
     folder
 }
 
+/// Whether this process was started to ignore a signal, as under `nohup`: what it starts ignores it, too.
+pub fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
 /// Waits until `condition` holds, which it must while `child` runs.
 pub fn wait_for(child: &mut Child, condition: impl Fn() -> bool) {
     let start = Instant::now();
