@@ -143,6 +143,21 @@ impl Engine {
     /// ahead takes from what another has left. The output is the same as that of one. If one of them fails, the call does,
     /// and its output is cleared.
     ///
+    /// ```no_run
+    /// use aes_bitslice_runtime::{Counter, CounterMode, Engine, Key, KeyBits, Shares};
+    ///
+    /// let engine = Engine::multi(&[0, 1], Shares::Measured)?;
+    /// let cipher = engine.cipher(&Key::generate(KeyBits::Aes128)?)?;
+    /// let counter = Counter::new(CounterMode::Ctr128BE, [0xf0; 16]);
+    /// let mut bytes = vec![0; 1 << 30];
+    /// cipher.ctr_apply(&counter, 0, &mut bytes)?;
+    /// // Or in GPU memory, a part on each.
+    /// let mut data = engine.spread(bytes.len())?;
+    /// data.copy_from_host(0, &bytes)?;
+    /// cipher.spread()?.ctr_apply(&counter, 0, &mut data)?;
+    /// # Ok::<(), aes_bitslice_runtime::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::BadDevices`] for none, or for one twice; and as [`open`](Self::open).
     pub fn multi(ordinals: &[usize], shares: Shares) -> Result<Self, Error> {
@@ -181,6 +196,20 @@ impl Engine {
     }
 
     /// Host memory of so many bytes, all zero, that is fast for this engine.
+    ///
+    /// ```
+    /// use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Key, KeyBits};
+    ///
+    /// let engine = Engine::open(Backend::Auto)?;
+    /// let cipher = engine.cipher(&Key::generate(KeyBits::Aes128)?)?;
+    /// let counter = Counter::new(CounterMode::Ctr128BE, [0xf0; 16]);
+    /// let mut data = engine.host_buffer(1 << 20)?;
+    /// cipher.ctr_apply(&counter, 0, &mut data)?;
+    /// // It can be given away, too, to a call that returns at once.
+    /// let data = cipher.submit_ctr(&counter, 0, data)?.wait()?;
+    /// assert!(data.iter().all(|&byte| byte == 0));
+    /// # Ok::<(), aes_bitslice_runtime::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::OutOfHostMemory`], and what the device reports.

@@ -12,8 +12,8 @@ use crate::args::Timing;
 use crate::bench::case::{self, Buffers};
 use crate::error::Result;
 
-/// The largest size. From there on the first chunk and the last hardly count, and nothing fits in a cache: the rates stay.
-const LARGEST: u64 = 1 << 30;
+/// The largest size: from there on nothing fits in a cache, and whichever engine is faster stays so.
+const LARGEST: u64 = 256 << 20;
 
 /// About what a slow engine does, in bytes a second.
 const SLOW: f64 = 4e9;
