@@ -7,6 +7,7 @@ use std::thread::available_parallelism;
 
 use aes_bitslice_runtime::{Backend, Cipher, Engine, Key};
 use indicatif::ProgressBar;
+use same_file::Handle;
 
 use crate::args::{CryptArgs, KeySource, WriteBy};
 use crate::engine::{self, Work};
@@ -43,22 +44,26 @@ impl<'a> Secret<'a> {
         }
     }
 
-    /// Refuses to replace the key, or the kernel that is one, with what it encrypts: nobody could decrypt that.
-    pub fn must_stay(&self, output: &Path) -> Result<()> {
-        // Only files can be replaced; to open anything else might wait for its other end.
+    /// Refuses to write what it encrypts over the key, or over the kernel that is one: nobody could decrypt that. Without an
+    /// `output` or as `-`, it is standard output.
+    pub fn must_stay(&self, output: Option<&Path>) -> Result<()> {
+        // Only files can be lost; to open anything else might wait for its other end.
         let is_file = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-        let is_output = |secret: &Path| {
-            is_file(secret) && is_file(output) && same_file::is_same_file(secret, output).unwrap_or(false)
+        let (name, handle) = match output {
+            Some(path) if path != Path::new("-") => {
+                (format!("`{}`", path.display()), is_file(path).then(|| Handle::from_path(path)))
+            }
+            _ => ("standard output".into(), Some(Handle::stdout())),
         };
+        let Some(Ok(output)) = handle else { return Ok(()) };
+        let is_output =
+            |secret: &Path| is_file(secret) && Handle::from_path(secret).is_ok_and(|secret| secret == output);
         let is_lost = match self {
             Secret::Key(_, source) => source.key_file.as_deref().is_some_and(is_output),
             Secret::Kernel(manifest) => is_output(manifest) || is_output(&manifest.with_extension("cu")),
         };
         match is_lost {
-            true => {
-                let message = format!("`{}` is the key; choose another output", output.display());
-                Err(Error::new(Exit::InputOutput, message))
-            }
+            true => Err(Error::new(Exit::InputOutput, format!("{name} is the key; choose another output"))),
             false => Ok(()),
         }
     }

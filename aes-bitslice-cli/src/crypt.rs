@@ -31,9 +31,7 @@ fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     let secret = Secret::read(&method, args)?;
     let mut input = Input::open(input)?;
     let transform = method.for_input(&mut input)?;
-    if let Some(output) = &args.output {
-        secret.must_stay(output)?;
-    }
+    secret.must_stay(args.output.as_deref())?;
     let output = Output::open(args.output.as_deref(), Some(&input), Options { force: args.force, private: false })?;
     let context = Context::open(&method, secret, &[input.length], args)?;
     let (backend, workers) = (context.backend, context.workers.clone());

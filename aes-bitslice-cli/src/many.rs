@@ -23,7 +23,7 @@ struct Pair {
 pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) -> Result<()> {
     let secret = Secret::read(&method, args)?;
     let pairs = pairs(inputs, folder, args.force)?;
-    pairs.iter().try_for_each(|pair| secret.must_stay(&pair.output))?;
+    pairs.iter().try_for_each(|pair| secret.must_stay(Some(&pair.output)))?;
     // Of what cannot be read we hear when its turn comes.
     let lengths: Vec<Option<u64>> =
         inputs.iter().map(|input| fs::metadata(input).map_or(Some(0), |metadata| input::length(&metadata))).collect();

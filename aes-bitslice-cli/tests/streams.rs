@@ -287,6 +287,24 @@ fn a_pipe_with_a_name_can_be_the_output_or_the_key() {
     assert!(fs::read(folder.path().join("new")).unwrap() == expected);
 }
 
+#[test]
+fn standard_output_is_not_written_over_the_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    fs::write(&key, KEYS[0]).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    for force in ["", "--force"] {
+        let arguments = format!("encrypt --mode ctr --iv {IV} --backend cpu --key-file key {force}");
+        let mut command = program(&arguments);
+        let appended = OpenOptions::new().append(true).open(&key).unwrap();
+        let output = command.current_dir(&folder).stdin(Stdio::null()).stdout(appended).output().unwrap();
+        let message = "aes-bitslice: error: standard output is the key; choose another output\n";
+        let found = (output.status.code(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!(found, (Some(4), message.to_string()));
+        assert_eq!(fs::read_to_string(&key).unwrap(), KEYS[0]);
+    }
+}
+
 /// What was made to run as somebody else is not made to run as us, with contents that others choose.
 #[test]
 fn a_replaced_file_runs_as_nobody_else() {
