@@ -36,6 +36,12 @@ impl Transfers {
     }
 
     fn plan_with(self, bytes: usize, pinned: bool, devices: usize, cores: usize) -> Plan {
+        /// What is worth bringing to another GPU, too.
+        const WORTH_A_GPU: usize = 8 << 20;
+        let devices = match self.chunk_bytes {
+            Some(_) => devices,
+            None => (bytes / WORTH_A_GPU).clamp(1, devices),
+        };
         // A part of what a GPU gets, between a size that is worth a launch and one beyond which nothing is gained.
         let part = |parts: usize, least: usize, most: usize| {
             (bytes / devices / parts).clamp(least, most).next_power_of_two().min(most)
@@ -80,8 +86,9 @@ mod tests {
             for bytes in [1, 16, 4096, 512 << 10] {
                 let Plan { chunk_bytes, streams, workers } = plan(bytes, pinned, 1);
                 assert!(chunk_bytes >= bytes && (streams, workers) == (1, 1), "{bytes}");
-                // Nor for a few bytes more.
+                // Nor for a few bytes more, nor for several GPUs.
                 assert_eq!(plan(bytes + 15, pinned, 1).workers, 1);
+                assert_eq!(plan(bytes, pinned, 4), plan(bytes, pinned, 1));
             }
         }
     }
