@@ -47,23 +47,18 @@ where
     C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + Send + Sync + 'static,
 {
     fn run(&self, work: Work, data: Buffers<'_>) -> Result<(), Error> {
-        let data = InOutBuf::from(data);
         match work {
-            Work::Ecb(direction) => {
-                let (blocks, rest) = data.into_chunks();
-                debug_assert!(rest.is_empty(), "whole blocks");
-                match direction {
-                    Direction::Encrypt => self.cipher.encrypt_blocks_inout(blocks),
-                    Direction::Decrypt => self.cipher.decrypt_blocks_inout(blocks),
-                }
+            Work::Ecb(Direction::Encrypt) => self.cipher.encrypt_blocks_inout(data.into_blocks()),
+            Work::Ecb(Direction::Decrypt) => self.cipher.decrypt_blocks_inout(data.into_blocks()),
+            Work::CbcDecrypt { iv } => {
+                cbc::decrypt(&iv, data.into(), |blocks| self.cipher.decrypt_blocks_inout(blocks))
             }
-            Work::CbcDecrypt { iv } => cbc::decrypt(&iv, data, |blocks| self.cipher.decrypt_blocks_inout(blocks)),
             Work::Ctr { counter, skip } => {
                 let first = counter.to_be_bytes().into();
                 let core = ctr::CtrCore::<&C, ctr::flavors::Ctr128BE>::inner_iv_init(&self.cipher, &first);
                 let mut keystream = ctr::Ctr128BE::from_core(core);
                 keystream.unchecked_write_keystream(&mut [0; 16][..skip]);
-                keystream.unchecked_apply_keystream_inout(data);
+                keystream.unchecked_apply_keystream_inout(data.into());
             }
         }
         Ok(())

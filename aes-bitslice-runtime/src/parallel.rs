@@ -2,6 +2,8 @@
 
 use crate::Error;
 use crate::work::{Part, Work};
+use cipher::array::Array;
+use cipher::consts::U16;
 use cipher::inout::InOutBuf;
 use rayon::prelude::*;
 
@@ -41,6 +43,13 @@ impl<'a> Buffers<'a> {
 
     pub(crate) fn len(&self) -> usize {
         self.input().len()
+    }
+
+    /// The same as blocks, of which there are whole ones only.
+    pub(crate) fn into_blocks(self) -> InOutBuf<'a, 'a, Array<u8, U16>> {
+        let (blocks, rest) = InOutBuf::from(self).into_chunks();
+        debug_assert!(rest.is_empty(), "whole blocks");
+        blocks
     }
 
     /// What is written; in place it holds the input.

@@ -118,15 +118,12 @@ impl Bitsliced {
 
 impl BlockEngine for Bitsliced {
     fn run(&self, work: Work, data: Buffers<'_>) -> Result<(), Error> {
-        let data = InOutBuf::from(data);
         match work {
-            Work::Ecb(direction) => {
-                let (blocks, rest) = data.into_chunks();
-                debug_assert!(rest.is_empty(), "whole blocks");
-                self.process(direction, blocks);
+            Work::Ecb(direction) => self.process(direction, data.into_blocks()),
+            Work::CbcDecrypt { iv } => {
+                cbc::decrypt(&iv, data.into(), |blocks| self.process(Direction::Decrypt, blocks))
             }
-            Work::CbcDecrypt { iv } => cbc::decrypt(&iv, data, |blocks| self.process(Direction::Decrypt, blocks)),
-            Work::Ctr { counter, skip } => (self.functions.ctr)(&self.encrypt, counter, skip, data),
+            Work::Ctr { counter, skip } => (self.functions.ctr)(&self.encrypt, counter, skip, data.into()),
         }
         Ok(())
     }

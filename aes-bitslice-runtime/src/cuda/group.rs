@@ -1,7 +1,6 @@
 //! One GPU, or several that share the work of a call, and a key on all of them.
 
 use super::device_key::DeviceKey;
-use super::kernel::Span;
 use super::pool::Slot;
 use super::transfers::Transfers;
 use super::{Device, Kernels, driver};
@@ -137,7 +136,7 @@ fn measured(devices: &[(usize, Arc<Device>)]) -> Result<Vec<f64>, Error> {
         let key = device.cipher(&key, Kernels::Bitsliced)?;
         key.prepare(Mode::Ctr, None)?;
         let mut slot = Slot::take(device, BYTES)?;
-        let span = Span { input: slot.buffer(), output: slot.buffer(), len: slot.len() as u64 };
+        let span = slot.whole();
         let mut run = |runs: u32| -> Result<Duration, Error> {
             let start = Instant::now();
             for _ in 0..runs {

@@ -6,6 +6,7 @@
 
 use super::Device;
 use super::device::make_current;
+use super::kernel::Span;
 use super::pinned::Pinned;
 use crate::Error;
 use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream, cuStreamQuery};
@@ -125,6 +126,12 @@ impl<'d> Slot<'d> {
 
     pub(super) fn buffer(&self) -> CUdeviceptr {
         self.shared().buffer
+    }
+
+    /// All of the device memory, for a kernel to work on in place.
+    pub(super) fn whole(&mut self) -> Span {
+        self.used = self.len();
+        Span { input: self.buffer(), output: self.buffer(), len: self.len() as u64 }
     }
 
     /// Bytes of device memory.
