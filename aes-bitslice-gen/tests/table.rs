@@ -3,7 +3,7 @@
 use aes_bitslice_gen::aes::KeyBits;
 use aes_bitslice_gen::check::{self, CheckError};
 use aes_bitslice_gen::emit::Manifest;
-use aes_bitslice_gen::emit::cuda::{self, Printed};
+use aes_bitslice_gen::emit::{Printed, cuda};
 use aes_bitslice_gen::kernel::Mode;
 use aes_bitslice_gen::table::{
     Granularity, KeyMemory, Staging, TableCount, TableMemory, TableSpec, Tables, ThreadBlocks,

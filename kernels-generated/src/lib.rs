@@ -58,10 +58,24 @@ pub struct Kernel {
     pub cubins: &'static [(&'static str, &'static [u8])],
 }
 
+/// A kernel that takes its round keys at launch, for OpenCL: as source, which is compiled where it runs.
+#[derive(Debug)]
+pub struct OpenClKernel {
+    /// Its name.
+    pub name: &'static str,
+    /// What one must know to launch it: the JSON of `aes_bitslice_gen::emit::Manifest`.
+    pub manifest: &'static str,
+    /// OpenCL C 1.2.
+    pub source: &'static str,
+}
+
 #[rustfmt::skip]
 mod cuda;
+#[rustfmt::skip]
+mod opencl;
 
 pub use cuda::KERNELS;
+pub use opencl::OPENCL_KERNELS;
 
 /// The cipher for the CPU, over any word with [`Lanes`].
 ///

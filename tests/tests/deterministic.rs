@@ -2,13 +2,12 @@
 //! the order in which things were made.
 
 use aes_bitslice_gen::aes::{Direction, KeyBits};
-use aes_bitslice_gen::emit::cuda::{self, Printed};
-use aes_bitslice_gen::emit::{header, rust};
+use aes_bitslice_gen::emit::{Printed, cuda, header, opencl, rust};
 use aes_bitslice_gen::kernel::{self, BakedStrategy, Design, KernelSpec, Mode};
 use aes_bitslice_gen::layout::Layout;
 use aes_bitslice_gen::sbox::{self, Sbox};
-use aes_bitslice_gen::table::{ConflictFree, TableCount, TableSpec};
-use aes_bitslice_kernels::KERNELS;
+use aes_bitslice_gen::table::{Bytewise, ConflictFree, TableCount, TableSpec};
+use aes_bitslice_kernels::{KERNELS, OPENCL_KERNELS};
 use aes_bitslice_tests::reference::noise;
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -45,6 +44,10 @@ fn tables() -> impl Iterator<Item = Design> {
     TableSpec::papers().into_iter().map(Design::from).chain(conflict_free.map(Design::from))
 }
 
+fn in_opencl(design: &Design) -> Printed {
+    opencl::print(design, "a test").unwrap_or_else(|e| panic!("{e}"))
+}
+
 /// Name and digest of everything there is to generate, a line each.
 fn digests() -> String {
     let mut lines = String::new();
@@ -54,13 +57,22 @@ fn digests() -> String {
             add(format!("{} {direction:?}", sbox.name), &sbox.lut3(direction).to_string());
         }
         for design in of_sbox(sbox) {
-            let Printed { source, manifest } = cuda::print(&design, "a test");
-            add(format!("{} {}", design.name(), sbox.name), &(source.to_string() + &manifest.to_json()));
+            for Printed { source, manifest } in [cuda::print(&design, "a test"), in_opencl(&design)] {
+                let name = format!("{} {} {}", design.name(), sbox.name, manifest.dialect);
+                add(name, &(source.to_string() + &manifest.to_json()));
+            }
         }
     }
     for design in tables() {
         let Printed { source, manifest } = cuda::print(&design, "a test");
         add(design.name(), &(source.to_string() + &manifest.to_json()));
+    }
+    for direction in [Direction::Encrypt, Direction::Decrypt] {
+        for design in Bytewise::ul_haq_2011(direction).into_iter().map(Design::from) {
+            for Printed { source, manifest } in [cuda::print(&design, "a test"), in_opencl(&design)] {
+                add(format!("{} {}", design.name(), manifest.dialect), &(source.to_string() + &manifest.to_json()));
+            }
+        }
     }
     add("rust, lut3".into(), &rust::lut3());
     add("rust, two_input".into(), &rust::two_input());
@@ -88,19 +100,27 @@ fn the_same_in_every_process() {
 /// What is stored is what is printed now, and nobody has edited it.
 #[test]
 fn stored_kernels_are_up_to_date() {
-    let names = |list: Vec<String>| list.into_iter().collect::<BTreeSet<_>>();
-    let designs = kernel::stored();
+    let cuda = KERNELS.iter().map(|stored| (stored.name, stored.source, stored.manifest));
+    let opencl = OPENCL_KERNELS.iter().map(|stored| (stored.name, stored.source, stored.manifest));
+    let in_cuda = |design: &Design| cuda::print(design, "cargo xtask gen");
+    let in_opencl = |spec: &KernelSpec| opencl::print(&spec.clone().into(), "cargo xtask gen").expect("bitsliced");
+    up_to_date(cuda.collect(), kernel::stored().iter().map(in_cuda).collect());
+    up_to_date(opencl.collect(), kernel::stored_for_opencl().iter().map(in_opencl).collect());
+}
+
+fn up_to_date(stored: Vec<(&str, &str, &str)>, printed: Vec<Printed>) {
+    let names = |list: Vec<&str>| list.into_iter().map(String::from).collect::<BTreeSet<_>>();
     assert_eq!(
-        names(KERNELS.iter().map(|stored| stored.name.into()).collect()),
-        names(designs.iter().map(Design::name).collect())
+        names(stored.iter().map(|(name, ..)| *name).collect()),
+        names(printed.iter().map(|printed| &*printed.manifest.kernel).collect())
     );
-    assert_eq!(KERNELS.len(), designs.len());
-    for design in &designs {
-        let stored = KERNELS.iter().find(|stored| stored.name == design.name()).expect("names are the same");
-        let printed = cuda::print(design, "cargo xtask gen");
-        assert!(header::is_intact(stored.source), "{} was edited", stored.name);
-        assert!(*printed.source == stored.source, "{} is stale: run `cargo xtask gen`", stored.name);
-        assert_eq!(printed.manifest.to_json(), stored.manifest, "{}", stored.name);
-        assert_eq!(header::digest(stored.source), printed.manifest.source_sha256, "{}", stored.name);
+    assert_eq!(stored.len(), printed.len());
+    for printed in &printed {
+        let (name, source, manifest) =
+            stored.iter().find(|(name, ..)| *name == printed.manifest.kernel).expect("names are the same");
+        assert!(header::is_intact(source), "{name} was edited");
+        assert!(*printed.source == *source, "{name} is stale: run `cargo xtask gen`");
+        assert_eq!(printed.manifest.to_json(), *manifest, "{name}");
+        assert_eq!(header::digest(source), printed.manifest.source_sha256, "{name}");
     }
 }

@@ -4,12 +4,11 @@
 //! The same text runs on the GPU, so that only what the C compiler cannot see is left to be found there: the launch,
 //! barriers, and the few macros that are another on each side.
 
-use aes_bitslice_gen::aes::{Direction, KeyBits, KeySchedule};
+use aes_bitslice_gen::aes::{Direction, KeyBits};
 use aes_bitslice_gen::check::{Access, CompiledC, Launch};
-use aes_bitslice_gen::emit::cuda::{self, Printed};
-use aes_bitslice_gen::emit::{Grid, KeySource, Manifest};
+use aes_bitslice_gen::emit::{Grid, Manifest, Printed, cuda};
 use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode};
-use aes_bitslice_gen::layout::{self, Layout};
+use aes_bitslice_gen::layout::Layout;
 use aes_bitslice_gen::sbox;
 use aes_bitslice_kernels::KERNELS;
 use aes_bitslice_runtime::Key;
@@ -27,18 +26,14 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
     };
     let group = manifest.blocks as usize;
     for key in keys {
-        let schedule = KeySchedule::new(key, mode.direction()).expect("a key");
-        let round_keys = match manifest.keys {
-            KeySource::Argument | KeySource::Memory => layout::key_words(&schedule, manifest.basis().unwrap()).to_vec(),
-            KeySource::Baked => vec![],
-        };
+        let words = manifest.key_words(key).unwrap().expect("a key");
         let reference = Reference::new(key);
         let kernel = RefCell::new(&mut kernel);
         let run = |access, in_place, start: u128, skip: usize, len: usize| {
             let data = noise(len as u64, len);
             // Where a thread block may take its share in several runs, as many as come to one that is not whole.
             let runs = if manifest.grid == Grid::Covers { 1 } else { 1 + len / 16 % 3 };
-            let launch = Launch { access, in_place, start, skip, round_keys: &round_keys, runs, data: &data };
+            let launch = Launch { access, in_place, start, skip, key: &words, runs, data: &data };
             let output = kernel.borrow_mut().run(&launch).unwrap_or_else(|e| panic!("{name}: {e}"));
             let expected = match mode {
                 Mode::Ctr => reference.ctr(start.to_be_bytes(), skip as u64, &data),

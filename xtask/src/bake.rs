@@ -2,8 +2,8 @@
 
 use crate::{files, key};
 use aes_bitslice_gen::check;
-use aes_bitslice_gen::emit::cuda::{self, Printed};
-use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode, Plan};
+use aes_bitslice_gen::emit::{Dialect, Manifest, Printed, cuda, opencl};
+use aes_bitslice_gen::kernel::{BakedStrategy, Design, KernelSpec, Mode, Plan};
 use aes_bitslice_gen::layout::Layout;
 use aes_bitslice_gen::sbox::Sbox;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
@@ -35,6 +35,9 @@ pub struct Args {
     /// loop, and immediate knows no other) [default: column, but for immediate]
     #[arg(long, requires = "key")]
     pub layout: Option<Layout>,
+    /// The language of the source: cuda, or opencl for OpenCL C 1.2
+    #[arg(long, requires = "key", default_value_t = Dialect::Cuda)]
+    pub dialect: Dialect,
     /// The folder to write to
     #[arg(long, requires = "key", value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -59,28 +62,23 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     let plan = Plan::new(&spec);
     let name = spec.name();
     let command = format!(
-        "cargo xtask gen --key @FILE --mode {} --strategy {} --sbox {} --layout {}",
-        args.mode, args.strategy, sbox.name, spec.layout
+        "cargo xtask gen --key @FILE --mode {} --strategy {} --sbox {} --layout {} --dialect {}",
+        args.mode, args.strategy, sbox.name, spec.layout, args.dialect
     );
-    let Printed { source, mut manifest } = cuda::print(&spec.clone().into(), &command);
+    let design = Design::from(spec.clone());
     check::evaluate(&plan, &key)?;
-    let ran = check::printed(&source, &manifest, &key)?;
+    // A C compiler reads CUDA C; OpenCL C is the same text but for the dialect's page.
+    let in_cuda = cuda::print(&design, &command);
+    let ran = check::printed(&in_cuda.source, &in_cuda.manifest, &key)?;
+    let Printed { source, mut manifest } = match args.dialect {
+        Dialect::Cuda => in_cuda,
+        Dialect::OpenCl => opencl::print(&design, &command)?,
+    };
 
     let file = manifest.source.clone();
-    let registers = match nvrtc::compile(&file, &source, Target::Cubin(ARCH)) {
-        Ok(compiled) => {
-            drop(Zeroizing::new(compiled.image));
-            let of = |e: &nvrtc::EntryReport| (format!("{} sm_{ARCH}", e.name), e.registers);
-            manifest.registers = compiled.entries.iter().map(of).collect();
-            let all: Vec<String> = compiled.entries.iter().map(|e| format!("{} {}", e.name, e.registers)).collect();
-            format!("on sm_{ARCH}: {}", all.join(", "))
-        }
-        Err(nvrtc::Error::NotFound) => "not known: there is no NVRTC on this machine".into(),
-        // The compiler's log quotes the source, and the source is the key.
-        Err(nvrtc::Error::Rejected { .. }) => {
-            return Err(anyhow!("NVRTC does not compile the kernel (its log is withheld: it may quote the key)"));
-        }
-        Err(error) => return Err(error).context("NVRTC"),
+    let registers = match args.dialect {
+        Dialect::Cuda => registers(&source, &mut manifest)?,
+        Dialect::OpenCl => "not known: the device's driver compiles it".into(),
     };
     let json = manifest.to_json();
     if !args.force {
@@ -107,9 +105,32 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
         plan.gates_executed(rounds)
     );
     say!("registers  {registers}");
+    let printed = match args.dialect {
+        Dialect::Cuda => "printed C",
+        Dialect::OpenCl => "the same in CUDA C",
+    };
     let ran = if ran { "compiled and run" } else { "not run, for lack of a C compiler" };
-    say!("checked    circuit evaluated against FIPS 197; printed C {ran}");
+    say!("checked    circuit evaluated against FIPS 197; {printed} {ran}");
     Ok(folder.join(format!("{name}.json")))
+}
+
+/// Compiles a kernel, puts its registers into the manifest, and says what they are.
+fn registers(source: &str, manifest: &mut Manifest) -> Result<String> {
+    match nvrtc::compile(&manifest.source, source, Target::Cubin(ARCH)) {
+        Ok(compiled) => {
+            drop(Zeroizing::new(compiled.image));
+            let of = |e: &nvrtc::EntryReport| (format!("{} sm_{ARCH}", e.name), e.registers);
+            manifest.registers = compiled.entries.iter().map(of).collect();
+            let all: Vec<String> = compiled.entries.iter().map(|e| format!("{} {}", e.name, e.registers)).collect();
+            Ok(format!("on sm_{ARCH}: {}", all.join(", ")))
+        }
+        Err(nvrtc::Error::NotFound) => Ok("not known: there is no NVRTC on this machine".into()),
+        // The compiler's log quotes the source, and the source is the key.
+        Err(nvrtc::Error::Rejected { .. }) => {
+            Err(anyhow!("NVRTC does not compile the kernel (its log is withheld: it may quote the key)"))
+        }
+        Err(error) => Err(error).context("NVRTC"),
+    }
 }
 
 /// Refuses to replace a kernel that is not `source`: its name does not tell of which key it is, and it may be the only

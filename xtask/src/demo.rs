@@ -5,6 +5,7 @@ use crate::bake;
 use crate::cargo::Cargo;
 use crate::files;
 use aes::Aes128;
+use aes_bitslice_gen::emit::Dialect;
 use aes_bitslice_gen::kernel::{BakedStrategy, Mode};
 use anyhow::{Context, Result, bail, ensure};
 use cipher::{KeyIvInit, StreamCipher};
@@ -62,6 +63,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
             sbox: "lut3".into(),
             out: Some(at("baked")),
             layout: None,
+            dialect: Dialect::Cuda,
             force: false,
         },
     )?;

@@ -256,7 +256,7 @@ fn compile_one(
     archs: &[u32],
     disassembler: &Disassembler,
 ) -> Result<(KernelRecord, BTreeMap<String, Vec<u8>>)> {
-    let compile = |target| nvrtc::compile(&kernel.source_file(), &kernel.source, target);
+    let compile = |target| nvrtc::compile(kernel.source_file(), &kernel.source, target);
     let mut images = BTreeMap::from([(ptx_file(&kernel.name), without_remarks(&compile(Target::Ptx(PTX))?.image))]);
     let lut3 = kernel.manifest.bitsliced.iter().flat_map(|b| &b.lut3.cipher);
     let lut3 = lut3.map(|(&bits, &tables)| (bits, tables as u64)).collect();

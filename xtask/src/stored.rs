@@ -1,13 +1,11 @@
-//! The files that `kernels-generated/src/` stores, under `cuda/` and `rust/`: everything there comes from here or, compiled,
+//! The files that `kernels-generated/src/` stores, under `cuda/`, `opencl/` and `rust/`: everything there comes from here or, compiled,
 //! from [`crate::images`], and nothing there is read to make it.
 
 use crate::{files, images};
 use aes_bitslice_gen::aes::Direction;
 use aes_bitslice_gen::basis::Basis;
 use aes_bitslice_gen::check;
-use aes_bitslice_gen::emit::Manifest;
-use aes_bitslice_gen::emit::cuda::{self, Printed};
-use aes_bitslice_gen::emit::{header, rust};
+use aes_bitslice_gen::emit::{Dialect, Manifest, Printed, cuda, header, opencl, rust};
 use aes_bitslice_gen::kernel::{self, Design, Plan};
 use aes_bitslice_gen::linear;
 use aes_bitslice_gen::sbox::{BOYAR_PERALTA, LUT3};
@@ -22,7 +20,7 @@ const COMMAND: &str = "cargo xtask gen";
 /// Lines of a file's diff that are printed.
 const DIFF_LINES: usize = 60;
 /// The folders of which every file is generated.
-const FOLDERS: [&str; 2] = ["cuda", "rust"];
+const FOLDERS: [&str; 3] = ["cuda", "opencl", "rust"];
 
 /// A stored kernel as it would be generated now.
 pub struct StoredKernel {
@@ -33,8 +31,12 @@ pub struct StoredKernel {
 }
 
 impl StoredKernel {
-    pub fn source_file(&self) -> String {
-        format!("{}.cu", self.name)
+    fn new(design: Design, Printed { source, manifest }: Printed) -> Self {
+        Self { name: design.name(), design, source: source.to_string(), manifest }
+    }
+
+    pub fn source_file(&self) -> &str {
+        &self.manifest.source
     }
 }
 
@@ -43,23 +45,37 @@ pub fn folder(root: &Path) -> PathBuf {
     root.join("kernels-generated").join("src")
 }
 
-/// The kernels that are to be stored.
+/// The kernels that are to be stored for CUDA.
 pub fn kernels() -> Vec<StoredKernel> {
     let kernel = |design: Design| {
-        let Printed { source, manifest } = cuda::print(&design, COMMAND);
-        StoredKernel { name: design.name(), design, source: source.to_string(), manifest }
+        let printed = cuda::print(&design, COMMAND);
+        StoredKernel::new(design, printed)
     };
     kernel::stored().into_iter().map(kernel).collect()
+}
+
+/// Those for OpenCL.
+fn opencl_kernels() -> Vec<StoredKernel> {
+    let kernel = |spec| {
+        let design = Design::Bitsliced(spec);
+        let printed = opencl::print(&design, COMMAND).expect("bitsliced");
+        StoredKernel::new(design, printed)
+    };
+    kernel::stored_for_opencl().into_iter().map(kernel).collect()
 }
 
 /// Every file, by folder and name.
 fn generated(kernels: &[StoredKernel]) -> BTreeMap<(&'static str, String), String> {
     let mut files = BTreeMap::new();
-    for kernel in kernels {
-        files.insert(("cuda", kernel.source_file()), kernel.source.clone());
-        files.insert(("cuda", format!("{}.json", kernel.name)), kernel.manifest.to_json());
+    let opencl_kernels = opencl_kernels();
+    for kernel in kernels.iter().chain(&opencl_kernels) {
+        let folder = kernel.manifest.dialect.name();
+        files.insert((folder, kernel.source_file().into()), kernel.source.clone());
+        files.insert((folder, format!("{}.json", kernel.name)), kernel.manifest.to_json());
     }
-    files.insert(("cuda", "mod.rs".into()), index(kernels));
+    for (dialect, index) in [(Dialect::Cuda, index(kernels)), (Dialect::OpenCl, opencl_index(&opencl_kernels))] {
+        files.insert((dialect.name(), "mod.rs".into()), index);
+    }
     let directions = [Direction::Encrypt, Direction::Decrypt];
     for (name, module, sboxes) in [
         ("lut3.rs", rust::lut3(), directions.map(|d| LUT3.lut3(d))),
@@ -94,6 +110,24 @@ fn index(kernels: &[StoredKernel]) -> String {
     }
     body += "];\n";
     header::with_heading([&*generated_by(), "What is stored for CUDA."], &body)
+}
+
+/// The module that names what is stored for OpenCL.
+fn opencl_index(kernels: &[StoredKernel]) -> String {
+    let mut body = String::from(
+        "\nuse crate::OpenClKernel;\n\n\
+         /// The kernels for keys given at launch: for each mode and direction one by column, and one by state.\n\
+         pub static OPENCL_KERNELS: &[OpenClKernel] = &[\n",
+    );
+    for kernel in kernels {
+        let name = &kernel.name;
+        let _ = writeln!(body, "    OpenClKernel {{");
+        let _ = writeln!(body, "        name: \"{name}\",");
+        let _ = writeln!(body, "        manifest: include_str!(\"{name}.json\"),");
+        let _ = writeln!(body, "        source: include_str!(\"{}\"),\n    }},", kernel.source_file());
+    }
+    body += "];\n";
+    header::with_heading([&*generated_by(), "What is stored for OpenCL."], &body)
 }
 
 fn generated_by() -> String {

@@ -6,8 +6,10 @@
 //! in the temporary folder until then, and deletion does not overwrite it.
 
 use super::CheckError;
+use crate::emit::bitsliced::MAX_ROUNDS;
 use crate::emit::{Grid, KeySource, Manifest};
 use crate::kernel::Mode;
+use crate::layout::PLANES;
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -45,9 +47,8 @@ pub struct Launch<'a> {
     pub start: u128,
     /// Counter mode, by bytes: where in the key stream of the first block the data begins, below 16.
     pub skip: usize,
-    /// The round keys for a kernel that takes them at launch, in its basis (see [`crate::layout::key_words`]); empty for
-    /// one with a key baked in.
-    pub round_keys: &'a [[u32; 4]],
+    /// The words of the key ([`Manifest::key_words`]); none for a kernel with a key baked in.
+    pub key: &'a [u32],
     /// How often a thread block takes the blocks that it works on at a time: 1, or more where the grid need not cover all.
     pub runs: usize,
     /// The input: whole blocks unless the mode is CTR and the access by bytes.
@@ -94,7 +95,11 @@ impl CompiledC {
             &format!("-DENTRY_BYTES={}", manifest.entry_bytes),
             &format!("-DMODE_CTR={}", u8::from(mode == Mode::Ctr)),
             &format!("-DMODE_CBC={}", u8::from(mode == Mode::CbcDecrypt)),
-            &format!("-DKEYS_AT_LAUNCH={}", u8::from(manifest.keys == KeySource::Argument)),
+            &format!("-DKEYS_AT_LAUNCH={}", u8::from(manifest.keys.argument_words().is_some())),
+            &format!(
+                "-DKEY_TYPE={}",
+                if manifest.keys == KeySource::CipherKey { "unexpanded_key" } else { "round_keys" }
+            ),
             &format!("-DKEYS_IN_MEMORY={}", u8::from(manifest.keys == KeySource::Memory)),
             &format!("-DBLOCKS_AT_A_TIME={}ull", manifest.blocks),
             "-x",
@@ -154,13 +159,13 @@ impl CompiledC {
             launch.skip as u64,
             launch.start as u64,
             (launch.start >> 64) as u64,
-            launch.round_keys.len() as u64,
+            launch.key.len() as u64,
             launch.runs as u64,
         ];
-        let words = launch.round_keys.as_flattened();
-        let mut request = Zeroizing::new(Vec::with_capacity(8 * numbers.len() + 4 * words.len() + launch.data.len()));
+        let bytes = 8 * numbers.len() + size_of_val(launch.key) + launch.data.len();
+        let mut request = Zeroizing::new(Vec::with_capacity(bytes));
         request.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
-        request.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        request.extend(launch.key.iter().flat_map(|word| word.to_le_bytes()));
         request.extend(launch.data);
         let requests = self.requests.as_mut().expect("open until dropped");
         requests.write_all(&request)?;
@@ -192,10 +197,13 @@ impl CompiledC {
         if launch.runs == 0 || (launch.runs > 1 && self.grid == Grid::Covers) {
             return Err("it takes its blocks once");
         }
-        match (self.keys, launch.round_keys.len()) {
-            (KeySource::Argument | KeySource::Memory, 3..=15) | (KeySource::Baked, 0) => Ok(()),
-            (KeySource::Argument | KeySource::Memory, _) => Err("it takes 3 to 15 round keys"),
-            (KeySource::Baked, _) => Err("its key is baked in"),
+        let words = launch.key.len();
+        match self.keys {
+            KeySource::Memory if words.is_multiple_of(PLANES) && (3..=MAX_ROUNDS + 1).contains(&(words / PLANES)) => Ok(()),
+            KeySource::Memory => Err("it takes the planes of 3 to 15 round keys"),
+            KeySource::Baked if words > 0 => Err("its key is baked in"),
+            keys if words != keys.argument_words().unwrap_or(0) => Err("its key has another number of words"),
+            _ => Ok(()),
         }
     }
 }

@@ -14,8 +14,8 @@ mod compiled;
 pub use compiled::{Access, CompiledC, Launch};
 
 use crate::aes::{KeySchedule, cipher};
-use crate::emit::cuda::BLOCKS_PER_WORD;
-use crate::emit::{Grid, KeySource, Manifest, ManifestError};
+use crate::emit::bitsliced::BLOCKS_PER_WORD;
+use crate::emit::{Grid, Manifest, ManifestError};
 use crate::kernel::{Mode, Plan, reference};
 use crate::layout::{self, PLANES};
 use zeroize::Zeroizing;
@@ -115,10 +115,7 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
     let mode = manifest.mode()?;
     let schedule = schedule(mode, key)?;
     let Some(mut kernel) = CompiledC::compile(source, manifest)? else { return Ok(false) };
-    let round_keys = match manifest.keys {
-        KeySource::Argument | KeySource::Memory => layout::key_words(&schedule, manifest.basis()?),
-        KeySource::Baked => Zeroizing::default(),
-    };
+    let words = manifest.key_words(key)?.ok_or(CheckError::KeyLength(key.len()))?;
     let unaligned = Access::Bytes { input: 3, output: 9 };
     let (once, twice) = match manifest.grid {
         Grid::Covers => (1, 1),
@@ -143,7 +140,7 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
         // Half-way through, the counter wraps, or its lower half does.
         let wrap = if in_place { 0 } else { 1 << 64 };
         let start = u128::wrapping_sub(wrap, blocks.div_ceil(2) as u128);
-        let launch = Launch { access, in_place, start, skip, round_keys: &round_keys, runs, data: &data };
+        let launch = Launch { access, in_place, start, skip, key: &words, runs, data: &data };
         let output = kernel.run(&launch)?;
         let expected = reference(mode, &schedule, start, skip, &data);
         if let Some(at) = (0..data.len()).find(|&i| output[i] != expected[i]) {
@@ -175,7 +172,7 @@ fn to_planes(blocks: &[[u8; 16]; LANES]) -> [u32; PLANES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emit::cuda::{self, Printed};
+    use crate::emit::{Printed, cuda};
     use crate::kernel::{BakedStrategy, KernelSpec, KeyStrategy};
     use crate::layout::Layout;
     use crate::sbox;
@@ -192,6 +189,12 @@ mod tests {
 
     fn print(spec: &KernelSpec) -> Printed {
         cuda::print(&spec.clone().into(), "a test")
+    }
+
+    /// As where threads exchange words through memory: on devices that cannot shuffle.
+    fn without_shuffles(printed: Printed) -> Printed {
+        let source = Zeroizing::new(["#define SHUFFLES 0\n", &printed.source].concat());
+        Printed { source, ..printed }
     }
 
     #[test]
@@ -219,18 +222,28 @@ mod tests {
         let spec = KernelSpec::planes(Mode::Ctr, &sbox::LUT3);
         let [staged_ecb, staged_ctr, staged_cbc] =
             [Mode::EcbEncrypt, Mode::Ctr, Mode::CbcDecrypt].map(KernelSpec::hajihassani_2019);
-        // Behind the first of CTR and of CBC comes another before most of what it waits for is read.
-        for (spec, all, skip) in
-            [(&ecb, 1, 0), (&spec, 5, 1), (&cbc, 3, 1), (&staged_ecb, 4, 0), (&staged_ctr, 3, 0), (&staged_cbc, 5, 0)]
-        {
-            let Printed { source, manifest } = print(spec);
+        // Without shuffles, ShiftRows has two barriers of its own, behind that of the round keys.
+        let exchange = 1..3;
+        let shuffling = |spec: &KernelSpec, all: Vec<usize>| (print(spec), all);
+        let exchanging = |spec: &KernelSpec| (without_shuffles(print(spec)), exchange.clone().collect());
+        // Behind that of the round keys of CTR and of CBC comes another before most of what it waits for is read.
+        for (Printed { source, manifest }, which) in [
+            shuffling(&ecb, vec![0]),
+            shuffling(&spec, vec![3, 4, 5, 6]),
+            shuffling(&cbc, vec![3, 4]),
+            exchanging(&ecb),
+            exchanging(&spec),
+            shuffling(&staged_ecb, (0..4).collect()),
+            shuffling(&staged_ctr, (0..3).collect()),
+            shuffling(&staged_cbc, (0..5).collect()),
+        ] {
             let barriers: Vec<usize> = source.match_indices("    BARRIER();").map(|(at, _)| at).collect();
-            assert_eq!(barriers.len(), all);
-            for &at in &barriers[skip..] {
+            assert!(barriers.len() > *which.last().expect("some"), "{}", manifest.kernel);
+            for at in which.into_iter().map(|i| barriers[i]) {
                 let without = source[..at].to_string() + &source[at..].replacen("BARRIER();", "", 1);
                 match printed(&without, &manifest, &KEY) {
                     Ok(false) => return,
-                    Ok(true) => panic!("{}: the barrier at byte {at} is not missed", spec.name()),
+                    Ok(true) => panic!("{}: the barrier at byte {at} is not missed", manifest.kernel),
                     Err(_) => {}
                 }
             }
@@ -259,6 +272,10 @@ mod tests {
                 eprintln!("there is no C compiler: printed kernels were not tested");
                 return;
             }
+            if spec.layout == Layout::Column {
+                let Printed { source, manifest } = without_shuffles(print(&spec));
+                printed(&source, &manifest, &KEY).unwrap();
+            }
             // A transposition that moves bits wrongly.
             let wrong = source.replace("0x33333333", "0x33333331");
             assert!(matches!(printed(&wrong, &manifest, &KEY), Err(CheckError::Printed { .. })), "{}", spec.name());
@@ -273,8 +290,8 @@ mod tests {
             // A thread that does not come to a shuffle, or to a barrier.
             let stuck = source
                 .replace(
-                    "DEVICE void shift_rows(u32 *s) {",
-                    "DEVICE void shift_rows(u32 *s) { if (lane() == 5) return;",
+                    "DEVICE void shift_rows(u32 *s, cipher_key key) {",
+                    "DEVICE void shift_rows(u32 *s, cipher_key key) { if (lane() == 5) return;",
                 )
                 .replace("BARRIER(); // All are done", "if (threadIdx.x != 5) BARRIER(); // All are done");
             if spec.layout == Layout::Column || spec.round_keys.strategy() == KeyStrategy::PlanesInMemory {

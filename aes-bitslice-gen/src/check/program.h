@@ -2,11 +2,11 @@
 // ---------------------------------------------------------------------------------------------------------------
 // A program around the kernel above, to run it on a CPU: answers launches on standard input until that ends.
 //
-//   launch  request, the words of the round keys, the data
+//   launch  request, the words of the key, the data
 //   answer  a byte: 0, 1 if more than the output was changed, 2 if threads wait for others that do not come;
 //           the output, as long as the data
 //
-// Defined by the command line: ENTRY, ENTRY_BYTES, MODE_CTR, MODE_CBC, KEYS_AT_LAUNCH, KEYS_IN_MEMORY,
+// Defined by the command line: ENTRY, ENTRY_BYTES, MODE_CTR, MODE_CBC, KEYS_AT_LAUNCH, KEY_TYPE, KEYS_IN_MEMORY,
 //   BLOCKS_AT_A_TIME.
 // ---------------------------------------------------------------------------------------------------------------
 
@@ -16,7 +16,7 @@
 #include <ucontext.h>
 
 typedef struct {
-    u64 by_bytes, in_place, in_offset, out_offset, length, skip, start[2], round_keys, runs;
+    u64 by_bytes, in_place, in_offset, out_offset, length, skip, start[2], key_words, runs;
 } request;
 
 // Data with room on both sides that must stay as it was.
@@ -124,32 +124,24 @@ static int get(void *to, u64 bytes) { return fread(to, 1, bytes, stdin) == bytes
 
 // What a kernel is launched with.
 #if KEYS_AT_LAUNCH
-static round_keys keys;
+static KEY_TYPE keys;
 #define KEYS , keys
 #elif KEYS_IN_MEMORY
-static struct { u32 plane[MAX_ROUNDS + 1][128], rounds; } keys;
-#define KEYS , keys.plane[0], keys.rounds
+static u32 planes[MAX_ROUNDS + 1][128], rounds;
+#define KEYS , planes[0], rounds
 #else
 #define KEYS
 #endif
 
-static int get_keys(u64 count) {
-#if KEYS_AT_LAUNCH || KEYS_IN_MEMORY
-    memset(&keys, 0x5a, sizeof keys);
-    keys.rounds = (u32)count - 1;
-    if (count < 3 || count > MAX_ROUNDS + 1) return 0;
-#endif
+static int get_key(u64 words) {
 #if KEYS_AT_LAUNCH
-    return get(keys.word, count * sizeof keys.word[0]);
+    return 4 * words == sizeof keys && get(&keys, sizeof keys);
 #elif KEYS_IN_MEMORY
-    for (u32 i = 0; i < 4 * count; i++) {
-        u32 word;
-        if (!get(&word, sizeof word)) return 0;
-        for (u32 bit = 0; bit < 32; bit++) keys.plane[i / 4][i % 4 * 32 + bit] = spread_bit(word, bit);
-    }
-    return 1;
+    memset(planes, 0x5a, sizeof planes);
+    rounds = (u32)(words / 128) - 1;
+    return 4 * words <= sizeof planes && get(planes, 4 * words);
 #else
-    return count == 0;
+    return words == 0;
 #endif
 }
 
@@ -190,7 +182,7 @@ static void run_bytes(void) { ENTRY_BYTES(launch.in, launch.out, BYTES_ARGUMENTS
 int main(void) {
     request r;
     while (get(&r, sizeof r)) {
-        if (!get_keys(r.round_keys)) return 2;
+        if (!get_key(r.key_words)) return 2;
         u8 *const original = malloc(r.length + 1);
         if (!original || !get(original, r.length)) return 2;
         const buffer out = new_buffer(r.length, r.out_offset);

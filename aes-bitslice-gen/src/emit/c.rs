@@ -4,7 +4,7 @@ use crate::circuit::{Circuit, Lut3, Wire};
 use std::fmt::Write;
 
 /// A circuit as a C function `NAME(const u32 *x, u32 *y)`, every bit position of the words a lane: input `i` is `x[i]`,
-/// output `i` becomes `y[i]`, and the two do not overlap. It belongs behind [`super::cuda::PRELUDE`].
+/// output `i` becomes `y[i]`, and the two do not overlap. It belongs behind [`super::cuda::prelude`].
 pub fn function(circuit: &Circuit, name: &str) -> String {
     let stats = circuit.stats();
     let mut text = format!("// Circuit: {}; {} LUT3, depth {}.\n", circuit.name(), stats.gates(), stats.depth);

@@ -1,13 +1,14 @@
 //! What a user of a printed kernel must know to launch it, as JSON beside the source.
 
-use super::{cuda, header};
+use super::{Dialect, KeySource, bitsliced, header};
 use crate::aes::KeyBits;
 use crate::basis::Basis;
 use crate::kernel::{KeyStrategy, Mode, Plan, kernel_name, self_test};
 use crate::layout::Layout;
-use crate::table::{ConflictFree, TableSpec, ThreadBlocks};
+use crate::table::{Bytewise, ConflictFree, KeyExpansion, TableSpec, ThreadBlocks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use zeroize::Zeroizing;
 
 /// The manifest of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +18,9 @@ pub struct Manifest {
     pub format: u32,
     /// The command line that remakes source and manifest, as the source's heading gives it.
     pub generated_by: String,
+    /// The language of the source.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub dialect: Dialect,
     /// The kernel's name.
     pub kernel: String,
     /// The source file, beside the manifest.
@@ -39,10 +43,14 @@ pub struct Manifest {
     pub entry_bytes: String,
     /// Threads a thread block.
     pub threads: u32,
+    /// Thread blocks that there have to be registers for on one multiprocessor, where the source cannot say so; 0 where it
+    /// does.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub blocks_per_sm: u32,
     /// Blocks of 16 bytes that a thread block works on at a time.
     pub blocks: u32,
     /// Bytes of shared memory that a thread block is launched with, beside what the code declares.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub shared_bytes: u32,
     /// How many thread blocks to launch.
     pub grid: Grid,
@@ -61,32 +69,8 @@ pub struct Manifest {
     pub registers: BTreeMap<String, u32>,
 }
 
-fn is_zero(n: &u32) -> bool {
-    *n == 0
-}
-
-/// How round keys reach a kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum KeySource {
-    /// With the launch: 15 round keys of four little-endian words each, then the number of rounds as another word.
-    Argument,
-    /// As bit-planes in device memory, 128 words each, all ones or zero ([`crate::layout::schedule_planes`]): with the launch
-    /// come a pointer to them and the number of rounds as a word.
-    Memory,
-    /// They are in the code.
-    Baked,
-}
-
-impl KeySource {
-    /// That of a bitsliced kernel.
-    fn of(strategy: KeyStrategy) -> Self {
-        match strategy {
-            KeyStrategy::Planes | KeyStrategy::Bits => Self::Argument,
-            KeyStrategy::PlanesInMemory => Self::Memory,
-            KeyStrategy::OneHotMux | KeyStrategy::Immediate => Self::Baked,
-        }
-    }
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// How many thread blocks to launch: any number is right, for each takes an equal share of what a thread block works on at
@@ -175,21 +159,22 @@ impl Manifest {
     pub const FORMAT: u32 = 3;
 
     /// The manifest of a plan printed as `source`.
-    pub fn bitsliced(plan: &Plan, geometry: cuda::Geometry, source: &str) -> Self {
+    pub fn bitsliced(plan: &Plan, geometry: bitsliced::Geometry, dialect: Dialect, source: &str) -> Self {
         let spec = &plan.spec;
         let largest = |is_one: fn(&str) -> bool| {
             let sizes = plan.functions.iter().filter(|f| is_one(&f.name)).map(|f| f.circuit.gates().len());
             sizes.max().unwrap_or(0)
         };
         let lengths = spec.key_bits().map_or(KeyBits::ALL.to_vec(), |k| vec![k]);
-        let entry = cuda::entry_point(spec);
+        let entry = bitsliced::entry_point(spec);
         let by_column = spec.layout == Layout::Column;
         let beside = spec.round_keys.strategy() == KeyStrategy::Bits;
         Self {
             format: Self::FORMAT,
             generated_by: header::command(source).unwrap_or_default().into(),
+            dialect,
             kernel: spec.name(),
-            source: format!("{}.cu", spec.name()),
+            source: format!("{}.{}", spec.name(), dialect.extension()),
             source_sha256: header::digest(source),
             secret: spec.round_keys.baked().is_some(),
             mode: spec.mode.name().into(),
@@ -199,6 +184,10 @@ impl Manifest {
             entry_bytes: format!("{entry}_bytes"),
             entry,
             threads: geometry.threads,
+            blocks_per_sm: match dialect {
+                Dialect::Cuda => 0,
+                Dialect::OpenCl => geometry.blocks_per_sm,
+            },
             blocks: geometry.blocks(spec.layout),
             shared_bytes: 0,
             // Measured. What CTR does once, two rounds for its tables, is worth more than what the others do.
@@ -249,13 +238,34 @@ impl Manifest {
         }
     }
 
+    /// The manifest of a bytewise kernel printed as `source`.
+    pub fn bytewise(spec: &Bytewise, dialect: Dialect, source: &str) -> Self {
+        let threads = Bytewise::THREADS;
+        let of_tables = Self::of_tables(&spec.name(), spec.mode(), threads, threads, Grid::Covers, source);
+        let keys = match spec.keys {
+            KeyExpansion::Host => KeySource::Schedule,
+            KeyExpansion::Device => KeySource::CipherKey,
+        };
+        Self {
+            dialect,
+            source: format!("{}.{}", spec.name(), dialect.extension()),
+            keys,
+            blocks_per_sm: match dialect {
+                Dialect::Cuda => 0,
+                Dialect::OpenCl => 1,
+            },
+            ..of_tables
+        }
+    }
+
     fn of_tables(name: &str, mode: Mode, threads: u32, blocks: u32, grid: Grid, source: &str) -> Self {
         let entry = name.replace('-', "_");
         Self {
             format: Self::FORMAT,
             generated_by: header::command(source).unwrap_or_default().into(),
+            dialect: Dialect::Cuda,
             kernel: name.into(),
-            source: format!("{name}.cu"),
+            source: format!("{name}.{}", Dialect::Cuda.extension()),
             source_sha256: header::digest(source),
             secret: false,
             mode: mode.name().into(),
@@ -265,6 +275,7 @@ impl Manifest {
             entry_bytes: format!("{entry}_bytes"),
             entry,
             threads,
+            blocks_per_sm: 0,
             blocks,
             shared_bytes: 0,
             grid,
@@ -314,7 +325,7 @@ impl Manifest {
         }
         if manifest.bitsliced.is_some() {
             let (strategy, layout) = (manifest.strategy()?, manifest.layout()?);
-            if manifest.blocks != cuda::BLOCKS_PER_WORD * manifest.threads / layout.threads() {
+            if manifest.blocks != bitsliced::BLOCKS_PER_WORD * manifest.threads / layout.threads() {
                 return field("blocks", "must be what so many threads hold in this layout");
             }
             // Another layout than the code's would leave data out: the code's entry points say which it has.
@@ -375,6 +386,11 @@ impl Manifest {
         Basis::new(self.basis).map_err(|e| ManifestError::Field { field: "basis", what: e.to_string() })
     }
 
+    /// The words of a key for this kernel, as [`KeySource`] has them; `None` for a key of no AES length.
+    pub fn key_words(&self, key: &[u8]) -> Result<Option<Zeroizing<Vec<u32>>>, ManifestError> {
+        Ok(self.keys.words(key, self.mode()?.direction(), self.basis()?))
+    }
+
     /// The manifest as JSON, with a newline at its end.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("plain data") + "\n"
@@ -384,13 +400,13 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emit::cuda::Geometry;
+    use crate::emit::bitsliced::Geometry;
     use crate::kernel::{BakedStrategy, KernelSpec};
     use crate::sbox::LUT3;
 
     fn manifest(strategy: BakedStrategy, layout: Layout) -> Manifest {
         let spec = KernelSpec::baked(Mode::EcbEncrypt, &LUT3, strategy, &[7; 16]).unwrap().with_layout(layout).unwrap();
-        Manifest::bitsliced(&Plan::new(&spec), Geometry::of(&spec), "")
+        Manifest::bitsliced(&Plan::new(&spec), Geometry::of(&spec), Dialect::Cuda, "")
     }
 
     #[test]
@@ -410,7 +426,7 @@ mod tests {
                 assert!(matches!(Manifest::parse(&wrong.to_json()), Err(ManifestError::Field { .. })), "{strategy}");
             };
             refused(Manifest { grid, ..right.clone() });
-            let blocks = cuda::BLOCKS_PER_WORD * right.threads / other.threads();
+            let blocks = bitsliced::BLOCKS_PER_WORD * right.threads / other.threads();
             let bitsliced = right.bitsliced.clone().map(|b| Bitsliced { layout: other.name().into(), ..b });
             refused(Manifest { bitsliced, blocks, grid, ..right });
         }
@@ -422,7 +438,7 @@ mod tests {
             (KernelSpec::planes(Mode::Ctr, &LUT3), KeySource::Argument),
             (KernelSpec::hajihassani_2019(Mode::Ctr), KeySource::Memory),
         ] {
-            let right = Manifest::bitsliced(&Plan::new(&spec), Geometry::of(&spec), "");
+            let right = Manifest::bitsliced(&Plan::new(&spec), Geometry::of(&spec), Dialect::Cuda, "");
             assert_eq!((right.keys, &Manifest::parse(&right.to_json()).unwrap()), (keys, &right));
             for other in [KeySource::Argument, KeySource::Memory, KeySource::Baked].into_iter().filter(|k| *k != keys) {
                 let wrong = Manifest { keys: other, ..right.clone() };

@@ -1,8 +1,8 @@
-//! Everything that can be printed as CUDA C and launched in the same way.
+//! Everything that can be printed and launched in the same way.
 
 use super::spec::{KernelSpec, Mode};
 use crate::aes::KeySchedule;
-use crate::table::{ConflictFree, TableSpec};
+use crate::table::{Bytewise, ConflictFree, TableSpec};
 
 /// A kernel to print.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub enum Design {
     Table(TableSpec),
     /// The same, with a copy of the tables for each lane of a warp.
     ConflictFree(ConflictFree),
+    /// The cipher as the standard has it, byte by byte: not constant-time.
+    Bytewise(Bytewise),
 }
 
 impl Design {
@@ -22,6 +24,7 @@ impl Design {
             Self::Bitsliced(spec) => spec.name(),
             Self::Table(spec) => spec.name(),
             Self::ConflictFree(spec) => spec.name(),
+            Self::Bytewise(spec) => spec.name(),
         }
     }
 
@@ -31,6 +34,7 @@ impl Design {
             Self::Bitsliced(spec) => spec.mode,
             Self::Table(spec) => spec.mode(),
             Self::ConflictFree(spec) => spec.mode,
+            Self::Bytewise(spec) => spec.mode(),
         }
     }
 
@@ -38,7 +42,7 @@ impl Design {
     pub fn baked(&self) -> Option<&KeySchedule> {
         match self {
             Self::Bitsliced(spec) => spec.round_keys.baked(),
-            Self::Table(_) | Self::ConflictFree(_) => None,
+            Self::Table(_) | Self::ConflictFree(_) | Self::Bytewise(_) => None,
         }
     }
 }
@@ -58,5 +62,11 @@ impl From<TableSpec> for Design {
 impl From<ConflictFree> for Design {
     fn from(spec: ConflictFree) -> Self {
         Self::ConflictFree(spec)
+    }
+}
+
+impl From<Bytewise> for Design {
+    fn from(spec: Bytewise) -> Self {
+        Self::Bytewise(spec)
     }
 }

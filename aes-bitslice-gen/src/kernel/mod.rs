@@ -21,6 +21,6 @@ mod stored;
 pub use design::Design;
 pub use plan::{Call, Function, KeyOperand, Plan, Step};
 pub use reference::reference;
-pub(crate) use spec::kernel_name;
 pub use spec::{BakedStrategy, KernelSpec, KeyStrategy, Mode, RoundKeys, UnknownName};
-pub use stored::stored;
+pub(crate) use spec::{kernel_name, named};
+pub use stored::{stored, stored_for_opencl};

@@ -4,8 +4,6 @@ use crate::aes::{Direction, KeyBits, KeySchedule};
 use crate::basis::Basis;
 use crate::layout::Layout;
 use crate::sbox::{CANRIGHT, Sbox};
-use std::fmt;
-use std::str::FromStr;
 
 /// A mode of operation (SP 800-38A) in one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -112,26 +110,34 @@ pub struct UnknownName {
     known: String,
 }
 
+impl UnknownName {
+    /// For a name that is none of `known`.
+    pub(crate) fn new(what: &'static str, name: &str, known: &[&str]) -> Self {
+        Self { what, name: name.into(), known: known.join(", ") }
+    }
+}
+
+/// Writes and reads a type of which there are `ALL` by its `name`.
 macro_rules! named {
     ($type:ty, $what:literal) => {
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.name())
             }
         }
 
-        impl FromStr for $type {
-            type Err = UnknownName;
-            fn from_str(name: &str) -> Result<Self, UnknownName> {
-                Self::ALL.into_iter().find(|v| v.name() == name).ok_or_else(|| UnknownName {
-                    what: $what,
-                    name: name.into(),
-                    known: Self::ALL.map(Self::name).join(", "),
-                })
+        impl std::str::FromStr for $type {
+            type Err = $crate::kernel::UnknownName;
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                Self::ALL
+                    .into_iter()
+                    .find(|v| v.name() == name)
+                    .ok_or_else(|| $crate::kernel::UnknownName::new($what, name, &Self::ALL.map(Self::name)))
             }
         }
     };
 }
+pub(crate) use named;
 named!(Mode, "mode");
 named!(KeyStrategy, "key strategy");
 named!(Layout, "layout");

@@ -1,6 +1,7 @@
 //! The kernels that are stored and shipped: those that take their key at launch.
 
 use super::{Design, KernelSpec, Mode};
+use crate::layout::Layout;
 use crate::sbox::LUT3;
 use crate::table::{ConflictFree, TableCount};
 
@@ -20,4 +21,14 @@ fn of_mode(mode: Mode) -> Vec<Design> {
         designs.extend([tables[0].beside().into(), KernelSpec::beside(mode, &LUT3).into()]);
     }
     designs
+}
+
+/// The kernels for keys given at launch that are printed for OpenCL: for each mode one by column, for devices whose threads
+/// can shuffle words, and one by state, whose threads need no others.
+pub fn stored_for_opencl() -> Vec<KernelSpec> {
+    let in_layout = |mode, layout| KernelSpec::planes(mode, &LUT3).with_layout(layout).expect("either will do");
+    Mode::ALL
+        .into_iter()
+        .flat_map(|mode| [Layout::Column, Layout::State].map(|layout| in_layout(mode, layout)))
+        .collect()
 }

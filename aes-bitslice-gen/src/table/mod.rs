@@ -5,6 +5,7 @@
 //! | `boxes` | the tables, from the definition of the cipher |
 //! | `spec` | the kernels of the papers: what a thread has, where tables and round keys lie |
 //! | `conflict_free` | a copy of the tables for each lane of a warp |
+//! | `bytewise` | the S-box only, and the transformations of the standard |
 //!
 //! # What the time of a look-up depends on
 //!
@@ -31,8 +32,10 @@
 //! The bitsliced kernels look nothing up.
 
 pub mod boxes;
+mod bytewise;
 mod conflict_free;
 mod spec;
 
+pub use bytewise::{Bytewise, KeyExpansion};
 pub use conflict_free::ConflictFree;
 pub use spec::{Granularity, KeyMemory, Staging, TableCount, TableError, TableMemory, TableSpec, Tables, ThreadBlocks};

@@ -58,6 +58,15 @@ pub enum TableMemory {
     Shared,
 }
 
+impl fmt::Display for TableMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Constant => "constant",
+            Self::Shared => "shared",
+        })
+    }
+}
+
 /// How many T-boxes there are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TableCount {
@@ -88,11 +97,7 @@ pub struct Tables {
 
 impl fmt::Display for Tables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let memory = match self.memory {
-            TableMemory::Constant => "constant",
-            TableMemory::Shared => "shared",
-        };
-        write!(f, "{memory}{}", self.count.number())
+        write!(f, "{}{}", self.memory, self.count.number())
     }
 }
 

@@ -7,9 +7,9 @@ use super::round_keys::RoundKeys;
 use super::{Device, DeviceKey};
 use crate::{Error, Key};
 use aes_bitslice_gen::aes::KeySchedule;
-use aes_bitslice_gen::emit::cuda::{self, Printed};
 use aes_bitslice_gen::emit::header;
 use aes_bitslice_gen::emit::{KeySource, Manifest};
+use aes_bitslice_gen::emit::{Printed, cuda};
 use aes_bitslice_gen::kernel::{BakedStrategy, Design, KernelSpec, Mode, self_test};
 use aes_bitslice_gen::sbox::Sbox;
 use std::fs::File;
@@ -66,10 +66,11 @@ impl Device {
             return self.baked(&manifest, &source);
         }
         let kernel = Kernel::load(self, &manifest, &Image::compile(self, &manifest, &source)?)?;
-        let basis = manifest.basis().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
+        let words = manifest.key_words(key.expose()).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
+        let words = words.expect("a key has one of the three lengths");
         let keys = match manifest.keys {
-            KeySource::Memory => RoundKeys::in_memory(self, &schedule, basis)?,
-            KeySource::Argument | KeySource::Baked => RoundKeys::argument(&schedule, basis),
+            KeySource::Memory => RoundKeys::in_memory(self, &words)?,
+            _ => RoundKeys::Argument(words),
         };
         let expected = self_test::expected(mode, &schedule);
         kernel.self_test(self, Some(&keys), |answer| answer == expected)?;

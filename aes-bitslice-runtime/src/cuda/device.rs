@@ -9,7 +9,6 @@ use super::round_keys::RoundKeys;
 use super::{Choice, DeviceKey, Kernels, Tuning, driver};
 use crate::{Error, Key};
 use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
-use aes_bitslice_gen::basis::Basis;
 use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::kernel::{Mode, self_test};
 use cudarc::driver::{CudaContext, DriverError, result};
@@ -141,7 +140,7 @@ impl Device {
         if let Some(kernel) = loaded() {
             return Ok(Some(kernel));
         }
-        let Some(StoredKernel { kernel: stored, manifest, basis }) = self.find(mode, kind) else { return Ok(None) };
+        let Some(StoredKernel { kernel: stored, manifest }) = self.find(mode, kind) else { return Ok(None) };
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = loaded() {
             return Ok(Some(kernel));
@@ -154,7 +153,7 @@ impl Device {
             let key: Vec<u8> = (0..bits.bytes() as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect();
             let schedule = KeySchedule::new(&key, mode.direction()).expect("a key length");
             let expected = self_test::expected(mode, &schedule);
-            kernel.self_test(self, Some(&RoundKeys::argument(&schedule, *basis)), |answer| answer == expected)?;
+            kernel.self_test(self, Some(&round_keys(manifest, &key)), |answer| answer == expected)?;
         }
         let kernel = Arc::new(kernel);
         kernels().insert((mode, kind), kernel.clone());
@@ -162,14 +161,20 @@ impl Device {
     }
 
     /// The round keys that a stored kernel is launched with; none if there is no such kernel for this device.
-    pub(super) fn round_keys(&self, mode: Mode, kind: Stored, schedule: &KeySchedule) -> Option<RoundKeys> {
-        self.find(mode, kind).map(|stored| RoundKeys::argument(schedule, stored.basis))
+    pub(super) fn round_keys(&self, mode: Mode, kind: Stored, key: &[u8]) -> Option<RoundKeys> {
+        self.find(mode, kind).map(|stored| round_keys(&stored.manifest, key))
     }
 
     /// The stored kernel of a mode and a kind for this device, if there is one.
     fn find(&self, mode: Mode, kind: Stored) -> Option<&'static StoredKernel> {
         self.stored.get(&(mode, kind)).copied()
     }
+}
+
+/// What a stored kernel takes at launch, for a key of one of the three lengths.
+fn round_keys(manifest: &Manifest, key: &[u8]) -> RoundKeys {
+    let words = manifest.key_words(key).expect("stored manifests are sound");
+    RoundKeys::Argument(words.expect("a key has one of the three lengths"))
 }
 
 /// For each mode and kind the first stored kernel that fits into so much shared memory.
@@ -227,8 +232,6 @@ impl Stored {
 struct StoredKernel {
     kernel: &'static aes_bitslice_kernels::Kernel,
     manifest: Manifest,
-    /// That of the round keys that it is launched with.
-    basis: Basis,
 }
 
 /// All stored kernels.
@@ -236,8 +239,7 @@ fn stored_kernels() -> &'static [StoredKernel] {
     static STORED: OnceLock<Vec<StoredKernel>> = OnceLock::new();
     let parse = |kernel: &'static aes_bitslice_kernels::Kernel| {
         let manifest = Manifest::parse(kernel.manifest).expect("a manifest of this project");
-        let basis = manifest.basis().expect("checked when it was parsed");
-        StoredKernel { kernel, manifest, basis }
+        StoredKernel { kernel, manifest }
     };
     STORED.get_or_init(|| aes_bitslice_kernels::KERNELS.iter().map(parse).collect())
 }

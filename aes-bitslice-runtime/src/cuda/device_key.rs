@@ -4,8 +4,7 @@ use super::device::Stored;
 use super::kernel::Kernel;
 use super::round_keys::RoundKeys;
 use super::{Choice, Device, Kernels};
-use crate::{Direction, Error, Key, KeyBits};
-use aes_bitslice_gen::aes::KeySchedule;
+use crate::{Error, Key, KeyBits};
 use aes_bitslice_gen::kernel::Mode;
 use std::sync::Arc;
 
@@ -25,20 +24,13 @@ enum Code {
 impl DeviceKey {
     /// A key for the stored kernels that are allowed.
     pub(super) fn with_stored(device: Arc<Device>, key: &Key, kernels: Kernels) -> Self {
-        let schedule =
-            |direction| KeySchedule::new(key.expose(), direction).expect("a key has one of the three lengths");
-        let (encrypt, decrypt) = (schedule(Direction::Encrypt), schedule(Direction::Decrypt));
         let mut keys = Vec::new();
         for kind in Stored::ALL {
             if !kernels.choices().iter().any(|&choice| Stored::kinds(choice).contains(&kind)) {
                 continue;
             }
             for mode in Mode::ALL {
-                let schedule = match mode.direction() {
-                    Direction::Encrypt => &encrypt,
-                    Direction::Decrypt => &decrypt,
-                };
-                keys.extend(device.round_keys(mode, kind, schedule).map(|keys| ((mode, kind), keys)));
+                keys.extend(device.round_keys(mode, kind, key.expose()).map(|keys| ((mode, kind), keys)));
             }
         }
         Self { device, code: Code::Stored { kernels, key_bits: key.bits(), keys } }

@@ -3,7 +3,7 @@
 use super::device::make_current;
 use super::image::Image;
 use super::pool::Slot;
-use super::round_keys::{KeyArgument, RoundKeys};
+use super::round_keys::RoundKeys;
 use super::{Choice, Device, Runs, driver};
 use crate::Error;
 use aes_bitslice_gen::emit::{Grid, KeySource, Manifest};
@@ -304,8 +304,8 @@ impl Kernel {
         let mut pointer;
         match (self.keys, keys) {
             // The driver copies arguments when it is called.
-            (KeySource::Argument, Some(RoundKeys::Argument(keys))) => {
-                all.push(ptr::from_ref(&**keys).cast_mut().cast())
+            (source, Some(RoundKeys::Argument(words))) if source.argument_words() == Some(words.len()) => {
+                all.push(words.as_ptr().cast_mut().cast());
             }
             (KeySource::Memory, Some(RoundKeys::Memory { planes, rounds })) => {
                 pointer = planes.pointer();
@@ -397,11 +397,11 @@ fn expected_sizes(mode: Mode, by_bytes: bool, keys: KeySource) -> Vec<usize> {
         // Where the blocks before shares are, how far apart, and the IV.
         Mode::CbcDecrypt => sizes.extend([8, 8, size_of::<[u32; 4]>()]),
     }
-    match keys {
-        KeySource::Argument => sizes.push(size_of::<KeyArgument>()),
+    match keys.argument_words() {
+        Some(words) => sizes.push(4 * words),
         // Where they are, and the rounds.
-        KeySource::Memory => sizes.extend([8, 4]),
-        KeySource::Baked => {}
+        None if keys == KeySource::Memory => sizes.extend([8, 4]),
+        None => {}
     }
     sizes
 }

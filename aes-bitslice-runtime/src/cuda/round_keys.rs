@@ -2,45 +2,25 @@
 
 use super::device::{Device, make_current};
 use crate::Error;
-use aes_bitslice_gen::aes::KeySchedule;
-use aes_bitslice_gen::basis::Basis;
-use aes_bitslice_gen::emit::cuda::MAX_ROUNDS;
-use aes_bitslice_gen::layout;
+use aes_bitslice_gen::layout::PLANES;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaContext, result};
 use std::ptr;
 use std::sync::Arc;
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::Zeroizing;
 
 /// Round keys as a kernel is launched with them.
 pub(super) enum RoundKeys {
-    /// They travel with the launch. On the heap, so that moving them leaves no copy behind.
-    Argument(Box<KeyArgument>),
+    /// They travel with the launch.
+    Argument(Zeroizing<Vec<u32>>),
     /// Their planes lie in memory of the device, which outlives the launches that are given it.
     Memory { planes: KeyMemory, rounds: u32 },
 }
 
-/// The kernel's `round_keys`: words of four bytes in the basis of the kernel.
-#[derive(Zeroize, ZeroizeOnDrop)]
-#[repr(C)]
-pub(super) struct KeyArgument {
-    word: [[u32; 4]; MAX_ROUNDS + 1],
-    rounds: u32,
-}
-
 impl RoundKeys {
-    /// For a kernel that takes them as an argument.
-    pub(super) fn argument(schedule: &KeySchedule, basis: Basis) -> Self {
-        let mut keys = Box::new(KeyArgument { word: [[0; 4]; MAX_ROUNDS + 1], rounds: schedule.rounds() as u32 });
-        let words = layout::key_words(schedule, basis);
-        keys.word[..words.len()].copy_from_slice(&words);
-        Self::Argument(keys)
-    }
-
-    /// For a kernel that reads them in memory of the device.
-    pub(super) fn in_memory(device: &Device, schedule: &KeySchedule, basis: Basis) -> Result<Self, Error> {
-        let planes = Zeroizing::new(layout::schedule_planes(schedule, basis));
-        Ok(Self::Memory { planes: KeyMemory::new(device, planes.as_flattened())?, rounds: schedule.rounds() as u32 })
+    /// For a kernel that reads their planes in memory of the device.
+    pub(super) fn in_memory(device: &Device, planes: &[u32]) -> Result<Self, Error> {
+        Ok(Self::Memory { planes: KeyMemory::new(device, planes)?, rounds: (planes.len() / PLANES) as u32 - 1 })
     }
 }
 

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12020 of LUT3 for 10 rounds, 14460 of LUT3 for 12 rounds, 16900 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 2d4b7ed098e17bb8d9a1d5bfff765b4cad9dfebcf9b5ecd38b199d51415c6385
+// SHA-256 of all that follows this line: 3df1efdf09fe830a63d47deb2519eae6645d118561f6dfd4e266c8cdf9032fae
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -17,6 +17,18 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+
+// Pointers reach all memory, and data is where they point to.
+#define IN_GLOBAL
+#define IN_SHARED
+#define IN_CONSTANT
+#define DATA(type) const type *in, type *out
+#define LOCATE_DATA(type)
+#define PREVIOUS const u8 *previous, u64 stride
+#define LOCATE_PREVIOUS()
+#ifndef SHUFFLES
+#define SHUFFLES 1 // threads of a warp exchange words without memory
+#endif
 
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
@@ -203,11 +215,11 @@ DEVICE void get_piece(u32 *s, uint4 piece) {
 }
 
 // 32 planes that lie in shared memory as eight pieces, `stride` pieces apart.
-DEVICE void get_planes(u32 *s, const uint4 *pieces, int stride) {
+DEVICE void get_planes(u32 *s, IN_SHARED const uint4 *pieces, int stride) {
     UNROLL for (int i = 0; i < 8; i++) get_piece(&s[4 * i], pieces[stride * i]);
 }
 
-DEVICE void put_planes(uint4 *pieces, int stride, const u32 *s) {
+DEVICE void put_planes(IN_SHARED uint4 *pieces, int stride, const u32 *s) {
     UNROLL for (int i = 0; i < 8; i++) pieces[stride * i] = piece_of(&s[4 * i]);
 }
 
@@ -222,19 +234,32 @@ DEVICE void put_planes(uint4 *pieces, int stride, const u32 *s) {
 // and the pieces of the four columns lie side by side, so that a warp reads 64 neighbouring bytes at once.
 typedef struct { uint4 piece[8][4]; } shared_round_key;
 
-DEVICE void put_round_key(shared_round_key *key, u32 at_column, u32 bytes) {
+DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 bytes) {
     u32 s[32];
     UNROLL for (int b = 0; b < 32; b++) s[b] = spread_bit(bytes, b);
     put_planes(&key->piece[0][at_column], 4, s);
 }
 
-DEVICE void read_round_key(u32 *k, const shared_round_key *key) { get_planes(k, &key->piece[0][column()], 4); }
+DEVICE void read_round_key(u32 *k, IN_SHARED const shared_round_key *key) { get_planes(k, &key->piece[0][column()], 4); }
+
+// What a thread block keeps of them.
+typedef struct {
+    shared_round_key round_key[MAX_ROUNDS + 1];
+    uint4 first[2][4];
+    u32 last[4];
+#if !SHUFFLES
+    u32 exchange[24][THREADS];
+#endif
+} key_memory;
 
 typedef struct {
-    const shared_round_key *round_key;
-    const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
+    IN_SHARED const shared_round_key *round_key;
+    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
     u32 last;                // the bytes of the thread's column, little-endian, of the last round key
     u32 rounds;
+#if !SHUFFLES
+    IN_SHARED u32 (*exchange)[THREADS]; // through which columns come from other threads
+#endif
 } cipher_key;
 
 // The planes of the thread's column of a round key.
@@ -243,26 +268,26 @@ DEVICE void get_round_key(u32 *k, cipher_key key, u32 round) { read_round_key(k,
 // As they are launched with: the bytes as little-endian words, in the basis of the state they meet.
 typedef struct { u32 word[MAX_ROUNDS + 1][4]; u32 rounds; } round_keys;
 
-DEVICE cipher_key share_keys(const round_keys *keys) {
-    SHARED shared_round_key round_key[MAX_ROUNDS + 1];
-    SHARED uint4 first[2][4];
-    SHARED u32 last[4];
+DEVICE cipher_key share_keys(IN_SHARED key_memory *memory, const round_keys *keys) {
     EACH_THREAD(i, 4 * (keys->rounds + 1)) {
         const u32 bytes = keys->word[i / 4][i % 4];
-        put_round_key(&round_key[i / 4], i % 4, bytes);
+        put_round_key(&memory->round_key[i / 4], i % 4, bytes);
         if (i / 4 == 0) {
             u32 s[8];
             halves_of_bytes(s, bytes);
-            UNROLL for (int half = 0; half < 2; half++) first[half][i % 4] = piece_of(&s[4 * half]);
+            UNROLL for (int h = 0; h < 2; h++) memory->first[h][i % 4] = piece_of(&s[4 * h]);
         }
-        if (i / 4 == keys->rounds) last[i % 4] = bytes;
+        if (i / 4 == keys->rounds) memory->last[i % 4] = bytes;
     }
     BARRIER();
     cipher_key key;
-    key.round_key = round_key;
-    key.first = (const uint4 (*)[4])first;
-    key.last = last[column()];
+    key.round_key = memory->round_key;
+    key.first = (IN_SHARED const uint4 (*)[4])memory->first;
+    key.last = memory->last[column()];
     key.rounds = keys->rounds;
+#if !SHUFFLES
+    key.exchange = memory->exchange;
+#endif
     return key;
 }
 
@@ -612,10 +637,18 @@ DEVICE void mix_column(const u32 *row0, const u32 *row1, const u32 *row2, const 
 // The column in which ShiftRows finds a row of a column.
 #define SHIFTED(row, column) (((column) + 4 - (row)) & 3)
 
-// ShiftRows: all but the first row come from other threads.
-DEVICE void shift_rows(u32 *s) {
+// ShiftRows: all but the first row come from other threads of the state.
+DEVICE void shift_rows(u32 *s, cipher_key key) {
+#if SHUFFLES
+    (void)key;
     UNROLL for (int row = 1; row < 4; row++)
         UNROLL for (int b = 0; b < 8; b++) s[8 * row + b] = FROM_COLUMN(s[8 * row + b], SHIFTED(row, column()));
+#else
+    UNROLL for (int i = 0; i < 24; i++) key.exchange[i][threadIdx.x] = s[8 + i];
+    BARRIER();
+    UNROLL for (int i = 0; i < 24; i++) s[8 + i] = key.exchange[i][(threadIdx.x & ~3u) + SHIFTED(1 + i / 8, column())];
+    BARRIER();
+#endif
 }
 
 DEVICE void begin(u32 *s, cipher_key key) {
@@ -623,8 +656,8 @@ DEVICE void begin(u32 *s, cipher_key key) {
     UNROLL for (int row = 0; row < 4; row++) first_inv_sub_byte(&s[8 * row]);
 }
 
-DEVICE void mix_columns(u32 *s, const u32 *k) {
-    shift_rows(s);
+DEVICE void mix_columns(u32 *s, const u32 *k, cipher_key key) {
+    shift_rows(s, key);
     u32 t[32];
     mix_column(&s[0], &s[8], &s[16], &s[24], k, t);
     UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];
@@ -640,14 +673,14 @@ DEVICE void finish(u32 *s, cipher_key key, u32 round) {
     get_round_key(k, key, round);
     ROLLED for (; round < key.rounds - 1; round += 1) {
         UNROLL for (u32 i = 0; i < 1; i++) {
-            mix_columns(s, k);
+            mix_columns(s, k, key);
             get_round_key(k, key, round + i + 1);
             sub_bytes(s);
         }
     }
-    mix_columns(s, k);
+    mix_columns(s, k, key);
     UNROLL for (int row = 0; row < 4; row++) last_inv_sub_byte(&s[8 * row]);
-    shift_rows(s);
+    shift_rows(s, key);
     // AddRoundKey: by the caller, on the bytes.
 }
 
@@ -666,9 +699,9 @@ DEVICE void cipher(u32 *s, cipher_key key) {
 typedef struct { u32 word[4]; } block128; // the bytes in order, as little-endian words
 
 // Word i of the ciphertext block before the share of this thread block.
-DEVICE u32 word_before_share(const block128 *iv, const u8 *previous, u64 stride, u32 i) {
+DEVICE u32 word_before_share(const block128 *iv, IN_GLOBAL const u8 *previous, u64 stride, u32 i) {
     if (blockIdx.x == 0) return iv->word[i];
-    const u8 *p = previous + blockIdx.x * stride + 4 * i;
+    IN_GLOBAL const u8 *p = previous + blockIdx.x * stride + 4 * i;
     return p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24;
 }
 // ---------------------------------------------------------------------------------------------------------------
@@ -707,7 +740,7 @@ DEVICE int has(present p, int j) { return 8 * j + lane() / 4 >= p.from && 8 * j 
 // From the words of 32 blocks to those of their results.
 DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     u32 first[8];
-    UNROLL for (int half = 0; half < 2; half++) get_piece(&first[4 * half], key.first[half][column()]);
+    UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
     planes_of_words(s, first);
     cipher(s, key);
     words_of_planes(s, key.last);
@@ -718,8 +751,8 @@ DEVICE void cipher_of_words(u32 *s, cipher_key key) {
 
 // Deciphers a run. Its barrier parts the writing of the run's words from their use; `end_run` parts that from the next
 // run's writing.
-DEVICE void decipher_run(u32 *s, u32 *ciphertext, u32 before, cipher_key key) {
-    u32 *const mine = ciphertext + 4 * BLOCKS_PER_WARP * warp() + lane();
+DEVICE void decipher_run(u32 *s, IN_SHARED u32 *ciphertext, u32 before, cipher_key key) {
+    IN_SHARED u32 *const mine = ciphertext + 4 * BLOCKS_PER_WARP * warp() + lane();
     if (threadIdx.x < 4) ciphertext[threadIdx.x] = before;
     UNROLL for (int j = 0; j < 32; j++) mine[4 + 32 * j] = s[j];
     BARRIER();
@@ -728,23 +761,25 @@ DEVICE void decipher_run(u32 *s, u32 *ciphertext, u32 before, cipher_key key) {
 }
 
 // The word that the next run finds before it, for the first four threads; then the ciphertext may be overwritten.
-DEVICE u32 end_run(const u32 *ciphertext) {
+DEVICE u32 end_run(IN_SHARED const u32 *ciphertext) {
     const u32 last = ciphertext[4 * BLOCKS_PER_THREAD_BLOCK + threadIdx.x % 4];
     BARRIER();
     return last;
 }
 
-KERNEL aes_cbc_decrypt_planes(const uint4 *in, uint4 *out, u64 blocks, const u8 *previous, u64 stride,
-              KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
+KERNEL aes_cbc_decrypt_planes(DATA(uint4), u64 blocks, PREVIOUS, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
+    LOCATE_DATA(uint4);
+    LOCATE_PREVIOUS();
     SHARED u32 ciphertext[CIPHERTEXT_WORDS];
-    const cipher_key key = share_keys(&keys);
+    SHARED key_memory memory;
+    const cipher_key key = share_keys(&memory, &keys);
     const share mine = share_of(blocks);
     if (mine.from >= mine.to) return;
     u32 before = word_before_share(&iv, previous, stride, threadIdx.x % 4);
     ROLLED for (u64 run = mine.from; run < mine.to; run++) {
         const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
-        const u32 *from = (const u32 *)in + 4 * first + lane();
-        u32 *to = (u32 *)out + 4 * first + lane();
+        IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
+        IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
         const present p = blocks_present(first, blocks);
         u32 s[32];
         if (is_whole(p)) {
@@ -763,17 +798,19 @@ KERNEL aes_cbc_decrypt_planes(const uint4 *in, uint4 *out, u64 blocks, const u8 
 }
 
 // The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
-KERNEL aes_cbc_decrypt_planes_bytes(const u8 *in, u8 *out, u64 blocks, const u8 *previous, u64 stride,
-                    KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
+KERNEL aes_cbc_decrypt_planes_bytes(DATA(u8), u64 blocks, PREVIOUS, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
+    LOCATE_DATA(u8);
+    LOCATE_PREVIOUS();
     SHARED u32 ciphertext[CIPHERTEXT_WORDS];
-    const cipher_key key = share_keys(&keys);
+    SHARED key_memory memory;
+    const cipher_key key = share_keys(&memory, &keys);
     const share mine = share_of(blocks);
     if (mine.from >= mine.to) return;
     u32 before = word_before_share(&iv, previous, stride, threadIdx.x % 4);
     ROLLED for (u64 run = mine.from; run < mine.to; run++) {
         const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
-        const u8 *from = in + 16 * first + 4 * lane();
-        u8 *to = out + 16 * first + 4 * lane();
+        IN_GLOBAL const u8 *from = in + 16 * first + 4 * lane();
+        IN_GLOBAL u8 *to = out + 16 * first + 4 * lane();
         const present p = blocks_present(first, blocks);
         u32 s[32];
         UNROLL for (int j = 0; j < 32; j++) {

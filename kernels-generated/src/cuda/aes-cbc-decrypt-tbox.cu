@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: cbc-decrypt; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 163840 bytes of shared memory.
-// SHA-256 of all that follows this line: 68013877263a4e5b8cc97f594378bf63ca2d1eb6e460998d61cfd62e1ffcc318
+// SHA-256 of all that follows this line: 10d0d014cba5fb5adbb0c0797c608ae3512ec016b3b5428cb81fcee0eba0e81d
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -20,6 +20,18 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+
+// Pointers reach all memory, and data is where they point to.
+#define IN_GLOBAL
+#define IN_SHARED
+#define IN_CONSTANT
+#define DATA(type) const type *in, type *out
+#define LOCATE_DATA(type)
+#define PREVIOUS const u8 *previous, u64 stride
+#define LOCATE_PREVIOUS()
+#ifndef SHUFFLES
+#define SHUFFLES 1 // threads of a warp exchange words without memory
+#endif
 
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
@@ -357,9 +369,9 @@ DEVICE void store_run(u8 *out, u64 run, u64 blocks, const state *s, int aligned)
 typedef struct { u32 word[4]; } block128; // the bytes in order, as little-endian words
 
 // Word i of the ciphertext block before the share of this thread block.
-DEVICE u32 word_before_share(const block128 *iv, const u8 *previous, u64 stride, u32 i) {
+DEVICE u32 word_before_share(const block128 *iv, IN_GLOBAL const u8 *previous, u64 stride, u32 i) {
     if (blockIdx.x == 0) return iv->word[i];
-    const u8 *p = previous + blockIdx.x * stride + 4 * i;
+    IN_GLOBAL const u8 *p = previous + blockIdx.x * stride + 4 * i;
     return p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24;
 }
 

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12028 of LUT3 for 10 rounds, 14420 of LUT3 for 12 rounds, 16812 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 2d0382b3531e719b6d667d8588f1e6910f299ea0e4ef5dbcaec0d0bce3086032
+// SHA-256 of all that follows this line: eb25a446a71f30859e3056a0eb99ba823919639de4fb8dcf238ace1c0337b3f2
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -17,6 +17,18 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+
+// Pointers reach all memory, and data is where they point to.
+#define IN_GLOBAL
+#define IN_SHARED
+#define IN_CONSTANT
+#define DATA(type) const type *in, type *out
+#define LOCATE_DATA(type)
+#define PREVIOUS const u8 *previous, u64 stride
+#define LOCATE_PREVIOUS()
+#ifndef SHUFFLES
+#define SHUFFLES 1 // threads of a warp exchange words without memory
+#endif
 
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
@@ -203,11 +215,11 @@ DEVICE void get_piece(u32 *s, uint4 piece) {
 }
 
 // 32 planes that lie in shared memory as eight pieces, `stride` pieces apart.
-DEVICE void get_planes(u32 *s, const uint4 *pieces, int stride) {
+DEVICE void get_planes(u32 *s, IN_SHARED const uint4 *pieces, int stride) {
     UNROLL for (int i = 0; i < 8; i++) get_piece(&s[4 * i], pieces[stride * i]);
 }
 
-DEVICE void put_planes(uint4 *pieces, int stride, const u32 *s) {
+DEVICE void put_planes(IN_SHARED uint4 *pieces, int stride, const u32 *s) {
     UNROLL for (int i = 0; i < 8; i++) pieces[stride * i] = piece_of(&s[4 * i]);
 }
 
@@ -222,7 +234,7 @@ DEVICE void put_planes(uint4 *pieces, int stride, const u32 *s) {
 // of what planes would be, and makes a plane of each: minus the byte, by a dot product of bytes.
 typedef struct { uint4 piece[2][4]; } shared_round_key;
 
-DEVICE void put_round_key(shared_round_key *key, u32 at_column, u32 bytes) {
+DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 bytes) {
     u32 s[8];
     UNROLL for (int i = 0; i < 8; i++) {
         s[i] = 0;
@@ -231,17 +243,30 @@ DEVICE void put_round_key(shared_round_key *key, u32 at_column, u32 bytes) {
     UNROLL for (int i = 0; i < 2; i++) key->piece[i][at_column] = piece_of(&s[4 * i]);
 }
 
-DEVICE void read_round_key(u32 *k, const shared_round_key *key) {
+DEVICE void read_round_key(u32 *k, IN_SHARED const shared_round_key *key) {
     u32 s[8];
     UNROLL for (int i = 0; i < 2; i++) get_piece(&s[4 * i], key->piece[i][column()]);
     UNROLL for (int b = 0; b < 32; b++) k[b] = SIGNED_DOT_PRODUCT(s[b / 4], 0xffu << 8 * (b % 4), 0);
 }
 
+// What a thread block keeps of them.
 typedef struct {
-    const shared_round_key *round_key;
-    const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
+    shared_round_key round_key[MAX_ROUNDS + 1];
+    uint4 first[2][4];
+    u32 last[4];
+#if !SHUFFLES
+    u32 exchange[24][THREADS];
+#endif
+} key_memory;
+
+typedef struct {
+    IN_SHARED const shared_round_key *round_key;
+    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
     u32 last;                // the bytes of the thread's column, little-endian, of the last round key
     u32 rounds;
+#if !SHUFFLES
+    IN_SHARED u32 (*exchange)[THREADS]; // through which columns come from other threads
+#endif
 } cipher_key;
 
 // The planes of the thread's column of a round key.
@@ -250,26 +275,26 @@ DEVICE void get_round_key(u32 *k, cipher_key key, u32 round) { read_round_key(k,
 // As they are launched with: the bytes as little-endian words, in the basis of the state they meet.
 typedef struct { u32 word[MAX_ROUNDS + 1][4]; u32 rounds; } round_keys;
 
-DEVICE cipher_key share_keys(const round_keys *keys) {
-    SHARED shared_round_key round_key[MAX_ROUNDS + 1];
-    SHARED uint4 first[2][4];
-    SHARED u32 last[4];
+DEVICE cipher_key share_keys(IN_SHARED key_memory *memory, const round_keys *keys) {
     EACH_THREAD(i, 4 * (keys->rounds + 1)) {
         const u32 bytes = keys->word[i / 4][i % 4];
-        put_round_key(&round_key[i / 4], i % 4, bytes);
+        put_round_key(&memory->round_key[i / 4], i % 4, bytes);
         if (i / 4 == 0) {
             u32 s[8];
             halves_of_bytes(s, bytes);
-            UNROLL for (int half = 0; half < 2; half++) first[half][i % 4] = piece_of(&s[4 * half]);
+            UNROLL for (int h = 0; h < 2; h++) memory->first[h][i % 4] = piece_of(&s[4 * h]);
         }
-        if (i / 4 == keys->rounds) last[i % 4] = bytes;
+        if (i / 4 == keys->rounds) memory->last[i % 4] = bytes;
     }
     BARRIER();
     cipher_key key;
-    key.round_key = round_key;
-    key.first = (const uint4 (*)[4])first;
-    key.last = last[column()];
+    key.round_key = memory->round_key;
+    key.first = (IN_SHARED const uint4 (*)[4])memory->first;
+    key.last = memory->last[column()];
     key.rounds = keys->rounds;
+#if !SHUFFLES
+    key.exchange = memory->exchange;
+#endif
     return key;
 }
 
@@ -690,10 +715,18 @@ DEVICE void mix_column(const u32 *row0, const u32 *row1, const u32 *row2, const 
 // The column in which ShiftRows finds a row of a column.
 #define SHIFTED(row, column) (((column) + (row)) & 3)
 
-// ShiftRows: all but the first row come from other threads.
-DEVICE void shift_rows(u32 *s) {
+// ShiftRows: all but the first row come from other threads of the state.
+DEVICE void shift_rows(u32 *s, cipher_key key) {
+#if SHUFFLES
+    (void)key;
     UNROLL for (int row = 1; row < 4; row++)
         UNROLL for (int b = 0; b < 8; b++) s[8 * row + b] = FROM_COLUMN(s[8 * row + b], SHIFTED(row, column()));
+#else
+    UNROLL for (int i = 0; i < 24; i++) key.exchange[i][threadIdx.x] = s[8 + i];
+    BARRIER();
+    UNROLL for (int i = 0; i < 24; i++) s[8 + i] = key.exchange[i][(threadIdx.x & ~3u) + SHIFTED(1 + i / 8, column())];
+    BARRIER();
+#endif
 }
 
 DEVICE void begin(u32 *s, cipher_key key) {
@@ -704,8 +737,8 @@ DEVICE void begin(u32 *s, cipher_key key) {
     UNROLL for (int row = 0; row < 4; row++) first_sub_byte(&s[8 * row]);
 }
 
-DEVICE void mix_columns(u32 *s, const u32 *k) {
-    shift_rows(s);
+DEVICE void mix_columns(u32 *s, const u32 *k, cipher_key key) {
+    shift_rows(s, key);
     u32 t[32];
     mix_column(&s[0], &s[8], &s[16], &s[24], k, t);
     UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];
@@ -721,14 +754,14 @@ DEVICE void finish(u32 *s, cipher_key key, u32 round) {
     get_round_key(k, key, round);
     ROLLED for (; round < key.rounds - 1; round += 1) {
         UNROLL for (u32 i = 0; i < 1; i++) {
-            mix_columns(s, k);
+            mix_columns(s, k, key);
             get_round_key(k, key, round + i + 1);
             sub_bytes(s);
         }
     }
-    mix_columns(s, k);
+    mix_columns(s, k, key);
     UNROLL for (int row = 0; row < 4; row++) last_sub_byte(&s[8 * row]);
-    shift_rows(s);
+    shift_rows(s, key);
     // AddRoundKey: by the caller, on the bytes.
 }
 
@@ -801,10 +834,14 @@ DEVICE int has(present p, int j) { return 8 * j + lane() / 4 >= p.from && 8 * j 
 // planes; of the other parts a warp needs one value each, a mask for each plane. Layout of a part: that of the state,
 // block e of the warp being the value e of the byte.
 
+// What a thread block keeps of them: the parts, and for each warp masks.
+typedef uint4 counter_part[8][32];
+typedef uint4 counter_mask[8][4];
+
 // Makes the parts for the counters from `counter` on that differ from it in the last four bytes only.
-DEVICE void make_parts(uint4 (*part)[8][32], counter128 counter, cipher_key key) {
+DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_key key) {
     BARRIER(); // the last parts have been read
-    if (warp() == 0) {
+    if (!SHUFFLES || warp() == 0) { // without shuffles, all warps come to the barriers in between
         // Column 3 takes all values of its bytes at once, for no two of them meet.
         const u32 e = lane() / 4; // a thread's block j is e + 8 j
         const u32 value[8] = {spread_bit(e, 0), spread_bit(e, 1), spread_bit(e, 2), 0xaaaaaaaa,
@@ -816,9 +853,9 @@ DEVICE void make_parts(uint4 (*part)[8][32], counter128 counter, cipher_key key)
         }
         begin(s, key);
         get_round_key(k, key, 1);
-        mix_columns(s, k);
+        mix_columns(s, k, key);
         sub_bytes(s);
-        put_planes(&part[3][0][lane()], 32, s);
+        if (SHUFFLES || warp() == 0) put_planes(&part[3][0][lane()], 32, s);
     }
     BARRIER();
     u32 s[32];
@@ -841,7 +878,8 @@ DEVICE void make_parts(uint4 (*part)[8][32], counter128 counter, cipher_key key)
 }
 
 // The state after MixColumns of round 2 for the 256 counters of which `low` holds the last four bytes.
-DEVICE void sum_of_parts(u32 *s, uint4 (*part)[8][32], uint4 (*mask)[4], u32 low) {
+DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *masks, u32 low) {
+    IN_SHARED uint4 (*const mask)[4] = masks[warp()];
     // A lane makes the masks of four planes: of piece lane / 4 of column lane % 4.
     uint4 sum;
     sum.x = sum.y = sum.z = sum.w = 0;
@@ -865,28 +903,31 @@ DEVICE void sum_of_parts(u32 *s, uint4 (*part)[8][32], uint4 (*mask)[4], u32 low
 // The key stream of a run of the thread block but for the last round key, as words of blocks, the block of counter `counter` being number
 // `skipped` of run 0. A run begins at a multiple of its length, so that within it only the last bytes of counters
 // differ, and the last four of them wrap between two runs if at all.
-DEVICE void key_stream(u32 *s, counter128 counter, u32 skipped, u64 run, int is_first, cipher_key key) {
-    SHARED uint4 part[4][8][32];
-    SHARED uint4 mask[WARPS][8][4];
+DEVICE void key_stream(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *mask, counter128 counter, u32 skipped,
+                       u64 run, int is_first, cipher_key key) {
     counter.word[0] -= skipped;
     counter = counter_plus(counter, BLOCKS_PER_THREAD_BLOCK * run);
     if (is_first || counter.word[0] == 0) make_parts(part, counter, key);
-    sum_of_parts(s, part, mask[warp()], counter.word[0] + BLOCKS_PER_WARP * warp());
+    sum_of_parts(s, part, mask, counter.word[0] + BLOCKS_PER_WARP * warp());
     sub_bytes(s);
     finish(s, key, 3);
     transpose_32x32(s);
 }
 
-KERNEL aes_ctr_bits(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER counter128 counter, KERNEL_PARAMETER round_keys keys) {
-    const cipher_key key = share_keys(&keys);
+KERNEL aes_ctr_bits(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter, KERNEL_PARAMETER round_keys keys) {
+    LOCATE_DATA(uint4);
+    SHARED counter_part part[4];
+    SHARED counter_mask mask[WARPS];
+    SHARED key_memory memory;
+    const cipher_key key = share_keys(&memory, &keys);
     const u32 skipped = counter.word[0] % BLOCKS_PER_THREAD_BLOCK;
     const share mine = share_of(skipped + blocks);
     ROLLED for (u64 run = mine.from; run < mine.to; run++) {
         u32 s[32];
-        key_stream(s, counter, skipped, run, run == mine.from, key);
+        key_stream(s, part, mask, counter, skipped, run, run == mine.from, key);
         const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp() - skipped;
-        const u32 *from = (const u32 *)in + 4 * first + lane();
-        u32 *to = (u32 *)out + 4 * first + lane();
+        IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
+        IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
         const present p = blocks_present(first, blocks);
         if (is_whole(p)) {
             // Several loads in flight before the first store: the compiler cannot know whether `in` is `out`.
@@ -902,14 +943,18 @@ KERNEL aes_ctr_bits(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER co
 }
 
 // The same for any alignment and length: byte n of `in` meets byte skip + n of the key stream, skip < 16. Slower.
-KERNEL aes_ctr_bits_bytes(const u8 *in, u8 *out, u64 length, u32 skip, KERNEL_PARAMETER counter128 counter, KERNEL_PARAMETER round_keys keys) {
-    const cipher_key key = share_keys(&keys);
+KERNEL aes_ctr_bits_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 counter, KERNEL_PARAMETER round_keys keys) {
+    LOCATE_DATA(u8);
+    SHARED counter_part part[4];
+    SHARED counter_mask mask[WARPS];
+    SHARED key_memory memory;
+    const cipher_key key = share_keys(&memory, &keys);
     const u64 blocks = (skip + length + 15) / 16;
     const u32 skipped = counter.word[0] % BLOCKS_PER_THREAD_BLOCK;
     const share mine = share_of(skipped + blocks);
     ROLLED for (u64 run = mine.from; run < mine.to; run++) {
         u32 s[32];
-        key_stream(s, counter, skipped, run, run == mine.from, key);
+        key_stream(s, part, mask, counter, skipped, run, run == mine.from, key);
         const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp() - skipped;
         // Bytes before the data have numbers that wrap.
         const u64 byte = 16 * first + 4 * lane() - skip;

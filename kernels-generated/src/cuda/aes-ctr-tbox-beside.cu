@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ctr; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 256 threads a block, one block a multiprocessor, 147456 bytes of shared memory; beside a bitsliced kernel on the same multiprocessor.
-// SHA-256 of all that follows this line: 40b46644e7cde0d63f393bd38ddd50388a2913ef9da373f033c83bb0b29badd4
+// SHA-256 of all that follows this line: 8a3a4df724ebafe6000b25191b3df06d4666c07f99810264ac26ad8e3af86599
 
 #define THREADS 256
 #define BLOCKS_PER_SM 4
@@ -21,6 +21,18 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+
+// Pointers reach all memory, and data is where they point to.
+#define IN_GLOBAL
+#define IN_SHARED
+#define IN_CONSTANT
+#define DATA(type) const type *in, type *out
+#define LOCATE_DATA(type)
+#define PREVIOUS const u8 *previous, u64 stride
+#define LOCATE_PREVIOUS()
+#ifndef SHUFFLES
+#define SHUFFLES 1 // threads of a warp exchange words without memory
+#endif
 
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)

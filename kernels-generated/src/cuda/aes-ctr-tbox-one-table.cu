@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ctr; tables: 1 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 49152 bytes of shared memory.
-// SHA-256 of all that follows this line: 2788c0d028bf08d97cf77c179e045f12636e96056123220d5a71a60a96809a2a
+// SHA-256 of all that follows this line: 93ca5f9191ffbd2d6781a91bf974706c5f24c155229864afe9948843605079f1
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -21,6 +21,18 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+
+// Pointers reach all memory, and data is where they point to.
+#define IN_GLOBAL
+#define IN_SHARED
+#define IN_CONSTANT
+#define DATA(type) const type *in, type *out
+#define LOCATE_DATA(type)
+#define PREVIOUS const u8 *previous, u64 stride
+#define LOCATE_PREVIOUS()
+#ifndef SHUFFLES
+#define SHUFFLES 1 // threads of a warp exchange words without memory
+#endif
 
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)

@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ecb-decrypt; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 384 threads a block, one block a multiprocessor, 163840 bytes of shared memory; beside a bitsliced kernel on the same multiprocessor.
-// SHA-256 of all that follows this line: e10b08b3d6e94c6e0a3e481e967501a6be1fc5eb81f50f35b06830c202f51312
+// SHA-256 of all that follows this line: 7772800d1d86d6a5b318320fe6cf17dbac49ac30589fea05dc7e397f113adfe2
 
 #define THREADS 384
 #define BLOCKS_PER_SM 4
@@ -20,6 +20,18 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+
+// Pointers reach all memory, and data is where they point to.
+#define IN_GLOBAL
+#define IN_SHARED
+#define IN_CONSTANT
+#define DATA(type) const type *in, type *out
+#define LOCATE_DATA(type)
+#define PREVIOUS const u8 *previous, u64 stride
+#define LOCATE_PREVIOUS()
+#ifndef SHUFFLES
+#define SHUFFLES 1 // threads of a warp exchange words without memory
+#endif
 
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)

@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ecb-decrypt; tables: 1 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 65536 bytes of shared memory.
-// SHA-256 of all that follows this line: 9f0d3e860655a26f71079abfc21341208a6752399116dfb72276ee7cfb0f0b11
+// SHA-256 of all that follows this line: 9b0cf9fd415ae8cbf90267ae0371686eede2c75d7673aaa0d08bcca560d7eced
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -20,6 +20,18 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+
+// Pointers reach all memory, and data is where they point to.
+#define IN_GLOBAL
+#define IN_SHARED
+#define IN_CONSTANT
+#define DATA(type) const type *in, type *out
+#define LOCATE_DATA(type)
+#define PREVIOUS const u8 *previous, u64 stride
+#define LOCATE_PREVIOUS()
+#ifndef SHUFFLES
+#define SHUFFLES 1 // threads of a warp exchange words without memory
+#endif
 
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)

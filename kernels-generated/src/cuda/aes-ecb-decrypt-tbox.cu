@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ecb-decrypt; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 163840 bytes of shared memory.
-// SHA-256 of all that follows this line: cadc8330cd613b90ae29f3025ce0fad9d38b95648682fe861bdeab81204586af
+// SHA-256 of all that follows this line: 6277c467a0d63b2def44003ae7d7ed16340ade08bff1bf7f947d76cbfd72ff47
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -20,6 +20,18 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+
+// Pointers reach all memory, and data is where they point to.
+#define IN_GLOBAL
+#define IN_SHARED
+#define IN_CONSTANT
+#define DATA(type) const type *in, type *out
+#define LOCATE_DATA(type)
+#define PREVIOUS const u8 *previous, u64 stride
+#define LOCATE_PREVIOUS()
+#ifndef SHUFFLES
+#define SHUFFLES 1 // threads of a warp exchange words without memory
+#endif
 
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)

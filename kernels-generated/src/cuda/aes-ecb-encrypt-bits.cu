@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 5 blocks a multiprocessor.
 // Lookup tables: 11900 of LUT3 for 10 rounds, 14292 of LUT3 for 12 rounds, 16684 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 3b7ee1f89234e548a4704e8c9d9d3611c0935f48df6d217e6942f652ae99da18
+// SHA-256 of all that follows this line: 7911e29fcc7694269faefe5b16911512406559ddfc79f507636fb3b1d81c10b0
 
 #define THREADS 128
 #define BLOCKS_PER_SM 5
@@ -17,6 +17,18 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+
+// Pointers reach all memory, and data is where they point to.
+#define IN_GLOBAL
+#define IN_SHARED
+#define IN_CONSTANT
+#define DATA(type) const type *in, type *out
+#define LOCATE_DATA(type)
+#define PREVIOUS const u8 *previous, u64 stride
+#define LOCATE_PREVIOUS()
+#ifndef SHUFFLES
+#define SHUFFLES 1 // threads of a warp exchange words without memory
+#endif
 
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
@@ -203,11 +215,11 @@ DEVICE void get_piece(u32 *s, uint4 piece) {
 }
 
 // 32 planes that lie in shared memory as eight pieces, `stride` pieces apart.
-DEVICE void get_planes(u32 *s, const uint4 *pieces, int stride) {
+DEVICE void get_planes(u32 *s, IN_SHARED const uint4 *pieces, int stride) {
     UNROLL for (int i = 0; i < 8; i++) get_piece(&s[4 * i], pieces[stride * i]);
 }
 
-DEVICE void put_planes(uint4 *pieces, int stride, const u32 *s) {
+DEVICE void put_planes(IN_SHARED uint4 *pieces, int stride, const u32 *s) {
     UNROLL for (int i = 0; i < 8; i++) pieces[stride * i] = piece_of(&s[4 * i]);
 }
 
@@ -222,7 +234,7 @@ DEVICE void put_planes(uint4 *pieces, int stride, const u32 *s) {
 // of what planes would be, and makes a plane of each: minus the byte, by a dot product of bytes.
 typedef struct { uint4 piece[2][4]; } shared_round_key;
 
-DEVICE void put_round_key(shared_round_key *key, u32 at_column, u32 bytes) {
+DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 bytes) {
     u32 s[8];
     UNROLL for (int i = 0; i < 8; i++) {
         s[i] = 0;
@@ -231,17 +243,30 @@ DEVICE void put_round_key(shared_round_key *key, u32 at_column, u32 bytes) {
     UNROLL for (int i = 0; i < 2; i++) key->piece[i][at_column] = piece_of(&s[4 * i]);
 }
 
-DEVICE void read_round_key(u32 *k, const shared_round_key *key) {
+DEVICE void read_round_key(u32 *k, IN_SHARED const shared_round_key *key) {
     u32 s[8];
     UNROLL for (int i = 0; i < 2; i++) get_piece(&s[4 * i], key->piece[i][column()]);
     UNROLL for (int b = 0; b < 32; b++) k[b] = SIGNED_DOT_PRODUCT(s[b / 4], 0xffu << 8 * (b % 4), 0);
 }
 
+// What a thread block keeps of them.
 typedef struct {
-    const shared_round_key *round_key;
-    const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
+    shared_round_key round_key[MAX_ROUNDS + 1];
+    uint4 first[2][4];
+    u32 last[4];
+#if !SHUFFLES
+    u32 exchange[24][THREADS];
+#endif
+} key_memory;
+
+typedef struct {
+    IN_SHARED const shared_round_key *round_key;
+    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
     u32 last;                // the bytes of the thread's column, little-endian, of the last round key
     u32 rounds;
+#if !SHUFFLES
+    IN_SHARED u32 (*exchange)[THREADS]; // through which columns come from other threads
+#endif
 } cipher_key;
 
 // The planes of the thread's column of a round key.
@@ -250,26 +275,26 @@ DEVICE void get_round_key(u32 *k, cipher_key key, u32 round) { read_round_key(k,
 // As they are launched with: the bytes as little-endian words, in the basis of the state they meet.
 typedef struct { u32 word[MAX_ROUNDS + 1][4]; u32 rounds; } round_keys;
 
-DEVICE cipher_key share_keys(const round_keys *keys) {
-    SHARED shared_round_key round_key[MAX_ROUNDS + 1];
-    SHARED uint4 first[2][4];
-    SHARED u32 last[4];
+DEVICE cipher_key share_keys(IN_SHARED key_memory *memory, const round_keys *keys) {
     EACH_THREAD(i, 4 * (keys->rounds + 1)) {
         const u32 bytes = keys->word[i / 4][i % 4];
-        put_round_key(&round_key[i / 4], i % 4, bytes);
+        put_round_key(&memory->round_key[i / 4], i % 4, bytes);
         if (i / 4 == 0) {
             u32 s[8];
             halves_of_bytes(s, bytes);
-            UNROLL for (int half = 0; half < 2; half++) first[half][i % 4] = piece_of(&s[4 * half]);
+            UNROLL for (int h = 0; h < 2; h++) memory->first[h][i % 4] = piece_of(&s[4 * h]);
         }
-        if (i / 4 == keys->rounds) last[i % 4] = bytes;
+        if (i / 4 == keys->rounds) memory->last[i % 4] = bytes;
     }
     BARRIER();
     cipher_key key;
-    key.round_key = round_key;
-    key.first = (const uint4 (*)[4])first;
-    key.last = last[column()];
+    key.round_key = memory->round_key;
+    key.first = (IN_SHARED const uint4 (*)[4])memory->first;
+    key.last = memory->last[column()];
     key.rounds = keys->rounds;
+#if !SHUFFLES
+    key.exchange = memory->exchange;
+#endif
     return key;
 }
 
@@ -621,10 +646,18 @@ DEVICE void mix_column(const u32 *row0, const u32 *row1, const u32 *row2, const 
 // The column in which ShiftRows finds a row of a column.
 #define SHIFTED(row, column) (((column) + (row)) & 3)
 
-// ShiftRows: all but the first row come from other threads.
-DEVICE void shift_rows(u32 *s) {
+// ShiftRows: all but the first row come from other threads of the state.
+DEVICE void shift_rows(u32 *s, cipher_key key) {
+#if SHUFFLES
+    (void)key;
     UNROLL for (int row = 1; row < 4; row++)
         UNROLL for (int b = 0; b < 8; b++) s[8 * row + b] = FROM_COLUMN(s[8 * row + b], SHIFTED(row, column()));
+#else
+    UNROLL for (int i = 0; i < 24; i++) key.exchange[i][threadIdx.x] = s[8 + i];
+    BARRIER();
+    UNROLL for (int i = 0; i < 24; i++) s[8 + i] = key.exchange[i][(threadIdx.x & ~3u) + SHIFTED(1 + i / 8, column())];
+    BARRIER();
+#endif
 }
 
 DEVICE void begin(u32 *s, cipher_key key) {
@@ -632,8 +665,8 @@ DEVICE void begin(u32 *s, cipher_key key) {
     UNROLL for (int row = 0; row < 4; row++) first_sub_byte(&s[8 * row]);
 }
 
-DEVICE void mix_columns(u32 *s, const u32 *k) {
-    shift_rows(s);
+DEVICE void mix_columns(u32 *s, const u32 *k, cipher_key key) {
+    shift_rows(s, key);
     u32 t[32];
     mix_column(&s[0], &s[8], &s[16], &s[24], k, t);
     UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];
@@ -649,14 +682,14 @@ DEVICE void finish(u32 *s, cipher_key key, u32 round) {
     get_round_key(k, key, round);
     ROLLED for (; round < key.rounds - 1; round += 1) {
         UNROLL for (u32 i = 0; i < 1; i++) {
-            mix_columns(s, k);
+            mix_columns(s, k, key);
             get_round_key(k, key, round + i + 1);
             sub_bytes(s);
         }
     }
-    mix_columns(s, k);
+    mix_columns(s, k, key);
     UNROLL for (int row = 0; row < 4; row++) last_sub_byte(&s[8 * row]);
-    shift_rows(s);
+    shift_rows(s, key);
     // AddRoundKey: by the caller, on the bytes.
 }
 
@@ -701,7 +734,7 @@ DEVICE int has(present p, int j) { return 8 * j + lane() / 4 >= p.from && 8 * j 
 // From the words of 32 blocks to those of their results.
 DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     u32 first[8];
-    UNROLL for (int half = 0; half < 2; half++) get_piece(&first[4 * half], key.first[half][column()]);
+    UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
     planes_of_words(s, first);
     cipher(s, key);
     words_of_planes(s, key.last);
@@ -711,13 +744,15 @@ DEVICE void cipher_of_words(u32 *s, cipher_key key) {
 // Electronic codebook (SP 800-38A, section 6.1): out[n] = cipher(in[n]) for n < blocks. `in` may equal `out`.
 // ---------------------------------------------------------------------------------------------------------------
 
-KERNEL aes_ecb_encrypt_bits(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER round_keys keys) {
-    const cipher_key key = share_keys(&keys);
+KERNEL aes_ecb_encrypt_bits(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_keys keys) {
+    LOCATE_DATA(uint4);
+    SHARED key_memory memory;
+    const cipher_key key = share_keys(&memory, &keys);
     const share mine = share_of(blocks);
     ROLLED for (u64 run = mine.from; run < mine.to; run++) {
         const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
-        const u32 *from = (const u32 *)in + 4 * first + lane();
-        u32 *to = (u32 *)out + 4 * first + lane();
+        IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
+        IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
         const present p = blocks_present(first, blocks);
         u32 s[32];
         if (is_whole(p)) {
@@ -735,13 +770,15 @@ KERNEL aes_ecb_encrypt_bits(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARA
 }
 
 // The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
-KERNEL aes_ecb_encrypt_bits_bytes(const u8 *in, u8 *out, u64 blocks, KERNEL_PARAMETER round_keys keys) {
-    const cipher_key key = share_keys(&keys);
+KERNEL aes_ecb_encrypt_bits_bytes(DATA(u8), u64 blocks, KERNEL_PARAMETER round_keys keys) {
+    LOCATE_DATA(u8);
+    SHARED key_memory memory;
+    const cipher_key key = share_keys(&memory, &keys);
     const share mine = share_of(blocks);
     ROLLED for (u64 run = mine.from; run < mine.to; run++) {
         const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
-        const u8 *from = in + 16 * first + 4 * lane();
-        u8 *to = out + 16 * first + 4 * lane();
+        IN_GLOBAL const u8 *from = in + 16 * first + 4 * lane();
+        IN_GLOBAL u8 *to = out + 16 * first + 4 * lane();
         const present p = blocks_present(first, blocks);
         u32 s[32];
         UNROLL for (int j = 0; j < 32; j++) {

@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ecb-encrypt; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 384 threads a block, one block a multiprocessor, 131072 bytes of shared memory; beside a bitsliced kernel on the same multiprocessor.
-// SHA-256 of all that follows this line: cfe35f190fc9d8e4f486c51939201211d4b544d3ccc7fceb70e0090771121df8
+// SHA-256 of all that follows this line: be80204bfa9984221be85dcb46c7a9ef9bdf4e769984c149b9df60f3496a051e
 
 #define THREADS 384
 #define BLOCKS_PER_SM 4
@@ -20,6 +20,18 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+
+// Pointers reach all memory, and data is where they point to.
+#define IN_GLOBAL
+#define IN_SHARED
+#define IN_CONSTANT
+#define DATA(type) const type *in, type *out
+#define LOCATE_DATA(type)
+#define PREVIOUS const u8 *previous, u64 stride
+#define LOCATE_PREVIOUS()
+#ifndef SHUFFLES
+#define SHUFFLES 1 // threads of a warp exchange words without memory
+#endif
 
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)

@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ecb-encrypt; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 131072 bytes of shared memory.
-// SHA-256 of all that follows this line: ce2607059850fee1a69098cbb415d4964aba2c26bd12588ae226c91966f41cf0
+// SHA-256 of all that follows this line: f99466f01719168d7a64270406a05bebea01fb5e401893f3342efa19e9138ab2
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -20,6 +20,18 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+
+// Pointers reach all memory, and data is where they point to.
+#define IN_GLOBAL
+#define IN_SHARED
+#define IN_CONSTANT
+#define DATA(type) const type *in, type *out
+#define LOCATE_DATA(type)
+#define PREVIOUS const u8 *previous, u64 stride
+#define LOCATE_PREVIOUS()
+#ifndef SHUFFLES
+#define SHUFFLES 1 // threads of a warp exchange words without memory
+#endif
 
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)

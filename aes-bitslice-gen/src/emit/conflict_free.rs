@@ -1,0 +1,112 @@
+//! The table kernel without bank conflicts: the `.h` files of the folder `conflict_free`, put together for a mode.
+
+use super::bitsliced::{CBC, COUNTER, SHARE};
+use super::table::{numbers, shifted_macro};
+use super::{Dialect, header};
+use crate::aes::Direction;
+use crate::kernel::Mode;
+use crate::table::{ConflictFree, boxes};
+use std::fmt::Write;
+
+/// All rounds written out, as many as the longest key needs.
+const UNROLLED: &str = "\
+UNROLL for (int i = round; i < 10; i++) next_round(s, keys->word[i]);
+    if (keys->rounds > 10) {
+        UNROLL for (int i = 10; i < 12; i++) next_round(s, keys->word[i]);
+        if (keys->rounds > 12) UNROLL for (int i = 12; i < 14; i++) next_round(s, keys->word[i]);
+    }";
+
+/// Two rounds a turn: before the last one they are odd in number, whatever the key's length.
+const ROLLED: &str = "\
+u32 i = (u32)round;
+    ROLLED for (; i < keys->rounds - 1; i += 2) {
+        next_round(s, keys->word[i]);
+        next_round(s, keys->word[i + 1]);
+    }
+    next_round(s, keys->word[i]);";
+
+/// The kernel's source, heading included. `command` is the command line that remakes it.
+pub fn source(spec: &ConflictFree, command: &str) -> String {
+    let (threads, number) = (spec.threads(), spec.tables.number());
+    let beside = if spec.beside { "; beside a bitsliced kernel on the same multiprocessor" } else { "" };
+    let heading = [
+        format!("{}{command}", header::COMMAND),
+        format!("Kernel: {}, AES by look-ups in tables.", spec.name()),
+        "NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp \
+         meet in a bank of shared memory."
+            .into(),
+        format!("Mode: {}; tables: {number} T-boxes, 32 copies each; round keys: launch argument.", spec.mode),
+        format!(
+            "Geometry: {threads} threads a block, one block a multiprocessor, {} bytes of shared memory{beside}.",
+            spec.shared_bytes()
+        ),
+    ];
+    header::with_heading(heading.iter().map(String::as_str), &body(spec))
+}
+
+fn body(spec: &ConflictFree) -> String {
+    let direction = spec.mode.direction();
+    let last_table = u32::from(direction == Direction::Decrypt);
+    let mut text = String::from("\n");
+    for (name, value) in [
+        ("THREADS", spec.threads()),
+        ("BLOCKS_PER_SM", spec.blocks_per_sm()),
+        ("SHARED_BYTES", spec.shared_bytes()),
+        ("TABLES", spec.tables.number()),
+        ("LAST_TABLE", last_table),
+        ("BLOCKS_PER_THREAD", spec.blocks_per_thread()),
+        ("BLOCKS_PER_THREAD_BLOCK", spec.blocks()),
+    ] {
+        let _ = writeln!(text, "#define {name} {value}");
+    }
+    if spec.mode == Mode::Ctr {
+        let _ = writeln!(text, "#define COUNTERS_PER_THREAD {}", spec.counters_per_thread());
+    }
+    let mode: &[&str] = match spec.mode {
+        Mode::EcbEncrypt | Mode::EcbDecrypt => &[include_str!("conflict_free/ecb.h")],
+        Mode::CbcDecrypt => &[SHARE, include_str!("conflict_free/runs.h"), CBC, include_str!("conflict_free/cbc.h")],
+        Mode::Ctr => &[SHARE, COUNTER, include_str!("conflict_free/ctr.h")],
+    };
+    let shifted = shifted_macro(direction);
+    let parts = [
+        &Dialect::Cuda.page(""),
+        include_str!("conflict_free/tables.h"),
+        include_str!("table/keys.h"),
+        &shifted,
+        include_str!("table/access.h"),
+        include_str!("conflict_free/rounds.h"),
+    ];
+    for part in parts.into_iter().chain(mode.iter().copied()) {
+        text += "\n";
+        fill(spec, part, &mut text);
+    }
+    text
+}
+
+/// Appends a template.
+fn fill(spec: &ConflictFree, template: &str, text: &mut String) {
+    let direction = spec.mode.direction();
+    for (i, part) in template.split('@').enumerate() {
+        match part {
+            part if i % 2 == 0 => *text += part,
+            "NAME" => *text += &spec.name().replace('-', "_"),
+            "T_BOX" => {
+                *text += "\n";
+                numbers(&boxes::t_boxes(direction)[0], text);
+            }
+            "S_BOX" => match direction {
+                Direction::Encrypt => *text += "\n#define LAST_ENTRY(x) 0 // there is none\n",
+                Direction::Decrypt => {
+                    *text += "\nGLOBAL u8 s_box_in_global_memory[256] = {\n";
+                    numbers(boxes::last_round(direction), text);
+                    *text += "};\n\n// The byte in all places.\n\
+                              #define LAST_ENTRY(x) (0x01010101u * s_box_in_global_memory[x])\n";
+                }
+            },
+            // Written out they are faster; where two rounds of two blocks and the first two rounds are in the code, too, the
+            // instruction cache is too small for that.
+            "LOOP" => *text += if spec.mode == Mode::Ctr { ROLLED } else { UNROLLED },
+            other => unreachable!("`{other}` in a template"),
+        }
+    }
+}
