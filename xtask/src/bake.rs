@@ -61,10 +61,13 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     };
     let plan = Plan::new(&spec);
     let name = spec.name();
-    let command = format!(
-        "cargo xtask gen --key @FILE --mode {} --strategy {} --sbox {} --layout {} --dialect {}",
-        args.mode, args.strategy, sbox.name, spec.layout, args.dialect
+    let mut command = format!(
+        "cargo xtask gen --key @FILE --mode {} --strategy {} --sbox {} --layout {}",
+        args.mode, args.strategy, sbox.name, spec.layout
     );
+    if args.dialect != Dialect::Cuda {
+        command += &format!(" --dialect {}", args.dialect);
+    }
     let design = Design::from(spec.clone());
     check::evaluate(&plan, &key)?;
     // A C compiler reads CUDA C; OpenCL C is the same text but for the dialect's page.

@@ -1,7 +1,7 @@
 //! `cargo xtask gen` as a process: what it writes, what it notices, what it says, and what it never says.
 
-use aes_bitslice_gen::emit::Manifest;
 use aes_bitslice_gen::emit::header;
+use aes_bitslice_gen::emit::{Dialect, Manifest};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -214,6 +214,19 @@ fn every_choice_is_baked() {
         assert!(said.contains(&format!("aes-192-{mode}-{strategy}.json")) && said.contains(sbox), "{said}");
     }
     assert_eq!(tree(&root.path().join("target/baked")).len(), 4);
+}
+
+#[test]
+fn in_opencl_too() {
+    let root = tempfile::tempdir().unwrap();
+    let key = key_file(root.path());
+    let said = text(&succeed(root.path(), &["gen", "--key", &key, "--dialect", "opencl"]));
+    assert!(said.contains("aes-192-ctr-one-hot-mux.cl") && said.contains("the same in CUDA C"), "{said}");
+    let files = tree(&root.path().join("target/baked"));
+    let source = String::from_utf8(files[Path::new("aes-192-ctr-one-hot-mux.cl")].clone()).unwrap();
+    assert!(source.contains("--layout column --dialect opencl\n") && source.contains("__kernel"));
+    let manifest = std::str::from_utf8(&files[Path::new("aes-192-ctr-one-hot-mux.json")]).unwrap();
+    assert_eq!(Manifest::parse(manifest).unwrap().dialect, Dialect::OpenCl);
 }
 
 #[test]
