@@ -19,6 +19,9 @@
 //! | `pipeline`, `schedule` | its parts over the slots of devices; which device takes which |
 //! | [`submit`] | calls that return at once; which ways to call there are, and from which threads |
 //! | `queue` | the threads behind them |
+//! | `launches` | a call as launches of a kernel, and their arguments |
+//! | `known_answer` | what a kernel must answer before its first use |
+//! | `sources` | kernels that are compiled at run time, from files or printed |
 //! | `cpu` | the `aes` and `ctr` crates, over threads |
 //! | `cbc` | CBC on the CPU, over any block cipher |
 //! | [`bitsliced`] | the generated engine on vectors of the CPU |
@@ -49,6 +52,10 @@ mod host_buffer;
 #[forbid(unsafe_code)]
 mod key;
 #[forbid(unsafe_code)]
+mod known_answer;
+#[forbid(unsafe_code)]
+mod launches;
+#[forbid(unsafe_code)]
 mod parallel;
 #[forbid(unsafe_code)]
 mod pipeline;
@@ -56,6 +63,8 @@ mod pipeline;
 mod queue;
 #[forbid(unsafe_code)]
 mod schedule;
+#[forbid(unsafe_code)]
+mod sources;
 #[forbid(unsafe_code)]
 pub mod submit;
 #[forbid(unsafe_code)]

@@ -23,6 +23,16 @@ pub(crate) struct Part<'a> {
 }
 
 impl Work {
+    /// The work of a mode, from a counter or, for CBC, an IV as a big-endian number.
+    pub(crate) fn of_mode(mode: Mode, start: u128) -> Self {
+        match mode {
+            Mode::EcbEncrypt => Self::Ecb(Direction::Encrypt),
+            Mode::EcbDecrypt => Self::Ecb(Direction::Decrypt),
+            Mode::Ctr => Self::Ctr { counter: start, skip: 0 },
+            Mode::CbcDecrypt => Self::CbcDecrypt { iv: start.to_be_bytes() },
+        }
+    }
+
     pub(crate) fn mode(self) -> Mode {
         match self {
             Self::Ecb(direction) => Mode::ecb(direction),

@@ -1,61 +1,15 @@
-//! CBC decryption of data in device memory: what blocks are chained to, also in place.
+//! CBC decryption of data in device memory: what blocks are chained to in place, where what follows a share of the kernel's
+//! would overwrite the ciphertext before the next one.
 
 use super::Device;
 use super::device::make_current;
-use super::kernel::{Kernel, Span};
-use super::round_keys::RoundKeys;
+use super::kernel::Span;
 use crate::Error;
+use crate::launches::Between;
 use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
 use cudarc::driver::{CudaContext, result};
 use std::ptr;
 use std::sync::Arc;
-
-impl Kernel {
-    /// CBC decryption over whole blocks, on a stream, without waiting.
-    ///
-    /// In place, what follows a share of the kernel's would overwrite the ciphertext before the next one: those blocks
-    /// are copied first.
-    ///
-    /// # Safety
-    /// As [`Kernel::ecb`].
-    pub(super) unsafe fn cbc_decrypt(
-        &self,
-        device: &Device,
-        stream: CUstream,
-        span: Span,
-        iv: u128,
-        keys: Option<&RoundKeys>,
-    ) -> Result<(), Error> {
-        let blocks = span.len / 16;
-        if blocks == 0 {
-            return Ok(());
-        }
-        let (shares, share) = self.shares(blocks);
-        let copies = match span.input == span.output && shares > 1 {
-            // SAFETY: the rows lie in the span, which the caller vouches for: the last begins before it ends.
-            true => Some(unsafe { BlocksBetween::gather(device, stream, span, share, shares) }?),
-            false => None,
-        };
-        let (mut previous, mut stride) = match &copies {
-            Some(copies) => (copies.memory, 16),
-            // The first thread block has the IV; wrapping, for it looks nothing up here.
-            None => (span.input.wrapping_sub(16), share),
-        };
-        let (mut input, mut output, mut blocks_argument) = (span.input, span.output, blocks);
-        let mut iv: [u32; 4] = std::array::from_fn(|i| (iv >> (96 - 32 * i)) as u32).map(u32::swap_bytes);
-        let arguments = [
-            ptr::from_mut(&mut input).cast(),
-            ptr::from_mut(&mut output).cast(),
-            ptr::from_mut(&mut blocks_argument).cast(),
-            ptr::from_mut(&mut previous).cast(),
-            ptr::from_mut(&mut stride).cast(),
-            ptr::from_mut(&mut iv).cast(),
-        ];
-        // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
-        unsafe { self.launch(device, self.function_for(span), stream, blocks, 0, &arguments, keys) }
-        // The copies are freed on the stream, behind the launch.
-    }
-}
 
 /// Copies so many blocks of 16 bytes, each `apart` bytes (fewer than 2^31) behind the one before, side by side to `to`.
 ///
@@ -97,7 +51,7 @@ pub(super) unsafe fn gather(
 
 /// Copies of the ciphertext blocks before the shares of the thread blocks, that of thread block b at 16 b; there is none
 /// before the first. Freed on the stream.
-struct BlocksBetween {
+pub(super) struct BlocksBetween {
     context: Arc<CudaContext>,
     stream: CUstream,
     memory: CUdeviceptr,
@@ -107,7 +61,12 @@ impl BlocksBetween {
     /// # Safety
     /// The span lies in memory of the device that is live until the copy is done, and has as many shares,
     /// the last of which may be shorter.
-    unsafe fn gather(device: &Device, stream: CUstream, span: Span, share: u64, shares: u64) -> Result<Self, Error> {
+    pub(super) unsafe fn gather(
+        device: &Device,
+        stream: CUstream,
+        span: Span,
+        Between { shares, share }: Between,
+    ) -> Result<Self, Error> {
         let bytes = 16 * shares as usize;
         // SAFETY: the stream is live, as the caller vouches.
         let memory = unsafe { result::malloc_async(stream, bytes) };
@@ -116,6 +75,10 @@ impl BlocksBetween {
         // SAFETY: row b ends where share b + 1 begins, which is before the span ends; the copies have room for all.
         unsafe { gather(device, stream, span.input + share - 16, share, shares - 1, memory + 16) }?;
         Ok(copies)
+    }
+
+    pub(super) fn pointer(&self) -> CUdeviceptr {
+        self.memory
     }
 }
 

@@ -7,10 +7,9 @@ use super::pinned::Pinned;
 use super::pool::Pool;
 use super::round_keys::RoundKeys;
 use super::{Choice, DeviceKey, Kernels, Tuning, driver};
-use crate::{Error, Key};
-use aes_bitslice_gen::aes::{KeyBits, KeySchedule};
+use crate::{Error, Key, known_answer};
 use aes_bitslice_gen::emit::Manifest;
-use aes_bitslice_gen::kernel::{Mode, self_test};
+use aes_bitslice_gen::kernel::Mode;
 use cudarc::driver::{CudaContext, DriverError, result};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -149,10 +148,7 @@ impl Device {
         if matches!(kind, Stored::BitsBeside | Stored::TboxBeside) {
             kernel.share_multiprocessors(self)?;
         }
-        for bits in KeyBits::ALL {
-            let key: Vec<u8> = (0..bits.bytes() as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect();
-            let schedule = KeySchedule::new(&key, mode.direction()).expect("a key length");
-            let expected = self_test::expected(mode, &schedule);
+        for (key, expected) in known_answer::keys(mode) {
             kernel.self_test(self, Some(&round_keys(manifest, &key)), |answer| answer == expected)?;
         }
         let kernel = Arc::new(kernel);

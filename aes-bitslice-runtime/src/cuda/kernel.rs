@@ -1,13 +1,17 @@
 //! A kernel on a device: how it is loaded and launched, and the known answer it must give first.
 
+use super::cbc::BlocksBetween;
 use super::device::make_current;
 use super::image::Image;
 use super::pool::Slot;
 use super::round_keys::RoundKeys;
 use super::{Choice, Device, Runs, driver};
 use crate::Error;
+use crate::known_answer::{self, Candidate};
+use crate::launches::{Argument, Geometry, Launch};
+use crate::work::Work;
 use aes_bitslice_gen::emit::{Grid, KeySource, Manifest};
-use aes_bitslice_gen::kernel::{Mode, self_test};
+use aes_bitslice_gen::kernel::Mode;
 use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUmodule, CUresult, CUstream};
 use cudarc::driver::{CudaContext, result};
 use std::ffi::{CString, c_void};
@@ -39,15 +43,8 @@ impl Drop for Module {
 #[derive(Clone)]
 pub(super) struct Kernel {
     name: String,
-    mode: Mode,
-    threads: u32,
-    /// Blocks of 16 bytes that a thread block works on at a time.
-    blocks_at_a_time: u32,
+    geometry: Geometry,
     shared_bytes: u32,
-    grid: Grid,
-    /// CTR: whether thread blocks begin where the counter is a multiple of what they work on at a time.
-    aligned_counters: bool,
-    multiprocessors: u32,
     keys: KeySource,
     blocks: CUfunction,
     bytes: CUfunction,
@@ -85,7 +82,8 @@ impl Kernel {
     pub(super) fn load(device: &Device, manifest: &Manifest, image: &Image) -> Result<Self, Error> {
         device.enter()?;
         let no_kernel = |what: String| Error::NoSuchKernel { what };
-        let mode = manifest.mode().map_err(|e| no_kernel(e.to_string()))?;
+        let geometry = Geometry::new(manifest, device.multiprocessors()).map_err(|e| no_kernel(e.to_string()))?;
+        let mode = geometry.mode;
         // SAFETY: the image is a cubin, or PTX with its NUL, and outlives the call.
         let module = match unsafe { result::module::load_data(image.as_ptr()) } {
             Err(e) if e.0 == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
@@ -112,13 +110,8 @@ impl Kernel {
         }
         Ok(Self {
             name: manifest.kernel.clone(),
-            mode,
-            threads: manifest.threads,
-            blocks_at_a_time: manifest.blocks,
+            geometry,
             shared_bytes: manifest.shared_bytes,
-            grid: manifest.grid,
-            aligned_counters: manifest.aligned_counters,
-            multiprocessors: device.multiprocessors(),
             keys: manifest.keys,
             blocks,
             bytes,
@@ -128,11 +121,11 @@ impl Kernel {
 
     /// The same kernel over as many thread blocks as a choice says, where that is for kernels of its kind.
     pub(super) fn laid_out(self: Arc<Self>, choice: Choice) -> Arc<Self> {
-        let grid = match (choice, self.grid) {
+        let grid = match (choice, self.geometry.grid) {
             (Choice::Bitsliced { runs: Some(Runs { most, left }) }, Grid::Shares { .. }) => Grid::Shares { most, left },
             _ => return self,
         };
-        Arc::new(Self { grid, ..(*self).clone() })
+        Arc::new(Self { geometry: Geometry { grid, ..self.geometry }, ..(*self).clone() })
     }
 
     /// For multiprocessors that it shares with another kernel: all on-chip memory is shared memory, so that both fit.
@@ -147,160 +140,62 @@ impl Kernel {
     }
 
     pub(super) fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    /// ECB over whole blocks, on a stream, without waiting.
-    ///
-    /// # Safety
-    /// The span lies in memory of the device that is live until the work is done, and the stream is live.
-    pub(super) unsafe fn ecb(
-        &self,
-        device: &Device,
-        stream: CUstream,
-        span: Span,
-        keys: Option<&RoundKeys>,
-    ) -> Result<(), Error> {
-        let blocks = span.len / 16;
-        let (mut input, mut output, mut count) = (span.input, span.output, blocks);
-        let arguments =
-            [ptr::from_mut(&mut input).cast(), ptr::from_mut(&mut output).cast(), ptr::from_mut(&mut count).cast()];
-        // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
-        unsafe { self.launch(device, self.function_for(span), stream, blocks, 0, &arguments, keys) }
-    }
-
-    /// CTR from `skip` (< 16) bytes into the key stream block of `counter` on, on a stream, without waiting.
-    ///
-    /// # Safety
-    /// As [`Kernel::ecb`].
-    pub(super) unsafe fn ctr(
-        &self,
-        device: &Device,
-        stream: CUstream,
-        span: Span,
-        counter: u128,
-        skip: usize,
-        keys: Option<&RoundKeys>,
-    ) -> Result<(), Error> {
-        // Whole blocks of key stream that meet aligned data go the fast way: what comes before them, and after.
-        let head = ((16 - skip as u64) % 16).min(span.len);
-        let whole = span.len - head;
-        let body = span.part(head, if span.part(head, 0).is_aligned() { whole - whole % 16 } else { 0 });
-        let body_counter = counter.wrapping_add(u128::from(skip > 0));
-        // SAFETY: parts of the span that the caller vouches for.
-        unsafe {
-            if body.len == 0 {
-                return self.ctr_bytes(device, stream, span, counter, skip, keys);
-            }
-            self.ctr_bytes(device, stream, span.part(0, head), counter, skip, keys)?;
-            self.ctr_blocks(device, stream, body, body_counter, keys)?;
-            let done = head + body.len;
-            let tail_counter = body_counter.wrapping_add(u128::from(body.len / 16));
-            self.ctr_bytes(device, stream, span.part(done, span.len - done), tail_counter, 0, keys)
-        }
-    }
-
-    /// # Safety
-    /// As [`Kernel::ecb`]; the span is aligned.
-    unsafe fn ctr_blocks(
-        &self,
-        device: &Device,
-        stream: CUstream,
-        span: Span,
-        counter: u128,
-        keys: Option<&RoundKeys>,
-    ) -> Result<(), Error> {
-        let skipped = self.skipped(counter);
-        let (mut input, mut output, mut blocks, mut counter) =
-            (span.input, span.output, span.len / 16, counter_words(counter));
-        let arguments = [
-            ptr::from_mut(&mut input).cast(),
-            ptr::from_mut(&mut output).cast(),
-            ptr::from_mut(&mut blocks).cast(),
-            ptr::from_mut(&mut counter).cast(),
-        ];
-        // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
-        unsafe { self.launch(device, self.blocks, stream, span.len / 16, skipped, &arguments, keys) }
-    }
-
-    /// # Safety
-    /// As [`Kernel::ecb`].
-    unsafe fn ctr_bytes(
-        &self,
-        device: &Device,
-        stream: CUstream,
-        span: Span,
-        counter: u128,
-        skip: usize,
-        keys: Option<&RoundKeys>,
-    ) -> Result<(), Error> {
-        let blocks = (span.len + skip as u64).div_ceil(16);
-        let skipped = self.skipped(counter);
-        let (mut input, mut output, mut len, mut skip, mut counter) =
-            (span.input, span.output, span.len, skip as u32, counter_words(counter));
-        let arguments = [
-            ptr::from_mut(&mut input).cast(),
-            ptr::from_mut(&mut output).cast(),
-            ptr::from_mut(&mut len).cast(),
-            ptr::from_mut(&mut skip).cast(),
-            ptr::from_mut(&mut counter).cast(),
-        ];
-        if len == 0 {
-            return Ok(());
-        }
-        // SAFETY: the arguments are those of the entry point; the caller vouches for the span.
-        unsafe { self.launch(device, self.bytes, stream, blocks, skipped, &arguments, keys) }
-    }
-
-    /// Where in the share of the first thread block the counter lies.
-    fn skipped(&self, counter: u128) -> u32 {
-        if self.aligned_counters { counter as u32 % self.blocks_at_a_time } else { 0 }
-    }
-
-    /// The entry point for a span of whole blocks.
-    pub(super) fn function_for(&self, span: Span) -> CUfunction {
-        if span.is_aligned() { self.blocks } else { self.bytes }
-    }
-
-    /// How many thread blocks share so many blocks (not none) of 16 bytes, and the bytes of each one's share; the last may
-    /// be shorter.
-    pub(super) fn shares(&self, blocks: u64) -> (u64, u64) {
-        let thread_blocks = self.thread_blocks(blocks);
-        let runs = blocks.div_ceil(self.blocks_at_a_time.into());
-        (thread_blocks, 16 * u64::from(self.blocks_at_a_time) * runs.div_ceil(thread_blocks))
+        self.geometry.mode
     }
 
     /// How many runs the share of a thread block has, of so many blocks (not none) of 16 bytes.
     pub(super) fn runs(&self, blocks: u64) -> u64 {
-        self.shares(blocks).1 / (16 * u64::from(self.blocks_at_a_time))
+        self.geometry.runs(blocks)
     }
 
-    /// How many thread blocks so many blocks of 16 bytes are for.
-    fn thread_blocks(&self, blocks: u64) -> u64 {
-        self.grid.thread_blocks(blocks.div_ceil(self.blocks_at_a_time.into()), self.multiprocessors)
+    /// Puts the work on a stream, without waiting.
+    ///
+    /// # Safety
+    /// The span lies in memory of the device that is live until the work is done, and the stream is live.
+    pub(super) unsafe fn run(
+        &self,
+        device: &Device,
+        stream: CUstream,
+        span: Span,
+        work: Work,
+        keys: Option<&RoundKeys>,
+    ) -> Result<(), Error> {
+        let is_aligned = |at| span.part(at, 0).is_aligned();
+        let launches = self.geometry.launches(work, span.len, span.input == span.output, is_aligned)?;
+        launches.iter().flatten().try_for_each(|launch| {
+            // SAFETY: as the caller vouches.
+            unsafe { self.launch(device, stream, span, launch, keys) }
+        })
     }
 
     /// # Safety
-    /// The arguments are those of the function but for the round keys, and point to live values.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) unsafe fn launch(
+    /// As [`Kernel::run`]; the launch is one of this kernel's for the span.
+    unsafe fn launch(
         &self,
         device: &Device,
-        function: CUfunction,
         stream: CUstream,
-        blocks: u64,
-        skipped: u32,
-        arguments: &[*mut c_void],
+        span: Span,
+        launch: &Launch,
         keys: Option<&RoundKeys>,
     ) -> Result<(), Error> {
-        if blocks == 0 {
-            return Ok(());
-        }
-        let grid = self.thread_blocks(blocks + u64::from(skipped));
-        // 2^31 - 1 thread blocks take 32 TiB or more: no device has that, but a length may say so.
-        let too_long = || Error::OutOfDeviceMemory { what: format!("{blocks} blocks of 16 bytes") };
-        let grid = u32::try_from(grid).ok().filter(|&g| g <= i32::MAX as u32).ok_or_else(too_long)?;
-        let mut all = arguments.to_vec();
+        // Freed on the stream, behind the launch.
+        let copies = match launch.between {
+            // SAFETY: the rows lie in the span, which the caller vouches for: the last begins before it ends.
+            Some(between) => Some(unsafe { BlocksBetween::gather(device, stream, span, between) }?),
+            None => None,
+        };
+        let (input, output) = (span.input + launch.at, span.output + launch.at);
+        // The first thread block has the IV; wrapping, for it looks nothing up here.
+        let previous = copies.as_ref().map_or(input.wrapping_sub(16), BlocksBetween::pointer);
+        let mut all: Vec<*mut c_void> = Vec::with_capacity(8);
+        all.extend(launch.arguments().map(|argument| match argument {
+            Argument::Input => ptr::from_ref(&input).cast_mut().cast(),
+            Argument::Output => ptr::from_ref(&output).cast_mut().cast(),
+            Argument::Previous => ptr::from_ref(&previous).cast_mut().cast(),
+            Argument::Number(number) => ptr::from_ref(number).cast_mut().cast(),
+            Argument::Skip(skip) => ptr::from_ref(skip).cast_mut().cast(),
+            Argument::Block(words) => ptr::from_ref(words).cast_mut().cast::<c_void>(),
+        }));
         let mut pointer;
         match (self.keys, keys) {
             // The driver copies arguments when it is called.
@@ -314,10 +209,11 @@ impl Kernel {
             (KeySource::Baked, None) => {}
             _ => unreachable!("keys are handed to the kernels that take them"),
         }
-        // SAFETY: as the caller vouches; the geometry is the one the kernel was compiled for.
-        let launched = unsafe {
-            result::launch_kernel(function, (grid, 1, 1), (self.threads, 1, 1), self.shared_bytes, stream, &mut all)
-        };
+        let function = if launch.by_bytes { self.bytes } else { self.blocks };
+        let (grid, threads) = ((launch.thread_blocks, 1, 1), (self.geometry.threads, 1, 1));
+        // SAFETY: the arguments are those of the entry point, and point to live values; the caller vouches for the span; the
+        // geometry is the one the kernel was compiled for.
+        let launched = unsafe { result::launch_kernel(function, grid, threads, self.shared_bytes, stream, &mut all) };
         device.call("cuLaunchKernel", launched)
     }
 
@@ -329,33 +225,33 @@ impl Kernel {
         is_right: impl Fn(&[u8]) -> bool,
     ) -> Result<(), Error> {
         device.enter()?;
-        let data = self_test::input();
-        let room = data.len() + 16;
-        let mut slot = Slot::take(device, 2 * room)?;
-        // In place and not; aligned, then one byte off, which takes the other entry point.
-        for (from, to) in [(0, 0), (1, 1), (0, room), (1, room + 1)] {
-            // SAFETY: waited for below, or when the slot is dropped; the data outlives it.
-            unsafe { slot.copy_in(from, &data) }?;
-            let at = |offset: usize| slot.buffer() + offset as u64;
-            let span = Span { input: at(from), output: at(to), len: data.len() as u64 };
-            let stream = slot.stream();
-            // SAFETY: the span lies in the slot's buffer, which is waited for below.
-            unsafe {
-                match self.mode {
-                    Mode::EcbEncrypt | Mode::EcbDecrypt => self.ecb(device, stream, span, keys)?,
-                    Mode::Ctr => self.ctr(device, stream, span, self_test::COUNTER, 0, keys)?,
-                    Mode::CbcDecrypt => self.cbc_decrypt(device, stream, span, self_test::COUNTER, keys)?,
-                }
-            }
-            let mut answer = vec![0; data.len()];
-            // SAFETY: waited for before it is looked at, and before it is freed.
-            let copied = unsafe { slot.copy_out(to, &mut answer) };
-            slot.wait().and(copied)?;
-            if !is_right(&answer) {
-                return Err(Error::SelfTestFailed { kernel: self.name.clone() });
-            }
-        }
-        Ok(())
+        let slot = Slot::take(device, known_answer::room())?;
+        known_answer::check(&self.name, self.mode(), &mut UnderTest { kernel: self, device, keys, slot }, is_right)
+    }
+}
+
+/// A kernel with keys and a slot to be tested in.
+struct UnderTest<'a> {
+    kernel: &'a Kernel,
+    device: &'a Device,
+    keys: Option<&'a RoundKeys>,
+    slot: Slot<'a>,
+}
+
+impl Candidate for UnderTest<'_> {
+    fn answer(&mut self, data: &[u8], from: usize, to: usize, work: Work) -> Result<Vec<u8>, Error> {
+        let Self { kernel, device, keys, slot } = self;
+        // SAFETY: waited for below, or when the slot is dropped; the data outlives it.
+        unsafe { slot.copy_in(from, data) }?;
+        let at = |offset: usize| slot.buffer() + offset as u64;
+        let span = Span { input: at(from), output: at(to), len: data.len() as u64 };
+        // SAFETY: the span lies in the slot's buffer, which is waited for below.
+        unsafe { kernel.run(device, slot.stream(), span, work, *keys) }?;
+        let mut answer = vec![0; data.len()];
+        // SAFETY: waited for before it is looked at, and before it is freed.
+        let copied = unsafe { slot.copy_out(to, &mut answer) };
+        slot.wait().and(copied)?;
+        Ok(answer)
     }
 }
 
@@ -368,11 +264,6 @@ fn allow_shared_memory(device: &Device, function: CUfunction, bytes: u32) -> Res
     // SAFETY: the function is loaded.
     let allowed = unsafe { result::function::set_function_attribute(function, attribute, bytes as i32) };
     device.call("cuFuncSetAttribute", allowed)
-}
-
-/// A counter as the kernels take it: least significant word first.
-fn counter_words(counter: u128) -> [u32; 4] {
-    std::array::from_fn(|i| (counter >> (32 * i)) as u32)
 }
 
 /// The sizes of an entry point's parameters, as the driver knows them.
@@ -388,15 +279,12 @@ fn parameter_sizes(function: CUfunction) -> Vec<usize> {
 
 /// The sizes of the parameters that an entry point is launched with.
 fn expected_sizes(mode: Mode, by_bytes: bool, keys: KeySource) -> Vec<usize> {
-    // Input, output, and blocks or bytes.
-    let mut sizes = vec![8; 3];
-    match mode {
-        Mode::EcbEncrypt | Mode::EcbDecrypt => {}
-        // How many bytes to skip, then the counter.
-        Mode::Ctr => sizes.extend(by_bytes.then_some(4).into_iter().chain([size_of::<[u32; 4]>()])),
-        // Where the blocks before shares are, how far apart, and the IV.
-        Mode::CbcDecrypt => sizes.extend([8, 8, size_of::<[u32; 4]>()]),
-    }
+    let size = |argument: &Argument| match argument {
+        Argument::Input | Argument::Output | Argument::Previous | Argument::Number(_) => 8,
+        Argument::Skip(_) => 4,
+        Argument::Block(_) => 16,
+    };
+    let mut sizes: Vec<usize> = Launch::example(mode, by_bytes).arguments().map(size).collect();
     match keys.argument_words() {
         Some(words) => sizes.push(4 * words),
         // Where they are, and the rounds.

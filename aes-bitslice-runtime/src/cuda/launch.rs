@@ -1,36 +1,11 @@
 //! One call on data in device memory, wherever it came from: which kernel it takes, and its launch.
 
-use super::kernel::{Kernel, Span};
-use super::round_keys::RoundKeys;
-use super::{Call, Choice, Device, DeviceKey, Kernels, Runs};
+use super::kernel::Span;
+use super::{Call, Choice, DeviceKey, Kernels, Runs};
 use crate::Error;
 use crate::work::Work;
 use aes_bitslice_gen::kernel::Mode;
 use cudarc::driver::sys::CUstream;
-
-impl Kernel {
-    /// Puts the work on a stream, without waiting.
-    ///
-    /// # Safety
-    /// The span lies in memory of the device that is live until the work is done, and the stream is live.
-    pub(super) unsafe fn run(
-        &self,
-        device: &Device,
-        stream: CUstream,
-        span: Span,
-        work: Work,
-        keys: Option<&RoundKeys>,
-    ) -> Result<(), Error> {
-        // SAFETY: as the caller vouches.
-        unsafe {
-            match work {
-                Work::Ecb(_) => self.ecb(device, stream, span, keys),
-                Work::Ctr { counter, skip } => self.ctr(device, stream, span, counter, skip, keys),
-                Work::CbcDecrypt { iv } => self.cbc_decrypt(device, stream, span, u128::from_be_bytes(iv), keys),
-            }
-        }
-    }
-}
 
 impl DeviceKey {
     /// Loads every kernel that a call of this mode may take, unless that was done before.

@@ -1,0 +1,48 @@
+//! The known answer that a kernel must give on a device before its first use, whatever drives the device: compilers and
+//! drivers err too.
+
+use crate::work::Work;
+use crate::{Error, KeyBits, Mode};
+use aes_bitslice_gen::aes::KeySchedule;
+use aes_bitslice_gen::kernel::self_test;
+
+/// A device with a kernel to test, and room for its data.
+pub(crate) trait Candidate {
+    /// Copies `data` to byte `from` of the room, runs the kernel from there to byte `to` (the same, or so far that they do not
+    /// meet), and copies the answer back.
+    fn answer(&mut self, data: &[u8], from: usize, to: usize, work: Work) -> Result<Vec<u8>, Error>;
+}
+
+/// Bytes of the room.
+pub(crate) fn room() -> usize {
+    2 * (16 * self_test::BLOCKS + 16)
+}
+
+/// Asks through both entry points, in place and not; `is_right` judges the answers.
+pub(crate) fn check(
+    kernel: &str,
+    mode: Mode,
+    candidate: &mut impl Candidate,
+    is_right: impl Fn(&[u8]) -> bool,
+) -> Result<(), Error> {
+    let data = self_test::input();
+    let other = room() / 2;
+    let work = Work::of_mode(mode, self_test::COUNTER);
+    // Aligned, then one byte off, which takes the other entry point.
+    for (from, to) in [(0, 0), (1, 1), (0, other), (1, other + 1)] {
+        if !is_right(&candidate.answer(&data, from, to, work)?) {
+            return Err(Error::SelfTestFailed { kernel: kernel.into() });
+        }
+    }
+    Ok(())
+}
+
+/// A key of each length to test a kernel with that takes its keys at launch, and the right answer under it.
+pub(crate) fn keys(mode: Mode) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+    KeyBits::ALL.into_iter().map(move |bits| {
+        let key: Vec<u8> = (0..bits.bytes() as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect();
+        let schedule = KeySchedule::new(&key, mode.direction()).expect("a key length");
+        let expected = self_test::expected(mode, &schedule);
+        (key, expected)
+    })
+}
