@@ -4,7 +4,7 @@ use crate::cpu::CpuKey;
 use crate::engine::BlockEngine;
 use crate::parallel::{self, Buffers};
 use crate::work::{Part, Work};
-use crate::{Backend, Counter, Direction, Engine, Error, cuda};
+use crate::{Backend, Counter, Direction, Engine, Error, cuda, opencl};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -131,10 +131,10 @@ impl Cipher {
         self.ctr(counter, offset, Buffers::new(input, output)?)
     }
 
-    /// The same calls on device memory.
+    /// The same calls on memory of a CUDA device.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] if the engine is a CPU, [`Error::SeveralDevices`] if it has several GPUs.
+    /// [`Error::NotCuda`] if the engine has no CUDA device, [`Error::SeveralDevices`] if it has several GPUs.
     pub fn device(&self) -> Result<cuda::DeviceCipher<'_>, Error> {
         self.engine.device("device memory")?;
         Ok(cuda::DeviceCipher::new(self, &self.group_key().keys()[0]))
@@ -148,7 +148,7 @@ impl Cipher {
     /// is the block of ciphertext before it, which in place has to be kept.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] if the engine is a CPU.
+    /// [`Error::NotCuda`] if the engine has no CUDA device.
     pub fn devices(&self) -> Result<Vec<cuda::DeviceCipher<'_>>, Error> {
         self.engine.group("device memory")?;
         Ok(self.group_key().keys().iter().map(|key| cuda::DeviceCipher::new(self, key)).collect())
@@ -157,10 +157,20 @@ impl Cipher {
     /// The same calls on device memory that is spread over the engine's GPUs ([`Engine::spread`]).
     ///
     /// # Errors
-    /// [`Error::NotCuda`] if the engine is a CPU.
+    /// [`Error::NotCuda`] if the engine has no CUDA device.
     pub fn spread(&self) -> Result<cuda::SpreadCipher<'_>, Error> {
         self.engine.group("spread memory")?;
         Ok(cuda::SpreadCipher::new(self, self.group_key()))
+    }
+
+    /// The same calls on OpenCL buffers.
+    ///
+    /// # Errors
+    /// [`Error::NotOpenCl`] if the engine has no OpenCL device.
+    pub fn opencl(&self) -> Result<opencl::BufferCipher<'_>, Error> {
+        self.engine.opencl("a call on OpenCL buffers")?;
+        let key = (&*self.blocks as &dyn Any).downcast_ref().expect("an OpenCL engine's keys are on its device");
+        Ok(opencl::BufferCipher::new(self, key))
     }
 
     /// The key on the GPUs of a CUDA engine.

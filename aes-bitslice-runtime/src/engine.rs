@@ -6,7 +6,7 @@ use crate::host_buffer::HostBuffer;
 use crate::parallel::Buffers;
 use crate::queue::Queue;
 use crate::work::Work;
-use crate::{BakedStrategy, Cipher, Error, Kernels, Key, KeyBits, Mode, cpu, cuda};
+use crate::{BakedStrategy, Cipher, Error, Kernels, Key, KeyBits, Mode, cpu, cuda, opencl};
 use aes_bitslice_gen::kernel::Design;
 use std::any::Any;
 use std::fmt;
@@ -14,12 +14,12 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Where to compute. Written `auto`, `cuda`, `cuda:N`, `cuda:all`, `cpu` or `cpu-bitsliced`.
+/// Where to compute. Written `auto`, `cuda`, `cuda:N`, `cuda:all`, `opencl`, `opencl:P.D`, `cpu` or `cpu-bitsliced`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The first CUDA device if it opens, else the CPU. Data in host memory goes to whichever of both is faster for it:
-    /// [`Engine::backend_for`].
+    /// The first CUDA device if it opens, else the first GPU behind OpenCL, else the CPU. Data in host memory goes to whichever
+    /// of device and CPU is faster for it: [`Engine::backend_for`].
     #[default]
     Auto,
     /// An NVIDIA GPU.
@@ -30,6 +30,15 @@ pub enum Backend {
     /// All NVIDIA GPUs of this machine, each with a share of every call ([`Shares::Rated`]); or those of
     /// [`Engine::multi`].
     CudaAll,
+    /// A device behind OpenCL.
+    OpenCl {
+        /// The platform's number, as the OpenCL loader counts them, from 0.
+        platform: usize,
+        /// The device's number in its platform, from 0.
+        device: usize,
+    },
+    /// The first GPU behind OpenCL, on any platform, else the first device.
+    OpenClFirst,
     /// The `aes` crate on all cores: AES instructions where the processor has them.
     Cpu,
     /// The generated bitsliced code on all cores, on the widest vectors the processor has.
@@ -37,9 +46,14 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Whether it is a GPU, or several.
+    /// Whether it is a CUDA GPU, or several.
     pub fn is_cuda(self) -> bool {
         matches!(self, Self::Cuda { .. } | Self::CudaAll)
+    }
+
+    /// Whether it is a device behind OpenCL.
+    pub fn is_opencl(self) -> bool {
+        matches!(self, Self::OpenCl { .. } | Self::OpenClFirst)
     }
 }
 
@@ -50,6 +64,8 @@ impl fmt::Display for Backend {
             Self::Cuda { ordinal: 0 } => f.write_str("cuda"),
             Self::Cuda { ordinal } => write!(f, "cuda:{ordinal}"),
             Self::CudaAll => f.write_str("cuda:all"),
+            Self::OpenCl { platform, device } => write!(f, "opencl:{platform}.{device}"),
+            Self::OpenClFirst => f.write_str("opencl"),
             Self::Cpu => f.write_str("cpu"),
             Self::CpuBitsliced => f.write_str("cpu-bitsliced"),
         }
@@ -60,20 +76,26 @@ impl FromStr for Backend {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "auto" => Ok(Self::Auto),
-            "cuda" => Ok(Self::Cuda { ordinal: 0 }),
-            "cuda:all" => Ok(Self::CudaAll),
-            "cpu" => Ok(Self::Cpu),
-            "cpu-bitsliced" => Ok(Self::CpuBitsliced),
-            _ => name
-                .strip_prefix("cuda:")
-                // `parse` alone would let a sign through.
-                .filter(|n| n.bytes().all(|d| d.is_ascii_digit()))
-                .and_then(|n| n.parse().ok())
-                .map(|ordinal| Self::Cuda { ordinal })
-                .ok_or_else(|| Error::UnknownBackend { name: name.into() }),
-        }
+        // `parse` alone would let a sign through.
+        let number = |text: &str| text.bytes().all(|d| d.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        let of_opencl = |numbers: &str| {
+            let (platform, device) = numbers.split_once('.')?;
+            Some(Self::OpenCl { platform: number(platform)?, device: number(device)? })
+        };
+        let known = match name {
+            "auto" => Some(Self::Auto),
+            "cuda" => Some(Self::Cuda { ordinal: 0 }),
+            "cuda:all" => Some(Self::CudaAll),
+            "opencl" => Some(Self::OpenClFirst),
+            "cpu" => Some(Self::Cpu),
+            "cpu-bitsliced" => Some(Self::CpuBitsliced),
+            _ => match name.split_once(':') {
+                Some(("cuda", ordinal)) => number(ordinal).map(|ordinal| Self::Cuda { ordinal }),
+                Some(("opencl", numbers)) => of_opencl(numbers),
+                _ => None,
+            },
+        };
+        known.ok_or_else(|| Error::UnknownBackend { name: name.into() })
     }
 }
 
@@ -112,27 +134,38 @@ struct Opened {
 /// Calls on each GPU that are made at the same time, of those that were submitted.
 const SUBMITTED_AT_ONCE: usize = 4;
 
+/// Opened as [`Backend::Auto`], an engine with an OpenCL GPU does calls of fewer bytes on the CPU: what a launch, its copies
+/// and waiting for them take, some tens of microseconds, is what a core needs for about as much.
+const SMALLEST_FOR_OPENCL: u64 = 1 << 20;
+
 enum Kind {
     Cpu,
     CpuBitsliced(Isa),
     Cuda(cuda::Group),
+    OpenCl(Arc<opencl::Device>),
 }
 
 impl Engine {
     /// Opens a backend. [`Backend::Auto`] always succeeds.
     ///
     /// # Errors
-    /// [`Error::CudaUnavailable`], [`Error::NoSuchDevice`] or another CUDA error where a GPU was asked for and cannot
-    /// be used.
+    /// [`Error::CudaUnavailable`], [`Error::NoSuchDevice`] or another CUDA error where a CUDA GPU was asked for and cannot
+    /// be used; [`Error::OpenClUnavailable`], [`Error::NoSuchOpenClDevice`] or another OpenCL error for a device behind that.
     pub fn open(backend: Backend) -> Result<Self, Error> {
         let cuda = |ordinal| cuda::Group::open(&[ordinal], Shares::Equal).map(Kind::Cuda);
+        let opencl = |wanted| opencl::Device::open(wanted).map(Kind::OpenCl);
         let (kind, why) = match backend {
-            Backend::Auto => match cuda(0) {
-                Ok(kind) => (kind, Some("auto: a GPU is there".into())),
-                Err(e) => (Kind::Cpu, Some(format!("auto: {}", one_line(&e)))),
+            Backend::Auto => match (cuda(0), || opencl(opencl::Wanted::FirstGpu)) {
+                (Ok(kind), _) => (kind, Some("auto: a GPU is there".into())),
+                (Err(no_cuda), opencl) => match opencl() {
+                    Ok(kind) => (kind, Some(format!("auto: no CUDA ({}); an OpenCL GPU is there", one_line(&no_cuda)))),
+                    Err(e) => (Kind::Cpu, Some(format!("auto: {}; {}", one_line(&no_cuda), one_line(&e)))),
+                },
             },
             Backend::Cuda { ordinal } => (cuda(ordinal)?, None),
             Backend::CudaAll => (Kind::Cuda(cuda::Group::open_all()?), None),
+            Backend::OpenCl { platform, device } => (opencl(opencl::Wanted::Numbered { platform, device })?, None),
+            Backend::OpenClFirst => (opencl(opencl::Wanted::First)?, None),
             Backend::Cpu => (Kind::Cpu, None),
             Backend::CpuBitsliced => (Kind::CpuBitsliced(Isa::best()), None),
         };
@@ -168,6 +201,7 @@ impl Engine {
         let queue = Queue::new(match &kind {
             Kind::Cpu | Kind::CpuBitsliced(_) => rayon::current_num_threads(),
             Kind::Cuda(group) => SUBMITTED_AT_ONCE * group.members().len(),
+            Kind::OpenCl(_) => SUBMITTED_AT_ONCE,
         });
         let opened = Arc::new(Opened { kind, why, queue });
         Self { opened, kernels: Kernels::default(), transfers: Transfers::default() }
@@ -184,7 +218,8 @@ impl Engine {
         Ok(Self::new(Kind::CpuBitsliced(isa), None))
     }
 
-    /// The same engine with other GPU kernels; keys brought to it from now on use these. On a CPU it changes nothing.
+    /// The same engine with other GPU kernels; keys brought to it from now on use these. On a CPU it changes nothing. For
+    /// OpenCL there are bitsliced ones only: [`cipher`](Self::cipher) refuses where these are not among them.
     pub fn with_kernels(self, kernels: Kernels) -> Self {
         Self { kernels, ..self }
     }
@@ -216,7 +251,7 @@ impl Engine {
     pub fn host_buffer(&self, len: usize) -> Result<HostBuffer, Error> {
         match &self.opened.kind {
             Kind::Cuda(group) => Ok(HostBuffer::pinned(group.members()[0].device.pinned(len)?)),
-            Kind::Cpu | Kind::CpuBitsliced(_) => HostBuffer::ordinary(len),
+            Kind::Cpu | Kind::CpuBitsliced(_) | Kind::OpenCl(_) => HostBuffer::ordinary(len),
         }
     }
 
@@ -224,7 +259,7 @@ impl Engine {
     /// the work. For [`Cipher::spread`]; of one GPU it is one part.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] on a CPU, [`Error::OutOfDeviceMemory`], and what the devices report.
+    /// [`Error::NotCuda`] on other engines, [`Error::OutOfDeviceMemory`], and what the devices report.
     pub fn spread(&self, len: usize) -> Result<cuda::SpreadBuffer, Error> {
         cuda::SpreadBuffer::new(self.group("spread memory")?, len)
     }
@@ -234,18 +269,21 @@ impl Engine {
         self.kernels
     }
 
-    /// What its GPU goes by, of several the first; `None` on a CPU.
+    /// What its CUDA GPU goes by, of several the first; `None` on others.
     pub fn tuning(&self) -> Option<&cuda::Tuning> {
         self.group("").ok().map(|group| group.members()[0].device.tuning())
     }
 
     /// Where a call on this many bytes in host memory is computed: opened as [`Backend::Auto`] with a GPU, on whichever
-    /// of GPU and CPU is faster for it; else where the engine is.
+    /// of GPU and CPU is faster for it, for an OpenCL GPU from 1 MiB on; else where the engine is.
     pub fn backend_for(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> Backend {
-        match self.tuning().filter(|_| self.is_auto()) {
-            Some(tuning) if !tuning.prefers_cuda(mode, key_bits, bytes) => Backend::Cpu,
-            _ => self.backend(),
-        }
+        let prefers_device = match &self.opened.kind {
+            _ if !self.is_auto() => true,
+            Kind::Cuda(group) => group.members()[0].device.tuning().prefers_cuda(mode, key_bits, bytes),
+            Kind::OpenCl(_) => bytes >= SMALLEST_FOR_OPENCL,
+            Kind::Cpu | Kind::CpuBitsliced(_) => true,
+        };
+        if prefers_device { self.backend() } else { Backend::Cpu }
     }
 
     /// Whether it was opened as [`Backend::Auto`].
@@ -253,12 +291,15 @@ impl Engine {
         self.opened.why.is_some()
     }
 
-    /// What was opened; never [`Backend::Auto`].
+    /// What was opened; never [`Backend::Auto`] or [`Backend::OpenClFirst`].
     pub fn backend(&self) -> Backend {
         match self.opened.kind {
             Kind::Cpu => Backend::Cpu,
             Kind::CpuBitsliced(_) => Backend::CpuBitsliced,
             Kind::Cuda(ref group) => group.sole().map_or(Backend::CudaAll, |m| Backend::Cuda { ordinal: m.ordinal }),
+            Kind::OpenCl(ref device) => {
+                Backend::OpenCl { platform: device.info().platform, device: device.info().device }
+            }
         }
     }
 
@@ -271,6 +312,10 @@ impl Engine {
                 let name = |m: &cuda::Member| format!("{} (CUDA {})", m.device.name(), m.ordinal);
                 group.members().iter().map(name).collect::<Vec<_>>().join(" and ")
             }
+            Kind::OpenCl(device) => {
+                let info = device.info();
+                format!("{} (OpenCL {}.{}, {})", info.name, info.platform, info.device, info.driver)
+            }
         };
         match &self.opened.why {
             Some(why) => format!("{what} ({why})"),
@@ -278,16 +323,20 @@ impl Engine {
         }
     }
 
-    /// A key on this engine: expands it and, for CUDA, brings it to the device.
+    /// A key on this engine: expands it and, for a device, brings it there.
     ///
     /// # Errors
-    /// None on the CPU; on CUDA, what the device reports.
+    /// None on the CPU; elsewhere what the device reports, and for OpenCL [`Error::NoSuchKernel`] where
+    /// [`with_kernels`](Self::with_kernels) allows no bitsliced kernels.
     pub fn cipher(&self, key: &Key) -> Result<Cipher, Error> {
         let cpu = cpu::key(key);
         let blocks: Arc<dyn BlockEngine> = match &self.opened.kind {
             Kind::Cpu => cpu.clone(),
             Kind::CpuBitsliced(isa) => Arc::new(Bitsliced::new(key.expose(), *isa)?),
             Kind::Cuda(group) => Arc::new(group.key(self.transfers, |device| device.cipher(key, self.kernels))?),
+            Kind::OpenCl(device) => {
+                Arc::new(opencl::DeviceKey::with_stored(device, key, self.kernels, self.transfers)?)
+            }
         };
         Ok(Cipher::new(self.clone(), blocks, Some(cpu)))
     }
@@ -297,43 +346,83 @@ impl Engine {
     /// Manifest and source are code that runs on the device: load only what you trust.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] on a CPU, [`Error::BadManifest`], [`Error::NvrtcUnavailable`] and [`Error::CompileFailed`], for
-    /// the source is compiled here and now, [`Error::SelfTestFailed`], and what the device reports.
+    /// [`Error::NoDevice`] on a CPU; [`Error::BadManifest`], also for a kernel in the language of another engine;
+    /// [`Error::CompileFailed`], for the source is compiled here and now, for which [`Error::NvrtcUnavailable`] and
+    /// [`Error::CompilerCache`] may stand in the way; [`Error::SelfTestFailed`], and what the device reports.
     pub fn load_baked(&self, manifest: &Path) -> Result<Cipher, Error> {
-        let group = self.group("a baked kernel")?;
-        let blocks = group.key(self.transfers, |device| device.load_baked(manifest))?;
-        Ok(Cipher::new(self.clone(), Arc::new(blocks), None))
+        self.of_one_kernel(
+            "a baked kernel",
+            |device| device.load_baked(manifest),
+            |device| opencl::DeviceKey::load_baked(device, manifest, self.transfers),
+        )
     }
 
-    /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC.
+    /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC or the OpenCL driver.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] on a CPU, [`Error::NvrtcUnavailable`], [`Error::CompileFailed`], [`Error::NoSuchKernel`] for an
-    /// S-box of no known name, [`Error::SelfTestFailed`], and what the device reports.
+    /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
+    /// [`Error::NoSuchKernel`] for an S-box of no known name, [`Error::SelfTestFailed`], and what the device reports.
     pub fn bake(&self, key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Cipher, Error> {
-        let group = self.group("a baked kernel")?;
-        let blocks = group.key(self.transfers, |device| device.bake(key, mode, strategy, sbox))?;
-        Ok(Cipher::new(self.clone(), Arc::new(blocks), None))
+        self.of_one_kernel(
+            "a baked kernel",
+            |device| device.bake(key, mode, strategy, sbox),
+            |device| opencl::DeviceKey::bake(device, key, mode, strategy, sbox, self.transfers),
+        )
     }
 
-    /// Any kernel that the generator prints, compiled here and now with NVRTC, and a key for it. It runs its own mode only:
-    /// for experiments, and to measure.
+    /// Any kernel that the generator prints, compiled here and now with NVRTC or the OpenCL driver, and a key for it. It runs
+    /// its own mode only: for experiments, and to measure.
     ///
     /// Dropping it waits for the device, which may still need what it holds there.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] on a CPU, [`Error::NvrtcUnavailable`], [`Error::CompileFailed`], [`Error::NoSuchKernel`] for a
-    /// design with another key baked in, [`Error::SelfTestFailed`], and what the device reports.
+    /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
+    /// [`Error::NoSuchKernel`] for a design with another key baked in, or that is not printed in the engine's language,
+    /// [`Error::SelfTestFailed`], and what the device reports.
     pub fn cipher_of(&self, key: &Key, design: &Design) -> Result<Cipher, Error> {
-        let group = self.group("a kernel of the generator's")?;
-        let blocks = group.key(self.transfers, |device| device.cipher_of(key, design))?;
-        Ok(Cipher::new(self.clone(), Arc::new(blocks), None))
+        self.of_one_kernel(
+            "a kernel of the generator's",
+            |device| device.cipher_of(key, design),
+            |device| opencl::DeviceKey::of_design(device, key, design, self.transfers),
+        )
+    }
+
+    /// A cipher of one kernel, which the engine's devices each make in their way.
+    fn of_one_kernel(
+        &self,
+        what: &'static str,
+        on_cuda: impl Fn(&Arc<cuda::Device>) -> Result<cuda::DeviceKey, Error>,
+        on_opencl: impl Fn(&Arc<opencl::Device>) -> Result<opencl::DeviceKey, Error>,
+    ) -> Result<Cipher, Error> {
+        let blocks: Arc<dyn BlockEngine> = match &self.opened.kind {
+            Kind::Cuda(group) => Arc::new(group.key(self.transfers, on_cuda)?),
+            Kind::OpenCl(device) => Arc::new(on_opencl(device)?),
+            Kind::Cpu | Kind::CpuBitsliced(_) => return Err(Error::NoDevice { what, backend: self.backend() }),
+        };
+        Ok(Cipher::new(self.clone(), blocks, None))
+    }
+
+    /// The OpenCL context that queues and buffers for [`Cipher::opencl`] belong to. It is the engine's own, and has its device
+    /// only.
+    ///
+    /// # Errors
+    /// [`Error::NotOpenCl`] on other engines.
+    pub fn opencl_context(&self) -> Result<&opencl::opencl3::context::Context, Error> {
+        Ok(self.opencl("an OpenCL context")?.context())
+    }
+
+    /// The OpenCL device.
+    ///
+    /// # Errors
+    /// [`Error::NotOpenCl`] on other engines.
+    pub fn opencl_device(&self) -> Result<opencl::opencl3::device::Device, Error> {
+        Ok(opencl::opencl3::device::Device::new(self.opencl("an OpenCL device")?.id()))
     }
 
     /// The CUDA context that streams and buffers for [`Cipher::device`] belong to: the device's primary context.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] on a CPU, [`Error::SeveralDevices`] where there are several.
+    /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several.
     pub fn cuda_context(&self) -> Result<Arc<cuda::cudarc::driver::CudaContext>, Error> {
         Ok(self.device("a CUDA context")?.context().clone())
     }
@@ -341,7 +430,7 @@ impl Engine {
     /// The same of each GPU, in the order in which they were given: what [`Cipher::devices`] works in.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] on a CPU.
+    /// [`Error::NotCuda`] on other engines.
     pub fn cuda_contexts(&self) -> Result<Vec<Arc<cuda::cudarc::driver::CudaContext>>, Error> {
         let members = self.group("a CUDA context")?.members();
         Ok(members.iter().map(|member| member.device.context().clone()).collect())
@@ -361,7 +450,19 @@ impl Engine {
     pub(crate) fn group(&self, what: &'static str) -> Result<&cuda::Group, Error> {
         match &self.opened.kind {
             Kind::Cuda(group) => Ok(group),
-            Kind::Cpu | Kind::CpuBitsliced(_) => Err(Error::NotCuda { what, backend: self.backend() }),
+            Kind::Cpu | Kind::CpuBitsliced(_) | Kind::OpenCl(_) => {
+                Err(Error::NotCuda { what, backend: self.backend() })
+            }
+        }
+    }
+
+    /// The OpenCL device, for calls that only it answers.
+    pub(crate) fn opencl(&self, what: &'static str) -> Result<&Arc<opencl::Device>, Error> {
+        match &self.opened.kind {
+            Kind::OpenCl(device) => Ok(device),
+            Kind::Cpu | Kind::CpuBitsliced(_) | Kind::Cuda(_) => {
+                Err(Error::NotOpenCl { what, backend: self.backend() })
+            }
         }
     }
 }
@@ -387,6 +488,9 @@ mod tests {
             Backend::Cuda { ordinal: 0 },
             Backend::Cuda { ordinal: 12 },
             Backend::CudaAll,
+            Backend::OpenClFirst,
+            Backend::OpenCl { platform: 0, device: 0 },
+            Backend::OpenCl { platform: 10, device: 3 },
             Backend::Cpu,
             Backend::CpuBitsliced,
         ] {
@@ -402,6 +506,13 @@ mod tests {
             "cuda:+1",
             "cuda:0x1",
             "cuda:99999999999999999999",
+            "opencl:",
+            "opencl:1",
+            "opencl:1.",
+            "opencl:.1",
+            "opencl:-1.0",
+            "opencl:0.+1",
+            "opencl:0.0.0",
             "cpu ",
         ] {
             assert!(matches!(bad.parse::<Backend>(), Err(Error::UnknownBackend { .. })), "{bad}");
@@ -435,12 +546,14 @@ mod tests {
     }
 
     #[test]
-    fn what_only_cuda_answers_is_refused_elsewhere() {
+    fn what_only_a_device_answers_is_refused_elsewhere() {
         for backend in [Backend::Cpu, Backend::CpuBitsliced] {
             let engine = Engine::open(backend).unwrap();
-            assert!(matches!(engine.load_baked(Path::new("none.json")), Err(Error::NotCuda { .. })));
+            assert!(matches!(engine.load_baked(Path::new("none.json")), Err(Error::NoDevice { .. })));
+            assert!(matches!(engine.opencl_context(), Err(Error::NotOpenCl { .. })));
             let cipher = engine.cipher(&Key::new(&[1; 16]).unwrap()).unwrap();
             assert!(matches!(cipher.device(), Err(Error::NotCuda { .. })));
+            assert!(matches!(cipher.opencl(), Err(Error::NotOpenCl { .. })));
         }
     }
 }

@@ -23,7 +23,7 @@ pub enum Error {
     #[error("the system's random number generator failed: {0}")]
     Random(#[from] getrandom::Error),
     /// A name that is no backend's.
-    #[error("unknown backend `{name}`; known: auto, cuda, cuda:N, cuda:all, cpu, cpu-bitsliced")]
+    #[error("unknown backend `{name}`; known: auto, cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu, cpu-bitsliced")]
     UnknownBackend {
         /// The name given.
         name: String,
@@ -48,6 +48,11 @@ pub enum Error {
     /// A stream of another context than the engine's.
     #[error("the stream belongs to another CUDA context than the engine: make it from `Engine::cuda_context`")]
     OtherContext,
+    /// A queue or a buffer of another OpenCL context than the engine's.
+    #[error(
+        "the queue or a buffer belongs to another OpenCL context than the engine: make both from `Engine::opencl_context`"
+    )]
+    OtherOpenClContext,
     /// A spread buffer of another engine than the cipher's.
     #[error("the spread buffer belongs to another engine than the cipher: make it with `Engine::spread` of the same")]
     OtherEngine,
@@ -82,6 +87,24 @@ pub enum Error {
     /// A call that only a CUDA engine answers.
     #[error("{what} needs a CUDA engine, and this one is {backend}: open the engine with `Backend::Cuda`")]
     NotCuda {
+        /// What was asked for.
+        what: &'static str,
+        /// The engine's backend.
+        backend: Backend,
+    },
+    /// A call that only an OpenCL engine answers.
+    #[error("{what} needs an OpenCL engine, and this one is {backend}: open the engine with `Backend::OpenCl`")]
+    NotOpenCl {
+        /// What was asked for.
+        what: &'static str,
+        /// The engine's backend.
+        backend: Backend,
+    },
+    /// A call that only an engine with a device answers.
+    #[error(
+        "{what} needs a CUDA or OpenCL engine, and this one is {backend}: open the engine with `Backend::Cuda` or `Backend::OpenCl`"
+    )]
+    NoDevice {
         /// What was asked for.
         what: &'static str,
         /// The engine's backend.
@@ -123,6 +146,42 @@ pub enum Error {
         /// The driver's name for the error.
         code: String,
     },
+    /// No OpenCL on this machine.
+    #[error("OpenCL is not available: {what}; {help}")]
+    OpenClUnavailable {
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        help: String,
+    },
+    /// Numbers that no OpenCL device has.
+    #[error("there is no OpenCL device {platform}.{device}: this machine has {there}")]
+    NoSuchOpenClDevice {
+        /// The platform's number.
+        platform: usize,
+        /// The device's number in its platform.
+        device: usize,
+        /// The devices that there are, by their numbers and names.
+        there: String,
+    },
+    /// A call of OpenCL failed.
+    #[error("OpenCL: {call} failed with {code}")]
+    OpenCl {
+        /// What was called.
+        call: String,
+        /// OpenCL's name for the error.
+        code: String,
+    },
+    /// A kernel with its key baked in, and a compiler that may keep what it makes of it.
+    #[error(
+        "the OpenCL compiler of {platform} may keep what it compiles on disk, and this kernel is the key: {switch}, or use a key given at run time"
+    )]
+    CompilerCache {
+        /// The platform's name.
+        platform: String,
+        /// What to do about it.
+        switch: String,
+    },
     /// An earlier CUDA error left the device's context unusable. Found before any work, and then nothing was changed; or in the
     /// middle of a call during which another thread met that error, and then its output is cleared.
     #[error("the CUDA engine is unusable since an earlier error ({cause}): open it again in a new process")]
@@ -131,7 +190,7 @@ pub enum Error {
         cause: String,
     },
     /// The device has too little memory free.
-    #[error("not enough memory on the CUDA device for {what}: free some of it, or use a smaller buffer")]
+    #[error("not enough memory on the device for {what}: free some of it, or use a smaller buffer")]
     OutOfDeviceMemory {
         /// What it was to hold.
         what: String,

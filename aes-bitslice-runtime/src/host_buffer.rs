@@ -6,8 +6,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use zeroize::Zeroizing;
 
-/// Host memory of [`Engine::host_buffer`](crate::Engine::host_buffer): pinned (page-locked) for an engine with GPUs, so that
-/// copies go at the full speed of the link, ordinary on a CPU. Wiped on drop. It may outlive the engine.
+/// Host memory of [`Engine::host_buffer`](crate::Engine::host_buffer): pinned (page-locked) for an engine with CUDA GPUs, so that
+/// copies go at the full speed of the link, ordinary on others. Wiped on drop. It may outlive the engine.
 ///
 /// To pin memory takes long, about a millisecond a MiB: use it more than once. And it takes memory from everybody else on the
 /// machine: use no more than is needed.

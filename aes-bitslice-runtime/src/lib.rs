@@ -1,4 +1,5 @@
-//! AES on bit-planes, run: ECB, CBC and CTR (SP 800-38A) on NVIDIA GPUs and on CPUs.
+//! AES on bit-planes, run: ECB, CBC and CTR (SP 800-38A) on NVIDIA GPUs, on devices behind OpenCL,
+//! and on CPUs.
 //!
 //! ```
 //! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Key};
@@ -26,10 +27,11 @@
 //! | `cbc` | CBC on the CPU, over any block cipher |
 //! | [`bitsliced`] | the generated engine on vectors of the CPU |
 //! | [`cuda`] | the generated kernels on NVIDIA GPUs |
+//! | [`opencl`] | the same on devices behind OpenCL |
 //! | [`transpose`] | blocks to bit-planes and back, on the host |
 //!
 //! None of the modes authenticates: whoever can change ciphertext can change plaintext.
-// `unsafe` lives in two modules only: the GPU's and the vector instructions'.
+// `unsafe` lives in three modules only: the two for devices, and that for vector instructions.
 #![deny(unsafe_code)]
 
 pub mod bitsliced;
@@ -55,6 +57,8 @@ mod key;
 mod known_answer;
 #[forbid(unsafe_code)]
 mod launches;
+#[allow(unsafe_code)]
+pub mod opencl;
 #[forbid(unsafe_code)]
 mod parallel;
 #[forbid(unsafe_code)]

@@ -9,8 +9,14 @@ use std::sync::OnceLock;
 /// The switch in the environment that makes the absence of a GPU, or of what its tests need, a failure.
 pub const REQUIRE_GPU: &str = "AES_BITSLICE_REQUIRE_GPU";
 
-/// Every engine this machine has: the CPU, the bitsliced CPU on each kind of vector, and the GPU where one opens, as in
-/// [`gpus`].
+/// The same for an OpenCL device.
+pub const REQUIRE_OPENCL: &str = "AES_BITSLICE_REQUIRE_OPENCL";
+
+/// Which OpenCL device is tested, as in `1.0`: the second platform's first.
+pub const OPENCL: &str = "AES_BITSLICE_OPENCL";
+
+/// Every engine this machine has: the CPU, the bitsliced CPU on each kind of vector, the GPU where one opens, as in
+/// [`gpus`], and the OpenCL device of [`opencl`].
 pub fn engines() -> &'static [Engine] {
     static ENGINES: OnceLock<Vec<Engine>> = OnceLock::new();
     ENGINES.get_or_init(|| {
@@ -18,7 +24,8 @@ pub fn engines() -> &'static [Engine] {
         // The first is what `CpuBitsliced` took.
         let others = Isa::available().into_iter().skip(1);
         let others = others.map(|isa| Engine::open_bitsliced(isa).expect("the processor has it"));
-        let engines: Vec<Engine> = cpu.into_iter().chain(others).chain(gpus().iter().cloned()).collect();
+        let engines = cpu.into_iter().chain(others).chain(gpus().iter().cloned()).chain(opencl().cloned());
+        let engines: Vec<Engine> = engines.collect();
         let names: Vec<String> = engines.iter().map(name).collect();
         say(&format!("Engines under test: {}", names.join("; ")));
         engines
@@ -104,6 +111,32 @@ pub fn gpu_with_compiler() -> Option<&'static Engine> {
         _ => true,
     });
     there.then_some(gpu)
+}
+
+/// The OpenCL device that [`OPENCL`] names, else the first GPU, else the first of any kind, which may be this machine's
+/// processor. Its absence is said, or a failure, like the GPU's.
+///
+/// # Panics
+/// If there is one that does not work.
+pub fn opencl() -> Option<&'static Engine> {
+    static DEVICE: OnceLock<Option<Engine>> = OnceLock::new();
+    DEVICE
+        .get_or_init(|| {
+            let backend = match std::env::var(OPENCL) {
+                Ok(numbers) => format!("opencl:{numbers}").parse().unwrap_or_else(|e| panic!("{OPENCL}: {e}")),
+                Err(_) => Backend::OpenClFirst,
+            };
+            match Engine::open(backend) {
+                Ok(engine) => Some(engine),
+                Err(e @ Error::OpenClUnavailable { .. }) if backend == Backend::OpenClFirst => {
+                    assert!(!is_set(REQUIRE_OPENCL), "an OpenCL device is required: {e}");
+                    say(&format!("NO OPENCL DEVICE OPENED: OPENCL TESTS DID NOT RUN ({e})"));
+                    None
+                }
+                Err(e) => panic!("the OpenCL device does not open: {e}"),
+            }
+        })
+        .as_ref()
 }
 
 /// Whether a switch is set in the environment to anything but nothing and `0`.

@@ -1,0 +1,218 @@
+//! OpenCL's objects, each released when its owner is dropped, and its errors in our words.
+//!
+//! (The owners of the crate `opencl3` panic where a release fails, as it may on a device that is lost.)
+
+use crate::Error;
+use opencl3::error_codes::{self, cl_int};
+use opencl3::types::{cl_command_queue, cl_context, cl_event, cl_kernel, cl_mem, cl_program};
+use opencl3::{command_queue, event, kernel, memory, program};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+macro_rules! handle {
+    ($(#[$doc:meta])* $name:ident($raw:ty), $release:path) => {
+        $(#[$doc])*
+        pub(super) struct $name($raw);
+
+        // SAFETY: a handle, which any thread may use.
+        unsafe impl Send for $name {}
+
+        impl $name {
+            /// # Safety
+            /// The object is valid, and a reference to it is handed over, which nobody else releases.
+            pub(super) unsafe fn owning(raw: $raw) -> Self {
+                Self(raw)
+            }
+
+            pub(super) fn raw(&self) -> $raw {
+                self.0
+            }
+        }
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // Nothing can be done here about an error. What the device still needs lives on until it is done with it.
+                // SAFETY: ours, and not used after this.
+                let _ = unsafe { $release(self.0) };
+            }
+        }
+    };
+}
+
+handle! {
+    /// A command queue.
+    Queue(cl_command_queue), command_queue::release_command_queue
+}
+handle! {
+    /// A buffer.
+    Buffer(cl_mem), memory::release_mem_object
+}
+handle! {
+    /// An event: when a command is done, and whether it failed.
+    Event(cl_event), event::release_event
+}
+handle! {
+    /// A program.
+    Program(cl_program), program::release_program
+}
+handle! {
+    /// An entry point of a program. Not for two threads at a time: its arguments are its state.
+    EntryPoint(cl_kernel), kernel::release_kernel
+}
+
+// SAFETY: every function of OpenCL's is safe to call from several threads at once but `clSetKernelArg` on one kernel.
+unsafe impl Sync for Queue {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Event {}
+
+impl Queue {
+    /// A queue whose commands are done in order.
+    ///
+    /// # Safety
+    /// Context and device are valid, and the context has the device.
+    pub(super) unsafe fn new(context: cl_context, device: opencl3::types::cl_device_id) -> Result<Self, Error> {
+        // SAFETY: as the caller vouches.
+        let queue = call("clCreateCommandQueue", unsafe { command_queue::create_command_queue(context, device, 0) })?;
+        // SAFETY: made just now.
+        Ok(unsafe { Self::owning(queue) })
+    }
+
+    /// Has the device begin with what is in the queue.
+    pub(super) fn flush(&self) -> Result<(), Error> {
+        call("clFlush", command_queue::flush(self.0))
+    }
+
+    /// Waits for everything in the queue.
+    pub(super) fn finish(&self) -> Result<(), Error> {
+        call("clFinish", command_queue::finish(self.0))
+    }
+
+    /// Sets bytes of a buffer to zero.
+    pub(super) fn clear(&self, buffer: &Buffer, len: usize) -> Result<Event, Error> {
+        let zero = 0u8;
+        let pattern = (&raw const zero).cast();
+        // SAFETY: queue and buffer are alive; a range beyond the buffer is an error; the pattern is copied by the call.
+        let filled =
+            unsafe { command_queue::enqueue_fill_buffer(self.0, buffer.0, pattern, 1, 0, len, 0, std::ptr::null()) };
+        event_of("clEnqueueFillBuffer", filled)
+    }
+}
+
+impl Buffer {
+    /// A buffer of so many bytes (not none), whatever they are.
+    ///
+    /// # Safety
+    /// The context is valid.
+    pub(super) unsafe fn new(context: cl_context, len: usize) -> Result<Self, Error> {
+        // SAFETY: as the caller vouches; no memory of the host is involved.
+        let buffer = unsafe { memory::create_buffer(context, memory::CL_MEM_READ_WRITE, len, std::ptr::null_mut()) };
+        // SAFETY: made just now.
+        call("clCreateBuffer", buffer).map(|buffer| unsafe { Self::owning(buffer) })
+    }
+}
+
+impl Event {
+    /// Another owner of the same.
+    pub(super) fn another(&self) -> Result<Self, Error> {
+        // SAFETY: the event is alive.
+        call("clRetainEvent", unsafe { event::retain_event(self.0) })?;
+        // SAFETY: retained just now.
+        Ok(unsafe { Self::owning(self.0) })
+    }
+
+    /// Whether its command is done, or failed.
+    pub(super) fn is_over(&self) -> bool {
+        let status = event::get_event_data(self.0, event::CL_EVENT_COMMAND_EXECUTION_STATUS);
+        number("clGetEventInfo", status).is_ok_and(|status| status as i32 <= event::CL_COMPLETE)
+    }
+
+    /// Waits for the commands of all of them.
+    pub(super) fn wait(events: &[Self]) -> Result<(), Error> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let raw: Vec<cl_event> = events.iter().map(Self::raw).collect();
+        call("clWaitForEvents", event::wait_for_events(&raw))
+    }
+}
+
+/// The result of a call that puts a command into a queue.
+pub(super) fn event_of(name: &str, result: Result<cl_event, cl_int>) -> Result<Event, Error> {
+    // SAFETY: the event was made by the call for the caller.
+    call(name, result).map(|event| unsafe { Event::owning(event) })
+}
+
+/// The result of a call, in our words.
+pub(super) fn call<T>(name: &str, result: Result<T, cl_int>) -> Result<T, Error> {
+    result.map_err(|code| match code {
+        error_codes::DLOPEN_RUNTIME_LOAD_FAILED => Error::OpenClUnavailable {
+            what: "no OpenCL loader was found (libOpenCL.so.1)".into(),
+            help: "install one (ocl-icd-libopencl1) and the device's OpenCL driver, or use the backend `cpu`".into(),
+        },
+        error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE => Error::OpenClUnavailable {
+            what: format!("the OpenCL loader has no {name}"),
+            help: "install one of OpenCL 1.2 or later, or use the backend `cpu`".into(),
+        },
+        error_codes::CL_PLATFORM_NOT_FOUND_KHR => no_platform(),
+        error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE => {
+            Error::OutOfDeviceMemory { what: format!("what {name} asks for") }
+        }
+        error_codes::CL_OUT_OF_HOST_MEMORY => Error::OutOfHostMemory { what: format!("what {name} asks for") },
+        _ => Error::OpenCl { call: name.into(), code: code_name(code) },
+    })
+}
+
+/// A number that an object tells of itself: of four or eight bytes, in the order of this machine.
+pub(super) fn number(name: &str, bytes: Result<Vec<u8>, cl_int>) -> Result<u64, Error> {
+    let bytes = call(name, bytes)?;
+    let unknown = || Error::OpenCl { call: name.into(), code: format!("{} bytes for a number", bytes.len()) };
+    match bytes.len() {
+        4 => bytes.first_chunk().map(|&bytes| u32::from_ne_bytes(bytes).into()),
+        8 => bytes.first_chunk().map(|&bytes| u64::from_ne_bytes(bytes)),
+        _ => None,
+    }
+    .ok_or_else(unknown)
+}
+
+/// A text that an object tells of itself, which ends with a NUL.
+pub(super) fn text(name: &str, bytes: Result<Vec<u8>, cl_int>) -> Result<String, Error> {
+    let bytes = call(name, bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\0').trim().into())
+}
+
+/// OpenCL's name for an error.
+fn code_name(code: cl_int) -> String {
+    match error_codes::error_text(code) {
+        name if name.starts_with("CL_") => name.into(),
+        _ => format!("error {code}"),
+    }
+}
+
+/// What is said where there is no platform.
+pub(super) fn no_platform() -> Error {
+    Error::OpenClUnavailable {
+        what: "there is no OpenCL platform".into(),
+        help: "install the device's OpenCL driver, or use the backend `cpu`".into(),
+    }
+}
+
+/// What is behind a lock, whoever panicked meanwhile.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_names() {
+        let said = |code| call::<()>("clFinish", Err(code)).unwrap_err().to_string();
+        assert_eq!(said(error_codes::CL_INVALID_VALUE), "OpenCL: clFinish failed with CL_INVALID_VALUE");
+        assert_eq!(said(-12345), "OpenCL: clFinish failed with error -12345");
+        assert!(said(error_codes::DLOPEN_RUNTIME_LOAD_FAILED).starts_with("OpenCL is not available: no OpenCL loader"));
+        assert!(said(error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE).contains("has no clFinish"));
+        assert!(said(error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE).starts_with("not enough memory on the device"));
+    }
+}

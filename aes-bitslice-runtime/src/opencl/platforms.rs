@@ -1,0 +1,210 @@
+//! Whether OpenCL is there, and which devices it has.
+
+use super::handles::{call, no_platform, number, text};
+use crate::Error;
+use opencl3::device::{self, get_device_ids};
+use opencl3::platform::platform::{self, get_platform_ids};
+use opencl3::types::{cl_device_id, cl_device_info, cl_platform_id, cl_platform_info};
+use std::fmt;
+
+/// A device behind OpenCL, as its driver describes it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DeviceInfo {
+    /// The number of its platform, from 0.
+    pub platform: usize,
+    /// The platform's name.
+    pub platform_name: String,
+    /// The platform's vendor.
+    pub platform_vendor: String,
+    /// The version of OpenCL that the platform has.
+    pub platform_version: String,
+    /// The device's number in its platform, from 0.
+    pub device: usize,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// The version of OpenCL that it has.
+    pub version: String,
+    /// The release of its driver.
+    pub driver: String,
+    /// Its compute units: multiprocessors, or cores.
+    pub compute_units: u32,
+    /// Local memory that a work-group may have, in bytes.
+    pub local_memory_bytes: u64,
+    /// Its memory, in bytes.
+    pub global_memory_bytes: u64,
+}
+
+/// What a device is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum DeviceKind {
+    /// A GPU.
+    Gpu,
+    /// The processor of this machine.
+    Cpu,
+    /// An accelerator, such as an FPGA.
+    Accelerator,
+    /// Anything else.
+    Other,
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gpu => "GPU",
+            Self::Cpu => "CPU",
+            Self::Accelerator => "accelerator",
+            Self::Other => "other device",
+        })
+    }
+}
+
+/// The OpenCL devices of this machine. A platform that does not answer is left out.
+///
+/// # Errors
+/// [`Error::OpenClUnavailable`] without a loader or a device, and what the driver reports if none of its platforms answers.
+pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
+    Ok(found()?.into_iter().map(|found| found.info).collect())
+}
+
+/// A device that was found.
+pub(super) struct Found {
+    pub(super) info: DeviceInfo,
+    pub(super) id: cl_device_id,
+    /// Whether its compiler is NVIDIA's: it takes that compiler's options, and threads of a warp exchange words.
+    pub(super) is_nvidia: bool,
+    /// Bytes that one buffer may have.
+    pub(super) largest_buffer: u64,
+    /// Why no kernel can run there, if so.
+    unusable: Option<&'static str>,
+}
+
+/// Which device to open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted {
+    /// By its numbers.
+    Numbered { platform: usize, device: usize },
+    /// The first GPU, else the first device.
+    First,
+    /// The first GPU.
+    FirstGpu,
+}
+
+/// The device that is wanted, if it can run kernels.
+pub(super) fn find(wanted: Wanted) -> Result<Found, Error> {
+    if let Wanted::Numbered { platform, device } = wanted {
+        let mut all = found()?;
+        let is_wanted = |found: &Found| (found.info.platform, found.info.device) == (platform, device);
+        let Some(index) = all.iter().position(is_wanted) else {
+            let one = |f: &Found| format!("{}.{} ({})", f.info.platform, f.info.device, f.info.name);
+            let there = all.iter().map(one).collect::<Vec<_>>().join(", ");
+            return Err(Error::NoSuchOpenClDevice { platform, device, there });
+        };
+        let found = all.swap_remove(index);
+        return match found.unusable {
+            None => Ok(found),
+            Some(why) => Err(Error::OpenClUnavailable {
+                what: format!("{} {why}", found.info.name),
+                help: "use another device, or the backend `cpu`".into(),
+            }),
+        };
+    }
+    let mut usable: Vec<_> = found()?.into_iter().filter(|found| found.unusable.is_none()).collect();
+    let gpu = usable.iter().position(|found| found.info.kind == DeviceKind::Gpu);
+    let first = (matches!(wanted, Wanted::First) && !usable.is_empty()).then_some(0);
+    match gpu.or(first) {
+        Some(index) => Ok(usable.swap_remove(index)),
+        None => Err(Error::OpenClUnavailable {
+            what: match wanted {
+                Wanted::FirstGpu => "OpenCL has no GPU".into(),
+                _ => "OpenCL has no device that runs kernels".into(),
+            },
+            help: "install the device's OpenCL driver, or use the backend `cpu`".into(),
+        }),
+    }
+}
+
+/// All devices of all platforms that answer.
+fn found() -> Result<Vec<Found>, Error> {
+    let platforms = call("clGetPlatformIDs", get_platform_ids())?;
+    if platforms.is_empty() {
+        return Err(no_platform());
+    }
+    let (mut all, mut failed) = (Vec::new(), None);
+    for (number, &platform) in platforms.iter().enumerate() {
+        match of_platform(number, platform) {
+            Ok(devices) => all.extend(devices),
+            Err(e) => failed = Some(e),
+        }
+    }
+    match failed {
+        _ if !all.is_empty() => Ok(all),
+        Some(e) => Err(e),
+        None => Err(Error::OpenClUnavailable {
+            what: "OpenCL sees no device".into(),
+            help: "check `clinfo`, or use the backend `cpu`".into(),
+        }),
+    }
+}
+
+fn of_platform(number: usize, platform: cl_platform_id) -> Result<Vec<Found>, Error> {
+    let name = platform_text(platform, platform::CL_PLATFORM_NAME)?;
+    let vendor = platform_text(platform, platform::CL_PLATFORM_VENDOR)?;
+    let version = platform_text(platform, platform::CL_PLATFORM_VERSION)?;
+    let ids = call("clGetDeviceIDs", get_device_ids(platform, device::CL_DEVICE_TYPE_ALL))?;
+    let describe = |(device, &id)| {
+        let kind = device_number(id, device::CL_DEVICE_TYPE)?;
+        let info = DeviceInfo {
+            platform: number,
+            platform_name: name.clone(),
+            platform_vendor: vendor.clone(),
+            platform_version: version.clone(),
+            device,
+            name: device_text(id, device::CL_DEVICE_NAME)?,
+            kind: match kind {
+                _ if kind & device::CL_DEVICE_TYPE_GPU != 0 => DeviceKind::Gpu,
+                _ if kind & device::CL_DEVICE_TYPE_CPU != 0 => DeviceKind::Cpu,
+                _ if kind & device::CL_DEVICE_TYPE_ACCELERATOR != 0 => DeviceKind::Accelerator,
+                _ => DeviceKind::Other,
+            },
+            version: device_text(id, device::CL_DEVICE_VERSION)?,
+            driver: device_text(id, device::CL_DRIVER_VERSION)?,
+            compute_units: device_number(id, device::CL_DEVICE_MAX_COMPUTE_UNITS)? as u32,
+            local_memory_bytes: device_number(id, device::CL_DEVICE_LOCAL_MEM_SIZE)?,
+            global_memory_bytes: device_number(id, device::CL_DEVICE_GLOBAL_MEM_SIZE)?,
+        };
+        let is = |what| Ok::<_, Error>(device_number(id, what)? != 0);
+        let unusable = match () {
+            () if !is(device::CL_DEVICE_AVAILABLE)? => Some("is not available"),
+            () if !is(device::CL_DEVICE_COMPILER_AVAILABLE)? => Some("has no compiler for OpenCL C"),
+            // Blocks are words in memory.
+            () if !is(device::CL_DEVICE_ENDIAN_LITTLE)? => Some("is big-endian, and the kernels are not"),
+            () => None,
+        };
+        let extensions = device_text(id, device::CL_DEVICE_EXTENSIONS)?;
+        let is_nvidia = extensions.split_whitespace().any(|name| name == "cl_nv_compiler_options");
+        let largest_buffer = device_number(id, device::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?;
+        Ok(Found { info, id, is_nvidia, largest_buffer, unusable })
+    };
+    // One that does not answer is left out beside others that do.
+    let described: Vec<Result<Found, Error>> = ids.iter().enumerate().map(describe).collect();
+    match described.iter().any(Result::is_ok) {
+        true => Ok(described.into_iter().flatten().collect()),
+        false => described.into_iter().collect(),
+    }
+}
+
+fn device_number(id: cl_device_id, what: cl_device_info) -> Result<u64, Error> {
+    number("clGetDeviceInfo", device::get_device_data(id, what))
+}
+
+fn device_text(id: cl_device_id, what: cl_device_info) -> Result<String, Error> {
+    text("clGetDeviceInfo", device::get_device_data(id, what))
+}
+
+fn platform_text(id: cl_platform_id, what: cl_platform_info) -> Result<String, Error> {
+    text("clGetPlatformInfo", platform::get_platform_data(id, what))
+}

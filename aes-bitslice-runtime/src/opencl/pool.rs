@@ -1,0 +1,221 @@
+//! Slots: queues of ours with device memory, each for one part of a call at a time.
+//!
+//! A device has at most 16 of them, whatever is asked for at the same time: who wants another one waits. They are kept from
+//! call to call, cleared, until the engine is dropped.
+
+use super::Device;
+use super::handles::{Buffer, Event, Queue, event_of, lock};
+use crate::Error;
+use opencl3::command_queue;
+use opencl3::types::{CL_FALSE, cl_command_queue};
+use std::ptr;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Slots that a device has at most.
+const MOST: usize = 12 + RESERVE;
+
+/// Slots that only those get who have none: a large call leaves them to small ones.
+const RESERVE: usize = 4;
+
+/// The slots of a device.
+#[derive(Default)]
+pub(super) struct Pool {
+    state: Mutex<State>,
+    returned: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    kept: Vec<Resources>,
+    leased: usize,
+}
+
+/// What a slot has.
+struct Resources {
+    queue: Queue,
+    buffer: Buffer,
+    len: usize,
+}
+
+/// A slot that is in use. It goes back on drop, once nothing in its queue is left to do.
+pub(super) struct Slot<'d> {
+    device: &'d Device,
+    /// Taken on drop.
+    resources: Option<Resources>,
+    /// What was put into the queue since it was waited for.
+    events: Vec<Event>,
+    /// So many bytes of it have to be cleared.
+    used: usize,
+    failed: bool,
+}
+
+impl<'d> Slot<'d> {
+    /// No buffer is made smaller than this for want of memory.
+    pub(super) const SMALLEST: usize = 1 << 20;
+
+    /// A slot with `wanted` bytes of device memory or, where the device has too little, fewer: half as many, or a quarter,
+    /// but no less than one MiB. Waits while all slots are in use: whoever has one already must not.
+    pub(super) fn take(device: &'d Device, wanted: usize) -> Result<Self, Error> {
+        let mut state = lock(&device.pool.state);
+        while state.leased == MOST {
+            state = device.pool.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        Self::lease(device, state, wanted)
+    }
+
+    /// The same where slots are free, and some left for those who have none.
+    pub(super) fn try_take(device: &'d Device, wanted: usize) -> Option<Result<Self, Error>> {
+        let state = lock(&device.pool.state);
+        (state.leased + RESERVE < MOST).then(|| Self::lease(device, state, wanted))
+    }
+
+    fn lease(device: &'d Device, mut state: MutexGuard<'_, State>, wanted: usize) -> Result<Self, Error> {
+        state.leased += 1;
+        let fitting = state.kept.iter().position(|kept| kept.len >= wanted);
+        let kept = match fitting {
+            Some(index) => Some(state.kept.swap_remove(index)),
+            None => state.kept.pop(),
+        };
+        drop(state);
+        // From here on it goes back whatever happens.
+        let mut slot = Self { device, resources: None, events: Vec::new(), used: 0, failed: false };
+        slot.resources = Some(match kept {
+            Some(kept) if kept.len >= wanted => kept,
+            too_small => {
+                drop(too_small);
+                Resources::new(device, wanted)?
+            }
+        });
+        Ok(slot)
+    }
+
+    fn resources(&self) -> &Resources {
+        self.resources.as_ref().expect("there until drop")
+    }
+
+    pub(super) fn buffer(&self) -> &Buffer {
+        &self.resources().buffer
+    }
+
+    /// Bytes of device memory.
+    pub(super) fn len(&self) -> usize {
+        self.resources().len
+    }
+
+    /// Copies to the buffer, from byte `at` on; done when the queue has come to it.
+    ///
+    /// # Safety
+    /// `data` stays as it is until the slot was waited for.
+    pub(super) unsafe fn copy_in(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
+        assert!(at + data.len() <= self.len());
+        self.used = self.used.max(at + data.len());
+        let Resources { queue, buffer, .. } = self.resources();
+        let (queue, buffer, from) = (queue.raw(), buffer.raw(), data.as_ptr().cast_mut().cast());
+        // SAFETY: the range lies in the buffer, as asserted; the caller vouches for the data.
+        let copied = unsafe {
+            command_queue::enqueue_write_buffer(queue, buffer, CL_FALSE, at, data.len(), from, 0, ptr::null())
+        };
+        self.events.push(event_of("clEnqueueWriteBuffer", copied)?);
+        Ok(())
+    }
+
+    /// Puts launches into the queue.
+    pub(super) fn launch(
+        &mut self,
+        launches: impl FnOnce(&Device, cl_command_queue, &mut Vec<Event>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let queue = self.resources().queue.raw();
+        launches(self.device, queue, &mut self.events)
+    }
+
+    /// Copies from the buffer, from byte `at` on; done when the queue has come to it. The device begins with all of it.
+    ///
+    /// # Safety
+    /// Nobody uses `data` until the slot was waited for.
+    pub(super) unsafe fn copy_out(&mut self, at: usize, data: &mut [u8]) -> Result<(), Error> {
+        assert!(at + data.len() <= self.len());
+        // What comes from there was written there by a kernel.
+        self.used = self.used.max(at + data.len());
+        let Resources { queue, buffer, .. } = self.resources();
+        let (queue, buffer, to) = (queue.raw(), buffer.raw(), data.as_mut_ptr().cast());
+        // SAFETY: the range lies in the buffer, as asserted; the caller vouches for the data.
+        let copied =
+            unsafe { command_queue::enqueue_read_buffer(queue, buffer, CL_FALSE, at, data.len(), to, 0, ptr::null()) };
+        self.events.push(event_of("clEnqueueReadBuffer", copied)?);
+        self.resources().queue.flush()
+    }
+
+    /// Waits for everything in the queue, and tells whether any of it failed.
+    pub(super) fn wait(&mut self) -> Result<(), Error> {
+        let waited = Event::wait(&std::mem::take(&mut self.events));
+        // After an error, too: whatever is told, the device must be done with it.
+        let finished = self.resources().queue.finish();
+        let waited = waited.and(finished);
+        self.failed |= waited.is_err();
+        waited
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        let usable = self.resources.is_some() && self.wait().is_ok() && !self.failed;
+        let mut resources = self.resources.take();
+        if usable && self.used > 0 {
+            // The next command in the queue comes after it.
+            resources = resources.filter(|kept| kept.queue.clear(&kept.buffer, self.used.min(kept.len)).is_ok());
+        }
+        let mut state = lock(&self.device.pool.state);
+        state.leased -= 1;
+        let broken = match resources {
+            Some(resources) if usable => {
+                state.kept.push(resources);
+                None
+            }
+            other => other,
+        };
+        drop(state);
+        self.device.pool.returned.notify_one();
+        drop(broken);
+    }
+}
+
+impl Resources {
+    /// With a buffer of so many bytes, or fewer where the device has too little memory.
+    fn new(device: &Device, wanted: usize) -> Result<Self, Error> {
+        let queue = device.new_queue()?;
+        let mut len = wanted.max(1).next_multiple_of(64 << 10);
+        loop {
+            // Only a buffer that is used has its memory.
+            let made = device.buffer(len).and_then(|buffer| {
+                queue.clear(&buffer, len).and_then(|cleared| Event::wait(&[cleared])).map(|()| buffer)
+            });
+            match made {
+                Ok(buffer) => return Ok(Self { queue, buffer, len }),
+                Err(e) if is_for_want_of_memory(&e) && len > Slot::SMALLEST => {
+                    len = (len / 2).next_multiple_of(16).max(Slot::SMALLEST);
+                }
+                Err(e) if is_for_want_of_memory(&e) => {
+                    return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {len} bytes") });
+                }
+                Err(e) => return Err(e),
+            }
+        }
+    }
+}
+
+impl Drop for Resources {
+    fn drop(&mut self) {
+        // Nothing can be done here about an error.
+        let _ = self.queue.clear(&self.buffer, self.len);
+        let _ = self.queue.finish();
+    }
+}
+
+/// Whether a buffer could not be had because the device has no room for it.
+fn is_for_want_of_memory(error: &Error) -> bool {
+    match error {
+        Error::OutOfDeviceMemory { .. } => true,
+        Error::OpenCl { code, .. } => ["CL_OUT_OF_RESOURCES", "CL_INVALID_BUFFER_SIZE"].contains(&code.as_str()),
+        _ => false,
+    }
+}

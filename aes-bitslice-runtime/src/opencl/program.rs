@@ -1,0 +1,164 @@
+//! A source that the driver compiles for a device: how, and where what it compiles must not be kept.
+
+use super::Device;
+use super::handles::{EntryPoint, Program, call, lock, number, text};
+use crate::Error;
+use aes_bitslice_gen::emit::Manifest;
+use opencl3::error_codes::{CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS};
+use opencl3::kernel;
+use opencl3::program::{self, CL_PROGRAM_BUILD_LOG};
+use std::ffi::CString;
+use std::sync::Mutex;
+
+/// The entry points of a kernel: for aligned blocks, and for any alignment.
+pub(super) struct EntryPoints {
+    pub(super) blocks: Mutex<EntryPoint>,
+    pub(super) bytes: Mutex<EntryPoint>,
+}
+
+impl EntryPoints {
+    /// Compiles a kernel for a device, on which it must have room. `arguments` tells how many an entry point takes, if it is
+    /// the one for any alignment or not.
+    pub(super) fn compile(
+        device: &Device,
+        manifest: &Manifest,
+        source: &str,
+        arguments: impl Fn(bool) -> usize,
+    ) -> Result<Self, Error> {
+        if manifest.secret {
+            cache_is_off(&device.info().platform_name, &device.info().platform_vendor, |name| {
+                std::env::var(name).ok()
+            })?;
+        }
+        let program = build(device, manifest, source)?;
+        let entry_point = |name: &str, by_bytes: bool| {
+            let no_kernel = |what: String| Error::NoSuchKernel { what };
+            let entry = CString::new(name).map_err(|e| no_kernel(e.to_string()))?;
+            let made = call("clCreateKernel", kernel::create_kernel(program.raw(), &entry))?;
+            // SAFETY: made just now.
+            let entry = unsafe { EntryPoint::owning(made) };
+            let taken = number("clGetKernelInfo", kernel::get_kernel_data(made, kernel::CL_KERNEL_NUM_ARGS))?;
+            if taken != arguments(by_bytes) as u64 {
+                return Err(no_kernel(format!("{name} takes other arguments than a kernel for {}", manifest.mode)));
+            }
+            let has =
+                |what| number("clGetKernelWorkGroupInfo", kernel::get_kernel_work_group_data(made, device.id(), what));
+            let (threads, local) = (has(kernel::CL_KERNEL_WORK_GROUP_SIZE)?, has(kernel::CL_KERNEL_LOCAL_MEM_SIZE)?);
+            let (wanted, room) = (manifest.threads, device.info().local_memory_bytes);
+            if threads < wanted.into() || local > room {
+                let device = &device.info().name;
+                return Err(no_kernel(format!(
+                    "{name} needs work-groups of {wanted} with {local} bytes of local memory, and {device} has room for \
+                     {threads} with {room}: use another device, or the backend `cpu`"
+                )));
+            }
+            Ok(Mutex::new(entry))
+        };
+        Ok(Self { blocks: entry_point(&manifest.entry, false)?, bytes: entry_point(&manifest.entry_bytes, true)? })
+    }
+
+    pub(super) fn one(&self, by_bytes: bool) -> std::sync::MutexGuard<'_, EntryPoint> {
+        lock(if by_bytes { &self.bytes } else { &self.blocks })
+    }
+}
+
+fn build(device: &Device, manifest: &Manifest, source: &str) -> Result<Program, Error> {
+    let made = program::create_program_with_source(device.context().get(), &[source]);
+    // SAFETY: made just now.
+    let program = call("clCreateProgramWithSource", made).map(|program| unsafe { Program::owning(program) })?;
+    let options = CString::new(options(manifest, device.is_nvidia())).expect("letters and numbers");
+    let built = program::build_program(program.raw(), &[device.id()], &options, None, std::ptr::null_mut());
+    let rejected = [CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS];
+    match built {
+        Err(code) if rejected.contains(&code) => {
+            let log = program::get_program_build_data(program.raw(), device.id(), CL_PROGRAM_BUILD_LOG);
+            Err(Error::CompileFailed {
+                kernel: manifest.kernel.clone(),
+                log: match manifest.secret {
+                    true => "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
+                    false => text("clGetProgramBuildInfo", log).unwrap_or_else(|e| e.to_string()),
+                },
+            })
+        }
+        built => call("clBuildProgram", built).map(|()| program),
+    }
+}
+
+/// What the compiler is told.
+fn options(manifest: &Manifest, is_nvidia: bool) -> String {
+    /// Registers of a multiprocessor, and those that a thread can name.
+    const REGISTERS: u32 = 1 << 16;
+    const OF_A_THREAD: u32 = 255;
+    let mut options = String::from("-cl-std=CL1.2");
+    let threads = manifest.threads.saturating_mul(manifest.blocks_per_sm);
+    if is_nvidia && let Some(registers) = REGISTERS.checked_div(threads) {
+        // They are given out by eight.
+        options += &format!(" -cl-nv-maxrregcount={}", (registers.min(OF_A_THREAD) / 8 * 8).max(16));
+    }
+    options
+}
+
+/// The user's word that no compiler keeps anything, where we do not know how to tell.
+const NO_CACHE: &str = "AES_BITSLICE_OPENCL_NO_CACHE";
+
+/// The switches that have a driver keep nothing of what it compiles on disk, by a word in the platform's name or vendor.
+///
+/// PoCL writes files even so, and deletes them with the program.
+const SWITCHES: [(&str, &str, &str); 5] = [
+    ("nvidia", "CUDA_CACHE_DISABLE", "1"),
+    ("portable computing language", "POCL_KERNEL_CACHE", "0"),
+    ("intel", "NEO_CACHE_PERSISTENT", "0"),
+    ("advanced micro devices", "AMD_COMGR_CACHE", "0"),
+    ("amd", "AMD_COMGR_CACHE", "0"),
+];
+
+/// Refuses unless a kernel that is a key may be given to the compiler of this platform.
+fn cache_is_off(platform: &str, vendor: &str, set: impl Fn(&str) -> Option<String>) -> Result<(), Error> {
+    let said = format!("{platform} {vendor}").to_lowercase();
+    let known = SWITCHES.iter().find(|(word, ..)| said.contains(word));
+    let (switch, value) = known.map_or((NO_CACHE, "1"), |&(_, switch, value)| (switch, value));
+    if set(switch).as_deref() == Some(value) {
+        return Ok(());
+    }
+    let switch = match known {
+        Some(_) => format!("set {switch}={value} before the process starts"),
+        None => format!("if you know that it keeps nothing, set {switch}={value}"),
+    };
+    Err(Error::CompilerCache { platform: platform.into(), switch })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_are_what_leaves_room_for_all_thread_blocks() {
+        let stored = aes_bitslice_kernels::OPENCL_KERNELS[0].manifest;
+        let manifest = Manifest::parse(stored).unwrap();
+        let with = |threads, blocks_per_sm| options(&Manifest { threads, blocks_per_sm, ..manifest.clone() }, true);
+        assert_eq!(with(128, 4), "-cl-std=CL1.2 -cl-nv-maxrregcount=128");
+        assert_eq!(with(128, 5), "-cl-std=CL1.2 -cl-nv-maxrregcount=96");
+        assert_eq!(with(128, 2), "-cl-std=CL1.2 -cl-nv-maxrregcount=248");
+        assert_eq!(with(64, 0), "-cl-std=CL1.2");
+        assert_eq!(options(&manifest, false), "-cl-std=CL1.2");
+    }
+
+    #[test]
+    fn keys_are_not_compiled_where_the_compiler_keeps_them() {
+        let refused = |platform, vendor, set: (&str, &str)| {
+            let set = |name: &str| (name == set.0).then(|| set.1.to_string());
+            cache_is_off(platform, vendor, set).err().map(|e| e.to_string())
+        };
+        let nvidia = ("NVIDIA CUDA", "NVIDIA Corporation");
+        assert_eq!(refused(nvidia.0, nvidia.1, ("CUDA_CACHE_DISABLE", "1")), None);
+        for set in [("CUDA_CACHE_DISABLE", "0"), ("POCL_KERNEL_CACHE", "0"), (NO_CACHE, "1")] {
+            assert!(refused(nvidia.0, nvidia.1, set).unwrap().contains("CUDA_CACHE_DISABLE=1"));
+        }
+        assert_eq!(refused("Portable Computing Language", "The pocl project", ("POCL_KERNEL_CACHE", "0")), None);
+        assert_eq!(refused("Intel(R) OpenCL Graphics", "Intel(R) Corporation", ("NEO_CACHE_PERSISTENT", "0")), None);
+        let amd = "AMD Accelerated Parallel Processing";
+        assert_eq!(refused(amd, "Advanced Micro Devices, Inc.", ("AMD_COMGR_CACHE", "0")), None);
+        assert!(refused("Another", "Somebody", ("", "")).unwrap().contains("AES_BITSLICE_OPENCL_NO_CACHE=1"));
+        assert_eq!(refused("Another", "Somebody", (NO_CACHE, "1")), None);
+    }
+}
