@@ -65,7 +65,8 @@ What to know:
   With --out-dir a file that fails does not keep the others. Each failure is a line that names the file, and the exit code
   is that of the failures, or 1 if they are of several kinds.";
 
-/// Encrypts files and streams with AES on bit-planes, on an NVIDIA GPU where there is one and on the CPU otherwise.
+/// Encrypts files and streams with AES on bit-planes, on a GPU where there is one, through CUDA or OpenCL, and on the CPU
+/// otherwise.
 #[derive(Parser, Debug)]
 #[command(name = "aes-bitslice", version, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 struct Cli {
@@ -111,7 +112,7 @@ Examples:
 
 Every output is compared with that of the `cpu` engine before and after it is timed. `host` is from host memory to
 host memory, as a caller sees it, `pinned` the same with memory of `Engine::host_buffer`, which a GPU copies from and to
-as it is; `device` is the kernel alone, from one buffer in the memory of the GPU to another, by the GPU's events, one
+as it is; `device` is the kernel alone, from one buffer in the memory of the device to another, by its own clock, one
 call at a time; on several GPUs (`--backends cuda:all`) it is whole calls on memory spread over all, by the clock of the
 host, and sizes are those of all together. Of more than 4 GiB in GPU memory pieces are compared. `copy` is what the
 links give: pinned memory to the GPUs and as much back at once, nothing computed; rows of calls that go over the links
@@ -194,13 +195,14 @@ pub struct KeySource {
 /// Which engine to use.
 #[derive(Args, Debug)]
 pub struct EngineArgs {
-    /// Engine; `auto` takes the one that is faster for the size of the input, as `info` shows
+    /// Engine: auto, cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu or cpu-bitsliced; `auto` takes the one that is faster for
+    /// the size of the input, as `info` shows, where the devices and their numbers are, too
     #[arg(long, default_value = "auto")]
-    pub backend: BackendName,
-    /// Number of the GPU, from 0; or of several that share the work, as in `0,2`, or `all` of them; asks for a GPU
+    pub backend: Backend,
+    /// Number of the CUDA GPU, from 0; or of several that share the work, as in `0,2`, or `all` of them; asks for a GPU
     #[arg(long, value_name = "N", value_parser = parse_devices)]
     pub device: Option<Devices>,
-    /// GPU kernel. Those with tables (tbox, pair, auto-any) are faster in places, but look up at addresses that depend on
+    /// CUDA kernel. Those with tables (tbox, pair, auto-any) are faster in places, but look up at addresses that depend on
     /// key and data: where others can measure what runs, use the default, as the README says
     #[arg(long, default_value = "auto", conflicts_with = "baked")]
     pub kernel: KernelName,
@@ -274,7 +276,7 @@ pub struct BenchArgs {
     /// The largest size to time from host memory to host memory [default: any; with --all, 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value_if("all", "true", "64MiB"))]
     pub host_largest: Option<usize>,
-    /// Engines: cuda, cuda:N, cuda:all, cpu, cpu-bitsliced [default: all there are, of GPUs the first]
+    /// Engines: cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu, cpu-bitsliced [default: all there are, of GPUs the first]
     #[arg(long, value_name = "BACKENDS", value_delimiter = ',')]
     pub backends: Option<Vec<Backend>>,
     #[command(flatten)]
@@ -375,19 +377,6 @@ pub enum KeyFormat {
     Hex,
     /// 16, 24 or 32 bytes
     Raw,
-}
-
-/// Engines to ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BackendName {
-    /// A GPU or the CPU, whichever is faster
-    Auto,
-    /// An NVIDIA GPU
-    Cuda,
-    /// The CPU, with AES instructions where it has them
-    Cpu,
-    /// The CPU, with the generated bitsliced code
-    CpuBitsliced,
 }
 
 /// GPUs to ask for.

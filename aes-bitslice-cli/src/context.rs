@@ -86,7 +86,7 @@ impl Context {
         // What is unknown among others is most likely an empty file, for which no GPU is opened.
         let largest = lengths.iter().flatten().max();
         let work = match &secret {
-            Secret::Kernel(_) => Work::Baked,
+            Secret::Kernel(manifest) => Work::Baked(engine::dialect(manifest)),
             Secret::Key(..) if method.is_serial() => Work::Serial,
             Secret::Key(key, _) => {
                 let bytes = largest.map_or(GPU_IN_FLIGHT, |&length| length.min(GPU_IN_FLIGHT));
@@ -129,7 +129,7 @@ fn workers(engine: Engine, lengths: &[Option<u64>], args: &CryptArgs) -> Workers
     // And the most that all chunks may take. A chunk for a GPU is large enough to hide the bus's latency. One for the CPU is
     // large enough that the calls which read, map and write it cost little: on sixteen cores 16 GiB in tmpfs took 1.27 s, and
     // with 256 KiB 2.2 s.
-    let (chunk_bytes, memory) = match engine.backend().is_cuda() {
+    let (chunk_bytes, memory) = match engine.backend().is_cuda() || engine.backend().is_opencl() {
         true => (4 << 20, 128 << 20),
         false => (1 << 20, 32 << 20),
     };

@@ -86,7 +86,10 @@ impl From<runtime::Error> for Error {
             | runtime::Error::KeyHex { .. }
             | runtime::Error::BadManifest { .. }
             | runtime::Error::NotInKernel { .. } => Exit::Key,
-            runtime::Error::CudaUnavailable { .. } | runtime::Error::NoSuchDevice { .. } => Exit::Gpu,
+            runtime::Error::CudaUnavailable { .. }
+            | runtime::Error::NoSuchDevice { .. }
+            | runtime::Error::OpenClUnavailable { .. }
+            | runtime::Error::NoSuchOpenClDevice { .. } => Exit::Gpu,
             _ => Exit::Failure,
         };
         Error::new(exit, error.to_string())

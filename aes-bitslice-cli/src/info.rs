@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use aes_bitslice_runtime::cuda::{self, DeviceInfo};
+use aes_bitslice_runtime::opencl;
 use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode};
 use indicatif::HumanBytes;
 use serde::Serialize;
@@ -25,6 +26,10 @@ struct Info {
     /// Why there is no list of devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     cuda_error: Option<String>,
+    opencl_devices: Vec<OpenClDevice>,
+    /// Why there is no list of those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opencl_error: Option<String>,
     /// The version of the CUDA run-time compiler.
     #[serde(skip_serializing_if = "Option::is_none")]
     nvrtc: Option<String>,
@@ -79,6 +84,20 @@ struct Device {
     driver_version: String,
 }
 
+/// A device behind OpenCL.
+#[derive(Serialize)]
+struct OpenClDevice {
+    platform: usize,
+    platform_name: String,
+    device: usize,
+    name: String,
+    kind: String,
+    version: String,
+    driver_version: String,
+    compute_units: u32,
+    memory_bytes: u64,
+}
+
 /// Prints what there is, for people or as JSON.
 pub fn run(args: &InfoArgs) -> Result<()> {
     let info = Info::collect();
@@ -95,6 +114,10 @@ impl Info {
             Ok(devices) => (devices, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
+        let (opencl_devices, opencl_error) = match opencl::devices() {
+            Ok(devices) => (devices, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
         let (nvrtc, nvrtc_error) = match aes_bitslice_nvrtc::version() {
             Ok((major, minor)) => (Some(format!("{major}.{minor}")), None),
             Err(error) => (None, Some(error.to_string())),
@@ -106,7 +129,10 @@ impl Info {
         let gpus = devices.len().max(1);
         let all = (gpus > 1).then_some(Backend::CudaAll);
         let backends = (0..gpus).map(|ordinal| Backend::Cuda { ordinal }).chain(all);
-        let backends = backends.chain([Backend::Cpu, Backend::CpuBitsliced]);
+        let of_opencl =
+            opencl_devices.iter().map(|device| Backend::OpenCl { platform: device.platform, device: device.device });
+        let no_opencl = opencl_devices.is_empty().then_some(Backend::OpenClFirst);
+        let backends = backends.chain(of_opencl).chain(no_opencl).chain([Backend::Cpu, Backend::CpuBitsliced]);
         Info {
             version: env!("CARGO_PKG_VERSION"),
             auto,
@@ -114,6 +140,8 @@ impl Info {
             engines: backends.map(Opened::new).collect(),
             cuda_devices: devices.into_iter().map(Device::from).collect(),
             cuda_error,
+            opencl_devices: opencl_devices.into_iter().map(OpenClDevice::from).collect(),
+            opencl_error,
             nvrtc,
             nvrtc_error,
             kernels: cuda::stored_kernels(),
@@ -146,6 +174,19 @@ impl Info {
         if self.cuda_devices.len() > 1 {
             text.push_str(
                 "  One is used unless several are asked for: `--device all`, or some of them, as in `--device 0,1`\n",
+            );
+        }
+        if !self.opencl_devices.is_empty() {
+            text.push_str("\nOpenCL devices\n");
+        }
+        for found in &self.opencl_devices {
+            let OpenClDevice { platform, platform_name, device, name, kind, version, .. } = found;
+            let OpenClDevice { driver_version, compute_units, memory_bytes, .. } = found;
+            let gib = *memory_bytes as f64 / f64::from(1 << 30);
+            let _ = writeln!(
+                text,
+                "  {platform}.{device}: {name}, {kind} of {platform_name}, {compute_units} compute units, {gib:.0} GiB, \
+                 {version}, driver {driver_version}"
             );
         }
         let nvrtc = match (&self.nvrtc, &self.nvrtc_error) {
@@ -229,6 +270,22 @@ impl From<DeviceInfo> for Device {
             multiprocessors: device.multiprocessors,
             memory_bytes: device.memory_bytes,
             driver_version: device.driver_version,
+        }
+    }
+}
+
+impl From<opencl::DeviceInfo> for OpenClDevice {
+    fn from(device: opencl::DeviceInfo) -> Self {
+        OpenClDevice {
+            platform: device.platform,
+            platform_name: device.platform_name,
+            device: device.device,
+            name: device.name,
+            kind: device.kind.to_string(),
+            version: device.version,
+            driver_version: device.driver,
+            compute_units: device.compute_units,
+            memory_bytes: device.global_memory_bytes,
         }
     }
 }

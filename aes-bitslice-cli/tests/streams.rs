@@ -529,6 +529,36 @@ fn info_as_text_and_as_json() {
     for backend in ["cpu", "cpu-bitsliced"] {
         assert!(engines.iter().any(|engine| engine["backend"] == backend && engine["available"] == true), "{json}");
     }
+    // Devices behind OpenCL, each with its engine, or why there are none.
+    let devices = json["opencl_devices"].as_array().unwrap();
+    assert_eq!(devices.is_empty(), json.get("opencl_error").is_some(), "{json}");
+    for device in devices {
+        let backend = format!("opencl:{}.{}", device["platform"], device["device"]);
+        assert!(engines.iter().any(|engine| engine["backend"] == backend), "{json}");
+        assert!(text.contains(device["name"].as_str().unwrap()), "{text}");
+    }
+}
+
+/// Whatever is behind OpenCL computes what the CPU does, from a file to a file.
+#[test]
+fn a_device_behind_opencl() {
+    let json: serde_json::Value = serde_json::from_slice(&bytes(&mut program("info --json"), b"")).unwrap();
+    if json.get("opencl_error").is_some() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "\nNO OPENCL DEVICE: ITS COMMAND LINE WAS NOT TESTED ({})",
+            json["opencl_error"]
+        );
+        return;
+    }
+    let plain: Vec<u8> = (0..3_000_005u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 24) as u8).collect();
+    let run = |direction, backend, input: &[u8]| {
+        let arguments = format!("{direction} --mode ctr --iv {IV} --backend {backend} --key-env KEY");
+        bytes(program(&arguments).env("KEY", "000102030405060708090a0b0c0d0e0f1011121314151617"), input)
+    };
+    let cipher = run("encrypt", "opencl", &plain);
+    assert!(cipher == run("encrypt", "cpu", &plain));
+    assert!(run("decrypt", "opencl", &cipher) == plain);
 }
 
 #[test]

@@ -134,10 +134,6 @@ struct Opened {
 /// Calls on each GPU that are made at the same time, of those that were submitted.
 const SUBMITTED_AT_ONCE: usize = 4;
 
-/// Opened as [`Backend::Auto`], an engine with an OpenCL GPU does calls of fewer bytes on the CPU: what a launch, its copies
-/// and waiting for them take, some tens of microseconds, is what a core needs for about as much.
-const SMALLEST_FOR_OPENCL: u64 = 1 << 20;
-
 enum Kind {
     Cpu,
     CpuBitsliced(Isa),
@@ -280,7 +276,7 @@ impl Engine {
         let prefers_device = match &self.opened.kind {
             _ if !self.is_auto() => true,
             Kind::Cuda(group) => group.members()[0].device.tuning().prefers_cuda(mode, key_bits, bytes),
-            Kind::OpenCl(_) => bytes >= SMALLEST_FOR_OPENCL,
+            Kind::OpenCl(_) => bytes >= opencl::SMALLEST_CALL,
             Kind::Cpu | Kind::CpuBitsliced(_) => true,
         };
         if prefers_device { self.backend() } else { Backend::Cpu }
@@ -409,6 +405,22 @@ impl Engine {
     /// [`Error::NotOpenCl`] on other engines.
     pub fn opencl_context(&self) -> Result<&opencl::opencl3::context::Context, Error> {
         Ok(self.opencl("an OpenCL context")?.context())
+    }
+
+    /// Device memory of so many bytes, all zero, for [`Cipher::opencl`].
+    ///
+    /// # Errors
+    /// [`Error::NotOpenCl`] on other engines, [`Error::OutOfDeviceMemory`], and what the driver reports.
+    pub fn opencl_memory(&self, len: usize) -> Result<opencl::DeviceMemory, Error> {
+        opencl::DeviceMemory::new(self.opencl("OpenCL memory")?, len)
+    }
+
+    /// A queue for [`Cipher::opencl`], whose commands the device times.
+    ///
+    /// # Errors
+    /// [`Error::NotOpenCl`] on other engines, and what the driver reports.
+    pub fn opencl_queue(&self) -> Result<opencl::TimedQueue, Error> {
+        opencl::TimedQueue::new(self.opencl("an OpenCL queue")?)
     }
 
     /// The OpenCL device.

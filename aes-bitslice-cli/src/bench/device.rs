@@ -7,14 +7,14 @@ use aes_bitslice_runtime::cuda::DeviceCipher;
 use aes_bitslice_runtime::cuda::cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, DriverError, sys::CUevent_flags,
 };
-use aes_bitslice_runtime::{self as runtime, Backend, Direction, Engine, Key, KeyBits};
+use aes_bitslice_runtime::{self as runtime, Direction, Engine, Key, KeyBits};
 
 use super::case::{IV, counter};
 use crate::args::BenchMode;
 use crate::error::{Error, Exit, Result};
 
 /// Untimed runs before the timed ones: clocks rise, caches fill.
-const WARM_UP: u32 = 3;
+pub const WARM_UP: u32 = 3;
 /// Untimed runs right before each timed one: while the GPU is at them, the host submits that one and both its events, so
 /// that no time passes between the first event and the kernel.
 pub const LEAD: u32 = 2;
@@ -51,16 +51,13 @@ impl Done<'_> {
 }
 
 impl Memory {
-    /// Memory of so many bytes that begins with `input`, goes on with random bytes, and has room for as much output; `None`
-    /// for an engine without device memory, or with that of several GPUs.
-    pub fn new(engine: &Engine, input: &[u8], bytes: usize) -> Result<Option<Self>> {
-        if !matches!(engine.backend(), Backend::Cuda { .. }) {
-            return Ok(None);
-        }
+    /// Memory of so many bytes on a CUDA engine of one GPU that begins with `input`, goes on with random bytes, and has room
+    /// for as much output.
+    pub fn new(engine: &Engine, input: &[u8], bytes: usize) -> Result<Self> {
         let mut memory = if bytes > input.len() { Self::random(engine, bytes)? } else { Self::zeros(engine, bytes)? };
         let input = &input[..input.len().min(bytes)];
         memory.stream.memcpy_htod(input, &mut memory.input.slice_mut(..input.len())).map_err(driver)?;
-        Ok(Some(memory))
+        Ok(memory)
     }
 
     /// Memory with so many random bytes, and room for as many of output.

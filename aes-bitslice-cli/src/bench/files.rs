@@ -218,11 +218,7 @@ impl Case<'_> {
                 command.arg(if direction == Direction::Encrypt { "encrypt" } else { "decrypt" });
                 command.args(["--quiet", "--mode", mode, "--key-env", KEY_VARIABLE]);
                 command.env(KEY_VARIABLE, hex(self.key.expose()));
-                match backend {
-                    Backend::Cuda { ordinal } => command.args(["--backend", "cuda", "--device", &ordinal.to_string()]),
-                    Backend::CudaAll => command.args(["--backend", "cuda", "--device", "all"]),
-                    other => command.args(["--backend", &other.to_string()]),
-                };
+                command.args(["--backend", &backend.to_string()]);
                 if *gpu {
                     command.args(["--kernel", &kernel.kernels().to_string()]);
                 }

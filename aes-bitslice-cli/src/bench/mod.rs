@@ -9,6 +9,7 @@
 //! | `case` | a mode with a key: what an engine ought to compute, and its time from host memory to host memory |
 //! | `copy` | what the links to GPUs give: the ceiling of whole calls on them |
 //! | `device` | kernels alone, from and to device memory; new keys |
+//! | `opencl` | the same behind OpenCL |
 //! | `files` | whole commands on files, beside those of other programs |
 //! | `spread` | whole calls on memory spread over several GPUs |
 //! | `pieces` | what is compared of what is too large to be compared as a whole |
@@ -21,6 +22,7 @@ pub mod case;
 mod copy;
 pub mod device;
 mod files;
+mod opencl;
 pub mod pieces;
 mod plot;
 pub mod report;
@@ -28,7 +30,7 @@ mod spread;
 
 use std::io::Write as _;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use aes_bitslice_runtime::{self as runtime, Backend, Cipher, Engine, Key, KeyBits};
 
@@ -89,8 +91,8 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
     let keys = args.key_bits.iter().map(|&bits| Key::generate(bits)).collect::<std::result::Result<Vec<_>, _>>()?;
     let mut subjects = Vec::new();
     for engine in engines {
-        let memory = device::Memory::new(&engine, &buffers.input, sizes.largest_on_device())?;
-        let baked = match memory.is_some() && sizes.baked.is_some() {
+        let memory = Memory::new(&engine, &buffers.input, &sizes)?;
+        let baked = match memory.is_of_one() && sizes.baked.is_some() {
             true => Baked::new(&engine, &keys, &args.modes, &args.strategies)?,
             false => Ok(Baked::default()),
         };
@@ -99,7 +101,7 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
             Baked::default()
         });
         let is_gpu = is_gpu(&engine);
-        if is_gpu && memory.is_none() && sizes.baked.is_some() {
+        if is_gpu && !memory.is_of_one() && sizes.baked.is_some() {
             skipped.push(format!("kernels with their key baked in, on {}: timed on one GPU", engine.backend()));
         }
         let kernels = if is_gpu { args.kernels.as_slice() } else { &[KernelName::Auto] };
@@ -159,6 +161,11 @@ fn is_gpu(engine: &Engine) -> bool {
     engine.tuning().is_some()
 }
 
+/// Whether it is a device with memory of its own, or several, or is treated as one.
+fn has_memory(engine: &Engine) -> bool {
+    engine.backend().is_cuda() || engine.backend().is_opencl()
+}
+
 /// The engines asked for; or all that open, and why the others do not.
 fn open(backends: Option<&[Backend]>, transfers: TransferArgs) -> Result<(Vec<Engine>, Vec<String>)> {
     let open = |backend| Ok(Engine::open(backend)?.with_transfers(transfers.transfers()));
@@ -168,7 +175,11 @@ fn open(backends: Option<&[Backend]>, transfers: TransferArgs) -> Result<(Vec<En
         return Ok((engines, Vec::new()));
     }
     let (mut engines, mut skipped) = (Vec::new(), Vec::new());
-    for backend in [Backend::Cuda { ordinal: 0 }, Backend::Cpu, Backend::CpuBitsliced] {
+    let opencl = runtime::opencl::devices().unwrap_or_default();
+    let opencl = opencl.into_iter().find(|device| device.kind == runtime::opencl::DeviceKind::Gpu);
+    let opencl = opencl.map(|gpu| Backend::OpenCl { platform: gpu.platform, device: gpu.device });
+    let first = [Backend::Cuda { ordinal: 0 }].into_iter().chain(opencl);
+    for backend in first.chain([Backend::Cpu, Backend::CpuBitsliced]) {
         match open(backend) {
             Ok(engine) => engines.push(engine),
             Err(error) => skipped.push(format!("{backend}: {error}")),
@@ -193,7 +204,7 @@ impl Sizes {
     fn new(args: &BenchArgs, engines: &[Engine]) -> Self {
         let mut sizes = args.sizes.clone();
         sizes.sort_unstable();
-        let on_device = args.timings.contains(&Timing::Device) && engines.iter().any(is_gpu);
+        let on_device = args.timings.contains(&Timing::Device) && engines.iter().any(has_memory);
         let on_host = args.timings.iter().any(|timing| timing.is_on_host());
         let over_links = on_host || args.timings.contains(&Timing::Copy);
         let sizes_if = |wanted: bool| {
@@ -207,6 +218,10 @@ impl Sizes {
             baked: sizes.last().copied().filter(|_| on_device && args.strategies.iter().any(is_baked)),
             device: if on_device && args.strategies.contains(&Strategy::Planes) { sizes } else { Vec::new() },
         }
+    }
+
+    fn is_on_device(&self) -> bool {
+        !self.device.is_empty() || self.baked.is_some()
     }
 
     fn largest_on_device(&self) -> usize {
@@ -239,8 +254,55 @@ struct Subject<'a> {
     timings: Vec<Timing>,
     /// What its links give, in every size that they are used with.
     copies: Vec<Copied>,
-    memory: Option<device::Memory>,
+    memory: Memory,
     baked: Baked,
+}
+
+/// Where an engine has data besides host memory.
+enum Memory {
+    None,
+    /// In the memory of a CUDA GPU.
+    Cuda(device::Memory),
+    /// Spread over several, made for each case.
+    Spread,
+    /// In the memory of a device behind OpenCL.
+    OpenCl(opencl::Memory),
+}
+
+impl Memory {
+    /// What the sizes need.
+    fn new(engine: &Engine, input: &[u8], sizes: &Sizes) -> Result<Self> {
+        let bytes = sizes.largest_on_device();
+        Ok(match engine.backend() {
+            Backend::Cuda { .. } => Self::Cuda(device::Memory::new(engine, input, bytes)?),
+            Backend::CudaAll => Self::Spread,
+            backend if backend.is_opencl() && sizes.is_on_device() => {
+                Self::OpenCl(opencl::Memory::new(engine, input, bytes)?)
+            }
+            _ => Self::None,
+        })
+    }
+
+    /// Whether it is that of one device.
+    fn is_of_one(&self) -> bool {
+        matches!(self, Self::Cuda(_) | Self::OpenCl(_))
+    }
+
+    /// The time of each run of a case on so many bytes; none where there is no such memory.
+    fn time(
+        &mut self,
+        case: &Case,
+        cipher: &Cipher,
+        bytes: usize,
+        buffers: &mut Buffers,
+    ) -> Result<Option<Vec<Duration>>> {
+        match self {
+            Self::None => Ok(None),
+            Self::Cuda(memory) => case.time_on_device(cipher, bytes, memory, buffers).map(Some),
+            Self::Spread => spread::time(case, cipher, bytes, buffers).map(Some),
+            Self::OpenCl(memory) => memory.time(case, cipher, bytes, buffers).map(Some),
+        }
+    }
 }
 
 impl Subject<'_> {
@@ -271,18 +333,16 @@ impl Subject<'_> {
                 let times = case.time_on_host(&cipher, timing, bytes, buffers)?;
                 all.push(measured(Strategy::Planes, Some(kernel), bytes, timing, times));
             }
-            for &bytes in sizes.device.iter().filter(|_| is_gpu(engine)) {
-                let times = match memory {
-                    Some(memory) => case.time_on_device(&cipher, bytes, memory, buffers)?,
-                    None => spread::time(case, &cipher, bytes, buffers)?,
-                };
-                all.push(measured(Strategy::Planes, Some(kernel), bytes, Timing::Device, times));
+            for &bytes in &sizes.device {
+                if let Some(times) = memory.time(case, &cipher, bytes, buffers)? {
+                    all.push(measured(Strategy::Planes, Some(kernel), bytes, Timing::Device, times));
+                }
             }
         }
-        let Some(memory) = memory else { return Ok(all) };
         for (bytes, (strategy, cipher)) in sizes.baked.iter().flat_map(|&b| baked.of(case).map(move |c| (b, c))) {
-            let times = case.time_on_device(cipher, bytes, memory, buffers)?;
-            all.push(measured(strategy, None, bytes, Timing::Device, times));
+            if let Some(times) = memory.time(case, cipher, bytes, buffers)? {
+                all.push(measured(strategy, None, bytes, Timing::Device, times));
+            }
         }
         Ok(all)
     }
@@ -300,8 +360,8 @@ impl Subject<'_> {
             case.apply(&reference, input, expected)?;
             output.fill(0);
             let (launched, ended) = match memory {
-                Some(memory) => memory.new_key(engine, key.expose(), output)?,
-                None => {
+                Memory::Cuda(memory) => memory.new_key(engine, key.expose(), output)?,
+                _ => {
                     let start = Instant::now();
                     case.apply(&engine.cipher(&Key::new(key.expose())?)?, input, output)?;
                     (None, start.elapsed())

@@ -6,22 +6,16 @@
 //! caller's queue and without waiting:
 //!
 //! ```no_run
-//! use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
-//! use aes_bitslice_runtime::opencl::opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
-//! use aes_bitslice_runtime::opencl::BufferSlice;
 //! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Key};
 //!
 //! let engine = Engine::open(Backend::OpenClFirst)?;
 //! let cipher = engine.cipher(&Key::from_hex("2b7e151628aed2a6abf7158809cf4f3c")?)?;
-//! let queue = CommandQueue::create_default(engine.opencl_context()?, 0)?;
-//! // SAFETY: no memory of the host is involved.
-//! let data = unsafe {
-//!     Buffer::<u8>::create(engine.opencl_context()?, CL_MEM_READ_WRITE, 1 << 20, std::ptr::null_mut())?
-//! };
-//! let (counter, all) = (Counter::new(CounterMode::Ctr128BE, [0; 16]), BufferSlice::new(&data, 0, 1 << 20));
-//! cipher.opencl()?.ctr_apply(&queue, &counter, 0, all, all)?;
+//! // Or a queue and buffers that were made with the crate `opencl3` in `Engine::opencl_context`.
+//! let (queue, data) = (engine.opencl_queue()?, engine.opencl_memory(1 << 20)?);
+//! let (counter, all) = (Counter::new(CounterMode::Ctr128BE, [0; 16]), data.slice(0, 1 << 20));
+//! cipher.opencl()?.ctr_apply(queue.queue(), &counter, 0, all, all)?;
 //! queue.finish()?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), aes_bitslice_runtime::Error>(())
 //! ```
 //!
 //! | file | idea |
@@ -36,6 +30,7 @@
 //! | `pool` | slots: queues with device memory, cleared between calls |
 //! | `host_data` | data in host memory: to the device, through the kernel, back |
 //! | `buffers` | data in buffers of the caller's |
+//! | `memory` | buffers and queues for whoever has none of their own |
 //! | `baked` | kernels that are compiled for one key |
 //!
 //! # Secrets
@@ -47,6 +42,10 @@
 //! disk ([`Error::CompilerCache`](crate::Error::CompilerCache)). PoCL writes files even then, and deletes them with the program:
 //! give it a `POCL_CACHE_DIR` in memory.
 
+/// Bytes from which a call on data in host memory is worth a GPU behind OpenCL where the choice is `auto`'s: what a launch, its
+/// copies and waiting for them take, some tens of microseconds, is what a core needs for about as much.
+pub const SMALLEST_CALL: u64 = 1 << 20;
+
 mod baked;
 mod buffers;
 mod device;
@@ -54,12 +53,14 @@ mod device_key;
 mod handles;
 mod host_data;
 mod kernel;
+mod memory;
 mod platforms;
 mod pool;
 mod program;
 mod round_keys;
 
 pub use buffers::{BufferCipher, BufferSlice};
+pub use memory::{DeviceMemory, TimedQueue};
 pub use opencl3;
 pub use platforms::{DeviceInfo, DeviceKind, devices};
 

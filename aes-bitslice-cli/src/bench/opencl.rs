@@ -1,0 +1,83 @@
+//! Data in the memory of a device behind OpenCL: kernels timed by the device's own clock.
+
+use std::time::Duration;
+
+use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
+use aes_bitslice_runtime::opencl::{BufferCipher, DeviceMemory, TimedQueue};
+use aes_bitslice_runtime::{self as runtime, Cipher, Direction, Engine};
+
+use super::case::{Buffers, Case, IV, counter};
+use super::device::{LEAD, WARM_UP};
+use crate::args::BenchMode;
+use crate::error::{Error, Result};
+
+/// Input and output in device memory, of the largest size that is measured.
+pub struct Memory {
+    queue: TimedQueue,
+    input: DeviceMemory,
+    output: DeviceMemory,
+}
+
+impl Memory {
+    /// Memory of so many bytes that begins with `input`, and room for as much output.
+    pub fn new(engine: &Engine, input: &[u8], bytes: usize) -> Result<Self> {
+        if bytes > input.len() {
+            let message =
+                format!("{} is measured with {} bytes at most; use smaller --sizes", engine.backend(), input.len());
+            return Err(Error::usage(message));
+        }
+        let (mut on_device, output) = (engine.opencl_memory(bytes)?, engine.opencl_memory(bytes)?);
+        on_device.copy_from_host(0, &input[..bytes])?;
+        Ok(Self { queue: engine.opencl_queue()?, input: on_device, output })
+    }
+
+    /// The time of each run on the first `bytes`, checked before and after.
+    pub fn time(&mut self, case: &Case, cipher: &Cipher, bytes: usize, buffers: &mut Buffers) -> Result<Vec<Duration>> {
+        let Memory { queue, input, output } = self;
+        let opencl = cipher.opencl()?;
+        let run = |queue: &CommandQueue, output: &DeviceMemory| call(&opencl, queue, case.mode, input, output, bytes);
+        let check = |output: &DeviceMemory, buffers: &mut Buffers| {
+            output.copy_to_host(0, &mut buffers.output[..bytes])?;
+            case.check(cipher.engine(), &buffers.output[..bytes], &buffers.expected[..bytes])
+        };
+
+        // Not a trace of what ought to be there.
+        output.clear()?;
+        run(queue.queue(), output)?;
+        queue.finish()?;
+        check(output, buffers)?;
+        for _ in 0..WARM_UP {
+            run(queue.queue(), output)?;
+        }
+        queue.finish()?;
+        // What is checked below is the work of the runs from here on.
+        output.clear()?;
+        let timed = |_| -> Result<Duration> {
+            for _ in 0..LEAD {
+                run(queue.queue(), output)?;
+            }
+            Ok(queue.time(|queue| run(queue, output))?)
+        };
+        let times = (0..case.runs).map(timed).collect::<Result<_>>()?;
+        check(output, buffers)?;
+        Ok(times)
+    }
+}
+
+/// One call on device memory.
+fn call(
+    cipher: &BufferCipher,
+    queue: &CommandQueue,
+    mode: BenchMode,
+    input: &DeviceMemory,
+    output: &DeviceMemory,
+    bytes: usize,
+) -> std::result::Result<(), runtime::Error> {
+    let (from, to) = (input.slice(0, bytes), output.slice(0, bytes));
+    match mode {
+        BenchMode::EcbEncrypt => cipher.ecb(queue, Direction::Encrypt, from, to),
+        BenchMode::EcbDecrypt => cipher.ecb(queue, Direction::Decrypt, from, to),
+        BenchMode::CbcDecrypt => cipher.cbc_decrypt(queue, &IV, from, to),
+        BenchMode::Ctr => cipher.ctr_apply(queue, &counter(), 0, from, to),
+    }
+}
