@@ -7,6 +7,7 @@
 //! | in host memory, borrowed | [`Cipher::ctr_apply`] and its like | when it is done | then |
 //! | in host memory, given away for as long | [`Cipher::submit_ctr`] and its like | at once | when the [`Submitted`] it gave is: `await` or [`wait`](Submitted::wait) gives the data back |
 //! | in GPU memory | [`DeviceCipher::ctr_apply`](crate::cuda::DeviceCipher::ctr_apply) and its like | when it is on the caller's stream | when the stream has come to it, which an event tells: `stream.record_event(None)` after it |
+//! | in OpenCL buffers | [`BufferCipher::ctr_apply`](crate::opencl::BufferCipher::ctr_apply) and its like | when it is in the caller's queue | when the queue has come to it |
 //!
 //! Calls on memory that is spread over several GPUs ([`SpreadCipher`](crate::cuda::SpreadCipher)) are of the first kind.
 //!
@@ -27,7 +28,7 @@
 //! # Threads
 //!
 //! [`Engine`](crate::Engine), [`Cipher`], [`DeviceCipher`](crate::cuda::DeviceCipher),
-//! [`SpreadCipher`](crate::cuda::SpreadCipher) and [`Submitted`] are `Send` and `Sync`: any number of threads may share one
+//! [`SpreadCipher`](crate::cuda::SpreadCipher), [`BufferCipher`](crate::opencl::BufferCipher) and [`Submitted`] are `Send` and `Sync`: any number of threads may share one
 //! of them, and make calls on it at the same time. So are [`HostBuffer`](crate::HostBuffer) and
 //! [`SpreadBuffer`](crate::cuda::SpreadBuffer), to look at; a call that writes has its own for as long.
 //!

@@ -2,6 +2,7 @@
 
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::cuda::Kernels;
+use aes_bitslice_runtime::opencl::{DeviceInfo, DeviceKind};
 use aes_bitslice_runtime::{Backend, BakedStrategy, Engine, Error, Key, Mode};
 use std::io::Write;
 use std::sync::OnceLock;
@@ -137,6 +138,19 @@ pub fn opencl() -> Option<&'static Engine> {
             }
         })
         .as_ref()
+}
+
+/// Whether a call takes a while on an engine, however short it is: on a processor behind OpenCL. Then not every case is worth
+/// its time.
+pub fn is_slow(engine: &Engine) -> bool {
+    static SLOW: OnceLock<Option<Backend>> = OnceLock::new();
+    let slow = SLOW.get_or_init(|| {
+        let backend = opencl()?.backend();
+        let is_it = |info: &DeviceInfo| backend == Backend::OpenCl { platform: info.platform, device: info.device };
+        let all = aes_bitslice_runtime::opencl::devices().expect("there is one");
+        all.iter().any(|info| is_it(info) && info.kind == DeviceKind::Cpu).then_some(backend)
+    });
+    *slow == Some(engine.backend())
 }
 
 /// Whether a switch is set in the environment to anything but nothing and `0`.

@@ -4,6 +4,7 @@
 
 use aes_bitslice_runtime::bitsliced::{BitslicedAes, Ctr128BE, Isa, KeySize};
 use aes_bitslice_runtime::cuda::{DeviceCipher, SpreadBuffer, SpreadCipher, Tuning};
+use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
 use aes_bitslice_runtime::{
     Cipher, Counter, Direction, Engine, Error, HostBuffer, Key as SecretKey, SubmitError, Submitted,
 };
@@ -24,6 +25,8 @@ const _: () = {
     shared::<DeviceCipher<'_>>();
     shared::<SpreadCipher<'_>>();
     shared::<SpreadBuffer>();
+    shared::<BufferCipher<'_>>();
+    shared::<BufferSlice<'_>>();
     shared::<Tuning>();
     shared::<HostBuffer>();
     shared::<Error>();

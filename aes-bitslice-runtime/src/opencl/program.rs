@@ -129,7 +129,33 @@ fn cache_is_off(platform: &str, vendor: &str, set: impl Fn(&str) -> Option<Strin
 
 #[cfg(test)]
 mod tests {
+    use super::super::Wanted;
     use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_does_not_compile_is_told_with_the_compilers_words() {
+        let device = match Device::open(Wanted::First) {
+            Ok(device) => device,
+            // Past the harness, which would keep it to itself.
+            Err(e) => {
+                let _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: its compiler was not tested ({e})");
+                return;
+            }
+        };
+        let stored = &aes_bitslice_kernels::OPENCL_KERNELS[0];
+        let manifest = Manifest::parse(stored.manifest).unwrap();
+        let refused = |source: &str, arguments: usize| {
+            EntryPoints::compile(&device, &manifest, source, |_| arguments).err().expect("refused")
+        };
+        let Error::CompileFailed { kernel, log } = refused("kernel void k() { unheard_of }", 0) else { panic!() };
+        assert!(kernel == stored.name && log.contains("unheard_of"), "{log}");
+        // Compiled, and not what it says it is.
+        let source = format!("kernel void {}() {{}} kernel void {}() {{}}", manifest.entry, manifest.entry_bytes);
+        assert!(matches!(refused(&source, 5), Error::NoSuchKernel { .. }));
+        let named = "kernel void k() {}";
+        assert!(matches!(refused(named, 0), Error::OpenCl { code, .. } if code == "CL_INVALID_KERNEL_NAME"));
+    }
 
     #[test]
     fn registers_are_what_leaves_room_for_all_thread_blocks() {
