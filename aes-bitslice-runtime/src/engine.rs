@@ -151,12 +151,15 @@ impl Engine {
         let cuda = |ordinal| cuda::Group::open(&[ordinal], Shares::Equal).map(Kind::Cuda);
         let opencl = |wanted| opencl::Device::open(wanted).map(Kind::OpenCl);
         let (kind, why) = match backend {
-            Backend::Auto => match (cuda(0), || opencl(opencl::Wanted::FirstGpu)) {
-                (Ok(kind), _) => (kind, Some("auto: a GPU is there".into())),
-                (Err(no_cuda), opencl) => match opencl() {
-                    Ok(kind) => (kind, Some(format!("auto: no CUDA ({}); an OpenCL GPU is there", one_line(&no_cuda)))),
-                    Err(e) => (Kind::Cpu, Some(format!("auto: {}; {}", one_line(&no_cuda), one_line(&e)))),
-                },
+            Backend::Auto => match cuda(0) {
+                Ok(kind) => (kind, Some("auto: a GPU is there".into())),
+                Err(no_cuda) => {
+                    let no_cuda = one_line(&no_cuda);
+                    match opencl(opencl::Wanted::FirstGpu) {
+                        Ok(kind) => (kind, Some(format!("auto: no CUDA ({no_cuda}); an OpenCL GPU is there"))),
+                        Err(e) => (Kind::Cpu, Some(format!("auto: {no_cuda}; {}", one_line(&e)))),
+                    }
+                }
             },
             Backend::Cuda { ordinal } => (cuda(ordinal)?, None),
             Backend::CudaAll => (Kind::Cuda(cuda::Group::open_all()?), None),

@@ -72,3 +72,27 @@ fn read(path: &Path) -> Result<Zeroizing<String>, String> {
     file.take(LARGEST_FILE).read_to_string(&mut text).map_err(|e| e.to_string())?;
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aes_bitslice_gen::emit::{cuda, opencl};
+
+    #[test]
+    fn kernels_are_read_for_engines_of_their_own_language() {
+        let key = Key::new(&[7; 16]).unwrap();
+        let design = baked(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3").unwrap();
+        for (printed, own, other) in [
+            (cuda::print(&design, "a test"), Dialect::Cuda, Dialect::OpenCl),
+            (opencl::print(&design, "a test").unwrap(), Dialect::OpenCl, Dialect::Cuda),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("kernel.json");
+            std::fs::write(folder.path().join(&printed.manifest.source), &*printed.source).unwrap();
+            std::fs::write(&path, printed.manifest.to_json()).unwrap();
+            assert!(read_baked(&path, own).unwrap().source == printed.source);
+            let Err(Error::BadManifest { what, .. }) = read_baked(&path, other) else { panic!("{own} for {other}") };
+            assert!(what.contains(&format!("for {own}")) && what.contains(&format!("for {other}")), "{what}");
+        }
+    }
+}

@@ -138,6 +138,16 @@ fn ask(engine: &Engine, what: &str, cipher: &Cipher, mode: Mode, reference: &Ref
             }
         }
     }
+    // So long that a work-group has several runs, and their number is uneven, where few work-groups keep the device busy.
+    let len = info(engine).compute_units as usize * (5 << 19) + 16 * 77;
+    if len < 32 << 20 {
+        let data = noise(1, len);
+        let expected = expected(reference, mode, 0, &data);
+        for from in [0, 9] {
+            let found = buffers.run(&on_buffers, mode, 0, &data, from, None);
+            assert!(found == expected, "{what}: {len} bytes on buffers, from {from}");
+        }
+    }
 }
 
 fn in_layout(mode: Mode, layout: Layout) -> Design {

@@ -18,30 +18,27 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// A device behind OpenCL that was opened.
 pub(crate) struct Device {
     found: Found,
-    /// Comes before the context, which it belongs to, as all that follows.
-    queue: ManuallyDrop<Queue>,
+    /// Released by our own drop. It lives on until all that was made in it is released, too.
+    context: ManuallyDrop<Context>,
+    queue: Queue,
     kernels: Mutex<HashMap<Mode, Arc<Kernel>>>,
     /// Held while a kernel is compiled and tested. Not `kernels`: the test waits for a slot, and whoever has one launches, and
     /// looks there.
     loading: Mutex<()>,
     /// Slots for data from the host.
     pub(super) pool: Pool,
-    context: ManuallyDrop<Context>,
 }
 
-// SAFETY: the device's number is a handle, which any thread may use; so are all the others.
+// SAFETY: the device is a handle, which any thread may use; all else may be sent and shared.
 unsafe impl Send for Device {}
 // SAFETY: as above.
 unsafe impl Sync for Device {}
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // SAFETY: neither is used after this. What was made in the context keeps it until it is released too.
-        unsafe {
-            ManuallyDrop::drop(&mut self.queue);
-            // Not by its own drop, which panics where this fails.
-            let _ = context::release_context(self.context.get());
-        }
+        // Not by its own drop, which panics where this fails.
+        // SAFETY: not used after this.
+        let _ = unsafe { context::release_context(self.context.get()) };
     }
 }
 
@@ -57,11 +54,11 @@ impl Device {
         })?;
         Ok(Arc::new(Self {
             found,
-            queue: ManuallyDrop::new(queue),
+            context,
+            queue,
             kernels: Mutex::default(),
             loading: Mutex::default(),
             pool: Pool::default(),
-            context,
         }))
     }
 

@@ -50,7 +50,7 @@ impl Plan {
     fn new(key: &DeviceKey, bytes: usize) -> Result<Self, Error> {
         let (transfers, device) = (key.transfers(), key.device());
         let chunk = transfers.chunk_bytes.unwrap_or(CHUNK).clamp(16, 64 << 20);
-        let chunk = chunk.min(bytes).min(device.largest_buffer() as usize).next_multiple_of(16);
+        let chunk = chunk.min(bytes).min(device.largest_buffer() as usize).max(1).next_multiple_of(16);
         let chunk_bytes = if chunk <= Slot::SMALLEST { chunk } else { room_on(device, chunk)? };
         let chunks = bytes.div_ceil(chunk_bytes).max(1);
         let workers = transfers.workers.unwrap_or(if device.is_cpu() { 1 } else { WORKERS }).clamp(1, 16).min(chunks);

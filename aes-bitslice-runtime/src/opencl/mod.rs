@@ -42,8 +42,8 @@
 //! disk ([`Error::CompilerCache`](crate::Error::CompilerCache)). PoCL writes files even then, and deletes them with the program:
 //! give it a `POCL_CACHE_DIR` in memory.
 
-/// Bytes from which a call on data in host memory is worth a GPU behind OpenCL where the choice is `auto`'s: what a launch, its
-/// copies and waiting for them take, some tens of microseconds, is what a core needs for about as much.
+/// Bytes from which a call on data in host memory goes to a GPU behind OpenCL where the choice is `auto`'s. An estimate: what two
+/// copies and a launch cost, however short, is about what a core with AES instructions needs for as much.
 pub const SMALLEST_CALL: u64 = 1 << 20;
 
 mod baked;
