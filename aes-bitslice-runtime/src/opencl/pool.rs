@@ -219,3 +219,55 @@ fn is_for_want_of_memory(error: &Error) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Wanted;
+    use super::*;
+    use std::io::Write;
+
+    fn device() -> Option<std::sync::Arc<Device>> {
+        // Past the harness, which would keep it to itself.
+        let say = |e: &Error| _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: slots were not tested ({e})");
+        Device::open(Wanted::First).inspect_err(say).ok()
+    }
+
+    #[test]
+    fn a_slot_comes_back_cleared() {
+        let Some(device) = device() else { return };
+        let mut slot = Slot::take(&device, 8192).unwrap();
+        let mut found = [0; 4096];
+        // SAFETY: waited for below.
+        unsafe { slot.copy_in(4096, &[0xa5; 4096]).and_then(|()| slot.copy_out(4096, &mut found)) }.unwrap();
+        slot.wait().unwrap();
+        assert_eq!(found, [0xa5; 4096]);
+        let buffer = slot.buffer().raw();
+        drop(slot);
+        let mut slot = Slot::take(&device, 8192).unwrap();
+        assert_eq!(slot.buffer().raw(), buffer, "the buffer that was kept");
+        // SAFETY: waited for below.
+        unsafe { slot.copy_out(4096, &mut found) }.unwrap();
+        slot.wait().unwrap();
+        assert_eq!(found, [0; 4096]);
+    }
+
+    #[test]
+    fn slots_are_bounded_and_some_are_for_those_who_have_none() {
+        let Some(device) = device() else { return };
+        let mut slots: Vec<_> = (0..).map_while(|_| Slot::try_take(&device, 4096)).map(Result::unwrap).collect();
+        assert_eq!(slots.len(), MOST - RESERVE);
+        slots.extend((0..RESERVE).map(|_| Slot::take(&device, 4096).unwrap()));
+        let taken = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                drop(Slot::take(&device, 4096).unwrap());
+                taken.store(true, std::sync::atomic::Ordering::SeqCst);
+            });
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            assert!(!taken.load(std::sync::atomic::Ordering::SeqCst), "all slots were in use");
+            drop(slots);
+            waiting.join().unwrap();
+        });
+        assert_eq!(lock(&device.pool.state).kept.len(), MOST);
+    }
+}
