@@ -1,11 +1,12 @@
 //! Whether OpenCL is there, and which devices it has.
 
-use super::handles::{call, no_platform, number, text};
+use super::handles::{call, lock, no_platform, number, text};
 use crate::Error;
 use opencl3::device::{self, get_device_ids};
 use opencl3::platform::platform::{self, get_platform_ids};
 use opencl3::types::{cl_device_id, cl_device_info, cl_platform_id, cl_platform_info};
 use std::fmt;
+use std::sync::Mutex;
 
 /// A device behind OpenCL, as its driver describes it.
 #[derive(Clone, Debug)]
@@ -129,6 +130,9 @@ pub(super) fn find(wanted: Wanted) -> Result<Found, Error> {
 
 /// All devices of all platforms that answer.
 fn found() -> Result<Vec<Found>, Error> {
+    // Drivers start when they are asked first, and PoCL 3.1 does not bear two threads that ask it then.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _asking = lock(&ONE_AT_A_TIME);
     let platforms = call("clGetPlatformIDs", get_platform_ids())?;
     if platforms.is_empty() {
         return Err(no_platform());
