@@ -1,5 +1,5 @@
-//! AES on bit-planes, run: ECB, CBC and CTR (SP 800-38A) on NVIDIA GPUs, on devices behind OpenCL,
-//! and on CPUs.
+//! AES on bit-planes, run: ECB, CBC and CTR (SP 800-38A) on NVIDIA GPUs, on devices behind OpenCL, and on
+//! CPUs.
 //!
 //! ```
 //! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Key};

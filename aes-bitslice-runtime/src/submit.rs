@@ -28,9 +28,10 @@
 //! # Threads
 //!
 //! [`Engine`](crate::Engine), [`Cipher`], [`DeviceCipher`](crate::cuda::DeviceCipher),
-//! [`SpreadCipher`](crate::cuda::SpreadCipher), [`BufferCipher`](crate::opencl::BufferCipher) and [`Submitted`] are `Send` and `Sync`: any number of threads may share one
-//! of them, and make calls on it at the same time. So are [`HostBuffer`](crate::HostBuffer) and
-//! [`SpreadBuffer`](crate::cuda::SpreadBuffer), to look at; a call that writes has its own for as long.
+//! [`SpreadCipher`](crate::cuda::SpreadCipher), [`BufferCipher`](crate::opencl::BufferCipher) and [`Submitted`] are `Send`
+//! and `Sync`: any number of threads may share one of them, and make calls on it at the same time. So are
+//! [`HostBuffer`](crate::HostBuffer) and [`SpreadBuffer`](crate::cuda::SpreadBuffer), to look at; a call that writes has its
+//! own for as long.
 //!
 //! What was submitted is done by threads of the engine's own, which make the blocking call, in the order it came. They
 //! start when there is something for them to do and end when there has been nothing for a second. There are never more
