@@ -2,7 +2,7 @@
 //!
 //! The parts that do not depend on the plan are the `.h` files beside this one; this printer adds the circuits as functions,
 //! the cipher as calls of them, and the entry points of the mode. It is written in CUDA's words (thread, thread block, warp,
-//! shared memory), of which [`Dialect`](super::Dialect) has the meaning.
+//! shared memory), of which [`Dialect`] has the meaning.
 
 use super::{Dialect, Manifest, Printed, c, header};
 use crate::aes::{Direction, KeySchedule};
