@@ -5,11 +5,13 @@
 //! aes-bitslice-papers render --from papers.json --docs docs     anywhere
 //! ```
 //!
+//! `measure --paper NAME` measures one paper alone. Rendering keeps what the folder has of papers that the figures are not of.
+//!
 //! | module | idea |
 //! |---|---|
 //! | [`papers`] | what the papers printed, and the cases that bring it back |
 //! | [`case`] | what can be measured |
-//! | [`mod@measure`] | cases timed on the GPUs of this machine |
+//! | [`mod@measure`] | cases timed on the devices of this machine |
 //! | [`measured`] | the results, as plain data |
 //! | [`mod@render`] | the results beside the papers' figures: Markdown and plots |
 //!
@@ -26,6 +28,7 @@ mod render;
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use measured::Measured;
+use papers::Paper;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -44,8 +47,11 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure everything
+    /// Measure everything, or one paper
     Measure {
+        /// The paper, such as ul-haq-2011, which needs OpenCL only; may be given several times
+        #[arg(long, value_name = "NAME", value_parser = papers::find)]
+        paper: Vec<&'static Paper>,
         /// Where to write the figures
         #[arg(long, default_value = FIGURES)]
         out: PathBuf,
@@ -56,7 +62,7 @@ enum Command {
         #[arg(long, value_parser = price)]
         price: Option<f64>,
     },
-    /// Render papers.md and its plots; needs no GPU
+    /// Render papers.md and its plots, keeping papers that were not measured; needs no GPU
     Render {
         /// What was measured
         #[arg(long)]
@@ -88,7 +94,7 @@ enum Done {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Measure { out, quick, price } => measure(&out, quick, price),
+        Command::Measure { paper, out, quick, price } => measure(&paper, &out, quick, price),
         Command::Render { from, docs, price, check } => render(&from, &docs, price, check),
     };
     match outcome {
@@ -111,16 +117,19 @@ fn say(message: &str) {
     let _ = writeln!(std::io::stdout(), "{message}");
 }
 
-fn measure(out: &Path, quick: bool, price: Option<f64>) -> Result<Done> {
+/// Of no papers, all.
+fn measure(papers: &[&Paper], out: &Path, quick: bool, price: Option<f64>) -> Result<Done> {
     // Found out before minutes of measuring, not after.
     let folder = folder_of(out);
     if !folder.is_dir() {
         bail!("cannot write `{}`: there is no folder `{}`", out.display(), folder.display());
     }
-    let measured = measure::run(quick, price)?;
+    let papers = if papers.is_empty() { &papers::ALL } else { papers };
+    let measured = Measured { runs: vec![measure::run(papers, quick, price)?] };
     write(folder, &BTreeMap::from([(name_of(out)?, measured.json())]))?;
-    say(&format!("{}: {} cases in {:.0} s", out.display(), measured.timings.len(), measured.seconds));
-    let mut failures = measured.failures().peekable();
+    let run = &measured.runs[0];
+    say(&format!("{}: {} cases in {:.0} s", out.display(), run.timings.len(), run.seconds));
+    let mut failures = run.failures().peekable();
     let Some((first, why)) = failures.peek() else { return Ok(Done::Whole) };
     let first = format!("{}, {}: {why}", first.table, first.case);
     complain(&format!("warning: {} cases failed; the first: {first}", failures.count()));
@@ -129,7 +138,11 @@ fn measure(out: &Path, quick: bool, price: Option<f64>) -> Result<Done> {
 
 fn render(from: &Path, docs: &Path, price: Option<f64>, check: bool) -> Result<Done> {
     let mut measured = Measured::read(from)?;
-    measured.price = price.or(measured.price);
+    measured.runs.iter_mut().for_each(|run| run.price = price.or(run.price));
+    let there = docs.join(FIGURES);
+    if papers::ALL.iter().any(|paper| measured.of(paper.name).is_none()) && there.exists() {
+        measured = measured.after(Measured::read(&there)?);
+    }
     let mut files = render::render(&measured);
     files.insert(FIGURES.into(), measured.json());
     if check {
@@ -184,7 +197,7 @@ fn write(folder: &Path, files: &BTreeMap<String, String>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::tests::made_up;
+    use crate::render::tests::{made_up, made_up_run};
     use clap::CommandFactory;
 
     #[test]
@@ -202,7 +215,7 @@ mod tests {
             return;
         }
         let measured = Measured::read(&docs.join(FIGURES)).unwrap();
-        assert_eq!(measured.largest, None, "figures of a quick run");
+        assert!(measured.runs.iter().all(|run| run.largest.is_none()), "figures of a quick run");
         let mut files = render::render(&measured);
         files.insert(FIGURES.into(), measured.json());
         assert_eq!(stale(&docs, &files), [""; 0], "run `cargo xtask papers --from docs/{FIGURES}`");
@@ -224,11 +237,57 @@ mod tests {
         assert!(render(None, true) == Done::WithGaps);
     }
 
+    /// A paper that is measured alone takes the place of its older figures; the others stay, and so does their run.
+    #[test]
+    fn one_paper_may_be_measured_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, docs) = (folder.path().join("in.json"), folder.path().join("docs"));
+        fs::create_dir(&docs).unwrap();
+        let rendered = |measured: &Measured| {
+            fs::write(&from, measured.json()).unwrap();
+            assert!(render(&from, &docs, None, false).unwrap() == Done::Whole);
+            let read = Measured::read(&docs.join(FIGURES)).unwrap();
+            assert!(render(&docs.join(FIGURES), &docs, None, true).unwrap() == Done::Whole, "the page is that of both");
+            read
+        };
+        let names = |measured: &Measured| {
+            let names = |run: &measured::Run| run.papers().into_iter().map(String::from).collect::<Vec<_>>().join(" ");
+            measured.runs.iter().map(names).collect::<Vec<_>>()
+        };
+        let all = rendered(&made_up(1));
+        assert_eq!(names(&all), ["abdelrahman-2017 hajihassani-2019 iwai-2010 li-2012 ul-haq-2011"]);
+
+        let mut alone = made_up_run(&[&papers::ul_haq_2011::PAPER], 0);
+        alone.date = "2027-01-01".into();
+        let both = rendered(&Measured { runs: vec![alone.clone()] });
+        assert_eq!(names(&both), ["abdelrahman-2017 hajihassani-2019 iwai-2010 li-2012", "ul-haq-2011"]);
+        assert!(both.runs[1] == alone && both.of("li-2012").unwrap().date == all.runs[0].date);
+
+        alone.date = "2027-01-02".into();
+        let again = rendered(&Measured { runs: vec![alone.clone()] });
+        assert!(again.runs[0] == both.runs[0] && again.runs[1..] == [alone], "an empty run is dropped");
+        assert!(rendered(&made_up(1)) == made_up(1), "what has all papers keeps nothing");
+        let check = render(&docs.join(FIGURES), &docs, Some(1000.0), true).unwrap();
+        assert!(check == Done::WithGaps);
+    }
+
+    /// One line says which papers there are.
+    #[test]
+    fn an_unknown_paper_is_refused() {
+        let error = Cli::try_parse_from(["papers", "measure", "--paper", "li-2013"]).err().unwrap().to_string();
+        let says =
+            "invalid value 'li-2013' for '--paper <NAME>': there is no such paper; there are iwai-2010, ul-haq-2011";
+        assert!(error.contains(says), "{error}");
+        assert!(Cli::try_parse_from(["papers", "measure", "--paper", "li-2012", "--paper", "iwai-2010"]).is_ok());
+    }
+
     #[test]
     fn what_is_no_figures_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let from = folder.path().join("in.json");
         let good = made_up(1).json();
+        let mut without_devices = made_up(0);
+        without_devices.runs[0].opencl.clear();
         let cases = [
             ("{}".to_string(), "is not what `cargo xtask papers` writes"),
             (
@@ -236,6 +295,9 @@ mod tests {
                 "has a time or a size that nothing has",
             ),
             (good.replacen("\"version\"", "\"other\"", 1), "is not what `cargo xtask papers` writes"),
+            ("[]".into(), "there is no run in it"),
+            (Measured { runs: vec![made_up(1).runs[0].clone(); 2] }.json(), "abdelrahman-2017 is in two runs"),
+            (without_devices.json(), "names no GPU"),
         ];
         for (text, says) in cases {
             fs::write(&from, text).unwrap();

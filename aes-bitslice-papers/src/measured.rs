@@ -1,22 +1,35 @@
 //! What was measured, as plain data: `papers.json`. Measuring writes it, rendering reads it, and neither knows the other.
 
+use crate::papers;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::{fmt, fs};
 
-/// One run of everything.
+/// Runs at different times, maybe on different machines; no paper is in two of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Measured {
+    /// The runs, of which there is at least one.
+    pub runs: Vec<Run>,
+}
+
+/// Some papers' tables, measured in one go.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Measured {
+pub struct Run {
     /// Version of the program.
     pub version: String,
     /// The day, as 2026-11-21, UTC.
     pub date: String,
     /// What it took, from the first kernel's compilation to the last check.
     pub seconds: f64,
-    /// The GPUs of the machine, the one that was measured first. The others took part in shares only.
+    /// The CUDA GPUs of the machine, the one that was measured first. The others took part in shares only. None where no
+    /// paper needs them.
     pub gpus: Vec<Gpu>,
+    /// The OpenCL devices that were measured, of each kind one at most; none where no paper needs them.
+    pub opencl: Vec<OpenClDevice>,
     /// The CPU, as its engine describes it.
     pub cpu: String,
     /// The price of one GPU in dollars, where the user gave it.
@@ -43,6 +56,52 @@ pub struct Gpu {
     pub memory_bytes: u64,
     /// The newest CUDA that its driver supports.
     pub driver: String,
+}
+
+/// An OpenCL device, as its driver describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenClDevice {
+    /// The name of its platform.
+    pub platform: String,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The release of its driver.
+    pub driver: String,
+    /// Its compute units: multiprocessors, or cores.
+    pub compute_units: u32,
+    /// Whose clock timed it.
+    pub clock: Clock,
+}
+
+/// A kind of OpenCL device.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum Kind {
+    #[serde(rename = "GPU")]
+    Gpu,
+    #[serde(rename = "CPU")]
+    Cpu,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gpu => "GPU",
+            Self::Cpu => "CPU",
+        })
+    }
+}
+
+/// Whose clock timed the work of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// Its own.
+    Device,
+    /// The host's, which counts the launch and the end's way back, too.
+    Host,
 }
 
 /// A place in a table, and what was found there.
@@ -99,22 +158,62 @@ impl Measured {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
         let foreign = || format!("`{}` is not what `cargo xtask papers` writes", path.display());
         let measured: Self = serde_json::from_str(&text).with_context(foreign)?;
-        for Timing { table, case, bytes, outcome } in &measured.timings {
-            if let Outcome::Timed(times) = outcome
-                && !(times.median_seconds > 0.0 && times.min_seconds > 0.0 && *bytes > 0)
-            {
-                bail!("`{}`: {table}, {case} has a time or a size that nothing has", path.display());
+        measured.check().with_context(|| format!("`{}`", path.display()))?;
+        Ok(measured)
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.runs.is_empty() {
+            bail!("there is no run in it");
+        }
+        let mut papers = BTreeSet::new();
+        for run in &self.runs {
+            for Timing { table, case, bytes, outcome } in &run.timings {
+                if let Outcome::Timed(times) = outcome
+                    && !(times.median_seconds > 0.0 && times.min_seconds > 0.0 && *bytes > 0)
+                {
+                    bail!("{table}, {case} has a time or a size that nothing has");
+                }
+            }
+            if run.gpus.is_empty() && run.opencl.is_empty() {
+                bail!("the run of {} names no GPU, and no OpenCL device", run.date);
+            }
+            if let Some(twice) = run.papers().into_iter().find(|paper| !papers.insert(*paper)) {
+                bail!("{twice} is in two runs");
             }
         }
-        if measured.gpus.is_empty() {
-            bail!("`{}` names no GPU", path.display());
-        }
-        Ok(measured)
+        Ok(())
     }
 
     /// As indented JSON with a newline.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("plain data") + "\n"
+    }
+
+    /// The run that a paper is in, by its name.
+    pub fn of(&self, paper: &str) -> Option<&Run> {
+        self.runs.iter().find(|run| run.papers().contains(paper))
+    }
+
+    /// These runs after what older ones have of papers that these do not have.
+    pub fn after(self, mut older: Self) -> Self {
+        let is_kept = |timing: &Timing| self.of(papers::of_table(&timing.table)).is_none();
+        older.runs.iter_mut().for_each(|run| run.timings.retain(is_kept));
+        older.runs.retain(|run| !run.timings.is_empty());
+        older.runs.extend(self.runs);
+        older
+    }
+}
+
+impl Run {
+    /// The names of the papers that it is of.
+    pub fn papers(&self) -> BTreeSet<&str> {
+        self.timings.iter().map(|timing| papers::of_table(&timing.table)).collect()
+    }
+
+    /// The OpenCL device of a kind.
+    pub fn opencl(&self, kind: Kind) -> Option<&OpenClDevice> {
+        self.opencl.iter().find(|device| device.kind == kind)
     }
 
     /// The median time of a case in seconds, or why there is none.

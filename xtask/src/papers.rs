@@ -14,6 +14,9 @@ const WITH_GAPS: i32 = 3;
 
 #[derive(clap::Args)]
 pub struct Args {
+    /// Measure this paper only, and keep the others' figures in docs; may be given several times
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "check"])]
+    paper: Vec<String>,
     /// Render these figures into docs, and measure nothing; needs no GPU
     #[arg(long, value_name = "JSON", conflicts_with = "quick")]
     from: Option<PathBuf>,
@@ -54,6 +57,9 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let measured = folder.join("papers.json");
     let mut command = Command::new(&program);
     command.arg("measure").arg("--out").arg(&measured).args(args.quick.then_some("--quick"));
+    for paper in &args.paper {
+        command.args(["--paper", paper]);
+    }
     if let Some(price) = args.price {
         command.args(["--price", &price.to_string()]);
     }

@@ -21,7 +21,6 @@ struct Piece {
 
 /// The time of each run in seconds, from the first copy's submission until all is back in pinned memory.
 pub fn time(cipher: &Cipher, mode: Mode, bytes: usize, pieces: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
-    data.expect(mode)?;
     let device = cipher.device()?;
     let context = cipher.engine().cuda_context()?;
     let mut pieces = cut(&context, bytes, pieces, data)?;

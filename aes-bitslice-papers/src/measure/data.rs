@@ -8,21 +8,38 @@ use anyhow::{Result, anyhow, bail};
 /// The initial counter block, or IV: near the end of its low 64 bits, so that a carry is part of what is checked.
 const START: [u8; 16] = *b"\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xff\xff\xff\xff\xff\xff\xfe\x00";
 
-/// Input of the largest size, and what one mode makes of it.
+/// Random keys, one of each length.
+pub struct Keys([Key; 3]);
+
+impl Keys {
+    /// New ones.
+    pub fn generate() -> Result<Self> {
+        let [a, b, c] = KeyBits::ALL.map(Key::generate);
+        Ok(Self([a?, b?, c?]))
+    }
+
+    /// The one of a length.
+    pub fn get(&self, bits: KeyBits) -> &Key {
+        &self.0[bits as usize]
+    }
+}
+
+/// Input of the largest size, and what one mode makes of it with one of the keys.
 pub struct Data {
     /// Random bytes.
     pub input: Vec<u8>,
     /// Room for an output.
     pub output: Vec<u8>,
     expected: Vec<u8>,
-    /// The mode of what is expected.
-    mode: Option<Mode>,
-    reference: Cipher,
+    /// The mode of what is expected, and the key's length.
+    computed: Option<(Mode, KeyBits)>,
+    /// With a key of each length.
+    references: [Cipher; 3],
 }
 
 impl Data {
     /// Random input of so many bytes.
-    pub fn new(key: &Key, bytes: usize) -> Result<Self> {
+    pub fn new(keys: &Keys, bytes: usize) -> Result<Self> {
         let cpu = Engine::open(Backend::Cpu)?;
         let [mut input, mut output, mut expected] = [const { Vec::new() }; 3];
         for buffer in [&mut input, &mut output, &mut expected] {
@@ -33,16 +50,18 @@ impl Data {
         // A key stream is as good as random bytes, and fast.
         let random = cpu.cipher(&Key::generate(KeyBits::Aes128)?)?;
         random.ctr_apply(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0, &mut input)?;
-        Ok(Self { input, output, expected, mode: None, reference: cpu.cipher(key)? })
+        let [a, b, c] = KeyBits::ALL.map(|bits| cpu.cipher(keys.get(bits)));
+        Ok(Self { input, output, expected, computed: None, references: [a?, b?, c?] })
     }
 
-    /// Computes what is expected of a mode, unless it is there.
-    pub fn expect(&mut self, mode: Mode) -> Result<()> {
-        if self.mode == Some(mode) {
+    /// Computes what is expected of a mode with the key of a length, unless it is there.
+    pub fn expect(&mut self, mode: Mode, key_bits: KeyBits) -> Result<()> {
+        if self.computed == Some((mode, key_bits)) {
             return Ok(());
         }
-        let Data { input, expected, reference, .. } = self;
-        self.mode = None;
+        let Data { input, expected, references, .. } = self;
+        let reference = &references[key_bits as usize];
+        self.computed = None;
         match mode {
             Mode::EcbEncrypt => reference.ecb_encrypt_to(input, expected)?,
             Mode::EcbDecrypt => reference.ecb_decrypt_to(input, expected)?,
@@ -56,7 +75,7 @@ impl Data {
                 xor(others, input);
             }
         }
-        self.mode = Some(mode);
+        self.computed = Some((mode, key_bits));
         Ok(())
     }
 
@@ -76,7 +95,8 @@ impl Data {
     }
 }
 
-fn counter() -> Counter {
+/// The counter from which CTR starts.
+pub fn counter() -> Counter {
     Counter::new(CounterMode::Ctr128BE, START)
 }
 
@@ -103,19 +123,22 @@ pub fn apply<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
 mod tests {
     use super::*;
 
+    fn keys() -> Keys {
+        Keys(KeyBits::ALL.map(|bits| Key::new(&[7; 32][..bits.bytes()]).unwrap()))
+    }
+
     /// CBC decryption of what was encrypted block after block.
     #[test]
     fn what_is_expected_of_cbc() {
-        let key = Key::new(&[7; 16]).unwrap();
-        let mut data = Data::new(&key, 160).unwrap();
+        let mut data = Data::new(&keys(), 160).unwrap();
         let plain: Vec<u8> = (0..160).collect();
         let mut before = START;
         for (ours, block) in data.input.chunks_mut(16).zip(plain.chunks(16)) {
             ours.iter_mut().zip(block).zip(before).for_each(|((byte, plain), before)| *byte = plain ^ before);
-            data.reference.ecb_encrypt(ours).unwrap();
+            data.references[2].ecb_encrypt(ours).unwrap();
             before.copy_from_slice(ours);
         }
-        data.expect(Mode::CbcDecrypt).unwrap();
+        data.expect(Mode::CbcDecrypt, KeyBits::Aes256).unwrap();
         assert_eq!(data.expected, plain);
         data.check(&plain[32..], 32).unwrap();
         assert_eq!((data.before(0), data.before(160)), (START, before));
@@ -123,14 +146,17 @@ mod tests {
 
     #[test]
     fn a_wrong_byte_is_found() {
-        let mut data = Data::new(&Key::new(&[7; 16]).unwrap(), 64).unwrap();
-        data.expect(Mode::Ctr).unwrap();
+        let mut data = Data::new(&keys(), 64).unwrap();
+        data.expect(Mode::Ctr, KeyBits::Aes128).unwrap();
         let mut output = data.expected.clone();
         data.check(&output, 0).unwrap();
         output[50] ^= 1;
         assert!(data.check(&output, 0).unwrap_err().to_string().contains("byte 50 of 64"));
         assert!(data.check(&output[48..], 48).unwrap_err().to_string().contains("byte 50 of 64"));
-        data.expect(Mode::EcbEncrypt).unwrap();
+        output[50] ^= 1;
+        data.expect(Mode::Ctr, KeyBits::Aes192).unwrap();
+        assert!(data.check(&output, 0).is_err(), "what was expected with another key");
+        data.expect(Mode::EcbEncrypt, KeyBits::Aes128).unwrap();
         assert!(data.check(&output, 0).is_err(), "what was expected of another mode");
     }
 }

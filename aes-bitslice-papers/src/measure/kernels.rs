@@ -1,36 +1,43 @@
 //! All kernels, opened at the same time: each takes the compiler seconds.
 
+use super::data::Keys;
+use super::devices::Devices;
 use crate::case::{Case, Code, Kernel, Work};
+use crate::measured::Kind;
 use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec};
 use aes_bitslice_gen::layout::Layout;
 use aes_bitslice_gen::sbox::CANRIGHT;
-use aes_bitslice_runtime::{self as runtime, Cipher, Engine, Key};
+use aes_bitslice_runtime::{self as runtime, Cipher, Engine};
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::thread;
 
-/// Kernels by name, or why they did not open.
-pub struct Kernels(BTreeMap<String, Result<Cipher, String>>);
+/// Kernels, each on the first CUDA GPU or on the OpenCL device of a kind, by name; or why they did not open.
+pub struct Kernels(BTreeMap<Place, Result<Cipher, String>>);
+
+type Place = (Option<Kind>, String);
 
 impl Kernels {
     /// Opens the kernels of all cases, as many at a time as the machine has cores.
     ///
     /// # Errors
     /// Without a compiler, or if not one of them opens.
-    pub fn open(engine: &Engine, key: &Key, cases: &[Case]) -> Result<Self> {
+    pub fn open(devices: &Devices, keys: &Keys, cases: &[Case]) -> Result<Self> {
         let kernels = cases.iter().filter_map(|case| match &case.work {
-            Work::Kernel(kernel) | Work::Copied { kernel, .. } => Some((kernel.name(), kernel)),
+            Work::Kernel(kernel) | Work::Copied { kernel, .. } => Some(((None, kernel.name()), kernel)),
+            Work::OpenCl { kernel, on } => Some(((Some(*on), kernel.name()), kernel)),
             // On other GPUs, too.
-            Work::Spread { .. } | Work::Allocation => None,
+            Work::Spread { .. } => None,
+            Work::Allocation | Work::Host { .. } => None,
         });
-        let wanted: BTreeMap<String, &Kernel> = kernels.collect();
+        let wanted: BTreeMap<Place, &Kernel> = kernels.collect();
         let (left, opened) = (Mutex::new(wanted.into_iter()), Mutex::new(BTreeMap::new()));
         let next = || left.lock().ok()?.next();
         let open = || {
-            while let Some((name, kernel)) = next() {
-                let cipher = self::open(engine, key, kernel);
-                let _ = opened.lock().map(|mut opened| opened.insert(name, cipher));
+            while let Some((place, kernel)) = next() {
+                let cipher = devices.engine(place.0).and_then(|engine| self::open(engine, keys, kernel));
+                let _ = opened.lock().map(|mut opened| opened.insert(place, cipher));
             }
         };
         thread::scope(|scope| {
@@ -40,7 +47,7 @@ impl Kernels {
         });
         let mut kernels = BTreeMap::new();
         let mut last = None;
-        for (name, opened) in opened.into_inner().unwrap_or_default() {
+        for (place, opened) in opened.into_inner().unwrap_or_default() {
             let opened = match opened {
                 Err(error) if matches!(error.downcast_ref(), Some(runtime::Error::NvrtcUnavailable { .. })) => {
                     return Err(error);
@@ -48,7 +55,7 @@ impl Kernels {
                 Err(error) => Err(last.insert(format!("{error:#}")).clone()),
                 Ok(cipher) => Ok(cipher),
             };
-            kernels.insert(name, opened);
+            kernels.insert(place, opened);
         }
         match last {
             Some(why) if kernels.values().all(Result::is_err) => bail!("no kernel opens: {why}"),
@@ -56,15 +63,16 @@ impl Kernels {
         }
     }
 
-    /// A kernel, or why it did not open.
-    pub fn get(&self, kernel: &Kernel) -> Result<&Cipher> {
-        let found = self.0.get(&kernel.name()).ok_or_else(|| anyhow!("{} was not opened", kernel.name()))?;
+    /// A kernel on a device, or why it did not open.
+    pub fn get(&self, on: Option<Kind>, kernel: &Kernel) -> Result<&Cipher> {
+        let found = self.0.get(&(on, kernel.name())).ok_or_else(|| anyhow!("{} was not opened", kernel.name()))?;
         found.as_ref().map_err(|why| anyhow!("{why}"))
     }
 }
 
 /// Opens a kernel, tested and ready to be launched.
-pub fn open(engine: &Engine, key: &Key, kernel: &Kernel) -> Result<Cipher> {
+pub fn open(engine: &Engine, keys: &Keys, kernel: &Kernel) -> Result<Cipher> {
+    let key = keys.get(kernel.key_bits);
     let cipher = match &kernel.code {
         Code::Ours(kernels) => engine.clone().with_kernels(*kernels).cipher(key)?,
         Code::Design(design) => engine.cipher_of(key, design)?,
@@ -74,6 +82,9 @@ pub fn open(engine: &Engine, key: &Key, kernel: &Kernel) -> Result<Cipher> {
             engine.cipher_of(key, &spec.with_layout(Layout::State)?.into())?
         }
     };
-    cipher.device()?.prepare(kernel.mode)?;
+    match engine.backend().is_opencl() {
+        true => cipher.opencl()?.prepare(kernel.mode)?,
+        false => cipher.device()?.prepare(kernel.mode)?,
+    }
     Ok(cipher)
 }

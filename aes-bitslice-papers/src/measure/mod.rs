@@ -1,33 +1,37 @@
-//! Cases timed on the GPUs of this machine; nothing here knows which paper they are from.
+//! Cases timed on the devices of this machine; nothing here knows which paper they are from.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `data` | random input, and what a mode makes of it |
+//! | `devices` | the devices, opened |
 //! | `kernels` | all kernels opened at the same time |
 //! | `memory` | a kernel timed from one buffer in GPU memory to another |
 //! | `copies` | a kernel timed between copies from and to pinned memory |
 //! | `spread` | a kernel timed on several GPUs |
+//! | `opencl` | a kernel timed through OpenCL |
+//! | `host` | an engine on the processor, timed |
 //!
 //! A case that fails is recorded with its reason, and the others go on.
 
 mod copies;
 mod data;
+mod devices;
+mod host;
 mod kernels;
 mod memory;
+mod opencl;
 mod spread;
 
 use crate::case::{Case, Work};
-use crate::measured::{Gpu, Measured, Outcome, Times, Timing};
-use crate::papers;
+use crate::measured::{Outcome, Run, Times, Timing};
+use crate::papers::{self, Api, Paper};
 use aes_bitslice_runtime::cuda::cudarc::driver::DriverError;
-use aes_bitslice_runtime::cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
-use aes_bitslice_runtime::cuda::{self, DeviceInfo};
-use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits, Mode};
+use aes_bitslice_runtime::{Backend, Engine};
 use anyhow::{Context, Error, Result, anyhow};
-use data::Data;
+use data::{Data, Keys};
+use devices::Devices;
 use indicatif::{ProgressBar, ProgressStyle};
 use kernels::Kernels;
-use memory::Memory;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The sizes of a quick run end here.
@@ -52,30 +56,37 @@ impl Runs {
     }
 }
 
-/// Measures everything; what is too large for a quick run is cut.
+/// Measures some papers' tables; what is too large for a quick run is cut.
 ///
 /// # Errors
-/// Without a GPU or NVRTC, or if not one kernel opens. Everything else is recorded in what is returned.
-pub fn run(quick: bool, price: Option<f64>) -> Result<Measured> {
+/// Without the GPU and the compiler that a paper needs, or if not one kernel opens. Everything else is recorded in what is
+/// returned: OpenCL devices that are missing, too, unless there is nothing to measure without them.
+pub fn run(papers: &[&Paper], quick: bool, price: Option<f64>) -> Result<Run> {
     let start = Instant::now();
-    let devices = cuda::devices()?;
-    let engine = Engine::open(Backend::Cuda { ordinal: 0 })?;
-    let mut gpus = vec![gpu(&devices[0])?];
-    // Those that do not open do not take part.
-    gpus.extend(devices[1..].iter().map_while(|device| gpu(device).ok()));
+    let uses = |api| papers.iter().any(|paper| paper.api == api);
+    let mut devices = Devices::none();
+    if uses(Api::Cuda) {
+        devices.open_cuda()?;
+    }
+    if uses(Api::OpenCl) {
+        let opened = devices.open_opencl();
+        if !uses(Api::Cuda) {
+            opened?;
+        }
+    }
     let (largest, runs) = if quick { (Some(QUICK), Runs::QUICK) } else { (None, Runs::FULL) };
 
-    let mut cases = papers::cases(gpus.len());
+    let mut cases = papers::cases(papers, devices.gpus.len());
     // Modes one after the other: what each makes of the data is computed once, and kept no longer than it is needed.
-    cases.sort_by_key(|case| (mode(case).map(Mode::name), case.bytes));
-    let key = Key::generate(KeyBits::Aes128)?;
+    let of_mode = |case: &Case| case.work.computes().map(|(mode, key_bits)| (mode.name(), key_bits));
+    cases.sort_by_key(|case| (of_mode(case), case.bytes));
+    let keys = Keys::generate()?;
     let bar = progress_bar(cases.len() as u64);
     bar.set_message("kernels are compiled");
-    let kernels = Kernels::open(&engine, &key, &cases).inspect_err(|_| bar.finish_and_clear())?;
+    let kernels = Kernels::open(&devices, &keys, &cases).inspect_err(|_| bar.finish_and_clear())?;
     let cut = |bytes: u64| largest.map_or(bytes, |largest| bytes.min(largest)) as usize;
     let most = cases.iter().map(|case| cut(case.bytes)).max().context("there are no cases")?;
-    let mut bench =
-        Bench { data: Data::new(&key, most)?, memory: Memory::new(&engine)?, engine, key, kernels, gpus, runs };
+    let mut bench = Bench { data: Data::new(&keys, most)?, devices, keys, kernels, runs };
     let mut timings = Vec::new();
     for case in &cases {
         bar.set_message(format!("{}: {}", case.table, case.name));
@@ -87,12 +98,13 @@ pub fn run(quick: bool, price: Option<f64>) -> Result<Measured> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(Measured {
+    Ok(Run {
         version: env!("CARGO_PKG_VERSION").into(),
         date: date(SystemTime::now()),
         seconds: start.elapsed().as_secs_f64(),
         cpu: Engine::open(Backend::Cpu)?.description(),
-        gpus: bench.gpus,
+        opencl: bench.devices.opencl(),
+        gpus: bench.devices.gpus,
         price,
         largest,
         timings,
@@ -101,53 +113,41 @@ pub fn run(quick: bool, price: Option<f64>) -> Result<Measured> {
 
 /// What cases are timed with.
 struct Bench {
-    engine: Engine,
-    key: Key,
+    devices: Devices,
+    keys: Keys,
     kernels: Kernels,
-    memory: Memory,
     data: Data,
-    gpus: Vec<Gpu>,
     runs: Runs,
 }
 
 impl Bench {
     /// The times of a case on so many bytes.
     fn time(&mut self, case: &Case, bytes: usize) -> Result<Times> {
-        let Bench { engine, key, kernels, memory, data, gpus, runs } = self;
+        let Bench { devices, keys, kernels, data, runs } = self;
+        if let Some((mode, key_bits)) = case.work.computes() {
+            data.expect(mode, key_bits)?;
+        }
         let times = match &case.work {
-            Work::Kernel(kernel) => memory.time(kernels.get(kernel)?, kernel.mode, bytes, data, *runs)?,
-            Work::Copied { kernel, pieces } => {
-                copies::time(kernels.get(kernel)?, kernel.mode, bytes, *pieces, data, *runs)?
+            Work::Kernel(kernel) => {
+                devices.cuda_memory()?.time(kernels.get(None, kernel)?, kernel.mode, bytes, data, *runs)?
             }
-            Work::Allocation => copies::time_allocation(engine, bytes, *runs)?,
-            Work::Spread { kernel, gpus: count, shares } => {
-                spread::time(key, kernel, &gpus[..*count], *shares, bytes, data, *runs)?
+            Work::Copied { kernel, pieces } => {
+                copies::time(kernels.get(None, kernel)?, kernel.mode, bytes, *pieces, data, *runs)?
+            }
+            Work::Allocation => copies::time_allocation(devices.engine(None)?, bytes, *runs)?,
+            Work::Spread { kernel, gpus, shares } => {
+                spread::time(keys, kernel, &devices.gpus[..*gpus], *shares, bytes, data, *runs)?
+            }
+            Work::OpenCl { kernel, on } => {
+                let cipher = kernels.get(Some(*on), kernel)?;
+                devices.opencl_memory(*on)?.time(cipher, kernel.mode, bytes, data, *runs)?
+            }
+            Work::Host { backend, mode, key_bits } => {
+                host::time(*backend, *mode, keys.get(*key_bits), bytes, data, *runs)?
             }
         };
         Ok(Times::new(times))
     }
-}
-
-fn mode(case: &Case) -> Option<Mode> {
-    match &case.work {
-        Work::Kernel(kernel) | Work::Copied { kernel, .. } | Work::Spread { kernel, .. } => Some(kernel.mode),
-        Work::Allocation => None,
-    }
-}
-
-fn gpu(device: &DeviceInfo) -> Result<Gpu> {
-    let (major, minor) = device.compute_capability;
-    let context = Engine::open(Backend::Cuda { ordinal: device.ordinal })?.cuda_context()?;
-    let clock = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE).map_err(driver)?;
-    Ok(Gpu {
-        name: device.name.clone(),
-        compute_capability: format!("{major}.{minor}"),
-        multiprocessors: device.multiprocessors,
-        // The driver counts in kHz.
-        clock_mhz: clock as u32 / 1000,
-        memory_bytes: device.memory_bytes,
-        driver: device.driver_version.clone(),
-    })
 }
 
 /// An error of the driver, which has no words for it where there is no driver.
@@ -187,6 +187,7 @@ fn date(time: SystemTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aes_bitslice_runtime::cuda;
 
     #[test]
     fn dates() {
@@ -210,7 +211,7 @@ mod tests {
     #[test]
     fn without_a_gpu_there_is_nothing_to_measure() {
         if cuda::devices().is_err() {
-            let error = run(true, None).unwrap_err().to_string();
+            let error = run(&papers::ALL, true, None).unwrap_err().to_string();
             assert!(!error.contains('\n') && error.contains("CUDA"), "{error}");
         }
     }

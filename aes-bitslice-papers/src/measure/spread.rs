@@ -1,13 +1,13 @@
 //! A kernel timed on several GPUs, each with a share of the data in its own memory, by the host's clock (Hajihassani et al.
 //! 2019, section 6.6).
 
-use super::data::{Data, apply};
+use super::data::{Data, Keys, apply};
 use super::memory::Memory;
 use super::{Runs, driver, kernels};
 use crate::case::{Kernel, Shares};
 use crate::measured::{Gpu, Times};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream};
-use aes_bitslice_runtime::{Backend, Cipher, Engine, Key, Mode};
+use aes_bitslice_runtime::{Backend, Cipher, Engine, Mode};
 use anyhow::{Result, anyhow};
 use std::ops::Range;
 use std::sync::{Arc, Barrier};
@@ -32,7 +32,7 @@ struct Part {
 
 /// The time of each run in seconds, from the moment that the first GPU's thread may launch until the last GPU is done.
 pub fn time(
-    key: &Key,
+    keys: &Keys,
     kernel: &Kernel,
     gpus: &[Gpu],
     shares: Shares,
@@ -40,10 +40,9 @@ pub fn time(
     data: &mut Data,
     runs: Runs,
 ) -> Result<Vec<f64>> {
-    data.expect(kernel.mode)?;
     let open = |ordinal| -> Result<(Engine, Cipher)> {
         let engine = Engine::open(Backend::Cuda { ordinal })?;
-        let cipher = kernels::open(&engine, key, kernel)?;
+        let cipher = kernels::open(&engine, keys, kernel)?;
         Ok((engine, cipher))
     };
     let opened = (0..gpus.len()).map(open).collect::<Result<Vec<_>>>()?;

@@ -1,14 +1,17 @@
 //! A. A. Abdelrahman, M. M. Fouad, H. Dahshan, A. M. Mousa, 2017: two blocks a thread, keys by warp shuffle, threads a block.
 
-use super::Paper;
+use super::{Api, Paper};
 use crate::case::{Case, Kernel, Work};
 use aes_bitslice_gen::table::{Granularity, KeyMemory, TableSpec};
 
 /// The paper.
 pub const PAPER: Paper = Paper {
+    name: "abdelrahman-2017",
     authors: "Abdelrahman, Fouad, Dahshan, Mousa 2017",
     title: "High Performance CUDA AES Implementation: A Quantitative Performance Analysis Approach",
     at: "Computing Conference",
+    api: Api::Cuda,
+    cases: |_| cases(),
 };
 /// Its GPUs, of tables VI, VII and VIII.
 pub const GPUS: [&str; 3] = ["GTX 780", "GTX TITAN X", "GTX 1080"];
@@ -141,7 +144,7 @@ impl Scheme {
 }
 
 /// What to measure.
-pub fn cases() -> Vec<Case> {
+fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for scheme in schemes() {
         let spec = TableSpec::abdelrahman_2017(scheme.granularity, KEYS[scheme.keys].0, scheme.threads);

@@ -1,6 +1,6 @@
 //! O. Hajihassani, S. K. Monfared, S. H. Khasteh, S. Gorgin, 2019: bit-planes by column, several GPUs, rates for a price.
 
-use super::Paper;
+use super::{Api, Paper};
 use crate::case::{Case, Kernel, Shares, Work};
 use aes_bitslice_gen::kernel::{KernelSpec, Mode};
 use aes_bitslice_gen::table::{ConflictFree, TableCount};
@@ -8,9 +8,12 @@ use aes_bitslice_runtime::Kernels;
 
 /// The paper.
 pub const PAPER: Paper = Paper {
+    name: "hajihassani-2019",
     authors: "Hajihassani, Monfared, Khasteh, Gorgin 2019",
     title: "Fast AES Implementation: A High-throughput Bitsliced Approach",
     at: "IEEE Transactions on Parallel and Distributed Systems",
+    api: Api::Cuda,
+    cases,
 };
 /// What each of 524,288 threads does with 32 blocks (sections 6.3 and 6.4); the paper calls it 2 Gbit.
 pub const BYTES: u64 = 256 << 20;
@@ -121,7 +124,7 @@ pub fn gpus_name(mode: Mode, gpus: usize, shares: Shares) -> String {
 }
 
 /// What to measure on a machine of so many GPUs.
-pub fn cases(gpus: usize) -> Vec<Case> {
+fn cases(gpus: usize) -> Vec<Case> {
     let mut cases = Vec::new();
     for mode in MODES {
         for way in &WAYS {

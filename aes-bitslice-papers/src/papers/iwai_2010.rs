@@ -1,14 +1,17 @@
 //! K. Iwai, T. Kurokawa, N. Nishikawa, 2010: how finely threads share the work, and where tables and keys lie.
 
-use super::Paper;
+use super::{Api, Paper};
 use crate::case::{Case, Kernel, Work};
 use aes_bitslice_gen::table::{Granularity, KeyMemory, Staging, TableCount, TableMemory, TableSpec, ThreadBlocks};
 
 /// The paper.
 pub const PAPER: Paper = Paper {
+    name: "iwai-2010",
     authors: "Iwai, Kurokawa, Nishikawa 2010",
     title: "AES encryption implementation on CUDA GPU and its analysis",
     at: "International Conference on Networking and Computing",
+    api: Api::Cuda,
+    cases: |_| cases(),
 };
 /// Its GPU (table II).
 pub const GPU: &str = "GeForce GTX 285";
@@ -99,7 +102,7 @@ pub fn choices() -> Vec<(TableSpec, String)> {
 }
 
 /// What to measure.
-pub fn cases() -> Vec<Case> {
+fn cases() -> Vec<Case> {
     let case = |table, name, work| Case { table, name, bytes: BYTES, work };
     let mut cases = Vec::new();
     for column in &COLUMNS {

@@ -1,15 +1,18 @@
 //! Q. Li, C. Zhong, K. Zhao, X. Mei, X. Chu, 2012: T-boxes in shared memory, CBC decryption, streams.
 
-use super::Paper;
+use super::{Api, Paper};
 use crate::case::{Case, Kernel, Work};
 use aes_bitslice_gen::kernel::Mode;
 use aes_bitslice_gen::table::TableSpec;
 
 /// The paper.
 pub const PAPER: Paper = Paper {
+    name: "li-2012",
     authors: "Li, Zhong, Zhao, Mei, Chu 2012",
     title: "Implementation and Analysis of AES Encryption on GPU",
     at: "IEEE 14th International Conference on High Performance Computing and Communications",
+    api: Api::Cuda,
+    cases: |_| cases(),
 };
 /// Its GPU (table III).
 pub const GPU: &str = "Tesla C2050";
@@ -57,7 +60,7 @@ pub fn streams_name(streams: usize) -> String {
 }
 
 /// What to measure.
-pub fn cases() -> Vec<Case> {
+fn cases() -> Vec<Case> {
     let kernel = |mode| Kernel::design(TableSpec::li_2012(mode));
     let mut cases = Vec::new();
     for mode in MODES {

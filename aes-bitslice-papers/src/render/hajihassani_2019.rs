@@ -29,7 +29,7 @@ fn for_price(rate: Option<f64>, price: f64) -> String {
 
 fn tables_3_and_4(page: &mut Page) {
     page.say("### Tables 3 and 4: throughput of ECB and CTR encryption");
-    let price = page.measured.price;
+    let price = page.run.price;
     let priced = price.map_or(String::new(), |price| {
         format!(" A {} is counted as ${price}; the papers' prices are those of their year.", page.gpu())
     });
@@ -161,7 +161,7 @@ fn section_6_6(page: &mut Page) {
         rows[0].extend([format!("{mode}, Gbit/s:"), "of as many times one:".into()]);
     }
     let mut one = SPREAD_MODES.map(|_| None);
-    for gpus in [1, 2, 4, 8].into_iter().filter(|&gpus| gpus <= page.measured.gpus.len()) {
+    for gpus in [1, 2, 4, 8].into_iter().filter(|&gpus| gpus <= page.run.gpus.len()) {
         let shares = if gpus == 1 { &Shares::ALL[..1] } else { &Shares::ALL[..] };
         for &shares in shares {
             let rates = SPREAD_MODES.map(|mode| page.gbits(GPUS, &gpus_name(mode, gpus, shares), SIZES[1]));
@@ -177,7 +177,7 @@ fn section_6_6(page: &mut Page) {
         }
     }
     page.table(&rows);
-    if page.measured.gpus.len() == 1 {
+    if page.run.gpus.len() == 1 {
         page.say("This machine has one GPU.");
     }
 }

@@ -1,6 +1,6 @@
 //! Fig. 1 and table IV.
 
-use super::page::{Page, bold_if, figure, printed};
+use super::page::{Page, bold_if, figure, least, printed};
 use crate::papers::li_2012::{
     ALLOCATION, FASTEST, FIGURE_1, GPU, MODES, PAPER, POWERS, ROWS, Row, STREAMS, TABLE_4, streams_name,
 };
@@ -61,26 +61,25 @@ fn table_4(page: &mut Page) {
     let mut rows = vec![vec!["size".into(), "GPU".into()]];
     rows[0].extend(STREAMS.map(|streams| format!("{}:", streams_name(streams))));
     rows[0].push("allocation:".into());
-    let shortest = |times: &[Option<f64>]| times.iter().flatten().copied().min_by(f64::total_cmp);
     for Row { bytes, milliseconds, allocation } in ROWS {
         let theirs = milliseconds.map(Some);
         let ours = STREAMS.map(|streams| page.milliseconds(TABLE_4, &streams_name(streams), bytes));
         let our_allocation = page.milliseconds(TABLE_4, ALLOCATION, bytes);
         let mut row = vec![size(bytes), GPU.into()];
-        row.extend(theirs.map(|time| bold_if(time == shortest(&theirs), time.map_or(String::new(), printed))));
+        row.extend(theirs.map(|time| bold_if(time == least(theirs), time.map_or(String::new(), printed))));
         row.push(printed(allocation));
         rows.push(row);
         let mut row = vec![String::new(), page.gpu().into()];
-        row.extend(ours.map(|time| bold_if(time.is_some() && time == shortest(&ours), figure(time))));
+        row.extend(ours.map(|time| bold_if(time.is_some() && time == least(ours), figure(time))));
         row.push(figure(our_allocation));
         rows.push(row);
     }
     page.table(&rows);
 
     let Row { bytes, milliseconds, allocation } = &ROWS[ROWS.len() - 1];
-    let theirs = (shortest(&milliseconds.map(Some)), Some(*allocation));
+    let theirs = (least(milliseconds.map(Some)), Some(*allocation));
     let ours = STREAMS.map(|streams| page.milliseconds(TABLE_4, &streams_name(streams), *bytes));
-    let ours = (shortest(&ours), page.milliseconds(TABLE_4, ALLOCATION, *bytes));
+    let ours = (least(ours), page.milliseconds(TABLE_4, ALLOCATION, *bytes));
     page.say(&format!("So {}, with the best number of streams, come to:", size(*bytes)));
     let rate = |milliseconds: Option<f64>| figure(milliseconds.map(|time| 8.0 * *bytes as f64 / time / 1e6));
     let with_allocation =

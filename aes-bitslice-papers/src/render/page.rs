@@ -1,13 +1,13 @@
 //! Text, tables, and notes on what is missing.
 
-use crate::measured::Measured;
+use crate::measured::Run;
 use aes_bitslice_plot::Chart;
 use std::collections::BTreeMap;
 
 /// A page in the making, with its plots.
 pub struct Page<'a> {
-    /// What was measured.
-    pub measured: &'a Measured,
+    /// The run that figures are from now.
+    pub run: &'a Run,
     text: String,
     files: BTreeMap<String, String>,
     /// Why figures of the current table are missing, and how many.
@@ -18,9 +18,9 @@ pub struct Page<'a> {
 const MISSING: &str = "-";
 
 impl<'a> Page<'a> {
-    /// Empty.
-    pub fn new(measured: &'a Measured) -> Self {
-        Self { measured, text: String::new(), files: BTreeMap::new(), missing: BTreeMap::new() }
+    /// Empty, with figures from a run.
+    pub fn new(run: &'a Run) -> Self {
+        Self { run, text: String::new(), files: BTreeMap::new(), missing: BTreeMap::new() }
     }
 
     /// A paragraph.
@@ -34,18 +34,18 @@ impl<'a> Page<'a> {
 
     /// The name of the GPU that was measured.
     pub fn gpu(&self) -> &'a str {
-        &self.measured.gpus[0].name
+        self.run.gpus.first().map_or("no GPU", |gpu| &gpu.name)
     }
 
     /// A rate in Gbit/s; none is noted for below the table.
     pub fn gbits(&mut self, table: &str, case: &str, bytes: u64) -> Option<f64> {
-        let found = self.measured.gbits(table, case, bytes);
+        let found = self.run.gbits(table, case, bytes);
         self.noted(case, found)
     }
 
     /// A time in milliseconds; none is noted for below the table.
     pub fn milliseconds(&mut self, table: &str, case: &str, bytes: u64) -> Option<f64> {
-        let found = self.measured.seconds(table, case, bytes).map(|seconds| 1e3 * seconds);
+        let found = self.run.seconds(table, case, bytes).map(|seconds| 1e3 * seconds);
         self.noted(case, found)
     }
 
@@ -138,6 +138,11 @@ pub fn best(numbers: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
     numbers.into_iter().flatten().max_by(f64::total_cmp)
 }
 
+/// The smallest of those that are there.
+pub fn least(numbers: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
+    numbers.into_iter().flatten().min_by(f64::total_cmp)
+}
+
 /// The figure, bold if it is the best.
 pub fn bold_if(is_best: bool, figure: String) -> String {
     if is_best { format!("**{figure}**") } else { figure }
@@ -153,6 +158,7 @@ mod tests {
         assert_eq!(shown, ["4720", "94.0", "10.00", "0.50"]);
         assert_eq!((figure(None), times(Some(120.0), 60.0)), ("-".into(), "2.00 ×".into()));
         assert_eq!((percent(Some(1.0), Some(8.0)), percent(None, Some(8.0))), ("12 %".into(), "-".into()));
-        assert_eq!(best([None, Some(1.0), Some(3.0), Some(2.0)]), Some(3.0));
+        let some = [None, Some(1.0), Some(3.0), Some(2.0)];
+        assert_eq!((best(some), least(some), least([None])), (Some(3.0), Some(1.0), None));
     }
 }

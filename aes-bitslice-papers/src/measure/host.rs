@@ -1,0 +1,56 @@
+//! An engine on the processor timed by the host's clock, from one buffer in host memory to another.
+
+use super::Runs;
+use super::data::{Data, counter};
+use aes_bitslice_runtime::{Backend, Engine, Key, Mode};
+use anyhow::Result;
+use std::time::Instant;
+
+/// The time of each run on the first bytes of the data, in seconds; the outputs of the first run and of the timed ones were
+/// right.
+pub fn time(backend: Backend, mode: Mode, key: &Key, bytes: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
+    let cipher = Engine::open(backend)?.cipher(key)?;
+    let before = data.before(0);
+    let timed = |data: &mut Data| -> Result<f64> {
+        let (input, output) = (&data.input[..bytes], &mut data.output[..bytes]);
+        let start = Instant::now();
+        match mode {
+            Mode::EcbEncrypt => cipher.ecb_encrypt_to(input, output)?,
+            Mode::EcbDecrypt => cipher.ecb_decrypt_to(input, output)?,
+            Mode::Ctr => cipher.ctr_apply_to(&counter(), 0, input, output)?,
+            Mode::CbcDecrypt => cipher.cbc_decrypt_to(&before, input, output)?,
+        }
+        Ok(start.elapsed().as_secs_f64())
+    };
+    data.output[..bytes].fill(0);
+    timed(data)?;
+    data.check(&data.output[..bytes], 0)?;
+    // The first warms up.
+    let runs = runs.count(timed(data)?);
+    data.output[..bytes].fill(0);
+    let times = (0..runs).map(|_| timed(data)).collect::<Result<_>>()?;
+    data.check(&data.output[..bytes], 0)?;
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::Keys;
+    use super::*;
+    use aes_bitslice_runtime::KeyBits;
+
+    /// Of another key than the one that is expected, the output is wrong.
+    #[test]
+    fn both_engines_are_timed_and_checked() {
+        let keys = Keys::generate().unwrap();
+        let mut data = Data::new(&keys, 4096).unwrap();
+        for mode in Mode::ALL {
+            data.expect(mode, KeyBits::Aes256).unwrap();
+            for backend in [Backend::Cpu, Backend::CpuBitsliced] {
+                let mut time = |bits| time(backend, mode, keys.get(bits), 4096, &mut data, Runs::QUICK);
+                assert!(time(KeyBits::Aes256).unwrap()[0] > 0.0);
+                assert!(time(KeyBits::Aes128).is_err());
+            }
+        }
+    }
+}

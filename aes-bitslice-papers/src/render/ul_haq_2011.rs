@@ -1,0 +1,239 @@
+//! Figures 11 to 13: kernels over sizes, on the GPU and on the processor through OpenCL, and how many times faster it is.
+
+use super::page::{Page, bold_if, figure, least, times};
+use crate::measured::{Clock, Kind, OpenClDevice};
+use crate::papers::ul_haq_2011::{
+    CPU, CPU_POWERS, ENGINES, FIGURE_11, FIGURE_12, KEY_BITS, LARGEST, OTHER, OTHERS, PAPER, POWERS, SPEED_UPS, ways,
+};
+use aes_bitslice_gen::aes::Direction;
+use aes_bitslice_plot::{Chart, Line, Lines, colour, dashes, size};
+use std::ops::RangeInclusive;
+
+const NOTES: &str = include_str!("../../notes/ul-haq-2011.md");
+
+/// The paper's part of the page.
+pub fn render(page: &mut Page) {
+    super::paper(page, &PAPER);
+    let mut charts = Vec::new();
+    figure_11(page, &mut charts);
+    others(page);
+    figure_12(page);
+    figure_13(page, &mut charts);
+    page.plots(
+        "papers-ul-haq-2011.svg",
+        "Throughput of Ul Haq et al.'s kernels over the size, and their speed-up",
+        &charts,
+    );
+    page.say("### What still holds, and what turned round");
+    page.say(NOTES);
+}
+
+/// The name of a device; that of none, where there was none.
+fn name(page: &Page, kind: Kind) -> String {
+    page.run.opencl(kind).map_or_else(|| format!("no {kind}"), |device| device.name.clone())
+}
+
+/// Milliseconds in three digits or more: small inputs take microseconds.
+fn ms(time: Option<f64>) -> String {
+    let decimals = |time: f64| (2.0 - time.log10().floor()).clamp(2.0, 6.0) as usize;
+    time.filter(|&time| time < 1.0).map_or_else(|| figure(time), |time| format!("{time:.0$}", decimals(time)))
+}
+
+/// A device, and whose clock timed it.
+fn described(page: &Page, kind: Kind) -> String {
+    let Some(device) = page.run.opencl(kind) else {
+        return format!("No {kind} was there.");
+    };
+    let OpenClDevice { platform, name, driver, compute_units, clock, .. } = device;
+    let clock = match clock {
+        Clock::Device => "by its own clock",
+        Clock::Host => "by the host's clock, which counts the launch, too",
+    };
+    format!(
+        "The {kind} is {name}, {compute_units} compute units, on the platform {platform}, driver {driver}; times are {clock}."
+    )
+}
+
+fn figure_11(page: &mut Page, charts: &mut Vec<Chart>) {
+    page.say("### Fig. 11: kernels on the GPU, over the size of the input");
+    page.say(&format!(
+        "ECB encryption with keys of {} bits, milliseconds from one buffer in the GPU's memory to another; the shortest of a size \
+         is bold. A thread has a block, as bytes. Round keys are expanded by the host, or by the first thread of each \
+         work-group, of 256, into local memory. Beside the paper's kernels this project's bitsliced one, in OpenCL C, too. {}",
+        KEY_BITS.bits(),
+        described(page, Kind::Gpu),
+    ));
+    over_sizes(page, FIGURE_11, Kind::Gpu, POWERS);
+    charts.extend(chart_11(page));
+}
+
+/// A table of times by size and kernel.
+fn over_sizes(page: &mut Page, table: &str, kind: Kind, powers: RangeInclusive<u32>) {
+    let ways = ways(Direction::Encrypt);
+    let mut rows = vec![vec![format!("size, on {}", name(page, kind))]];
+    rows[0].extend(ways.iter().map(|way| format!("{}, ms:", way.name)));
+    for bytes in powers.map(|power| 1 << power) {
+        let times: Vec<_> = ways.iter().map(|way| page.milliseconds(table, &way.name, bytes)).collect();
+        let shortest = least(times.clone());
+        let shown = times.into_iter().map(|time| bold_if(time.is_some() && time == shortest, ms(time)));
+        rows.push([size(bytes)].into_iter().chain(shown).collect());
+    }
+    page.table(&rows);
+}
+
+/// What the times come to.
+fn chart_11(page: &mut Page) -> Option<Chart> {
+    let colours = [colour::VERMILION, colour::PURPLE, colour::GREEN, colour::GREY];
+    let mut lines = Vec::new();
+    for (index, way) in ways(Direction::Encrypt).into_iter().enumerate() {
+        let rate = |power: u32| Some((power.into(), page.gbits(FIGURE_11, &way.name, 1 << power)?));
+        let points: Vec<(f64, f64)> = POWERS.filter_map(rate).collect();
+        let (name, colour, dashes) = match way.is_the_papers {
+            true => (short(&way.name), colours[index % colours.len()], dashes::LONG),
+            false => (way.name, colour::BLUE, dashes::SOLID),
+        };
+        lines.extend((!points.is_empty()).then_some(Line { name, colour, dashes, points }));
+    }
+    let title = format!("Ul Haq et al. 2011, fig. 11, as throughput on {}", name(page, Kind::Gpu));
+    (!lines.is_empty()).then_some(Chart::Lines(Lines { title, x: "size of the input", y: "Gbit/s, median", lines }))
+}
+
+/// A name that there is room for at the end of a line.
+fn short(name: &str) -> String {
+    name.replace("S-box in ", "").replace(" memory, keys expanded by the ", ", keys: ")
+}
+
+fn others(page: &mut Page) {
+    page.say("### Keys of all lengths, and decryption");
+    page.say(&format!(
+        "{}, milliseconds. Decryption is the inverse cipher, whose MixColumns multiplies by larger numbers; round keys serve both \
+         as they are.",
+        size(LARGEST)
+    ));
+    let mut rows = vec![["kernel", "encryption, 128 bits:", "encryption, 192 bits:"].map(String::from).to_vec()];
+    rows[0].extend(["encryption, 256 bits:", "decryption, 256 bits:", "decryption to encryption:"].map(String::from));
+    for way in ways(Direction::Encrypt) {
+        let [aes128, aes192, decryption] = OTHER.map(|other| page.milliseconds(OTHERS, &way.other(other), LARGEST));
+        let aes256 = page.milliseconds(FIGURE_11, &way.name, LARGEST);
+        let mut row = vec![way.name];
+        row.extend([aes128, aes192, aes256, decryption].map(ms));
+        row.push(ratio(decryption, aes256));
+        rows.push(row);
+    }
+    page.table(&rows);
+}
+
+/// How many times as much, if both are there.
+fn ratio(a: Option<f64>, b: Option<f64>) -> String {
+    times(b.and(a), b.unwrap_or(1.0))
+}
+
+fn figure_12(page: &mut Page) {
+    page.say("### Fig. 12: GPU and processor through OpenCL");
+    page.say(&format!(
+        "The same kernels on the processor, milliseconds, of 3 runs at least. {}",
+        described(page, Kind::Cpu)
+    ));
+    over_sizes(page, FIGURE_12, Kind::Cpu, CPU_POWERS);
+    page.say(&format!(
+        "The fastest of the paper's kernels on each, milliseconds, and this project's; and, for scale, the processor without OpenCL, \
+         from host memory to host memory by the host's clock: {}.",
+        page.run.cpu
+    ));
+    let mut rows = vec![vec!["size".to_string()]];
+    for kind in [Kind::Gpu, Kind::Cpu] {
+        rows[0].extend([format!("the paper's on the {kind}:"), format!("bitsliced on the {kind}:")]);
+    }
+    rows[0].extend(ENGINES.map(|(_, name)| format!("{name}:")));
+    for bytes in CPU_POWERS.map(|power| 1 << power) {
+        let Times { gpu, cpu, engines } = Times::new(page, bytes);
+        let times = gpu.into_iter().chain(cpu).chain(engines);
+        rows.push([size(bytes)].into_iter().chain(times.map(ms)).collect());
+    }
+    page.table(&rows);
+}
+
+/// What a size takes, in milliseconds.
+struct Times {
+    /// The fastest of the paper's kernels, and this project's.
+    gpu: [Option<f64>; 2],
+    /// Likewise.
+    cpu: [Option<f64>; 2],
+    /// Without OpenCL.
+    engines: [Option<f64>; ENGINES.len()],
+}
+
+impl Times {
+    fn new(page: &mut Page, bytes: u64) -> Self {
+        let mut fastest = |table| {
+            [true, false].map(|is_the_papers| {
+                let ways = ways(Direction::Encrypt).into_iter().filter(|way| way.is_the_papers == is_the_papers);
+                least(ways.map(|way| page.milliseconds(table, &way.name, bytes)).collect::<Vec<_>>())
+            })
+        };
+        let (gpu, cpu) = (fastest(FIGURE_11), fastest(FIGURE_12));
+        Self { gpu, cpu, engines: ENGINES.map(|(_, name)| page.milliseconds(FIGURE_12, name, bytes)) }
+    }
+}
+
+fn figure_13(page: &mut Page, charts: &mut Vec<Chart>) {
+    page.say("### Fig. 13: how many times as fast the GPU is");
+    let theirs = SPEED_UPS.map(|(gpu, most)| format!("up to {most} times with a {gpu}")).join(" and ");
+    page.say(&format!(
+        "The paper has {theirs}, both against a {CPU} with 8 threads through OpenCL. Here {} against {}, the same kernels on both, \
+         the fastest of the paper's at each size; and whichever kernel is the fastest on the GPU against the processor's AES \
+         instructions, without OpenCL.",
+        name(page, Kind::Gpu),
+        name(page, Kind::Cpu),
+    ));
+    let names = ["the paper's kernels", "bitsliced", "against AES instructions"];
+    let mut rows = vec![[vec!["size".to_string()], names.map(|name| format!("{name}:")).to_vec()].concat()];
+    let mut lines = [colour::VERMILION, colour::BLUE, colour::GREEN].map(|colour| (colour, Vec::new()));
+    for power in CPU_POWERS {
+        let Times { gpu, cpu, engines } = Times::new(page, 1 << power);
+        let pairs = [(cpu[0], gpu[0]), (cpu[1], gpu[1]), (engines[0], least(gpu))];
+        for ((_, points), (cpu, gpu)) in lines.iter_mut().zip(pairs) {
+            points.extend(cpu.zip(gpu).map(|(cpu, gpu)| (f64::from(power), cpu / gpu)));
+        }
+        rows.push([size(1 << power)].into_iter().chain(pairs.map(|(cpu, gpu)| ratio(cpu, gpu))).collect());
+    }
+    page.table(&rows);
+    let line = |(name, (colour, points)): (&str, (&'static str, Vec<_>))| Line {
+        name: name.into(),
+        colour,
+        dashes: dashes::SOLID,
+        points,
+    };
+    let mut lines: Vec<Line> = names.into_iter().zip(lines).map(line).filter(|line| !line.points.is_empty()).collect();
+    if lines.is_empty() {
+        return;
+    }
+    lines.extend(SPEED_UPS.map(|(_, most)| Line {
+        name: format!("paper: up to {most}"),
+        colour: colour::GREY,
+        dashes: dashes::LONG,
+        points: [CPU_POWERS.start(), CPU_POWERS.end()].map(|&power| (f64::from(power), most)).to_vec(),
+    }));
+    let title = format!("Ul Haq et al. 2011, fig. 13: {} against the processor", name(page, Kind::Gpu));
+    charts.push(Chart::Lines(Lines { title, x: "size of the input", y: "times as fast, median", lines }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures() {
+        let shown = [None, Some(0.00834), Some(0.5), Some(0.99999), Some(7.5), Some(832.1)].map(ms);
+        assert_eq!(shown, ["-", "0.00834", "0.500", "1.000", "7.50", "832"]);
+        assert_eq!(ratio(Some(6.0), Some(3.0)), "2.00 ×");
+        assert_eq!((ratio(None, Some(3.0)), ratio(Some(6.0), None)), ("-".into(), "-".into()));
+    }
+
+    #[test]
+    fn names_are_short_at_the_ends_of_lines() {
+        for way in ways(Direction::Encrypt) {
+            assert!(short(&way.name).len() <= "constant, keys: device".len(), "{}", short(&way.name));
+        }
+    }
+}
