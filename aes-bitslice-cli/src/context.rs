@@ -10,6 +10,7 @@ use indicatif::ProgressBar;
 use same_file::Handle;
 
 use crate::args::{CryptArgs, KeySource, WriteBy};
+use crate::baked;
 use crate::engine::{self, Work};
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
@@ -60,7 +61,7 @@ impl<'a> Secret<'a> {
             |secret: &Path| is_file(secret) && Handle::from_path(secret).is_ok_and(|secret| secret == output);
         let is_lost = match self {
             Secret::Key(_, source) => source.key_file.as_deref().is_some_and(is_output),
-            Secret::Kernel(manifest) => is_output(manifest) || is_output(&manifest.with_extension("cu")),
+            Secret::Kernel(manifest) => baked::files(manifest).iter().any(|file| is_output(file)),
         };
         match is_lost {
             true => Err(Error::new(Exit::InputOutput, format!("{name} is the key; choose another output"))),
@@ -86,7 +87,7 @@ impl Context {
         // What is unknown among others is most likely an empty file, for which no GPU is opened.
         let largest = lengths.iter().flatten().max();
         let work = match &secret {
-            Secret::Kernel(manifest) => Work::Baked(engine::dialect(manifest)),
+            Secret::Kernel(manifest) => Work::Baked(baked::dialect(manifest)),
             Secret::Key(..) if method.is_serial() => Work::Serial,
             Secret::Key(key, _) => {
                 let bytes = largest.map_or(GPU_IN_FLIGHT, |&length| length.min(GPU_IN_FLIGHT));

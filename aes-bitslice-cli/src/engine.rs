@@ -1,9 +1,6 @@
 //! From `--backend`, `--device` and `--kernel` to an open engine.
 
-use std::fs;
-use std::path::Path;
-
-use aes_bitslice_gen::emit::{Dialect, Manifest};
+use aes_bitslice_gen::emit::Dialect;
 use aes_bitslice_runtime::opencl::{self, DeviceKind};
 use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode, Shares, cuda};
 
@@ -19,12 +16,6 @@ pub enum Work {
     Baked(Dialect),
     /// One block after the other, which the CPU does.
     Serial,
-}
-
-/// The language of a kernel with a key baked in. Of one whose manifest cannot be read, whoever loads it says so.
-pub fn dialect(manifest: &Path) -> Dialect {
-    let parsed = fs::read_to_string(manifest).ok().and_then(|json| Manifest::parse(&json).ok());
-    parsed.map(|manifest| manifest.dialect).unwrap_or_default()
 }
 
 /// Opens the engine that the options ask for.

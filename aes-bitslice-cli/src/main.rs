@@ -37,6 +37,7 @@
 #![deny(unsafe_code)]
 
 mod args;
+mod baked;
 mod bench;
 mod context;
 mod crypt;

@@ -1,13 +1,13 @@
 //! What only an OpenCL device answers: every kernel that the generator prints for it, calls on buffers of the caller's, and
 //! errors. On a machine without one the tests pass and say that they did not run.
 //!
-//! Compilers for processors take seconds for a kernel: each is compiled once, and asked all there is to ask.
+//! Compilers for processors take seconds for a kernel, and most keep what they made: each kernel is asked all there is to ask.
 
 use aes_bitslice_gen::emit::{self, Manifest};
 use aes_bitslice_gen::kernel::{BakedStrategy, Design, KernelSpec, Mode};
 use aes_bitslice_gen::layout::Layout;
 use aes_bitslice_gen::sbox::LUT3;
-use aes_bitslice_gen::table::{ConflictFree, TableCount};
+use aes_bitslice_gen::table::{Bytewise, ConflictFree, TableCount};
 use aes_bitslice_runtime::cuda::Kernels;
 use aes_bitslice_runtime::opencl::opencl3::command_queue::{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CommandQueue};
 use aes_bitslice_runtime::opencl::opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
@@ -156,17 +156,19 @@ fn in_layout(mode: Mode, layout: Layout) -> Design {
 
 /// Kernels of one kind, one for each mode, that take their keys at launch.
 fn every_mode(design: impl Fn(Mode) -> Design) {
-    let engine = opencl().unwrap();
-    for mode in Mode::ALL {
-        let design = design(mode);
-        for len in [16, 24, 32] {
-            let (key, reference) = key(len);
-            let cipher = engine.cipher_of(&key, &design).unwrap();
-            assert!(matches!(cipher.cbc_encrypt(&IV, &mut [0; 16]), Err(Error::NeedsKey { .. })));
-            let other = if mode == Mode::Ctr { Mode::EcbEncrypt } else { Mode::Ctr };
-            assert!(matches!(run(&cipher, other, 0, &mut [0; 16]), Err(Error::NotInKernel { .. })));
-            ask(engine, &format!("{}, {len} bytes of key", design.name()), &cipher, mode, &reference);
-        }
+    Mode::ALL.into_iter().for_each(|mode| with_every_key(&design(mode)));
+}
+
+/// A kernel that takes its key at launch.
+fn with_every_key(design: &Design) {
+    let (engine, mode) = (opencl().unwrap(), design.mode());
+    for len in [16, 24, 32] {
+        let (key, reference) = key(len);
+        let cipher = engine.cipher_of(&key, design).unwrap();
+        assert!(matches!(cipher.cbc_encrypt(&IV, &mut [0; 16]), Err(Error::NeedsKey { .. })));
+        let other = if mode == Mode::Ctr { Mode::EcbEncrypt } else { Mode::Ctr };
+        assert!(matches!(run(&cipher, other, 0, &mut [0; 16]), Err(Error::NotInKernel { .. })));
+        ask(engine, &format!("{}, {len} bytes of key", design.name()), &cipher, mode, &reference);
     }
 }
 
@@ -210,6 +212,14 @@ each_alone! {
     };
     planes_in_memory, planes_in_memory_alone: every_mode(|mode| KernelSpec::hajihassani_2019(mode).into());
     bits, bits_alone: every_mode(|mode| KernelSpec::beside(mode, &LUT3).into());
+    /// The kernels of Ul Haq et al. 2011.
+    bytewise, bytewise_alone: {
+        for direction in [Direction::Encrypt, Direction::Decrypt] {
+            for spec in Bytewise::ul_haq_2011(direction) {
+                with_every_key(&spec.into());
+            }
+        }
+    };
 }
 
 fn all_of_the_engines() {
@@ -248,17 +258,21 @@ fn kernels_with_their_key_baked_in() {
 #[ignore = "needs switches in the environment: `kernels_with_their_key_baked_in` runs it"]
 fn baked_alone() {
     let engine = opencl().unwrap();
-    let cases = [
-        (Mode::Ctr, BakedStrategy::OneHotMux, 16),
-        (Mode::CbcDecrypt, BakedStrategy::Immediate, 16),
-        (Mode::EcbEncrypt, BakedStrategy::OneHotMux, 32),
+    // Every mode in every form, with keys of every length.
+    let forms = [
+        (BakedStrategy::OneHotMux, Layout::Column),
+        (BakedStrategy::OneHotMux, Layout::State),
+        (BakedStrategy::Immediate, Layout::State),
     ];
-    for (mode, strategy, len) in cases {
+    let cases = Mode::ALL.into_iter().flat_map(|mode| forms.map(|form| (mode, form)));
+    for (case, (mode, (strategy, layout))) in cases.enumerate() {
+        let len = [16, 24, 32][(case + case / 3) % 3];
         let (key, reference) = key(len);
-        let what = format!("{mode}, {strategy}, {len} bytes of key");
+        let what = format!("{mode}, {strategy}, {layout}, {len} bytes of key");
         let spec = KernelSpec::baked(mode, &LUT3, strategy, key_bytes(len).as_slice()).unwrap();
-        let cipher = match mode {
-            Mode::Ctr => {
+        let spec = spec.with_layout(layout).unwrap();
+        let cipher = match case % 3 {
+            0 => {
                 // As `xtask` writes it.
                 let folder = tempfile::tempdir().unwrap();
                 let printed = emit::opencl::print(&spec.into(), "a test").unwrap();
@@ -267,8 +281,8 @@ fn baked_alone() {
                 fs::write(&manifest, printed.manifest.to_json()).unwrap();
                 engine.load_baked(&manifest).unwrap()
             }
-            Mode::EcbEncrypt => engine.bake(&key, mode, strategy, "lut3").unwrap(),
-            _ => engine.cipher_of(&key, &spec.into()).unwrap(),
+            1 => engine.cipher_of(&key, &spec.into()).unwrap(),
+            _ => engine.bake(&key, mode, strategy, "lut3").unwrap(),
         };
         ask(engine, &what, &cipher, mode, &reference);
     }

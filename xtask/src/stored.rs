@@ -1,5 +1,5 @@
-//! The files that `kernels-generated/src/` stores, under `cuda/`, `opencl/` and `rust/`: everything there comes from here or, compiled,
-//! from [`crate::images`], and nothing there is read to make it.
+//! The files that `kernels-generated/src/` stores, under `cuda/`, `opencl/` and `rust/`: everything there comes from here or,
+//! compiled, from [`crate::images`], and nothing there is read to make it.
 
 use crate::{files, images};
 use aes_bitslice_gen::aes::Direction;
@@ -137,7 +137,11 @@ fn generated_by() -> String {
 /// Rebuilds everything, after checking it.
 pub fn rebuild(root: &Path) -> Result<()> {
     let kernels = kernels();
-    for kernel in &kernels {
+    // Of OpenCL's the text is the same but for the dialect's page, which a C compiler does not read.
+    let in_cuda = |kernel: StoredKernel| StoredKernel::new(kernel.design.clone(), cuda::print(&kernel.design, COMMAND));
+    let is_other = |kernel: &StoredKernel| kernels.iter().all(|stored| stored.name != kernel.name);
+    let others: Vec<_> = opencl_kernels().into_iter().filter(is_other).map(in_cuda).collect();
+    for kernel in kernels.iter().chain(&others) {
         // Any key will do: these kernels take theirs at launch.
         let key: Vec<u8> = (0..32).collect();
         if let Design::Bitsliced(spec) = &kernel.design {

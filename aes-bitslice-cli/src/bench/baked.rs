@@ -24,7 +24,7 @@ struct Kernel {
 }
 
 impl Baked {
-    /// Bakes each key for each mode, all at a time; without a compiler, none and why.
+    /// Bakes each key for each mode, all at a time; without a compiler, or with one that must not see keys, none and why.
     pub fn new(
         engine: &Engine,
         keys: &[Key],
@@ -48,7 +48,9 @@ impl Baked {
         });
         match made {
             Ok(kernels) => Ok(Ok(Self(kernels))),
-            Err(error @ runtime::Error::NvrtcUnavailable { .. }) => Ok(Err(error.to_string())),
+            Err(error @ (runtime::Error::NvrtcUnavailable { .. } | runtime::Error::CompilerCache { .. })) => {
+                Ok(Err(error.to_string()))
+            }
             Err(error) => Err(error.into()),
         }
     }

@@ -157,12 +157,13 @@ fn copies(engine: &Engine, sizes: &Sizes, runs: u32, buffers: &mut Buffers) -> R
     sizes.copy.iter().map(copied).collect()
 }
 
-fn is_gpu(engine: &Engine) -> bool {
-    engine.tuning().is_some()
+/// Whether it is a CUDA GPU, or several: with links, pinned memory, and kernels to choose from.
+pub fn is_gpu(engine: &Engine) -> bool {
+    engine.backend().is_cuda()
 }
 
-/// Whether it is a device with memory of its own, or several, or is treated as one.
-fn has_memory(engine: &Engine) -> bool {
+/// Whether it is one device, or several, behind CUDA or OpenCL.
+pub fn is_device(engine: &Engine) -> bool {
     engine.backend().is_cuda() || engine.backend().is_opencl()
 }
 
@@ -204,7 +205,7 @@ impl Sizes {
     fn new(args: &BenchArgs, engines: &[Engine]) -> Self {
         let mut sizes = args.sizes.clone();
         sizes.sort_unstable();
-        let on_device = args.timings.contains(&Timing::Device) && engines.iter().any(has_memory);
+        let on_device = args.timings.contains(&Timing::Device) && engines.iter().any(is_device);
         let on_host = args.timings.iter().any(|timing| timing.is_on_host());
         let over_links = on_host || args.timings.contains(&Timing::Copy);
         let sizes_if = |wanted: bool| {

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use aes_bitslice_plot::size;
-use aes_bitslice_runtime::cuda;
-use aes_bitslice_runtime::{Backend, Engine, KeyBits, Transfers};
+use aes_bitslice_runtime::{Backend, Engine, KeyBits, Transfers, cuda, opencl};
 use serde::{Deserialize, Serialize};
 
+use super::{is_device, is_gpu};
 use crate::args::{BenchMode, KernelName, Strategy, Timing, TransferArgs};
 use crate::error::{Error, Exit, Result};
 
@@ -40,9 +40,10 @@ pub struct Report {
 pub struct EngineLine {
     pub backend: String,
     pub description: String,
-    /// The newest CUDA that the GPU's driver supports.
+    /// The newest CUDA that the GPU's driver supports; behind OpenCL, the release of the driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_version: Option<String>,
+    /// Behind OpenCL, compute units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiprocessors: Option<u32>,
 }
@@ -132,16 +133,20 @@ impl Report {
     /// Nothing measured yet.
     pub fn new(engines: &[Engine], transfers: TransferArgs) -> Self {
         let devices = cuda::devices().unwrap_or_default();
+        let opencl_devices = opencl::devices().unwrap_or_default();
         let line = |engine: &Engine| {
             let backend = engine.backend();
             let is_of =
                 |d: &&cuda::DeviceInfo| [Backend::Cuda { ordinal: d.ordinal }, Backend::CudaAll].contains(&backend);
-            let device = devices.iter().find(is_of);
+            let device = devices.iter().find(is_of).map(|d| (d.driver_version.clone(), d.multiprocessors));
+            let is_of = |d: &&opencl::DeviceInfo| backend == Backend::OpenCl { platform: d.platform, device: d.device };
+            let behind_opencl = || opencl_devices.iter().find(is_of).map(|d| (d.driver.clone(), d.compute_units));
+            let (driver_version, multiprocessors) = device.or_else(behind_opencl).unzip();
             EngineLine {
                 backend: backend.to_string(),
                 description: engine.description(),
-                driver_version: device.map(|d| d.driver_version.clone()),
-                multiprocessors: device.map(|d| d.multiprocessors),
+                driver_version,
+                multiprocessors,
             }
         };
         Report {
@@ -248,14 +253,13 @@ impl Measured {
         times: Vec<Duration>,
         copied: Option<&Copied>,
     ) -> Self {
-        let on_gpu = engine.tuning().is_some();
         let rates = Rates::new(bytes, times);
         let percent = |copied: &Copied| 100.0 * rates.median_gbytes_per_second / copied.rates.median_gbytes_per_second;
         Measured {
             mode: mode.name(),
             key_bits: bits.bits(),
-            strategy: on_gpu.then(|| strategy.name()),
-            kernel: kernel.filter(|_| on_gpu).map(|kernel| kernel.kernels().to_string()),
+            strategy: is_device(engine).then(|| strategy.name()),
+            kernel: kernel.filter(|_| is_gpu(engine)).map(|kernel| kernel.kernels().to_string()),
             bytes,
             backend: engine.backend().to_string(),
             timing,

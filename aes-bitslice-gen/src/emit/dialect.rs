@@ -14,6 +14,7 @@ pub enum Dialect {
     #[default]
     Cuda,
     /// OpenCL C 1.2, with inline PTX where the compiler is NVIDIA's.
+    #[serde(rename = "opencl")]
     OpenCl,
 }
 
@@ -57,3 +58,16 @@ impl Dialect {
 }
 
 named!(Dialect, "dialect");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_have_the_names_of_command_lines() {
+        for dialect in Dialect::ALL {
+            assert_eq!(serde_json::to_string(&dialect).unwrap(), format!("\"{dialect}\""));
+            assert_eq!(dialect.name().parse(), Ok(dialect));
+        }
+    }
+}

@@ -28,7 +28,8 @@ pub fn expression(table: u8) -> String {
 }
 
 /// How many operators the shortest expression of a table has.
-pub fn operators(table: u8) -> usize {
+#[cfg(test)]
+fn operators(table: u8) -> usize {
     SHORTEST[usize::from(table)].1
 }
 
