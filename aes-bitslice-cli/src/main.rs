@@ -58,8 +58,12 @@ use std::process::ExitCode;
 
 use aes_bitslice_runtime::Direction;
 use args::Command;
+use error::Error;
 
 fn main() -> ExitCode {
+    if let Err(error) = output::watch_signals() {
+        return Error::io("cannot start a thread", &error).report();
+    }
     let outcome = args::parse().and_then(|command| match command {
         Command::Encrypt(args) => crypt::run(Direction::Encrypt, &args),
         Command::Decrypt(args) => crypt::run(Direction::Decrypt, &args),

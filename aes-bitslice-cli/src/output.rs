@@ -6,7 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{NamedTempFile, TempDir};
 
@@ -274,14 +274,13 @@ impl ScratchFolder {
             let what = format!("`{}` is not a folder; make it first", parent.display());
             return Err(Error::new(Exit::InputOutput, what));
         }
-        let made = watch_signals().and_then(|()| {
-            let mut pending = pending();
-            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+        let mut pending = pending();
+        let made = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent).map(|folder| {
             let path = folder.path().to_path_buf();
             pending.push(path.clone());
-            Ok(ScratchFolder { folder, _pending: Pending(path) })
+            ScratchFolder { folder, _pending: Pending(path) }
         });
-        made.map_err(|error| {
+        made.map_err(|error: io::Error| {
             // Its own words would tell the name, which is nobody's concern.
             let what = format!("no folder can be made in `{}`: {}", parent.display(), error.kind());
             Error::new(Exit::InputOutput, what)
@@ -296,7 +295,6 @@ impl ScratchFolder {
 
 impl Scratch {
     fn create(folder: &Path, private: bool) -> io::Result<Self> {
-        watch_signals()?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(PREFIX);
         // Private is what temporary files are anyway; any other file gets what the umask leaves of this.
@@ -340,25 +338,23 @@ fn ignored_signals() -> u64 {
     mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Starts the thread that waits for signals, once.
-fn watch_signals() -> io::Result<()> {
-    static WATCHED: Once = Once::new();
-    let mut watched = Ok(());
-    WATCHED.call_once(|| watched = remove_on_signal());
-    watched
-}
-
-/// From now on the signals that end a process remove the temporary file first, but for those that were being ignored,
-/// as under `nohup`; and going over the file size limit is an error of `write` rather than a signal that kills.
+/// From now on the signals that end a process remove what is temporary first, but for those that were being ignored, as
+/// under `nohup`; and going over the file size limit is an error of `write` rather than a signal that kills.
+///
+/// A thread waits for them, and all others block them: those that are started later, by libraries too, as this is called before
+/// there are any. A handler would not do, for compilers behind OpenCL have their own, which end the process.
 #[cfg(unix)]
-fn remove_on_signal() -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
+pub fn watch_signals() -> io::Result<()> {
+    use nix::sys::signal::{SigSet, Signal};
     let ignored = ignored_signals();
-    let ending =
-        [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-    let mut signals = signal_hook::iterator::Signals::new(ending.chain([SIGXFSZ]))?;
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
+    let ending = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGXCPU];
+    let ending: SigSet = ending.into_iter().filter(|&signal| ignored >> (signal as i32 - 1) & 1 == 0).collect();
+    let mut blocked = ending;
+    blocked.add(Signal::SIGXFSZ);
+    blocked.thread_block()?;
+    let watch = move || {
+        loop {
+            let Ok(signal) = ending.wait() else { continue };
             // Held to the end: the file must not get its name now, nor another one be made.
             let mut pending = pending();
             for path in pending.drain(..) {
@@ -367,14 +363,16 @@ fn remove_on_signal() -> io::Result<()> {
                     .or_else(|_| fs::remove_dir_all(&path))
                     .or_else(|_| fs::remove_dir_all(&path));
             }
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            let _ = signal_hook::low_level::emulate_default_handler(signal as i32);
         }
-    })?;
-    Ok(())
+    };
+    let started = std::thread::Builder::new().name("signals".into()).spawn(watch);
+    // Without it they do what they always do.
+    started.map(drop).inspect_err(|_| _ = blocked.thread_unblock())
 }
 
 /// Elsewhere an interrupted process leaves its temporary file behind.
 #[cfg(not(unix))]
-fn remove_on_signal() -> io::Result<()> {
+pub fn watch_signals() -> io::Result<()> {
     Ok(())
 }

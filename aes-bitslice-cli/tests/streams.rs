@@ -539,6 +539,31 @@ fn info_as_text_and_as_json() {
     }
 }
 
+/// Compilers behind OpenCL handle signals, too, and would end the process before it has removed its file.
+#[test]
+fn a_signal_removes_the_file_of_a_device_behind_opencl() {
+    let json: serde_json::Value = serde_json::from_slice(&bytes(&mut program("info --json"), b"")).unwrap();
+    if json.get("opencl_error").is_some() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut child =
+        program(&format!("encrypt --mode ctr --iv {IV} --backend opencl --key-env KEY --chunk-bytes 4096 -o new"))
+            .env("KEY", KEYS[0])
+            .current_dir(&folder)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&[1; 40_960]).unwrap();
+    let written =
+        || names(folder.path()).iter().any(|name| fs::metadata(folder.path().join(name)).is_ok_and(|m| m.len() > 0));
+    wait_for(&mut child, written);
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+}
+
 /// Whatever is behind OpenCL computes what the CPU does, from a file to a file.
 #[test]
 fn a_device_behind_opencl() {
