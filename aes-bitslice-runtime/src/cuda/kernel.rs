@@ -225,8 +225,11 @@ impl Kernel {
         is_right: impl Fn(&[u8]) -> bool,
     ) -> Result<(), Error> {
         device.enter()?;
+        // Before the slot, which is waited for when it is dropped.
+        let data = known_answer::data();
         let slot = Slot::take(device, known_answer::room())?;
-        known_answer::check(&self.name, self.mode(), &mut UnderTest { kernel: self, device, keys, slot }, is_right)
+        let mut candidate = UnderTest { kernel: self, device, keys, slot };
+        known_answer::check(&self.name, self.mode(), &data, &mut candidate, is_right)
     }
 }
 
@@ -241,16 +244,17 @@ struct UnderTest<'a> {
 impl Candidate for UnderTest<'_> {
     fn answer(&mut self, data: &[u8], from: usize, to: usize, work: Work) -> Result<Vec<u8>, Error> {
         let Self { kernel, device, keys, slot } = self;
-        // SAFETY: waited for below, or when the slot is dropped; the data outlives it.
-        unsafe { slot.copy_in(from, data) }?;
+        let mut answer = vec![0; data.len()];
         let at = |offset: usize| slot.buffer() + offset as u64;
         let span = Span { input: at(from), output: at(to), len: data.len() as u64 };
-        // SAFETY: the span lies in the slot's buffer, which is waited for below.
-        unsafe { kernel.run(device, slot.stream(), span, work, *keys) }?;
-        let mut answer = vec![0; data.len()];
-        // SAFETY: waited for before it is looked at, and before it is freed.
-        let copied = unsafe { slot.copy_out(to, &mut answer) };
-        slot.wait().and(copied)?;
+        // SAFETY: waited for below before the answer is looked at or freed, and the data outlives the slot, which waits when
+        // it is dropped; the span lies in the slot's buffer.
+        let started = unsafe {
+            slot.copy_in(from, data)
+                .and_then(|()| kernel.run(device, slot.stream(), span, work, *keys))
+                .and_then(|()| slot.copy_out(to, &mut answer))
+        };
+        slot.wait().and(started)?;
         Ok(answer)
     }
 }

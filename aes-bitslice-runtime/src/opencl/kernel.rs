@@ -191,8 +191,11 @@ impl Kernel {
         keys: Option<&RoundKeys>,
         is_right: impl Fn(&[u8]) -> bool,
     ) -> Result<(), Error> {
+        // Before the slot, which is waited for when it is dropped.
+        let data = known_answer::data();
         let slot = Slot::take(device, known_answer::room())?;
-        known_answer::check(&self.name, self.mode(), &mut UnderTest { kernel: self, keys, slot }, is_right)
+        let mut candidate = UnderTest { kernel: self, keys, slot };
+        known_answer::check(&self.name, self.mode(), &data, &mut candidate, is_right)
     }
 }
 
@@ -301,8 +304,8 @@ impl Candidate for UnderTest<'_> {
         let Self { kernel, keys, slot } = self;
         let mut answer = vec![0; data.len()];
         let span = Span { output_at: to as u64, in_place: from == to, ..Span::of(slot.buffer(), from, data.len()) };
-        // SAFETY: waited for below, or when the slot is dropped, before data and answer are; the span lies in the slot's
-        // buffer.
+        // SAFETY: waited for below before the answer is looked at or freed, and the data outlives the slot, which waits when
+        // it is dropped; the span lies in the slot's buffer.
         let started = unsafe {
             slot.copy_in(from, data)
                 .and_then(|()| {
