@@ -80,7 +80,7 @@ pub(super) struct Found {
     /// Bytes that one buffer may have.
     pub(super) largest_buffer: u64,
     /// Why no kernel can run there, if so.
-    unusable: Option<&'static str>,
+    unusable: Option<String>,
 }
 
 /// Which device to open.
@@ -182,11 +182,11 @@ fn of_platform(number: usize, platform: cl_platform_id) -> Result<Vec<Found>, Er
         };
         let is = |what| Ok::<_, Error>(device_number(id, what)? != 0);
         let unusable = match () {
-            () if !is(device::CL_DEVICE_AVAILABLE)? => Some("is not available"),
-            () if !is(device::CL_DEVICE_COMPILER_AVAILABLE)? => Some("has no compiler for OpenCL C"),
+            () if !is(device::CL_DEVICE_AVAILABLE)? => Some("is not available".into()),
+            () if !is(device::CL_DEVICE_COMPILER_AVAILABLE)? => Some("has no compiler for OpenCL C".into()),
             // Blocks are words in memory.
-            () if !is(device::CL_DEVICE_ENDIAN_LITTLE)? => Some("is big-endian, and the kernels are not"),
-            () => None,
+            () if !is(device::CL_DEVICE_ENDIAN_LITTLE)? => Some("is big-endian, and the kernels are not".into()),
+            () => too_old("has", &info.version).or_else(|| too_old("is on a platform of", &version)),
         };
         let extensions = device_text(id, device::CL_DEVICE_EXTENSIONS)?;
         let is_nvidia = extensions.split_whitespace().any(|name| name == "cl_nv_compiler_options");
@@ -201,6 +201,22 @@ fn of_platform(number: usize, platform: cl_platform_id) -> Result<Vec<Found>, Er
     }
 }
 
+/// The version of OpenCL that kernels and calls need.
+const NEEDED: (u32, u32) = (1, 2);
+
+/// Why not, unless this is a version of OpenCL that will do.
+fn too_old(whose: &str, version: &str) -> Option<String> {
+    let (major, minor) = NEEDED;
+    let will_do = numbers(version).is_some_and(|numbers| numbers >= NEEDED);
+    (!will_do).then(|| format!("{whose} `{version}`, and the kernels need OpenCL {major}.{minor}"))
+}
+
+/// The numbers of a version, which is written `OpenCL <major>.<minor> <what the vendor likes>`.
+fn numbers(version: &str) -> Option<(u32, u32)> {
+    let (major, minor) = version.strip_prefix("OpenCL ")?.split_whitespace().next()?.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 fn device_number(id: cl_device_id, what: cl_device_info) -> Result<u64, Error> {
     number("clGetDeviceInfo", device::get_device_data(id, what))
 }
@@ -211,4 +227,25 @@ fn device_text(id: cl_device_id, what: cl_device_info) -> Result<String, Error> 
 
 fn platform_text(id: cl_platform_id, what: cl_platform_info) -> Result<String, Error> {
     text("clGetPlatformInfo", platform::get_platform_data(id, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_and_old_ones_refused() {
+        assert_eq!(numbers("OpenCL 3.0 CUDA 12.4.89"), Some((3, 0)));
+        assert_eq!(numbers("OpenCL 1.2 pocl HSTR: pthread-x86_64"), Some((1, 2)));
+        assert_eq!(numbers("OpenCL 1.10"), Some((1, 10)));
+        for unreadable in ["", "OpenCL", "OpenCL ", "OpenCL 3", "OpenCL 3.", "OpenCL .2", "OpenCL C 1.2", "1.2"] {
+            assert_eq!(numbers(unreadable), None, "{unreadable}");
+        }
+        for will_do in ["OpenCL 1.2 ", "OpenCL 1.10 x", "OpenCL 2.0 x", "OpenCL 3.0"] {
+            assert_eq!(too_old("has", will_do), None, "{will_do}");
+        }
+        for old in ["OpenCL 1.0 x", "OpenCL 1.1 AMD", "OpenCL 0.9", "something"] {
+            assert!(too_old("has", old).unwrap().starts_with(&format!("has `{old}`")), "{old}");
+        }
+    }
 }
