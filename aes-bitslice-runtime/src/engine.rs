@@ -296,9 +296,7 @@ impl Engine {
             Kind::Cpu => Backend::Cpu,
             Kind::CpuBitsliced(_) => Backend::CpuBitsliced,
             Kind::Cuda(ref group) => group.sole().map_or(Backend::CudaAll, |m| Backend::Cuda { ordinal: m.ordinal }),
-            Kind::OpenCl(ref device) => {
-                Backend::OpenCl { platform: device.info().platform, device: device.info().device }
-            }
+            Kind::OpenCl(ref device) => device.info().backend(),
         }
     }
 

@@ -62,7 +62,7 @@ mod round_keys;
 pub use buffers::{BufferCipher, BufferSlice};
 pub use memory::{DeviceMemory, TimedQueue};
 pub use opencl3;
-pub use platforms::{DeviceInfo, DeviceKind, devices};
+pub use platforms::{DeviceInfo, DeviceKind, devices, first_gpu};
 
 pub(crate) use device::Device;
 pub(crate) use device_key::DeviceKey;

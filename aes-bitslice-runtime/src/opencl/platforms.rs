@@ -1,7 +1,7 @@
 //! Whether OpenCL is there, and which devices it has.
 
 use super::handles::{call, lock, no_platform, number, text};
-use crate::Error;
+use crate::{Backend, Error};
 use opencl3::device::{self, get_device_ids};
 use opencl3::platform::platform::{self, get_platform_ids};
 use opencl3::types::{cl_device_id, cl_device_info, cl_platform_id, cl_platform_info};
@@ -38,6 +38,13 @@ pub struct DeviceInfo {
     pub global_memory_bytes: u64,
 }
 
+impl DeviceInfo {
+    /// The backend that opens it.
+    pub fn backend(&self) -> Backend {
+        Backend::OpenCl { platform: self.platform, device: self.device }
+    }
+}
+
 /// What a device is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -69,6 +76,12 @@ impl fmt::Display for DeviceKind {
 /// [`Error::OpenClUnavailable`] without a loader or a device, and what the driver reports if none of its platforms answers.
 pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
     Ok(found()?.into_iter().map(|found| found.info).collect())
+}
+
+/// The first GPU behind OpenCL that can run kernels, as a [`Backend::OpenCl`]: what [`Backend::Auto`] opens without CUDA.
+/// Nothing is opened.
+pub fn first_gpu() -> Option<Backend> {
+    find(Wanted::FirstGpu).ok().map(|found| found.info.backend())
 }
 
 /// A device that was found.
@@ -232,6 +245,16 @@ fn platform_text(id: cl_platform_id, what: cl_platform_info) -> Result<String, E
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_gpu_is_a_gpu_of_those_there_are() {
+        let gpu = |info: &&DeviceInfo| info.kind == DeviceKind::Gpu;
+        let all = devices().unwrap_or_default();
+        match first_gpu() {
+            Some(first) => assert!(all.iter().filter(gpu).any(|info| info.backend() == first)),
+            None => assert!(find(Wanted::FirstGpu).is_err()),
+        }
+    }
 
     #[test]
     fn versions_are_read_and_old_ones_refused() {
