@@ -354,7 +354,8 @@ impl Engine {
         )
     }
 
-    /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC or the OpenCL driver.
+    /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC or the OpenCL driver: for OpenCL, in
+    /// the layout that the device is fast in, where the strategy has it.
     ///
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],

@@ -33,9 +33,9 @@ pub(crate) fn read_baked(path: &Path, dialect: Dialect) -> Result<Printed, Error
 }
 
 /// A kernel with this key baked in, to be printed.
-pub(crate) fn baked(key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Design, Error> {
+pub(crate) fn baked(key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<KernelSpec, Error> {
     let sbox = Sbox::named(sbox).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
-    Ok(KernelSpec::baked(mode, sbox, strategy, key.expose()).expect("a key has one of the three lengths").into())
+    Ok(KernelSpec::baked(mode, sbox, strategy, key.expose()).expect("a key has one of the three lengths"))
 }
 
 /// The round keys of a kernel's direction; a kernel with a key baked in must have this one.
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn kernels_are_read_for_engines_of_their_own_language() {
         let key = Key::new(&[7; 16]).unwrap();
-        let design = baked(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3").unwrap();
+        let design = baked(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3").unwrap().into();
         for (printed, own, other) in [
             (cuda::print(&design, "a test"), Dialect::Cuda, Dialect::OpenCl),
             (opencl::print(&design, "a test").unwrap(), Dialect::OpenCl, Dialect::Cuda),

@@ -26,7 +26,7 @@ impl Device {
         sbox: &str,
     ) -> Result<DeviceKey, Error> {
         self.enter()?;
-        self.baked(&cuda::print(&sources::baked(key, mode, strategy, sbox)?, "Engine::bake"))
+        self.baked(&cuda::print(&sources::baked(key, mode, strategy, sbox)?.into(), "Engine::bake"))
     }
 
     /// Generates and compiles any kernel, for a key; a kernel with a key baked in must have this one.

@@ -6,7 +6,8 @@ use super::{Device, DeviceKey};
 use crate::cuda::Transfers;
 use crate::{Error, Key, sources};
 use aes_bitslice_gen::emit::{Dialect, Printed, opencl};
-use aes_bitslice_gen::kernel::{BakedStrategy, Design, Mode, self_test};
+use aes_bitslice_gen::kernel::{BakedStrategy, Design, KernelSpec, Mode, self_test};
+use aes_bitslice_gen::layout::Layout;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ impl DeviceKey {
         Self::baked(device, &sources::read_baked(path, Dialect::OpenCl)?, transfers)
     }
 
-    /// Generates and compiles a kernel for a key.
+    /// Generates and compiles a kernel for a key, in the device's own layout where the strategy has it.
     pub(crate) fn bake(
         device: &Arc<Device>,
         key: &Key,
@@ -25,7 +26,8 @@ impl DeviceKey {
         sbox: &str,
         transfers: Transfers,
     ) -> Result<Self, Error> {
-        Self::baked(device, &print(&sources::baked(key, mode, strategy, sbox)?, "Engine::bake")?, transfers)
+        let spec = laid_out(sources::baked(key, mode, strategy, sbox)?, device.layout());
+        Self::baked(device, &print(&spec.into(), "Engine::bake")?, transfers)
     }
 
     /// Generates and compiles any kernel, for a key; a kernel with a key baked in must have this one.
@@ -59,6 +61,31 @@ impl DeviceKey {
     }
 }
 
+/// The same in this layout, where the strategy has it.
+fn laid_out(spec: KernelSpec, layout: Layout) -> KernelSpec {
+    spec.clone().with_layout(layout).unwrap_or(spec)
+}
+
 fn print(design: &Design, command: &str) -> Result<Printed, Error> {
     opencl::print(design, command).map_err(|e| Error::NoSuchKernel { what: e.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_baked_in_the_layout_of_the_device() {
+        let key = Key::new(&[7; 32]).unwrap();
+        for (strategy, layout, expected) in [
+            (BakedStrategy::OneHotMux, Layout::Column, Layout::Column),
+            (BakedStrategy::OneHotMux, Layout::State, Layout::State),
+            (BakedStrategy::Immediate, Layout::Column, Layout::State),
+            (BakedStrategy::Immediate, Layout::State, Layout::State),
+        ] {
+            let spec = laid_out(sources::baked(&key, Mode::Ctr, strategy, "lut3").unwrap(), layout);
+            assert_eq!(spec.layout, expected, "{strategy:?} {layout}");
+            assert!(print(&spec.into(), "a test").is_ok());
+        }
+    }
 }

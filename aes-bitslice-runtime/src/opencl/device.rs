@@ -136,10 +136,14 @@ impl Device {
         RoundKeys::new(self, manifest.keys, sources::key_words(manifest, key)?)
     }
 
-    /// The stored kernel for a mode: by column where threads exchange words, by state elsewhere.
+    /// The layout that is fast there: by column where threads exchange words, by state elsewhere.
+    pub(super) fn layout(&self) -> Layout {
+        if self.is_nvidia() { Layout::Column } else { Layout::State }
+    }
+
+    /// The stored kernel for a mode.
     fn find(&self, mode: Mode) -> &'static StoredKernel {
-        let layout = if self.is_nvidia() { Layout::Column } else { Layout::State };
-        stored_kernel(mode, layout).expect("there is one for every mode and layout")
+        stored_kernel(mode, self.layout()).expect("there is one for every mode and layout")
     }
 }
 
