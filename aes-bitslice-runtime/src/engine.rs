@@ -217,8 +217,11 @@ impl Engine {
         Ok(Self::new(Kind::CpuBitsliced(isa), None))
     }
 
-    /// The same engine with other GPU kernels; keys brought to it from now on use these. On a CPU it changes nothing. For
-    /// OpenCL there are bitsliced ones only: [`cipher`](Self::cipher) refuses where these are not among them.
+    /// The same engine with other GPU kernels; keys brought to it from now on use these. On a CPU it changes nothing.
+    ///
+    /// For OpenCL there are bitsliced ones only. An engine that was opened as [`Backend::Auto`] and became OpenCL has these
+    /// whatever is asked for, as a CPU has its own; of one that was opened as OpenCL, [`cipher`](Self::cipher) refuses to use
+    /// others.
     pub fn with_kernels(self, kernels: Kernels) -> Self {
         Self { kernels, ..self }
     }
@@ -323,8 +326,8 @@ impl Engine {
     /// A key on this engine: expands it and, for a device, brings it there.
     ///
     /// # Errors
-    /// None on the CPU; elsewhere what the device reports, and for OpenCL [`Error::NoSuchKernel`] where
-    /// [`with_kernels`](Self::with_kernels) allows no bitsliced kernels.
+    /// None on the CPU; elsewhere what the device reports, and on an engine that was opened as OpenCL
+    /// [`Error::NoSuchKernel`] where [`with_kernels`](Self::with_kernels) allows no bitsliced kernels.
     pub fn cipher(&self, key: &Key) -> Result<Cipher, Error> {
         let cpu = cpu::key(key);
         let blocks: Arc<dyn BlockEngine> = match &self.opened.kind {
@@ -332,7 +335,9 @@ impl Engine {
             Kind::CpuBitsliced(isa) => Arc::new(Bitsliced::new(key.expose(), *isa)?),
             Kind::Cuda(group) => Arc::new(group.key(self.transfers, |device| device.cipher(key, self.kernels))?),
             Kind::OpenCl(device) => {
-                Arc::new(opencl::DeviceKey::with_stored(device, key, self.kernels, self.transfers)?)
+                // Whoever did not ask for OpenCL is not refused for what it lacks.
+                let kernels = if self.is_auto() { Kernels::Auto } else { self.kernels };
+                Arc::new(opencl::DeviceKey::with_stored(device, key, kernels, self.transfers)?)
             }
         };
         Ok(Cipher::new(self.clone(), blocks, Some(cpu)))
@@ -494,6 +499,7 @@ fn one_line(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn names_of_backends_read_back() {
@@ -557,6 +563,28 @@ mod tests {
             assert!(encrypted.iter().all(|data| *data == encrypted[0]));
         }
         assert_eq!(Engine::open(Backend::Cpu).unwrap().kernels(), Kernels::Auto);
+    }
+
+    #[test]
+    fn table_kernels_are_refused_only_where_opencl_was_asked_for() {
+        let device = match opencl::Device::open(opencl::Wanted::First) {
+            Ok(device) => device,
+            // Past the harness, which would keep it to itself.
+            Err(e) => {
+                let _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: its kernels were not tested ({e})");
+                return;
+            }
+        };
+        let key = Key::new(&[1; 16]).unwrap();
+        for kernels in Kernels::ALL {
+            let cipher = |why: Option<&str>| {
+                let engine = Engine::new(Kind::OpenCl(device.clone()), why.map(Into::into));
+                engine.with_kernels(kernels).cipher(&key)
+            };
+            assert!(cipher(Some("auto")).is_ok(), "{kernels}");
+            let refused = matches!(cipher(None), Err(Error::NoSuchKernel { .. }));
+            assert_eq!(refused, matches!(kernels, Kernels::Tbox | Kernels::Pair), "{kernels}");
+        }
     }
 
     #[test]
