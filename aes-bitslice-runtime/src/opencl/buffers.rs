@@ -2,7 +2,7 @@
 
 use super::handles::number;
 use super::kernel::Span;
-use super::{Device, DeviceKey};
+use super::{Device, DeviceKey, DeviceMemory};
 use crate::work::Work;
 use crate::{Cipher, Counter, Direction, Error};
 use aes_bitslice_gen::kernel::Mode;
@@ -13,15 +13,35 @@ use opencl3::types::{cl_mem, cl_mem_info};
 /// Bytes of an OpenCL buffer.
 #[derive(Clone, Copy)]
 pub struct BufferSlice<'a> {
-    buffer: &'a Buffer<u8>,
+    memory: Memory<'a>,
     at: usize,
     len: usize,
+}
+
+/// What a slice is of.
+#[derive(Clone, Copy)]
+enum Memory<'a> {
+    /// A buffer of the caller's.
+    Callers(&'a Buffer<u8>),
+    /// Memory of an engine's.
+    Ours(&'a DeviceMemory),
 }
 
 impl<'a> BufferSlice<'a> {
     /// `len` bytes from byte `at` on. Whether the buffer has them is found out by the call that uses them.
     pub fn new(buffer: &'a Buffer<u8>, at: usize, len: usize) -> Self {
-        Self { buffer, at, len }
+        Self { memory: Memory::Callers(buffer), at, len }
+    }
+
+    pub(super) fn of_memory(memory: &'a DeviceMemory, at: usize, len: usize) -> Self {
+        Self { memory: Memory::Ours(memory), at, len }
+    }
+
+    fn raw(&self) -> cl_mem {
+        match self.memory {
+            Memory::Callers(buffer) => buffer.get(),
+            Memory::Ours(memory) => memory.raw(),
+        }
     }
 }
 
@@ -144,9 +164,9 @@ impl<'a> BufferCipher<'a> {
             return Err(Error::Overlap);
         }
         let span = Span {
-            input: input.buffer.get(),
+            input: input.raw(),
             input_at: input.at as u64,
-            output: output.buffer.get(),
+            output: output.raw(),
             output_at: output.at as u64,
             len,
             in_place,
@@ -169,7 +189,7 @@ struct Place {
 
 impl Place {
     fn of(device: &Device, slice: BufferSlice<'_>) -> Result<Self, Error> {
-        let buffer: cl_mem = slice.buffer.get();
+        let buffer = slice.raw();
         let ask = |what: cl_mem_info| number("clGetMemObjectInfo", memory::get_mem_object_data(buffer, what));
         if ask(memory::CL_MEM_CONTEXT)? != device.context().get() as u64 {
             return Err(Error::OtherOpenClContext);

@@ -109,6 +109,12 @@ impl Device {
         unsafe { Buffer::new(self.context.get(), len) }
     }
 
+    /// A buffer of so many bytes, not none, all zero. The queue is one of this device's.
+    pub(super) fn zeroed(&self, queue: &Queue, len: usize) -> Result<Buffer, Error> {
+        // SAFETY: the context is alive; the driver refuses queues of another.
+        unsafe { Buffer::zeroed(self.context.get(), queue, len) }
+    }
+
     /// The stored kernel for a mode, compiled and tested at its first use.
     pub(super) fn stored(self: &Arc<Self>, mode: Mode) -> Result<Arc<Kernel>, Error> {
         let loaded = || lock(&self.kernels).get(&mode).cloned();

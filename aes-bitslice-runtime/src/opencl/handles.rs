@@ -90,12 +90,14 @@ impl Queue {
 
     /// Sets bytes of a buffer to zero.
     pub(super) fn clear(&self, buffer: &Buffer, len: usize) -> Result<Event, Error> {
+        event_of("clEnqueueFillBuffer", self.fill(buffer, len))
+    }
+
+    fn fill(&self, buffer: &Buffer, len: usize) -> Result<cl_event, cl_int> {
         let zero = 0u8;
         let pattern = (&raw const zero).cast();
         // SAFETY: queue and buffer are alive; a range beyond the buffer is an error; the pattern is copied by the call.
-        let filled =
-            unsafe { command_queue::enqueue_fill_buffer(self.0, buffer.0, pattern, 1, 0, len, 0, std::ptr::null()) };
-        event_of("clEnqueueFillBuffer", filled)
+        unsafe { command_queue::enqueue_fill_buffer(self.0, buffer.0, pattern, 1, 0, len, 0, std::ptr::null()) }
     }
 }
 
@@ -108,7 +110,20 @@ impl Buffer {
         // SAFETY: as the caller vouches; no memory of the host is involved.
         let buffer = unsafe { memory::create_buffer(context, memory::CL_MEM_READ_WRITE, len, std::ptr::null_mut()) };
         // SAFETY: made just now.
-        call("clCreateBuffer", buffer).map(|buffer| unsafe { Self::owning(buffer) })
+        for_buffer("clCreateBuffer", len, buffer).map(|buffer| unsafe { Self::owning(buffer) })
+    }
+
+    /// A buffer of so many bytes (not none), all zero: it has its memory.
+    ///
+    /// # Safety
+    /// The context is valid, and the queue's.
+    pub(super) unsafe fn zeroed(context: cl_context, queue: &Queue, len: usize) -> Result<Self, Error> {
+        // SAFETY: as the caller vouches.
+        let buffer = unsafe { Self::new(context, len) }?;
+        let filled = for_buffer("clEnqueueFillBuffer", len, queue.fill(&buffer, len))?;
+        // SAFETY: the event was made by the call for us.
+        let filled = unsafe { Event::owning(filled) };
+        for_buffer("clWaitForEvents", len, Event::waited(&[filled])).map(|()| buffer)
     }
 }
 
@@ -129,11 +144,15 @@ impl Event {
 
     /// Waits for the commands of all of them.
     pub(super) fn wait(events: &[Self]) -> Result<(), Error> {
+        call("clWaitForEvents", Self::waited(events))
+    }
+
+    fn waited(events: &[Self]) -> Result<(), cl_int> {
         if events.is_empty() {
             return Ok(());
         }
         let raw: Vec<cl_event> = events.iter().map(Self::raw).collect();
-        call("clWaitForEvents", event::wait_for_events(&raw))
+        event::wait_for_events(&raw)
     }
 }
 
@@ -161,6 +180,17 @@ pub(super) fn call<T>(name: &str, result: Result<T, cl_int>) -> Result<T, Error>
         error_codes::CL_OUT_OF_HOST_MEMORY => Error::OutOfHostMemory { what: format!("what {name} asks for") },
         _ => Error::OpenCl { call: name.into(), code: code_name(code) },
     })
+}
+
+/// The result of a call that makes a buffer of so many bytes, or is the first to use it, which is when it gets its memory.
+pub(super) fn for_buffer<T>(name: &str, len: usize, result: Result<T, cl_int>) -> Result<T, Error> {
+    use error_codes::{CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES};
+    match result {
+        Err(CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES | CL_INVALID_BUFFER_SIZE) => {
+            Err(Error::OutOfDeviceMemory { what: format!("a buffer of {len} bytes") })
+        }
+        other => call(name, other),
+    }
 }
 
 /// A number that an object tells of itself: of four or eight bytes, in the order of this machine.
@@ -214,5 +244,19 @@ mod tests {
         assert!(said(error_codes::DLOPEN_RUNTIME_LOAD_FAILED).starts_with("OpenCL is not available: no OpenCL loader"));
         assert!(said(error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE).contains("has no clFinish"));
         assert!(said(error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE).starts_with("not enough memory on the device"));
+    }
+
+    #[test]
+    fn want_of_memory_for_a_buffer_is_told_by_its_size() {
+        let of = |code| for_buffer::<()>("clCreateBuffer", 77, Err(code)).unwrap_err();
+        for code in [
+            error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE,
+            error_codes::CL_OUT_OF_RESOURCES,
+            error_codes::CL_INVALID_BUFFER_SIZE,
+        ] {
+            assert!(matches!(of(code), Error::OutOfDeviceMemory { what } if what == "a buffer of 77 bytes"), "{code}");
+        }
+        assert!(matches!(of(error_codes::CL_INVALID_CONTEXT), Error::OpenCl { .. }));
+        assert!(matches!(of(error_codes::CL_OUT_OF_HOST_MEMORY), Error::OutOfHostMemory { .. }));
     }
 }

@@ -1,7 +1,7 @@
 //! A kernel on a device: its launches, and the known answer it must give first.
 
 use super::Device;
-use super::handles::{Buffer, EntryPoint, Event, call, event_of};
+use super::handles::{Buffer, EntryPoint, Event, call, event_of, for_buffer};
 use super::pool::Slot;
 use super::program::EntryPoints;
 use super::round_keys::RoundKeys;
@@ -266,7 +266,8 @@ impl BlocksBetween {
         span: Span,
         Between { shares, share }: Between,
     ) -> Result<Self, Error> {
-        let buffer = device.buffer(16 * shares as usize)?;
+        let len = 16 * shares as usize;
+        let buffer = device.buffer(len)?;
         // Row b ends where share b + 1 begins, which is before the span ends. The column is less than a row is long.
         let (first, row) = ((span.input_at + share - 16) as usize, share as usize);
         let (from, to) = ([first % row, first / row, 0], [16, 0, 0]);
@@ -288,7 +289,9 @@ impl BlocksBetween {
                 ptr::null(),
             )
         };
-        Ok(Self { buffer, done: event_of("clEnqueueCopyBufferRect", copied)? })
+        let copied = for_buffer("clEnqueueCopyBufferRect", len, copied)?;
+        // SAFETY: made by the call for us.
+        Ok(Self { buffer, done: unsafe { Event::owning(copied) } })
     }
 }
 

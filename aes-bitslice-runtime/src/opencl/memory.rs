@@ -1,12 +1,11 @@
 //! Device memory, and a queue whose commands are timed by the device's own clock: for whoever has no OpenCL of their own.
 
-use super::handles::{Event, call, event_of};
+use super::handles::{Buffer, Event, call, event_of};
 use super::{BufferSlice, Device};
 use crate::Error;
 use opencl3::command_queue::{self, CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::event;
-use opencl3::memory::{self, Buffer, ClMem};
-use opencl3::types::{CL_TRUE, cl_event};
+use opencl3::types::{CL_TRUE, cl_event, cl_mem};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,22 +14,15 @@ use std::time::Duration;
 /// first, and set to zero again when it is dropped.
 pub struct DeviceMemory {
     device: Arc<Device>,
-    /// Released by `Drop`: its own panics where that fails.
-    buffer: ManuallyDrop<Buffer<u8>>,
+    buffer: Buffer,
     len: usize,
 }
 
 impl DeviceMemory {
     pub(crate) fn new(device: &Arc<Device>, len: usize) -> Result<Self, Error> {
         // There are no buffers of no bytes.
-        // SAFETY: no memory of the host is involved.
-        let buffer = unsafe {
-            memory::create_buffer(device.context().get(), memory::CL_MEM_READ_WRITE, len.max(1), std::ptr::null_mut())
-        };
-        let buffer = ManuallyDrop::new(Buffer::new(call("clCreateBuffer", buffer)?));
-        let mut memory = Self { device: device.clone(), buffer, len };
-        memory.clear()?;
-        Ok(memory)
+        let buffer = device.zeroed(device.queue(), len.max(1))?;
+        Ok(Self { device: device.clone(), buffer, len })
     }
 
     /// How many bytes there are.
@@ -45,7 +37,11 @@ impl DeviceMemory {
 
     /// `len` bytes from byte `at` on, for calls of [`BufferCipher`](super::BufferCipher).
     pub fn slice(&self, at: usize, len: usize) -> BufferSlice<'_> {
-        BufferSlice::new(&self.buffer, at, len)
+        BufferSlice::of_memory(self, at, len)
+    }
+
+    pub(super) fn raw(&self) -> cl_mem {
+        self.buffer.raw()
     }
 
     /// Copies from host memory, to byte `at` on, and waits. What was put into queues of the caller's is not waited for.
@@ -61,7 +57,7 @@ impl DeviceMemory {
         let copied = unsafe {
             command_queue::enqueue_write_buffer(
                 self.device.queue().raw(),
-                self.buffer.get(),
+                self.buffer.raw(),
                 CL_TRUE,
                 at,
                 host.len(),
@@ -86,7 +82,7 @@ impl DeviceMemory {
         let copied = unsafe {
             command_queue::enqueue_read_buffer(
                 self.device.queue().raw(),
-                self.buffer.get(),
+                self.buffer.raw(),
                 CL_TRUE,
                 at,
                 host.len(),
@@ -103,14 +99,7 @@ impl DeviceMemory {
     /// # Errors
     /// What the driver reports.
     pub fn clear(&mut self) -> Result<(), Error> {
-        let zero = 0u8;
-        let (queue, pattern) = (self.device.queue().raw(), (&raw const zero).cast());
-        // SAFETY: the buffer has these bytes; the pattern is copied by the call.
-        let filled = unsafe {
-            let buffer = self.buffer.get();
-            command_queue::enqueue_fill_buffer(queue, buffer, pattern, 1, 0, self.len.max(1), 0, std::ptr::null())
-        };
-        Event::wait(&[event_of("clEnqueueFillBuffer", filled)?])
+        Event::wait(&[self.device.queue().clear(&self.buffer, self.len.max(1))?])
     }
 
     fn check(&self, at: usize, bytes: usize) -> Result<(), Error> {
@@ -125,8 +114,6 @@ impl Drop for DeviceMemory {
     fn drop(&mut self) {
         // Nothing can be done here about an error.
         let _ = self.clear();
-        // SAFETY: ours, and not used after this.
-        let _ = unsafe { memory::release_mem_object(self.buffer.get()) };
     }
 }
 
@@ -192,5 +179,25 @@ impl Drop for TimedQueue {
         // Nothing can be done here about an error.
         // SAFETY: ours, and not used after this.
         let _ = unsafe { command_queue::release_command_queue(self.queue.get()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Backend, Engine, Error};
+    use std::io::Write;
+
+    fn engine() -> Option<Engine> {
+        // Past the harness, which would keep it to itself.
+        let say = |e: &Error| _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: memory was not tested ({e})");
+        Engine::open(Backend::OpenClFirst).inspect_err(say).ok()
+    }
+
+    #[test]
+    fn more_memory_than_there_is_is_refused_by_its_size() {
+        let Some(engine) = engine() else { return };
+        let Err(Error::OutOfDeviceMemory { what }) = engine.opencl_memory(1 << 46) else { panic!("64 TiB") };
+        assert_eq!(what, format!("a buffer of {} bytes", 1u64 << 46));
+        assert!(engine.opencl_memory(0).unwrap().is_empty());
     }
 }

@@ -185,17 +185,10 @@ impl Resources {
         let queue = device.new_queue()?;
         let mut len = wanted.max(1).next_multiple_of(64 << 10);
         loop {
-            // Only a buffer that is used has its memory.
-            let made = device.buffer(len).and_then(|buffer| {
-                queue.clear(&buffer, len).and_then(|cleared| Event::wait(&[cleared])).map(|()| buffer)
-            });
-            match made {
+            match device.zeroed(&queue, len) {
                 Ok(buffer) => return Ok(Self { queue, buffer, len }),
-                Err(e) if is_for_want_of_memory(&e) && len > Slot::SMALLEST => {
+                Err(Error::OutOfDeviceMemory { .. }) if len > Slot::SMALLEST => {
                     len = (len / 2).next_multiple_of(16).max(Slot::SMALLEST);
-                }
-                Err(e) if is_for_want_of_memory(&e) => {
-                    return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {len} bytes") });
                 }
                 Err(e) => return Err(e),
             }
@@ -208,15 +201,6 @@ impl Drop for Resources {
         // Nothing can be done here about an error.
         let _ = self.queue.clear(&self.buffer, self.len);
         let _ = self.queue.finish();
-    }
-}
-
-/// Whether a buffer could not be had because the device has no room for it.
-fn is_for_want_of_memory(error: &Error) -> bool {
-    match error {
-        Error::OutOfDeviceMemory { .. } => true,
-        Error::OpenCl { code, .. } => ["CL_OUT_OF_RESOURCES", "CL_INVALID_BUFFER_SIZE"].contains(&code.as_str()),
-        _ => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Round keys as kernels take them: with the launch, or in memory of the device.
 
 use super::Device;
-use super::handles::{Buffer, Event, event_of, lock};
+use super::handles::{Buffer, Event, for_buffer, lock};
 use crate::Error;
 use aes_bitslice_gen::emit::KeySource;
 use aes_bitslice_gen::layout::PLANES;
@@ -66,7 +66,9 @@ impl KeyMemory {
                 std::ptr::null(),
             )
         };
-        event_of("clEnqueueWriteBuffer", written)?;
+        let written = for_buffer("clEnqueueWriteBuffer", len, written)?;
+        // SAFETY: made by the call for us.
+        drop(unsafe { Event::owning(written) });
         Ok(memory)
     }
 
