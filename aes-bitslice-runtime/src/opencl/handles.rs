@@ -138,11 +138,16 @@ impl Event {
 
     /// Whether its command is done, or failed.
     pub(super) fn is_over(&self) -> bool {
-        let status = event::get_event_data(self.0, event::CL_EVENT_COMMAND_EXECUTION_STATUS);
-        number("clGetEventInfo", status).is_ok_and(|status| status as i32 <= event::CL_COMPLETE)
+        self.status().is_some_and(|status| status <= event::CL_COMPLETE)
     }
 
-    /// Waits for the commands of all of them.
+    /// How far its command is, or the error that it failed with; none if the driver does not tell.
+    fn status(&self) -> Option<cl_int> {
+        let status = event::get_event_data(self.0, event::CL_EVENT_COMMAND_EXECUTION_STATUS);
+        number("clGetEventInfo", status).ok().map(|status| status as cl_int)
+    }
+
+    /// Waits for the commands of all of them, and tells with what the first of those failed that did.
     pub(super) fn wait(events: &[Self]) -> Result<(), Error> {
         call("clWaitForEvents", Self::waited(events))
     }
@@ -152,7 +157,14 @@ impl Event {
             return Ok(());
         }
         let raw: Vec<cl_event> = events.iter().map(Self::raw).collect();
-        event::wait_for_events(&raw)
+        match event::wait_for_events(&raw) {
+            // It does not say that it waited for the others.
+            Err(unnamed @ error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) => {
+                raw.iter().for_each(|&event| _ = event::wait_for_events(&[event]));
+                Err(events.iter().filter_map(Self::status).find(|&status| status < 0).unwrap_or(unnamed))
+            }
+            waited => waited,
+        }
     }
 }
 
@@ -234,7 +246,9 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Device, Wanted};
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn errors_have_names() {
@@ -258,5 +272,28 @@ mod tests {
         }
         assert!(matches!(of(error_codes::CL_INVALID_CONTEXT), Error::OpenCl { .. }));
         assert!(matches!(of(error_codes::CL_OUT_OF_HOST_MEMORY), Error::OutOfHostMemory { .. }));
+    }
+
+    #[test]
+    fn commands_that_failed_are_told_by_their_own_error() {
+        let device = match Device::open(Wanted::First) {
+            Ok(device) => device,
+            // Past the harness, which would keep it to itself.
+            Err(e) => {
+                let _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: its events were not tested ({e})");
+                return;
+            }
+        };
+        let ended_with = |status| {
+            let made = event_of("clCreateUserEvent", event::create_user_event(device.context().get())).unwrap();
+            event::set_user_event_status(made.raw(), status).unwrap();
+            made
+        };
+        let [done, failed, other] =
+            [event::CL_COMPLETE, error_codes::CL_MAP_FAILURE, error_codes::CL_INVALID_VALUE].map(ended_with);
+        assert!(done.is_over() && failed.is_over());
+        Event::wait(std::slice::from_ref(&done)).unwrap();
+        let said = Event::wait(&[done, failed, other]).unwrap_err().to_string();
+        assert_eq!(said, "OpenCL: clWaitForEvents failed with CL_MAP_FAILURE");
     }
 }
