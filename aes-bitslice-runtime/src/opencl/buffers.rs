@@ -1,6 +1,6 @@
 //! Data in buffers of the caller's: in the caller's queue, in place or not, without waiting.
 
-use super::handles::number;
+use super::handles::{Event, number};
 use super::kernel::Span;
 use super::{Device, DeviceKey, DeviceMemory};
 use crate::work::Work;
@@ -10,7 +10,7 @@ use opencl3::command_queue::{self, CommandQueue};
 use opencl3::memory::{self, Buffer, ClMem};
 use opencl3::types::{cl_mem, cl_mem_info};
 
-/// Bytes of an OpenCL buffer.
+/// Bytes of an OpenCL buffer: of the caller's, or of [`DeviceMemory`].
 #[derive(Clone, Copy)]
 pub struct BufferSlice<'a> {
     memory: Memory<'a>,
@@ -28,13 +28,20 @@ enum Memory<'a> {
 }
 
 impl<'a> BufferSlice<'a> {
-    /// `len` bytes from byte `at` on. Whether the buffer has them is found out by the call that uses them.
+    /// `len` bytes of a buffer of the caller's, from byte `at` on. Whether the buffer has them is found out by the call that uses them.
     pub fn new(buffer: &'a Buffer<u8>, at: usize, len: usize) -> Self {
         Self { memory: Memory::Callers(buffer), at, len }
     }
 
     pub(super) fn of_memory(memory: &'a DeviceMemory, at: usize, len: usize) -> Self {
         Self { memory: Memory::Ours(memory), at, len }
+    }
+
+    /// Tells memory of ours of a launch, which it has to wait for. Callers know of theirs.
+    fn is_used_by(&self, launch: &Event) {
+        if let Memory::Ours(memory) = self.memory {
+            memory.is_used_by(launch);
+        }
     }
 
     fn raw(&self) -> cl_mem {
@@ -49,9 +56,9 @@ impl<'a> BufferSlice<'a> {
 ///
 /// They return when the work is in the queue, not when it is done; an error on the device shows when the caller waits for
 /// the queue, or for an event of `enqueue_marker_with_wait_list`. Nothing is flushed. Cipher and buffers may be dropped
-/// before the queue has come to it: OpenCL keeps what it needs. But dropping a cipher whose round keys lie in device memory,
-/// as of [`Engine::cipher_of`](crate::Engine::cipher_of) with the strategy `planes-in-memory`, waits for what was launched
-/// with them, to clear them.
+/// before the queue has come to it: OpenCL keeps what it needs. But what has to be cleared when it is dropped waits for what
+/// was launched with it: [`DeviceMemory`], and the last clone of a cipher whose round keys lie in device memory, as of
+/// [`Engine::cipher_of`](crate::Engine::cipher_of) with the strategy `planes-in-memory`.
 ///
 /// Queues and buffers belong to the engine's context, [`Engine::opencl_context`](crate::Engine::opencl_context). Kernels may
 /// read the input, and write the output: not what was made with `CL_MEM_WRITE_ONLY` or `CL_MEM_READ_ONLY`.
@@ -172,8 +179,17 @@ impl<'a> BufferCipher<'a> {
             in_place,
             aligned: from.aligned && to.aligned,
         };
+        let mut launches = Vec::new();
         // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-        unsafe { self.key.launch(queue, span, work, &mut Vec::new()) }
+        let launched = unsafe { self.key.launch(queue, span, work, &mut launches) };
+        // After a failure, too: those before it are in the queue.
+        for launch in &launches {
+            input.is_used_by(launch);
+            if !in_place {
+                output.is_used_by(launch);
+            }
+        }
+        launched
     }
 }
 

@@ -148,20 +148,21 @@ impl Event {
     }
 
     /// Waits for the commands of all of them, and tells with what the first of those failed that did.
-    pub(super) fn wait(events: &[Self]) -> Result<(), Error> {
+    pub(super) fn wait<'e>(events: impl IntoIterator<Item = &'e Self>) -> Result<(), Error> {
         call("clWaitForEvents", Self::waited(events))
     }
 
-    fn waited(events: &[Self]) -> Result<(), cl_int> {
+    fn waited<'e>(events: impl IntoIterator<Item = &'e Self>) -> Result<(), cl_int> {
+        let events: Vec<&Self> = events.into_iter().collect();
         if events.is_empty() {
             return Ok(());
         }
-        let raw: Vec<cl_event> = events.iter().map(Self::raw).collect();
+        let raw: Vec<cl_event> = events.iter().map(|event| event.raw()).collect();
         match event::wait_for_events(&raw) {
             // It does not say that it waited for the others.
             Err(unnamed @ error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) => {
                 raw.iter().for_each(|&event| _ = event::wait_for_events(&[event]));
-                Err(events.iter().filter_map(Self::status).find(|&status| status < 0).unwrap_or(unnamed))
+                Err(events.iter().filter_map(|event| event.status()).find(|&status| status < 0).unwrap_or(unnamed))
             }
             waited => waited,
         }
@@ -292,7 +293,7 @@ mod tests {
         let [done, failed, other] =
             [event::CL_COMPLETE, error_codes::CL_MAP_FAILURE, error_codes::CL_INVALID_VALUE].map(ended_with);
         assert!(done.is_over() && failed.is_over());
-        Event::wait(std::slice::from_ref(&done)).unwrap();
+        Event::wait([&done]).unwrap();
         let said = Event::wait(&[done, failed, other]).unwrap_err().to_string();
         assert_eq!(said, "OpenCL: clWaitForEvents failed with CL_MAP_FAILURE");
     }

@@ -1,6 +1,7 @@
 //! Device memory, and a queue whose commands are timed by the device's own clock: for whoever has no OpenCL of their own.
 
 use super::handles::{Buffer, Event, call, event_of};
+use super::pending::Pending;
 use super::{BufferSlice, Device};
 use crate::Error;
 use opencl3::command_queue::{self, CL_QUEUE_PROFILING_ENABLE, CommandQueue};
@@ -12,17 +13,24 @@ use std::time::Duration;
 
 /// Bytes of device memory that belong to an engine ([`Engine::opencl_memory`](crate::Engine::opencl_memory)). They are zero at
 /// first, and set to zero again when it is dropped.
+///
+/// Copies, [`clear`](Self::clear) and drop wait for every call that was given a [slice](Self::slice) of it before, in
+/// whatever queue: after a call, [`copy_to_host`](Self::copy_to_host) sees its output. If such a call failed on the device,
+/// whoever waits for it first tells of it, and copies nothing. A queue that is held up, by an event that nobody sets, holds
+/// them up too.
 pub struct DeviceMemory {
     device: Arc<Device>,
     buffer: Buffer,
     len: usize,
+    /// Calls that may use it still.
+    calls: Pending,
 }
 
 impl DeviceMemory {
     pub(crate) fn new(device: &Arc<Device>, len: usize) -> Result<Self, Error> {
         // There are no buffers of no bytes.
         let buffer = device.zeroed(device.queue(), len.max(1))?;
-        Ok(Self { device: device.clone(), buffer, len })
+        Ok(Self { device: device.clone(), buffer, len, calls: Pending::default() })
     }
 
     /// How many bytes there are.
@@ -44,15 +52,21 @@ impl DeviceMemory {
         self.buffer.raw()
     }
 
-    /// Copies from host memory, to byte `at` on, and waits. What was put into queues of the caller's is not waited for.
+    /// Tells of a call that uses it.
+    pub(super) fn is_used_by(&self, launch: &Event) {
+        self.calls.add(launch);
+    }
+
+    /// Copies from host memory, to byte `at` on, after all calls that use it, and waits.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], and what the driver reports.
+    /// [`Error::OutOfRange`], and what the driver reports, also of those calls.
     pub fn copy_from_host(&mut self, at: usize, host: &[u8]) -> Result<(), Error> {
         self.check(at, host.len())?;
         if host.is_empty() {
             return Ok(());
         }
+        self.calls.wait()?;
         // SAFETY: the buffer has these bytes, and the call returns when they are copied.
         let copied = unsafe {
             command_queue::enqueue_write_buffer(
@@ -69,7 +83,7 @@ impl DeviceMemory {
         event_of("clEnqueueWriteBuffer", copied).map(drop)
     }
 
-    /// Copies to host memory, from byte `at` on, and waits. What was put into queues of the caller's is not waited for.
+    /// Copies to host memory, from byte `at` on, after all calls that use it, and waits.
     ///
     /// # Errors
     /// As [`copy_from_host`](Self::copy_from_host).
@@ -78,6 +92,7 @@ impl DeviceMemory {
         if host.is_empty() {
             return Ok(());
         }
+        self.calls.wait()?;
         // SAFETY: as above.
         let copied = unsafe {
             command_queue::enqueue_read_buffer(
@@ -94,12 +109,14 @@ impl DeviceMemory {
         event_of("clEnqueueReadBuffer", copied).map(drop)
     }
 
-    /// Sets all bytes to zero, and waits.
+    /// Sets all bytes to zero, after all calls that use it, and waits.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// What the driver reports, also of those calls; after which it was cleared none the less, if it could be.
     pub fn clear(&mut self) -> Result<(), Error> {
-        Event::wait(&[self.device.queue().clear(&self.buffer, self.len.max(1))?])
+        let waited = self.calls.wait();
+        let cleared = self.device.queue().clear(&self.buffer, self.len.max(1));
+        cleared.and_then(|cleared| Event::wait([&cleared])).and(waited)
     }
 
     fn check(&self, at: usize, bytes: usize) -> Result<(), Error> {
@@ -184,7 +201,8 @@ impl Drop for TimedQueue {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Backend, Engine, Error};
+    use super::*;
+    use crate::{Backend, Counter, CounterMode, Engine, Key};
     use std::io::Write;
 
     fn engine() -> Option<Engine> {
@@ -199,5 +217,70 @@ mod tests {
         let Err(Error::OutOfDeviceMemory { what }) = engine.opencl_memory(1 << 46) else { panic!("64 TiB") };
         assert_eq!(what, format!("a buffer of {} bytes", 1u64 << 46));
         assert!(engine.opencl_memory(0).unwrap().is_empty());
+    }
+
+    /// A queue that is held up until it is opened, with a call in it on memory of ours.
+    struct HeldUp {
+        queue: TimedQueue,
+        gate: Event,
+        memory: DeviceMemory,
+        expected: Vec<u8>,
+    }
+
+    impl HeldUp {
+        fn new(engine: &Engine) -> Self {
+            let cipher = engine.cipher(&Key::new(&[3; 16]).unwrap()).unwrap();
+            let counter = Counter::new(CounterMode::Ctr128BE, [7; 16]);
+            let mut expected = vec![0; 4096];
+            cipher.ctr_apply(&counter, 0, &mut expected).unwrap();
+            let (queue, memory) = (engine.opencl_queue().unwrap(), engine.opencl_memory(4096).unwrap());
+            let made = event::create_user_event(engine.opencl_context().unwrap().get());
+            let gate = event_of("clCreateUserEvent", made).unwrap();
+            // SAFETY: queue and event are alive.
+            let barrier = unsafe { command_queue::enqueue_barrier_with_wait_list(queue.queue().get(), 1, &gate.raw()) };
+            event_of("clEnqueueBarrierWithWaitList", barrier).unwrap();
+            let all = memory.slice(0, 4096);
+            cipher.opencl().unwrap().ctr_apply(queue.queue(), &counter, 0, all, all).unwrap();
+            Self { queue, gate, memory, expected }
+        }
+
+        /// After a while, so that whoever does not wait is done before.
+        fn open_soon(gate: &Event) {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            event::set_user_event_status(gate.raw(), event::CL_COMPLETE).unwrap();
+        }
+    }
+
+    #[test]
+    fn memory_is_read_when_calls_on_it_are_done() {
+        let Some(engine) = engine() else { return };
+        let HeldUp { queue: _queue, gate, memory, expected } = HeldUp::new(&engine);
+        let mut found = vec![0; 4096];
+        std::thread::scope(|scope| {
+            scope.spawn(|| HeldUp::open_soon(&gate));
+            memory.copy_to_host(0, &mut found).unwrap();
+        });
+        assert!(found == expected);
+    }
+
+    #[test]
+    fn memory_is_cleared_when_calls_on_it_are_done() {
+        let Some(engine) = engine() else { return };
+        let HeldUp { queue, gate, memory, .. } = HeldUp::new(&engine);
+        let device = memory.device.clone();
+        // SAFETY: alive; one more reference, to look at what is left of it.
+        let left = unsafe {
+            opencl3::memory::retain_mem_object(memory.raw()).unwrap();
+            Buffer::owning(memory.raw())
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| HeldUp::open_soon(&gate));
+            drop(memory);
+        });
+        queue.finish().unwrap();
+        let left = DeviceMemory { device, buffer: left, len: 4096, calls: Pending::default() };
+        let mut found = vec![1; 4096];
+        left.copy_to_host(0, &mut found).unwrap();
+        assert_eq!(found, [0; 4096]);
     }
 }

@@ -29,6 +29,7 @@
 //! | `device_key` | a key on a device |
 //! | `pool` | slots: queues with device memory, cleared between calls |
 //! | `host_data` | data in host memory: to the device, through the kernel, back |
+//! | `pending` | commands that may still use memory of ours |
 //! | `buffers` | data in buffers of the caller's |
 //! | `memory` | buffers and queues for whoever has none of their own |
 //! | `baked` | kernels that are compiled for one key |
@@ -54,6 +55,7 @@ mod handles;
 mod host_data;
 mod kernel;
 mod memory;
+mod pending;
 mod platforms;
 mod pool;
 mod program;

@@ -1,13 +1,14 @@
 //! Round keys as kernels take them: with the launch, or in memory of the device.
 
 use super::Device;
-use super::handles::{Buffer, Event, for_buffer, lock};
+use super::handles::{Buffer, Event, for_buffer};
+use super::pending::Pending;
 use crate::Error;
 use aes_bitslice_gen::emit::KeySource;
 use aes_bitslice_gen::layout::PLANES;
 use opencl3::command_queue;
 use opencl3::types::{CL_TRUE, cl_mem};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// Round keys as a kernel is launched with them.
@@ -43,7 +44,7 @@ pub(super) struct KeyMemory {
     buffer: Buffer,
     len: usize,
     /// Launches that may read it still.
-    readers: Mutex<Vec<Event>>,
+    readers: Pending,
 }
 
 impl KeyMemory {
@@ -51,7 +52,7 @@ impl KeyMemory {
     fn new(device: &Arc<Device>, words: &[u32]) -> Result<Self, Error> {
         let len = size_of_val(words);
         let buffer = device.buffer(len)?;
-        let memory = Self { device: device.clone(), buffer, len, readers: Mutex::default() };
+        let memory = Self { device: device.clone(), buffer, len, readers: Pending::default() };
         let (queue, raw) = (device.queue().raw(), memory.buffer.raw());
         // SAFETY: the words are as long as the buffer, and were read when the call returns.
         let written = unsafe {
@@ -77,20 +78,15 @@ impl KeyMemory {
     }
 
     /// Tells of a launch that reads it.
-    pub(super) fn is_read_by(&self, launch: &Event) -> Result<(), Error> {
-        let launch = launch.another()?;
-        let mut readers = lock(&self.readers);
-        readers.retain(|reader| !reader.is_over());
-        readers.push(launch);
-        Ok(())
+    pub(super) fn is_read_by(&self, launch: &Event) {
+        self.readers.add(launch);
     }
 }
 
 impl Drop for KeyMemory {
     fn drop(&mut self) {
         // Nothing can be done here about an error.
-        let readers = std::mem::take(&mut *lock(&self.readers));
-        let _ = Event::wait(&readers);
+        let _ = self.readers.wait();
         let _ = self.device.queue().clear(&self.buffer, self.len);
         let _ = self.device.queue().finish();
     }
