@@ -29,11 +29,6 @@ pub(crate) struct Device {
     pub(super) pool: Pool,
 }
 
-// SAFETY: the device is a handle, which any thread may use; all else may be sent and shared.
-unsafe impl Send for Device {}
-// SAFETY: as above.
-unsafe impl Sync for Device {}
-
 impl Drop for Device {
     fn drop(&mut self) {
         // Not by its own drop, which panics where this fails.
@@ -45,10 +40,11 @@ impl Drop for Device {
 impl Device {
     pub(crate) fn open(wanted: Wanted) -> Result<Arc<Self>, Error> {
         let found = platforms::find(wanted)?;
-        let made = context::create_context(&[found.id], std::ptr::null(), None, std::ptr::null_mut());
-        let context = ManuallyDrop::new(Context::new(call("clCreateContext", made)?, &[found.id]));
+        let id = found.id.raw();
+        let made = context::create_context(&[id], std::ptr::null(), None, std::ptr::null_mut());
+        let context = ManuallyDrop::new(Context::new(call("clCreateContext", made)?, &[id]));
         // SAFETY: the context was made for this device just now.
-        let queue = unsafe { Queue::new(context.get(), found.id) }.inspect_err(|_| {
+        let queue = unsafe { Queue::new(context.get(), id) }.inspect_err(|_| {
             // SAFETY: made above, and not used after this.
             let _ = unsafe { context::release_context(context.get()) };
         })?;
@@ -74,7 +70,7 @@ impl Device {
 
     /// The device's handle.
     pub(crate) fn id(&self) -> cl_device_id {
-        self.found.id
+        self.found.id.raw()
     }
 
     /// Whether its compiler is NVIDIA's.

@@ -4,7 +4,7 @@
 
 use crate::Error;
 use opencl3::error_codes::{self, cl_int};
-use opencl3::types::{cl_command_queue, cl_context, cl_event, cl_kernel, cl_mem, cl_program};
+use opencl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_program};
 use opencl3::{command_queue, event, kernel, memory, program};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -66,12 +66,32 @@ unsafe impl Sync for Buffer {}
 // SAFETY: as above.
 unsafe impl Sync for Event {}
 
+/// A device of a platform: known as long as the process lives, and released by nobody.
+#[derive(Clone, Copy)]
+pub(super) struct DeviceId(cl_device_id);
+
+// SAFETY: a handle, which any thread may use.
+unsafe impl Send for DeviceId {}
+// SAFETY: as above; nothing is changed through it.
+unsafe impl Sync for DeviceId {}
+
+impl DeviceId {
+    /// The device of a number that a platform gave.
+    pub(super) fn new(raw: cl_device_id) -> Self {
+        Self(raw)
+    }
+
+    pub(super) fn raw(self) -> cl_device_id {
+        self.0
+    }
+}
+
 impl Queue {
     /// A queue whose commands are done in order.
     ///
     /// # Safety
     /// Context and device are valid, and the context has the device.
-    pub(super) unsafe fn new(context: cl_context, device: opencl3::types::cl_device_id) -> Result<Self, Error> {
+    pub(super) unsafe fn new(context: cl_context, device: cl_device_id) -> Result<Self, Error> {
         // SAFETY: as the caller vouches.
         let queue = call("clCreateCommandQueue", unsafe { command_queue::create_command_queue(context, device, 0) })?;
         // SAFETY: made just now.

@@ -1,6 +1,6 @@
 //! Whether OpenCL is there, and which devices it has.
 
-use super::handles::{call, lock, no_platform, number, text};
+use super::handles::{DeviceId, call, lock, no_platform, number, text};
 use crate::{Backend, Error};
 use opencl3::device::{self, get_device_ids};
 use opencl3::platform::platform::{self, get_platform_ids};
@@ -87,7 +87,7 @@ pub fn first_gpu() -> Option<Backend> {
 /// A device that was found.
 pub(super) struct Found {
     pub(super) info: DeviceInfo,
-    pub(super) id: cl_device_id,
+    pub(super) id: DeviceId,
     /// Whether its compiler is NVIDIA's: it takes that compiler's options, and threads of a warp exchange words.
     pub(super) is_nvidia: bool,
     /// Bytes that one buffer may have.
@@ -204,7 +204,7 @@ fn of_platform(number: usize, platform: cl_platform_id) -> Result<Vec<Found>, Er
         let extensions = device_text(id, device::CL_DEVICE_EXTENSIONS)?;
         let is_nvidia = extensions.split_whitespace().any(|name| name == "cl_nv_compiler_options");
         let largest_buffer = device_number(id, device::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?;
-        Ok(Found { info, id, is_nvidia, largest_buffer, unusable })
+        Ok(Found { info, id: DeviceId::new(id), is_nvidia, largest_buffer, unusable })
     };
     // One that does not answer is left out beside others that do.
     let described: Vec<Result<Found, Error>> = ids.iter().enumerate().map(describe).collect();
