@@ -15,7 +15,6 @@ use opencl3::types::{cl_command_queue, cl_event, cl_mem};
 use opencl3::{command_queue, kernel};
 use std::ffi::c_void;
 use std::ptr;
-use zeroize::Zeroizing;
 
 /// A kernel on a device.
 pub(super) struct Kernel {
@@ -40,6 +39,9 @@ pub(super) struct Span {
     /// Whether the buffers begin at multiples of 16 bytes.
     pub(super) aligned: bool,
 }
+
+/// What a key is overwritten with in the arguments of an entry point: as many words as the longest has.
+static ZEROS: [u32; 61] = [0; 61];
 
 impl Span {
     /// A range of one buffer of ours, in place.
@@ -136,7 +138,7 @@ impl Kernel {
             }
         }
         let key_at = arguments.next;
-        let zeros = match (self.keys, keys) {
+        let key_words = match (self.keys, keys) {
             (source, Some(RoundKeys::Argument(words))) if source.argument_words() == Some(words.len()) => {
                 // SAFETY: as above.
                 unsafe { arguments.words(words) }?;
@@ -172,10 +174,10 @@ impl Kernel {
         };
         let launched = event_of("clEnqueueNDRangeKernel", launched);
         // The launch has its own copy of the arguments: no key stays behind in the entry point.
-        let wiped = match zeros {
+        let wiped = match key_words {
             0 => Ok(()),
             // SAFETY: an argument of this size, as above.
-            _ => unsafe { Arguments { entry: &entry, next: key_at }.words(&Zeroizing::new(vec![0; zeros])) },
+            _ => unsafe { Arguments { entry: &entry, next: key_at }.words(&ZEROS[..key_words]) },
         };
         drop(entry);
         let launched = launched?;
@@ -321,5 +323,17 @@ impl Candidate for UnderTest<'_> {
         };
         slot.wait().and(started)?;
         Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_zeros_for_every_key() {
+        let keys =
+            [KeySource::Argument, KeySource::Schedule, KeySource::CipherKey, KeySource::Memory, KeySource::Baked];
+        assert_eq!(keys.into_iter().filter_map(KeySource::argument_words).max(), Some(ZEROS.len()));
     }
 }
