@@ -6,7 +6,8 @@ use crate::host_buffer::HostBuffer;
 use crate::parallel::Buffers;
 use crate::queue::Queue;
 use crate::work::Work;
-use crate::{BakedStrategy, Cipher, Error, Kernels, Key, KeyBits, Mode, cpu, cuda, opencl};
+use crate::{BakedStrategy, Cipher, Error, Kernels, Key, KeyBits, Mode, cpu, cuda, opencl, sources};
+use aes_bitslice_gen::emit::Dialect;
 use aes_bitslice_gen::kernel::Design;
 use std::any::Any;
 use std::fmt;
@@ -54,6 +55,18 @@ impl Backend {
     /// Whether it is a device behind OpenCL.
     pub fn is_opencl(self) -> bool {
         matches!(self, Self::OpenCl { .. } | Self::OpenClFirst)
+    }
+
+    /// The backend that a kernel with its key baked in is for, by its manifest: the first CUDA device, or
+    /// [`OpenClFirst`](Self::OpenClFirst). [`Engine::load_baked`] takes it there.
+    ///
+    /// # Errors
+    /// [`Error::BadManifest`] for what cannot be read, is no manifest, or is of a kernel without a key.
+    pub fn of_baked(manifest: &Path) -> Result<Self, Error> {
+        Ok(match sources::manifest_of_baked(manifest)?.dialect {
+            Dialect::Cuda => Self::Cuda { ordinal: 0 },
+            Dialect::OpenCl => Self::OpenClFirst,
+        })
     }
 }
 

@@ -14,13 +14,20 @@ use zeroize::Zeroizing;
 /// No source or manifest is larger; what is, is something else.
 const LARGEST_FILE: u64 = 16 << 20;
 
-/// A kernel with its key baked in: its manifest, and the source beside it in the language of the engine.
-pub(crate) fn read_baked(path: &Path, dialect: Dialect) -> Result<Printed, Error> {
+/// The manifest of a kernel with its key baked in.
+pub(crate) fn manifest_of_baked(path: &Path) -> Result<Manifest, Error> {
     let bad = |what: String| Error::BadManifest { path: path.into(), what };
     let manifest = Manifest::parse(&read(path).map_err(bad)?).map_err(|e| bad(e.to_string()))?;
     if !manifest.secret {
         return Err(bad("is of a kernel without a key: give it one with `Engine::cipher`".into()));
     }
+    Ok(manifest)
+}
+
+/// A kernel with its key baked in: its manifest, and the source beside it in the language of the engine.
+pub(crate) fn read_baked(path: &Path, dialect: Dialect) -> Result<Printed, Error> {
+    let bad = |what: String| Error::BadManifest { path: path.into(), what };
+    let manifest = manifest_of_baked(path)?;
     if manifest.dialect != dialect {
         let (has, wants) = (manifest.dialect, dialect);
         return Err(bad(format!("is of a kernel for {has}, and the engine is for {wants}: open one for {has}")));
@@ -76,6 +83,7 @@ fn read(path: &Path) -> Result<Zeroizing<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Backend;
     use aes_bitslice_gen::emit::{cuda, opencl};
 
     #[test]
@@ -91,8 +99,27 @@ mod tests {
             std::fs::write(folder.path().join(&printed.manifest.source), &*printed.source).unwrap();
             std::fs::write(&path, printed.manifest.to_json()).unwrap();
             assert!(read_baked(&path, own).unwrap().source == printed.source);
+            let backend = Backend::of_baked(&path).unwrap();
+            assert_eq!((backend.is_cuda(), backend.is_opencl()), (own == Dialect::Cuda, own == Dialect::OpenCl));
             let Err(Error::BadManifest { what, .. }) = read_baked(&path, other) else { panic!("{own} for {other}") };
             assert!(what.contains(&format!("for {own}")) && what.contains(&format!("for {other}")), "{what}");
         }
+    }
+
+    #[test]
+    fn what_is_no_manifest_of_a_baked_kernel_has_no_backend() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kernel.json");
+        let refused = || match Backend::of_baked(&path) {
+            Err(Error::BadManifest { what, .. }) => what,
+            other => panic!("{other:?}"),
+        };
+        assert!(!refused().is_empty(), "a file that is not there");
+        std::fs::write(&path, "{}").unwrap();
+        assert!(!refused().is_empty());
+        std::fs::write(&path, aes_bitslice_kernels::OPENCL_KERNELS[0].manifest).unwrap();
+        assert!(refused().contains("without a key"));
+        File::create(&path).unwrap().set_len(LARGEST_FILE + 1).unwrap();
+        assert!(refused().contains("too large"));
     }
 }

@@ -16,6 +16,9 @@ use opencl3::{command_queue, kernel};
 use std::ffi::c_void;
 use std::ptr;
 
+/// What a key is overwritten with in the arguments of an entry point: as many words as the longest has.
+static ZEROS: [u32; 61] = [0; 61];
+
 /// A kernel on a device.
 pub(super) struct Kernel {
     name: String,
@@ -39,9 +42,6 @@ pub(super) struct Span {
     /// Whether the buffers begin at multiples of 16 bytes.
     pub(super) aligned: bool,
 }
-
-/// What a key is overwritten with in the arguments of an entry point: as many words as the longest has.
-static ZEROS: [u32; 61] = [0; 61];
 
 impl Span {
     /// A range of one buffer of ours, in place.
