@@ -144,7 +144,7 @@ struct Opened {
     queue: Queue,
 }
 
-/// Calls on each GPU that are made at the same time, of those that were submitted.
+/// Calls on each device that are made at the same time, of those that were submitted.
 const SUBMITTED_AT_ONCE: usize = 4;
 
 enum Kind {
@@ -389,7 +389,9 @@ impl Engine {
     /// Any kernel that the generator prints, compiled here and now with NVRTC or the OpenCL driver, and a key for it. It runs
     /// its own mode only: for experiments, and to measure.
     ///
-    /// Dropping it waits for the device, which may still need what it holds there.
+    /// Dropping the last clone of it waits. On CUDA it waits for all that the devices are doing, which may still need the
+    /// code that is unloaded. On OpenCL it waits for what was launched with it, and only where its round keys lie in device
+    /// memory, as with the strategy `planes-in-memory`: these are cleared.
     ///
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],

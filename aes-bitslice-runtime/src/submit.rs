@@ -35,9 +35,9 @@
 //!
 //! What was submitted is done by threads of the engine's own, which make the blocking call, in the order it came. They
 //! start when there is something for them to do and end when there has been nothing for a second. There are never more
-//! than as many as rayon's pool has on a CPU, for small calls, each of which one core does; and four for each GPU, where a
-//! large call keeps the link busy by itself, and while one small call waits the next is on its way. However much is
-//! submitted, the rest waits in a queue, whose only bound is the memory of the data in it.
+//! than as many as rayon's pool has on a CPU, for small calls, each of which one core does; and four for each device, of
+//! CUDA or OpenCL, where a large call keeps the link busy by itself, and while one small call waits the next is on its way.
+//! However much is submitted, the rest waits in a queue, whose only bound is the memory of the data in it.
 //!
 //! They are not rayon's threads, whose pool a CPU engine spreads large calls over: a call that waits for a GPU must
 //! not keep a core from others, and a thread of rayon's that waits for its share of one call may begin another, on the

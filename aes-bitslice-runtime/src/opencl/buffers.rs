@@ -56,9 +56,9 @@ impl<'a> BufferSlice<'a> {
 ///
 /// They return when the work is in the queue, not when it is done; an error on the device shows when the caller waits for
 /// the queue, or for an event of `enqueue_marker_with_wait_list`. Nothing is flushed. Cipher and buffers may be dropped
-/// before the queue has come to it: OpenCL keeps what it needs. But what has to be cleared when it is dropped waits for what
-/// was launched with it: [`DeviceMemory`], and the last clone of a cipher whose round keys lie in device memory, as of
-/// [`Engine::cipher_of`](crate::Engine::cipher_of) with the strategy `planes-in-memory`.
+/// before the queue has come to it: OpenCL keeps what it needs. What has to be cleared waits, when it is dropped, for what was
+/// launched with it: [`DeviceMemory`], and the last clone of a cipher whose round keys lie in device memory, as some of
+/// [`Engine::cipher_of`](crate::Engine::cipher_of) do.
 ///
 /// Queues and buffers belong to the engine's context, [`Engine::opencl_context`](crate::Engine::opencl_context). Kernels may
 /// read the input, and write the output: not what was made with `CL_MEM_WRITE_ONLY` or `CL_MEM_READ_ONLY`.
