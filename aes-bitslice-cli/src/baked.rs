@@ -1,4 +1,4 @@
-//! What the command line knows of a kernel with a key baked in: what its manifest says.
+//! The files of a kernel with a key baked in.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -8,11 +8,6 @@ use aes_bitslice_gen::emit::{Dialect, Manifest};
 
 /// No manifest is larger.
 const LARGEST: u64 = 1 << 20;
-
-/// The language it is in. Of one whose manifest cannot be read, whoever loads it says so.
-pub fn dialect(manifest: &Path) -> Dialect {
-    read(manifest).map(|manifest| manifest.dialect).unwrap_or_default()
-}
 
 /// The files that are the key: manifest and source.
 pub fn files(manifest: &Path) -> Vec<PathBuf> {
@@ -43,12 +38,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("renamed.json");
         let beside = |names: [&str; 2]| names.map(|name| folder.path().join(name)).to_vec();
-        assert_eq!(dialect(&path), Dialect::Cuda);
         assert_eq!(files(&path)[1..], beside(["renamed.cu", "renamed.cl"]));
         let spec = KernelSpec::baked(Mode::Ctr, &LUT3, BakedStrategy::OneHotMux, &[7; 16]).unwrap();
         let manifest = opencl::print(&spec.into(), "a test").unwrap().manifest;
         std::fs::write(&path, manifest.to_json()).unwrap();
-        assert_eq!(dialect(&path), Dialect::OpenCl);
         assert_eq!(files(&path), beside(["renamed.json", "aes-128-ctr-one-hot-mux.cl"]));
     }
 }

@@ -87,7 +87,7 @@ impl Context {
         // What is unknown among others is most likely an empty file, for which no GPU is opened.
         let largest = lengths.iter().flatten().max();
         let work = match &secret {
-            Secret::Kernel(manifest) => Work::Baked(baked::dialect(manifest)),
+            Secret::Kernel(manifest) => Work::Baked(Backend::of_baked(manifest)?),
             Secret::Key(..) if method.is_serial() => Work::Serial,
             Secret::Key(key, _) => {
                 let bytes = largest.map_or(GPU_IN_FLIGHT, |&length| length.min(GPU_IN_FLIGHT));

@@ -1,8 +1,6 @@
 //! From `--backend`, `--device` and `--kernel` to an open engine.
 
-use aes_bitslice_gen::emit::Dialect;
-use aes_bitslice_runtime::opencl::{self, DeviceKind};
-use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode, Shares, cuda};
+use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode, Shares, cuda, opencl};
 
 use crate::args::{Devices, EngineArgs, KernelName};
 use crate::error::{Error, Result, warn};
@@ -12,8 +10,8 @@ use crate::error::{Error, Result, warn};
 pub enum Work {
     /// Blocks side by side, which every engine does: so many bytes in host memory a call.
     Parallel { mode: Mode, key_bits: KeyBits, bytes: u64 },
-    /// A kernel with a key baked in, which only a device of its language runs.
-    Baked(Dialect),
+    /// A kernel with a key baked in, which this backend runs, or another of its kind.
+    Baked(Backend),
     /// One block after the other, which the CPU does.
     Serial,
 }
@@ -21,8 +19,13 @@ pub enum Work {
 /// Opens the engine that the options ask for.
 pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
     let on_cpu = matches!(args.backend, Backend::Cpu | Backend::CpuBitsliced);
-    if let (true, Work::Baked(dialect)) = (on_cpu, work) {
-        return Err(Error::usage(format!("--baked needs a GPU; use --backend {dialect}, or a key")));
+    if let Work::Baked(backend) = work {
+        let asks_for_cuda = args.backend.is_cuda() || args.device.is_some();
+        if on_cpu || (args.backend.is_opencl() && backend.is_cuda()) || (asks_for_cuda && backend.is_opencl()) {
+            return Err(Error::usage(format!(
+                "the kernel of --baked is for {backend}; use --backend {backend}, or a key"
+            )));
+        }
     }
     match args.device {
         Some(_) if on_cpu || args.backend.is_opencl() => {
@@ -58,6 +61,8 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
         (Backend::Auto, None) => {
             let prefers_cuda =
                 |mode, key_bits, bytes| tuning.as_ref().map(|tuning| tuning.prefers_cuda(mode, key_bits, bytes));
+            // Which has no kernels to choose from.
+            let opencl_gpu = || (args.kernel == KernelName::Auto).then(opencl::first_gpu).flatten();
             match automatic(work, prefers_cuda, opencl_gpu) {
                 Automatic::Only(backend) => Engine::open(backend),
                 Automatic::IfItOpens(backend) => Engine::open(backend).or_else(|_| Engine::open(Backend::Cpu)),
@@ -80,12 +85,6 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
 /// The GPU that is used where none is named.
 const GPU: Backend = Backend::Cuda { ordinal: 0 };
 
-/// The first GPU behind OpenCL that is not known to CUDA.
-fn opencl_gpu() -> Option<Backend> {
-    let gpu = opencl::devices().ok()?.into_iter().find(|device| device.kind == DeviceKind::Gpu)?;
-    Some(Backend::OpenCl { platform: gpu.platform, device: gpu.device })
-}
-
 /// What `auto` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Automatic {
@@ -105,8 +104,7 @@ fn automatic(
     opencl_gpu: impl Fn() -> Option<Backend>,
 ) -> Automatic {
     match work {
-        Work::Baked(Dialect::Cuda) => Automatic::Only(GPU),
-        Work::Baked(Dialect::OpenCl) => Automatic::Only(Backend::OpenClFirst),
+        Work::Baked(backend) => Automatic::Only(backend),
         Work::Parallel { mode, key_bits, bytes } => match prefers_cuda(mode, key_bits, bytes) {
             Some(true) => Automatic::IfItOpens(GPU),
             None if bytes >= opencl::SMALLEST_CALL => {
@@ -133,9 +131,9 @@ mod tests {
         assert_eq!(automatic(work(u64::MAX), |_, _, _| Some(false), not_asked), Automatic::Only(Backend::Cpu));
         // One is serial, the others a device's alone.
         assert_eq!(automatic(Work::Serial, |_, _, _| Some(true), not_asked), Automatic::Only(Backend::Cpu));
-        assert_eq!(automatic(Work::Baked(Dialect::Cuda), |_, _, _| None, not_asked), Automatic::Only(GPU));
-        let opencl = automatic(Work::Baked(Dialect::OpenCl), |_, _, _| Some(true), not_asked);
-        assert_eq!(opencl, Automatic::Only(Backend::OpenClFirst));
+        for backend in [GPU, Backend::OpenClFirst] {
+            assert_eq!(automatic(Work::Baked(backend), |_, _, _| Some(true), not_asked), Automatic::Only(backend));
+        }
     }
 
     #[test]

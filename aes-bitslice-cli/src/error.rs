@@ -92,7 +92,9 @@ impl From<runtime::Error> for Error {
             | runtime::Error::NoSuchOpenClDevice { .. } => Exit::Gpu,
             _ => Exit::Failure,
         };
-        Error::new(exit, error.to_string())
+        // A compiler's words have lines.
+        let words: Vec<_> = error.to_string().lines().map(|line| line.trim().to_owned()).collect();
+        Error::new(exit, words.join(" "))
     }
 }
 

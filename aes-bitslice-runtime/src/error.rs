@@ -203,7 +203,7 @@ pub enum Error {
     },
     /// A kernel did not compute the known answer on this device.
     #[error(
-        "kernel {kernel} gave a wrong answer to its self-test and was not used: report this, and use `Backend::Cpu`"
+        "kernel {kernel} gave a wrong answer to its self-test and was not used: report this, and use the key itself with another backend, such as `cpu`"
     )]
     SelfTestFailed {
         /// The kernel's name.

@@ -176,10 +176,7 @@ fn open(backends: Option<&[Backend]>, transfers: TransferArgs) -> Result<(Vec<En
         return Ok((engines, Vec::new()));
     }
     let (mut engines, mut skipped) = (Vec::new(), Vec::new());
-    let opencl = runtime::opencl::devices().unwrap_or_default();
-    let opencl = opencl.into_iter().find(|device| device.kind == runtime::opencl::DeviceKind::Gpu);
-    let opencl = opencl.map(|gpu| Backend::OpenCl { platform: gpu.platform, device: gpu.device });
-    let first = [Backend::Cuda { ordinal: 0 }].into_iter().chain(opencl);
+    let first = [Backend::Cuda { ordinal: 0 }].into_iter().chain(runtime::opencl::first_gpu());
     for backend in first.chain([Backend::Cpu, Backend::CpuBitsliced]) {
         match open(backend) {
             Ok(engine) => engines.push(engine),

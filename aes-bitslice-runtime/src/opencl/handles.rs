@@ -199,7 +199,7 @@ pub(super) fn event_of(name: &str, result: Result<cl_event, cl_int>) -> Result<E
 pub(super) fn call<T>(name: &str, result: Result<T, cl_int>) -> Result<T, Error> {
     result.map_err(|code| match code {
         error_codes::DLOPEN_RUNTIME_LOAD_FAILED => Error::OpenClUnavailable {
-            what: "no OpenCL loader was found (libOpenCL.so.1)".into(),
+            what: "no OpenCL loader was found that loads (libOpenCL.so.1)".into(),
             help: "install one (ocl-icd-libopencl1) and the device's OpenCL driver, or use the backend `cpu`".into(),
         },
         error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE => Error::OpenClUnavailable {

@@ -40,8 +40,8 @@
 //! something else. A key that travels with a launch is overwritten in the kernel's arguments as soon as that is in its queue;
 //! what the driver copied of it is the driver's, and so are its copies of data, and the source of a kernel with its key baked
 //! in, as long as the program lives. Such a kernel is refused unless the driver was told to keep nothing of what it compiles on
-//! disk ([`Error::CompilerCache`](crate::Error::CompilerCache)). PoCL writes files even then, and deletes them with the program:
-//! give it a `POCL_CACHE_DIR` in memory.
+//! disk ([`Error::CompilerCache`](crate::Error::CompilerCache)). PoCL writes files even then, and does not delete all of
+//! them: it must be given a `POCL_CACHE_DIR`, which ought to be in memory.
 
 /// Bytes from which a call on data in host memory goes to a GPU behind OpenCL where the choice is `auto`'s. An estimate: what two
 /// copies and a launch cost, however short, is about what a core with AES instructions needs for as much.

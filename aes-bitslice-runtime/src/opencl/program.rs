@@ -102,25 +102,35 @@ fn options(manifest: &Manifest, is_nvidia: bool) -> String {
 const NO_CACHE: &str = "AES_BITSLICE_OPENCL_NO_CACHE";
 
 /// The switches that have a driver keep nothing of what it compiles on disk, by a word in the platform's name or vendor.
-///
-/// PoCL writes files even so, and deletes them with the program.
 const SWITCHES: [(&str, &str, &str); 5] = [
     ("nvidia", "CUDA_CACHE_DISABLE", "1"),
-    ("portable computing language", "POCL_KERNEL_CACHE", "0"),
+    (POCL, "POCL_KERNEL_CACHE", "0"),
     ("intel", "NEO_CACHE_PERSISTENT", "0"),
     ("advanced micro devices", "AMD_COMGR_CACHE", "0"),
     ("amd", "AMD_COMGR_CACHE", "0"),
 ];
+
+const POCL: &str = "portable computing language";
+
+/// Where PoCL writes files in any case: it deletes them with the program, but not where a process ends before, nor what does
+/// not compile.
+const POCL_FILES: &str = "POCL_CACHE_DIR";
 
 /// Refuses unless a kernel that is a key may be given to the compiler of this platform.
 fn cache_is_off(platform: &str, vendor: &str, set: impl Fn(&str) -> Option<String>) -> Result<(), Error> {
     let said = format!("{platform} {vendor}").to_lowercase();
     let known = SWITCHES.iter().find(|(word, ..)| said.contains(word));
     let (switch, value) = known.map_or((NO_CACHE, "1"), |&(_, switch, value)| (switch, value));
-    if set(switch).as_deref() == Some(value) {
+    let writes_files = known.is_some_and(|&(word, ..)| word == POCL);
+    let are_in_memory = !writes_files || set(POCL_FILES).is_some_and(|folder| !folder.is_empty());
+    if set(switch).as_deref() == Some(value) && are_in_memory {
         return Ok(());
     }
     let switch = match known {
+        Some(_) if writes_files => format!(
+            "before the process starts, set {switch}={value}, and {POCL_FILES} to a folder in memory, such as one in /dev/shm, \
+             for it writes files even so, and leaves some behind"
+        ),
         Some(_) => format!("set {switch}={value} before the process starts"),
         None => format!("if you know that it keeps nothing, set {switch}={value}"),
     };
@@ -172,7 +182,8 @@ mod tests {
     #[test]
     fn keys_are_not_compiled_where_the_compiler_keeps_them() {
         let refused = |platform, vendor, set: (&str, &str)| {
-            let set = |name: &str| (name == set.0).then(|| set.1.to_string());
+            let set = |name: &str| [set, (POCL_FILES, "/dev/shm/x")].into_iter().find(|s| s.0 == name);
+            let set = |name: &str| set(name).map(|(_, value)| value.to_string());
             cache_is_off(platform, vendor, set).err().map(|e| e.to_string())
         };
         let nvidia = ("NVIDIA CUDA", "NVIDIA Corporation");
@@ -180,7 +191,12 @@ mod tests {
         for set in [("CUDA_CACHE_DISABLE", "0"), ("POCL_KERNEL_CACHE", "0"), (NO_CACHE, "1")] {
             assert!(refused(nvidia.0, nvidia.1, set).unwrap().contains("CUDA_CACHE_DISABLE=1"));
         }
-        assert_eq!(refused("Portable Computing Language", "The pocl project", ("POCL_KERNEL_CACHE", "0")), None);
+        let pocl = ("Portable Computing Language", "The pocl project");
+        assert_eq!(refused(pocl.0, pocl.1, ("POCL_KERNEL_CACHE", "0")), None);
+        // Which writes files, too.
+        for set in [(POCL_FILES, ""), ("POCL_KERNEL_CACHE", "1")] {
+            assert!(refused(pocl.0, pocl.1, set).unwrap().contains("POCL_CACHE_DIR to a folder in memory"));
+        }
         assert_eq!(refused("Intel(R) OpenCL Graphics", "Intel(R) Corporation", ("NEO_CACHE_PERSISTENT", "0")), None);
         let amd = "AMD Accelerated Parallel Processing";
         assert_eq!(refused(amd, "Advanced Micro Devices, Inc.", ("AMD_COMGR_CACHE", "0")), None);
