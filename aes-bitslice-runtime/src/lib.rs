@@ -20,6 +20,7 @@
 //! | `pipeline`, `schedule` | its parts over the slots of devices; which device takes which |
 //! | [`submit`] | calls that return at once; which ways to call there are, and from which threads |
 //! | `queue` | the threads behind them |
+//! | `slots` | how the slots of a device are given out |
 //! | `launches` | a call as launches of a kernel, and their arguments |
 //! | `known_answer` | what a kernel must answer before its first use |
 //! | `sources` | kernels that are compiled at run time, from files or printed |
@@ -67,6 +68,8 @@ mod pipeline;
 mod queue;
 #[forbid(unsafe_code)]
 mod schedule;
+#[forbid(unsafe_code)]
+mod slots;
 #[forbid(unsafe_code)]
 mod sources;
 #[forbid(unsafe_code)]

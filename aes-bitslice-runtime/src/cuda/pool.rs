@@ -9,9 +9,10 @@ use super::device::make_current;
 use super::kernel::Span;
 use super::pinned::Pinned;
 use crate::Error;
+use crate::slots::{Lease, Slots};
 use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream, cuStreamQuery};
 use cudarc::driver::{CudaContext, result};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Slots that a device has at most: two for each of sixteen workers, and the reserve.
 const MOST: usize = 32 + RESERVE;
@@ -20,16 +21,12 @@ const MOST: usize = 32 + RESERVE;
 const RESERVE: usize = 8;
 
 /// The slots of a device.
-#[derive(Default)]
-pub(super) struct Pool {
-    state: Mutex<State>,
-    returned: Condvar,
-}
+pub(super) struct Pool(Slots<Resources>);
 
-#[derive(Default)]
-struct State {
-    kept: Vec<Resources>,
-    leased: usize,
+impl Default for Pool {
+    fn default() -> Self {
+        Self(Slots::new(MOST, RESERVE))
+    }
 }
 
 /// What a slot has.
@@ -47,17 +44,11 @@ unsafe impl Send for Resources {}
 /// A slot that is in use. It goes back on drop, once nothing on its stream is left to do.
 pub(super) struct Slot<'d> {
     device: &'d Device,
-    /// Taken on drop.
-    resources: Option<Resources>,
+    /// Its resources are there from the beginning on.
+    lease: Lease<'d, Resources>,
     /// So many bytes of it have to be cleared.
     used: usize,
     failed: bool,
-}
-
-impl Pool {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl<'d> Slot<'d> {
@@ -68,37 +59,23 @@ impl<'d> Slot<'d> {
     /// but no less than one MiB. Waits while all slots are in use: whoever has one already must not. The device was entered
     /// on this thread.
     pub(super) fn take(device: &'d Device, wanted: usize) -> Result<Self, Error> {
-        let pool = &device.pool;
-        let mut state = pool.lock();
-        while state.leased == MOST {
-            state = pool.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        Self::lease(device, state, wanted)
+        Self::new(device, device.pool.0.take(|kept| kept.len >= wanted), wanted)
     }
 
     /// The same where slots are free, and some left for those who have none.
     pub(super) fn try_take(device: &'d Device, wanted: usize) -> Option<Result<Self, Error>> {
-        let state = device.pool.lock();
-        (state.leased + RESERVE < MOST).then(|| Self::lease(device, state, wanted))
+        let lease = device.pool.0.try_take(|kept| kept.len >= wanted)?;
+        Some(Self::new(device, lease, wanted))
     }
 
-    fn lease(device: &'d Device, mut state: MutexGuard<'_, State>, wanted: usize) -> Result<Self, Error> {
-        state.leased += 1;
-        let fitting = state.kept.iter().position(|kept| kept.len >= wanted);
-        let kept = match fitting {
-            Some(index) => Some(state.kept.swap_remove(index)),
-            None => state.kept.pop(),
-        };
-        drop(state);
-        // From here on it goes back whatever happens.
-        let mut slot = Self { device, resources: None, used: 0, failed: false };
-        let mut resources = match kept {
+    fn new(device: &'d Device, mut lease: Lease<'d, Resources>, wanted: usize) -> Result<Self, Error> {
+        let mut resources = match lease.resources.take() {
             Some(resources) => resources,
             None => Resources::new(device)?,
         };
         resources.grow(device, wanted)?;
-        slot.resources = Some(resources);
-        Ok(slot)
+        lease.resources = Some(resources);
+        Ok(Self { device, lease, used: 0, failed: false })
     }
 
     /// The same with pinned host memory for so many bytes.
@@ -113,11 +90,11 @@ impl<'d> Slot<'d> {
     }
 
     fn resources(&mut self) -> &mut Resources {
-        self.resources.as_mut().expect("there until drop")
+        self.lease.resources.as_mut().expect("there until drop")
     }
 
     fn shared(&self) -> &Resources {
-        self.resources.as_ref().expect("there until drop")
+        self.lease.resources.as_ref().expect("there until drop")
     }
 
     pub(super) fn stream(&self) -> CUstream {
@@ -207,10 +184,10 @@ impl<'d> Slot<'d> {
     /// Clears what was used.
     fn clear(&mut self) -> Result<(), Error> {
         let used = self.used;
-        let Some(resources) = &mut self.resources else { return Ok(()) };
         if used == 0 {
             return Ok(());
         }
+        let resources = self.resources();
         if let Some(staging) = &mut resources.staging {
             staging.clear(used);
         }
@@ -225,21 +202,10 @@ impl Drop for Slot<'_> {
     fn drop(&mut self) {
         let _ = make_current(self.device.context());
         // What is on the stream may still write to the staging memory.
-        let usable = self.resources.is_some() && self.wait().is_ok() && !self.failed && self.clear().is_ok();
-        let resources = self.resources.take();
-        let pool = &self.device.pool;
-        let mut state = pool.lock();
-        state.leased -= 1;
-        let broken = match resources {
-            Some(resources) if usable => {
-                state.kept.push(resources);
-                None
-            }
-            other => other,
-        };
-        drop(state);
-        pool.returned.notify_one();
-        drop(broken);
+        let usable = self.wait().is_ok() && !self.failed && self.clear().is_ok();
+        if !usable {
+            self.lease.resources = None;
+        }
     }
 }
 
@@ -336,24 +302,11 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_bounded_and_some_are_for_those_who_have_none() {
+    fn a_large_call_leaves_slots_to_small_ones() {
         let Some(device) = device() else { return };
         let mut slots: Vec<_> = (0..).map_while(|_| Slot::try_take(&device, 4096)).map(Result::unwrap).collect();
         assert_eq!(slots.len(), MOST - RESERVE);
         slots.extend((0..RESERVE).map(|_| Slot::take(&device, 4096).unwrap()));
-        let taken = std::sync::atomic::AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| {
-                device.enter().unwrap();
-                drop(Slot::take(&device, 4096).unwrap());
-                taken.store(true, std::sync::atomic::Ordering::SeqCst);
-            });
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            assert!(!taken.load(std::sync::atomic::Ordering::SeqCst), "all slots were in use");
-            drop(slots);
-            waiting.join().unwrap();
-        });
-        assert_eq!(device.pool.lock().kept.len(), MOST);
     }
 
     /// To load a kernel takes a slot, for its test, and whoever has slots launches meanwhile.

@@ -4,12 +4,12 @@
 //! call to call, cleared, until the engine is dropped.
 
 use super::Device;
-use super::handles::{Buffer, Event, Queue, event_of, lock};
+use super::handles::{Buffer, Event, Queue, event_of};
 use crate::Error;
+use crate::slots::{Lease, Slots};
 use opencl3::command_queue;
 use opencl3::types::{CL_FALSE, cl_command_queue};
 use std::ptr;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Slots that a device has at most.
 const MOST: usize = 12 + RESERVE;
@@ -18,16 +18,12 @@ const MOST: usize = 12 + RESERVE;
 const RESERVE: usize = 4;
 
 /// The slots of a device.
-#[derive(Default)]
-pub(super) struct Pool {
-    state: Mutex<State>,
-    returned: Condvar,
-}
+pub(super) struct Pool(Slots<Resources>);
 
-#[derive(Default)]
-struct State {
-    kept: Vec<Resources>,
-    leased: usize,
+impl Default for Pool {
+    fn default() -> Self {
+        Self(Slots::new(MOST, RESERVE))
+    }
 }
 
 /// What a slot has.
@@ -40,8 +36,8 @@ struct Resources {
 /// A slot that is in use. It goes back on drop, once nothing in its queue is left to do.
 pub(super) struct Slot<'d> {
     device: &'d Device,
-    /// Taken on drop.
-    resources: Option<Resources>,
+    /// Its resources are there from the beginning on.
+    lease: Lease<'d, Resources>,
     /// What was put into the queue since it was waited for.
     events: Vec<Event>,
     /// So many bytes of it have to be cleared.
@@ -56,41 +52,26 @@ impl<'d> Slot<'d> {
     /// A slot with `wanted` bytes of device memory or, where the device has too little, fewer: half as many, or a quarter,
     /// but no less than one MiB. Waits while all slots are in use: whoever has one already must not.
     pub(super) fn take(device: &'d Device, wanted: usize) -> Result<Self, Error> {
-        let mut state = lock(&device.pool.state);
-        while state.leased == MOST {
-            state = device.pool.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        Self::lease(device, state, wanted)
+        Self::new(device, device.pool.0.take(|kept| kept.len >= wanted), wanted)
     }
 
     /// The same where slots are free, and some left for those who have none.
     pub(super) fn try_take(device: &'d Device, wanted: usize) -> Option<Result<Self, Error>> {
-        let state = lock(&device.pool.state);
-        (state.leased + RESERVE < MOST).then(|| Self::lease(device, state, wanted))
+        let lease = device.pool.0.try_take(|kept| kept.len >= wanted)?;
+        Some(Self::new(device, lease, wanted))
     }
 
-    fn lease(device: &'d Device, mut state: MutexGuard<'_, State>, wanted: usize) -> Result<Self, Error> {
-        state.leased += 1;
-        let fitting = state.kept.iter().position(|kept| kept.len >= wanted);
-        let kept = match fitting {
-            Some(index) => Some(state.kept.swap_remove(index)),
-            None => state.kept.pop(),
-        };
-        drop(state);
-        // From here on it goes back whatever happens.
-        let mut slot = Self { device, resources: None, events: Vec::new(), used: 0, failed: false };
-        slot.resources = Some(match kept {
-            Some(kept) if kept.len >= wanted => kept,
-            too_small => {
-                drop(too_small);
-                Resources::new(device, wanted)?
-            }
-        });
-        Ok(slot)
+    fn new(device: &'d Device, mut lease: Lease<'d, Resources>, wanted: usize) -> Result<Self, Error> {
+        if lease.resources.as_ref().is_none_or(|kept| kept.len < wanted) {
+            // One that is too small first makes room.
+            lease.resources = None;
+            lease.resources = Some(Resources::new(device, wanted)?);
+        }
+        Ok(Self { device, lease, events: Vec::new(), used: 0, failed: false })
     }
 
     fn resources(&self) -> &Resources {
-        self.resources.as_ref().expect("there until drop")
+        self.lease.resources.as_ref().expect("there until drop")
     }
 
     pub(super) fn buffer(&self) -> &Buffer {
@@ -158,24 +139,15 @@ impl<'d> Slot<'d> {
 
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
-        let usable = self.resources.is_some() && self.wait().is_ok() && !self.failed;
-        let mut resources = self.resources.take();
+        let mut usable = self.wait().is_ok() && !self.failed;
         if usable && self.used > 0 {
             // The next command in the queue comes after it.
-            resources = resources.filter(|kept| kept.queue.clear(&kept.buffer, self.used.min(kept.len)).is_ok());
+            let Resources { queue, buffer, len } = self.resources();
+            usable = queue.clear(buffer, self.used.min(*len)).is_ok();
         }
-        let mut state = lock(&self.device.pool.state);
-        state.leased -= 1;
-        let broken = match resources {
-            Some(resources) if usable => {
-                state.kept.push(resources);
-                None
-            }
-            other => other,
-        };
-        drop(state);
-        self.device.pool.returned.notify_one();
-        drop(broken);
+        if !usable {
+            self.lease.resources = None;
+        }
     }
 }
 
@@ -236,22 +208,10 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_bounded_and_some_are_for_those_who_have_none() {
+    fn a_large_call_leaves_slots_to_small_ones() {
         let Some(device) = device() else { return };
         let mut slots: Vec<_> = (0..).map_while(|_| Slot::try_take(&device, 4096)).map(Result::unwrap).collect();
         assert_eq!(slots.len(), MOST - RESERVE);
         slots.extend((0..RESERVE).map(|_| Slot::take(&device, 4096).unwrap()));
-        let taken = std::sync::atomic::AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| {
-                drop(Slot::take(&device, 4096).unwrap());
-                taken.store(true, std::sync::atomic::Ordering::SeqCst);
-            });
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            assert!(!taken.load(std::sync::atomic::Ordering::SeqCst), "all slots were in use");
-            drop(slots);
-            waiting.join().unwrap();
-        });
-        assert_eq!(lock(&device.pool.state).kept.len(), MOST);
     }
 }
