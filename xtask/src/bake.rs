@@ -32,7 +32,8 @@ pub struct Args {
     #[arg(long, requires = "key", value_name = "NAME", default_value = "lut3")]
     pub sbox: String,
     /// What a thread holds: column, or state (all of it, as the paper has it; one-hot-mux then picks the round keys in the
-    /// loop, and immediate knows no other) [default: column, but for immediate]
+    /// loop, and immediate knows no other). In OpenCL, state is what the engine takes on devices that are not NVIDIA's
+    /// [default: column, but for immediate]
     #[arg(long, requires = "key")]
     pub layout: Option<Layout>,
     /// The language of the source: cuda, or opencl for OpenCL C 1.2

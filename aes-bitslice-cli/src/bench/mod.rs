@@ -106,7 +106,11 @@ fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
         }
         let kernels = if is_gpu { args.kernels.as_slice() } else { &[KernelName::Auto] };
         let is_for = |timing: &&Timing| timing.is_on_host() && (is_gpu || !timing.is_pinned());
-        let timings = args.timings.iter().filter(is_for).copied().collect();
+        let timings: Vec<_> = args.timings.iter().filter(is_for).copied().collect();
+        let on_device = sizes.is_on_device() && !matches!(memory, Memory::None);
+        if timings.is_empty() && !on_device && !args.timings.contains(&Timing::NewKey) {
+            skipped.push(format!("{}: none of the timings asked for is for it", engine.backend()));
+        }
         let copies = if is_gpu { copies(&engine, &sizes, args.runs, &mut buffers)? } else { Vec::new() };
         for copied in &copies {
             say(&copied.row())?;

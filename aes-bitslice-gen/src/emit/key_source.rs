@@ -46,10 +46,8 @@ impl KeySource {
         }
     }
 
-    /// The words of a key for kernels of this direction and basis: the argument, the planes, or none where the key is baked
-    /// in. `None` for a key of no AES length.
-    pub fn words(self, key: &[u8], direction: Direction, basis: Basis) -> Option<Zeroizing<Vec<u32>>> {
-        let schedule = |direction| KeySchedule::new(key, direction);
+    /// The words of a key for kernels of this direction and basis: the argument, the planes, or none where the key is baked in.
+    pub fn words(self, key: &ExpandedKey, direction: Direction, basis: Basis) -> Zeroizing<Vec<u32>> {
         // As long as they will be: growing would leave copies behind.
         let argument = |words: &[u32], rounds: usize| {
             let mut argument = Zeroizing::new(vec![0; self.argument_words().unwrap_or_default()]);
@@ -57,27 +55,46 @@ impl KeySource {
             *argument.last_mut().expect("the rounds have a word") = rounds as u32;
             argument
         };
-        Some(match self {
-            Self::Argument => {
-                let schedule = schedule(direction)?;
-                argument(layout::key_words(&schedule, basis).as_flattened(), schedule.rounds())
-            }
+        let schedule = key.schedule(direction);
+        match self {
+            Self::Argument => argument(layout::key_words(schedule, basis).as_flattened(), schedule.rounds()),
             Self::Schedule => {
-                let schedule = schedule(Direction::Encrypt)?;
-                argument(layout::key_words(&schedule, Basis::STANDARD).as_flattened(), schedule.rounds())
+                let schedule = key.schedule(Direction::Encrypt);
+                argument(layout::key_words(schedule, Basis::STANDARD).as_flattened(), schedule.rounds())
             }
+            // The schedule of encryption begins with the key (FIPS 197, section 5.2).
             Self::CipherKey => {
-                let rounds = schedule(Direction::Encrypt)?.rounds();
-                let words: Zeroizing<Vec<u32>> =
-                    Zeroizing::new(key.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect());
-                argument(&words, rounds)
+                let words = layout::key_words(key.schedule(Direction::Encrypt), Basis::STANDARD);
+                argument(&words.as_flattened()[..schedule.key_bits().bytes() / 4], schedule.rounds())
             }
             Self::Memory => {
-                let planes = Zeroizing::new(layout::schedule_planes(&schedule(direction)?, basis));
+                let planes = Zeroizing::new(layout::schedule_planes(schedule, basis));
                 Zeroizing::new(planes.as_flattened().to_vec())
             }
-            Self::Baked => schedule(direction).map(|_| Zeroizing::default())?,
-        })
+            Self::Baked => Zeroizing::default(),
+        }
+    }
+}
+
+/// A key expanded for both directions, for kernels of any.
+pub struct ExpandedKey {
+    encrypt: KeySchedule,
+    decrypt: KeySchedule,
+}
+
+impl ExpandedKey {
+    /// `None` for a key of no AES length.
+    pub fn new(key: &[u8]) -> Option<Self> {
+        let schedule = |direction| KeySchedule::new(key, direction);
+        Some(Self { encrypt: schedule(Direction::Encrypt)?, decrypt: schedule(Direction::Decrypt)? })
+    }
+
+    /// Its round keys in the order of use.
+    fn schedule(&self, direction: Direction) -> &KeySchedule {
+        match direction {
+            Direction::Encrypt => &self.encrypt,
+            Direction::Decrypt => &self.decrypt,
+        }
     }
 }
 
@@ -94,7 +111,8 @@ mod tests {
             .map(|digits| u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap())
             .collect();
         for direction in [Direction::Encrypt, Direction::Decrypt] {
-            let words = |source: KeySource| source.words(&key, direction, Basis::STANDARD).unwrap();
+            let expanded = ExpandedKey::new(&key).unwrap();
+            let words = |source: KeySource| source.words(&expanded, direction, Basis::STANDARD);
             let schedule = words(KeySource::Schedule);
             assert_eq!((schedule.len(), schedule[0], schedule[59]), (61, 0x10eb3d60, 0x1e636c70));
             assert_eq!(schedule[60], 14);
@@ -107,10 +125,6 @@ mod tests {
             assert!((0..32).all(|bit| planes[bit] == 0u32.wrapping_sub(in_order[0] >> bit & 1)));
             assert!(words(KeySource::Baked).is_empty());
         }
-        for source in
-            [KeySource::Argument, KeySource::Schedule, KeySource::CipherKey, KeySource::Memory, KeySource::Baked]
-        {
-            assert_eq!(source.words(&key[1..], Direction::Encrypt, Basis::STANDARD), None);
-        }
+        assert!(ExpandedKey::new(&key[1..]).is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! What a user of a printed kernel must know to launch it, as JSON beside the source.
 
-use super::{Dialect, KeySource, bitsliced, header};
+use super::{Dialect, ExpandedKey, KeySource, bitsliced, header};
 use crate::aes::KeyBits;
 use crate::basis::Basis;
 use crate::kernel::{KeyStrategy, Mode, Plan, kernel_name, self_test};
@@ -388,7 +388,8 @@ impl Manifest {
 
     /// The words of a key for this kernel, as [`KeySource`] has them; `None` for a key of no AES length.
     pub fn key_words(&self, key: &[u8]) -> Result<Option<Zeroizing<Vec<u32>>>, ManifestError> {
-        Ok(self.keys.words(key, self.mode()?.direction(), self.basis()?))
+        let (direction, basis) = (self.mode()?.direction(), self.basis()?);
+        Ok(ExpandedKey::new(key).map(|key| self.keys.words(&key, direction, basis)))
     }
 
     /// The manifest as JSON, with a newline at its end.

@@ -28,7 +28,7 @@ pub mod rust;
 mod table;
 
 pub use dialect::Dialect;
-pub use key_source::KeySource;
+pub use key_source::{ExpandedKey, KeySource};
 pub use manifest::{Bitsliced, Grid, Lut3Counts, Manifest, ManifestError};
 
 use zeroize::Zeroizing;

@@ -8,7 +8,8 @@ use super::pool::Pool;
 use super::round_keys::RoundKeys;
 use super::{Choice, DeviceKey, Kernels, Tuning, driver};
 use crate::{Error, Key, known_answer};
-use aes_bitslice_gen::emit::Manifest;
+use aes_bitslice_gen::basis::Basis;
+use aes_bitslice_gen::emit::{ExpandedKey, Manifest};
 use aes_bitslice_gen::kernel::Mode;
 use cudarc::driver::{CudaContext, DriverError, result};
 use std::collections::HashMap;
@@ -139,17 +140,18 @@ impl Device {
         if let Some(kernel) = loaded() {
             return Ok(Some(kernel));
         }
-        let Some(StoredKernel { kernel: stored, manifest }) = self.find(mode, kind) else { return Ok(None) };
+        let Some(stored) = self.find(mode, kind) else { return Ok(None) };
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = loaded() {
             return Ok(Some(kernel));
         }
-        let kernel = Kernel::load(self, manifest, &Image::of_stored(self, stored)?)?;
+        let kernel = Kernel::load(self, &stored.manifest, &Image::of_stored(self, stored.kernel)?)?;
         if matches!(kind, Stored::BitsBeside | Stored::TboxBeside) {
             kernel.share_multiprocessors(self)?;
         }
         for (key, expected) in known_answer::keys(mode) {
-            kernel.self_test(self, Some(&round_keys(manifest, &key)), |answer| answer == expected)?;
+            let key = ExpandedKey::new(&key).expect("a key length");
+            kernel.self_test(self, Some(&stored.round_keys(mode, &key)), |answer| answer == expected)?;
         }
         let kernel = Arc::new(kernel);
         kernels().insert((mode, kind), kernel.clone());
@@ -157,20 +159,14 @@ impl Device {
     }
 
     /// The round keys that a stored kernel is launched with; none if there is no such kernel for this device.
-    pub(super) fn round_keys(&self, mode: Mode, kind: Stored, key: &[u8]) -> Option<RoundKeys> {
-        self.find(mode, kind).map(|stored| round_keys(&stored.manifest, key))
+    pub(super) fn round_keys(&self, mode: Mode, kind: Stored, key: &ExpandedKey) -> Option<RoundKeys> {
+        self.find(mode, kind).map(|stored| stored.round_keys(mode, key))
     }
 
     /// The stored kernel of a mode and a kind for this device, if there is one.
     fn find(&self, mode: Mode, kind: Stored) -> Option<&'static StoredKernel> {
         self.stored.get(&(mode, kind)).copied()
     }
-}
-
-/// What a stored kernel takes at launch, for a key of one of the three lengths.
-fn round_keys(manifest: &Manifest, key: &[u8]) -> RoundKeys {
-    let words = manifest.key_words(key).expect("stored manifests are sound");
-    RoundKeys::Argument(words.expect("a key has one of the three lengths"))
 }
 
 /// For each mode and kind the first stored kernel that fits into so much shared memory.
@@ -228,6 +224,15 @@ impl Stored {
 struct StoredKernel {
     kernel: &'static aes_bitslice_kernels::Kernel,
     manifest: Manifest,
+    /// That of the round keys that it is launched with.
+    basis: Basis,
+}
+
+impl StoredKernel {
+    /// What it takes at launch, its mode being this.
+    fn round_keys(&self, mode: Mode, key: &ExpandedKey) -> RoundKeys {
+        RoundKeys::Argument(self.manifest.keys.words(key, mode.direction(), self.basis))
+    }
 }
 
 /// All stored kernels.
@@ -235,7 +240,8 @@ fn stored_kernels() -> &'static [StoredKernel] {
     static STORED: OnceLock<Vec<StoredKernel>> = OnceLock::new();
     let parse = |kernel: &'static aes_bitslice_kernels::Kernel| {
         let manifest = Manifest::parse(kernel.manifest).expect("a manifest of this project");
-        StoredKernel { kernel, manifest }
+        let basis = manifest.basis().expect("checked when it was parsed");
+        StoredKernel { kernel, manifest, basis }
     };
     STORED.get_or_init(|| aes_bitslice_kernels::KERNELS.iter().map(parse).collect())
 }

@@ -5,6 +5,7 @@ use super::kernel::Kernel;
 use super::round_keys::RoundKeys;
 use super::{Choice, Device, Kernels};
 use crate::{Error, Key, KeyBits};
+use aes_bitslice_gen::emit::ExpandedKey;
 use aes_bitslice_gen::kernel::Mode;
 use std::sync::Arc;
 
@@ -24,16 +25,18 @@ enum Code {
 impl DeviceKey {
     /// A key for the stored kernels that are allowed.
     pub(super) fn with_stored(device: Arc<Device>, key: &Key, kernels: Kernels) -> Self {
+        let key_bits = key.bits();
+        let key = ExpandedKey::new(key.expose()).expect("a key has one of the three lengths");
         let mut keys = Vec::new();
         for kind in Stored::ALL {
             if !kernels.choices().iter().any(|&choice| Stored::kinds(choice).contains(&kind)) {
                 continue;
             }
             for mode in Mode::ALL {
-                keys.extend(device.round_keys(mode, kind, key.expose()).map(|keys| ((mode, kind), keys)));
+                keys.extend(device.round_keys(mode, kind, &key).map(|keys| ((mode, kind), keys)));
             }
         }
-        Self { device, code: Code::Stored { kernels, key_bits: key.bits(), keys } }
+        Self { device, code: Code::Stored { kernels, key_bits, keys } }
     }
 
     /// A key for one kernel: baked in, or to be launched with it.

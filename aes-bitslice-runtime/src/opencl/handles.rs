@@ -178,13 +178,15 @@ impl Event {
             return Ok(());
         }
         let raw: Vec<cl_event> = events.iter().map(|event| event.raw()).collect();
-        match event::wait_for_events(&raw) {
+        let waited = event::wait_for_events(&raw);
+        if waited == Err(error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
             // It does not say that it waited for the others.
-            Err(unnamed @ error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) => {
-                raw.iter().for_each(|&event| _ = event::wait_for_events(&[event]));
-                Err(events.iter().filter_map(|event| event.status()).find(|&status| status < 0).unwrap_or(unnamed))
-            }
-            waited => waited,
+            raw.iter().for_each(|&event| _ = event::wait_for_events(&[event]));
+        }
+        // Some drivers have no error for a wait for what failed (NVIDIA's, 580).
+        match (waited, events.iter().filter_map(|event| event.status()).find(|&status| status < 0)) {
+            (Ok(()) | Err(error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST), Some(status)) => Err(status),
+            (waited, _) => waited,
         }
     }
 }
