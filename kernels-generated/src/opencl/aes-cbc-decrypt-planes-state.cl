@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 64 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12276 of LUT3 for 10 rounds, 14716 of LUT3 for 12 rounds, 17156 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: b8ab02d18b1c6159114ed4e3937dcb69ca2ccba9d8349a9aec55c44b03c47bbe
+// SHA-256 of all that follows this line: b51e6fd6303717dd982c53c91ac8be7fea3945ade205ca21b528601b303be67f
 
 #define THREADS 64
 #define BLOCKS_PER_SM 4
@@ -43,7 +43,7 @@ typedef struct { u32 x; } thread_index;
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 
-#if defined(__NV_CL_C_VERSION) && !defined(PORTABLE)
+#ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {

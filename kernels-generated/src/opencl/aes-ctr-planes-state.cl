@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 12156 of LUT3 for 10 rounds, 14548 of LUT3 for 12 rounds, 16940 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: edefedc6853044ea822f822cc0926ddde87e4fdb4a0461b4002902f7e2d67f63
+// SHA-256 of all that follows this line: ec6ccb80342fc2cf888cf049b3722bee534a6d3460033e379bd06eff240179d3
 
 #define THREADS 128
 #define BLOCKS_PER_SM 2
@@ -43,7 +43,7 @@ typedef struct { u32 x; } thread_index;
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 
-#if defined(__NV_CL_C_VERSION) && !defined(PORTABLE)
+#ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12028 of LUT3 for 10 rounds, 14420 of LUT3 for 12 rounds, 16812 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 7939f70bfcccf916584cb3e315df16ce315014c9e648adaf2fb10e653d703713
+// SHA-256 of all that follows this line: df4de7547c3e752b32942b8db69d8fe60b5ccbdc0f014fc63225f505ed8e8cd2
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -43,7 +43,7 @@ typedef struct { u32 x; } thread_index;
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 
-#if defined(__NV_CL_C_VERSION) && !defined(PORTABLE)
+#ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 12276 of LUT3 for 10 rounds, 14716 of LUT3 for 12 rounds, 17156 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 7091992c0d35eed0d82dc7f59d75e883ecf0ac86ea3c79af4f4dd51e59e12078
+// SHA-256 of all that follows this line: 5710397e4fbf61a08bd03b167d1b2e58058ad1580c5a02d5b1e784b33f6e8ab4
 
 #define THREADS 128
 #define BLOCKS_PER_SM 2
@@ -43,7 +43,7 @@ typedef struct { u32 x; } thread_index;
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 
-#if defined(__NV_CL_C_VERSION) && !defined(PORTABLE)
+#ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {

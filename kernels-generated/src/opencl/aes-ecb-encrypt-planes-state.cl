@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 12156 of LUT3 for 10 rounds, 14548 of LUT3 for 12 rounds, 16940 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: cd4bbc2d2154bbb57de0d8f46c0953af9ca98abcad8d061e0e5a433a93d88bc7
+// SHA-256 of all that follows this line: 95e669cb05f061365c59ca1139ca337fe475b09965cc7fd86cfaec2338ddcb98
 
 #define THREADS 128
 #define BLOCKS_PER_SM 2
@@ -43,7 +43,7 @@ typedef struct { u32 x; } thread_index;
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 
-#if defined(__NV_CL_C_VERSION) && !defined(PORTABLE)
+#ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {

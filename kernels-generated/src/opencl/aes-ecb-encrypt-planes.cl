@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 5 blocks a multiprocessor.
 // Lookup tables: 11900 of LUT3 for 10 rounds, 14292 of LUT3 for 12 rounds, 16684 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: a10d5c18d2e76bbb8d6419ed9a93e267ba66b164e42a31eb9ec8f8c5e46356e2
+// SHA-256 of all that follows this line: a2b6b1393a9dcb5133d7e774c15d7590d45200d0403edf650db4e590aecd1aaa
 
 #define THREADS 128
 #define BLOCKS_PER_SM 5
@@ -43,7 +43,7 @@ typedef struct { u32 x; } thread_index;
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 
-#if defined(__NV_CL_C_VERSION) && !defined(PORTABLE)
+#ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {

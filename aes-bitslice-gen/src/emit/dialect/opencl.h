@@ -31,7 +31,7 @@ typedef struct { u32 x; } thread_index;
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 
-#if defined(__NV_CL_C_VERSION) && !defined(PORTABLE)
+#ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {
