@@ -1,6 +1,6 @@
-//! Data in GPU memory, on one's own stream: `cargo run --release --example device_buffer`
+//! Data in GPU memory, on a stream of the program's own: `cargo run --release --example device_buffer`
 
-use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Error, Key, KeyBits, Mode};
+use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Error, Key, KeyBits, Mode};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = match Engine::open(Backend::Cuda { ordinal: 0 }) {
@@ -12,19 +12,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     println!("engine: {}", engine.description());
     let cipher = engine.cipher(&Key::generate(KeyBits::Aes128)?)?;
-    let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+    // New for every message: counter blocks that two messages under one key share give away the XOR of their plaintexts.
+    let ctr = Ctr::new(&Counter::random()?, 0);
     // Loads the kernel and tests it, so that the calls below only launch.
     cipher.device()?.prepare(Mode::Ctr)?;
 
     let stream = engine.cuda_context()?.new_stream()?;
     let mut data = stream.clone_htod(&vec![7u8; 1 << 20])?;
-    // Both calls return at once; the stream keeps their order.
-    cipher.device()?.ctr_apply(&stream, &counter, 0, &mut data)?;
-    cipher.device()?.ctr_apply(&stream, &counter, 0, &mut data)?;
+    // Encrypted, and decrypted again. Both calls return at once; the stream keeps their order.
+    cipher.device()?.run(&stream, ctr, &mut data)?;
+    cipher.device()?.run(&stream, ctr, &mut data)?;
     // An event tells when the stream has come to it. It can also hold up another stream: `other.wait(&done)`.
     let done = stream.record_event(None)?;
     while !done.is_complete() {
-        // Whatever else there is to do.
+        // Time for something else.
         std::thread::yield_now();
     }
     assert!(stream.clone_dtoh(&data)?.iter().all(|&byte| byte == 7));

@@ -1,10 +1,11 @@
 //! The generator without any device: a circuit of one's own, counted, checked and printed, and a kernel's source.
 //! `cargo run --release --example generator_alone`
 
-use aes_bitslice_gen::aes::Direction;
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::circuit::Circuit;
 use aes_bitslice_gen::emit::cuda;
-use aes_bitslice_gen::kernel::{KernelSpec, Mode};
+use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_gen::sbox::{self, Sbox};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     let spec = KernelSpec::planes(Mode::Ctr, Sbox::named("lut3")?);
-    let printed = cuda::print(&spec.into(), "cargo run --example generator_alone");
+    let printed = cuda::print(&spec.into(), "cargo run --example generator_alone")?;
     println!("{}: {} lines of CUDA C", printed.manifest.kernel, printed.source.lines().count());
     Ok(())
 }

@@ -1,14 +1,15 @@
 //! Data in host memory, on whatever engine this machine has: `cargo run --release --example host_buffer`
 
-use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Error, Key, KeyBits};
+use aes_bitslice_runtime::{Backend, Counter, Engine, Error, Key, KeyBits};
 
 fn main() -> Result<(), Error> {
     let engine = Engine::open(Backend::Auto)?;
     println!("engine: {}", engine.description());
 
     let cipher = engine.cipher(&Key::generate(KeyBits::Aes256)?)?;
-    // An initial counter block must never meet the same key twice; one from a random number generator will not.
-    let counter = Counter::new(CounterMode::Ctr128BE, *b"choose me anew!!");
+    // Messages whose counter blocks overlap under one key give away the XOR of their plaintexts. A random initial block, new for
+    // every message, keeps them apart. It is no secret: store `counter.block()` with the ciphertext.
+    let counter = Counter::random()?;
     let plain: Vec<u8> = (0..100_003).map(|i| (i % 251) as u8).collect();
     // Any slice will do. This one is pinned where the engine is a GPU, and copied at the full speed of the link.
     let mut data = engine.host_buffer(plain.len())?;

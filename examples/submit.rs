@@ -1,6 +1,6 @@
 //! Calls that return at once, on whatever engine this machine has: `cargo run --release --example submit`
 
-use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Error, Key, KeyBits, Submitted};
+use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Error, Key, KeyBits, Submitted};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,10 +14,13 @@ fn main() -> Result<(), Error> {
     let engine = Engine::open(Backend::Auto)?;
     println!("engine: {}", engine.description());
     let cipher = engine.cipher(&Key::generate(KeyBits::Aes256)?)?;
-    let counter = Counter::new(CounterMode::Ctr128BE, *b"choose me anew!!");
+    // New for every message: counter blocks that two messages under one key share give away the XOR of their plaintexts.
+    let counter = Counter::random()?;
+    // Eight buffers of one message, each with its own part of the key stream: that of its place in the message.
+    let ctr = |i: usize| Ctr::new(&counter, (i * BYTES) as u64);
 
-    // Eight buffers of one message, each with its offset into it. The calls take them and return at once.
-    let submit = |i: usize| cipher.submit_ctr(&counter, (i * BYTES) as u64, vec![i as u8; BYTES]);
+    // The calls take the buffers and return at once.
+    let submit = |i: usize| cipher.submit(ctr(i), vec![i as u8; BYTES]);
     let submitted = (0..8).map(submit).collect::<Result<Vec<_>, _>>()?;
     // Something else meanwhile.
     let mut sum = 0_u64;
@@ -31,7 +34,7 @@ fn main() -> Result<(), Error> {
         let mut plain = Vec::new();
         for (i, encrypted) in submitted.into_iter().enumerate() {
             let encrypted = encrypted.await?;
-            plain.push(cipher.submit_ctr(&counter, (i * BYTES) as u64, encrypted)?.await?);
+            plain.push(cipher.submit(ctr(i), encrypted)?.await?);
         }
         Ok::<_, Error>(plain)
     })?;

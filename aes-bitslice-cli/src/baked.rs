@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use aes_bitslice_gen::emit::{Dialect, Manifest};
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::manifest::Manifest;
 
 /// No manifest is larger.
 const LARGEST: u64 = 1 << 20;
@@ -18,7 +19,7 @@ pub fn files(manifest: &Path) -> Vec<PathBuf> {
     [vec![manifest.to_path_buf()], beside].concat()
 }
 
-/// Nothing but a file: what else there is can be read once, and is for whoever loads it.
+/// Nothing but a file: anything else can be read once, and is left to the engine that loads it.
 fn read(manifest: &Path) -> Option<Manifest> {
     fs::metadata(manifest).ok().filter(|metadata| metadata.is_file())?;
     let mut json = String::new();
@@ -29,9 +30,11 @@ fn read(manifest: &Path) -> Option<Manifest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aes_bitslice_gen::emit::opencl;
-    use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode};
-    use aes_bitslice_gen::sbox::LUT3;
+    use aes_bitslice_core::key_source::KeySource;
+    use aes_bitslice_core::manifest::Grid;
+    use aes_bitslice_core::mode::Mode;
+    use aes_bitslice_core::signature::EntryPoint;
+    use std::collections::BTreeMap;
 
     #[test]
     fn what_a_manifest_names() {
@@ -39,9 +42,36 @@ mod tests {
         let path = folder.path().join("renamed.json");
         let beside = |names: [&str; 2]| names.map(|name| folder.path().join(name)).to_vec();
         assert_eq!(files(&path)[1..], beside(["renamed.cu", "renamed.cl"]));
-        let spec = KernelSpec::baked(Mode::Ctr, &LUT3, BakedStrategy::OneHotMux, &[7; 16]).unwrap();
-        let manifest = opencl::print(&spec.into(), "a test").unwrap().manifest;
-        std::fs::write(&path, manifest.to_json()).unwrap();
-        assert_eq!(files(&path), beside(["renamed.json", "aes-128-ctr-one-hot-mux.cl"]));
+        fs::write(&path, manifest("kernel").to_json()).unwrap();
+        assert_eq!(files(&path), beside(["renamed.json", "kernel.cl"]));
+    }
+
+    /// The manifest of a kernel with this name, in OpenCL C and with a key baked in.
+    fn manifest(kernel: &str) -> Manifest {
+        let entry = |name: &str| EntryPoint { name: name.into(), parameters: Vec::new() };
+        Manifest {
+            format: Manifest::FORMAT,
+            generated_by: "a test".into(),
+            dialect: Dialect::OpenCl,
+            kernel: kernel.into(),
+            source: format!("{kernel}.cl"),
+            source_sha256: String::new(),
+            secret: true,
+            mode: Mode::Ctr.name().into(),
+            key_bits: Some(128),
+            keys: KeySource::Baked,
+            basis: [1, 2, 4, 8, 16, 32, 64, 128],
+            entry: entry(kernel),
+            entry_bytes: entry(&format!("{kernel}_bytes")),
+            threads: 128,
+            blocks_per_sm: 0,
+            tile_blocks: 64,
+            shared_bytes: 0,
+            grid: Grid::Covers,
+            aligned_counters: false,
+            bitsliced: None,
+            known_answer_sha256: Some(String::new()),
+            registers: BTreeMap::new(),
+        }
     }
 }

@@ -1,23 +1,23 @@
 //! A key on an engine, and the threads that keep it busy: the cipher context of all streams of a command.
 
-use std::fs;
 use std::num::NonZero;
-use std::path::Path;
 use std::thread::available_parallelism;
 
-use aes_bitslice_runtime::{Backend, Cipher, Engine, Key};
+use aes_bitslice_runtime::{Backend, Cipher, Engine};
 use indicatif::ProgressBar;
-use same_file::Handle;
 
-use crate::args::{CryptArgs, KeySource, WriteBy};
-use crate::baked;
+use crate::args::stream::{StreamArgs, WriteBy};
 use crate::engine::{self, Work};
-use crate::error::{Error, Exit, Result};
+use crate::error::Result;
 use crate::input::Input;
-use crate::keys;
+use crate::method::Method;
 use crate::output::Output;
-use crate::pipeline::{Parts, Sink, Source, Workers};
-use crate::transform::{Method, Transform};
+use crate::pipeline::pool::Workers;
+use crate::pipeline::sink::Sink;
+use crate::pipeline::source::Source;
+use crate::pipeline::stream::Opened;
+use crate::secret::Secret;
+use crate::transform::Transform;
 
 /// Bytes that are in a GPU or on their way at a time, which is what it has to be worth its while for.
 const GPU_IN_FLIGHT: u64 = 64 << 20;
@@ -25,55 +25,10 @@ const GPU_IN_FLIGHT: u64 = 64 << 20;
 /// Threads that write one file from which on mappings are faster: one alone is slower by them.
 const MAPPING_PAYS: usize = 8;
 
-/// What decides how bytes are changed: a key, or a kernel that is one.
-pub enum Secret<'a> {
-    /// A key, and where it came from.
-    Key(Key, &'a KeySource),
-    /// The kernel's manifest.
-    Kernel(&'a Path),
-}
-
-impl<'a> Secret<'a> {
-    /// What the options name.
-    pub fn read(method: &Method, args: &'a CryptArgs) -> Result<Self> {
-        match args.key.source.baked.as_deref() {
-            Some(_) if method.is_serial() => {
-                Err(Error::usage("CBC encryption runs on the CPU, a kernel does not; use --key-file or --key-env"))
-            }
-            Some(manifest) => Ok(Secret::Kernel(manifest)),
-            None => Ok(Secret::Key(keys::read(&args.key, args.quiet)?, &args.key.source)),
-        }
-    }
-
-    /// Refuses to write what it encrypts over the key, or over the kernel that is one: nobody could decrypt that. Without an
-    /// `output` or as `-`, it is standard output.
-    pub fn must_stay(&self, output: Option<&Path>) -> Result<()> {
-        // Only files can be lost; to open anything else might wait for its other end.
-        let is_file = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-        let (name, handle) = match output {
-            Some(path) if path != Path::new("-") => {
-                (format!("`{}`", path.display()), is_file(path).then(|| Handle::from_path(path)))
-            }
-            _ => ("standard output".into(), Some(Handle::stdout())),
-        };
-        let Some(Ok(output)) = handle else { return Ok(()) };
-        let is_output =
-            |secret: &Path| is_file(secret) && Handle::from_path(secret).is_ok_and(|secret| secret == output);
-        let is_lost = match self {
-            Secret::Key(_, source) => source.key_file.as_deref().is_some_and(is_output),
-            Secret::Kernel(manifest) => baked::files(manifest).iter().any(|file| is_output(file)),
-        };
-        match is_lost {
-            true => Err(Error::new(Exit::InputOutput, format!("{name} is the key; choose another output"))),
-            false => Ok(()),
-        }
-    }
-}
-
 /// An engine with a key, and threads.
 pub struct Context {
     cipher: Cipher,
-    /// Where the work is done, whatever was opened.
+    /// Where the work is done, which need not be what was asked for.
     pub backend: Backend,
     /// Threads, and what each has memory for.
     pub workers: Workers,
@@ -83,20 +38,20 @@ pub struct Context {
 
 impl Context {
     /// For streams of these `lengths`, where they are known.
-    pub fn open(method: &Method, secret: Secret, lengths: &[Option<u64>], args: &CryptArgs) -> Result<Self> {
+    pub fn open(method: &Method, secret: Secret, lengths: &[Option<u64>], args: &StreamArgs) -> Result<Self> {
         // What is unknown among others is most likely an empty file, for which no GPU is opened.
         let largest = lengths.iter().flatten().max();
-        let work = match &secret {
-            Secret::Kernel(manifest) => Work::Baked(Backend::of_baked(manifest)?),
-            Secret::Key(..) if method.is_serial() => Work::Serial,
-            Secret::Key(key, _) => {
+        let work = match (&secret, method.kernels()) {
+            (Secret::Kernel(manifest), _) => Work::Baked(Engine::backend_of_baked(manifest)?),
+            (Secret::Key(..), None) => Work::OnCpu,
+            (Secret::Key(key, _), Some(mode)) => {
                 let bytes = largest.map_or(GPU_IN_FLIGHT, |&length| length.min(GPU_IN_FLIGHT));
-                Work::Parallel { mode: method.of_engine(), key_bits: key.bits(), bytes }
+                Work::Calls { mode, key_bits: key.bits(), bytes }
             }
         };
         let mut engine = engine::open(&args.engine, work, args.quiet)?;
-        if work == Work::Serial {
-            // Whatever was asked for, the CPU does it, and its memory will do.
+        if work == Work::OnCpu {
+            // On every engine the CPU does it, and its memory will do.
             engine = Engine::open(Backend::Cpu)?;
         }
         let backend = engine.backend();
@@ -112,9 +67,9 @@ impl Context {
     }
 
     /// One stream, ready to be worked at.
-    pub fn parts(&self, transform: Transform, input: Input, output: Output, bar: ProgressBar) -> Result<Parts> {
+    pub fn stream(&self, transform: Transform, input: Input, output: Output, bar: ProgressBar) -> Result<Opened> {
         let longest = input.length.map(|length| transform.longest_output(length));
-        Ok(Parts {
+        Ok(Opened {
             sink: Sink::new(&output, transform.header(), longest.filter(|_| self.maps))?,
             source: Source::new(input, self.workers.chunk_bytes),
             cipher: self.cipher.clone(),
@@ -126,7 +81,7 @@ impl Context {
 }
 
 /// Threads and chunks for streams of these `lengths`, where they are known.
-fn workers(engine: Engine, lengths: &[Option<u64>], args: &CryptArgs) -> Workers {
+fn workers(engine: Engine, lengths: &[Option<u64>], args: &StreamArgs) -> Workers {
     // And the most that all chunks may take. A chunk for a GPU is large enough to hide the bus's latency. One for the CPU is
     // large enough that the calls which read, map and write it cost little: on sixteen cores 16 GiB in tmpfs took 1.27 s, and
     // with 256 KiB 2.2 s.
@@ -142,7 +97,7 @@ fn workers(engine: Engine, lengths: &[Option<u64>], args: &CryptArgs) -> Workers
     Workers { engine, count, chunk_bytes }
 }
 
-/// Of at most so many threads with chunks of at most `chunk_bytes`, what streams of these `lengths` need.
+/// Of at most `most` threads with chunks of at most `chunk_bytes`, what streams of these `lengths` need.
 fn fit(lengths: &[Option<u64>], most: usize, chunk_bytes: usize) -> (usize, usize) {
     let lengths = || lengths.iter().map(|length| length.unwrap_or(u64::MAX));
     let chunks = lengths().map(|length| length.div_ceil(chunk_bytes as u64).max(1)).fold(0, u64::saturating_add);

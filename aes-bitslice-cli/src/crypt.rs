@@ -6,13 +6,16 @@ use std::sync::{Mutex, PoisonError};
 
 use aes_bitslice_runtime::Direction;
 
-use crate::args::CryptArgs;
-use crate::context::{Context, Secret};
+use crate::args::crypt::CryptArgs;
+use crate::context::Context;
 use crate::error::{Error, Exit, Result, warn};
 use crate::input::Input;
+use crate::method::Method;
 use crate::output::{Options, Output};
-use crate::transform::Method;
-use crate::{many, pipeline, progress};
+use crate::pipeline::pool;
+use crate::secret::Secret;
+use crate::transform::Transform;
+use crate::{many, progress};
 
 /// Encrypts or decrypts as told.
 pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
@@ -28,9 +31,10 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
 }
 
 fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
-    let secret = Secret::read(&method, args)?;
+    let CryptArgs { key, stream: args, .. } = args;
+    let secret = Secret::read(&method, key, args.quiet)?;
     let mut input = Input::open(input)?;
-    let transform = method.for_input(&mut input)?;
+    let transform = Transform::new(&method, &mut input)?;
     secret.must_stay(args.output.as_deref())?;
     let output = Output::open(args.output.as_deref(), Some(&input), Options { force: args.force, private: false })?;
     let context = Context::open(&method, secret, &[input.length], args)?;
@@ -42,11 +46,11 @@ fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
             let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
             let (transform, input, output) =
                 stream.ok_or_else(|| Error::new(Exit::Failure, "a stream was begun twice"))?;
-            context.parts(transform, input, output, bar.clone())
+            context.stream(transform, input, output, bar.clone())
         }
     };
     let mut end = Ok(());
-    pipeline::run(1, workers, open, |_, outcome| match outcome {
+    pool::run(1, workers, open, |_, outcome| match outcome {
         Ok(warning) => {
             bar.suspend(|| warning.filter(|_| !args.quiet).iter().for_each(|warning| warn(warning)));
             ControlFlow::Continue(())

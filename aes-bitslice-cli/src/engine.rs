@@ -1,23 +1,59 @@
 //! From `--backend`, `--device` and `--kernel` to an open engine.
 
-use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode, Shares, cuda, opencl};
+use aes_bitslice_runtime::cuda::{self, Shares};
+use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode};
 
-use crate::args::{Devices, EngineArgs, KernelName};
+use crate::args::engine::{Devices, EngineArgs, KernelName};
 use crate::error::{Error, Result, warn};
 
 /// What an engine is opened for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// Blocks side by side, which every engine does: so many bytes in host memory a call.
-    Parallel { mode: Mode, key_bits: KeyBits, bytes: u64 },
+    /// Calls on `bytes` bytes in host memory each, for which there are kernels.
+    Calls { mode: Mode, key_bits: KeyBits, bytes: u64 },
     /// A kernel with a key baked in, which this backend runs, or another of its kind.
     Baked(Backend),
-    /// One block after the other, which the CPU does.
-    Serial,
+    /// What the CPU does on every engine.
+    OnCpu,
 }
 
 /// Opens the engine that the options ask for.
 pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
+    check(args, work)?;
+    let is_automatic = args.backend == Backend::Auto && args.device.is_none();
+    let engine = match (args.backend, &args.device) {
+        (_, Some(Devices::All)) => Engine::open(Backend::CudaAll),
+        (_, Some(Devices::These(ordinals))) => Engine::multi(ordinals, Shares::default()),
+        (Backend::Auto, None) => match work {
+            Work::Calls { mode, key_bits, bytes } => {
+                // OpenCL has no kernels to choose from.
+                Engine::open_for(mode, key_bits, bytes, args.kernel != KernelName::Auto)
+            }
+            Work::Baked(backend) => Engine::open(backend),
+            Work::OnCpu => Engine::open(Backend::Cpu),
+        },
+        (backend, None) => Engine::open(backend),
+    };
+    let engine = engine?.with_kernels(args.kernel.kernels());
+    if quiet {
+        return Ok(engine);
+    }
+    // What was measured decides for calls of any size and mode: not for a kernel with a key, nor for what is not CUDA's.
+    let goes_by_tuning =
+        matches!(work, Work::Calls { .. }) && (is_automatic || args.device.is_some() || args.backend.is_cuda());
+    if goes_by_tuning && let Ok(tuning) = cuda::tuning(first_gpu(args)) {
+        // Where a GPU is asked for, only what is known of its kernels counts, which is in use if there is a file.
+        let matters = is_automatic || tuning.file().is_none();
+        tuning.warning().filter(|_| matters).into_iter().for_each(warn);
+    }
+    if args.kernel != KernelName::Auto && !engine.backend().is_cuda() {
+        warn("--kernel has no effect: no CUDA GPU does this; to have one do what it can, use --backend cuda");
+    }
+    Ok(engine)
+}
+
+/// Refuses options that contradict each other, or what is to be done.
+fn check(args: &EngineArgs, work: Work) -> Result<()> {
     let on_cpu = matches!(args.backend, Backend::Cpu | Backend::CpuBitsliced);
     if let Work::Baked(backend) = work {
         let asks_for_cuda = args.backend.is_cuda() || args.device.is_some();
@@ -42,77 +78,15 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
     if (on_cpu || args.backend.is_opencl()) && args.kernel != KernelName::Auto {
         return Err(Error::usage("--kernel picks a kernel of a CUDA GPU; leave it out, or use --backend cuda"));
     }
-    let is_automatic = args.backend == Backend::Auto && args.device.is_none();
-    let first = match (&args.device, args.backend) {
+    Ok(())
+}
+
+/// The number of the first CUDA GPU that is used.
+fn first_gpu(args: &EngineArgs) -> usize {
+    match (&args.device, args.backend) {
         (Some(Devices::These(ordinals)), _) => ordinals[0],
         (None, Backend::Cuda { ordinal }) => ordinal,
         _ => 0,
-    };
-    // What was measured decides for calls of any size and mode: not for a kernel with a key, nor for what is not CUDA's.
-    let tuning = match work {
-        Work::Parallel { .. } if is_automatic || args.device.is_some() || args.backend.is_cuda() => {
-            cuda::tuning(first).ok()
-        }
-        _ => None,
-    };
-    let engine = match (args.backend, &args.device) {
-        (_, Some(Devices::All)) => Engine::open(Backend::CudaAll),
-        (_, Some(Devices::These(ordinals))) => Engine::multi(ordinals, Shares::default()),
-        (Backend::Auto, None) => {
-            let prefers_cuda =
-                |mode, key_bits, bytes| tuning.as_ref().map(|tuning| tuning.prefers_cuda(mode, key_bits, bytes));
-            // Which has no kernels to choose from.
-            let opencl_gpu = || (args.kernel == KernelName::Auto).then(opencl::first_gpu).flatten();
-            match automatic(work, prefers_cuda, opencl_gpu) {
-                Automatic::Only(backend) => Engine::open(backend),
-                Automatic::IfItOpens(backend) => Engine::open(backend).or_else(|_| Engine::open(Backend::Cpu)),
-            }
-        }
-        (backend, None) => Engine::open(backend),
-    };
-    let engine = engine?.with_kernels(args.kernel.kernels());
-    // Where a GPU is asked for, only what is known of its kernels counts, which is in use if there is a file.
-    let matters = |tuning: &&cuda::Tuning| !quiet && (is_automatic || tuning.file().is_none());
-    if let Some(warning) = tuning.as_ref().filter(matters).and_then(cuda::Tuning::warning) {
-        warn(warning);
-    }
-    if args.kernel != KernelName::Auto && !quiet && !engine.backend().is_cuda() {
-        warn("--kernel has no effect: no CUDA GPU does this; to have one do what it can, use --backend cuda");
-    }
-    Ok(engine)
-}
-
-/// The GPU that is used where none is named.
-const GPU: Backend = Backend::Cuda { ordinal: 0 };
-
-/// What `auto` takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Automatic {
-    /// This, or it fails.
-    Only(Backend),
-    /// This, or the CPU.
-    IfItOpens(Backend),
-}
-
-/// What `auto` takes for all of the work, once: the calls, each on a piece of it, are not asked about again, as they would be
-/// with an engine opened as [`Backend::Auto`]. `prefers_cuda` tells where the CUDA GPU is faster, and nothing if there is none;
-/// then `opencl_gpu` is looked for, if there is enough to do. Where the CPU is faster no GPU is opened: that takes longer than
-/// most files do.
-fn automatic(
-    work: Work,
-    prefers_cuda: impl Fn(Mode, KeyBits, u64) -> Option<bool>,
-    opencl_gpu: impl Fn() -> Option<Backend>,
-) -> Automatic {
-    match work {
-        Work::Baked(backend) => Automatic::Only(backend),
-        Work::Parallel { mode, key_bits, bytes } => match prefers_cuda(mode, key_bits, bytes) {
-            Some(true) => Automatic::IfItOpens(GPU),
-            None if bytes >= opencl::SMALLEST_CALL => {
-                opencl_gpu().map_or(Automatic::Only(Backend::Cpu), Automatic::IfItOpens)
-            }
-            Some(false) | None => Automatic::Only(Backend::Cpu),
-        },
-        Work::Serial => Automatic::Only(Backend::Cpu),
     }
 }
 
@@ -120,30 +94,31 @@ fn automatic(
 mod tests {
     use super::*;
 
-    /// A GPU that is faster from 16 MiB on, of data that is brought to it 4 MiB at a time.
+    fn args(backend: Backend) -> EngineArgs {
+        EngineArgs { backend, device: None, kernel: KernelName::Auto }
+    }
+
+    /// What is no GPU's business opens none, whether there is one or not.
     #[test]
-    fn auto_decides_once_and_for_all() {
-        let from_16_mib = |_, _, bytes| Some(bytes >= 16 << 20);
-        let not_asked = || panic!("there is a CUDA GPU");
-        let work = |bytes| Work::Parallel { mode: Mode::Ctr, key_bits: KeyBits::Aes128, bytes };
-        assert_eq!(automatic(work((16 << 20) - 1), from_16_mib, not_asked), Automatic::Only(Backend::Cpu));
-        assert_eq!(automatic(work(16 << 20), from_16_mib, not_asked), Automatic::IfItOpens(GPU));
-        assert_eq!(automatic(work(u64::MAX), |_, _, _| Some(false), not_asked), Automatic::Only(Backend::Cpu));
-        // One is serial, the others a device's alone.
-        assert_eq!(automatic(Work::Serial, |_, _, _| Some(true), not_asked), Automatic::Only(Backend::Cpu));
-        for backend in [GPU, Backend::OpenClFirst] {
-            assert_eq!(automatic(Work::Baked(backend), |_, _, _| Some(true), not_asked), Automatic::Only(backend));
-        }
+    fn auto_takes_the_cpu_for_what_it_does_on_every_engine() {
+        let engine = open(&args(Backend::Auto), Work::OnCpu, true).unwrap();
+        assert_eq!(engine.backend(), Backend::Cpu);
     }
 
     #[test]
-    fn auto_takes_opencl_where_there_is_no_cuda() {
-        let work = |bytes| Work::Parallel { mode: Mode::Ctr, key_bits: KeyBits::Aes128, bytes };
-        let gpu = Backend::OpenCl { platform: 1, device: 0 };
-        let small = automatic(work(opencl::SMALLEST_CALL - 1), |_, _, _| None, || panic!("it is not worth a look"));
-        assert_eq!(small, Automatic::Only(Backend::Cpu));
-        let large = work(opencl::SMALLEST_CALL);
-        assert_eq!(automatic(large, |_, _, _| None, || Some(gpu)), Automatic::IfItOpens(gpu));
-        assert_eq!(automatic(large, |_, _, _| None, || None), Automatic::Only(Backend::Cpu));
+    fn a_kernel_with_a_key_runs_on_its_own_kind_of_backend() {
+        let (cuda, opencl) = (Backend::Cuda { ordinal: 0 }, Backend::OpenClFirst);
+        for (asked, of_kernel, fits) in [
+            (Backend::Auto, cuda, true),
+            (Backend::Auto, opencl, true),
+            (Backend::CudaAll, cuda, true),
+            (Backend::OpenCl { platform: 1, device: 0 }, opencl, true),
+            (cuda, opencl, false),
+            (opencl, cuda, false),
+            (Backend::Cpu, cuda, false),
+            (Backend::CpuBitsliced, opencl, false),
+        ] {
+            assert_eq!(check(&args(asked), Work::Baked(of_kernel)).is_ok(), fits, "{asked} for {of_kernel}");
+        }
     }
 }

@@ -25,7 +25,7 @@ pub enum Exit {
 #[derive(Debug)]
 pub struct Error {
     exit: Exit,
-    /// None where there is nobody to tell: the reader of our output went away.
+    /// `None` where there is nobody to tell: the reader of the output went away.
     message: Option<String>,
 }
 
@@ -43,7 +43,7 @@ impl Error {
         Error::new(Exit::Usage, message)
     }
 
-    /// `what` could not be done to a file or stream, and why. A closed pipe is no news to whoever closed it.
+    /// `what` could not be done to a file or stream, and why. A closed pipe is no news to the program that closed it.
     pub fn io(what: impl Display, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Error { exit: Exit::InputOutput, message: None },
@@ -89,7 +89,8 @@ impl From<runtime::Error> for Error {
             runtime::Error::CudaUnavailable { .. }
             | runtime::Error::NoSuchDevice { .. }
             | runtime::Error::OpenClUnavailable { .. }
-            | runtime::Error::NoSuchOpenClDevice { .. } => Exit::Gpu,
+            | runtime::Error::NoSuchOpenClDevice { .. }
+            | runtime::Error::NotBuilt { .. } => Exit::Gpu,
             _ => Exit::Failure,
         };
         // A compiler's words have lines.
@@ -103,7 +104,7 @@ pub fn warn(message: &str) {
     say("warning", message);
 }
 
-/// One line on standard error, whatever a file's name in it holds. That standard error is closed is no failure.
+/// One line on standard error, even if a file's name in it holds line ends. That standard error is closed is no failure.
 fn say(severity: &str, message: &str) {
     let mut line = String::with_capacity(message.len());
     for character in message.chars() {

@@ -8,7 +8,7 @@ use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode};
 use indicatif::HumanBytes;
 use serde::Serialize;
 
-use crate::args::InfoArgs;
+use crate::args::info::InfoArgs;
 use crate::error::Result;
 use crate::output;
 

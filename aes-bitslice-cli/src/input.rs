@@ -55,7 +55,7 @@ impl Input {
         Ok(iv)
     }
 
-    /// Whether `other` is the very same regular file, under whatever name.
+    /// Whether `other` is the very same regular file, if under another name.
     pub fn is_same_file(&self, other: &File) -> bool {
         let handle = |file: &File| -> io::Result<Option<Handle>> {
             match file.metadata()?.is_file() {

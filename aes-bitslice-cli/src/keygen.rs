@@ -5,7 +5,7 @@ use std::io::Write;
 use aes_bitslice_runtime::Key;
 use zeroize::Zeroizing;
 
-use crate::args::KeygenArgs;
+use crate::args::key::KeygenArgs;
 use crate::error::Result;
 use crate::output::{Options, Output};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use aes_bitslice_runtime::Key;
 use zeroize::Zeroizing;
 
-use crate::args::{KeyArgs, KeyFormat};
+use crate::args::key::{KeyArgs, KeyFormat};
 use crate::error::{Error, Exit, Result, warn};
 
 /// The longest key file there can be: 64 hexadecimal digits and a line end of two bytes.

@@ -22,23 +22,32 @@
 //!
 //! SIGINT and SIGTERM end the process as they end any other, after the unfinished output file is removed.
 //!
-//! A failure is one line on standard error, for each of the files of `--out-dir`. Whatever happens, a file given with
-//! `-o`, or made by `--out-dir`, is either complete or as it was before: the output grows in a temporary file beside it
+//! A failure is one line on standard error, for each of the files of `--out-dir`. A file given with `-o`, or made by
+//! `--out-dir`, is always either complete or as it was before: the output grows in a temporary file beside it
 //! and takes its name when it is synced ([`output`]).
 //! Standard output cannot be taken back: what was written before a failure stays written.
 //!
-//! # Rooms
+//! # Modules
 //!
-//! [`args`] is the command line as types; one module for each subcommand ([`crypt`] with [`many`], [`keygen`], [`info`],
-//! [`tune`], [`mod@bench`]); below them the key on its engine ([`context`]), what is done to bytes ([`transform`]), where
-//! they come from and go to ([`input`], [`output`]), how they get there ([`pipeline`], [`progress`]), [`keys`],
-//! [`engine`] and [`error`].
+//! Each module uses those below it, and none above:
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`crypt`] with [`many`], [`keygen`], [`info`], [`tune`], [`mod@bench`] | the commands |
+//! | [`context`], [`engine`], [`secret`] | a key on an engine, for all streams of a command |
+//! | [`pipeline`] | streams in chunks, over threads |
+//! | [`transform`], [`method`], [`padding`] | what is done to a stream |
+//! | [`input`], [`output`], [`mod@chunk`], [`keys`], [`baked`], [`progress`] | where bytes and keys come from and go to |
+//! | [`args`] | the command line as types |
+//! | [`modes`] | the modes: one file is one mode |
+//! | [`error`] | what can go wrong |
 // `unsafe` lives in one module only, which writes files through mappings.
 #![deny(unsafe_code)]
 
 mod args;
 mod baked;
 mod bench;
+mod chunk;
 mod context;
 mod crypt;
 mod engine;
@@ -48,29 +57,33 @@ mod input;
 mod keygen;
 mod keys;
 mod many;
+mod method;
+mod modes;
 mod output;
+mod padding;
 mod pipeline;
 mod progress;
+mod secret;
 mod transform;
 mod tune;
 
 use std::process::ExitCode;
 
 use aes_bitslice_runtime::Direction;
-use args::Command;
+use args::command::{self, Command};
 use error::Error;
 
 fn main() -> ExitCode {
     if let Err(error) = output::watch_signals() {
         return Error::io("cannot start a thread", &error).report();
     }
-    let outcome = args::parse().and_then(|command| match command {
+    let outcome = command::parse().and_then(|command| match command {
         Command::Encrypt(args) => crypt::run(Direction::Encrypt, &args),
         Command::Decrypt(args) => crypt::run(Direction::Decrypt, &args),
         Command::Keygen(args) => keygen::run(&args),
         Command::Info(args) => info::run(&args),
-        Command::Tune(args) => tune::run(&args),
-        Command::Bench(args) => bench::run(&args),
+        Command::Tune(args) => tune::command::run(&args),
+        Command::Bench(args) => bench::command::run(&args),
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,13 +5,16 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::args::CryptArgs;
-use crate::context::{Context, Secret};
+use crate::args::crypt::CryptArgs;
+use crate::context::Context;
 use crate::error::{Error, Exit, Result, warn};
 use crate::input::{self, Input};
+use crate::method::Method;
 use crate::output::{Options, Output};
-use crate::transform::Method;
-use crate::{pipeline, progress};
+use crate::pipeline::pool;
+use crate::progress;
+use crate::secret::Secret;
+use crate::transform::Transform;
 
 /// Where a file goes.
 struct Pair {
@@ -21,7 +24,8 @@ struct Pair {
 
 /// Encrypts or decrypts `inputs` into `folder`.
 pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) -> Result<()> {
-    let secret = Secret::read(&method, args)?;
+    let CryptArgs { key, stream: args, .. } = args;
+    let secret = Secret::read(&method, key, args.quiet)?;
     let pairs = pairs(inputs, folder, args.force)?;
     pairs.iter().try_for_each(|pair| secret.must_stay(Some(&pair.output)))?;
     // Of what cannot be read we hear when its turn comes.
@@ -39,13 +43,13 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
         move |job: usize| {
             let Pair { input, output } = &pairs[job];
             let mut input = open_file(input)?;
-            let transform = method.for_input(&mut input)?;
+            let transform = Transform::new(&method, &mut input)?;
             let output = Output::open(Some(output), Some(&input), options)?;
-            context.parts(transform, input, output, bar.clone())
+            context.stream(transform, input, output, bar.clone())
         }
     };
     let mut failures = Vec::new();
-    pipeline::run(all, workers, open, |job, outcome| {
+    pool::run(all, workers, open, |job, outcome| {
         bar.suspend(|| match outcome {
             Ok(warning) => warning.filter(|_| !args.quiet).iter().for_each(|warning| warn(warning)),
             Err(error) => failures.push(error.naming(&names[job]).show()),

@@ -1,4 +1,4 @@
-//! Whatever happens while a file is written: nothing unfinished under its name, what was there before untouched, the exit
+//! However writing a file ends: nothing unfinished under its name, what was there before untouched, the exit
 //! code that says what it was, and no temporary file left.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! `--out-dir`: every file as it would be alone, whatever happens to the others, and the exit code that says so.
+//! `--out-dir`: every file as it would be alone, also if others fail, and the exit code that says so.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 use common::{IV, KEYS, bytes, folder_in_memory, message, names, program, wait_for};
 use tempfile::TempDir;
 
-/// Lengths that are no chunk, one, several, and pieces of one, in chunks of 4 KiB.
+/// Lengths that are no chunk, one, several, and less than one, in chunks of 4 KiB.
 const LENGTHS: [usize; 12] = [0, 1, 15, 16, 17, 4095, 4096, 4097, 8192, 100_000, 1 << 20, 12];
 
 /// A folder with files of these lengths in `in`, and empty folders `out` and `back`.

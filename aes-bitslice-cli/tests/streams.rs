@@ -113,7 +113,7 @@ fn the_same_bytes_as_openssl() {
     }
 }
 
-/// The chunks that are used without being asked for otherwise: several, and a piece of one.
+/// The chunks that are used without being asked for otherwise: several, and a short one.
 #[test]
 fn the_size_of_chunks_makes_no_difference() {
     let folder = tempfile::tempdir().unwrap();
@@ -128,7 +128,7 @@ fn the_size_of_chunks_makes_no_difference() {
             fs::read(folder.path().join(output)).unwrap()
         };
         let whole = run("encrypt", "", "plain", "whole");
-        assert!(whole == run("encrypt", "--chunk-bytes 65536", "plain", "pieces"), "{mode}");
+        assert!(whole == run("encrypt", "--chunk-bytes 65536", "plain", "chunks"), "{mode}");
         assert!(whole == run("encrypt", "--chunk-bytes 33554432", "plain", "one"), "{mode}");
         assert!(plain == run("decrypt", "", "whole", "again"), "{mode}");
     }
@@ -143,8 +143,8 @@ fn a_slow_pipe() {
     let mut child =
         program(&arguments).env("KEY", KEYS[2]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    for piece in plain[..70].chunks(7) {
-        stdin.write_all(piece).unwrap();
+    for few in plain[..70].chunks(7) {
+        stdin.write_all(few).unwrap();
         sleep(Duration::from_millis(1));
     }
     // Whole chunks come out before the input has ended.
@@ -167,9 +167,9 @@ fn memory_does_not_grow_with_the_stream() {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    let piece = message(1 << 20);
+    let mebibyte = message(1 << 20);
     for _ in 0..128 {
-        stdin.write_all(&piece).unwrap();
+        stdin.write_all(&mebibyte).unwrap();
     }
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     drop(stdin);
@@ -259,7 +259,7 @@ fn what_an_output_file_is_like() {
     assert_eq!(names(&at("elsewhere")), ["file"]);
 }
 
-/// Neither is opened to see whether it is the other: that would wait for whoever is at the other end.
+/// Neither is opened to see whether it is the other: that would wait for the program at the other end.
 #[test]
 fn a_pipe_with_a_name_can_be_the_output_or_the_key() {
     let folder = tempfile::tempdir().unwrap();
@@ -317,7 +317,7 @@ fn a_replaced_file_runs_as_nobody_else() {
     assert_eq!(mode(&old), 0o755);
 }
 
-/// The device number is nobody's, so that nothing is lost whatever happens.
+/// The device number is nobody's, so that nothing can be lost.
 #[test]
 fn a_block_device_is_written_only_by_force() {
     let folder = tempfile::tempdir().unwrap();
@@ -334,7 +334,7 @@ fn a_block_device_is_written_only_by_force() {
     };
     let refusal = "aes-bitslice: error: cannot write `disk`: ";
     assert_eq!(run(""), format!("{refusal}it is a block device; use --force to write over what it holds\n"));
-    // Whatever the kernel says of a device that is not there.
+    // What the kernel says of a device that is not there is its own.
     let error = run("--force");
     assert!(error.starts_with(refusal) && error.contains("os error"), "{error}");
 }
@@ -342,7 +342,7 @@ fn a_block_device_is_written_only_by_force() {
 /// Encryption by CBC is never a GPU's.
 #[test]
 fn a_kernel_that_cannot_be_used_is_told() {
-    let encrypt = "encrypt --mode cbc --iv 000102030405060708090a0b0c0d0e0f --key-env KEY --kernel pair";
+    let encrypt = "encrypt --mode cbc --iv 000102030405060708090a0b0c0d0e0f --key-env KEY --kernel co-resident";
     let run = |options: &str| pipe(program(&format!("{encrypt} {options}")).env("KEY", KEYS[0]), &[5; 32]);
     let output = run("");
     assert!(output.status.success() && output.stdout.len() == 32, "{output:?}");
@@ -574,7 +574,7 @@ fn a_signal_removes_the_file_of_a_device_behind_opencl() {
     assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
 }
 
-/// Whatever is behind OpenCL computes what the CPU does, from a file to a file.
+/// The device behind OpenCL computes what the CPU does, from a file to a file.
 #[test]
 fn a_device_behind_opencl() {
     if !has_opencl() {

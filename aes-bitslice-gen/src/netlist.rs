@@ -8,8 +8,8 @@
 //! inputs x0 x1 ...
 //! ```
 
-use crate::basis::{Basis, NoBasis};
 use crate::circuit::{Circuit, text};
+use aes_bitslice_core::basis::{Basis, NoBasis};
 use std::fmt;
 
 /// A circuit on bytes, the bases of these bytes, and where it comes from.

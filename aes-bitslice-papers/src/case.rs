@@ -1,8 +1,11 @@
 //! What can be measured: a place in a paper's table, and the work that fills it.
 
 use crate::measured::Kind;
-use aes_bitslice_gen::kernel::{Design, Mode};
-use aes_bitslice_runtime::{Backend, Kernels, KeyBits};
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_gen::kernel::Design;
+use aes_bitslice_papers::kernels::{Bytewise, Staged, TableSpec};
+use aes_bitslice_runtime::{Backend, Kernels};
 
 /// A place in a table and its work.
 pub struct Case {
@@ -20,22 +23,22 @@ pub struct Case {
 pub enum Work {
     /// A kernel by the GPU's events, from one buffer in its memory to another.
     Kernel(Kernel),
-    /// Copies from pinned memory, the kernel, and copies back, by the host's clock: each piece on a stream of its own.
+    /// Copies from pinned memory, the kernel, and copies back, by the host's clock: each chunk on a stream of its own.
     Copied {
         /// The kernel.
         kernel: Kernel,
-        /// Into how many pieces the data is cut.
-        pieces: usize,
+        /// Into how many chunks the data is cut.
+        chunks: usize,
     },
     /// The allocation of pinned memory, by the host's clock.
     Allocation,
-    /// A kernel on several GPUs at once, each with a share in its own memory, by the host's clock.
-    Spread {
+    /// A kernel on several GPUs at once, each with its share of the data in its own memory, by the host's clock.
+    Sharded {
         /// The kernel.
         kernel: Kernel,
         /// How many GPUs.
         gpus: usize,
-        /// How the data is shared.
+        /// How large the shares are.
         shares: Shares,
     },
     /// A kernel on the first OpenCL device of a kind, by the device's clock, from one buffer in its memory to another.
@@ -62,7 +65,7 @@ impl Work {
         match self {
             Self::Kernel(kernel)
             | Self::Copied { kernel, .. }
-            | Self::Spread { kernel, .. }
+            | Self::Sharded { kernel, .. }
             | Self::OpenCl { kernel, .. } => Some((kernel.mode, kernel.key_bits)),
             Self::Host { mode, key_bits, .. } => Some((*mode, *key_bits)),
             Self::Allocation => None,
@@ -110,9 +113,15 @@ pub struct Kernel {
 #[derive(Clone)]
 pub enum Code {
     /// What the engine runs with this choice.
-    Ours(Kernels),
-    /// Printed and compiled for the occasion.
+    Engine(Kernels),
+    /// A kernel of the generator's, printed and compiled here.
     Design(Design),
+    /// A kernel with T-boxes, likewise.
+    Table(TableSpec),
+    /// A kernel that computes byte by byte, likewise.
+    Bytewise(Bytewise),
+    /// A bitsliced kernel that goes through shared memory, likewise.
+    Staged(Staged),
     /// Printed with the key in it, by one-hot multiplexers and Canright's S-box, a thread holding the state (Hajihassani et
     /// al. 2019, section 4.6).
     OneHotMux,
@@ -125,14 +134,29 @@ impl Kernel {
     }
 
     /// What the engine runs with this choice.
-    pub fn ours(kernels: Kernels, mode: Mode) -> Self {
-        Self::new(mode, Code::Ours(kernels))
+    pub fn engine(kernels: Kernels, mode: Mode) -> Self {
+        Self::new(mode, Code::Engine(kernels))
     }
 
-    /// A kernel to print and compile.
+    /// A kernel of the generator's.
     pub fn design(design: impl Into<Design>) -> Self {
         let design = design.into();
         Self::new(design.mode(), Code::Design(design))
+    }
+
+    /// A kernel with T-boxes.
+    pub fn table(spec: TableSpec) -> Self {
+        Self::new(spec.mode(), Code::Table(spec))
+    }
+
+    /// A kernel that computes byte by byte.
+    pub fn bytewise(spec: Bytewise) -> Self {
+        Self::new(spec.mode(), Code::Bytewise(spec))
+    }
+
+    /// A bitsliced kernel that goes through shared memory.
+    pub fn staged(spec: Staged) -> Self {
+        Self::new(spec.mode(), Code::Staged(spec))
     }
 
     /// The bitsliced kernel with the key in it.
@@ -148,8 +172,11 @@ impl Kernel {
     /// A name that no other kernel has.
     pub fn name(&self) -> String {
         let code = match &self.code {
-            Code::Ours(kernels) => format!("{}, {kernels}", self.mode),
+            Code::Engine(kernels) => format!("{}, {kernels}", self.mode),
             Code::Design(design) => design.name(),
+            Code::Table(spec) => spec.name(),
+            Code::Bytewise(spec) => spec.name(),
+            Code::Staged(spec) => spec.name(),
             Code::OneHotMux => format!("{}, one-hot-mux", self.mode),
         };
         format!("{code}, {} bits", self.key_bits.bits())

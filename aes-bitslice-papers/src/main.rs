@@ -28,7 +28,7 @@ mod render;
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use measured::Measured;
-use papers::Paper;
+use papers::paper::Paper;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -50,7 +50,7 @@ enum Command {
     /// Measure everything, or one paper
     Measure {
         /// The paper, such as ul-haq-2011, which needs OpenCL only; may be given several times
-        #[arg(long, value_name = "NAME", value_parser = papers::find)]
+        #[arg(long, value_name = "NAME", value_parser = papers::all::find)]
         paper: Vec<&'static Paper>,
         /// Where to write the figures
         #[arg(long, default_value = FIGURES)]
@@ -107,7 +107,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// One line on standard error, whatever is in it.
+/// Writes one line to standard error, with the message's line ends as spaces.
 fn complain(message: &str) {
     let words: Vec<&str> = message.split_whitespace().collect();
     let _ = writeln!(std::io::stderr(), "aes-bitslice-papers: {}", words.join(" "));
@@ -124,8 +124,8 @@ fn measure(papers: &[&Paper], out: &Path, quick: bool, price: Option<f64>) -> Re
     if !folder.is_dir() {
         bail!("cannot write `{}`: there is no folder `{}`", out.display(), folder.display());
     }
-    let papers = if papers.is_empty() { &papers::ALL } else { papers };
-    let measured = Measured { runs: vec![measure::run(papers, quick, price)?] };
+    let papers = if papers.is_empty() { &papers::all::ALL } else { papers };
+    let measured = Measured { runs: vec![measure::bench::run(papers, quick, price)?] };
     write(folder, &BTreeMap::from([(name_of(out)?, measured.json())]))?;
     let run = &measured.runs[0];
     say(&format!("{}: {} cases in {:.0} s", out.display(), run.timings.len(), run.seconds));
@@ -140,10 +140,10 @@ fn render(from: &Path, docs: &Path, price: Option<f64>, check: bool) -> Result<D
     let mut measured = Measured::read(from)?;
     measured.runs.iter_mut().for_each(|run| run.price = price.or(run.price));
     let there = docs.join(FIGURES);
-    if papers::ALL.iter().any(|paper| measured.of(paper.name).is_none()) && there.exists() {
+    if papers::all::ALL.iter().any(|paper| measured.of(paper.name).is_none()) && there.exists() {
         measured = measured.after(Measured::read(&there)?);
     }
-    let mut files = render::render(&measured);
+    let mut files = render::files::render(&measured);
     files.insert(FIGURES.into(), measured.json());
     if check {
         let stale = stale(docs, &files);
@@ -197,7 +197,7 @@ fn write(folder: &Path, files: &BTreeMap<String, String>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::tests::{made_up, made_up_run};
+    use crate::render::made_up::{made_up, made_up_run};
     use clap::CommandFactory;
 
     #[test]
@@ -211,12 +211,12 @@ mod tests {
     fn the_page_is_not_stale() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
         if !docs.join(FIGURES).exists() {
-            assert!(!docs.join(render::PAGE).exists(), "a page without its figures");
+            assert!(!docs.join(render::page::PAGE).exists(), "a page without its figures");
             return;
         }
         let measured = Measured::read(&docs.join(FIGURES)).unwrap();
         assert!(measured.runs.iter().all(|run| run.largest.is_none()), "figures of a quick run");
-        let mut files = render::render(&measured);
+        let mut files = render::files::render(&measured);
         files.insert(FIGURES.into(), measured.json());
         assert_eq!(stale(&docs, &files), [""; 0], "run `cargo xtask papers --from docs/{FIGURES}`");
     }
@@ -233,7 +233,7 @@ mod tests {
         assert!(render(None, false) == Done::Whole && render(None, true) == Done::Whole);
         assert!(Measured::read(&docs.join(FIGURES)).unwrap() == made_up(2), "figures come through unchanged");
         assert!(render(Some(25_000.0), true) == Done::WithGaps, "a price changes the page");
-        fs::write(docs.join(render::PAGE), "other").unwrap();
+        fs::write(docs.join(render::page::PAGE), "other").unwrap();
         assert!(render(None, true) == Done::WithGaps);
     }
 

@@ -1,6 +1,5 @@
 //! What was measured, as plain data: `papers.json`. Measuring writes it, rendering reads it, and neither knows the other.
 
-use crate::papers;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -25,7 +24,7 @@ pub struct Run {
     pub date: String,
     /// What it took, from the first kernel's compilation to the last check.
     pub seconds: f64,
-    /// The CUDA GPUs of the machine, the one that was measured first. The others took part in shares only. None where no
+    /// The CUDA GPUs of the machine, the one that was measured first. The others took part where the data was sharded only. None where no
     /// paper needs them.
     pub gpus: Vec<Gpu>,
     /// The OpenCL devices that were measured, of each kind one at most; none where no paper needs them.
@@ -34,7 +33,7 @@ pub struct Run {
     pub cpu: String,
     /// The price of one GPU in dollars, where the user gave it.
     pub price: Option<f64>,
-    /// Of a quick run, which only shows that everything works: larger cases were measured with so many bytes.
+    /// Of a quick run, which only shows that everything works: larger cases were measured with this many bytes.
     pub largest: Option<u64>,
     /// Everything that was to be timed.
     pub timings: Vec<Timing>,
@@ -140,6 +139,11 @@ pub struct Times {
     pub min_seconds: f64,
 }
 
+/// The name of the paper that a table is from, which the table's name begins with.
+pub fn paper_of(table: &str) -> &str {
+    table.split_once(',').map_or(table, |(paper, _)| paper)
+}
+
 impl Times {
     /// Sums up times in seconds, of which there is at least one. The median of an even number of times is the mean of the
     /// two in the middle; a clock too coarse to see anything counts as one nanosecond.
@@ -197,7 +201,7 @@ impl Measured {
 
     /// These runs after what older ones have of papers that these do not have.
     pub fn after(self, mut older: Self) -> Self {
-        let is_kept = |timing: &Timing| self.of(papers::of_table(&timing.table)).is_none();
+        let is_kept = |timing: &Timing| self.of(paper_of(&timing.table)).is_none();
         older.runs.iter_mut().for_each(|run| run.timings.retain(is_kept));
         older.runs.retain(|run| !run.timings.is_empty());
         older.runs.extend(self.runs);
@@ -208,7 +212,7 @@ impl Measured {
 impl Run {
     /// The names of the papers that it is of.
     pub fn papers(&self) -> BTreeSet<&str> {
-        self.timings.iter().map(|timing| papers::of_table(&timing.table)).collect()
+        self.timings.iter().map(|timing| paper_of(&timing.table)).collect()
     }
 
     /// The OpenCL device of a kind.

@@ -1,5 +1,4 @@
-//! AES on bit-planes, run: ECB, CBC and CTR (SP 800-38A) on NVIDIA GPUs, on devices behind OpenCL, and on
-//! CPUs.
+//! AES on bit-planes, run: on NVIDIA GPUs, on devices behind OpenCL, and on CPUs.
 //!
 //! ```
 //! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Key};
@@ -11,81 +10,69 @@
 //! # Ok::<(), aes_bitslice_runtime::Error>(())
 //! ```
 //!
-//! | module | idea |
-//! |---|---|
-//! | [`Key`], [`Counter`] | what a caller brings: a secret, and where the keystream starts |
-//! | [`Engine`], [`Cipher`] | a backend that was opened; a key on it, and the calls |
-//! | [`HostBuffer`] | host memory that is fast for an engine |
-//! | `work`, `parallel` | what a call asks for, cut into parts; its parts over the cores |
-//! | `pipeline`, `schedule` | its parts over the slots of devices; which device takes which |
-//! | [`submit`] | calls that return at once; which ways to call there are, and from which threads |
-//! | `queue` | the threads behind them |
-//! | `slots` | how the slots of a device are given out |
-//! | `launches` | a call as launches of a kernel, and their arguments |
-//! | `known_answer` | what a kernel must answer before its first use |
-//! | `sources` | kernels that are compiled at run time, from files or printed |
-//! | `cpu` | the `aes` and `ctr` crates, over threads |
-//! | `cbc` | CBC on the CPU, over any block cipher |
-//! | [`bitsliced`] | the generated engine on vectors of the CPU |
-//! | [`cuda`] | the generated kernels on NVIDIA GPUs |
-//! | [`opencl`] | the same on devices behind OpenCL |
-//! | [`transpose`] | blocks to bit-planes and back, on the host |
+//! What is done with data is a value, an [`Operation`], and each kind of memory has one call that takes any of them:
 //!
-//! None of the modes authenticates: whoever can change ciphertext can change plaintext.
-// `unsafe` lives in three modules only: the two for devices, and that for vector instructions.
+//! | the data is in | the call |
+//! |---|---|
+//! | host memory | [`Cipher::run`], [`Cipher::submit`] |
+//! | memory of a CUDA GPU | [`cuda::DeviceCipher::run`] |
+//! | memory sharded over several of them | [`cuda::ShardedCipher::run`] |
+//! | OpenCL buffers | [`opencl::BufferCipher::run`] |
+//!
+//! Each folder uses those below it, and none above:
+//!
+//! | folder | idea |
+//! |---|---|
+//! | `api` | what a caller has: engines, ciphers, calls |
+//! | `backend` | where operations are done: a folder for each |
+//! | `exec` | how calls are carried out, whatever the operation and the backend |
+//! | `op` | operations: one file is one operation |
+//! | `base` | errors, keys, counters, names of backends |
+//!
+//! Features: `cuda` and `opencl` (both on unless asked otherwise) have those backends; `bake` has the generator, which prints kernels
+//! with a key baked in at run time. Without them the CPU remains.
+//!
+//! None of the modes authenticates: if somebody changes ciphertext, plaintext changes and nothing tells.
+// `unsafe` lives in three modules only: those for devices, and that for vector instructions.
 #![deny(unsafe_code)]
+// What only devices use is there in every build, and checked in every build.
+#![cfg_attr(not(all(feature = "cuda", feature = "opencl")), allow(dead_code))]
 
-pub mod bitsliced;
 #[forbid(unsafe_code)]
-mod cbc;
+mod api;
+mod backend;
 #[forbid(unsafe_code)]
-mod cipher;
+mod base;
 #[forbid(unsafe_code)]
-mod counter;
+mod exec;
 #[forbid(unsafe_code)]
-mod cpu;
-#[allow(unsafe_code)]
-pub mod cuda;
-#[forbid(unsafe_code)]
-mod engine;
-#[forbid(unsafe_code)]
-mod error;
-#[forbid(unsafe_code)]
-mod host_buffer;
-#[forbid(unsafe_code)]
-mod key;
-#[forbid(unsafe_code)]
-mod known_answer;
-#[forbid(unsafe_code)]
-mod launches;
-#[allow(unsafe_code)]
-pub mod opencl;
-#[forbid(unsafe_code)]
-mod parallel;
-#[forbid(unsafe_code)]
-mod pipeline;
-#[forbid(unsafe_code)]
-mod queue;
-#[forbid(unsafe_code)]
-mod schedule;
-#[forbid(unsafe_code)]
-mod slots;
-#[forbid(unsafe_code)]
-mod sources;
-#[forbid(unsafe_code)]
-pub mod submit;
-#[forbid(unsafe_code)]
-pub mod transpose;
-#[forbid(unsafe_code)]
-mod work;
+mod op;
 
-pub use crate::cipher::Cipher;
-pub use aes_bitslice_gen::aes::{Direction, KeyBits};
-pub use aes_bitslice_gen::kernel::{BakedStrategy, Design, Mode};
-pub use counter::{Counter, CounterMode};
-pub use cuda::{Kernels, Shares, Transfers};
-pub use engine::{Backend, Engine};
-pub use error::Error;
-pub use host_buffer::HostBuffer;
-pub use key::Key;
-pub use submit::{SubmitError, Submitted};
+pub use aes_bitslice_core::aes::{Direction, KeyBits};
+pub use aes_bitslice_core::manifest::{Manifest, Printed};
+pub use aes_bitslice_core::mode::Mode;
+pub use aes_bitslice_core::named::UnknownName;
+pub use aes_bitslice_core::strategy::BakedStrategy;
+pub use api::cipher::Cipher;
+pub use api::engine::Engine;
+pub use api::host_buffer::HostBuffer;
+pub use api::submit::{self, SubmitError, Submitted};
+pub use backend::bitsliced::{self, transpose};
+#[cfg(feature = "cuda")]
+pub use backend::cuda;
+#[cfg(feature = "cuda")]
+pub use backend::cuda::several::group::Shares;
+#[cfg(feature = "opencl")]
+pub use backend::opencl;
+pub use base::backend::Backend;
+pub use base::counter::{Counter, CounterMode};
+pub use base::error::Error;
+pub use base::key::Key;
+
+pub use exec::choice::{Call, Choice, Kernels, Tiles};
+pub use exec::transfers::Transfers;
+pub use op::buffers::{Access, Buffers};
+pub use op::cbc::{CbcDecrypt, CbcEncrypt};
+pub use op::ctr::Ctr;
+pub use op::ecb::Ecb;
+pub use op::operation::Operation;

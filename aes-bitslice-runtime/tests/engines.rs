@@ -270,7 +270,7 @@ fn an_absent_instruction_set_is_refused() {
         let opened = Engine::open_bitsliced(isa);
         match Isa::available().contains(&isa) {
             true => assert!(opened.unwrap().description().contains(&isa.to_string())),
-            false => assert!(matches!(opened, Err(Error::IsaUnavailable { isa: i }) if i == isa)),
+            false => assert!(matches!(opened, Err(Error::IsaUnavailable { isa: i }) if i == isa.to_string())),
         }
     }
 }

@@ -1,4 +1,6 @@
 //! Kernels for run-time keys, written by `cargo xtask gen`, and the little that they are written against.
+//!
+//! The features `cuda` and `opencl` hold the kernels for GPUs; without them, what is left is the cipher for the CPU.
 #![forbid(unsafe_code)]
 
 use std::ops::{BitAnd, BitOr, BitXor, Not};
@@ -44,11 +46,12 @@ impl Lanes for u64 {
 }
 
 /// A kernel that takes its round keys at launch, as source and compiled.
+#[cfg(feature = "cuda")]
 #[derive(Debug)]
 pub struct Kernel {
     /// Its name.
     pub name: &'static str,
-    /// What one must know to launch it: the JSON of `aes_bitslice_gen::emit::Manifest`.
+    /// What must be known to launch it: the JSON of `aes_bitslice_core::manifest::Manifest`.
     pub manifest: &'static str,
     /// CUDA C.
     pub source: &'static str,
@@ -59,22 +62,27 @@ pub struct Kernel {
 }
 
 /// A kernel that takes its round keys at launch, for OpenCL: as source, which is compiled where it runs.
+#[cfg(feature = "opencl")]
 #[derive(Debug)]
 pub struct OpenClKernel {
     /// Its name.
     pub name: &'static str,
-    /// What one must know to launch it: the JSON of `aes_bitslice_gen::emit::Manifest`.
+    /// What must be known to launch it: the JSON of `aes_bitslice_core::manifest::Manifest`.
     pub manifest: &'static str,
     /// OpenCL C 1.2.
     pub source: &'static str,
 }
 
+#[cfg(feature = "cuda")]
 #[rustfmt::skip]
 mod cuda;
+#[cfg(feature = "opencl")]
 #[rustfmt::skip]
 mod opencl;
 
+#[cfg(feature = "cuda")]
 pub use cuda::KERNELS;
+#[cfg(feature = "opencl")]
 pub use opencl::OPENCL_KERNELS;
 
 /// The cipher for the CPU, over any word with [`Lanes`].

@@ -1,36 +1,79 @@
-//! The engines under test: whatever this machine opens, and a plain word about what it does not.
+//! The engines under test: whatever this machine opens, and why it does not open the others.
 
+use crate::environment::{OPENCL, say};
 use aes_bitslice_runtime::bitsliced::Isa;
-use aes_bitslice_runtime::cuda::Kernels;
+use aes_bitslice_runtime::cuda::Shares;
 use aes_bitslice_runtime::opencl::{DeviceInfo, DeviceKind};
-use aes_bitslice_runtime::{Backend, BakedStrategy, Engine, Error, Key, Mode};
-use std::io::Write;
+use aes_bitslice_runtime::{Backend, BakedStrategy, Engine, Error, Kernels, Key, Mode};
 use std::sync::OnceLock;
 
-/// The switch in the environment that makes the absence of a GPU, or of what its tests need, a failure.
-pub const REQUIRE_GPU: &str = "AES_BITSLICE_REQUIRE_GPU";
+/// A device under test, with kernels of a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Device {
+    /// This machine's processor: the `aes` crate, and the bitsliced engine on each kind of vector there is.
+    Cpu,
+    /// The first CUDA GPU, with these kernels.
+    Cuda(Kernels),
+    /// The first CUDA GPU as a group of one, with each kind of shares; where there is no other, all GPUs are the first.
+    OneGpu,
+    /// Groups of several CUDA GPUs, in order and not, with each kind of shares. All GPUs are the first.
+    SeveralGpus,
+    /// The OpenCL device that [`OPENCL`] names, else the first GPU, else the first of any kind, which may be this machine's
+    /// processor.
+    OpenCl,
+}
 
-/// The same for an OpenCL device.
-pub const REQUIRE_OPENCL: &str = "AES_BITSLICE_REQUIRE_OPENCL";
+/// Engines, or why there are none.
+type Found<T> = Result<T, String>;
 
-/// Which OpenCL device is tested, as in `1.0`: the second platform's first.
-pub const OPENCL: &str = "AES_BITSLICE_OPENCL";
+impl Device {
+    /// A CUDA GPU with its default kernels, with those that look tables up, and with both side by side.
+    pub const CUDA: [Self; 3] = [Self::Cuda(Kernels::Auto), Self::Cuda(Kernels::Tbox), Self::Cuda(Kernels::CoResident)];
 
-/// Every engine this machine has: the CPU, the bitsliced CPU on each kind of vector, the GPU where one opens, as in
-/// [`gpus`], and the OpenCL device of [`opencl`].
-pub fn engines() -> &'static [Engine] {
-    static ENGINES: OnceLock<Vec<Engine>> = OnceLock::new();
-    ENGINES.get_or_init(|| {
-        let cpu = [Backend::Cpu, Backend::CpuBitsliced].map(|b| Engine::open(b).expect("CPU engines always open"));
-        // The first is what `CpuBitsliced` took.
-        let others = Isa::available().into_iter().skip(1);
-        let others = others.map(|isa| Engine::open_bitsliced(isa).expect("the processor has it"));
-        let engines = cpu.into_iter().chain(others).chain(gpus().iter().cloned()).chain(opencl().cloned());
-        let engines: Vec<Engine> = engines.collect();
-        let names: Vec<String> = engines.iter().map(name).collect();
-        say(&format!("Engines under test: {}", names.join("; ")));
-        engines
-    })
+    /// All but the groups of GPUs.
+    pub const ALL: [Self; 5] = [Self::Cpu, Self::CUDA[0], Self::CUDA[1], Self::CUDA[2], Self::OpenCl];
+
+    /// Groups of GPUs.
+    pub const GROUPS: [Self; 2] = [Self::OneGpu, Self::SeveralGpus];
+
+    /// The name, for tests.
+    pub fn name(self) -> String {
+        match self {
+            Self::Cpu => "cpu".into(),
+            Self::Cuda(Kernels::Auto) => "cuda".into(),
+            Self::Cuda(kernels) => format!("cuda-{kernels}"),
+            Self::OneGpu => "one-gpu".into(),
+            Self::SeveralGpus => "several-gpus".into(),
+            Self::OpenCl => "opencl".into(),
+        }
+    }
+
+    /// Its engines; or why there are none: no device, or no room on it for its kernels.
+    ///
+    /// # Panics
+    /// If there is a device that does not work; if a CUDA GPU goes by measurements of the user's, for then it would depend on
+    /// the machine what is tested.
+    pub fn find(self) -> Result<&'static [Engine], &'static str> {
+        static FOUND: [OnceLock<Found<Vec<Engine>>>; 7] = [const { OnceLock::new() }; 7];
+        let mut all = Self::ALL.into_iter().chain(Self::GROUPS);
+        let place = all.position(|other| other == self).expect("one of all");
+        let found = FOUND[place].get_or_init(|| {
+            let found = match self {
+                Self::Cpu => Ok(open_cpus()),
+                Self::Cuda(Kernels::Auto) => open_gpu().map(|gpu| vec![gpu]),
+                Self::Cuda(kernels) => with_room(gpu_or_why()?.clone().with_kernels(kernels)).map(|gpu| vec![gpu]),
+                Self::OneGpu => open_one_gpu(),
+                Self::SeveralGpus => open_several_gpus(),
+                Self::OpenCl => open_opencl().map(|device| vec![device]),
+            };
+            if let Ok(engines) = &found {
+                let names: Vec<String> = engines.iter().map(name).collect();
+                say(&format!("Under test: {}", names.join("; ")));
+            }
+            found
+        });
+        found.as_deref().map_err(String::as_str)
+    }
 }
 
 /// What an engine is, for messages: on a GPU, its kernels too.
@@ -41,126 +84,137 @@ pub fn name(engine: &Engine) -> String {
     }
 }
 
-/// Whether an engine decrypts CBC: a pair of kernels does not, for its blocks are chained and have no shares for two.
-pub fn decrypts_cbc(engine: &Engine) -> bool {
-    engine.kernels() != Kernels::Pair
+/// Whether an engine has kernels for a mode: co-resident kernels have none for CBC, whose blocks are chained and have no shares
+/// for two.
+pub fn has_mode(engine: &Engine, mode: Mode) -> bool {
+    engine.kernels() != Kernels::CoResident || mode != Mode::CbcDecrypt
 }
 
-/// The first GPU with its default kernels, with those that look tables up, and with both side by side; what it has no room
-/// for is left out, with a word. Empty where there is no GPU.
+/// The modes that an engine has kernels for.
+pub fn modes_of(engine: &Engine) -> Vec<Mode> {
+    Mode::ALL.into_iter().filter(|&mode| has_mode(engine, mode)).collect()
+}
+
+/// The first GPU, with its default kernels.
 ///
 /// # Panics
-/// As [`gpu`], and if a kernel that is there does not work.
-pub fn gpus() -> &'static [Engine] {
-    static GPUS: OnceLock<Vec<Engine>> = OnceLock::new();
-    GPUS.get_or_init(|| {
-        let Some(gpu) = gpu() else { return vec![] };
-        let key = Key::new(&[0; 16]).expect("16 bytes");
-        let there = |engine: &Engine| {
-            let cipher = engine.cipher(&key).expect("the GPU takes a key");
-            match cipher.device().expect("it is on a GPU").prepare(Mode::Ctr) {
-                Err(e @ Error::NoSuchKernel { .. }) => {
-                    say(&format!("THE GPU HAS NO ROOM FOR SOME KERNELS, WHICH WERE NOT TESTED: {}: {e}", name(engine)));
-                    false
-                }
-                prepared => prepared.map(|()| true).unwrap_or_else(|e| panic!("{}: {e}", name(engine))),
-            }
+/// If there is none, and as [`Device::find`].
+pub fn gpu() -> &'static Engine {
+    gpu_or_why().unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The OpenCL device.
+///
+/// # Panics
+/// If there is none, and as [`Device::find`].
+pub fn opencl() -> &'static Engine {
+    Device::OpenCl.find().map(|engines| &engines[0]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The number of CUDA GPUs.
+pub fn gpu_count() -> usize {
+    gpu_or_why().map_or(0, |_| aes_bitslice_runtime::cuda::devices().expect("there is one").len())
+}
+
+/// Whether the CUDA run-time compiler is there, beside a GPU; or why not.
+pub fn cuda_compiler() -> Result<(), &'static str> {
+    static MISSING: OnceLock<Option<String>> = OnceLock::new();
+    let missing = MISSING.get_or_init(|| {
+        let gpu = match gpu_or_why() {
+            Ok(gpu) => gpu,
+            Err(e) => return Some(e.into()),
         };
-        let all = [Kernels::Auto, Kernels::Tbox, Kernels::Pair].map(|kernels| gpu.clone().with_kernels(kernels));
-        all.into_iter().filter(there).collect()
-    })
-}
-
-/// The first GPU. Where there is none it is said once on standard error, past the capture of passing tests' output;
-/// with [`REQUIRE_GPU`] set that is a failure instead.
-///
-/// # Panics
-/// If there is a GPU that does not work, or it goes by measurements of the user's: then it would depend on the machine
-/// what is tested.
-pub fn gpu() -> Option<&'static Engine> {
-    static GPU: OnceLock<Option<Engine>> = OnceLock::new();
-    GPU.get_or_init(|| match Engine::open(Backend::Cuda { ordinal: 0 }) {
-        Ok(engine) => {
-            let tuned = engine.tuning().and_then(|tuning| tuning.file());
-            assert!(tuned.is_none(), "the GPU goes by {tuned:?}: set AES_BITSLICE_CACHE to an empty folder for tests");
-            Some(engine)
+        let key = Key::new(&[0; 16]).expect("16 bytes");
+        match gpu.bake(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3") {
+            Err(e @ Error::NvrtcUnavailable { .. }) => Some(why(&e)),
+            _ => None,
         }
-        Err(e @ (Error::CudaUnavailable { .. } | Error::NoSuchDevice { .. })) => {
-            assert!(!is_set(REQUIRE_GPU), "a GPU is required: {e}");
-            say(&format!("NO GPU OPENED: GPU TESTS DID NOT RUN ({e})"));
-            None
-        }
-        Err(e) => panic!("there is a GPU, and it does not open: {e}"),
-    })
-    .as_ref()
-}
-
-/// The first GPU, if the CUDA run-time compiler is there too; its absence is said, or a failure, like the GPU's.
-///
-/// # Panics
-/// As [`gpu`].
-pub fn gpu_with_compiler() -> Option<&'static Engine> {
-    static COMPILER: OnceLock<bool> = OnceLock::new();
-    let gpu = gpu()?;
-    let key = Key::new(&[0; 16]).expect("16 bytes");
-    let there = COMPILER.get_or_init(|| match gpu.bake(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3") {
-        Err(e @ Error::NvrtcUnavailable { .. }) => {
-            assert!(!is_set(REQUIRE_GPU), "the CUDA run-time compiler is required: {e}");
-            say(&format!("NO CUDA COMPILER: BAKED KERNELS WERE NOT TESTED ON THE GPU ({e})"));
-            false
-        }
-        _ => true,
     });
-    there.then_some(gpu)
-}
-
-/// The OpenCL device that [`OPENCL`] names, else the first GPU, else the first of any kind, which may be this machine's
-/// processor. Its absence is said, or a failure, like the GPU's.
-///
-/// # Panics
-/// If there is one that does not work.
-pub fn opencl() -> Option<&'static Engine> {
-    static DEVICE: OnceLock<Option<Engine>> = OnceLock::new();
-    DEVICE
-        .get_or_init(|| {
-            let backend = match std::env::var(OPENCL) {
-                Ok(numbers) => format!("opencl:{numbers}").parse().unwrap_or_else(|e| panic!("{OPENCL}: {e}")),
-                Err(_) => Backend::OpenClFirst,
-            };
-            match Engine::open(backend) {
-                Ok(engine) => Some(engine),
-                Err(e @ Error::OpenClUnavailable { .. }) if backend == Backend::OpenClFirst => {
-                    assert!(!is_set(REQUIRE_OPENCL), "an OpenCL device is required: {e}");
-                    say(&format!("NO OPENCL DEVICE OPENED: OPENCL TESTS DID NOT RUN ({e})"));
-                    None
-                }
-                Err(e) => panic!("the OpenCL device does not open: {e}"),
-            }
-        })
-        .as_ref()
+    missing.as_deref().map_or(Ok(()), Err)
 }
 
 /// Whether a call takes a while on an engine, however short it is: on a processor behind OpenCL. Then not every case is worth
 /// its time.
 pub fn is_slow(engine: &Engine) -> bool {
-    static SLOW: OnceLock<Option<Backend>> = OnceLock::new();
-    let slow = SLOW.get_or_init(|| {
-        let backend = opencl()?.backend();
-        let is_it = |info: &DeviceInfo| backend == Backend::OpenCl { platform: info.platform, device: info.device };
-        let all = aes_bitslice_runtime::opencl::devices().expect("there is one");
-        all.iter().any(|info| is_it(info) && info.kind == DeviceKind::Cpu).then_some(backend)
-    });
-    *slow == Some(engine.backend())
+    static DEVICES: OnceLock<Vec<DeviceInfo>> = OnceLock::new();
+    let devices = || DEVICES.get_or_init(|| aes_bitslice_runtime::opencl::devices().expect("there is one"));
+    let is_it =
+        |info: &DeviceInfo| engine.backend() == Backend::OpenCl { platform: info.platform, device: info.device };
+    engine.backend().is_opencl() && devices().iter().any(|info| is_it(info) && info.kind == DeviceKind::Cpu)
 }
 
-/// Whether a switch is set in the environment to anything but nothing and `0`.
-pub fn is_set(switch: &str) -> bool {
-    std::env::var(switch).is_ok_and(|value| !["", "0"].contains(&value.as_str()))
+fn gpu_or_why() -> Result<&'static Engine, &'static str> {
+    Device::Cuda(Kernels::Auto).find().map(|engines| &engines[0])
 }
 
-/// Says it on standard error, past the capture of what passing tests print.
-pub fn say(what: &str) {
-    let _ = writeln!(std::io::stderr(), "\n{what}");
+fn open_cpus() -> Vec<Engine> {
+    let cpu = [Backend::Cpu, Backend::CpuBitsliced].map(|b| Engine::open(b).expect("CPU engines always open"));
+    // The first is what `CpuBitsliced` took.
+    let others = Isa::available().into_iter().skip(1);
+    let others = others.map(|isa| Engine::open_bitsliced(isa).expect("the processor has it"));
+    cpu.into_iter().chain(others).collect()
+}
+
+fn open_gpu() -> Found<Engine> {
+    match Engine::open(Backend::Cuda { ordinal: 0 }) {
+        Ok(engine) => {
+            let tuned = engine.tuning().and_then(|tuning| tuning.file());
+            assert!(tuned.is_none(), "the GPU goes by {tuned:?}: set AES_BITSLICE_CACHE to an empty folder for tests");
+            Ok(engine)
+        }
+        Err(e @ (Error::CudaUnavailable { .. } | Error::NoSuchDevice { .. })) => Err(why(&e)),
+        Err(e) => panic!("there is a GPU, and it does not open: {e}"),
+    }
+}
+
+fn open_one_gpu() -> Found<Vec<Engine>> {
+    gpu_or_why()?;
+    let group = |shares| Engine::multi(&[0], shares).expect("the GPU opens");
+    let groups = [Shares::Equal, Shares::Measured].map(group);
+    let all = (gpu_count() == 1).then(|| Engine::open(Backend::CudaAll).expect("the GPU opens"));
+    Ok(all.into_iter().chain(groups).collect())
+}
+
+fn open_several_gpus() -> Found<Vec<Engine>> {
+    gpu_or_why()?;
+    let all: Vec<usize> = (0..gpu_count()).collect();
+    if all.len() == 1 {
+        return Err("there is one GPU only".into());
+    }
+    let mut groups = vec![Engine::open(Backend::CudaAll).expect("the GPUs open")];
+    for (ordinals, shares) in [(&all[..], Shares::Measured), (&[1, 0], Shares::Equal), (&all, Shares::Rated)] {
+        groups.push(Engine::multi(ordinals, shares).expect("the GPUs open"));
+    }
+    Ok(groups)
+}
+
+/// A GPU's engine, if it has room for its kernels.
+fn with_room(engine: Engine) -> Found<Engine> {
+    let key = Key::new(&[0; 16]).expect("16 bytes");
+    let cipher = engine.cipher(&key).expect("the GPU takes a key");
+    match cipher.device().expect("it is on a GPU").prepare(Mode::Ctr) {
+        Ok(()) => Ok(engine),
+        Err(e @ Error::NoSuchKernel { .. }) => Err(why(&e)),
+        Err(e) => panic!("{}: {e}", name(&engine)),
+    }
+}
+
+fn open_opencl() -> Found<Engine> {
+    let backend = match std::env::var(OPENCL) {
+        Ok(numbers) => format!("opencl:{numbers}").parse().unwrap_or_else(|e| panic!("{OPENCL}: {e}")),
+        Err(_) => Backend::OpenClFirst,
+    };
+    match Engine::open(backend) {
+        Ok(engine) => Ok(engine),
+        Err(e @ Error::OpenClUnavailable { .. }) if backend == Backend::OpenClFirst => Err(why(&e)),
+        Err(e) => panic!("the OpenCL device does not open: {e}"),
+    }
+}
+
+/// What is wrong, without what to do about it.
+fn why(error: &Error) -> String {
+    let text = error.to_string().lines().collect::<Vec<_>>().join(" ");
+    text.split(';').next().expect("the first of one or more").into()
 }
 
 #[cfg(test)]
@@ -179,5 +233,11 @@ mod tests {
         // Gates are of F, the transposition is of BW.
         let avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
         assert_eq!(has(Isa::Avx512), avx512);
+    }
+
+    /// A GPU needs the kernels that it has by default; a CPU has every engine.
+    #[test]
+    fn the_cpu_has_an_engine_for_each_kind_of_vector() {
+        assert_eq!(Device::Cpu.find().unwrap().len(), 1 + Isa::available().len());
     }
 }

@@ -1,6 +1,22 @@
-//! What the integration tests share: published vectors, the reference they compare with, and the engines under test.
+//! What the integration tests share.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`environment`] | the switches in the environment |
+//! | [`harness`] | tests that need what not every machine has |
+//! | [`engines`] | the engines under test |
+//! | [`kernels`] | kernels as the generator prints them |
+//! | [`operation`] | any operation as a value, and what the reference makes of it |
+//! | [`reference`](mod@reference) | the measure of every engine |
+//! | [`vectors`] | published vectors |
 #![forbid(unsafe_code)]
 
 pub mod engines;
+pub mod environment;
+pub mod harness;
+pub mod kernels;
+pub mod operation;
 pub mod reference;
 pub mod vectors;
+
+pub use environment::exhaustive;

@@ -4,7 +4,7 @@
 //! the engines but the `aes` and `ctr` crates themselves, and those are checked against the published vectors.
 
 use aes::{Aes128, Aes192, Aes256};
-use aes_bitslice_gen::aes::Direction;
+use aes_bitslice_core::aes::Direction;
 use cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 
 /// A key of 16, 24 or 32 bytes.

@@ -200,7 +200,7 @@ fn blobs(name: &str, file: &[u8], ctr: bool) -> Vec<Vector> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engines::{REQUIRE_GPU, is_set, say};
+    use crate::environment::{REQUIRE_GPU, is_set, say};
 
     /// A parser that skips what it does not understand would make every test on top of it weaker without a word.
     #[test]

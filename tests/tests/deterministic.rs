@@ -1,13 +1,22 @@
 //! The generator says the same to the byte in every process: nothing in its output hangs on addresses, hash seeds or
 //! the order in which things were made.
 
-use aes_bitslice_gen::aes::{Direction, KeyBits};
-use aes_bitslice_gen::emit::{Printed, cuda, header, opencl, rust};
-use aes_bitslice_gen::kernel::{self, BakedStrategy, Design, KernelSpec, Mode};
-use aes_bitslice_gen::layout::Layout;
+use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::digest;
+use aes_bitslice_core::layout::Layout;
+use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::strategy::BakedStrategy;
+use aes_bitslice_gen::emit::{cuda, header, opencl, rust};
+use aes_bitslice_gen::kernel::{Design, KernelSpec};
 use aes_bitslice_gen::sbox::{self, Sbox};
-use aes_bitslice_gen::table::{Bytewise, ConflictFree, TableCount, TableSpec};
+use aes_bitslice_gen::stored;
+use aes_bitslice_gen::table::{ConflictFree, TableCount};
 use aes_bitslice_kernels::{KERNELS, OPENCL_KERNELS};
+use aes_bitslice_papers::kernels::{Bytewise, Staged, TableSpec};
+use aes_bitslice_tests::environment::all_or_every;
+use aes_bitslice_tests::kernels::print;
 use aes_bitslice_tests::reference::noise;
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -24,9 +33,7 @@ fn of_sbox(sbox: &'static Sbox) -> impl Iterator<Item = Design> {
                 let key = noise(1, bits.bytes());
                 BakedStrategy::ALL.map(|strategy| KernelSpec::baked(mode, sbox, strategy, &key).unwrap())
             });
-            let in_memory =
-                KernelSpec { sbox, basis: sbox.basis(mode.direction()), ..KernelSpec::hajihassani_2019(mode) };
-            let at_launch = [KernelSpec::planes(mode, sbox), KernelSpec::beside(mode, sbox), in_memory];
+            let at_launch = [KernelSpec::planes(mode, sbox), KernelSpec::co_resident(mode, sbox)];
             let specs = baked.chain(at_launch);
             specs.flat_map(|spec| {
                 Layout::ALL.into_iter().filter_map(move |layout| spec.clone().with_layout(layout).ok())
@@ -39,43 +46,40 @@ fn of_sbox(sbox: &'static Sbox) -> impl Iterator<Item = Design> {
 fn tables() -> impl Iterator<Item = Design> {
     let conflict_free = Mode::ALL.into_iter().flat_map(|mode| {
         let alone = [TableCount::One, TableCount::Four].map(|count| ConflictFree::new(mode, count));
-        alone.into_iter().chain(alone.map(ConflictFree::beside))
+        let alone = alone.into_iter().flatten();
+        alone.clone().chain(alone.filter_map(ConflictFree::co_resident))
     });
-    TableSpec::papers().into_iter().map(Design::from).chain(conflict_free.map(Design::from))
+    conflict_free.map(Design::from)
 }
 
-fn in_opencl(design: &Design) -> Printed {
-    opencl::print(design, "a test").unwrap_or_else(|e| panic!("{e}"))
+/// The kernels that only the papers have.
+fn of_papers() -> impl Iterator<Item = Printed> {
+    let staged = sbox::ALL.iter().flat_map(|sbox| Staged::modes().filter_map(|mode| Staged::new(mode, sbox)));
+    let staged = staged.flat_map(|spec| Dialect::ALL.map(|dialect| spec.print(dialect, "a test")));
+    let bytewise = [Direction::Encrypt, Direction::Decrypt].into_iter().flat_map(Bytewise::ul_haq_2011);
+    let bytewise = bytewise.flat_map(|spec| Dialect::ALL.map(|dialect| spec.print(dialect, "a test")));
+    staged.chain(bytewise).chain(TableSpec::papers().into_iter().map(|spec| spec.print("a test")))
 }
 
-/// Name and digest of everything there is to generate, a line each.
+/// Name and digest of everything there is to generate, a line each; of kernels some, unless tests do all there is to do.
 fn digests() -> String {
     let mut lines = String::new();
-    let mut add = |name: String, text: &str| lines += &format!("{name} {}\n", header::digest(text));
+    let mut add = |name: &str, text: &str| lines += &format!("{name} {}\n", digest::of_text(text));
     for sbox in sbox::ALL {
         for direction in [Direction::Encrypt, Direction::Decrypt] {
-            add(format!("{} {direction:?}", sbox.name), &sbox.lut3(direction).to_string());
-        }
-        for design in of_sbox(sbox) {
-            for Printed { source, manifest } in [cuda::print(&design, "a test"), in_opencl(&design)] {
-                let name = format!("{} {} {}", design.name(), sbox.name, manifest.dialect);
-                add(name, &(source.to_string() + &manifest.to_json()));
-            }
+            add(&format!("{} {direction:?}", sbox.name), &sbox.lut3(direction).to_string());
         }
     }
-    for design in tables() {
-        let Printed { source, manifest } = cuda::print(&design, "a test");
-        add(design.name(), &(source.to_string() + &manifest.to_json()));
+    // Twelve kernels of each mode and S-box: of any five in a row, one.
+    let of_sboxes = all_or_every(5, sbox::ALL.iter().copied().flat_map(of_sbox));
+    let of_sboxes = of_sboxes.flat_map(|design| Dialect::ALL.map(|dialect| print(design.clone(), dialect))).flatten();
+    let tables = tables().filter_map(|design| print(design, Dialect::Cuda));
+    for Printed { source, manifest } in of_sboxes.chain(tables).chain(all_or_every(5, of_papers())) {
+        let name = format!("{} {}", manifest.kernel, manifest.dialect);
+        add(&name, &(source.to_string() + &manifest.to_json()));
     }
-    for direction in [Direction::Encrypt, Direction::Decrypt] {
-        for design in Bytewise::ul_haq_2011(direction).into_iter().map(Design::from) {
-            for Printed { source, manifest } in [cuda::print(&design, "a test"), in_opencl(&design)] {
-                add(format!("{} {}", design.name(), manifest.dialect), &(source.to_string() + &manifest.to_json()));
-            }
-        }
-    }
-    add("rust, lut3".into(), &rust::lut3());
-    add("rust, two_input".into(), &rust::two_input());
+    add("rust, lut3", &rust::lut3());
+    add("rust, two_input", &rust::two_input());
     lines
 }
 
@@ -102,10 +106,10 @@ fn the_same_in_every_process() {
 fn stored_kernels_are_up_to_date() {
     let cuda = KERNELS.iter().map(|stored| (stored.name, stored.source, stored.manifest));
     let opencl = OPENCL_KERNELS.iter().map(|stored| (stored.name, stored.source, stored.manifest));
-    let in_cuda = |design: &Design| cuda::print(design, "cargo xtask gen");
-    let in_opencl = |spec: &KernelSpec| opencl::print(&spec.clone().into(), "cargo xtask gen").expect("bitsliced");
-    up_to_date(cuda.collect(), kernel::stored().iter().map(in_cuda).collect());
-    up_to_date(opencl.collect(), kernel::stored_for_opencl().iter().map(in_opencl).collect());
+    let in_cuda = |design: &Design| cuda::print(design, "cargo xtask gen").expect("stored");
+    let in_opencl = |spec: &KernelSpec| opencl::print(&spec.clone().into(), "cargo xtask gen").expect("stored");
+    up_to_date(cuda.collect(), stored::cuda().iter().map(in_cuda).collect());
+    up_to_date(opencl.collect(), stored::opencl().iter().map(in_opencl).collect());
 }
 
 fn up_to_date(stored: Vec<(&str, &str, &str)>, printed: Vec<Printed>) {
@@ -121,6 +125,6 @@ fn up_to_date(stored: Vec<(&str, &str, &str)>, printed: Vec<Printed>) {
         assert!(header::is_intact(source), "{name} was edited");
         assert!(*printed.source == *source, "{name} is stale: run `cargo xtask gen`");
         assert_eq!(printed.manifest.to_json(), *manifest, "{name}");
-        assert_eq!(header::digest(source), printed.manifest.source_sha256, "{name}");
+        assert_eq!(digest::of_text(source), printed.manifest.source_sha256, "{name}");
     }
 }

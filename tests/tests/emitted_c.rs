@@ -4,15 +4,21 @@
 //! The same text runs on the GPU, so that only what the C compiler cannot see is left to be found there: the launch,
 //! barriers, and the few macros that are another on each side.
 
-use aes_bitslice_gen::aes::{Direction, KeyBits};
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::layout::Layout;
+use aes_bitslice_core::manifest::{Grid, Manifest, Printed};
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::check::{Access, CompiledC, Launch};
-use aes_bitslice_gen::emit::{Grid, Manifest, Printed, cuda};
-use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec, Mode};
-use aes_bitslice_gen::layout::Layout;
+use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_gen::sbox;
 use aes_bitslice_kernels::KERNELS;
+use aes_bitslice_papers::kernels::Staged;
 use aes_bitslice_runtime::Key;
-use aes_bitslice_tests::engines::say;
+use aes_bitslice_tests::environment::{all_or, all_or_every, random, say};
+use aes_bitslice_tests::kernels::print;
+use aes_bitslice_tests::operation::AnyOperation;
 use aes_bitslice_tests::reference::{Reference, noise};
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -24,44 +30,27 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
         say("NO C COMPILER: PRINTED KERNELS WERE NOT RUN");
         return;
     };
-    let group = manifest.blocks as usize;
+    let tile = manifest.tile_blocks as usize;
+    let takes_any_length = kernel.takes_any_length();
     for key in keys {
         let words = manifest.key_words(key).unwrap().expect("a key");
         let reference = Reference::new(key);
         let kernel = RefCell::new(&mut kernel);
         let run = |access, in_place, start: u128, skip: usize, len: usize| {
             let data = noise(len as u64, len);
-            // Where a thread block may take its share in several runs, as many as come to one that is not whole.
-            let runs = if manifest.grid == Grid::Covers { 1 } else { 1 + len / 16 % 3 };
-            let launch = Launch { access, in_place, start, skip, key: &words, runs, data: &data };
+            // Where a thread block may have several tiles, as many as come to one that is not whole.
+            let tiles = if manifest.grid == Grid::Covers { 1 } else { 1 + len / 16 % 3 };
+            let in_place = in_place && kernel.borrow().can_be_in_place();
+            let launch = Launch { access, in_place, start, skip, key: &words, tiles, data: &data };
             let output = kernel.borrow_mut().run(&launch).unwrap_or_else(|e| panic!("{name}: {e}"));
-            let expected = match mode {
-                Mode::Ctr => reference.ctr(start.to_be_bytes(), skip as u64, &data),
-                Mode::EcbEncrypt | Mode::EcbDecrypt => reference.ecb(mode.direction(), &data),
-                Mode::CbcDecrypt => reference.cbc(Direction::Decrypt, start.to_be_bytes(), &data),
-            };
+            let expected = AnyOperation::of(mode, start, skip as u64).expected(&reference, &data);
             let wrong = output.iter().zip(&expected).position(|(o, e)| o != e);
             assert!(output.len() == len && wrong.is_none(), "{name}: {launch}: wrong at {wrong:?}");
         };
-        // The edges of lanes, warps and thread blocks.
-        let warp = group / 4;
-        let blocks = [
-            0,
-            1,
-            2,
-            31,
-            32,
-            33,
-            63,
-            warp - 1,
-            warp,
-            warp + 1,
-            2 * warp - 1,
-            group - 1,
-            group,
-            group + 1,
-            2 * group + 33,
-        ];
+        // The edges of lanes, warps and tiles.
+        let warp = tile / 4;
+        let blocks =
+            [0, 1, 2, 31, 32, 33, 63, warp - 1, warp, warp + 1, 2 * warp - 1, tile - 1, tile, tile + 1, 2 * tile + 33];
         for (i, &blocks) in blocks.iter().enumerate() {
             let len = 16 * blocks;
             // Carries out of the bits that a thread's blocks count, and out of each word of 32.
@@ -70,78 +59,90 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
             run(Access::Aligned, i % 2 == 0, counter, 0, len);
             run(Access::Bytes { input: i % 16, output: (5 * i + 1) % 16 }, i % 3 == 0, counter, 0, len);
         }
-        if mode == Mode::Ctr {
-            for (i, len) in [0, 1, 15, 16, 17, 511, 512, 513, 16 * group - 1, 16 * group + 1].into_iter().enumerate() {
-                for skip in [0, 1, 15, i] {
+        if takes_any_length {
+            // Every length with every place in a block; or with some.
+            for (i, len) in [0, 1, 15, 16, 17, 511, 512, 513, 16 * tile - 1, 16 * tile + 1].into_iter().enumerate() {
+                for skip in all_or_every(2, [0, 1, 15, i].into_iter().cycle().skip(i).take(4)) {
                     let access = Access::Bytes { input: (3 * i) % 16, output: (16 - skip) % 16 };
                     run(access, skip == i, u128::MAX - i as u128, skip, len);
                 }
             }
         }
-        let config = ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() };
-        proptest!(config, |(
-            len in 0..3 * 16 * group, skip in 0usize..16, shifts in (0usize..16, 0usize..16), aligned: bool,
+        proptest!(random(all_or(16, 4)), |(
+            len in 0..3 * 16 * tile, skip in 0usize..16, shifts in (0usize..16, 0usize..16), aligned: bool,
             in_place: bool, counter: u128, near_wrap: bool,
         )| {
             let counter = if near_wrap { u128::MAX - counter % 10_000 } else { counter };
             let access = if aligned { Access::Aligned } else { Access::Bytes { input: shifts.0, output: shifts.1 } };
-            match mode {
-                Mode::Ctr if !aligned => run(access, in_place, counter, skip, len),
-                _ => run(access, in_place, counter, 0, len / 16 * 16),
+            match takes_any_length && !aligned {
+                true => run(access, in_place, counter, skip, len),
+                false => run(access, in_place, counter, 0, len / 16 * 16),
             }
         });
     }
+}
+
+/// One key of each length where tests do all there is to do, else one, the lengths taking turns.
+fn keys(turn: usize) -> Vec<Vec<u8>> {
+    let lengths = KeyBits::ALL.into_iter().cycle().skip(turn).take(all_or(3, 1));
+    lengths.map(|bits| noise(9, bits.bytes())).collect()
 }
 
 /// The sources that are kept, which is what a GPU gets.
 #[test]
 fn stored_kernels() {
     let mut modes = Vec::new();
-    for stored in KERNELS {
+    for (i, stored) in KERNELS.iter().enumerate() {
         let manifest = Manifest::parse(stored.manifest).unwrap();
-        check(stored.source, &manifest, &keys());
+        check(stored.source, &manifest, &keys(i));
         modes.push(manifest.mode().unwrap());
     }
     assert!(Mode::ALL.iter().all(|mode| modes.contains(mode)), "{modes:?}");
 }
 
-/// Prints a kernel and checks it.
+/// Prints a kernel, if its mode has such, and checks it.
 fn check_printed(spec: KernelSpec, keys: &[Vec<u8>]) {
-    let Printed { source, manifest } = cuda::print(&spec.into(), "a test");
-    check(&source, &manifest, keys);
+    if let Some(Printed { source, manifest }) = print(spec, Dialect::Cuda) {
+        check(&source, &manifest, keys);
+    }
 }
 
-/// One key of each length.
-fn keys() -> Vec<Vec<u8>> {
-    KeyBits::ALL.iter().map(|bits| noise(9, bits.bytes())).collect()
-}
-
+/// Every mode in every layout, with every S-box where tests do all there is to do, else the S-boxes taking turns.
 #[test]
 fn keys_at_launch() {
-    for sbox in sbox::ALL {
-        for mode in Mode::ALL {
-            for layout in Layout::ALL {
-                check_printed(KernelSpec::planes(mode, sbox).with_layout(layout).unwrap(), &keys());
-            }
+    let kernels = Mode::ALL.into_iter().flat_map(|mode| Layout::ALL.map(|layout| (mode, layout)));
+    for (i, (mode, layout)) in kernels.enumerate() {
+        for sbox in sbox::ALL.iter().cycle().skip(i).take(all_or(sbox::ALL.len(), 1)) {
+            check_printed(KernelSpec::planes(mode, sbox).with_layout(layout).unwrap(), &keys(i));
         }
     }
 }
 
+/// Co-resident kernels in the modes for which none are stored.
+#[test]
+fn keys_as_bits() {
+    let specs = Mode::ALL.map(|mode| KernelSpec::co_resident(mode, &sbox::LUT3)).into_iter();
+    let is_stored = |spec: &KernelSpec| KERNELS.iter().any(|stored| stored.name == spec.name());
+    specs.filter(|spec| !is_stored(spec)).enumerate().for_each(|(i, spec)| check_printed(spec, &keys(i)));
+}
+
+/// Planes may be in another basis than the standard one, too: that of the S-box of fewest lookup tables.
 #[test]
 fn keys_in_memory() {
-    for mode in Mode::ALL {
-        let published = KernelSpec::hajihassani_2019(mode);
-        // The planes may be in another basis than the standard one, too.
-        let basis = sbox::LUT3.basis(mode.direction());
-        check_printed(KernelSpec { sbox: &sbox::LUT3, basis, ..published.clone() }, &keys());
-        check_printed(published, &keys());
+    for (i, mode) in Staged::modes().enumerate() {
+        let kernels = [Staged::hajihassani_2019(mode), Staged::new(mode, &sbox::LUT3)];
+        for kernel in kernels.into_iter().cycle().skip(i).take(all_or(2, 1)) {
+            let Printed { source, manifest } = kernel.unwrap().print(Dialect::Cuda, "a test");
+            check(&source, &manifest, &keys(i));
+        }
     }
 }
 
-/// Every mode with every key length, the S-boxes taking turns, for a key that nobody has seen before.
+/// Every mode, with every key length where tests do all there is to do, else the lengths taking turns, and the S-boxes, too;
+/// for a key that nobody has seen before.
 fn freshly_baked(strategy: BakedStrategy, layout: Layout) {
     for (i, mode) in Mode::ALL.into_iter().enumerate() {
-        for (k, bits) in KeyBits::ALL.into_iter().enumerate() {
+        for (k, bits) in KeyBits::ALL.into_iter().enumerate().cycle().skip(i).take(all_or(3, 1)) {
             let key = Key::generate(bits).unwrap();
             let sbox = sbox::ALL[(i + k) % sbox::ALL.len()];
             let spec = KernelSpec::baked(mode, sbox, strategy, key.expose()).unwrap().with_layout(layout).unwrap();

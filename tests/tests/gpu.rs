@@ -1,25 +1,59 @@
-//! The GPU, where one opens: every kernel on data in device memory, at every edge of size, alignment and counter, and
-//! what callers do with it: streams, views, raw pointers, threads. Data in host memory is tested on all engines alike
-//! (`vectors.rs`, `equivalence.rs`).
+//! The GPU: every kernel on data in device memory, at every edge of size, alignment and counter, and what callers do with it:
+//! streams, views, raw pointers, threads. Data in host memory is tested on all engines alike (`vectors.rs`, `equivalence.rs`).
 //!
 //! Output buffers are poisoned first, and nothing around the output may change. In the environment,
 //! `AES_BITSLICE_SMALL` leaves the large sizes out, for runs under compute-sanitizer; `AES_BITSLICE_LARGE` adds buffers
 //! of more than 4 GiB and of more than 2^32 blocks.
 
-use aes_bitslice_gen::emit::{Manifest, cuda as printer, header};
-use aes_bitslice_gen::kernel::{Design, KernelSpec};
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::digest;
+use aes_bitslice_core::manifest::{Manifest, Printed};
+use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_gen::sbox;
-use aes_bitslice_gen::table::{ConflictFree, TableCount, TableSpec};
+use aes_bitslice_gen::table::{ConflictFree, TableCount};
+use aes_bitslice_papers::kernels::{Staged, TableSpec};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
-use aes_bitslice_runtime::cuda::{Choice, Kernels, Runs, devices};
+use aes_bitslice_runtime::cuda::devices;
 use aes_bitslice_runtime::{
-    Backend, BakedStrategy, Cipher, Counter, CounterMode, Direction, Engine, Error, Key, KeyBits, Mode,
+    Backend, BakedStrategy, CbcDecrypt, CbcEncrypt, Choice, Cipher, Counter, CounterMode, Ctr, Direction, Ecb, Engine,
+    Error, Kernels, Key, KeyBits, Mode, Tiles,
 };
-use aes_bitslice_tests::engines::{decrypts_cbc, gpu, gpu_with_compiler, gpus, is_set, name, say};
+use aes_bitslice_tests::engines::{Device, gpu, has_mode, modes_of, name};
+use aes_bitslice_tests::environment::{LARGE, is_set, random, say, small};
+use aes_bitslice_tests::harness::{Need, Tests};
+use aes_bitslice_tests::kernels::print;
+use aes_bitslice_tests::operation::{AnyOperation, counter};
 use aes_bitslice_tests::reference::{Reference, noise};
+use aes_bitslice_tests::{tests, tests_of_engines, with_operation};
 use proptest::prelude::*;
 use std::ops::Range;
+use std::process::ExitCode;
 use std::sync::Arc;
+
+fn main() -> ExitCode {
+    const GPU: Need = Need::Device(Device::CUDA[0]);
+    let on_kernels_of_each_kind =
+        tests_of_engines![stored_kernels_at_every_edge, kernels_that_are_refused, streams_of_one_s_own, many_threads];
+    let alone =
+        tests![every_choice, auto_goes_to_either_engine, every_alignment, refusals_change_nothing, raw_pointers,];
+    let compiled = tests![
+        baked_kernels_at_every_edge,
+        published_kernels_at_every_edge,
+        published_table_kernels_at_every_edge,
+        keys_in_memory_outlive_their_launches,
+        baked_kernels_from_files,
+        wrong_parameter_lists,
+    ];
+    let long = tests_of_engines![calls_at_random, host_memory_in_chunks, shares_of_several_tiles];
+    Tests::default()
+        .on_each(&Device::CUDA, &[], on_kernels_of_each_kind)
+        .on_each(&Device::CUDA, &[Need::Time], long)
+        .on_each(&Device::CUDA, &[Need::Time, Need::Memory], tests_of_engines![above_4_gib, above_2_to_the_32_blocks])
+        .with(&[GPU], alone)
+        .with(&[GPU, Need::CudaCompiler], compiled)
+        .with(&[GPU, Need::Device(Device::SeveralGpus)], tests![every_device])
+        .run()
+}
 
 /// Bytes before and after a call's data that must stay as they are.
 const GUARD: usize = 256;
@@ -41,17 +75,12 @@ struct Subject {
     cipher: Cipher,
     reference: Reference,
     modes: Vec<Mode>,
-    /// The kernel with its geometry; whichever the engine takes if `None`.
+    /// The kernel with its geometry; the one that the engine takes if `None`.
     choice: Option<Choice>,
 }
 
 fn key_bytes(bits: KeyBits) -> Vec<u8> {
     noise(bits.bytes() as u64, bits.bytes())
-}
-
-/// The modes that an engine's stored kernels have.
-fn modes_of(engine: &Engine) -> Vec<Mode> {
-    Mode::ALL.into_iter().filter(|&mode| mode != Mode::CbcDecrypt || decrypts_cbc(engine)).collect()
 }
 
 /// The stored kernels, which take any key, with a key of each length.
@@ -79,7 +108,12 @@ fn baked(engine: &Engine) -> Vec<Subject> {
         Subject { name, cipher, reference: Reference::new(&key), modes: vec![mode], choice: None }
     };
     let all = Mode::ALL.into_iter().enumerate().flat_map(|(i, mode)| {
-        BakedStrategy::ALL.into_iter().enumerate().flat_map(move |(j, strategy)| {
+        // Where its mode has no such kernel there is nothing to bake.
+        let is_there = move |strategy: &BakedStrategy| {
+            let spec = KernelSpec::baked(mode, &sbox::LUT3, *strategy, &[0; 16]).unwrap();
+            print(spec, Dialect::Cuda).is_some()
+        };
+        BakedStrategy::ALL.into_iter().filter(is_there).enumerate().flat_map(move |(j, strategy)| {
             let lengths = KeyBits::ALL.into_iter().enumerate();
             lengths.filter(move |(k, _)| !small() || *k == (i + j) % 3).map(move |(_, bits)| (mode, strategy, bits))
         })
@@ -92,28 +126,26 @@ fn baked(engine: &Engine) -> Vec<Subject> {
     })
 }
 
-/// Kernels of other designs, with a key of each length; if there are many, the lengths take turns.
-fn designed(engine: &Engine, designs: impl IntoIterator<Item = Design>, many: bool) -> Vec<Subject> {
-    let subject = |design: Design, bits: KeyBits| {
+/// Other kernels, with a key of each length; if there are many, the lengths take turns.
+fn printed(engine: &Engine, kernels: impl IntoIterator<Item = Printed>, many: bool) -> Vec<Subject> {
+    let subject = |kernel: &Printed, bits: KeyBits| {
         let key = key_bytes(bits);
-        let name = format!("{}, {} bits", design.name(), bits.bits());
-        let cipher = engine.cipher_of(&Key::new(&key).unwrap(), &design);
+        let name = format!("{}, {} bits", kernel.manifest.kernel, bits.bits());
+        let cipher = engine.cipher_of(&Key::new(&key).unwrap(), kernel);
         let cipher = cipher.unwrap_or_else(|e| panic!("{name}: {e}"));
-        Subject { name, cipher, reference: Reference::new(&key), modes: vec![design.mode()], choice: None }
+        let modes = vec![kernel.manifest.mode().unwrap()];
+        Subject { name, cipher, reference: Reference::new(&key), modes, choice: None }
     };
-    let all = designs.into_iter().enumerate().flat_map(|(i, design)| {
+    let kernels: Vec<Printed> = kernels.into_iter().collect();
+    let all = kernels.iter().enumerate().flat_map(|(i, kernel)| {
         let lengths = KeyBits::ALL.into_iter().enumerate().filter(move |(k, _)| !many || *k == i % 3);
-        lengths.map(move |(_, bits)| (design.clone(), bits))
+        lengths.map(move |(_, bits)| (kernel, bits))
     });
     // The compiler takes its time; each kernel on a thread.
     std::thread::scope(|scope| {
-        let threads: Vec<_> = all.map(|(design, bits)| scope.spawn(move || subject(design, bits))).collect();
+        let threads: Vec<_> = all.map(|(kernel, bits)| scope.spawn(move || subject(kernel, bits))).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     })
-}
-
-fn small() -> bool {
-    is_set("AES_BITSLICE_SMALL")
 }
 
 fn stream(engine: &Engine) -> Arc<CudaStream> {
@@ -135,20 +167,8 @@ struct Call {
 }
 
 impl Call {
-    fn counter(&self) -> Counter {
-        Counter::new(CounterMode::Ctr128BE, self.counter.to_be_bytes())
-    }
-
-    fn iv(&self) -> [u8; 16] {
-        self.counter.to_be_bytes()
-    }
-
-    fn expected(&self, reference: &Reference, input: &[u8]) -> Vec<u8> {
-        match self.mode {
-            Mode::EcbEncrypt | Mode::EcbDecrypt => reference.ecb(self.mode.direction(), input),
-            Mode::Ctr => reference.ctr(self.counter.to_be_bytes(), self.offset, input),
-            Mode::CbcDecrypt => reference.cbc(Direction::Decrypt, self.iv(), input),
-        }
+    fn operation(&self) -> AnyOperation {
+        AnyOperation::of(self.mode, self.counter, self.offset)
     }
 
     /// Runs the call between guard bytes and compares everything with what should be there.
@@ -159,33 +179,25 @@ impl Call {
             None => device,
         };
         let input = noise(self.len as u64, self.len);
-        let expected = self.expected(&subject.reference, &input);
+        let any = self.operation();
+        let expected = any.expected(&subject.reference, &input);
         let inside = |shift: usize| -> Range<usize> { GUARD + shift..GUARD + shift + self.len };
         let guarded = |contents: &[u8], shift: usize| {
             let mut buffer = vec![GUARD_BYTE; shift + contents.len() + 2 * GUARD];
             buffer[inside(shift)].copy_from_slice(contents);
             buffer
         };
-        let direction = self.mode.direction();
         let mut source = stream.clone_htod(&guarded(&input, self.shifts.0)).unwrap();
         if self.in_place {
             let mut data = source.slice_mut(inside(self.shifts.0));
-            match self.mode {
-                Mode::Ctr => device.ctr_apply(stream, &self.counter(), self.offset, &mut data),
-                Mode::CbcDecrypt => device.cbc_decrypt(stream, &self.iv(), &mut data),
-                Mode::EcbEncrypt | Mode::EcbDecrypt => device.ecb(stream, direction, &mut data),
-            }
-            .unwrap_or_else(|e| panic!("{}: {self:?}: {e}", subject.name));
+            with_operation!(any, operation => device.run(stream, operation, &mut data))
+                .unwrap_or_else(|e| panic!("{}: {self:?}: {e}", subject.name));
             same(&stream.clone_dtoh(&source).unwrap(), &guarded(&expected, self.shifts.0), &(&subject.name, self));
         } else {
             let mut output = stream.clone_htod(&guarded(&vec![POISON; self.len], self.shifts.1)).unwrap();
             let (from, mut to) = (source.slice(inside(self.shifts.0)), output.slice_mut(inside(self.shifts.1)));
-            match self.mode {
-                Mode::Ctr => device.ctr_apply_to(stream, &self.counter(), self.offset, &from, &mut to),
-                Mode::CbcDecrypt => device.cbc_decrypt_to(stream, &self.iv(), &from, &mut to),
-                Mode::EcbEncrypt | Mode::EcbDecrypt => device.ecb_to(stream, direction, &from, &mut to),
-            }
-            .unwrap_or_else(|e| panic!("{}: {self:?}: {e}", subject.name));
+            with_operation!(any, operation => device.run_to(stream, operation, &from, &mut to))
+                .unwrap_or_else(|e| panic!("{}: {self:?}: {e}", subject.name));
             same(&stream.clone_dtoh(&output).unwrap(), &guarded(&expected, self.shifts.1), &(&subject.name, self));
             same(
                 &stream.clone_dtoh(&source).unwrap(),
@@ -214,6 +226,11 @@ fn lengths() -> Vec<usize> {
     lengths
 }
 
+/// Of a number of bytes, as many as a mode takes.
+fn takes(mode: Mode, bytes: usize) -> usize {
+    AnyOperation::of(mode, 0, 0).takes(bytes)
+}
+
 /// The edges, alignments, counters and offsets, in turn with one another.
 fn calls(mode: Mode) -> impl Iterator<Item = Call> {
     const SHIFTS: [(usize, usize); 7] = [(0, 0), (1, 1), (0, 8), (8, 0), (3, 14), (15, 4), (4, 4)];
@@ -227,7 +244,7 @@ fn calls(mode: Mode) -> impl Iterator<Item = Call> {
     });
     cases.map(move |(i, j, len, shifts, in_place)| Call {
         mode,
-        len: if mode == Mode::Ctr { len } else { len / 16 * 16 },
+        len: takes(mode, len),
         shifts,
         in_place,
         counter: COUNTERS[(3 * i + j) % COUNTERS.len()],
@@ -245,63 +262,58 @@ fn check_edges(engine: &Engine, subjects: &[Subject]) {
 }
 
 /// The bitsliced kernels, those with tables, and both side by side.
-#[test]
-fn stored_kernels_at_every_edge() {
-    for gpu in gpus() {
+fn stored_kernels_at_every_edge(gpus: &'static [Engine]) {
+    for gpu in gpus {
         check_edges(gpu, &stored(gpu));
     }
 }
 
-#[test]
 fn baked_kernels_at_every_edge() {
-    let Some(gpu) = gpu_with_compiler() else { return };
-    check_edges(gpu, &baked(gpu));
+    check_edges(gpu(), &baked(gpu()));
 }
 
-#[test]
 fn published_kernels_at_every_edge() {
-    let Some(gpu) = gpu_with_compiler() else { return };
-    check_edges(gpu, &designed(gpu, Mode::ALL.map(|mode| KernelSpec::hajihassani_2019(mode).into()), small()));
+    let kernels = Staged::modes().map(|mode| Staged::hajihassani_2019(mode).unwrap().print(Dialect::Cuda, "a test"));
+    check_edges(gpu(), &printed(gpu(), kernels, small()));
 }
 
 /// What is not allowed, or not there, is refused and changes nothing: kernels that look tables up have to be asked for, and
 /// blocks of CBC are chained, so that its data has no shares for two kernels.
-#[test]
-fn kernels_that_are_refused() {
+fn kernels_that_are_refused(gpus: &'static [Engine]) {
     let contents = noise(2, 2 << 20);
-    let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
-    for gpu in gpus() {
+    let (ctr, cbc) = (|offset| Ctr::new(&counter([0; 16]), offset), CbcDecrypt::new(&[3; 16]));
+    for gpu in gpus {
         let stream = stream(gpu);
         let cipher = gpu.cipher(&Key::new(&[7; 16]).unwrap()).unwrap();
         let (mut data, mut other) = (stream.clone_htod(&contents).unwrap(), stream.clone_htod(&contents).unwrap());
-        for choice in ["bitsliced", "tbox", "pair:240"].map(|choice| choice.parse::<Choice>().unwrap()) {
+        for choice in ["bitsliced", "tbox", "co-resident:240"].map(|choice| choice.parse::<Choice>().unwrap()) {
             let device = || cipher.device().unwrap().by(choice);
             let mut refusals = Vec::new();
             if !gpu.kernels().allow(choice) {
                 refusals.extend(Mode::ALL.map(|mode| device().prepare(mode)));
                 refusals.extend([
-                    device().ecb(&stream, Direction::Encrypt, &mut data),
-                    device().ecb(&stream, Direction::Decrypt, &mut data),
-                    device().ecb_to(&stream, Direction::Encrypt, &data, &mut other),
-                    device().ecb_to(&stream, Direction::Decrypt, &data, &mut other),
-                    device().ctr_apply(&stream, &counter, 0, &mut data),
-                    device().ctr_apply_to(&stream, &counter, 5, &data, &mut other),
+                    device().run(&stream, Ecb::encrypt(), &mut data),
+                    device().run(&stream, Ecb::decrypt(), &mut data),
+                    device().run_to(&stream, Ecb::encrypt(), &data, &mut other),
+                    device().run_to(&stream, Ecb::decrypt(), &data, &mut other),
+                    device().run(&stream, ctr(0), &mut data),
+                    device().run_to(&stream, ctr(5), &data, &mut other),
                     // Not whole blocks, which may be several launches.
-                    device().ctr_apply(&stream, &counter, 5, &mut data.slice_mut(3..)),
+                    device().run(&stream, ctr(5), &mut data.slice_mut(3..)),
                 ]);
             }
-            if !gpu.kernels().allow(choice) || !decrypts_cbc(gpu) {
+            if !gpu.kernels().allow(choice) || !has_mode(gpu, Mode::CbcDecrypt) {
                 refusals.extend([
                     device().prepare(Mode::CbcDecrypt),
-                    device().cbc_decrypt(&stream, &[3; 16], &mut data),
-                    device().cbc_decrypt_to(&stream, &[3; 16], &data, &mut other),
+                    device().run(&stream, cbc, &mut data),
+                    device().run_to(&stream, cbc, &data, &mut other),
                 ]);
             }
             for (i, refused) in refusals.iter().enumerate() {
                 assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{choice}, call {i}: {refused:?}");
             }
         }
-        if !decrypts_cbc(gpu) {
+        if !has_mode(gpu, Mode::CbcDecrypt) {
             let refused = cipher.device().unwrap().prepare(Mode::CbcDecrypt);
             assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{refused:?}");
             let mut in_host_memory = contents.clone();
@@ -316,40 +328,36 @@ fn kernels_that_are_refused() {
 
 /// The table kernels of the papers, and the one without bank conflicts with one table, which this device may not take by
 /// itself.
-#[test]
 fn published_table_kernels_at_every_edge() {
-    let Some(gpu) = gpu_with_compiler() else { return };
-    let one_table = Mode::ALL.map(|mode| ConflictFree::new(mode, TableCount::One).into());
-    let papers = TableSpec::papers();
+    let one_table = Mode::ALL.into_iter().filter_map(|mode| ConflictFree::new(mode, TableCount::One));
+    let one_table = one_table.filter_map(|spec| print(spec, Dialect::Cuda));
     // Among the small tests, some.
-    let papers = papers.into_iter().enumerate().filter(|(i, _)| !small() || i % 5 == 0).map(|(_, spec)| spec.into());
-    check_edges(gpu, &designed(gpu, one_table.into_iter().chain(papers), true));
+    let papers = TableSpec::papers().into_iter().step_by(if small() { 5 } else { 1 }).map(|spec| spec.print("a test"));
+    check_edges(gpu(), &printed(gpu(), one_table.chain(papers), true));
 }
 
 /// Where round keys lie in device memory, they stay there until the launches that read them are done.
-#[test]
 fn keys_in_memory_outlive_their_launches() {
-    let Some(gpu) = gpu_with_compiler() else { return };
+    let gpu = gpu();
     let (key, contents) = (key_bytes(KeyBits::Aes256), noise(6, if small() { 1 << 16 } else { 16 << 20 }));
     let (stream, reference) = (stream(gpu), Reference::new(&key));
     let mut data = stream.clone_htod(&contents).unwrap();
-    let design = KernelSpec::hajihassani_2019(Mode::Ctr).into();
-    let cipher = gpu.cipher_of(&Key::new(&key).unwrap(), &design).unwrap();
-    let counter = Counter::new(CounterMode::Ctr128BE, [0xff; 16]);
+    let kernel = Staged::hajihassani_2019(Mode::Ctr).unwrap().print(Dialect::Cuda, "a test");
+    let cipher = gpu.cipher_of(&Key::new(&key).unwrap(), &kernel).unwrap();
+    let ctr = Ctr::new(&counter([0xff; 16]), 0);
     // An odd number of times: as good as once.
     for _ in 0..101 {
-        cipher.device().unwrap().ctr_apply(&stream, &counter, 0, &mut data).unwrap();
+        cipher.device().unwrap().run(&stream, ctr, &mut data).unwrap();
     }
     drop(cipher);
     same(&stream.clone_dtoh(&data).unwrap(), &reference.ctr([0xff; 16], 0, &contents), &"the last launches");
 }
 
-/// Every kernel with every geometry that `tune` may find fastest, on a few sizes that are shares of several runs for some.
-#[test]
+/// Every kernel with every geometry that `tune` may find fastest, on a few sizes that are shares of several tiles for some.
 fn every_choice() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let stream = stream(gpu);
-    let uneven = Choice::Bitsliced { runs: Some(Runs { most: 3, left: 1 }) };
+    let uneven = Choice::Bitsliced { tiles: Some(Tiles { most: 3, left: 1 }) };
     let choices: Vec<_> = Choice::candidates(4 << 30, 1).into_iter().chain([uneven]).collect();
     let sizes: &[usize] = if small() { &[16, 70_000] } else { &[16, 70_000, (9 << 20) + 16 * 77, 34 << 20] };
     let any = gpu.clone().with_kernels(Kernels::AutoAny);
@@ -375,9 +383,8 @@ fn every_choice() {
 }
 
 /// Opened as `auto`, an engine computes the same on CPU and GPU, wherever calls go, and says where.
-#[test]
 fn auto_goes_to_either_engine() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let auto = Engine::open(Backend::Auto).unwrap();
     let key = key_bytes(KeyBits::Aes128);
     let (cipher, reference) = (auto.cipher(&Key::new(&key).unwrap()).unwrap(), Reference::new(&key));
@@ -397,9 +404,8 @@ fn auto_goes_to_either_engine() {
 }
 
 /// All 256 pairs of alignments, with every offset into a block.
-#[test]
 fn every_alignment() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let (stream, subjects) = (stream(gpu), stored(gpu));
     for shift in 0..256 {
         let shifts = (shift % 16, shift / 16);
@@ -412,7 +418,7 @@ fn every_alignment() {
             offset: (shift * 7 % 16) as u64,
         };
         call.check(&subjects[0], &stream);
-        for mode in [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::CbcDecrypt] {
+        for mode in Mode::ALL.into_iter().filter(|&mode| takes(mode, 1) == 0) {
             Call { mode, len: 704, ..call.clone() }.check(&subjects[0], &stream);
         }
         // Several thread blocks, and so blocks that are kept for them.
@@ -421,68 +427,65 @@ fn every_alignment() {
     }
 }
 
-#[test]
-fn calls_at_random() {
-    gpus().iter().for_each(calls_at_random_on);
+fn calls_at_random(gpus: &'static [Engine]) {
+    gpus.iter().for_each(calls_at_random_on);
 }
 
 fn calls_at_random_on(gpu: &Engine) {
-    if small() {
-        return;
-    }
     let (stream, subjects) = (stream(gpu), stored(gpu));
     let cases = if gpu.kernels() == Kernels::Auto { 300 } else { 150 };
-    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    proptest!(config, |(
+    proptest!(random(cases), |(
         which in 0usize..3, mode in prop::sample::select(modes_of(gpu)), len in 0usize..400_000,
         shifts in (0usize..16, 0usize..16), in_place: bool, counter: u128, near_wrap: bool, offset: u64,
     )| {
-        let len = if mode == Mode::Ctr { len } else { len / 16 * 16 };
+        let len = takes(mode, len);
         let counter = if near_wrap { u128::MAX - counter % 30_000 } else { counter };
         Call { mode, len, shifts, in_place, counter, offset }.check(&subjects[which], &stream);
     });
 }
 
 /// Narrow counters, lengths and modes that are refused change nothing.
-#[test]
 fn refusals_change_nothing() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let stream = stream(gpu);
     let cipher = gpu.cipher(&Key::new(&[7; 16]).unwrap()).unwrap();
     let device = cipher.device().unwrap();
     let contents = noise(1, 100);
     let mut data = stream.clone_htod(&contents).unwrap();
     let mut other = stream.clone_htod(&contents[..96]).unwrap();
-    let narrow = Counter::new(CounterMode::Ctr32BE, [0xff; 16]);
-    let wide = Counter::new(CounterMode::Ctr128BE, [0xff; 16]);
+    let narrow = Ctr::new(&Counter::new(CounterMode::Ctr32BE, [0xff; 16]), 0);
+    let wide = Ctr::new(&counter([0xff; 16]), 0);
+    let (ecb, cbc) = (Ecb::encrypt(), CbcDecrypt::new(&[3; 16]));
 
-    let refused = device.ecb(&stream, Direction::Encrypt, &mut data);
-    assert!(matches!(refused, Err(Error::NotWholeBlocks { len: 100 })), "{refused:?}");
-    let refused = device.ecb_to(&stream, Direction::Encrypt, &data, &mut other);
-    assert!(matches!(refused, Err(Error::LengthMismatch { input: 100, output: 96 })), "{refused:?}");
-    let refused = device.cbc_decrypt(&stream, &[3; 16], &mut data);
-    assert!(matches!(refused, Err(Error::NotWholeBlocks { len: 100 })), "{refused:?}");
-    let refused = device.cbc_decrypt_to(&stream, &[3; 16], &data, &mut other);
-    assert!(matches!(refused, Err(Error::LengthMismatch { input: 100, output: 96 })), "{refused:?}");
-    let refused = device.ctr_apply_to(&stream, &wide, 0, &data, &mut other);
-    assert!(matches!(refused, Err(Error::LengthMismatch { input: 100, output: 96 })), "{refused:?}");
-    let refused = device.ctr_apply(&stream, &narrow, 0, &mut data);
+    for refused in [device.run(&stream, ecb, &mut data), device.run(&stream, cbc, &mut data)] {
+        assert!(matches!(refused, Err(Error::NotWholeBlocks { len: 100 })), "{refused:?}");
+    }
+    for refused in [
+        device.run_to(&stream, ecb, &data, &mut other),
+        device.run_to(&stream, cbc, &data, &mut other),
+        device.run_to(&stream, wide, &data, &mut other),
+    ] {
+        assert!(matches!(refused, Err(Error::LengthMismatch { input: 100, output: 96 })), "{refused:?}");
+    }
+    let refused = device.run(&stream, narrow, &mut data);
     assert!(matches!(refused, Err(Error::CounterOverflow { .. })), "{refused:?}");
+    let refused = device.run(&stream, CbcEncrypt::new(&[3; 16]), &mut other);
+    assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
     {
         let foreign = CudaContext::new_non_primary(0, 0).unwrap().new_stream().unwrap();
-        let refused = device.ctr_apply(&foreign, &wide, 0, &mut data);
+        let refused = device.run(&foreign, wide, &mut data);
         assert!(matches!(refused, Err(Error::OtherContext)), "{refused:?}");
     }
     gpu.cuda_context().unwrap().bind_to_thread().unwrap();
     let (pointer, guard) = data.device_ptr(&stream);
     // SAFETY: both ranges lie in `data`, which is alive; the call is to be refused.
-    let refused = unsafe { device.ctr_raw(stream.cu_stream(), &wide, 0, pointer, pointer + 16, 64) };
+    let refused = unsafe { device.run_raw(stream.cu_stream(), wide, pointer, pointer + 16, 64) };
     assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
     // SAFETY: as above.
-    let refused = unsafe { device.ecb_raw(stream.cu_stream(), Direction::Encrypt, pointer + 16, pointer, 64) };
+    let refused = unsafe { device.run_raw(stream.cu_stream(), ecb, pointer + 16, pointer, 64) };
     assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
     // SAFETY: as above.
-    let refused = unsafe { device.cbc_decrypt_raw(stream.cu_stream(), &[3; 16], pointer + 16, pointer, 64) };
+    let refused = unsafe { device.run_raw(stream.cu_stream(), cbc, pointer + 16, pointer, 64) };
     assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
     drop(guard);
 
@@ -494,25 +497,25 @@ fn refusals_change_nothing() {
 }
 
 /// Raw pointers and a raw stream; parts of one buffer side by side.
-#[test]
 fn raw_pointers() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let (stream, key) = (stream(gpu), key_bytes(KeyBits::Aes256));
     let cipher = gpu.cipher(&Key::new(&key).unwrap()).unwrap();
     let (device, reference) = (cipher.device().unwrap(), Reference::new(&key));
     let contents = noise(3, 4096);
     let data = stream.clone_htod(&contents).unwrap();
     let block = [0xfe; 16];
-    let counter = Counter::new(CounterMode::Ctr128BE, block);
+    let (ctr, cbc) = (Ctr::new(&counter(block), 9), CbcDecrypt::new(&block));
     {
         let (pointer, _guard) = data.device_ptr(&stream);
+        let stream = stream.cu_stream();
         // SAFETY: all ranges lie in `data`, which lives until the stream is waited for below.
         unsafe {
-            device.ecb_raw(stream.cu_stream(), Direction::Encrypt, pointer, pointer, 1024).unwrap();
-            device.ctr_raw(stream.cu_stream(), &counter, 9, pointer + 1024, pointer + 2048, 1024).unwrap();
-            device.ctr_raw(stream.cu_stream(), &counter, 9, 0, 0, 0).unwrap();
-            device.cbc_decrypt_raw(stream.cu_stream(), &block, pointer + 3072, pointer + 3072, 1024).unwrap();
-            device.cbc_decrypt_raw(stream.cu_stream(), &block, 0, 0, 0).unwrap();
+            device.run_raw(stream, Ecb::encrypt(), pointer, pointer, 1024).unwrap();
+            device.run_raw(stream, ctr, pointer + 1024, pointer + 2048, 1024).unwrap();
+            device.run_raw(stream, ctr, 0, 0, 0).unwrap();
+            device.run_raw(stream, cbc, pointer + 3072, pointer + 3072, 1024).unwrap();
+            device.run_raw(stream, cbc, 0, 0, 0).unwrap();
         }
     }
     let mut expected = reference.ecb(Direction::Encrypt, &contents[..1024]);
@@ -524,9 +527,8 @@ fn raw_pointers() {
 
 /// Calls go on the caller's stream in order, several streams beside one another, and the cipher need not live until
 /// they are done.
-#[test]
-fn streams_of_one_s_own() {
-    gpus().iter().for_each(streams_of_one_s_own_on);
+fn streams_of_one_s_own(gpus: &'static [Engine]) {
+    gpus.iter().for_each(streams_of_one_s_own_on);
 }
 
 fn streams_of_one_s_own_on(gpu: &Engine) {
@@ -539,10 +541,10 @@ fn streams_of_one_s_own_on(gpu: &Engine) {
         let mut data = stream.clone_htod(&contents).unwrap();
         let cipher = gpu.cipher(&Key::new(&[1; 24]).unwrap()).unwrap();
         let device = cipher.device().unwrap();
-        device.ecb(&stream, Direction::Encrypt, &mut data).unwrap();
-        device.ctr_apply(&stream, &Counter::new(CounterMode::Ctr128BE, block), i, &mut data).unwrap();
-        if decrypts_cbc(gpu) {
-            device.cbc_decrypt(&stream, &block, &mut data).unwrap();
+        device.run(&stream, Ecb::encrypt(), &mut data).unwrap();
+        device.run(&stream, Ctr::new(&counter(block), i), &mut data).unwrap();
+        if has_mode(gpu, Mode::CbcDecrypt) {
+            device.run(&stream, CbcDecrypt::new(&block), &mut data).unwrap();
         }
         drop(cipher);
         running.push((stream, data, i));
@@ -550,7 +552,7 @@ fn streams_of_one_s_own_on(gpu: &Engine) {
     let encrypted = reference.ecb(Direction::Encrypt, &contents);
     for (stream, data, i) in running {
         let mut expected = reference.ctr(block, i, &encrypted);
-        if decrypts_cbc(gpu) {
+        if has_mode(gpu, Mode::CbcDecrypt) {
             expected = reference.cbc(Direction::Decrypt, block, &expected);
         }
         same(&stream.clone_dtoh(&data).unwrap(), &expected, &(name(gpu), "stream", i));
@@ -558,10 +560,8 @@ fn streams_of_one_s_own_on(gpu: &Engine) {
 }
 
 /// The other GPUs, each an engine of its own.
-#[test]
 fn every_device() {
-    let Some(first) = gpu() else { return };
-    let key = key_bytes(KeyBits::Aes128);
+    let (first, key) = (gpu(), key_bytes(KeyBits::Aes128));
     for device in devices().unwrap().iter().skip(1) {
         let engine = Engine::open(Backend::Cuda { ordinal: device.ordinal }).unwrap();
         let cipher = engine.cipher(&Key::new(&key).unwrap()).unwrap();
@@ -576,21 +576,20 @@ fn every_device() {
         let (foreign, device) = (stream(first), subject.cipher.device().unwrap());
         let contents = noise(5, 64);
         let (mut ours, mut theirs) = (own.clone_htod(&contents).unwrap(), foreign.clone_htod(&contents).unwrap());
-        let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
-        let encrypt = Direction::Encrypt;
+        let (ecb, cbc, ctr) = (Ecb::encrypt(), CbcDecrypt::new(&[3; 16]), Ctr::new(&counter([0; 16]), 0));
         let refusals = [
-            device.ecb(&foreign, encrypt, &mut theirs),
-            device.ecb(&foreign, encrypt, &mut ours),
-            device.ecb(&own, encrypt, &mut theirs),
-            device.ecb_to(&own, encrypt, &theirs, &mut ours),
-            device.ecb_to(&own, encrypt, &ours, &mut theirs),
-            device.cbc_decrypt(&foreign, &[3; 16], &mut ours),
-            device.cbc_decrypt(&own, &[3; 16], &mut theirs),
-            device.cbc_decrypt_to(&own, &[3; 16], &theirs, &mut ours),
-            device.cbc_decrypt_to(&own, &[3; 16], &ours, &mut theirs),
-            device.ctr_apply(&own, &counter, 0, &mut theirs),
-            device.ctr_apply_to(&own, &counter, 0, &theirs, &mut ours),
-            device.ctr_apply_to(&own, &counter, 0, &ours, &mut theirs),
+            device.run(&foreign, ecb, &mut theirs),
+            device.run(&foreign, ecb, &mut ours),
+            device.run(&own, ecb, &mut theirs),
+            device.run_to(&own, ecb, &theirs, &mut ours),
+            device.run_to(&own, ecb, &ours, &mut theirs),
+            device.run(&foreign, cbc, &mut ours),
+            device.run(&own, cbc, &mut theirs),
+            device.run_to(&own, cbc, &theirs, &mut ours),
+            device.run_to(&own, cbc, &ours, &mut theirs),
+            device.run(&own, ctr, &mut theirs),
+            device.run_to(&own, ctr, &theirs, &mut ours),
+            device.run_to(&own, ctr, &ours, &mut theirs),
         ];
         for (i, refused) in refusals.iter().enumerate() {
             assert!(matches!(refused, Err(Error::OtherContext)), "call {i}: {refused:?}");
@@ -601,9 +600,8 @@ fn every_device() {
 }
 
 /// One cipher, many threads, data in host and in device memory.
-#[test]
-fn many_threads() {
-    for gpu in gpus() {
+fn many_threads(gpus: &'static [Engine]) {
+    for gpu in gpus {
         let subject = &stored(gpu)[1];
         std::thread::scope(|scope| {
             for thread in 0..8usize {
@@ -620,31 +618,26 @@ fn many_calls(thread: usize, subject: &Subject, stream: &Arc<CudaStream>) {
         let call = Call { mode, len, shifts: (0, thread), in_place: round % 2 == 0, counter, offset: 3 };
         call.check(subject, stream);
         for &mode in &subject.modes {
-            // Enough for both kernels of a pair.
+            // Enough for both of two co-resident kernels.
             let len = len / 16 * 16 + (round % 4) * (64 << 10);
             Call { mode, len, ..call.clone() }.check(subject, stream);
         }
         let mut data = noise(round as u64, len);
         let expected = subject.reference.ctr(counter.to_be_bytes(), 5, &data);
-        let counter = Counter::new(CounterMode::Ctr128BE, counter.to_be_bytes());
-        subject.cipher.ctr_apply(&counter, 5, &mut data).unwrap();
+        subject.cipher.ctr_apply(&self::counter(counter.to_be_bytes()), 5, &mut data).unwrap();
         same(&data, &expected, &("thread", thread, "host memory"));
     }
 }
 
 /// More host memory than one chunk, against the CPU engine, which is itself tested against the reference.
-#[test]
-fn host_memory_in_chunks() {
-    gpus().iter().for_each(host_memory_in_chunks_on);
+fn host_memory_in_chunks(gpus: &'static [Engine]) {
+    gpus.iter().for_each(host_memory_in_chunks_on);
 }
 
 fn host_memory_in_chunks_on(gpu: &Engine) {
-    if small() {
-        return;
-    }
-    let (cipher, cpu, counter) = pair(gpu, 1_000_000);
+    let (cipher, cpu, counter) = gpu_and_cpu(gpu, 1_000_000);
     let mut cases = vec![(64 << 20, 0), ((64 << 20) - 5, 5), ((64 << 20) + 1, 15), ((200 << 20) + 77, 12_345)];
-    if large() {
+    if is_set(LARGE) {
         cases.push(((4 << 30) + 33, 7));
     }
     for (len, offset) in cases {
@@ -662,7 +655,7 @@ fn host_memory_in_chunks_on(gpu: &Engine) {
         assert!(data == expected, "ECB, {whole} bytes");
         cipher.ecb_decrypt(&mut data[..whole]).unwrap();
         assert!(data == output, "ECB decryption, {whole} bytes");
-        if !decrypts_cbc(gpu) {
+        if !has_mode(gpu, Mode::CbcDecrypt) {
             continue;
         }
         let (data, expected) = (&mut data[..whole], &mut expected[..whole]);
@@ -675,13 +668,15 @@ fn host_memory_in_chunks_on(gpu: &Engine) {
 }
 
 /// A baked kernel from files, and what is wrong with others.
-#[test]
 fn baked_kernels_from_files() {
-    let Some(gpu) = gpu_with_compiler() else { return };
+    let gpu = gpu();
     let key = key_bytes(KeyBits::Aes128);
     let folder = tempfile::tempdir().unwrap();
-    let spec = KernelSpec::baked(Mode::Ctr, &sbox::LUT3, BakedStrategy::OneHotMux, &key).unwrap();
-    let printed = printer::print(&spec.into(), "a test");
+    let baked = |key: &[u8]| {
+        let spec = KernelSpec::baked(Mode::Ctr, &sbox::LUT3, BakedStrategy::OneHotMux, key).unwrap();
+        print(spec, Dialect::Cuda).unwrap()
+    };
+    let printed = baked(&key);
     let (source, manifest) = (printed.source, printed.manifest.to_json());
     let (path, source_path) = (folder.path().join("kernel.json"), folder.path().join(&printed.manifest.source));
     let write = |manifest: &str, source: &str| {
@@ -707,14 +702,19 @@ fn baked_kernels_from_files() {
     };
     write(&manifest, &source.replacen("0x", "0X", 1));
     assert!(matches!(refused("a changed source"), Error::BadManifest { .. }));
-    write(&manifest.replace("\"format\": 3", "\"format\": 2"), &source);
+    let format = |version: u32| format!("\"format\": {version}");
+    assert!(manifest.contains(&format(Manifest::FORMAT)));
+    write(&manifest.replace(&format(Manifest::FORMAT), &format(Manifest::FORMAT - 1)), &source);
     assert!(matches!(refused("another format"), Error::BadManifest { .. }));
+    let mut swapped = printed.manifest.clone();
+    swapped.entry.parameters.swap(0, 1);
+    write(&swapped.to_json(), &source);
+    assert!(matches!(refused("another order of parameters"), Error::BadManifest { .. }));
     write("{", &source);
     assert!(matches!(refused("half a manifest"), Error::BadManifest { .. }));
     // The manifest of another key's kernel, with this one's source: only the known answer can tell.
-    let other = KernelSpec::baked(Mode::Ctr, &sbox::LUT3, BakedStrategy::OneHotMux, &[9; 16]).unwrap();
-    let other = printer::print(&other.into(), "a test").manifest;
-    write(&Manifest { source_sha256: header::digest(&source), ..other }.to_json(), &source);
+    let other = baked(&[9; 16]).manifest;
+    write(&Manifest { source_sha256: digest::of_text(&source), ..other }.to_json(), &source);
     assert!(matches!(refused("another key's kernel"), Error::SelfTestFailed { .. }));
     std::fs::remove_file(&source_path).unwrap();
     assert!(matches!(refused("no source"), Error::BadManifest { .. }));
@@ -722,17 +722,22 @@ fn baked_kernels_from_files() {
     assert!(matches!(refused("no manifest"), Error::BadManifest { .. }));
 }
 
-/// Whether the tests that take many GiB of device memory are wanted.
-fn large() -> bool {
-    let wanted = is_set("AES_BITSLICE_LARGE");
-    if !wanted {
-        say("AES_BITSLICE_LARGE is not set: buffers above 4 GiB were not tested");
+/// A manifest that does not list what an entry point takes, name by name and in order, is refused.
+fn wrong_parameter_lists() {
+    let key = Key::new(&key_bytes(KeyBits::Aes128)).unwrap();
+    let Printed { source, manifest } = print(KernelSpec::planes(Mode::Ctr, &sbox::LUT3), Dialect::Cuda).unwrap();
+    for entry in 0..2 {
+        let mut wrong = manifest.clone();
+        let of = if entry == 0 { &mut wrong.entry } else { &mut wrong.entry_bytes };
+        of.parameters.swap(2, 3);
+        let refused = gpu().cipher_of(&key, &Printed { source: source.clone(), manifest: wrong });
+        assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{refused:?}");
     }
-    wanted
+    gpu().cipher_of(&key, &Printed { source, manifest }).unwrap();
 }
 
 /// A key on the GPU and, to compare with, on the CPU engine, and a counter that wraps after `blocks`.
-fn pair(gpu: &Engine, blocks: u128) -> (Cipher, Cipher, Counter) {
+fn gpu_and_cpu(gpu: &Engine, blocks: u128) -> (Cipher, Cipher, Counter) {
     let key = Key::new(&key_bytes(KeyBits::Aes256)).unwrap();
     let cpu = Engine::open(Backend::Cpu).unwrap().cipher(&key).unwrap();
     let counter = Counter::new(CounterMode::Ctr128BE, 0u128.wrapping_sub(blocks).to_be_bytes());
@@ -766,21 +771,17 @@ fn chained(cpu: &Cipher, iv: &[u8; 16], ciphertext: impl Fn(Range<usize>) -> Vec
 }
 
 /// Every byte of buffers of more than 4 GiB, through both entry points of every mode.
-#[test]
-fn above_4_gib() {
-    gpus().iter().for_each(above_4_gib_on);
+fn above_4_gib(gpus: &'static [Engine]) {
+    gpus.iter().for_each(above_4_gib_on);
 }
 
 fn above_4_gib_on(gpu: &Engine) {
-    if small() || !large() {
-        return;
-    }
     const LEN: usize = (4 << 30) + (3 << 20) + 5;
     const WHOLE: usize = LEN / 16 * 16;
     const OFFSET: u64 = 7;
     let pieces =
         |len: usize| -> Vec<_> { (0..len).step_by(256 << 20).map(|at| at..len.min(at + (256 << 20))).collect() };
-    let (cipher, cpu, counter) = pair(gpu, 12_345_678);
+    let (cipher, cpu, counter) = gpu_and_cpu(gpu, 12_345_678);
     let (device, stream) = (cipher.device().unwrap(), stream(gpu));
     let applied = |mut bytes: Vec<u8>, at: u64| {
         cpu.ctr_apply(&counter, at, &mut bytes).unwrap();
@@ -792,48 +793,44 @@ fn above_4_gib_on(gpu: &Engine) {
     };
 
     let mut data = stream.alloc_zeros::<u8>(LEN).unwrap();
-    device.ctr_apply(&stream, &counter, OFFSET, &mut data).unwrap();
+    device.run(&stream, Ctr::new(&counter, OFFSET), &mut data).unwrap();
     let once = |piece: Range<usize>| applied(vec![0; piece.len()], OFFSET + piece.start as u64);
     compare(&stream, &data, 0, &pieces(LEN), once);
-    device.ecb(&stream, Direction::Encrypt, &mut data.slice_mut(..WHOLE)).unwrap();
+    device.run(&stream, Ecb::encrypt(), &mut data.slice_mut(..WHOLE)).unwrap();
     compare(&stream, &data, 0, &pieces(WHOLE), |piece| encrypted(once(piece)));
-    device.ecb(&stream, Direction::Decrypt, &mut data.slice_mut(..WHOLE)).unwrap();
+    device.run(&stream, Ecb::decrypt(), &mut data.slice_mut(..WHOLE)).unwrap();
     compare(&stream, &data, 0, &pieces(LEN), once);
 
     // One byte off.
     let mut other = stream.alloc_zeros::<u8>(1 + LEN).unwrap();
-    device.ctr_apply_to(&stream, &counter, 99, &data, &mut other.slice_mut(1..)).unwrap();
+    device.run_to(&stream, Ctr::new(&counter, 99), &data, &mut other.slice_mut(1..)).unwrap();
     let twice = |piece: Range<usize>| applied(once(piece.clone()), 99 + piece.start as u64);
     compare(&stream, &other, 1, &pieces(LEN), twice);
-    device.ecb(&stream, Direction::Encrypt, &mut other.slice_mut(1..1 + WHOLE)).unwrap();
+    device.run(&stream, Ecb::encrypt(), &mut other.slice_mut(1..1 + WHOLE)).unwrap();
     compare(&stream, &other, 1, &pieces(WHOLE), |piece| encrypted(twice(piece)));
-    device.ecb(&stream, Direction::Decrypt, &mut other.slice_mut(1..1 + WHOLE)).unwrap();
+    device.run(&stream, Ecb::decrypt(), &mut other.slice_mut(1..1 + WHOLE)).unwrap();
     compare(&stream, &other, 1, &pieces(LEN), twice);
 
-    if !decrypts_cbc(gpu) {
+    if !has_mode(gpu, Mode::CbcDecrypt) {
         return;
     }
     let iv = [0xd1; 16];
-    device.cbc_decrypt(&stream, &iv, &mut other.slice_mut(1..1 + WHOLE)).unwrap();
+    device.run(&stream, CbcDecrypt::new(&iv), &mut other.slice_mut(1..1 + WHOLE)).unwrap();
     compare(&stream, &other, 1, &pieces(WHOLE), |piece| chained(&cpu, &iv, twice, piece));
-    device.cbc_decrypt_to(&stream, &iv, &data.slice(..WHOLE), &mut other.slice_mut(..WHOLE)).unwrap();
+    device.run_to(&stream, CbcDecrypt::new(&iv), &data.slice(..WHOLE), &mut other.slice_mut(..WHOLE)).unwrap();
     compare(&stream, &other, 0, &pieces(WHOLE), |piece| chained(&cpu, &iv, once, piece));
-    device.cbc_decrypt(&stream, &iv, &mut data.slice_mut(..WHOLE)).unwrap();
+    device.run(&stream, CbcDecrypt::new(&iv), &mut data.slice_mut(..WHOLE)).unwrap();
     compare(&stream, &data, 0, &pieces(WHOLE), |piece| chained(&cpu, &iv, once, piece));
 }
 
-/// Sizes at which thread blocks take their share in several runs, with a counter of which the last 32 bits wrap in one
-/// of them, aligned to a run or not.
-#[test]
-fn shares_of_several_runs() {
-    gpus().iter().for_each(shares_of_several_runs_on);
+/// Sizes at which thread blocks take several tiles, with a counter of which the last 32 bits wrap in one
+/// of them, aligned to a tile or not.
+fn shares_of_several_tiles(gpus: &'static [Engine]) {
+    gpus.iter().for_each(shares_of_several_tiles_on);
 }
 
-fn shares_of_several_runs_on(gpu: &Engine) {
-    if small() {
-        return;
-    }
-    let (cipher, cpu, _) = pair(gpu, 1);
+fn shares_of_several_tiles_on(gpu: &Engine) {
+    let (cipher, cpu, _) = gpu_and_cpu(gpu, 1);
     let (device, stream) = (cipher.device().unwrap(), stream(gpu));
     for (len, until_wrap, offset) in
         [((192 << 20) + 48, 5_000_003u128, 0), ((600 << 20) + 16 * 77, (1 << 16) + 1, 5), (256 << 20, 1 << 20, 0)]
@@ -842,41 +839,37 @@ fn shares_of_several_runs_on(gpu: &Engine) {
         let mut expected = vec![0; len];
         cpu.ctr_apply(&counter, offset, &mut expected).unwrap();
         let mut data = stream.alloc_zeros::<u8>(len).unwrap();
-        device.ctr_apply(&stream, &counter, offset, &mut data).unwrap();
+        device.run(&stream, Ctr::new(&counter, offset), &mut data).unwrap();
         assert!(stream.clone_dtoh(&data).unwrap() == expected, "CTR, {len} bytes");
         cpu.ecb_encrypt(&mut expected).unwrap();
-        device.ecb(&stream, Direction::Encrypt, &mut data).unwrap();
+        device.run(&stream, Ecb::encrypt(), &mut data).unwrap();
         assert!(stream.clone_dtoh(&data).unwrap() == expected, "ECB, {len} bytes");
-        if decrypts_cbc(gpu) {
+        if has_mode(gpu, Mode::CbcDecrypt) {
             let mut other = stream.alloc_zeros::<u8>(len).unwrap();
             cpu.cbc_decrypt(&[8; 16], &mut expected).unwrap();
-            device.cbc_decrypt_to(&stream, &[8; 16], &data, &mut other).unwrap();
+            device.run_to(&stream, CbcDecrypt::new(&[8; 16]), &data, &mut other).unwrap();
             assert!(stream.clone_dtoh(&other).unwrap() == expected, "CBC, {len} bytes");
             stream.memcpy_dtod(&data, &mut other).unwrap();
-            device.cbc_decrypt(&stream, &[8; 16], &mut other).unwrap();
+            device.run(&stream, CbcDecrypt::new(&[8; 16]), &mut other).unwrap();
             assert!(stream.clone_dtoh(&other).unwrap() == expected, "CBC in place, {len} bytes");
         }
-        device.ecb(&stream, Direction::Decrypt, &mut data).unwrap();
-        device.ctr_apply(&stream, &counter, offset, &mut data).unwrap();
+        device.run(&stream, Ecb::decrypt(), &mut data).unwrap();
+        device.run(&stream, Ctr::new(&counter, offset), &mut data).unwrap();
         assert!(stream.clone_dtoh(&data).unwrap().iter().all(|&byte| byte == 0), "back, {len} bytes");
     }
 }
 
 /// More blocks than 32 bits count, looked at in windows.
-#[test]
-fn above_2_to_the_32_blocks() {
-    gpus().iter().for_each(above_2_to_the_32_blocks_on);
+fn above_2_to_the_32_blocks(gpus: &'static [Engine]) {
+    gpus.iter().for_each(above_2_to_the_32_blocks_on);
 }
 
 fn above_2_to_the_32_blocks_on(gpu: &Engine) {
-    if small() || !large() {
-        return;
-    }
     const LEN: usize = (64 << 30) + (1 << 20) + 48;
     let windows: Vec<_> = [0, 4 << 30, 32 << 30, 64 << 30, LEN]
         .map(|at: usize| at.saturating_sub(1 << 16)..LEN.min(at + (1 << 16)))
         .into();
-    let (cipher, cpu, counter) = pair(gpu, (1 << 32) + 5);
+    let (cipher, cpu, counter) = gpu_and_cpu(gpu, (1 << 32) + 5);
     let (device, stream) = (cipher.device().unwrap(), stream(gpu));
     let Ok(mut data) = stream.alloc_zeros::<u8>(LEN) else {
         say("Less than 64 GiB of device memory is free: a buffer of 2^32 blocks was not tested");
@@ -887,19 +880,19 @@ fn above_2_to_the_32_blocks_on(gpu: &Engine) {
         cpu.ctr_apply(&counter, piece.start as u64, &mut bytes).unwrap();
         bytes
     };
-    device.ctr_apply(&stream, &counter, 0, &mut data).unwrap();
+    device.run(&stream, Ctr::new(&counter, 0), &mut data).unwrap();
     compare(&stream, &data, 0, &windows, applied);
-    device.ecb(&stream, Direction::Encrypt, &mut data).unwrap();
+    device.run(&stream, Ecb::encrypt(), &mut data).unwrap();
     compare(&stream, &data, 0, &windows, |piece| {
         let mut bytes = applied(piece);
         cpu.ecb_encrypt(&mut bytes).unwrap();
         bytes
     });
-    device.ecb(&stream, Direction::Decrypt, &mut data).unwrap();
+    device.run(&stream, Ecb::decrypt(), &mut data).unwrap();
     compare(&stream, &data, 0, &windows, applied);
-    if !decrypts_cbc(gpu) {
+    if !has_mode(gpu, Mode::CbcDecrypt) {
         return;
     }
-    device.cbc_decrypt(&stream, &[6; 16], &mut data).unwrap();
+    device.run(&stream, CbcDecrypt::new(&[6; 16]), &mut data).unwrap();
     compare(&stream, &data, 0, &windows, |piece| chained(&cpu, &[6; 16], applied, piece));
 }

@@ -1,43 +1,50 @@
-//! What would disturb other tests on the same GPU, or be disturbed by them, one after the other in a process of its own:
+//! What would disturb other tests on the same GPU, or be disturbed by them, one after the other, each in a process of its own:
 //! calls that must not wait, a kernel dropped while it runs, no memory left, and a context that is lost.
 
-use aes_bitslice_runtime::cuda::Kernels;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, result};
-use aes_bitslice_runtime::{BakedStrategy, Cipher, Counter, CounterMode, Direction, Engine, Error, Key, Mode};
-use aes_bitslice_tests::engines::{gpu, gpu_with_compiler, gpus, is_set};
+use aes_bitslice_runtime::{BakedStrategy, CbcDecrypt, Cipher, Ctr, Direction, Ecb, Engine, Error, Kernels, Key, Mode};
+use aes_bitslice_tests::engines::{Device, gpu};
+use aes_bitslice_tests::harness::{Need, Tests};
+use aes_bitslice_tests::operation::counter;
 use aes_bitslice_tests::reference::{Reference, noise};
+use aes_bitslice_tests::tests;
 use std::ffi::c_void;
+use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 const KEY: [u8; 16] = [0x77; 16];
 
-#[test]
-fn one_after_the_other() {
-    let Some(gpu) = gpu() else { return };
-    if is_set("AES_BITSLICE_SMALL") {
-        return;
-    }
-    let cipher = gpu.cipher(&Key::new(&KEY).unwrap()).unwrap();
-    calls_do_not_wait(gpu, &cipher);
-    pairs_do_not_wait_for_one_another();
-    baked_dropped_while_it_runs(&cipher);
-    memory_used_up(gpu, &cipher);
-    context_lost(gpu, &cipher);
+fn main() -> ExitCode {
+    const GPU: Need = Need::Device(Device::CUDA[0]);
+    const CO_RESIDENT: Need = Need::Device(Device::Cuda(Kernels::CoResident));
+    Tests::default()
+        .alone(&[GPU, Need::Time], &[], tests![calls_do_not_wait])
+        .alone(&[CO_RESIDENT, Need::Time], &[], tests![co_resident_kernels_do_not_wait_for_one_another])
+        .alone(&[GPU, Need::CudaCompiler, Need::Time], &[], tests![baked_dropped_while_it_runs])
+        .alone(&[GPU, Need::Time], &[], tests![memory_used_up, context_lost])
+        .one_at_a_time()
+        .run()
+}
+
+/// The first GPU, and a key on it.
+fn gpu_with_key() -> (&'static Engine, Cipher) {
+    (gpu(), gpu().cipher(&Key::new(&KEY).unwrap()).unwrap())
 }
 
 /// A call returns when the work is on the stream, not when it is done.
-fn calls_do_not_wait(gpu: &Engine, cipher: &Cipher) {
+fn calls_do_not_wait() {
+    let (gpu, cipher) = gpu_with_key();
     let stream = gpu.cuda_context().unwrap().new_stream().unwrap();
     let device = cipher.device().unwrap();
     device.prepare(Mode::Ctr).unwrap();
     device.prepare(Mode::CbcDecrypt).unwrap();
-    let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+    let (ctr, cbc) = (Ctr::new(&counter([0; 16]), 0), CbcDecrypt::new(&[0; 16]));
     let mut data = stream.alloc_zeros::<u8>(1 << 30).unwrap();
     stream.synchronize().unwrap();
     // Tens of milliseconds of work on the fastest GPU; putting it on the stream takes about one.
     for _ in 0..40 {
-        device.ctr_apply(&stream, &counter, 0, &mut data).unwrap();
+        device.run(&stream, ctr, &mut data).unwrap();
     }
     assert!(!stream.record_event(None).unwrap().is_complete(), "the calls waited for their work");
     let head = stream.clone_dtoh(&data.slice(..1 << 20)).unwrap();
@@ -45,7 +52,7 @@ fn calls_do_not_wait(gpu: &Engine, cipher: &Cipher) {
     stream.synchronize().unwrap();
     // In place, with memory that is allocated and freed on the stream.
     for _ in 0..40 {
-        device.cbc_decrypt(&stream, &[0; 16], &mut data).unwrap();
+        device.run(&stream, cbc, &mut data).unwrap();
     }
     assert!(!stream.record_event(None).unwrap().is_complete(), "the calls of CBC waited for their work");
 }
@@ -65,23 +72,23 @@ fn held(stream: &CudaStream) -> Sender<()> {
     sender
 }
 
-/// A pair of kernels on one stream is done while one that was called before it waits on another.
-fn pairs_do_not_wait_for_one_another() {
+/// Co-resident kernels on one stream are done while others that were called before them wait on another.
+fn co_resident_kernels_do_not_wait_for_one_another() {
     const LEN: usize = 8 << 20;
-    let Some(gpu) = gpus().iter().find(|gpu| gpu.kernels() == Kernels::Pair) else { return };
+    let gpu = &Device::Cuda(Kernels::CoResident).find().unwrap()[0];
     let cipher = gpu.cipher(&Key::new(&KEY).unwrap()).unwrap();
-    let (device, counter) = (cipher.device().unwrap(), Counter::new(CounterMode::Ctr128BE, [0x42; 16]));
+    let (device, counter) = (cipher.device().unwrap(), counter([0x42; 16]));
     let streams = [(); 2].map(|()| gpu.cuda_context().unwrap().new_stream().unwrap());
     let [first, second] = &streams;
     let mut data = [first, second].map(|stream| stream.alloc_zeros::<u8>(LEN).unwrap());
     // What later calls take up again is there, and done with.
     for (stream, data) in streams.iter().zip(&mut data) {
-        device.ctr_apply(stream, &counter, 0, data).unwrap();
+        device.run(stream, Ctr::new(&counter, 0), data).unwrap();
         stream.synchronize().unwrap();
     }
     let sender = held(first);
     for (stream, data) in streams.iter().zip(&mut data) {
-        device.ctr_apply(stream, &counter, 99, data).unwrap();
+        device.run(stream, Ctr::new(&counter, 99), data).unwrap();
     }
     let [first_done, second_done] = [first, second].map(|stream| stream.record_event(None).unwrap());
     let start = Instant::now();
@@ -100,14 +107,13 @@ fn pairs_do_not_wait_for_one_another() {
 }
 
 /// A baked cipher holds the code that runs, and may be dropped all the same when its calls are on the stream.
-fn baked_dropped_while_it_runs(stored: &Cipher) {
+fn baked_dropped_while_it_runs() {
     const CALLS: usize = 40;
     const WINDOW: usize = 64 << 10;
-    let Some(gpu) = gpu_with_compiler() else { return };
+    let (gpu, stored) = gpu_with_key();
     let stream = gpu.cuda_context().unwrap().new_stream().unwrap();
     let mut data = stream.alloc_zeros::<u8>(1 << 30).unwrap();
-    let counter = Counter::new(CounterMode::Ctr128BE, [0x42; 16]);
-    stored.device().unwrap().ctr_apply(&stream, &counter, 0, &mut data).unwrap();
+    stored.device().unwrap().run(&stream, Ctr::new(&counter([0x42; 16]), 0), &mut data).unwrap();
     let windows = [0..WINDOW, data.len() - WINDOW..data.len()];
     let before = windows.clone().map(|w| stream.clone_dtoh(&data.slice(w)).unwrap());
     for strategy in BakedStrategy::ALL {
@@ -116,7 +122,7 @@ fn baked_dropped_while_it_runs(stored: &Cipher) {
         device.prepare(Mode::EcbEncrypt).unwrap();
         stream.synchronize().unwrap();
         for _ in 0..CALLS {
-            device.ecb(&stream, Direction::Encrypt, &mut data).unwrap();
+            device.run(&stream, Ecb::encrypt(), &mut data).unwrap();
         }
         assert!(!stream.record_event(None).unwrap().is_complete(), "done too soon to be dropped while it runs");
         drop(baked);
@@ -131,8 +137,9 @@ fn baked_dropped_while_it_runs(stored: &Cipher) {
 }
 
 /// Too little memory for a whole chunk makes chunks smaller, none at all is an error, and later there is some again.
-fn memory_used_up(gpu: &Engine, cipher: &Cipher) {
+fn memory_used_up() {
     const MIB: usize = 1 << 20;
+    let (gpu, cipher) = gpu_with_key();
     let plain = noise(1, 40 * MIB);
     let expected = Reference::new(&KEY).ecb(Direction::Encrypt, &plain);
     let encrypted = || {
@@ -194,15 +201,16 @@ fn memory_used_up(gpu: &Engine, cipher: &Cipher) {
 }
 
 /// After an illegal access every call fails, and none hands out anything.
-fn context_lost(gpu: &Engine, cipher: &Cipher) {
+fn context_lost() {
+    let (gpu, cipher) = gpu_with_key();
     let stream = gpu.cuda_context().unwrap().new_stream().unwrap();
     let device = cipher.device().unwrap();
     // SAFETY: on purpose not what is asked for: an address that is no memory. The context is lost by it, and this
     // process uses nothing else of the device.
-    unsafe { device.ecb_raw(stream.cu_stream(), Direction::Encrypt, 16, 16, 1 << 20) }.unwrap();
+    unsafe { device.run_raw(stream.cu_stream(), Ecb::encrypt(), 16, 16, 1 << 20) }.unwrap();
     assert!(stream.synchronize().is_err());
 
-    let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+    let counter = counter([0; 16]);
     let plain = noise(2, 4096);
     for attempt in 0..3 {
         let mut output = vec![0x3c; plain.len()];
@@ -215,7 +223,7 @@ fn context_lost(gpu: &Engine, cipher: &Cipher) {
     assert!(matches!(cipher.ecb_decrypt(&mut data), Err(Error::Poisoned { .. })));
     assert_eq!(data, plain);
     // SAFETY: refused before any pointer is used.
-    let raw = unsafe { device.ctr_raw(stream.cu_stream(), &counter, 0, 16, 16, 16) };
+    let raw = unsafe { device.run_raw(stream.cu_stream(), Ctr::new(&counter, 0), 16, 16, 16) };
     assert!(matches!(raw, Err(Error::Poisoned { .. })), "{raw:?}");
     assert!(matches!(gpu.cipher(&Key::new(&KEY).unwrap()), Err(Error::Poisoned { .. })));
 }

@@ -1,40 +1,26 @@
 //! A GPU that is lost while a call is at work: a typed error, an output of zeros, and a process that lives on. Each case is a
-//! process of its own, which the test starts, for nothing else can be done on that GPU afterwards.
+//! process of its own, for nothing else can be done on that GPU afterwards.
 
-use aes_bitslice_runtime::cuda::SpreadBuffer;
-use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Direction, Engine, Error, Key};
-use aes_bitslice_tests::engines::{gpu, is_set};
-use std::process::Command;
+use aes_bitslice_runtime::cuda::ShardedBuffer;
+use aes_bitslice_runtime::{Backend, Cipher, Ctr, Ecb, Engine, Error, Key};
+use aes_bitslice_tests::engines::Device;
+use aes_bitslice_tests::harness::{Need, Tests};
+use aes_bitslice_tests::operation::counter;
+use aes_bitslice_tests::tests;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const MIB: usize = 1 << 20;
 const KEY: [u8; 16] = [0x77; 16];
 
-/// Runs a test of this file that is for a process of its own.
-fn alone(test: &str) {
-    if gpu().is_none() || is_set("AES_BITSLICE_SMALL") {
-        return;
-    }
-    let this = std::env::current_exe().unwrap();
-    let output = Command::new(this).args(["--exact", test, "--ignored", "--nocapture"]).output().unwrap();
-    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-    assert!(output.status.success() && text.contains("1 passed"), "{test}: {}\n{text}", output.status);
-}
-
-#[test]
-fn calls_on_host_memory_fail_cleanly() {
-    alone("host_memory");
-}
-
-#[test]
-fn calls_on_pinned_memory_fail_cleanly() {
-    alone("pinned_memory");
-}
-
-#[test]
-fn calls_on_spread_memory_fail_cleanly() {
-    alone("spread_memory");
+fn main() -> ExitCode {
+    let tests = tests![
+        calls_on_host_memory_fail_cleanly,
+        calls_on_pinned_memory_fail_cleanly,
+        calls_on_sharded_memory_fail_cleanly,
+    ];
+    Tests::default().alone(&[Need::Device(Device::CUDA[0]), Need::Time], &[], tests).run()
 }
 
 /// All GPUs, with a key.
@@ -49,8 +35,7 @@ fn lose_last(cipher: &Cipher) {
     let (context, devices) = (engine.cuda_contexts().unwrap().pop().unwrap(), cipher.devices().unwrap());
     let stream = context.new_stream().unwrap();
     // SAFETY: on purpose not what is asked for: an address that is no memory. This process uses nothing else of the device.
-    let launched =
-        unsafe { devices[devices.len() - 1].ecb_raw(stream.cu_stream(), Direction::Encrypt, 16, 16, 1 << 20) };
+    let launched = unsafe { devices[devices.len() - 1].run_raw(stream.cu_stream(), Ecb::encrypt(), 16, 16, 1 << 20) };
     launched.unwrap();
     assert!(stream.synchronize().is_err());
     // What would be freed on drop is gone with the context.
@@ -85,13 +70,13 @@ fn until_lost(cipher: &Cipher, mut call: impl FnMut() -> Result<(), Error>) -> E
 fn refused(cipher: &Cipher) {
     let mut data = vec![0x3c; MIB];
     for _ in 0..2 {
-        let again = cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0, &mut data);
+        let again = cipher.ctr_apply(&counter([0; 16]), 0, &mut data);
         assert!(matches!(again, Err(Error::Poisoned { .. })), "{again:?}");
         assert!(data.iter().all(|&byte| byte == 0x3c));
     }
     let key = Key::new(&KEY).unwrap();
     assert!(matches!(cipher.engine().cipher(&key), Err(Error::Poisoned { .. })));
-    assert!(matches!(cipher.engine().spread(MIB), Err(Error::Poisoned { .. })));
+    assert!(matches!(cipher.engine().sharded(MIB), Err(Error::Poisoned { .. })));
 }
 
 /// Every byte of an output that holds no result: zeros, or, if the call was refused, what it held before.
@@ -100,11 +85,9 @@ fn nothing_is_handed_out(output: &[u8], before: u8, error: &Error) {
     assert!(all(0) || matches!(error, Error::Poisoned { .. }) && all(before), "something was handed out ({error})");
 }
 
-#[test]
-#[ignore = "started by another test, in a process of its own"]
-fn host_memory() {
+fn calls_on_host_memory_fail_cleanly() {
     let cipher = cipher();
-    let counter = Counter::new(CounterMode::Ctr128BE, [5; 16]);
+    let counter = counter([5; 16]);
     let (input, mut output) = (vec![0xa7; 512 * MIB], vec![0; 512 * MIB]);
     let error = until_lost(&cipher, || {
         output.fill(0x3c);
@@ -114,9 +97,7 @@ fn host_memory() {
     refused(&cipher);
 }
 
-#[test]
-#[ignore = "started by another test, in a process of its own"]
-fn pinned_memory() {
+fn calls_on_pinned_memory_fail_cleanly() {
     let cipher = cipher();
     let mut data = cipher.engine().host_buffer(512 * MIB).unwrap();
     let error = until_lost(&cipher, || {
@@ -127,34 +108,32 @@ fn pinned_memory() {
     refused(&cipher);
 }
 
-#[test]
-#[ignore = "started by another test, in a process of its own"]
-fn spread_memory() {
+fn calls_on_sharded_memory_fail_cleanly() {
     let cipher = cipher();
     let gpus = cipher.devices().unwrap().len();
     let (input, mut output) = {
-        let buffer = || cipher.engine().spread(gpus * 1024 * MIB).unwrap();
+        let buffer = || cipher.engine().sharded(gpus * 1024 * MIB).unwrap();
         (buffer(), buffer())
     };
-    let counter = Counter::new(CounterMode::Ctr128BE, [5; 16]);
-    let error = until_lost(&cipher, || cipher.spread()?.ctr_apply_to(&counter, 0, &input, &mut output));
-    let again = cipher.spread().unwrap().ctr_apply_to(&counter, 0, &input, &mut output);
+    let ctr = Ctr::new(&counter([5; 16]), 0);
+    let error = until_lost(&cipher, || cipher.sharded()?.run_to(ctr, &input, &mut output));
+    let again = cipher.sharded().unwrap().run_to(ctr, &input, &mut output);
     assert!(matches!(again, Err(Error::Poisoned { .. })), "{again:?}");
-    // The part of the lost GPU cannot be read any more. The others, where they still can, hold zeros if work was begun.
+    // The share of the lost GPU cannot be read any more. The others, where they still can, hold zeros if work was begun.
     let mut lost = vec![0; 16];
     assert!(output.copy_to_host(output.len() - 16, &mut lost).is_err());
     if matches!(error, Error::Cuda { .. }) {
-        readable_parts_are_zero(&output);
+        readable_shares_are_zero(&output);
     }
     refused(&cipher);
 }
 
-fn readable_parts_are_zero(output: &SpreadBuffer) {
-    for part in output.parts() {
+fn readable_shares_are_zero(output: &ShardedBuffer) {
+    for share in output.shares() {
         let mut bytes = vec![0; 64 * MIB];
-        for at in [part.range.start, part.range.end - bytes.len()] {
+        for at in [share.range.start, share.range.end - bytes.len()] {
             if output.copy_to_host(at, &mut bytes).is_ok() {
-                assert!(bytes.iter().all(|&byte| byte == 0), "{part:?} holds half a result");
+                assert!(bytes.iter().all(|&byte| byte == 0), "{share:?} holds half a result");
             }
         }
     }

@@ -1,18 +1,39 @@
 //! Calls that were submitted, on every engine: polled by a small executor, waited for, dropped; by the thousand, from
 //! many threads, and from those of rayon's pool, which the calls themselves need.
 
-use aes_bitslice_runtime::{Cipher, Counter, CounterMode, Direction, Error, Key, SubmitError, Submitted};
-use aes_bitslice_tests::engines::{decrypts_cbc, engines, name, say};
+use aes_bitslice_runtime::{
+    CbcDecrypt, CbcEncrypt, Cipher, Counter, CounterMode, Ctr, Direction, Ecb, Engine, Error, Key, Mode, SubmitError,
+    Submitted,
+};
+use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
+use aes_bitslice_tests::environment::{all_or, say};
+use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::reference::{Reference, noise};
+use aes_bitslice_tests::tests_of_engines;
 use rayon::prelude::*;
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
+
+fn main() -> ExitCode {
+    let tests = tests_of_engines![
+        every_call_gives_back_what_the_reference_computes,
+        wrong_arguments_are_refused_at_once_and_the_data_comes_back,
+        a_future_is_ready_and_wakes_once_when_its_call_is_done_and_not_before,
+        waiting_ends_when_the_call_does,
+        dropping_neither_waits_nor_cancels,
+        thousands_from_many_threads,
+        all_of_rayons_threads_may_wait_for_calls_that_need_them,
+        an_executor_of_many_tasks_on_one_thread,
+    ];
+    Tests::default().on_each(&Device::ALL, &[], tests).run()
+}
 
 const COUNTER: [u8; 16] = [0xff; 16];
 const IV: [u8; 16] = [0x11; 16];
@@ -21,13 +42,22 @@ fn counter() -> Counter {
     Counter::new(CounterMode::Ctr128BE, COUNTER)
 }
 
+/// CTR from a byte of the key stream on.
+fn ctr(offset: u64) -> Ctr {
+    Ctr::new(&counter(), offset)
+}
+
 /// A cipher of each engine, and the reference with the same key.
-fn ciphers() -> Vec<(String, Cipher, Reference)> {
+fn ciphers(engines: &[Engine]) -> Vec<(String, Cipher, Reference)> {
     let key = noise(1, 24);
-    let cipher = |engine: &aes_bitslice_runtime::Engine| {
-        (name(engine), engine.cipher(&Key::new(&key).unwrap()).unwrap(), Reference::new(&key))
-    };
-    engines().iter().map(cipher).collect()
+    let cipher =
+        |engine: &Engine| (name(engine), engine.cipher(&Key::new(&key).unwrap()).unwrap(), Reference::new(&key));
+    engines.iter().map(cipher).collect()
+}
+
+/// A number of calls, fewer where each takes a while, unless tests do all there is to do.
+fn calls(all: usize, cipher: &Cipher) -> usize {
+    if is_slow(cipher.engine()) { all_or(all, all / 10) } else { all }
 }
 
 /// Ends the process, and so the tests, where they would wait for ever.
@@ -108,62 +138,66 @@ impl AsMut<[u8]> for Gated {
     }
 }
 
-#[test]
-fn every_call_gives_back_what_the_reference_computes() {
+fn every_call_gives_back_what_the_reference_computes(engines: &'static [Engine]) {
     or_give_up(|| {
-        for (name, cipher, reference) in ciphers() {
+        for (name, cipher, reference) in ciphers(engines) {
             for len in [0, 16, 1040, 600 << 10] {
                 let data = noise(len as u64, len);
                 let (vec, boxed) = (|| data.clone(), || data.clone().into_boxed_slice());
-                let ctr = cipher.submit_ctr(&counter(), 5, vec()).unwrap();
-                let encrypted = cipher.submit_ecb(Direction::Encrypt, boxed()).unwrap();
+                let applied = cipher.submit(ctr(5), vec()).unwrap();
+                let encrypted = cipher.submit(Ecb::encrypt(), boxed()).unwrap();
                 let mut buffer = cipher.engine().host_buffer(len).unwrap();
                 buffer.copy_from_slice(&data);
-                let decrypted = cipher.submit_ecb(Direction::Decrypt, buffer).unwrap();
-                assert!(block_on(ctr).unwrap() == reference.ctr(COUNTER, 5, &data), "{name}, CTR, {len}");
+                let decrypted = cipher.submit(Ecb::decrypt(), buffer).unwrap();
+                assert!(block_on(applied).unwrap() == reference.ctr(COUNTER, 5, &data), "{name}, CTR, {len}");
                 let expected = reference.ecb(Direction::Encrypt, &data);
                 assert!(encrypted.wait().unwrap()[..] == expected, "{name}, ECB encryption, {len}");
                 let expected = reference.ecb(Direction::Decrypt, &data);
                 assert!(decrypted.wait().unwrap()[..] == expected, "{name}, ECB decryption, {len}");
-                if decrypts_cbc(cipher.engine()) {
-                    let cbc = block_on(async { cipher.submit_cbc_decrypt(&IV, boxed())?.await }).unwrap();
+                if has_mode(cipher.engine(), Mode::CbcDecrypt) {
+                    let cbc = block_on(async { cipher.submit(CbcDecrypt::new(&IV), boxed())?.await }).unwrap();
                     assert!(cbc[..] == reference.cbc(Direction::Decrypt, IV, &data), "{name}, CBC, {len}");
                 }
+                let serial = cipher.submit_with_output(CbcEncrypt::new(&IV), vec()).unwrap();
+                let (chained, ()) = serial.wait().unwrap();
+                assert!(chained == reference.cbc(Direction::Encrypt, IV, &data), "{name}, CBC encryption, {len}");
             }
         }
     });
 }
 
-#[test]
-fn wrong_arguments_are_refused_at_once_and_the_data_comes_back() {
+fn wrong_arguments_are_refused_at_once_and_the_data_comes_back(engines: &'static [Engine]) {
     fn refused<B>(outcome: Result<Submitted<B>, SubmitError<B>>) -> (Error, B) {
         let SubmitError { error, data } = outcome.expect_err("refused");
         (error, data)
     }
-    for (name, cipher, _) in ciphers() {
+    for (name, cipher, _) in ciphers(engines) {
         let data = noise(3, 33);
         let short = Counter::new(CounterMode::Ctr32BE, [0xff; 16]);
-        let (error, back) = refused(cipher.submit_ctr(&short, 0, data.clone()));
+        let (error, back) = refused(cipher.submit(Ctr::new(&short, 0), data.clone()));
         assert!(matches!(error, Error::CounterOverflow { needed: 3, left: 1, .. }), "{name}: {error}");
         assert_eq!(back, data);
         for direction in [Direction::Encrypt, Direction::Decrypt] {
-            let (error, back) = refused(cipher.submit_ecb(direction, data.clone()));
+            let (error, back) = refused(cipher.submit(Ecb::new(direction), data.clone()));
             assert!(matches!(error, Error::NotWholeBlocks { len: 33 }), "{name}: {error}");
             assert_eq!(back, data);
         }
-        let (error, back) = refused(cipher.submit_cbc_decrypt(&IV, data.clone()));
+        let (error, back) = refused(cipher.submit(CbcDecrypt::new(&IV), data.clone()));
+        assert!(matches!(error, Error::NotWholeBlocks { len: 33 }), "{name}: {error}");
+        assert_eq!(back, data);
+        let SubmitError { error, data: back } =
+            cipher.submit_with_output(CbcEncrypt::new(&IV), data.clone()).expect_err("refused");
         assert!(matches!(error, Error::NotWholeBlocks { len: 33 }), "{name}: {error}");
         assert_eq!(back, data);
     }
 }
 
-#[test]
-fn a_future_is_ready_and_wakes_once_when_its_call_is_done_and_not_before() {
+fn a_future_is_ready_and_wakes_once_when_its_call_is_done_and_not_before(engines: &'static [Engine]) {
     or_give_up(|| {
-        for (name, cipher, reference) in ciphers() {
+        for (name, cipher, reference) in ciphers(engines) {
             let (open, gate) = mpsc::channel();
             let data = Gated { bytes: [7; 16], looks: 0, gate };
-            let mut submitted = cipher.submit_ecb(Direction::Encrypt, data).unwrap();
+            let mut submitted = cipher.submit(Ecb::encrypt(), data).unwrap();
             let (stale, alarm) = (Alarm::here(), Alarm::here());
             let mut poll = |alarm: &Arc<Alarm>| {
                 Pin::new(&mut submitted).poll(&mut Context::from_waker(&Waker::from(alarm.clone())))
@@ -185,12 +219,11 @@ fn a_future_is_ready_and_wakes_once_when_its_call_is_done_and_not_before() {
     });
 }
 
-#[test]
-fn waiting_ends_when_the_call_does() {
+fn waiting_ends_when_the_call_does(engines: &'static [Engine]) {
     or_give_up(|| {
-        let (_, cipher, _) = ciphers().swap_remove(0);
+        let (_, cipher, _) = ciphers(engines).swap_remove(0);
         let (open, gate) = mpsc::channel();
-        let submitted = cipher.submit_ecb(Direction::Encrypt, Gated { bytes: [7; 16], looks: 0, gate }).unwrap();
+        let submitted = cipher.submit(Ecb::encrypt(), Gated { bytes: [7; 16], looks: 0, gate }).unwrap();
         let waiting = thread::spawn(move || submitted.wait().unwrap().bytes);
         thread::sleep(Duration::from_millis(20));
         assert!(!waiting.is_finished());
@@ -199,20 +232,19 @@ fn waiting_ends_when_the_call_does() {
     });
 }
 
-#[test]
-fn dropping_neither_waits_nor_cancels() {
+fn dropping_neither_waits_nor_cancels(engines: &'static [Engine]) {
     or_give_up(|| {
-        for (name, cipher, reference) in ciphers() {
+        for (name, cipher, reference) in ciphers(engines) {
             // Nothing else of this engine can begin while every thread stands before a gate.
             let (gates, held): (Vec<_>, Vec<_>) = (0..rayon::current_num_threads().max(4))
                 .map(|_| {
                     let (open, gate) = mpsc::channel::<()>();
-                    (open, cipher.submit_ecb(Direction::Encrypt, Gated { bytes: [7; 16], looks: 0, gate }).unwrap())
+                    (open, cipher.submit(Ecb::encrypt(), Gated { bytes: [7; 16], looks: 0, gate }).unwrap())
                 })
                 .unzip();
             let (tell, told) = mpsc::channel();
             for _ in 0..100 {
-                drop(cipher.submit_ctr(&counter(), 0, Told(vec![0; 64], tell.clone())).unwrap());
+                drop(cipher.submit(ctr(0), Told(vec![0; 64], tell.clone())).unwrap());
             }
             drop(tell);
             assert_eq!(told.try_recv().unwrap_err(), mpsc::TryRecvError::Empty, "{name}");
@@ -226,12 +258,10 @@ fn dropping_neither_waits_nor_cancels() {
     });
 }
 
-#[test]
-fn thousands_from_many_threads() {
-    /// Calls of a thread.
-    const CALLS: usize = 500;
+fn thousands_from_many_threads(engines: &'static [Engine]) {
     or_give_up(|| {
-        for (name, cipher, reference) in ciphers() {
+        for (name, cipher, reference) in ciphers(engines) {
+            let calls = calls(500, &cipher);
             thread::scope(|scope| {
                 for t in 0..8 {
                     let (name, cipher, reference) = (&name, &cipher, &reference);
@@ -239,7 +269,7 @@ fn thousands_from_many_threads() {
                         let part = |i: usize| noise(i as u64, 16 * (1 + (i * 37 + t) % 40));
                         let offset = |i: usize| (i * 4099 + t) as u64;
                         let submitted: Vec<_> =
-                            (0..CALLS).map(|i| cipher.submit_ctr(&counter(), offset(i), part(i)).unwrap()).collect();
+                            (0..calls).map(|i| cipher.submit(ctr(offset(i)), part(i)).unwrap()).collect();
                         for (i, submitted) in submitted.into_iter().enumerate().rev() {
                             let encrypted = match i % 3 {
                                 0 => submitted.wait().unwrap(),
@@ -256,23 +286,21 @@ fn thousands_from_many_threads() {
     });
 }
 
-#[test]
-fn all_of_rayons_threads_may_wait_for_calls_that_need_them() {
+fn all_of_rayons_threads_may_wait_for_calls_that_need_them(engines: &'static [Engine]) {
     or_give_up(|| {
-        for (name, cipher, reference) in ciphers() {
+        for (name, cipher, reference) in ciphers(engines) {
             // Large enough to be spread over the pool.
             let data = noise(8, 1 << 20);
             let expected = reference.ctr(COUNTER, 0, &data);
             (0..16 * rayon::current_num_threads()).into_par_iter().for_each(|_| {
-                let submitted = cipher.submit_ctr(&counter(), 0, data.clone()).unwrap();
+                let submitted = cipher.submit(ctr(0), data.clone()).unwrap();
                 assert!(submitted.wait().unwrap() == expected, "{name}");
             });
         }
     });
 }
 
-#[test]
-fn an_executor_of_many_tasks_on_one_thread() {
+fn an_executor_of_many_tasks_on_one_thread(engines: &'static [Engine]) {
     type Task = Pin<Box<dyn Future<Output = usize>>>;
     /// Puts its task's number back into the queue.
     struct Requeue(usize, Mutex<mpsc::Sender<usize>>);
@@ -282,24 +310,25 @@ fn an_executor_of_many_tasks_on_one_thread() {
         }
     }
     or_give_up(|| {
-        for (name, cipher, _) in ciphers() {
+        for (name, cipher, _) in ciphers(engines) {
             let task = |i: usize| -> Task {
                 let cipher = cipher.clone();
                 Box::pin(async move {
                     // There and back: two calls one after the other.
                     let plain = noise(i as u64, 100 + i);
-                    let there = cipher.submit_ctr(&counter(), i as u64, plain.clone()).unwrap().await.unwrap();
+                    let there = cipher.submit(ctr(i as u64), plain.clone()).unwrap().await.unwrap();
                     assert!(there != plain);
-                    let back = cipher.submit_ctr(&counter(), i as u64, there).unwrap().await.unwrap();
+                    let back = cipher.submit(ctr(i as u64), there).unwrap().await.unwrap();
                     assert!(back == plain);
                     i
                 })
             };
-            let mut tasks: Vec<Option<Task>> = (0..1000).map(|i| Some(task(i))).collect();
+            let count = calls(1000, &cipher);
+            let mut tasks: Vec<Option<Task>> = (0..count).map(|i| Some(task(i))).collect();
             let (send, queue) = mpsc::channel();
             let wakers: Vec<_> =
-                (0..1000).map(|i| Waker::from(Arc::new(Requeue(i, Mutex::new(send.clone()))))).collect();
-            (0..1000).for_each(|i| send.send(i).unwrap());
+                (0..count).map(|i| Waker::from(Arc::new(Requeue(i, Mutex::new(send.clone()))))).collect();
+            (0..count).for_each(|i| send.send(i).unwrap());
             let (mut done, mut sum, mut polls) = (0, 0, 0);
             while done < tasks.len() {
                 let i = queue.recv().unwrap();
@@ -311,8 +340,8 @@ fn an_executor_of_many_tasks_on_one_thread() {
                     sum += number;
                 }
             }
-            assert_eq!(sum, 499_500, "{name}");
-            assert!(polls <= 3000, "{name}: no task is polled but at its start and when one of its calls is done");
+            assert_eq!(sum, count * (count - 1) / 2, "{name}");
+            assert!(polls <= 3 * count, "{name}: no task is polled but at its start and when one of its calls is done");
         }
     });
 }

@@ -3,10 +3,11 @@
 //! types threads may share.
 
 use aes_bitslice_runtime::bitsliced::{BitslicedAes, Ctr128BE, Isa, KeySize};
-use aes_bitslice_runtime::cuda::{DeviceCipher, SpreadBuffer, SpreadCipher, Tuning};
+use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher, Tuning};
 use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
 use aes_bitslice_runtime::{
-    Cipher, Counter, Direction, Engine, Error, HostBuffer, Key as SecretKey, SubmitError, Submitted,
+    CbcDecrypt, CbcEncrypt, Cipher, Counter, Ctr, Direction, Ecb, Engine, Error, HostBuffer, Key as SecretKey,
+    SubmitError, Submitted,
 };
 use aes_bitslice_tests::reference::{Reference, noise};
 use cipher::consts::{U16, U24, U32};
@@ -22,9 +23,13 @@ const _: () = {
     shared::<Cipher>();
     shared::<SecretKey>();
     shared::<Counter>();
+    shared::<Ecb>();
+    shared::<Ctr>();
+    shared::<CbcEncrypt>();
+    shared::<CbcDecrypt>();
     shared::<DeviceCipher<'_>>();
-    shared::<SpreadCipher<'_>>();
-    shared::<SpreadBuffer>();
+    shared::<ShardedCipher<'_>>();
+    shared::<ShardedBuffer>();
     shared::<BufferCipher<'_>>();
     shared::<BufferSlice<'_>>();
     shared::<Tuning>();

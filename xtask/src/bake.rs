@@ -1,10 +1,14 @@
 //! A kernel with a key baked in: checked before it is written, and written so that only its owner can read it.
 
 use crate::{files, key};
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::layout::Layout;
+use aes_bitslice_core::manifest::{Manifest, Printed};
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::check;
-use aes_bitslice_gen::emit::{Dialect, Manifest, Printed, cuda, opencl};
-use aes_bitslice_gen::kernel::{BakedStrategy, Design, KernelSpec, Mode, Plan};
-use aes_bitslice_gen::layout::Layout;
+use aes_bitslice_gen::emit::{cuda, opencl};
+use aes_bitslice_gen::kernel::{Design, KernelSpec, Plan};
 use aes_bitslice_gen::sbox::Sbox;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
 use anyhow::{Context, Result, anyhow, bail};
@@ -21,7 +25,7 @@ pub struct Args {
     /// Bake in this key: HEX digits, @FILE of them, or - for standard input; written to target/baked
     #[arg(long, value_name = "HEX|@FILE|-", allow_hyphen_values = true)]
     pub key: Option<String>,
-    /// The mode: ecb-encrypt, ecb-decrypt, ctr or cbc-decrypt
+    /// The mode of operation, such as ecb-encrypt or ctr
     #[arg(long, requires = "key", default_value_t = Mode::Ctr)]
     pub mode: Mode,
     /// Where the kernel has its key: one-hot-mux (rounds in a loop, which fits the instruction cache) or immediate (rounds
@@ -72,7 +76,7 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     let design = Design::from(spec.clone());
     check::evaluate(&plan, &key)?;
     // A C compiler reads CUDA C; OpenCL C is the same text but for the dialect's page.
-    let in_cuda = cuda::print(&design, &command);
+    let in_cuda = cuda::print(&design, &command)?;
     let ran = check::printed(&in_cuda.source, &in_cuda.manifest, &key)?;
     let Printed { source, mut manifest } = match args.dialect {
         Dialect::Cuda => in_cuda,
@@ -92,14 +96,14 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
 
     let counts = &manifest.bitsliced.as_ref().context("a bitsliced kernel")?.lut3;
     let rounds = plan.rounds().unwrap_or_default();
-    say!("file       {} (mode 0600: whoever reads it has the key)", folder.join(&file).display());
+    say!("file       {} (mode 0600: it is the key)", folder.join(&file).display());
     say!("manifest   {}", folder.join(format!("{name}.json")).display());
     say!(
         "kernel     {}, layout {}: {} threads work on {} blocks at a time",
-        manifest.entry,
+        manifest.entry.name,
         spec.layout,
         manifest.threads,
-        manifest.blocks
+        manifest.tile_blocks
     );
     say!(
         "LUT3s      {} an S-box ({}), {} a column of MixColumns with its key; {} in {rounds} rounds",

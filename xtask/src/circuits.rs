@@ -1,7 +1,7 @@
 //! A table of the circuits.
 
-use aes_bitslice_gen::aes::Direction;
-use aes_bitslice_gen::basis::Basis;
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::basis::Basis;
 use aes_bitslice_gen::circuit::{Circuit, cover};
 use aes_bitslice_gen::{linear, sbox};
 use anyhow::Result;

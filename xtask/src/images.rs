@@ -1,11 +1,11 @@
-//! The stored kernels compiled with NVRTC, so that whoever runs them needs no compiler: PTX, which the driver compiles
+//! The stored kernels compiled with NVRTC, so that running them needs no compiler: PTX, which the driver compiles
 //! for any architecture from 7.5 on, and machine code for the architectures where it pays to skip that.
 
 use crate::ceilings::{self, Measures};
 use crate::files;
+use crate::kernels::{self, CUBINS, PTX, RECORD, StoredKernel, cubin_file, ptx_file};
 use crate::sass::{Disassembler, Instructions, Sass};
-use crate::stored::{self, StoredKernel};
-use aes_bitslice_gen::emit::header;
+use aes_bitslice_core::digest;
 use aes_bitslice_nvrtc::{self as nvrtc, EntryReport, Target};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
@@ -13,14 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The virtual architecture of the PTX.
-const PTX: u32 = 75;
-/// The architectures with machine code.
-pub const CUBINS: [u32; 1] = [90];
 /// The architectures that registers and spills are reported for.
 const REPORTED: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
-/// The file that says what was compiled from what.
-const RECORD: &str = "compiled.json";
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -124,10 +118,6 @@ impl Cost {
     }
 }
 
-pub fn ptx_file(kernel: &str) -> String {
-    format!("{kernel}.compute_{PTX}.ptx")
-}
-
 /// PTX without what marks each piece of inline assembly: two lines and a blank one for every lookup table.
 fn without_remarks(ptx: &[u8]) -> Vec<u8> {
     let is_remark =
@@ -136,22 +126,9 @@ fn without_remarks(ptx: &[u8]) -> Vec<u8> {
     lines.filter(|line| !is_remark(line.trim_ascii())).flatten().copied().collect()
 }
 
-pub fn cubin_file(kernel: &str, arch: u32) -> String {
-    format!("{kernel}.sm_{arch}.cubin")
-}
-
-/// The names of all files that are made here.
-pub fn files(kernels: &[StoredKernel]) -> BTreeSet<String> {
-    let images = |k: &StoredKernel| {
-        let cubins = CUBINS.map(|arch| cubin_file(&k.name, arch));
-        cubins.into_iter().chain([ptx_file(&k.name)])
-    };
-    kernels.iter().flat_map(images).chain([RECORD.to_string()]).collect()
-}
-
 /// What of the stored images was not made from these kernels, in words.
 pub fn stale(root: &Path, kernels: &[StoredKernel]) -> Vec<String> {
-    let folder = stored::folder(root).join("cuda");
+    let folder = kernels::folder(root).join("cuda");
     let read = || -> Result<Record> { Ok(serde_json::from_str(&fs::read_to_string(folder.join(RECORD))?)?) };
     let record = match read() {
         Ok(record) => record,
@@ -164,11 +141,11 @@ pub fn stale(root: &Path, kernels: &[StoredKernel]) -> Vec<String> {
             stale.push(format!("{name} was not compiled"));
             continue;
         };
-        if compiled.source_sha256 != header::digest(&kernel.source) {
+        if compiled.source_sha256 != digest::of_text(&kernel.source) {
             stale.push(format!("{name} was compiled from another source"));
         }
-        for file in files(std::slice::from_ref(kernel)).into_iter().filter(|f| f != RECORD) {
-            let digest = fs::read(folder.join(&file)).ok().map(|bytes| header::digest_bytes(&bytes));
+        for file in kernels::images(std::slice::from_ref(kernel)).into_iter().filter(|f| f != RECORD) {
+            let digest = fs::read(folder.join(&file)).ok().map(|bytes| digest::of_bytes(&bytes));
             if digest.is_none() || digest.as_ref() != compiled.images.get(&file) {
                 stale.push(format!("{file} is missing or not the one that was compiled"));
             }
@@ -180,8 +157,8 @@ pub fn stale(root: &Path, kernels: &[StoredKernel]) -> Vec<String> {
 pub fn run(root: &Path, args: &Args) -> Result<()> {
     let (major, minor) = nvrtc::version()?;
     let version = format!("{major}.{minor}");
-    let kernels = stored::kernels();
-    let folder = stored::folder(root).join("cuda");
+    let kernels = kernels::cuda();
+    let folder = kernels::folder(root).join("cuda");
     let (record, images) = compile(&version, &kernels, &args.arch)?;
     if args.check {
         let mut wrong = Vec::new();
@@ -273,8 +250,8 @@ fn compile_one(
         }
     }
     let record = KernelRecord {
-        source_sha256: header::digest(&kernel.source),
-        images: images.iter().map(|(name, bytes)| (name.clone(), header::digest_bytes(bytes))).collect(),
+        source_sha256: digest::of_text(&kernel.source),
+        images: images.iter().map(|(name, bytes)| (name.clone(), digest::of_bytes(bytes))).collect(),
         cost,
     };
     Ok((record, images))
@@ -347,7 +324,7 @@ mod tests {
     #[test]
     fn the_stored_kernels_are_within_their_ceilings() {
         let root = files::root();
-        let record = fs::read_to_string(stored::folder(&root).join("cuda").join(RECORD)).unwrap();
+        let record = fs::read_to_string(kernels::folder(&root).join("cuda").join(RECORD)).unwrap();
         let record: Record = serde_json::from_str(&record).unwrap();
         let measured = record.kernels.iter().flat_map(|(name, kernel)| kernel.cost.measures(name)).collect();
         let ceilings = ceilings::read(&root).unwrap();

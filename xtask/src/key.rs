@@ -1,6 +1,6 @@
 //! A key from the command line, a file or standard input. Every copy made here is wiped.
 
-use aes_bitslice_gen::aes::KeyBits;
+use aes_bitslice_core::aes::KeyBits;
 use anyhow::{Context, Result, anyhow, bail};
 use std::fs::File;
 use std::io::Read;

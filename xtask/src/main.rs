@@ -11,6 +11,8 @@
 //! | `papers` | [`papers`] | the papers' tables on the GPU of this machine |
 //! | `demo` | [`demo`] | the main job, start to end |
 //!
+//! [`kernels`] has what is to be stored as it would be generated now, for `gen` and `ptx`.
+//!
 //! Nothing here depends on the runtime or on the stored kernels: their folder can be deleted and rebuilt.
 //!
 //! Exit codes: 0 done, 1 failure or something stale, 2 usage. A failure is one line on standard error.
@@ -33,6 +35,7 @@ mod circuits;
 mod demo;
 mod files;
 mod images;
+mod kernels;
 mod key;
 mod papers;
 mod sass;

@@ -2,15 +2,15 @@
 //! the generator's circuit files on demand.
 
 use crate::files;
-use aes_bitslice_gen::aes::Direction;
-use aes_bitslice_gen::basis::Basis;
-use aes_bitslice_gen::search::{Finds, Goal, Options, Search, Target};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::basis::Basis;
+use aes_bitslice_gen::search::{BestNetlists, Goal, Options, Search, Target};
 use anyhow::{Context, Result, bail};
 use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often finds are saved, and a line is printed where standard error is no terminal.
+/// How often the best netlists are saved, and a line is printed where standard error is no terminal.
 const PERIOD: Duration = Duration::from_secs(15);
 
 /// Options of `search`.
@@ -29,7 +29,7 @@ pub struct Args {
     /// Threads; one a core if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// A file to go on from and to keep finds in
+    /// A file to go on from and to keep the best netlists in
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Write what is better than the generator's circuits into its files
@@ -44,40 +44,40 @@ fn goal(name: &str) -> Result<Goal, String> {
 
 /// Searches, and prints what is known at the end.
 pub fn run(root: &Path, args: &Args) -> Result<()> {
-    let mut finds = Finds::stored();
+    let mut best = BestNetlists::stored();
     if let Some(path) = &args.state {
         match std::fs::read_to_string(path) {
-            Ok(text) => finds.merge_text(&text).with_context(|| format!("cannot go on from `{}`", path.display()))?,
+            Ok(text) => best.merge_text(&text).with_context(|| format!("cannot go on from `{}`", path.display()))?,
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", path.display())),
         }
     }
     if args.seconds > 0 {
-        finds = search(args, finds)?;
+        best = search(args, best)?;
     }
-    table(&finds);
+    table(&best);
     if args.write {
-        write(root, &finds)?;
+        write(root, &best)?;
     }
     Ok(())
 }
 
-fn search(args: &Args, finds: Finds) -> Result<Finds> {
+fn search(args: &Args, best: BestNetlists) -> Result<BestNetlists> {
     let threads = match args.threads {
         Some(n) => n.into(),
         None => std::thread::available_parallelism().map_or(1, Into::into),
     };
     let goals = if args.target.is_empty() { Goal::ALL.to_vec() } else { args.target.clone() };
     let time = Duration::from_secs(args.seconds);
-    let search = Search::new(Options { seed: args.seed, threads, time, walks: u64::MAX, goals }, finds);
+    let search = Search::new(Options { seed: args.seed, threads, time, walks: u64::MAX, goals }, best);
     // Better to know now than when there is something to lose.
-    save(args, &search.finds())?;
+    save(args, &search.best_netlists())?;
     let mut saved = Instant::now();
     search.run(|search| {
         let due = saved.elapsed() >= PERIOD;
         if due {
             saved = Instant::now();
-            if let Err(error) = save(args, &search.finds()) {
+            if let Err(error) = save(args, &search.best_netlists()) {
                 eprintln!("not saved, going on: {error:#}");
             }
         }
@@ -86,9 +86,9 @@ fn search(args: &Args, finds: Finds) -> Result<Finds> {
     if std::io::stderr().is_terminal() {
         eprintln!();
     }
-    let finds = search.finds();
-    save(args, &finds)?;
-    Ok(finds)
+    let best = search.best_netlists();
+    save(args, &best)?;
+    Ok(best)
 }
 
 /// One line: for each direction the S-box, MixColumns without and with a key, then the same in the best basis.
@@ -97,11 +97,11 @@ fn progress(search: &Search, due: bool) {
     if !terminal && !due {
         return;
     }
-    let (finds, progress) = (search.finds(), search.progress());
-    let gates = |target: &Target| finds.get(target).map_or("?".into(), |n| n.gates().to_string());
+    let (best, progress) = (search.best_netlists(), search.progress());
+    let gates = |target: &Target| best.get(target).map_or("?".into(), |n| n.gates().to_string());
     let side = |direction| {
         let standard = Target::standard(direction).map(|t| gates(&t)).join("+");
-        let bases = finds.bases(direction);
+        let bases = best.bases(direction);
         let best = bases.first().map_or_else(String::new, |(cost, basis)| {
             let [between, .., key] = Target::family(direction, *basis).map(|t| gates(&t));
             format!(", in Q {between}+{key} ({cost}; {} bases)", bases.len())
@@ -122,23 +122,23 @@ fn progress(search: &Search, due: bool) {
     }
 }
 
-fn save(args: &Args, finds: &Finds) -> Result<()> {
+fn save(args: &Args, best: &BestNetlists) -> Result<()> {
     let Some(path) = &args.state else { return Ok(()) };
     let name = path.file_name().and_then(|n| n.to_str());
     let Some(name) = name else { bail!("--state: `{}` is no name of a file", path.display()) };
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    files::write_all(folder, &[(name, finds.to_text().as_bytes())], false)
+    files::write_all(folder, &[(name, best.to_text().as_bytes())], false)
 }
 
-fn table(finds: &Finds) {
+fn table(best: &BestNetlists) {
     let row = |what: &str, target: &Target| {
-        if let Some(netlist) = finds.get(target) {
+        if let Some(netlist) = best.get(target) {
             say!("{:28} {:20} {:4}  {}", target.title(), what, netlist.gates(), netlist.found_by);
         }
     };
     for direction in [Direction::Encrypt, Direction::Decrypt] {
         Target::standard(direction).iter().for_each(|target| row("", target));
-        let bases = finds.bases(direction);
+        let bases = best.bases(direction);
         if let Some((_, basis)) = bases.first() {
             for target in Target::family(direction, *basis) {
                 let word = |basis| if basis == Basis::STANDARD { "standard" } else { "Q" };
@@ -150,12 +150,12 @@ fn table(finds: &Finds) {
 }
 
 /// Writes what is better into the generator's circuit files.
-fn write(root: &Path, finds: &Finds) -> Result<()> {
+fn write(root: &Path, best: &BestNetlists) -> Result<()> {
     let source = root.join("aes-bitslice-gen/src");
     if !source.is_dir() {
         bail!("--write: there is no generator at `{}`; run it in the project, with the same --state", source.display());
     }
-    let better = finds.better_than_stored();
+    let better = best.better_than_stored();
     for folder in ["sbox/circuits", "linear/circuits"] {
         let texts: Vec<(String, String)> = better
             .iter()

@@ -1,12 +1,14 @@
 //! The files that `kernels-generated/src/` stores, under `cuda/`, `opencl/` and `rust/`: everything there comes from here or,
 //! compiled, from [`crate::images`], and nothing there is read to make it.
 
+use crate::kernels::{self, COMMAND, StoredKernel};
 use crate::{files, images};
-use aes_bitslice_gen::aes::Direction;
-use aes_bitslice_gen::basis::Basis;
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_gen::check;
-use aes_bitslice_gen::emit::{Dialect, Manifest, Printed, cuda, header, opencl, rust};
-use aes_bitslice_gen::kernel::{self, Design, Plan};
+use aes_bitslice_gen::emit::{cuda, header, rust};
+use aes_bitslice_gen::kernel::{Design, Plan};
 use aes_bitslice_gen::linear;
 use aes_bitslice_gen::sbox::{BOYAR_PERALTA, LUT3};
 use anyhow::{Context, Result, anyhow, bail};
@@ -16,58 +18,15 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const COMMAND: &str = "cargo xtask gen";
 /// Lines of a file's diff that are printed.
 const DIFF_LINES: usize = 60;
 /// The folders of which every file is generated.
 const FOLDERS: [&str; 3] = ["cuda", "opencl", "rust"];
 
-/// A stored kernel as it would be generated now.
-pub struct StoredKernel {
-    pub name: String,
-    design: Design,
-    pub source: String,
-    pub manifest: Manifest,
-}
-
-impl StoredKernel {
-    fn new(design: Design, Printed { source, manifest }: Printed) -> Self {
-        Self { name: design.name(), design, source: source.to_string(), manifest }
-    }
-
-    pub fn source_file(&self) -> &str {
-        &self.manifest.source
-    }
-}
-
-/// The folder of generated folders.
-pub fn folder(root: &Path) -> PathBuf {
-    root.join("kernels-generated").join("src")
-}
-
-/// The kernels that are to be stored for CUDA.
-pub fn kernels() -> Vec<StoredKernel> {
-    let kernel = |design: Design| {
-        let printed = cuda::print(&design, COMMAND);
-        StoredKernel::new(design, printed)
-    };
-    kernel::stored().into_iter().map(kernel).collect()
-}
-
-/// Those for OpenCL.
-fn opencl_kernels() -> Vec<StoredKernel> {
-    let kernel = |spec| {
-        let design = Design::Bitsliced(spec);
-        let printed = opencl::print(&design, COMMAND).expect("bitsliced");
-        StoredKernel::new(design, printed)
-    };
-    kernel::stored_for_opencl().into_iter().map(kernel).collect()
-}
-
 /// Every file, by folder and name.
 fn generated(kernels: &[StoredKernel]) -> BTreeMap<(&'static str, String), String> {
     let mut files = BTreeMap::new();
-    let opencl_kernels = opencl_kernels();
+    let opencl_kernels = kernels::opencl();
     for kernel in kernels.iter().chain(&opencl_kernels) {
         let folder = kernel.manifest.dialect.name();
         files.insert((folder, kernel.source_file().into()), kernel.source.clone());
@@ -99,14 +58,14 @@ fn index(kernels: &[StoredKernel]) -> String {
     );
     for kernel in kernels {
         let name = &kernel.name;
-        let ptx = images::ptx_file(name);
+        let ptx = kernels::ptx_file(name);
         let _ = writeln!(body, "    Kernel {{");
         let _ = writeln!(body, "        name: \"{name}\",");
         let _ = writeln!(body, "        manifest: include_str!(\"{name}.json\"),");
         let _ = writeln!(body, "        source: include_str!(\"{}\"),", kernel.source_file());
         let _ = writeln!(body, "        ptx: include_str!(\"{ptx}\"),");
-        let cubin = |arch| format!("(\"sm_{arch}\", include_bytes!(\"{}\"))", images::cubin_file(name, arch));
-        let _ = writeln!(body, "        cubins: &[{}],\n    }},", images::CUBINS.map(cubin).join(", "));
+        let cubin = |arch| format!("(\"sm_{arch}\", include_bytes!(\"{}\"))", kernels::cubin_file(name, arch));
+        let _ = writeln!(body, "        cubins: &[{}],\n    }},", kernels::CUBINS.map(cubin).join(", "));
     }
     body += "];\n";
     header::with_heading([&*generated_by(), "What is stored for CUDA."], &body)
@@ -136,11 +95,14 @@ fn generated_by() -> String {
 
 /// Rebuilds everything, after checking it.
 pub fn rebuild(root: &Path) -> Result<()> {
-    let kernels = kernels();
+    let kernels = kernels::cuda();
     // Of OpenCL's the text is the same but for the dialect's page, which a C compiler does not read.
-    let in_cuda = |kernel: StoredKernel| StoredKernel::new(kernel.design.clone(), cuda::print(&kernel.design, COMMAND));
+    let in_cuda = |kernel: StoredKernel| -> Result<_> {
+        let printed = cuda::print(&kernel.design, COMMAND)?;
+        Ok(StoredKernel::new(kernel.design, printed))
+    };
     let is_other = |kernel: &StoredKernel| kernels.iter().all(|stored| stored.name != kernel.name);
-    let others: Vec<_> = opencl_kernels().into_iter().filter(is_other).map(in_cuda).collect();
+    let others: Vec<_> = kernels::opencl().into_iter().filter(is_other).map(in_cuda).collect::<Result<_>>()?;
     for kernel in kernels.iter().chain(&others) {
         // Any key will do: these kernels take theirs at launch.
         let key: Vec<u8> = (0..32).collect();
@@ -154,7 +116,7 @@ pub fn rebuild(root: &Path) -> Result<()> {
     let files = generated(&kernels);
     let mut changed = 0;
     for ((folder, name), text) in &files {
-        let folder = self::folder(root).join(folder);
+        let folder = kernels::folder(root).join(folder);
         if fs::read(folder.join(name)).is_ok_and(|old| old == text.as_bytes()) {
             continue;
         }
@@ -167,8 +129,8 @@ pub fn rebuild(root: &Path) -> Result<()> {
         say!("deleted {}", path.display());
     }
     // The kernels' crate names the images: without NVRTC at hand it still has to build.
-    for name in images::files(&kernels) {
-        let path = self::folder(root).join("cuda").join(name);
+    for name in kernels::images(&kernels) {
+        let path = kernels::folder(root).join("cuda").join(name);
         if !path.exists() {
             fs::write(&path, "").with_context(|| format!("cannot write `{}`", path.display()))?;
         }
@@ -182,11 +144,11 @@ pub fn rebuild(root: &Path) -> Result<()> {
 
 /// Compares everything with what is stored and prints what differs.
 pub fn check(root: &Path) -> Result<()> {
-    let kernels = kernels();
+    let kernels = kernels::cuda();
     let files = generated(&kernels);
     let mut stale = 0;
     for ((folder, name), text) in &files {
-        let path = self::folder(root).join(folder).join(name);
+        let path = kernels::folder(root).join(folder).join(name);
         match fs::read_to_string(&path) {
             Ok(old) if old == *text => continue,
             Ok(old) => print_diff(&format!("{folder}/{name}"), &old, text),
@@ -210,10 +172,10 @@ pub fn check(root: &Path) -> Result<()> {
 
 /// Files in the generated folders that are none of these and not made by [`crate::images`].
 fn unknown(root: &Path, files: &BTreeMap<(&'static str, String), String>) -> Result<Vec<PathBuf>> {
-    let compiled = images::files(&kernels());
+    let compiled = kernels::images(&kernels::cuda());
     let mut paths = Vec::new();
     for folder in FOLDERS {
-        let path = self::folder(root).join(folder);
+        let path = kernels::folder(root).join(folder);
         if !path.exists() {
             continue;
         }

@@ -17,9 +17,9 @@ fn error_line(output: &Output) -> String {
 }
 
 #[test]
-fn a_search_keeps_its_finds_and_goes_on_from_them() {
+fn a_search_keeps_its_netlists_and_goes_on_from_them() {
     let folder = tempfile::tempdir().unwrap();
-    let state = folder.path().join("finds.json");
+    let state = folder.path().join("best.json");
     let state = state.to_str().unwrap();
     let short = ["--seconds", "1", "--threads", "1", "--target", "mix-columns", "--state", state];
     let first = search(folder.path(), &short);
@@ -33,13 +33,13 @@ fn a_search_keeps_its_finds_and_goes_on_from_them() {
     assert_eq!(String::from_utf8(printed.stdout).unwrap(), table);
     assert!(search(folder.path(), &short).status.success());
     let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert_eq!(names, ["finds.json"], "no temporary file is left");
+    assert_eq!(names, ["best.json"], "no temporary file is left");
 
     // A file with a fault in a netlist is refused and stays as it is.
     let faulty = saved.replacen("LUT3(0x96", "LUT3(0x97", 1);
     fs::write(state, &faulty).unwrap();
     let error = error_line(&search(folder.path(), &short));
-    assert!(error.contains("cannot go on from") && error.contains("finds.json"), "{error}");
+    assert!(error.contains("cannot go on from") && error.contains("best.json"), "{error}");
     assert_eq!(fs::read_to_string(state).unwrap(), faulty);
 }
 

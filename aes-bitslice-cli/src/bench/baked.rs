@@ -2,11 +2,12 @@
 
 use std::thread;
 
-use aes_bitslice_runtime::{self as runtime, BakedStrategy, Cipher, Engine, Key};
+use aes_bitslice_runtime::{self as runtime, Cipher, Engine, Key};
 
 use super::case::Case;
-use crate::args::{BenchMode, Strategy};
+use crate::args::bench::Strategy;
 use crate::error::Result;
+use crate::modes::measured::MeasuredMode;
 
 /// The S-box of the kernels: the one of the fewest lookup tables.
 const SBOX: &str = "lut3";
@@ -18,7 +19,7 @@ pub struct Baked(Vec<Kernel>);
 struct Kernel {
     /// The key's place among those that are measured.
     key: usize,
-    mode: BenchMode,
+    mode: MeasuredMode,
     strategy: Strategy,
     cipher: Cipher,
 }
@@ -28,17 +29,17 @@ impl Baked {
     pub fn new(
         engine: &Engine,
         keys: &[Key],
-        modes: &[BenchMode],
+        modes: &[MeasuredMode],
         strategies: &[Strategy],
     ) -> Result<std::result::Result<Self, String>> {
-        let strategies = || strategies.iter().filter_map(|&strategy| Some((strategy, baked(strategy)?)));
+        let strategies = || strategies.iter().filter_map(|&strategy| Some((strategy, strategy.baked()?)));
         let made: std::result::Result<Vec<_>, _> = thread::scope(|scope| {
             let mut threads = Vec::new();
             for (index, key) in keys.iter().enumerate() {
                 for &mode in modes {
                     for (strategy, baked) in strategies() {
                         threads.push(scope.spawn(move || {
-                            let cipher = engine.bake(key, mode.mode(), baked, SBOX)?;
+                            let cipher = engine.bake(key, mode.kernels, baked, SBOX)?;
                             Ok(Kernel { key: index, mode, strategy, cipher })
                         }));
                     }
@@ -59,13 +60,5 @@ impl Baked {
     pub fn of(&self, case: &Case) -> impl Iterator<Item = (Strategy, &Cipher)> {
         let of_case = |kernel: &&Kernel| kernel.key == case.index && kernel.mode == case.mode;
         self.0.iter().filter(of_case).map(|kernel| (kernel.strategy, &kernel.cipher))
-    }
-}
-
-fn baked(strategy: Strategy) -> Option<BakedStrategy> {
-    match strategy {
-        Strategy::Planes => None,
-        Strategy::OneHotMux => Some(BakedStrategy::OneHotMux),
-        Strategy::Immediate => Some(BakedStrategy::Immediate),
     }
 }

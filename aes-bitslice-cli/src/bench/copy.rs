@@ -1,7 +1,7 @@
 //! What the links to GPUs give: pinned memory copied to them, and as many bytes copied back at the same time, nothing
 //! computed. No call on data in host memory can be faster.
 //!
-//! Each way is one copy of the whole size, on a stream of its own; of several GPUs each has its share.
+//! Each way is one copy of the whole size, on a stream of its own; of several GPUs each has a chunk of it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,8 +10,9 @@ use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStr
 use aes_bitslice_runtime::cuda::devices;
 use aes_bitslice_runtime::{Backend, Engine};
 
-use super::case::{Buffers, first_difference};
-use super::device::driver;
+use super::cores::first_difference;
+use super::cuda::driver;
+use super::host_data::HostData;
 use crate::error::{Error, Exit, Result};
 
 /// The links of an engine's GPUs.
@@ -32,16 +33,16 @@ impl Links {
             Backend::Cuda { ordinal } => vec![ordinal],
             _ => devices()?.iter().map(|device| device.ordinal).collect(),
         };
-        let each = share(bytes, ordinals.len());
+        let each = chunk_bytes(bytes, ordinals.len());
         let links = ordinals.into_iter().map(|ordinal| Link::new(ordinal, each).map_err(driver));
         links.collect::<Result<_>>().map(Self)
     }
 
     /// The time of each run on `bytes` each way, from submission until all is there; checked before and after.
-    pub fn time(&mut self, bytes: usize, runs: u32, buffers: &mut Buffers) -> Result<Vec<Duration>> {
+    pub fn time(&mut self, bytes: usize, runs: u32, data: &mut HostData) -> Result<Vec<Duration>> {
         let Links(links) = self;
-        let each = share(bytes, links.len());
-        let (source, target) = buffers.pinned(bytes);
+        let each = chunk_bytes(bytes, links.len());
+        let (source, target) = data.pinned(bytes);
         for (link, source) in links.iter_mut().zip(source.chunks(each)) {
             link.outward.memcpy_htod(source, &mut link.output).map_err(driver)?;
             link.inward.memset_zeros(&mut link.input).map_err(driver)?;
@@ -89,8 +90,8 @@ fn wait(links: &[Link]) -> std::result::Result<(), DriverError> {
     links.iter().try_for_each(|link| link.inward.synchronize().and_then(|()| link.outward.synchronize()))
 }
 
-/// What each of `links` copies of so many bytes, at most.
-fn share(bytes: usize, links: usize) -> usize {
+/// Bytes that each of `links` links copies of `bytes` bytes, at most.
+fn chunk_bytes(bytes: usize, links: usize) -> usize {
     bytes.div_ceil(links).max(1)
 }
 

@@ -10,13 +10,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Direction, Engine, Key, KeyBits};
+use aes_bitslice_runtime::{Backend, Buffers, Cipher, Direction, Engine, Key};
 
-use super::case::{IV, first_difference};
+use super::cores::first_difference;
+use super::engines::{is_gpu, open};
+use super::random;
 use super::report::{FileRates, Rates, Report};
-use super::{is_gpu, open};
-use crate::args::{BenchArgs, BenchMode, KernelName};
+use super::start::IV;
+use crate::args::bench::BenchArgs;
+use crate::args::engine::KernelName;
 use crate::error::{Error, Exit, Result};
+use crate::modes::measured::MeasuredMode;
+use crate::modes::mode::Place;
 use crate::output::{self, ScratchFolder};
 
 /// How many files are done together.
@@ -67,7 +72,7 @@ pub fn measure(args: &BenchArgs, folder: &Path, table: bool) -> Result<Report> {
                     let case = Case { job: &job, mode, key: &key, cipher: &cipher };
                     for (program, times) in programs.iter().zip(case.time(&programs, args.runs)?) {
                         let row = FileRates {
-                            mode: mode.name(),
+                            mode: mode.name().into(),
                             key_bits: bits.bits(),
                             files,
                             bytes,
@@ -102,7 +107,7 @@ struct Job {
 /// What is computed.
 struct Case<'a> {
     job: &'a Job,
-    mode: BenchMode,
+    mode: MeasuredMode,
     key: &'a Key,
     /// The same key on the engine to compare with.
     cipher: &'a Cipher,
@@ -131,22 +136,21 @@ impl Program {
 }
 
 impl Job {
-    /// Writes so many files with so many random bytes together.
+    /// Writes `files` files with `bytes` random bytes together.
     fn create(scratch: &Path, files: usize, bytes: usize) -> Result<Self> {
         let (from, folder) = (scratch.join("in"), scratch.join("out"));
         for folder in [&from, &folder] {
             fs::create_dir(folder).map_err(cannot("make", folder))?;
         }
         let inputs: Vec<_> = (0..files).map(|file| from.join(format!("{file:02}"))).collect();
-        // A keystream of a random key is as good as random bytes, and fast.
-        let cipher = Engine::open(Backend::Cpu)?.cipher(&Key::generate(KeyBits::Aes128)?)?;
+        let cipher = random::cipher(&Engine::open(Backend::Cpu)?)?;
         let (each, mut offset) = (bytes / files, 0);
         for input in &inputs {
             let mut file = File::create(input).map_err(cannot("write", input))?;
             let mut left = each;
             while left > 0 {
                 let mut chunk = vec![0; left.min(CHUNK)];
-                cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, [0; 16]), offset, &mut chunk)?;
+                cipher.run(random::operation(offset), &mut chunk)?;
                 file.write_all(&chunk).map_err(cannot("write", input))?;
                 (left, offset) = (left - chunk.len(), offset + chunk.len() as u64);
             }
@@ -203,14 +207,9 @@ impl Case<'_> {
     /// What a user would run, one after the other.
     fn commands(&self, program: &Program) -> Result<Vec<Command>> {
         let Job { inputs, folder } = self.job;
-        let (direction, mode) = match self.mode {
-            BenchMode::EcbEncrypt => (Direction::Encrypt, "ecb"),
-            BenchMode::EcbDecrypt => (Direction::Decrypt, "ecb"),
-            BenchMode::CbcDecrypt => (Direction::Decrypt, "cbc"),
-            BenchMode::Ctr => (Direction::Encrypt, "ctr"),
-        };
+        let (direction, mode) = (self.mode.direction, self.mode.mode.name);
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let has_iv = mode != "ecb";
+        let has_iv = self.mode.mode.iv.is_some();
         Ok(match program {
             Program::Ours { backend, kernel, gpu } => {
                 let this = std::env::current_exe().map_err(|error| Error::io("cannot find this program", &error))?;
@@ -255,7 +254,8 @@ impl Case<'_> {
 
     /// Whether the output begins with an IV of its own: several files are never encrypted with the same.
     fn stores_iv(&self, program: &Program) -> bool {
-        matches!(program, Program::Ours { .. }) && self.mode == BenchMode::Ctr && self.job.inputs.len() > 1
+        let encrypts_with_iv = self.mode.mode.iv.is_some() && self.mode.direction == Direction::Encrypt;
+        matches!(program, Program::Ours { .. }) && encrypts_with_iv && self.job.inputs.len() > 1
     }
 
     /// An error if what a program made of a file is not what it ought to be.
@@ -267,30 +267,26 @@ impl Case<'_> {
             chunk.clear();
             file.take(CHUNK as u64).read_to_end(chunk).map_err(cannot("read", path))
         };
-        let (mut iv, mut offset) = (IV, 0);
+        let mut iv = IV;
         if self.stores_iv(program) {
             target.read_exact(&mut iv).map_err(cannot("read", &output))?;
         }
+        let mut place = Place::start(iv);
         let (mut expected, mut found) = (Vec::new(), Vec::new());
+        let last_block = |data: &[u8]| data.last_chunk().copied().unwrap_or_default();
         loop {
             read(&mut source, input, &mut expected)?;
             read(&mut target, &output, &mut found)?;
-            let ciphertext = expected.last_chunk().copied().unwrap_or_default();
-            match (program, self.mode) {
-                (Program::Copy, _) => {}
-                (_, BenchMode::EcbEncrypt) => self.cipher.ecb_encrypt(&mut expected)?,
-                (_, BenchMode::EcbDecrypt) => self.cipher.ecb_decrypt(&mut expected)?,
-                (_, BenchMode::CbcDecrypt) => self.cipher.cbc_decrypt(&iv, &mut expected)?,
-                (_, BenchMode::Ctr) => {
-                    self.cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, iv), offset, &mut expected)?;
-                }
+            let last_read = last_block(&expected);
+            if !matches!(program, Program::Copy) {
+                self.mode.operation(&place).on_host(self.cipher, Buffers::from(&mut expected))?;
             }
             let common = expected.len().min(found.len());
             let difference = first_difference(&expected[..common], &found[..common]);
             let difference = difference.or((expected.len() != found.len()).then_some(common));
             if let Some(at) = difference {
                 let (program, mode, bits) = (program.name(), self.mode.name(), self.key.bits().bits());
-                let at = offset + at as u64;
+                let at = place.offset + at as u64;
                 let what = format!(
                     "{program} does {mode} with a key of {bits} bits wrongly: \
                      byte {at} of a file is the first to differ from `cpu`; do not use it"
@@ -300,10 +296,11 @@ impl Case<'_> {
             if expected.is_empty() {
                 return Ok(());
             }
-            offset += expected.len() as u64;
-            if self.mode == BenchMode::CbcDecrypt {
-                iv = ciphertext;
-            }
+            place.offset += expected.len() as u64;
+            place.before = match self.mode.direction {
+                Direction::Encrypt => last_block(&expected),
+                Direction::Decrypt => last_read,
+            };
         }
     }
 }

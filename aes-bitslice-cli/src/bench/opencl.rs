@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
-use aes_bitslice_runtime::opencl::{BufferCipher, DeviceMemory, TimedQueue};
-use aes_bitslice_runtime::{self as runtime, Cipher, Direction, Engine};
+use aes_bitslice_runtime::opencl::{DeviceMemory, TimedQueue};
+use aes_bitslice_runtime::{Cipher, Engine};
 
-use super::case::{Buffers, Case, IV, counter};
-use super::device::{LEAD, WARM_UP};
-use crate::args::BenchMode;
+use super::case::Case;
+use super::host_data::HostData;
+use super::warm_up::{LEAD, WARM_UP};
 use crate::error::{Error, Result};
 
 /// Input and output in device memory, of the largest size that is measured.
@@ -19,7 +19,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory of so many bytes that begins with `input`, and room for as much output.
+    /// Memory of `bytes` bytes that begins with `input`, and room for as much output.
     pub fn new(engine: &Engine, input: &[u8], bytes: usize) -> Result<Self> {
         if bytes > input.len() {
             let message =
@@ -32,20 +32,22 @@ impl Memory {
     }
 
     /// The time of each run on the first `bytes`, checked before and after.
-    pub fn time(&mut self, case: &Case, cipher: &Cipher, bytes: usize, buffers: &mut Buffers) -> Result<Vec<Duration>> {
+    pub fn time(&mut self, case: &Case, cipher: &Cipher, bytes: usize, data: &mut HostData) -> Result<Vec<Duration>> {
         let Memory { queue, input, output } = self;
-        let opencl = cipher.opencl()?;
-        let run = |queue: &CommandQueue, output: &DeviceMemory| call(&opencl, queue, case.mode, input, output, bytes);
-        let check = |output: &DeviceMemory, buffers: &mut Buffers| {
-            output.copy_to_host(0, &mut buffers.output[..bytes])?;
-            case.check(cipher.engine(), &buffers.output[..bytes], &buffers.expected[..bytes])
+        let (opencl, operation) = (cipher.opencl()?, case.operation());
+        let run = |queue: &CommandQueue, output: &DeviceMemory| {
+            operation.on_opencl(&opencl, queue, input.slice(0, bytes), output.slice(0, bytes))
+        };
+        let check = |output: &DeviceMemory, data: &mut HostData| {
+            output.copy_to_host(0, &mut data.output[..bytes])?;
+            case.check(cipher.engine(), &data.output[..bytes], &data.expected[..bytes])
         };
 
         // Not a trace of what ought to be there.
         output.clear()?;
         run(queue.queue(), output)?;
         queue.finish()?;
-        check(output, buffers)?;
+        check(output, data)?;
         for _ in 0..WARM_UP {
             run(queue.queue(), output)?;
         }
@@ -59,25 +61,7 @@ impl Memory {
             Ok(queue.time(|queue| run(queue, output))?)
         };
         let times = (0..case.runs).map(timed).collect::<Result<_>>()?;
-        check(output, buffers)?;
+        check(output, data)?;
         Ok(times)
-    }
-}
-
-/// One call on device memory.
-fn call(
-    cipher: &BufferCipher,
-    queue: &CommandQueue,
-    mode: BenchMode,
-    input: &DeviceMemory,
-    output: &DeviceMemory,
-    bytes: usize,
-) -> std::result::Result<(), runtime::Error> {
-    let (from, to) = (input.slice(0, bytes), output.slice(0, bytes));
-    match mode {
-        BenchMode::EcbEncrypt => cipher.ecb(queue, Direction::Encrypt, from, to),
-        BenchMode::EcbDecrypt => cipher.ecb(queue, Direction::Decrypt, from, to),
-        BenchMode::CbcDecrypt => cipher.cbc_decrypt(queue, &IV, from, to),
-        BenchMode::Ctr => cipher.ctr_apply(queue, &counter(), 0, from, to),
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use aes_bitslice_plot::{self as plot, Chart, Line, Lines, colour, dashes};
 
 use super::report::{Measured, Report};
-use crate::args::Timing;
+use crate::args::bench::Timing;
 use crate::error::{Error, Exit, Result};
+use crate::modes::measured::MeasuredMode;
 
 /// The points of a plot by mode and length of key: the base-2 logarithm of the bytes, and Tbit/s.
 type Points<'a> = BTreeMap<(&'a str, usize), Vec<(f64, f64)>>;
@@ -60,14 +61,11 @@ fn line(((mode, key_bits), mut points): ((&str, usize), Vec<(f64, f64)>)) -> Lin
     Line { name, colour: colour_of(mode), dashes: dashes_of(key_bits), points }
 }
 
-/// A mode's colour.
+/// A mode's colour: that of its place in the table of modes, as far as there are colours.
 fn colour_of(mode: &str) -> &'static str {
-    match mode {
-        "ctr" => colour::BLUE,
-        "ecb-encrypt" => colour::VERMILION,
-        "cbc-decrypt" => colour::PURPLE,
-        _ => colour::GREEN,
-    }
+    const COLOURS: [&str; 4] = [colour::VERMILION, colour::GREEN, colour::PURPLE, colour::BLUE];
+    let place = MeasuredMode::all().iter().position(|known| known.name() == mode);
+    place.and_then(|place| COLOURS.get(place)).copied().unwrap_or(colour::GREY)
 }
 
 /// How the line of a key length is broken.

@@ -9,9 +9,11 @@ use aes_bitslice_plot::size;
 use aes_bitslice_runtime::{Backend, Engine, KeyBits, Transfers, cuda, opencl};
 use serde::{Deserialize, Serialize};
 
-use super::{is_device, is_gpu};
-use crate::args::{BenchMode, KernelName, Strategy, Timing, TransferArgs};
+use super::engines::{is_device, is_gpu};
+use crate::args::bench::{Strategy, Timing, TransferArgs};
+use crate::args::engine::KernelName;
 use crate::error::{Error, Exit, Result};
+use crate::modes::measured::MeasuredMode;
 
 /// Everything measured.
 #[derive(Serialize, Deserialize)]
@@ -190,14 +192,14 @@ fn row(what: &[&str; 7], figures: &[&str; 6]) -> String {
     let [mode, key, strategy, kernel, size, engine, timing] = what;
     let [min, median, max_rate, median_rate, bits, of_copy] = figures;
     let row = format!(
-        "{mode:<12} {key:>4} {strategy:<12} {kernel:<9} {size:>8}  {engine:<14} {timing:<15} \
+        "{mode:<12} {key:>4} {strategy:<12} {kernel:<11} {size:>8}  {engine:<14} {timing:<15} \
          {min:>13} {median:>13} {max_rate:>9} {median_rate:>9} {bits:>9} {of_copy:>8}"
     );
     row.trim_end().to_string() + "\n"
 }
 
 impl Rates {
-    /// Sums up the `times` of runs on so many bytes; there is one at least.
+    /// Sums up the `times` of runs on `bytes` bytes each; there is one at least.
     pub fn new(bytes: usize, times: Vec<Duration>) -> Self {
         let runs = times.len();
         let (min, median) = min_and_median(times);
@@ -244,7 +246,7 @@ impl Measured {
     #[allow(clippy::too_many_arguments)]
     pub fn new(
         engine: &Engine,
-        mode: BenchMode,
+        mode: MeasuredMode,
         bits: KeyBits,
         strategy: Strategy,
         kernel: Option<KernelName>,
@@ -256,7 +258,7 @@ impl Measured {
         let rates = Rates::new(bytes, times);
         let percent = |copied: &Copied| 100.0 * rates.median_gbytes_per_second / copied.rates.median_gbytes_per_second;
         Measured {
-            mode: mode.name(),
+            mode: mode.name().into(),
             key_bits: bits.bits(),
             strategy: is_device(engine).then(|| strategy.name()),
             kernel: kernel.filter(|_| is_gpu(engine)).map(|kernel| kernel.kernels().to_string()),
@@ -293,7 +295,7 @@ impl NewKey {
         let keys = to_end.len();
         let launch = (!to_launch.is_empty()).then(|| min_and_median(to_launch));
         NewKey {
-            mode: BenchMode::Ctr.name(),
+            mode: MeasuredMode::CTR.name().into(),
             key_bits: bits.bits(),
             bytes,
             backend: engine.backend().to_string(),

@@ -7,7 +7,7 @@
 //! - `MADV_POPULATE_WRITE` takes the page faults, whose failure is an error then, before the first byte is copied;
 //! - only files in memory (tmpfs) are mapped, whose pages once allocated can be written without more space.
 //!
-//! All of the file is mapped once: threads that map and unmap pieces wait for all that populate others. A piece that is
+//! All of the file is mapped once: threads that map and unmap chunks wait for all that populate others. A chunk that is
 //! written is taken out of the mapping, so that no more is mapped than is being written.
 //!
 //! Where any of this is not to be had, [`Mapped::write_all_at`] says so, and the caller writes as usual.
@@ -102,7 +102,7 @@ impl Mapped {
         let copied = mapping.write(data, position);
         self.shared.lock().free += 1;
         self.shared.changed.notify_all();
-        // Whatever it was, writing as usual will show it by its right name, or succeed.
+        // Where it failed, writing as usual shows why by its right name, or succeeds.
         Ok(copied.is_ok())
     }
 
@@ -157,7 +157,7 @@ struct Mapping {
 
 // SAFETY: it is an address and a length, which any thread may use; what lies there is written through `write` alone.
 unsafe impl Send for Mapping {}
-// SAFETY: as above. Threads that write the same bytes at once would race, in the file as in memory; ours do not.
+// SAFETY: as above. Threads that write the same bytes at once would race, in the file as in memory; those of the pipeline do not.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -185,7 +185,7 @@ impl Mapping {
         unsafe { copy_nonoverlapping(data.as_ptr(), at(begin), data.len()) };
         let (first, behind) = (begin.next_multiple_of(page), end / page * page);
         if first < behind {
-            // SAFETY: the pages that are ours alone. Of a shared mapping they stay in the file as they are.
+            // SAFETY: the pages that this call alone writes. Of a shared mapping they stay in the file as they are.
             let _ = unsafe { madvise(at(first).cast(), behind - first, Advice::LinuxDontNeed) };
         }
         Ok(())
@@ -214,19 +214,19 @@ mod tests {
         file
     }
 
-    /// Pieces that begin and end within pages, written by several threads in any order.
+    /// Chunks that begin and end within pages, written by several threads in any order.
     #[test]
-    fn pieces_of_pages_come_together() {
+    fn chunks_of_pages_come_together() {
         let Some(mut file) = file_in_memory() else { return };
         let data: Vec<u8> = (0..100_003_u32).map(|at| (at * 7 / 8) as u8).collect();
         let mapped = Mapped::new(Arc::new(file.try_clone().unwrap()), data.len() as u64);
-        let pieces: Vec<(usize, &[u8])> = data.chunks(1001).enumerate().collect();
+        let chunks: Vec<(usize, &[u8])> = data.chunks(1001).enumerate().collect();
         let is_mapped = thread::scope(|scope| {
             let writers = [0, 1, 2].map(|writer| {
-                let (mapped, pieces) = (&mapped, &pieces);
+                let (mapped, chunks) = (&mapped, &chunks);
                 scope.spawn(move || {
-                    let mine = pieces.iter().rev().skip(writer).step_by(3);
-                    mine.map(|(index, piece)| mapped.write_all_at(piece, 1001 * *index as u64).unwrap())
+                    let mine = chunks.iter().rev().skip(writer).step_by(3);
+                    mine.map(|(index, chunk)| mapped.write_all_at(chunk, 1001 * *index as u64).unwrap())
                         .fold(true, |a, b| a & b)
                 })
             });

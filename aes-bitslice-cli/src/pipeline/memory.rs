@@ -4,10 +4,11 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use aes_bitslice_runtime::{Engine, HostBuffer};
 
+use crate::chunk::BLOCK;
 use crate::error::Result;
 
 /// Room for what the last chunk may grow by: a block of padding.
-const SLACK: usize = 16;
+const SLACK: usize = BLOCK;
 
 /// Every call into the engine passes through here, so that none is under way when a failure ends the process.
 #[derive(Clone, Default)]
@@ -19,7 +20,7 @@ impl Gate {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the calls that were begun; who wants to begin one from now on is blocked for good.
+    /// Waits for the calls that were begun; a thread that wants to begin one from now on is blocked for good.
     pub fn close(&self) {
         std::mem::forget(self.0.write());
     }
@@ -34,7 +35,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// For chunks of so many bytes.
+    /// For chunks of this size, in bytes.
     pub fn new(engine: Engine, chunk_bytes: usize, gate: Gate) -> Self {
         Memory { engine, chunk_bytes, gate, buffer: None }
     }

@@ -3,159 +3,21 @@
 //! Every worker has memory for one chunk, and does everything to it: takes the next one, by itself at its place in a file or
 //! one worker at a time from anything else ([`source`]); has it encrypted or decrypted, in any order, or by turns
 //! where that is serial ([`stream`]); and writes it, at its place or by turns ([`sink`]). So reading, computing and
-//! writing overlap because workers do, and memory is that of the workers, whatever the streams' sizes.
+//! writing overlap because workers do, and memory is that of the workers, however long the streams are.
 //!
-//! A worker that has nothing to do opens the next stream. If there is none, it helps where the fewest are at work: many small
-//! files are done side by side, and a large one by all.
+//! A worker that has nothing to do opens the next stream ([`pool`]). If there is none, it helps where the fewest are at work:
+//! many small files are done side by side, and a large one by all.
 //!
 //! The first failure of a stream ends it at once, even if other workers are blocked in reading or writing it: nobody
 //! waits for them.
+
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 mod mapped;
 mod memory;
+pub mod pool;
 mod positional;
-mod sink;
-mod source;
-mod stream;
+pub mod sink;
+pub mod source;
+pub mod stream;
 mod turns;
-
-use std::ops::ControlFlow;
-use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
-
-use aes_bitslice_runtime::Engine;
-
-use crate::error::{Error, Exit, Result};
-use memory::{Gate, Memory};
-pub use sink::Sink;
-pub use source::{Chunk, Source};
-pub use stream::{Outcome, Parts};
-use stream::{Stream, caught};
-
-/// Who works.
-#[derive(Clone, Debug)]
-pub struct Workers {
-    /// Whose memory they have.
-    pub engine: Engine,
-    /// How many threads.
-    pub count: usize,
-    /// Bytes that each has memory for.
-    pub chunk_bytes: usize,
-}
-
-/// Runs `jobs` streams, each made by `open`, on threads of its own; `hear` is told how each of them ended, and can break off.
-///
-/// When all have ended, no thread is left. Where it is broken off, some may be blocked for good, and no call into the engine
-/// is under way or will be: the process should end.
-pub fn run(
-    jobs: usize,
-    workers: Workers,
-    open: impl Fn(usize) -> Result<Parts> + Send + Sync + 'static,
-    mut hear: impl FnMut(usize, Outcome) -> ControlFlow<()>,
-) -> Result<()> {
-    let (reports, outcomes) = mpsc::channel();
-    let (syncs, to_sync) = mpsc::channel::<Arc<Stream>>();
-    let gate = Gate::default();
-    let pool = Arc::new(Pool { jobs, open, queue: Mutex::default(), changed: Condvar::new(), gate: gate.clone() });
-    let mut threads = vec![spawn("sync", move || to_sync.into_iter().for_each(|stream| stream.sync()))?];
-    for index in 0..workers.count {
-        let (pool, reports, syncs) = (pool.clone(), reports.clone(), syncs.clone());
-        let mut memory = Memory::new(workers.engine.clone(), workers.chunk_bytes, gate.clone());
-        let worker = spawn("worker", move || {
-            while let Some(stream) = pool.next_stream(&reports) {
-                stream.work(&mut memory, &syncs);
-                pool.leave(&stream);
-            }
-        });
-        match worker {
-            Ok(worker) => threads.push(worker),
-            Err(error) if index == 0 => return Err(error),
-            // Fewer will do.
-            Err(_) => break,
-        }
-    }
-    drop((reports, syncs));
-    for _ in 0..jobs {
-        let (job, outcome) =
-            outcomes.recv().map_err(|_| Error::new(Exit::Failure, "all threads stopped unexpectedly"))?;
-        if hear(job, outcome).is_break() {
-            gate.close();
-            // With it the key stays on the device: to take it away would be a call.
-            std::mem::forget(pool);
-            return Ok(());
-        }
-    }
-    for thread in threads {
-        // One that panicked has been told of by its stream.
-        let _ = thread.join();
-    }
-    Ok(())
-}
-
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    let thread = thread::Builder::new().name(name.into()).spawn(work);
-    thread.map_err(|error| Error::new(Exit::Failure, format!("cannot start a thread: {error}")))
-}
-
-struct Pool<F> {
-    jobs: usize,
-    open: F,
-    queue: Mutex<Queue>,
-    changed: Condvar,
-    gate: Gate,
-}
-
-#[derive(Default)]
-struct Queue {
-    /// The first job that nobody has begun.
-    next: usize,
-    /// Streams that are being opened.
-    opening: usize,
-    /// Streams of which there may be chunks left, and how many workers came to each.
-    open: Vec<(Arc<Stream>, usize)>,
-}
-
-impl<F: Fn(usize) -> Result<Parts>> Pool<F> {
-    /// The stream to work at next; none if there is nothing left to do.
-    fn next_stream(&self, reports: &Sender<(usize, Outcome)>) -> Option<Arc<Stream>> {
-        let mut queue = self.queue();
-        loop {
-            if queue.next < self.jobs {
-                let job = queue.next;
-                queue.next += 1;
-                queue.opening += 1;
-                drop(queue);
-                let opened = caught(|| (self.open)(job));
-                queue = self.queue();
-                queue.opening -= 1;
-                self.changed.notify_all();
-                match opened {
-                    Ok(parts) => {
-                        let stream = Arc::new(Stream::new(parts, self.gate.clone(), job, reports.clone()));
-                        queue.open.push((stream.clone(), 1));
-                        return Some(stream);
-                    }
-                    Err(error) => _ = reports.send((job, Err(error))),
-                }
-            } else if let Some((stream, workers)) = queue.open.iter_mut().min_by_key(|(_, workers)| *workers) {
-                *workers += 1;
-                return Some(stream.clone());
-            } else if queue.opening == 0 {
-                return None;
-            } else {
-                queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            }
-        }
-    }
-
-    /// There are no chunks left of the stream.
-    fn leave(&self, stream: &Arc<Stream>) {
-        self.queue().open.retain(|(other, _)| !Arc::ptr_eq(other, stream));
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}

@@ -7,8 +7,8 @@ use std::sync::Arc;
 #[cfg(target_os = "linux")]
 use super::mapped::Mapped;
 use super::positional::write_all_at;
-use super::source::Chunk;
 use super::turns::Turns;
+use crate::chunk::Chunk;
 use crate::error::Result;
 use crate::output::Output;
 

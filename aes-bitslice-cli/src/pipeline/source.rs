@@ -7,23 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::memory::Memory;
 use super::positional::read_exact_at;
+use crate::chunk::{BLOCK, Chunk};
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
-
-/// A piece of a stream. Its bytes are at the front of a worker's memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunk {
-    /// Which it is, from 0.
-    pub index: u64,
-    /// The bytes of the stream before it.
-    pub offset: u64,
-    /// Its bytes: as many as a chunk has, or fewer if it is the last.
-    pub length: usize,
-    /// The 16 bytes of the stream before it, where there are any.
-    pub before: Option<[u8; 16]>,
-    /// Whether the stream ends with it. There is always a last chunk, and it is empty only if the stream is.
-    pub last: bool,
-}
 
 /// An input in chunks.
 pub struct Source {
@@ -44,7 +30,7 @@ struct InOrder {
     next: u64,
     /// Reading a byte ahead tells whether a chunk is the last.
     ahead: Option<u8>,
-    before: Option<[u8; 16]>,
+    before: Option<[u8; BLOCK]>,
     ended: bool,
 }
 
@@ -79,9 +65,9 @@ impl Source {
                     read_exact_at(file, bytes, position).map_err(|error| self.error(&error))
                 };
                 read(&mut memory.get()?[..data], position)?;
-                let mut before = (offset > 0).then_some([0; 16]);
+                let mut before = (offset > 0).then_some([0; BLOCK]);
                 if let Some(before) = &mut before {
-                    read(before, position - 16)?;
+                    read(before, position - BLOCK as u64)?;
                 }
                 Ok(Some(Chunk { index, offset, length: data, before, last: data as u64 == left }))
             }

@@ -12,8 +12,9 @@ use indicatif::ProgressBar;
 
 use super::memory::{Gate, Memory};
 use super::sink::Sink;
-use super::source::{Chunk, Source};
+use super::source::Source;
 use super::turns::Turns;
+use crate::chunk::Chunk;
 use crate::error::{Error, Exit, Result};
 use crate::output::Output;
 use crate::transform::Transform;
@@ -22,8 +23,8 @@ use crate::transform::Transform;
 const SYNC_BYTES: u64 = 64 << 20;
 const SYNC_TIME: Duration = Duration::from_secs(1);
 
-/// What a stream is made of.
-pub struct Parts {
+/// A stream that was opened, and nobody has begun.
+pub struct Opened {
     /// Where its bytes come from.
     pub source: Source,
     /// What becomes of them.
@@ -76,8 +77,8 @@ struct Tally {
 
 impl Stream {
     /// The stream that is called `job` in what `reports` gets, once: how it ended.
-    pub fn new(parts: Parts, gate: Gate, job: usize, reports: Sender<(usize, Outcome)>) -> Self {
-        let Parts { source, transform, cipher, sink, output, bar } = parts;
+    pub fn new(opened: Opened, gate: Gate, job: usize, reports: Sender<(usize, Outcome)>) -> Self {
+        let Opened { source, transform, cipher, sink, output, bar } = opened;
         Stream {
             chain: transform.is_serial().then(|| Turns::new(transform.iv())),
             source,
@@ -251,6 +252,7 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 mod tests {
     use super::*;
     use crate::input::Input;
+    use crate::method::Method;
     use crate::output::Options;
     use aes_bitslice_runtime::{Backend, Engine, Key};
     use std::fs;
@@ -266,10 +268,9 @@ mod tests {
         fs::write(folder.join("in"), [7; 48]).unwrap();
         let mut input = Input::open(Some(&folder.join("in"))).unwrap();
         let output = Output::open(Some(&folder.join("out")), Some(&input), Options::default()).unwrap();
-        let method = crate::transform::Method::ecb_encryption();
         let bar = ProgressBar::hidden();
-        let parts = Parts {
-            transform: method.for_input(&mut input).unwrap(),
+        let opened = Opened {
+            transform: Transform::new(&Method::ecb_encryption(), &mut input).unwrap(),
             source: Source::new(input, 16),
             cipher: cpu().cipher(&key).unwrap(),
             sink: Sink::new(&output, &[], None).unwrap(),
@@ -277,7 +278,7 @@ mod tests {
             bar: bar.clone(),
         };
         let (reports, outcomes) = mpsc::channel();
-        (Arc::new(Stream::new(parts, Gate::default(), 5, reports)), outcomes, bar)
+        (Arc::new(Stream::new(opened, Gate::default(), 5, reports)), outcomes, bar)
     }
 
     #[test]

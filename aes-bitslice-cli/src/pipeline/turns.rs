@@ -59,7 +59,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn turns_come_in_order_whoever_comes_first() {
+    fn turns_come_in_order_if_threads_do_not() {
         let turns = Turns::new(Vec::new());
         thread::scope(|scope| {
             for turn in (0..16).rev() {

@@ -7,9 +7,11 @@ use aes_bitslice_runtime::cuda::HostRates;
 use aes_bitslice_runtime::{Backend, Engine};
 use indicatif::ProgressBar;
 
-use super::{Case, rate};
-use crate::args::Timing;
-use crate::bench::case::{self, Buffers};
+use super::subject::{Subject, rate};
+use crate::args::bench::Timing;
+use crate::bench::case::Case;
+use crate::bench::host;
+use crate::bench::host_data::HostData;
 use crate::error::Result;
 
 /// The largest size: from there on nothing fits in a cache, and whichever engine is faster stays so.
@@ -18,31 +20,31 @@ const LARGEST: u64 = 256 << 20;
 /// About what a slow engine does, in bytes a second.
 const SLOW: f64 = 4e9;
 
-/// Times both engines in every case and size.
+/// Times both engines for every subject and size, in `time` altogether.
 pub fn measure(
     engine: &Engine,
-    cases: &[Case],
+    subjects: &[Subject],
     sizes: &[u64],
     time: Duration,
     bar: &ProgressBar,
 ) -> Result<Vec<HostRates>> {
     let sizes: Vec<_> = sizes.iter().copied().filter(|&bytes| bytes <= LARGEST).collect();
-    bar.inc_length((cases.len() * sizes.len()) as u64);
-    let slice = time / (2 * cases.len() * sizes.len()).max(1) as u32;
-    let mut buffers = Buffers::new(sizes.last().copied().unwrap_or_default() as usize)?;
+    bar.inc_length((subjects.len() * sizes.len()) as u64);
+    let slice = time / (2 * subjects.len() * sizes.len()).max(1) as u32;
+    let mut data = HostData::new(sizes.last().copied().unwrap_or_default() as usize)?;
     let cpu = Engine::open(Backend::Cpu)?;
     let mut all = Vec::new();
-    for Case { mode, key } in cases {
+    for Subject { mode, key } in subjects {
         let (on_cpu, on_gpu) = (cpu.cipher(key)?, engine.cipher(key)?);
         for &bytes in &sizes {
             bar.set_message(format!("{}, {}, in host memory", mode.name(), size(bytes)));
             let runs = (slice.as_secs_f64() * SLOW / bytes as f64).clamp(2.0, 20.0) as u32;
-            let case = case::Case { index: 0, key, reference: &on_cpu, mode: *mode, runs };
+            let case = Case { index: 0, key, reference: &on_cpu, mode: *mode, runs };
             let n = bytes as usize;
-            case.apply(&on_cpu, &buffers.input[..n], &mut buffers.expected[..n])?;
-            let cpu = rate(bytes, case.time_on_host(&on_cpu, Timing::Host, n, &mut buffers)?);
-            let cuda = rate(bytes, case.time_on_host(&on_gpu, Timing::Host, n, &mut buffers)?);
-            all.push(HostRates { mode: mode.mode(), key_bits: key.bits(), bytes, cpu, cuda });
+            case.apply(&on_cpu, &data.input[..n], &mut data.expected[..n])?;
+            let cpu = rate(bytes, host::time(&case, &on_cpu, Timing::Host, n, &mut data)?);
+            let cuda = rate(bytes, host::time(&case, &on_gpu, Timing::Host, n, &mut data)?);
+            all.push(HostRates { mode: mode.kernels, key_bits: key.bits(), bytes, cpu, cuda });
             bar.inc(1);
         }
     }

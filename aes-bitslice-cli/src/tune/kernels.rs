@@ -4,15 +4,16 @@ use std::ops::Range;
 use std::time::Duration;
 
 use aes_bitslice_plot::size;
-use aes_bitslice_runtime::cuda::{Choice, KernelRates, Rate};
-use aes_bitslice_runtime::{self as runtime, Backend, Cipher, Engine, Kernels, KeyBits};
+use aes_bitslice_runtime::cuda::{KernelRates, Rate};
+use aes_bitslice_runtime::{self as runtime, Backend, Choice, Cipher, Engine, Kernels, KeyBits};
 use indicatif::ProgressBar;
 
-use super::{Case, rate};
-use crate::args::BenchMode;
-use crate::bench::device::{Done, LEAD, Memory};
-use crate::bench::pieces::expected;
+use super::subject::{Subject, rate};
+use crate::bench::chunks::expected;
+use crate::bench::cuda::{Done, Memory};
+use crate::bench::warm_up::LEAD;
 use crate::error::{Error, Exit, Result, warn};
+use crate::modes::measured::MeasuredMode;
 
 /// Timed runs of a candidate: no fewer, however long they take, and no more.
 const RUNS: Range<usize> = 3..30;
@@ -22,13 +23,13 @@ const WORTH_IT: f64 = 1.01;
 
 /// What is compared: all of a size up to this.
 const WHOLE: usize = 4 << 20;
-/// Of a larger one as many pieces of so many bytes.
-const PIECES: usize = 64;
-const PIECE: usize = WHOLE / PIECES;
+/// Chunks that are compared of a larger one, and the bytes of each.
+const CHUNKS: usize = 64;
+const CHUNK: usize = WHOLE / CHUNKS;
 
 /// The candidates for calls of one kind.
 pub struct Timed {
-    pub mode: BenchMode,
+    pub mode: MeasuredMode,
     pub key_bits: KeyBits,
     pub bytes: u64,
     /// Of each kernel the first is as its manifest says.
@@ -46,15 +47,15 @@ impl Timed {
                 Some(_) => {}
             }
         }
-        KernelRates { mode: self.mode.mode(), key_bits: self.key_bits, bytes: self.bytes, rates }
+        KernelRates { mode: self.mode.kernels, key_bits: self.key_bits, bytes: self.bytes, rates }
     }
 }
 
-/// Times every candidate in every case and size.
+/// Times every candidate for every subject and size, in `time` altogether.
 pub fn measure(
     engine: &Engine,
     multiprocessors: u32,
-    cases: &[Case],
+    subjects: &[Subject],
     sizes: &[u64],
     time: Duration,
     bar: &ProgressBar,
@@ -63,53 +64,54 @@ pub fn measure(
     let mut memory = Memory::random(engine, largest)?;
     let engine = engine.clone().with_kernels(Kernels::AutoAny);
     let reference = Engine::open(Backend::Cpu)?;
-    let (mut subjects, mut broken) = (Vec::new(), Vec::new());
-    for case in cases {
-        let subject = Subject { case, cipher: engine.cipher(&case.key)?, reference: reference.cipher(&case.key)? };
+    let (mut contests, mut broken) = (Vec::new(), Vec::new());
+    for subject in subjects {
+        let (cipher, reference) = (engine.cipher(&subject.key)?, reference.cipher(&subject.key)?);
+        let keyed = Keyed { subject, cipher, reference };
         for &bytes in sizes {
-            let candidates = subject.candidates(bytes, multiprocessors, &mut broken)?;
-            subjects.push((subject.clone(), bytes, candidates));
+            let candidates = keyed.candidates(bytes, multiprocessors, &mut broken)?;
+            contests.push((keyed.clone(), bytes, candidates));
         }
     }
-    let measurements: usize = subjects.iter().map(|(.., candidates)| candidates.len()).sum();
+    let measurements: usize = contests.iter().map(|(.., candidates)| candidates.len()).sum();
     bar.inc_length(measurements as u64);
     let slice = time / (measurements.max(1) as u32 * (1 + LEAD));
-    let first = subjects.iter().find_map(|(subject, _, candidates)| Some((subject, *candidates.first()?)));
-    if let Some((subject, choice)) = first {
+    let first = contests.iter().find_map(|(keyed, _, candidates)| Some((keyed, *candidates.first()?)));
+    if let Some((keyed, choice)) = first {
         // Clocks rise: otherwise the first candidates would be slow.
         let enough = |times: &[Duration]| times.iter().sum::<Duration>() > Duration::from_millis(200);
-        memory.time(&subject.cipher.device()?.by(choice), subject.case.mode, largest, enough, |_| Ok(()))?;
+        memory.time(&keyed.cipher.device()?.by(choice), keyed.subject.mode, largest, enough, |_| Ok(()))?;
     }
-    let timed = subjects.into_iter().map(|(subject, bytes, candidates)| {
-        bar.set_message(format!("{}, {}", subject.case.mode.name(), size(bytes)));
-        subject.time(&mut memory, bytes, &candidates, slice, bar)
+    let timed = contests.into_iter().map(|(keyed, bytes, candidates)| {
+        bar.set_message(format!("{}, {}", keyed.subject.mode.name(), size(bytes)));
+        keyed.time(&mut memory, bytes, &candidates, slice, bar)
     });
     timed.collect()
 }
 
-/// A case with its key on the GPU and on the CPU.
+/// A subject with its key on the GPU and on the CPU.
 #[derive(Clone)]
-struct Subject<'a> {
-    case: &'a Case,
+struct Keyed<'a> {
+    subject: &'a Subject,
     cipher: Cipher,
     reference: Cipher,
 }
 
-impl Subject<'_> {
+impl Keyed<'_> {
     /// The candidates that there are kernels for. Warns of one that is `broken`, once for each mode, and goes on without.
     fn candidates(
         &self,
         bytes: u64,
         multiprocessors: u32,
-        broken: &mut Vec<(BenchMode, Choice)>,
+        broken: &mut Vec<(MeasuredMode, Choice)>,
     ) -> Result<Vec<Choice>> {
-        let mode = self.case.mode;
+        let mode = self.subject.mode;
         let mut there = Vec::new();
         for choice in Choice::candidates(bytes, multiprocessors) {
             if broken.iter().any(|(of, kernel)| *of == mode && kernel.is_kernel_of(choice)) {
                 continue;
             }
-            match self.cipher.device()?.by(choice).prepare(mode.mode()) {
+            match self.cipher.device()?.by(choice).prepare(mode.kernels) {
                 Ok(()) => there.push(choice),
                 Err(runtime::Error::NoSuchKernel { .. }) => {}
                 Err(error @ runtime::Error::SelfTestFailed { .. }) => {
@@ -130,7 +132,7 @@ impl Subject<'_> {
         slice: Duration,
         bar: &ProgressBar,
     ) -> Result<Timed> {
-        let Case { mode, key } = self.case;
+        let Subject { mode, key } = self.subject;
         let enough = |times: &[Duration]| {
             let runs = times.len();
             runs >= RUNS.end || runs >= RUNS.start && times.iter().sum::<Duration>() >= slice
@@ -155,17 +157,17 @@ impl Subject<'_> {
     }
 
     /// What the `cpu` engine makes of what was read.
-    fn expected(&self, bytes: usize, done: &Done) -> Result<Vec<Piece>> {
-        let piece = |range: Range<usize>| {
+    fn expected(&self, bytes: usize, done: &Done) -> Result<Vec<Expected>> {
+        let chunk = |range: Range<usize>| {
             let at = range.start;
-            let data = expected(&self.reference, self.case.mode, range, |at, host| done.input(at, host))?;
-            Ok(Piece { at, data })
+            let data = expected(&self.reference, self.subject.mode, range, |at, host| done.input(at, host))?;
+            Ok(Expected { at, data })
         };
-        pieces(bytes).into_iter().map(piece).collect()
+        chunks(bytes).into_iter().map(chunk).collect()
     }
 
     fn is_wrong(&self, choice: Choice, bytes: u64, at: usize) -> Error {
-        let Case { mode, key } = self.case;
+        let Subject { mode, key } = self.subject;
         let message = format!(
             "kernel `{choice}` computes {} with a key of {} bits wrongly: byte {at} of {bytes} differs from `cpu`; do not \
              use it, and report this",
@@ -176,15 +178,15 @@ impl Subject<'_> {
     }
 }
 
-/// A part of a text.
-struct Piece {
+/// What a chunk of the output ought to be, from byte `at` on.
+struct Expected {
     at: usize,
     data: Vec<u8>,
 }
 
 /// Where what was written differs from what is expected, if it does.
-fn first_difference(expected: &[Piece], done: &Done) -> Result<Option<usize>> {
-    for Piece { at, data } in expected {
+fn first_difference(expected: &[Expected], done: &Done) -> Result<Option<usize>> {
+    for Expected { at, data } in expected {
         let mut output = vec![0; data.len()];
         done.output(*at, &mut output)?;
         if let Some(offset) = output.iter().zip(data).position(|(ours, theirs)| ours != theirs) {
@@ -194,13 +196,13 @@ fn first_difference(expected: &[Piece], done: &Done) -> Result<Option<usize>> {
     Ok(None)
 }
 
-/// What is compared of so many bytes: all, or pieces from the first byte to the last, at whole blocks.
-fn pieces(bytes: usize) -> Vec<Range<usize>> {
+/// What is compared of `bytes` bytes: all, or chunks from the first byte to the last, at whole blocks.
+fn chunks(bytes: usize) -> Vec<Range<usize>> {
     if bytes <= WHOLE {
         return std::iter::once(0..bytes).collect();
     }
-    let start = |i: usize| (bytes - PIECE) / 16 * i / (PIECES - 1) * 16;
-    (0..PIECES).map(|i| start(i)..start(i) + PIECE).collect()
+    let start = |i: usize| (bytes - CHUNK) / 16 * i / (CHUNKS - 1) * 16;
+    (0..CHUNKS).map(|i| start(i)..start(i) + CHUNK).collect()
 }
 
 #[cfg(test)]
@@ -208,13 +210,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_reach_from_start_to_end() {
+    fn chunks_reach_from_start_to_end() {
         for power in 12..=32 {
-            let (bytes, pieces) = (1 << power, pieces(1 << power));
-            assert_eq!((pieces[0].start, pieces.last().unwrap().end), (0, bytes));
-            assert!(pieces.iter().all(|p| p.start.is_multiple_of(16) && p.end <= bytes));
-            assert!(pieces.windows(2).all(|p| p[0].end <= p[1].start), "{bytes}");
-            assert_eq!(pieces.iter().map(Range::len).sum::<usize>(), bytes.min(WHOLE));
+            let (bytes, chunks) = (1 << power, chunks(1 << power));
+            assert_eq!((chunks[0].start, chunks.last().unwrap().end), (0, bytes));
+            assert!(chunks.iter().all(|c| c.start.is_multiple_of(16) && c.end <= bytes));
+            assert!(chunks.windows(2).all(|c| c[0].end <= c[1].start), "{bytes}");
+            assert_eq!(chunks.iter().map(Range::len).sum::<usize>(), bytes.min(WHOLE));
         }
     }
 
@@ -224,13 +226,13 @@ mod tests {
             let rate =
                 |(kernel, rate): &(&str, f64)| Rate { kernel: kernel.parse().unwrap(), gbytes_per_second: *rate };
             let candidates = rates.iter().map(rate).collect();
-            let timed = Timed { mode: BenchMode::Ctr, key_bits: KeyBits::Aes128, bytes: 4096, candidates };
+            let timed = Timed { mode: MeasuredMode::CTR, key_bits: KeyBits::Aes128, bytes: 4096, candidates };
             timed.fastest().rates.iter().map(|rate| rate.kernel.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(rates(&[("bitsliced", 1.0), ("bitsliced:8:8", 1.005)]), ["bitsliced"]);
         assert_eq!(rates(&[("bitsliced", 1.0), ("bitsliced:8:8", 1.02), ("bitsliced:4:8", 1.1)]), ["bitsliced:4:8"]);
         // Of each kernel one, whichever kernel is faster.
-        let three = [("bitsliced", 1.0), ("tbox", 9.0), ("pair:430", 5.0), ("pair:500", 6.0)];
-        assert_eq!(rates(&three), ["bitsliced", "tbox", "pair:500"]);
+        let three = [("bitsliced", 1.0), ("tbox", 9.0), ("co-resident:430", 5.0), ("co-resident:500", 6.0)];
+        assert_eq!(rates(&three), ["bitsliced", "tbox", "co-resident:500"]);
     }
 }

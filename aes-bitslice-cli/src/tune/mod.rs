@@ -1,135 +1,18 @@
 //! `tune`: what is fastest on a GPU, measured and kept for every call from then on.
 //!
 //! Every output is compared with the `cpu` engine's before its candidate is timed, and again after: all of it up to 4 MiB,
-//! pieces from start to end of what is larger.
+//! chunks from start to end of what is larger.
 //!
 //! | file | idea |
 //! |---|---|
+//! | `command` | what is measured, and where it is kept |
 //! | `kernels` | kernels and their geometries on data in the memory of the GPU |
 //! | `host` | the CPU against the GPU on data in host memory, transfers counted |
+//! | `subject` | a mode with a key, and its rate |
 //! | `report` | what won, and by how much |
 
+pub mod command;
 mod host;
 mod kernels;
 mod report;
-
-use std::time::Duration;
-
-use aes_bitslice_plot::size;
-use aes_bitslice_runtime::cuda::{self, Measurements, Subject};
-use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use crate::args::{BenchMode, TuneArgs};
-use crate::error::{Error, Exit, Result, warn};
-use crate::output;
-
-/// Powers of four from 4 KiB to 4 GiB.
-const SIZES: [u64; 11] = {
-    let mut sizes = [4 << 10; 11];
-    let mut i = 1;
-    while i < sizes.len() {
-        sizes[i] = 4 * sizes[i - 1];
-        i += 1;
-    }
-    sizes
-};
-
-/// Lengths of keys that are measured. 192 bits go by what was fastest for 256.
-const KEY_BITS: [KeyBits; 2] = [KeyBits::Aes128, KeyBits::Aes256];
-
-/// A mode with a key.
-struct Case {
-    mode: BenchMode,
-    key: Key,
-}
-
-/// Measures, keeps and shows.
-pub fn run(args: &TuneArgs) -> Result<()> {
-    let backend = Backend::Cuda { ordinal: args.device };
-    let engine = Engine::open(backend)?;
-    let device = cuda::devices()?.into_iter().find(|device| device.ordinal == args.device);
-    let device = device.ok_or_else(|| Error::new(Exit::Gpu, format!("the GPU `{backend}` is gone")))?;
-    let context = engine.cuda_context()?;
-    let (free, _) = context.mem_get_info().map_err(|e| Error::new(Exit::Failure, format!("CUDA: {:?}", e.0)))?;
-    let sizes = that_fit(free as u64);
-    if sizes.is_empty() {
-        let what = format!(
-            "the GPU has {} of memory free, too little to measure anything; free some of it",
-            size(free as u64)
-        );
-        return Err(Error::new(Exit::Failure, what));
-    }
-    if let Some(first) = SIZES.get(sizes.len()) {
-        let what = format!(
-            "sizes from {} on are left out: input and output of that size do not fit in the {} MiB of memory that the GPU \
-             has free",
-            size(*first),
-            free >> 20
-        );
-        warn(&what);
-    }
-
-    let mut cases = Vec::new();
-    for bits in KEY_BITS {
-        for mode in BenchMode::ALL {
-            cases.push(Case { mode, key: Key::generate(bits)? });
-        }
-    }
-    // A third for data in host memory.
-    let time = Duration::from_secs(args.seconds.into());
-    let bar = progress_bar();
-    let kernels = kernels::measure(&engine, device.multiprocessors, &cases, sizes, time * 2 / 3, &bar);
-    let host = kernels.and_then(|kernels| Ok((kernels, host::measure(&engine, &cases, sizes, time / 3, &bar)?)));
-    bar.finish_and_clear();
-    let (kernels, host) = host?;
-
-    let measurements = Measurements {
-        subject: Subject::new(&device),
-        kernels: kernels.iter().map(kernels::Timed::fastest).collect(),
-        host,
-    };
-    // What took so long is shown even if it cannot be kept.
-    let saved = if args.dry_run { Ok(None) } else { measurements.save().map(Some) };
-    let file = saved.as_ref().ok().and_then(Option::as_deref);
-    output::print(&match args.json {
-        true => measurements.to_json(),
-        false => report::text(&kernels, &measurements, file),
-    })?;
-    Ok(saved.map(drop)?)
-}
-
-/// The sizes whose input and output fit in so much memory, beside what engine and driver need.
-fn that_fit(free: u64) -> &'static [u64] {
-    const RESERVED: u64 = 512 << 20;
-    let fit = SIZES.iter().take_while(|&&size| 2 * size + RESERVED <= free).count();
-    &SIZES[..fit]
-}
-
-/// A bar on standard error where that is a terminal, nothing otherwise. Its length is not known yet.
-fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos} of {len} measured  {msg}") {
-        bar.set_style(style);
-    }
-    bar
-}
-
-/// 10^9 bytes a second.
-fn rate(bytes: u64, times: Vec<Duration>) -> f64 {
-    bytes as f64 / crate::bench::report::min_and_median(times).1 / 1e9
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_those_that_fit() {
-        assert_eq!((SIZES[0], SIZES[10]), (4 << 10, 4 << 30));
-        assert_eq!(that_fit(u64::MAX), SIZES);
-        assert_eq!(that_fit(8 << 30).last(), Some(&(1 << 30)), "two of 4 GiB, and nothing for the rest");
-        assert_eq!(that_fit(9 << 30).last(), Some(&(4 << 30)));
-        assert!(that_fit(1 << 20).is_empty());
-    }
-}
+mod subject;

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use aes_bitslice_plot::size;
-use aes_bitslice_runtime::cuda::{Choice, Kernels, Measurements, Rate};
+use aes_bitslice_runtime::cuda::{Measurements, Rate};
+use aes_bitslice_runtime::{Choice, Kernels};
 
 use super::kernels::Timed;
 use crate::info;
@@ -78,7 +79,7 @@ fn gain(ours: Rate, theirs: Rate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::BenchMode;
+    use crate::modes::measured::MeasuredMode;
     use aes_bitslice_runtime::cuda::{HostRates, Subject};
     use aes_bitslice_runtime::{KeyBits, Mode};
 
@@ -86,7 +87,7 @@ mod tests {
     fn what_won_is_shown_with_by_how_much_and_where_it_is_kept() {
         let rate = |kernel: &str, rate| Rate { kernel: kernel.parse().unwrap(), gbytes_per_second: rate };
         let candidates = vec![rate("bitsliced", 100.0), rate("bitsliced:8:8", 110.0), rate("tbox", 165.0)];
-        let timed = [Timed { mode: BenchMode::Ctr, key_bits: KeyBits::Aes128, bytes: 1 << 30, candidates }];
+        let timed = [Timed { mode: MeasuredMode::CTR, key_bits: KeyBits::Aes128, bytes: 1 << 30, candidates }];
         let host = |bytes, cuda| HostRates { mode: Mode::Ctr, key_bits: KeyBits::Aes128, bytes, cpu: 2.0, cuda };
         let named = |name: &str| name.to_string();
         let measurements = Measurements {

@@ -5,12 +5,12 @@
 //! has a file system there that programs run from (`/dev/shm`), so that a baked key rests on no disk. Elsewhere it lies
 //! in the temporary folder until then, and deletion does not overwrite it.
 
-use super::CheckError;
-use crate::emit::bitsliced::MAX_ROUNDS;
-use crate::emit::{Grid, KeySource, Manifest};
-use crate::kernel::Mode;
-use crate::layout::PLANES;
-use std::fmt;
+use super::calls::Calls;
+use super::error::CheckError;
+use super::launch::{Access, Launch};
+use aes_bitslice_core::key_source::KeySource;
+use aes_bitslice_core::layout::{MAX_ROUNDS, PLANES};
+use aes_bitslice_core::manifest::{Grid, Manifest};
 use std::io::{ErrorKind, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use zeroize::Zeroizing;
@@ -21,60 +21,14 @@ const SHARED_MEMORY: &str = "/dev/shm";
 /// Lines of a compiler's messages that are passed on: the first fault is the one that counts.
 const LOG_LINES: usize = 12;
 
-/// How a launch reaches its data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Access {
-    /// The entry point for whole blocks, aligned to 16 bytes.
-    Aligned,
-    /// The entry point for bytes: how far input and output lie behind a multiple of 16, in bytes, below 16.
-    /// In place, the output's counts.
-    Bytes {
-        /// That of the input.
-        input: usize,
-        /// That of the output.
-        output: usize,
-    },
-}
-
-/// One launch of a kernel over a grid that covers the data.
-#[derive(Clone, Copy)]
-pub struct Launch<'a> {
-    /// The entry point and the alignment.
-    pub access: Access,
-    /// Whether the output replaces the input.
-    pub in_place: bool,
-    /// Counter mode: the counter block of the first block; CBC: the IV. As a big-endian number.
-    pub start: u128,
-    /// Counter mode, by bytes: where in the key stream of the first block the data begins, below 16.
-    pub skip: usize,
-    /// The words of the key ([`Manifest::key_words`]); none for a kernel with a key baked in.
-    pub key: &'a [u32],
-    /// How often a thread block takes the blocks that it works on at a time: 1, or more where the grid need not cover all.
-    pub runs: usize,
-    /// The input: whole blocks unless the mode is CTR and the access by bytes.
-    pub data: &'a [u8],
-}
-
-impl fmt::Display for Launch<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.in_place { "in place" } else { "to another buffer" };
-        match self.access {
-            Access::Aligned => write!(f, "{} aligned bytes, {place}", self.data.len())?,
-            Access::Bytes { input, output } => {
-                write!(f, "{} bytes at offsets {input} and {output}, {place}", self.data.len())?
-            }
-        }
-        write!(f, ", start {:#x}, skip {}, {} runs", self.start, self.skip, self.runs)
-    }
-}
-
 /// A printed kernel, compiled for the CPU and running.
 #[derive(Debug)]
 pub struct CompiledC {
     kernel: String,
-    mode: Mode,
+    tile_blocks: u32,
     grid: Grid,
     keys: KeySource,
+    calls: Calls,
     process: Child,
     requests: Option<ChildStdin>,
     answers: ChildStdout,
@@ -84,29 +38,13 @@ impl CompiledC {
     /// Compiles with the C compiler that the environment variable `CC` names, or else `cc`, `gcc` or `clang`.
     /// `None` where there is none of these.
     pub fn compile(source: &str, manifest: &Manifest) -> Result<Option<Self>, CheckError> {
-        let (kernel, mode) = (manifest.kernel.clone(), manifest.mode()?);
+        let kernel = manifest.kernel.clone();
+        let unknown = |parameter| CheckError::Parameter { kernel: kernel.clone(), parameter };
+        let calls = Calls::new(manifest).map_err(unknown)?;
+        let text_of_calls = calls.text(manifest);
         let folder = private_folder()?;
         let executable = folder.path().join("kernel");
-        let options = [
-            "-std=c11",
-            "-O1",
-            "-pipe",
-            &format!("-DENTRY={}", manifest.entry),
-            &format!("-DENTRY_BYTES={}", manifest.entry_bytes),
-            &format!("-DMODE_CTR={}", u8::from(mode == Mode::Ctr)),
-            &format!("-DMODE_CBC={}", u8::from(mode == Mode::CbcDecrypt)),
-            &format!("-DKEYS_AT_LAUNCH={}", u8::from(manifest.keys.argument_words().is_some())),
-            &format!(
-                "-DKEY_TYPE={}",
-                if manifest.keys == KeySource::CipherKey { "unexpanded_key" } else { "round_keys" }
-            ),
-            &format!("-DKEYS_IN_MEMORY={}", u8::from(manifest.keys == KeySource::Memory)),
-            &format!("-DBLOCKS_AT_A_TIME={}ull", manifest.blocks),
-            "-x",
-            "c",
-            "-",
-            "-o",
-        ];
+        let options = ["-std=c11", "-O1", "-pipe", "-x", "c", "-", "-o"];
         let command = |program: &str| {
             let mut words = program.split_whitespace();
             let mut command = Command::new(words.next().unwrap_or_default());
@@ -118,8 +56,9 @@ impl CompiledC {
         };
         let Some((compiler, mut process)) = start_compiler(command)? else { return Ok(None) };
         // Room for all of it at once: growing would leave copies behind.
-        let mut text = Zeroizing::new(String::with_capacity(source.len() + 1 + PROGRAM.len()));
-        text.extend([source, "\n", PROGRAM]);
+        let parts = [source, "\n", PROGRAM, &text_of_calls];
+        let mut text = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
+        text.extend(parts);
         let mut stdin = process.stdin.take().expect("piped");
         // A compiler that gave up early has more to say than the broken pipe.
         let _ = stdin.write_all(text.as_bytes());
@@ -137,11 +76,22 @@ impl CompiledC {
         let answers = process.stdout.take().expect("piped");
         // Where a running program cannot be deleted, the operating system clears its temporary files in time.
         let _ = folder.close();
-        Ok(Some(Self { kernel, mode, grid: manifest.grid, keys: manifest.keys, process, requests, answers }))
+        let Manifest { tile_blocks, grid, keys, .. } = *manifest;
+        Ok(Some(Self { kernel, tile_blocks, grid, keys, calls, process, requests, answers }))
     }
 
-    /// Runs all threads of a grid that covers the data, thread block by thread block, and returns the output. Threads of
-    /// a block take turns: one runs until it meets a barrier or a shuffle.
+    /// Whether the output may replace the input: not where there is only one of them.
+    pub fn can_be_in_place(&self) -> bool {
+        self.calls.reads && self.calls.writes
+    }
+
+    /// Whether the entry point for any alignment takes any number of bytes, from anywhere in a block of key stream.
+    pub fn takes_any_length(&self) -> bool {
+        self.calls.any_length
+    }
+
+    /// Runs all threads of a grid that covers the data, thread block by thread block, and returns the output: nothing from
+    /// a kernel that only reads. Threads of a block take turns: one runs until it meets a barrier or a shuffle.
     ///
     /// Bytes around the output, and the input where the launch is not in place, are checked to be as they were.
     pub fn run(&mut self, launch: &Launch<'_>) -> Result<Vec<u8>, CheckError> {
@@ -150,29 +100,35 @@ impl CompiledC {
             Access::Aligned => (0, 0, 0),
             Access::Bytes { input, output } => (1, input as u64, output as u64),
         };
+        let length = launch.data.len() as u64;
+        let (reads, writes) = (self.calls.reads, self.calls.writes);
+        let tiles = launch.blocks().div_ceil(self.tile_blocks.into());
+        let thread_blocks = tiles.div_ceil(launch.tiles as u64).max(1);
+        // Bytes of data that a thread block has; the last one may have less.
+        let share = 16 * u64::from(self.tile_blocks) * tiles.div_ceil(thread_blocks);
         let numbers = [
             by_bytes,
             u64::from(launch.in_place),
             input,
             output,
-            launch.data.len() as u64,
-            launch.skip as u64,
-            launch.start as u64,
-            (launch.start >> 64) as u64,
-            launch.key.len() as u64,
-            launch.runs as u64,
+            if reads { length } else { 0 },
+            if writes { length } else { 0 },
+            thread_blocks,
+            share,
+            u64::from(self.calls.chained),
         ];
-        let bytes = 8 * numbers.len() + size_of_val(launch.key) + launch.data.len();
-        let mut request = Zeroizing::new(Vec::with_capacity(bytes));
+        let values = self.calls.values(launch);
+        let data = if reads { launch.data } else { &[] };
+        let mut request = Zeroizing::new(Vec::with_capacity(8 * numbers.len() + values.len() + data.len()));
         request.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
-        request.extend(launch.key.iter().flat_map(|word| word.to_le_bytes()));
-        request.extend(launch.data);
+        request.extend(&*values);
+        request.extend(data);
         let requests = self.requests.as_mut().expect("open until dropped");
         requests.write_all(&request)?;
         requests.flush()?;
         let mut verdict = [0];
         self.answers.read_exact(&mut verdict)?;
-        let mut output = vec![0; launch.data.len()];
+        let mut output = vec![0; if writes { launch.data.len() } else { 0 }];
         self.answers.read_exact(&mut output)?;
         match verdict {
             [0] => Ok(output),
@@ -182,20 +138,23 @@ impl CompiledC {
     }
 
     fn validate(&self, launch: &Launch<'_>) -> Result<(), &'static str> {
-        let any_length = launch.access != Access::Aligned && self.mode == Mode::Ctr;
+        let any_length = launch.access != Access::Aligned && self.calls.any_length;
         if let Access::Bytes { input, output } = launch.access
             && (input >= 16 || output >= 16)
         {
             return Err("an offset is below 16");
         }
         if launch.skip >= 16 || (launch.skip != 0 && !any_length) {
-            return Err("skip is for counter mode by bytes, and below 16");
+            return Err("skip is for key stream by bytes, and below 16");
         }
         if !any_length && !launch.data.len().is_multiple_of(16) {
             return Err("the data is not whole blocks");
         }
-        if launch.runs == 0 || (launch.runs > 1 && self.grid == Grid::Covers) {
-            return Err("it takes its blocks once");
+        if launch.tiles == 0 || (launch.tiles > 1 && self.grid == Grid::Covers) {
+            return Err("a thread block has one tile");
+        }
+        if launch.in_place && !self.can_be_in_place() {
+            return Err("it does not both read and write");
         }
         let words = launch.key.len();
         match self.keys {

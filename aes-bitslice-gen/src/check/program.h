@@ -2,12 +2,10 @@
 // ---------------------------------------------------------------------------------------------------------------
 // A program around the kernel above, to run it on a CPU: answers launches on standard input until that ends.
 //
-//   launch  request, the words of the key, the data
-//   answer  a byte: 0, 1 if more than the output was changed, 2 if threads wait for others that do not come;
-//           the output, as long as the data
+//   launch  request, the values of parameters, the input
+//   answer  a byte: 0, 1 if more than the output was changed, 2 if threads wait for others that do not come; the output
 //
-// Defined by the command line: ENTRY, ENTRY_BYTES, MODE_CTR, MODE_CBC, KEYS_AT_LAUNCH, KEY_TYPE, KEYS_IN_MEMORY,
-//   BLOCKS_AT_A_TIME.
+// Behind this comes what depends on the parameters: get_values, run_aligned and run_bytes.
 // ---------------------------------------------------------------------------------------------------------------
 
 #include <stdio.h>
@@ -16,7 +14,7 @@
 #include <ucontext.h>
 
 typedef struct {
-    u64 by_bytes, in_place, in_offset, out_offset, length, skip, start[2], key_words, runs;
+    u64 by_bytes, in_place, in_offset, out_offset, in_length, out_length, thread_blocks, share, is_chained;
 } request;
 
 // Data with room on both sides that must stay as it was.
@@ -118,104 +116,56 @@ static int run_thread_block(void) {
     return 1;
 }
 
-static struct { const u8 *in; u8 *out; u64 blocks; request r; } launch;
+// What an entry point is called with, beside values that come with the request.
+static struct { const void *in; void *out; const u8 *previous; u64 stride; } launch;
 
 static int get(void *to, u64 bytes) { return fread(to, 1, bytes, stdin) == bytes; }
 
-// What a kernel is launched with.
-#if KEYS_AT_LAUNCH
-static KEY_TYPE keys;
-#define KEYS , keys
-#elif KEYS_IN_MEMORY
-static u32 planes[MAX_ROUNDS + 1][128], rounds;
-#define KEYS , planes[0], rounds
-#else
-#define KEYS
-#endif
-
-static int get_key(u64 words) {
-#if KEYS_AT_LAUNCH
-    return 4 * words == sizeof keys && get(&keys, sizeof keys);
-#elif KEYS_IN_MEMORY
-    memset(planes, 0x5a, sizeof planes);
-    rounds = (u32)(words / 128) - 1;
-    return 4 * words <= sizeof planes && get(planes, 4 * words);
-#else
-    return words == 0;
-#endif
-}
-
-#if MODE_CTR
-static counter128 counter;
-#define ALIGNED_ARGUMENTS launch.blocks, counter KEYS
-#define BYTES_ARGUMENTS launch.r.length, (u32)launch.r.skip, counter KEYS
-#elif MODE_CBC
-static block128 iv;
-static const u8 *previous;
-static u64 stride;
-#define ALIGNED_ARGUMENTS launch.blocks, previous, stride, iv KEYS
-#define BYTES_ARGUMENTS ALIGNED_ARGUMENTS
+static int get_values(void);
+static void run_aligned(void);
+static void run_bytes(void);
 
 // Where each thread block but the first finds the ciphertext block before its share: in the input, or, if that is
 // overwritten, in a copy of those blocks.
-static u8 *prepare_previous(const u8 *in, int in_place) {
-    const u64 runs = (launch.blocks + BLOCKS_AT_A_TIME - 1) / BLOCKS_AT_A_TIME;
-    const u64 share = 16 * BLOCKS_AT_A_TIME * ((runs + gridDim.x - 1) / gridDim.x);
-    previous = in - 16;
-    stride = share;
-    if (!in_place) return 0;
-    u8 *const copies = malloc(16 * (u64)gridDim.x);
+static u8 *prepare_previous(const u8 *in, const request *r) {
+    launch.previous = in - 16;
+    launch.stride = r->share;
+    if (!r->in_place) return 0;
+    u8 *const copies = malloc(16 * r->thread_blocks);
     if (!copies) exit(3);
-    for (u64 b = 1; b < gridDim.x && share * b < 16 * launch.blocks; b++) memcpy(copies + 16 * b, in + share * b - 16, 16);
-    previous = copies;
-    stride = 16;
+    for (u64 b = 1; b < r->thread_blocks && r->share * b < r->in_length; b++)
+        memcpy(copies + 16 * b, in + r->share * b - 16, 16);
+    launch.previous = copies;
+    launch.stride = 16;
     return copies;
 }
-#else
-#define ALIGNED_ARGUMENTS launch.blocks KEYS
-#define BYTES_ARGUMENTS launch.blocks KEYS
-#endif
-
-static void run_aligned(void) { ENTRY((const uint4 *)launch.in, (uint4 *)launch.out, ALIGNED_ARGUMENTS); }
-static void run_bytes(void) { ENTRY_BYTES(launch.in, launch.out, BYTES_ARGUMENTS); }
 
 int main(void) {
     request r;
     while (get(&r, sizeof r)) {
-        if (!get_key(r.key_words)) return 2;
-        u8 *const original = malloc(r.length + 1);
-        if (!original || !get(original, r.length)) return 2;
-        const buffer out = new_buffer(r.length, r.out_offset);
-        const buffer in = r.in_place ? out : new_buffer(r.length, r.in_offset);
-        memcpy(in.data, original, r.length);
+        if (!get_values()) return 2;
+        u8 *const original = malloc(r.in_length + 1);
+        if (!original || !get(original, r.in_length)) return 2;
+        const buffer out = new_buffer(r.out_length, r.out_offset);
+        const buffer in = r.in_place ? out : new_buffer(r.in_length, r.in_offset);
+        memcpy(in.data, original, r.in_length);
 
         launch.in = in.data;
         launch.out = out.data;
-        launch.blocks = (r.skip + r.length + 15) / 16;
-        launch.r = r;
-        const u64 covered = r.runs * BLOCKS_AT_A_TIME;
-        gridDim.x = (u32)((launch.blocks + covered - 1) / covered);
-        if (gridDim.x == 0) gridDim.x = 1;
-#if MODE_CTR
-        for (int i = 0; i < 4; i++) counter.word[i] = (u32)(r.start[i / 2] >> 32 * (i % 2));
-#elif MODE_CBC
-        for (int i = 0; i < 16; i++) ((u8 *)&iv)[i] = (u8)(r.start[1 - i / 8] >> (56 - 8 * (i % 8)));
-        u8 *const copies = prepare_previous(in.data, (int)r.in_place);
-#endif
+        gridDim.x = (u32)r.thread_blocks;
+        u8 *const copies = r.is_chained ? prepare_previous(in.data, &r) : 0;
         body = r.by_bytes ? run_bytes : run_aligned;
         int stuck = 0;
         static u32 launches;
         last_warp_first = launches++ % 3 == 0; // the first launch finds nothing in shared memory that another left there
         for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) stuck |= !run_thread_block();
 
-        int changed = margins_changed(out, r.length);
-        if (!r.in_place) changed |= margins_changed(in, r.length) || memcmp(in.data, original, r.length);
+        int changed = margins_changed(out, r.out_length);
+        if (!r.in_place) changed |= margins_changed(in, r.in_length) || memcmp(in.data, original, r.in_length);
         putchar(stuck ? 2 : changed);
-        fwrite(out.data, 1, r.length, stdout);
+        fwrite(out.data, 1, r.out_length, stdout);
         fflush(stdout);
-#if MODE_CBC
         free(copies);
-#endif
         if (!r.in_place) free(in.start);
         free(out.start);
         free(original);

@@ -1,11 +1,13 @@
-//! The table kernel without bank conflicts: the `.h` files of the folder `conflict_free`, put together for a mode.
+//! The table kernel without bank conflicts: the `.h` files of the folder `table/conflict_free`, put together for a mode.
 
-use super::bitsliced::{CBC, COUNTER, SHARE};
-use super::table::{numbers, shifted_macro};
-use super::{Dialect, header};
-use crate::aes::Direction;
-use crate::kernel::Mode;
-use crate::table::{ConflictFree, boxes};
+use super::look_ups::{numbers, shifted_macro};
+use super::{dialect, header};
+use crate::table::boxes;
+use crate::table::conflict_free::spec::ConflictFree;
+use crate::templates::{ACCESS, ROUND_KEYS};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::mode::State;
 use std::fmt::Write;
 
 /// All rounds written out, as many as the longest key needs.
@@ -27,17 +29,20 @@ u32 i = (u32)round;
 
 /// The kernel's source, heading included. `command` is the command line that remakes it.
 pub fn source(spec: &ConflictFree, command: &str) -> String {
-    let (threads, number) = (spec.threads(), spec.tables.number());
-    let beside = if spec.beside { "; beside a bitsliced kernel on the same multiprocessor" } else { "" };
+    let (threads, number) = (spec.threads(), spec.tables().number());
+    let co_resident = match spec.is_co_resident() {
+        true => "; co-resident with a bitsliced kernel on the same multiprocessor",
+        false => "",
+    };
     let heading = [
         format!("{}{command}", header::COMMAND),
         format!("Kernel: {}, AES by look-ups in tables.", spec.name()),
         "NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp \
          meet in a bank of shared memory."
             .into(),
-        format!("Mode: {}; tables: {number} T-boxes, 32 copies each; round keys: launch argument.", spec.mode),
+        format!("Mode: {}; tables: {number} T-boxes, 32 copies each; round keys: launch argument.", spec.mode()),
         format!(
-            "Geometry: {threads} threads a block, one block a multiprocessor, {} bytes of shared memory{beside}.",
+            "Geometry: {threads} threads a block, one block a multiprocessor, {} bytes of shared memory{co_resident}.",
             spec.shared_bytes()
         ),
     ];
@@ -45,38 +50,33 @@ pub fn source(spec: &ConflictFree, command: &str) -> String {
 }
 
 fn body(spec: &ConflictFree) -> String {
-    let direction = spec.mode.direction();
+    let direction = spec.mode().direction();
     let last_table = u32::from(direction == Direction::Decrypt);
     let mut text = String::from("\n");
     for (name, value) in [
         ("THREADS", spec.threads()),
         ("BLOCKS_PER_SM", spec.blocks_per_sm()),
         ("SHARED_BYTES", spec.shared_bytes()),
-        ("TABLES", spec.tables.number()),
+        ("TABLES", spec.tables().number()),
         ("LAST_TABLE", last_table),
         ("BLOCKS_PER_THREAD", spec.blocks_per_thread()),
-        ("BLOCKS_PER_THREAD_BLOCK", spec.blocks()),
+        ("TILE_BLOCKS", spec.tile_blocks()),
     ] {
         let _ = writeln!(text, "#define {name} {value}");
     }
-    if spec.mode == Mode::Ctr {
+    if spec.mode().state() == State::Counters {
         let _ = writeln!(text, "#define COUNTERS_PER_THREAD {}", spec.counters_per_thread());
     }
-    let mode: &[&str] = match spec.mode {
-        Mode::EcbEncrypt | Mode::EcbDecrypt => &[include_str!("conflict_free/ecb.h")],
-        Mode::CbcDecrypt => &[SHARE, include_str!("conflict_free/runs.h"), CBC, include_str!("conflict_free/cbc.h")],
-        Mode::Ctr => &[SHARE, COUNTER, include_str!("conflict_free/ctr.h")],
-    };
     let shifted = shifted_macro(direction);
     let parts = [
-        &Dialect::Cuda.page(""),
-        include_str!("conflict_free/tables.h"),
-        include_str!("table/keys.h"),
+        &dialect::page(Dialect::Cuda, ""),
+        include_str!("../table/conflict_free/tables.h"),
+        ROUND_KEYS,
         &shifted,
-        include_str!("table/access.h"),
-        include_str!("conflict_free/rounds.h"),
+        ACCESS,
+        include_str!("../table/conflict_free/rounds.h"),
     ];
-    for part in parts.into_iter().chain(mode.iter().copied()) {
+    for part in parts.into_iter().chain(spec.templates().iter().copied()) {
         text += "\n";
         fill(spec, part, &mut text);
     }
@@ -85,7 +85,7 @@ fn body(spec: &ConflictFree) -> String {
 
 /// Appends a template.
 fn fill(spec: &ConflictFree, template: &str, text: &mut String) {
-    let direction = spec.mode.direction();
+    let direction = spec.mode().direction();
     for (i, part) in template.split('@').enumerate() {
         match part {
             part if i % 2 == 0 => *text += part,
@@ -105,7 +105,7 @@ fn fill(spec: &ConflictFree, template: &str, text: &mut String) {
             },
             // Written out they are faster; where two rounds of two blocks and the first two rounds are in the code, too, the
             // instruction cache is too small for that.
-            "LOOP" => *text += if spec.mode == Mode::Ctr { ROLLED } else { UNROLLED },
+            "LOOP" => *text += if spec.mode().state() == State::Counters { ROLLED } else { UNROLLED },
             other => unreachable!("`{other}` in a template"),
         }
     }

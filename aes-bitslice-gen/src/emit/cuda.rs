@@ -2,32 +2,35 @@
 //!
 //! | entry | alignment | unit |
 //! |---|---|---|
-//! | `NAME(in, out, blocks, ...)` | 16 bytes | whole blocks |
-//! | `NAME_bytes(in, out, ...)` | any | ECB and CBC: whole blocks; CTR: bytes, starting anywhere in a block of key stream |
+//! | `NAME(...)` | 16 bytes | whole blocks |
+//! | `NAME_bytes(...)` | any | where the state is data: whole blocks; counters: bytes, starting anywhere in a block of key stream |
+//!
+//! What each takes is in its manifest.
 
-use super::{Dialect, Manifest, Printed, bitsliced, bytewise, conflict_free, table};
-use crate::kernel::{Design, Plan};
+use super::no_such_kernel::NoSuchKernel;
+use super::{bitsliced, conflict_free, dialect, manifest};
+use crate::kernel::design::Design;
+use crate::kernel::plan::Plan;
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::manifest::Printed;
 use zeroize::Zeroizing;
 
 /// Prints a kernel. `command` is the command line that remakes it.
-pub fn print(design: &Design, command: &str) -> Printed {
+///
+/// # Errors
+/// [`NoSuchKernel`] for a bitsliced kernel that its mode does not have.
+pub fn print(design: &Design, command: &str) -> Result<Printed, NoSuchKernel> {
     match design {
-        Design::Bitsliced(spec) => bitsliced::print(&Plan::new(spec), Dialect::Cuda, command),
-        Design::Bytewise(spec) => bytewise::print(spec, Dialect::Cuda, command),
+        Design::Bitsliced(spec) => bitsliced::print::print(&Plan::new(spec), Dialect::Cuda, command),
         Design::ConflictFree(spec) => {
             let source = Zeroizing::new(conflict_free::source(spec, command));
-            let manifest = Manifest::conflict_free(spec, &source);
-            Printed { source, manifest }
-        }
-        Design::Table(spec) => {
-            let source = Zeroizing::new(table::source(spec, command));
-            let manifest = Manifest::table(spec, &source);
-            Printed { source, manifest }
+            let manifest = manifest::conflict_free(spec, &source);
+            Ok(Printed { source, manifest })
         }
     }
 }
 
 /// What printed text is written in, for circuits that are printed alone ([`super::c::function`]).
 pub fn prelude() -> String {
-    Dialect::Cuda.page("")
+    dialect::page(Dialect::Cuda, "")
 }

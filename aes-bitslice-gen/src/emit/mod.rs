@@ -3,40 +3,27 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `c` | circuits as statements |
-//! | [`bitsliced`], `bytewise` | kernels as text that is the same in every dialect |
-//! | `table`, `conflict_free` | kernels as text for the memory of NVIDIA's GPUs |
-//! | `dialect` | what is not: a page in front of it |
-//! | `lut3` | lookup tables as expressions |
+//! | [`c`] | circuits as statements |
+//! | [`bitsliced`] | kernels as text that is the same in every dialect |
+//! | `conflict_free` | kernels as text for the memory of NVIDIA's GPUs |
+//! | [`look_ups`] | what kernels that look tables up have in common |
+//! | [`dialect`] | what is not the same: a page in front of the text |
+//! | [`lut3`] | lookup tables as expressions |
 //! | [`cuda`], [`opencl`] | a design and a dialect: source and manifest |
-//! | `key_source` | how a key reaches a kernel |
-//! | `manifest`, [`header`] | what is said of a source, beside it and in its first lines |
+//! | [`manifest`], [`header`] | what is said of a source, beside it and in its first lines |
 //! | [`rust`] | the engine of the CPU |
 
 pub mod bitsliced;
-mod bytewise;
 pub mod c;
 mod conflict_free;
 pub mod cuda;
-mod dialect;
+pub mod dialect;
 pub mod header;
-mod key_source;
+pub mod look_ups;
 pub mod lut3;
-mod manifest;
+pub mod manifest;
+pub(crate) mod no_such_kernel;
 pub mod opencl;
 pub mod rust;
-mod table;
 
-pub use dialect::Dialect;
-pub use key_source::{ExpandedKey, KeySource};
-pub use manifest::{Bitsliced, Grid, Lut3Counts, Manifest, ManifestError};
-
-use zeroize::Zeroizing;
-
-/// A printed kernel.
-pub struct Printed {
-    /// The source, heading included. With a key baked in, it is the key.
-    pub source: Zeroizing<String>,
-    /// What one must know to launch it.
-    pub manifest: Manifest,
-}
+pub use no_such_kernel::NoSuchKernel;

@@ -1,13 +1,13 @@
 //! Circuits as a Rust module: the whole cipher over any word with bitwise operators.
 //!
 //! The layers are functions of straight-line code; rounds, bytes and columns are loops, for a compiler takes minutes
-//! over an unrolled cipher. ShiftRows is a table of which byte a column reads (see [`crate::layout`]).
+//! over an unrolled cipher. ShiftRows is a table of which byte a column reads (see [`aes_bitslice_core::layout`]).
 
-use crate::aes::{Direction, cipher};
-use crate::basis::Basis;
 use crate::circuit::{Circuit, Gate, Lut3, Wire, lut};
 use crate::linear;
 use crate::sbox::{BOYAR_PERALTA, LUT3};
+use aes_bitslice_core::aes::{Direction, cipher};
+use aes_bitslice_core::basis::Basis;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 

@@ -1,20 +1,17 @@
 //! Everything that can be printed and launched in the same way.
 
-use super::spec::{KernelSpec, Mode};
-use crate::aes::KeySchedule;
-use crate::table::{Bytewise, ConflictFree, TableSpec};
+use super::spec::KernelSpec;
+use crate::table::conflict_free::spec::ConflictFree;
+use aes_bitslice_core::aes::KeySchedule;
+use aes_bitslice_core::mode::Mode;
 
 /// A kernel to print.
 #[derive(Clone, Debug)]
 pub enum Design {
     /// The cipher as circuits on bit-planes: constant-time.
     Bitsliced(KernelSpec),
-    /// The cipher as look-ups in tables: not constant-time.
-    Table(TableSpec),
-    /// The same, with a copy of the tables for each lane of a warp.
+    /// The cipher as look-ups in tables, with a copy of the tables for each lane of a warp: not constant-time.
     ConflictFree(ConflictFree),
-    /// The cipher as the standard has it, byte by byte: not constant-time.
-    Bytewise(Bytewise),
 }
 
 impl Design {
@@ -22,9 +19,7 @@ impl Design {
     pub fn name(&self) -> String {
         match self {
             Self::Bitsliced(spec) => spec.name(),
-            Self::Table(spec) => spec.name(),
             Self::ConflictFree(spec) => spec.name(),
-            Self::Bytewise(spec) => spec.name(),
         }
     }
 
@@ -32,9 +27,7 @@ impl Design {
     pub fn mode(&self) -> Mode {
         match self {
             Self::Bitsliced(spec) => spec.mode,
-            Self::Table(spec) => spec.mode(),
-            Self::ConflictFree(spec) => spec.mode,
-            Self::Bytewise(spec) => spec.mode(),
+            Self::ConflictFree(spec) => spec.mode(),
         }
     }
 
@@ -42,7 +35,7 @@ impl Design {
     pub fn baked(&self) -> Option<&KeySchedule> {
         match self {
             Self::Bitsliced(spec) => spec.round_keys.baked(),
-            Self::Table(_) | Self::ConflictFree(_) | Self::Bytewise(_) => None,
+            Self::ConflictFree(_) => None,
         }
     }
 }
@@ -53,20 +46,8 @@ impl From<KernelSpec> for Design {
     }
 }
 
-impl From<TableSpec> for Design {
-    fn from(spec: TableSpec) -> Self {
-        Self::Table(spec)
-    }
-}
-
 impl From<ConflictFree> for Design {
     fn from(spec: ConflictFree) -> Self {
         Self::ConflictFree(spec)
-    }
-}
-
-impl From<Bytewise> for Design {
-    fn from(spec: Bytewise) -> Self {
-        Self::Bytewise(spec)
     }
 }

@@ -1,17 +1,32 @@
-//! The places round keys can come from, each as the steps of the cipher with its circuits.
+//! From a specification to a plan: the places round keys can come from, each as the steps of the cipher with its circuits.
 
 use super::plan::{Call, KeyOperand, Plan, Step};
-use super::spec::Mode;
-use crate::aes::{Direction, KeySchedule};
-use crate::basis::Basis;
+use super::spec::{KernelSpec, RoundKeys};
 use crate::circuit::{Circuit, Wire};
-use crate::layout::{self, Layout};
 use crate::linear;
+use aes_bitslice_core::aes::{Direction, KeySchedule, cipher};
+use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::layout::{self, Layout};
+use aes_bitslice_core::mode::State;
 
 const ADD_ROUND_KEY: &str = "AddRoundKey on one column, the key in bit-planes.";
 
+impl Plan {
+    /// The plan for a specification.
+    pub fn new(spec: &KernelSpec) -> Self {
+        let mut plan =
+            Self { spec: spec.clone(), functions: Vec::new(), first: Vec::new(), round: Vec::new(), last: Vec::new() };
+        match (&spec.round_keys, spec.layout) {
+            (RoundKeys::Planes | RoundKeys::Bits, _) | (RoundKeys::OneHotMux(_), Layout::Column) => planes(&mut plan),
+            (RoundKeys::OneHotMux(schedule), Layout::State) => one_hot_mux(&mut plan, schedule),
+            (RoundKeys::Immediate(schedule), _) => immediate(&mut plan, schedule),
+        }
+        plan
+    }
+}
+
 /// Round keys as bit-planes that are read from memory, wherever they come from; the rounds are a loop.
-pub(super) fn planes(plan: &mut Plan) {
+fn planes(plan: &mut Plan) {
     let (direction, basis) = (plan.direction(), plan.spec.basis);
     let add = plan.function("add_round_key", ADD_ROUND_KEY, linear::add_key_column);
     let [first, middle, last] = [Place::First, Place::Middle, Place::Last].map(|place| sub_bytes(plan, place));
@@ -19,12 +34,10 @@ pub(super) fn planes(plan: &mut Plan) {
     let mix = Step::MixColumns(Call { functions: [mix; 4], key: KeyOperand::Planes });
     let add = |key| Call { functions: [add; 4], key };
     // A thread that holds a column has the round key of its column as one word, the same for all its blocks.
-    let (first_key, last_key) = match (plan.spec.layout, plan.spec.mode) {
+    let (first_key, last_key) = match (plan.spec.layout, plan.spec.mode.state()) {
         (Layout::State, _) => (KeyOperand::Planes, KeyOperand::Planes),
-        (Layout::Column, Mode::EcbEncrypt | Mode::EcbDecrypt | Mode::CbcDecrypt) => {
-            (KeyOperand::Bytes, KeyOperand::Bytes)
-        }
-        (Layout::Column, Mode::Ctr) => (KeyOperand::Planes, KeyOperand::Bytes),
+        (Layout::Column, State::Data) => (KeyOperand::Bytes, KeyOperand::Bytes),
+        (Layout::Column, State::Counters) => (KeyOperand::Planes, KeyOperand::Bytes),
     };
     plan.first = vec![Step::AddFirstRoundKey(add(first_key)), first];
     plan.round = vec![mix.clone(), middle];
@@ -33,7 +46,7 @@ pub(super) fn planes(plan: &mut Plan) {
 
 /// Round keys baked in and picked by one-hot selectors; the rounds are a loop
 /// (Hajihassani et al. 2019, section 4.6: a logical multiplexer instead of branches).
-pub(super) fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) {
+fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) {
     let (direction, basis) = (plan.direction(), plan.spec.basis);
     let round_keys = layout::round_keys(keys, basis);
     let last = keys.rounds();
@@ -85,7 +98,7 @@ fn multiplexer(circuit: &mut Circuit, bit: impl Fn(usize) -> bool, last: usize) 
 }
 
 /// Round keys folded into truth tables; the rounds are written out.
-pub(super) fn immediate(plan: &mut Plan, keys: &KeySchedule) {
+fn immediate(plan: &mut Plan, keys: &KeySchedule) {
     let (direction, basis) = (plan.direction(), plan.spec.basis);
     let round_keys = layout::round_keys(keys, basis);
     let last = keys.rounds();
@@ -109,7 +122,7 @@ pub(super) fn immediate(plan: &mut Plan, keys: &KeySchedule) {
     }
     // ... the last one outputs of the last S-boxes: at the byte that ShiftRows brings to its place.
     let functions = std::array::from_fn(|j| {
-        let to = (0..16).find(|&to| crate::aes::cipher::shift_rows_source(to, direction) == j);
+        let to = (0..16).find(|&to| cipher::shift_rows_source(to, direction) == j);
         folded_sub_byte(plan, Place::Last, 0, round_keys[last][to.expect("ShiftRows is a permutation")])
     });
     let shift = plan.function("shift_rows", "Four bytes moved by ShiftRows: names only.", || {

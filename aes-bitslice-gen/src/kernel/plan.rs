@@ -12,13 +12,12 @@
 //! Cut like that, a round begins behind SubBytes. The first SubBytes may then take bytes in the standard basis and give
 //! them in another, in which they stay until the last one.
 //!
-//! A printer walks the steps; [`Plan::evaluate`] walks them too, so that what is printed can be checked before.
+//! The module `keys` makes the steps ([`Plan::new`]). A printer walks them; [`Plan::evaluate`] walks them too, so that what is printed can be checked before.
 
-use super::keys;
-use super::spec::{KernelSpec, RoundKeys};
-use crate::aes::Direction;
+use super::spec::KernelSpec;
 use crate::circuit::{Circuit, Word};
-use crate::layout::{self, Layout, PLANES};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::layout::{self, PLANES};
 use std::fmt;
 
 /// A circuit with the name it is printed under and a line on what it is.
@@ -109,19 +108,6 @@ impl fmt::Debug for Plan {
 }
 
 impl Plan {
-    /// The plan for a specification.
-    pub fn new(spec: &KernelSpec) -> Self {
-        let mut plan =
-            Self { spec: spec.clone(), functions: Vec::new(), first: Vec::new(), round: Vec::new(), last: Vec::new() };
-        match (&spec.round_keys, spec.layout) {
-            (RoundKeys::Planes | RoundKeys::Bits | RoundKeys::PlanesInMemory, _)
-            | (RoundKeys::OneHotMux(_), Layout::Column) => keys::planes(&mut plan),
-            (RoundKeys::OneHotMux(schedule), Layout::State) => keys::one_hot_mux(&mut plan, schedule),
-            (RoundKeys::Immediate(schedule), _) => keys::immediate(&mut plan, schedule),
-        }
-        plan
-    }
-
     /// The direction of the cipher.
     pub fn direction(&self) -> Direction {
         self.spec.mode.direction()
@@ -141,7 +127,7 @@ impl Plan {
         self.functions.len() - 1
     }
 
-    /// The lookup tables that 32 blocks run through in a cipher of so many rounds: what the cipher itself, without
+    /// The lookup tables that 32 blocks run through in a cipher of this number of rounds: what the cipher itself, without
     /// transposition and round keys that are added to bytes, costs (for CTR by column, where the first two rounds are
     /// done once for many blocks, more than it costs) on a target whose gate is the LUT3.
     pub fn gates_executed(&self, rounds: usize) -> usize {

@@ -6,10 +6,10 @@
 
 pub mod xor_network;
 
-use crate::aes::{Direction, cipher};
-use crate::basis::Basis;
 use crate::circuit::{Circuit, Wire};
 use crate::netlist::Netlist;
+use aes_bitslice_core::aes::{Direction, cipher};
+use aes_bitslice_core::basis::Basis;
 
 /// MixColumns or InvMixColumns on bytes in a basis, in the fewest LUT3s at hand.
 ///

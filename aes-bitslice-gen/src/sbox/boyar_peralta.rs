@@ -26,18 +26,18 @@ mod tests {
         include!("circuits/boyar_peralta_forward.rs");
         include!("circuits/boyar_peralta_inverse.rs");
 
-        pub fn run(x: u8, direction: crate::aes::Direction) -> Vec<bool> {
+        pub fn run(x: u8, direction: aes_bitslice_core::aes::Direction) -> Vec<bool> {
             let [a, b, c, d, e, f, g, h] = std::array::from_fn(|i| x >> i & 1 == 1);
             match direction {
-                crate::aes::Direction::Encrypt => sbox(a, b, c, d, e, f, g, h).to_vec(),
-                crate::aes::Direction::Decrypt => inverse_sbox(a, b, c, d, e, f, g, h).to_vec(),
+                aes_bitslice_core::aes::Direction::Encrypt => sbox(a, b, c, d, e, f, g, h).to_vec(),
+                aes_bitslice_core::aes::Direction::Decrypt => inverse_sbox(a, b, c, d, e, f, g, h).to_vec(),
             }
         }
     }
 
     #[test]
     fn the_programs_mean_the_same_to_rustc() {
-        use crate::aes::Direction::{Decrypt, Encrypt};
+        use aes_bitslice_core::aes::Direction::{Decrypt, Encrypt};
         for direction in [Encrypt, Decrypt] {
             let circuit = super::BOYAR_PERALTA.circuit(direction);
             for x in 0..=255u8 {

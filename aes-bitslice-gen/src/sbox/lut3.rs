@@ -2,8 +2,8 @@
 //! resubstitution. Between rounds the state is in another basis than the standard's, which has netlists of its own.
 
 use super::Sbox;
-use crate::aes::Direction::{self, Decrypt, Encrypt};
 use crate::netlist::Netlist;
+use aes_bitslice_core::aes::Direction::{self, Decrypt, Encrypt};
 
 /// See the module.
 pub static LUT3: Sbox = Sbox {

@@ -4,11 +4,11 @@ mod boyar_peralta;
 mod canright;
 pub(crate) mod lut3;
 
-use crate::aes::Direction;
-use crate::basis::Basis;
 use crate::circuit::{Circuit, Wire, cover};
 use crate::linear;
 use crate::netlist::Netlist;
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::basis::Basis;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -117,7 +117,7 @@ impl Sbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aes::sbox;
+    use aes_bitslice_core::aes::sbox;
 
     const DIRECTIONS: [Direction; 2] = [Direction::Encrypt, Direction::Decrypt];
 

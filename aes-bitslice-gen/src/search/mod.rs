@@ -8,10 +8,10 @@
 //! | `resubstitution` | nonlinear layers: a walk over networks of LUT3s |
 //! | `window` | nonlinear layers: exact synthesis of a few gates by SAT |
 //! | `sums` | linear layers: a walk over programs of XORs |
-//! | `finds` | the best netlists so far |
+//! | `best_netlists` | the best netlists so far |
 //! | `run` | threads that choose where to walk |
 
-mod finds;
+mod best_netlists;
 mod resubstitution;
 mod run;
 mod sums;
@@ -19,6 +19,6 @@ mod table;
 mod target;
 mod window;
 
-pub use finds::{Finds, FindsError};
+pub use best_netlists::{BestNetlists, BestNetlistsError};
 pub use run::{Goal, Options, Progress, Search};
 pub use target::{Layer, Target};

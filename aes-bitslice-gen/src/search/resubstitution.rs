@@ -267,7 +267,7 @@ impl Network {
         self.replace(gate, operands, &on, &off, random);
     }
 
-    /// Finds all sets of one, two or three candidates that tell `on` from `off`, neither of them empty; no set twice
+    /// BestNetlists all sets of one, two or three candidates that tell `on` from `off`, neither of them empty; no set twice
     /// and none with a needless member. A set of fewer than three repeats its last member.
     fn triples(
         &self,
@@ -700,8 +700,8 @@ fn canonical(table: Lut3, operands: [u8; 3]) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aes::Direction;
     use crate::sbox::BOYAR_PERALTA;
+    use aes_bitslice_core::aes::Direction;
 
     #[test]
     fn a_walk_keeps_the_function_and_shrinks_it() {

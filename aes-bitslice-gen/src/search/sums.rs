@@ -415,9 +415,9 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aes::Direction;
     use crate::circuit::cover;
     use crate::linear;
+    use aes_bitslice_core::aes::Direction;
 
     #[test]
     fn a_walk_keeps_the_function_and_finds_shared_sums() {

@@ -1,11 +1,11 @@
 //! What is searched for: a layer of a direction between two bases, with its definition, its proof and its file.
 
-use crate::aes::{Direction, sbox as tables};
-use crate::basis::Basis;
 use crate::circuit::Circuit;
 use crate::linear;
 use crate::netlist::Netlist;
 use crate::sbox::LUT3;
+use aes_bitslice_core::aes::{Direction, sbox as tables};
+use aes_bitslice_core::basis::Basis;
 
 /// A layer of a round.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

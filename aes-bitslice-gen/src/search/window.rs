@@ -92,7 +92,7 @@ impl Window {
         Some(Self { leaves, roots, rows: rows.into_iter().collect() })
     }
 
-    /// So many gates that make the roots, if there are any and they are found in time.
+    /// This number of gates that make the roots, if there are any and they are found in time.
     fn synthesize(&self, count: usize, time: Duration) -> Option<Found> {
         let mut question = Question::new(self.leaves.len(), count, self.roots.len());
         let deadline = Instant::now() + time;

@@ -7,7 +7,7 @@
 //! Columns are words, little-endian: the byte in row `r` is bits `8 r` to `8 r + 7`. Each table is the first one
 //! with its words rotated, `T[k][x] = T[0][x].rotate_left(8 k)`, so that one may do for all four.
 
-use crate::aes::{Direction, cipher, field, sbox};
+use aes_bitslice_core::aes::{Direction, cipher, field, sbox};
 
 /// The four T-boxes of a direction, by row; for decryption those of the equivalent inverse cipher (FIPS 197, section
 /// 5.3.5).
@@ -28,7 +28,7 @@ pub fn last_round(direction: Direction) -> &'static [u8; 256] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aes::KeySchedule;
+    use aes_bitslice_core::aes::KeySchedule;
 
     const DIRECTIONS: [Direction; 2] = [Direction::Encrypt, Direction::Decrypt];
 

@@ -1,11 +1,9 @@
-//! The cipher by look-ups in tables, as papers of 2010 to 2017 have it on GPUs: fast, and not constant-time.
+//! The cipher by look-ups in tables: fast, and not constant-time.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `boxes` | the tables, from the definition of the cipher |
-//! | `spec` | the kernels of the papers: what a thread has, where tables and round keys lie |
-//! | `conflict_free` | a copy of the tables for each lane of a warp |
-//! | `bytewise` | the S-box only, and the transformations of the standard |
+//! | `conflict_free` | a kernel with a copy of the tables for each lane of a warp |
 //!
 //! # What the time of a look-up depends on
 //!
@@ -32,10 +30,6 @@
 //! The bitsliced kernels look nothing up.
 
 pub mod boxes;
-mod bytewise;
-mod conflict_free;
-mod spec;
+pub(crate) mod conflict_free;
 
-pub use bytewise::{Bytewise, KeyExpansion};
-pub use conflict_free::ConflictFree;
-pub use spec::{Granularity, KeyMemory, Staging, TableCount, TableError, TableMemory, TableSpec, Tables, ThreadBlocks};
+pub use conflict_free::{ConflictFree, TableCount};

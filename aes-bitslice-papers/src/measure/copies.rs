@@ -1,16 +1,18 @@
 //! A kernel timed between copies from pinned memory and back, by the host's clock; and what pinned memory takes to allocate.
 
-use super::data::{Data, apply};
-use super::{Runs, driver};
+use crate::measure::data::{Data, apply};
+use crate::measure::driver::driver;
+use crate::measure::runs::Runs;
+use aes_bitslice_core::mode::Mode;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream};
-use aes_bitslice_runtime::{Cipher, Engine, Mode};
+use aes_bitslice_runtime::{Cipher, Engine};
 use anyhow::Result;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// A part of the data, on a stream with buffers of its own.
-struct Piece {
+struct Chunk {
     range: Range<usize>,
     /// What is before it.
     before: [u8; 16],
@@ -20,23 +22,23 @@ struct Piece {
 }
 
 /// The time of each run in seconds, from the first copy's submission until all is back in pinned memory.
-pub fn time(cipher: &Cipher, mode: Mode, bytes: usize, pieces: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
+pub fn time(cipher: &Cipher, mode: Mode, bytes: usize, chunks: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
     let device = cipher.device()?;
     let context = cipher.engine().cuda_context()?;
-    let mut pieces = cut(&context, bytes, pieces, data)?;
+    let mut chunks = cut(&context, bytes, chunks, data)?;
     let (mut source, mut target) = (cipher.engine().host_buffer(bytes)?, cipher.engine().host_buffer(bytes)?);
     let (source, target) = (&mut *source, &mut *target);
     source.copy_from_slice(&data.input[..bytes]);
 
     let mut run = |target: &mut [u8]| -> Result<f64> {
         let start = Instant::now();
-        for Piece { range, before, stream, input, output } in &mut pieces {
+        for Chunk { range, before, stream, input, output } in &mut chunks {
             stream.memcpy_htod(&source[range.clone()], input).map_err(driver)?;
             apply(&device, mode, stream, (range.start, *before), input, output)?;
             stream.memcpy_dtoh(output, &mut target[range.clone()]).map_err(driver)?;
         }
-        for piece in &pieces {
-            piece.stream.synchronize().map_err(driver)?;
+        for chunk in &chunks {
+            chunk.stream.synchronize().map_err(driver)?;
         }
         Ok(start.elapsed().as_secs_f64())
     };
@@ -52,30 +54,30 @@ pub fn time(cipher: &Cipher, mode: Mode, bytes: usize, pieces: usize, data: &mut
     Ok(times)
 }
 
-/// Cuts the data. A single piece is on the default stream.
+/// Cuts the data. A single chunk is on the default stream.
 ///
 /// Streams are of a handle of their own to the same context: between streams of one handle, `cudarc` orders the accesses to
 /// a buffer by events, which take time, and here each buffer is used on one stream only.
-fn cut(context: &Arc<CudaContext>, bytes: usize, pieces: usize, data: &Data) -> Result<Vec<Piece>> {
+fn cut(context: &Arc<CudaContext>, bytes: usize, chunks: usize, data: &Data) -> Result<Vec<Chunk>> {
     let streams = CudaContext::new(context.ordinal()).map_err(driver)?;
-    let each = bytes.div_ceil(pieces).next_multiple_of(16);
-    let piece = |begin: usize| {
+    let each = bytes.div_ceil(chunks).next_multiple_of(16);
+    let chunk = |begin: usize| {
         let range = begin..(begin + each).min(bytes);
-        let stream = match pieces {
+        let stream = match chunks {
             1 => context.default_stream(),
             _ => streams.new_stream().map_err(driver)?,
         };
         let zeros = || context.default_stream().alloc_zeros(range.len()).map_err(driver);
         let (input, output) = (zeros()?, zeros()?);
-        Ok(Piece { before: data.before(begin), range, stream, input, output })
+        Ok(Chunk { before: data.before(begin), range, stream, input, output })
     };
-    let pieces = (0..bytes).step_by(each).map(piece).collect::<Result<_>>()?;
+    let chunks = (0..bytes).step_by(each).map(chunk).collect::<Result<_>>()?;
     // The buffers come in the order of the default stream, which the others do not wait for.
     context.synchronize().map_err(driver)?;
-    Ok(pieces)
+    Ok(chunks)
 }
 
-/// The time of each allocation of so many bytes of pinned memory, in seconds.
+/// The time of each allocation of `bytes` of pinned memory, in seconds.
 pub fn time_allocation(engine: &Engine, bytes: usize, runs: Runs) -> Result<Vec<f64>> {
     let allocate = || -> Result<f64> {
         let start = Instant::now();

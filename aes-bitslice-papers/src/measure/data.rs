@@ -1,8 +1,10 @@
 //! Random input, and what a mode makes of it with a key: computed by the `aes` and `ctr` crates.
 
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::mode::Mode;
 use aes_bitslice_runtime::cuda::DeviceCipher;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
-use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Direction, Engine, Key, KeyBits, Mode};
+use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Engine, Key};
 use anyhow::{Result, anyhow, bail};
 
 /// The initial counter block, or IV: near the end of its low 64 bits, so that a carry is part of what is checked.
@@ -38,7 +40,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// Random input of so many bytes.
+    /// Random input of this number of bytes.
     pub fn new(keys: &Keys, bytes: usize) -> Result<Self> {
         let cpu = Engine::open(Backend::Cpu)?;
         let [mut input, mut output, mut expected] = [const { Vec::new() }; 3];
@@ -74,6 +76,7 @@ impl Data {
                 xor(first, &START);
                 xor(others, input);
             }
+            other => bail!("nothing is known of what {other} makes of data"),
         }
         self.computed = Some((mode, key_bits));
         Ok(())
@@ -100,6 +103,34 @@ pub fn counter() -> Counter {
     Counter::new(CounterMode::Ctr128BE, START)
 }
 
+/// The same expression for the operation of any mode, `operation` in it: on data that begins at byte `at`, behind the block
+/// [`before`](Data::before). An error for a mode that is in no paper.
+macro_rules! operation_of {
+    ($mode:expr, $at:expr, $before:expr, $operation:ident => $call:expr) => {{
+        use aes_bitslice_core::mode::Mode;
+        match $mode {
+            Mode::EcbEncrypt => {
+                let $operation = aes_bitslice_runtime::Ecb::encrypt();
+                $call
+            }
+            Mode::EcbDecrypt => {
+                let $operation = aes_bitslice_runtime::Ecb::decrypt();
+                $call
+            }
+            Mode::Ctr => {
+                let $operation = aes_bitslice_runtime::Ctr::new(&crate::measure::data::counter(), $at);
+                $call
+            }
+            Mode::CbcDecrypt => {
+                let $operation = aes_bitslice_runtime::CbcDecrypt::new(&$before);
+                $call
+            }
+            other => anyhow::bail!("{other} is in no paper"),
+        }
+    }};
+}
+pub(super) use operation_of;
+
 /// Puts on a stream what a mode makes of a part of the data that begins at byte `at`; `before` is what is
 /// [before](Data::before) it.
 pub fn apply<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
@@ -110,12 +141,7 @@ pub fn apply<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
     input: &S,
     output: &mut D,
 ) -> Result<()> {
-    match mode {
-        Mode::EcbEncrypt => device.ecb_to(stream, Direction::Encrypt, input, output)?,
-        Mode::EcbDecrypt => device.ecb_to(stream, Direction::Decrypt, input, output)?,
-        Mode::Ctr => device.ctr_apply_to(stream, &counter(), at as u64, input, output)?,
-        Mode::CbcDecrypt => device.cbc_decrypt_to(stream, &before, input, output)?,
-    }
+    operation_of!(mode, at as u64, before, operation => device.run_to(stream, operation, input, output)?);
     Ok(())
 }
 

@@ -1,7 +1,8 @@
 //! The devices of this machine that the papers are measured on, opened, and as they are recorded.
 
-use super::memory::Memory;
-use super::{driver, opencl};
+use crate::measure::driver::driver;
+use crate::measure::memory::Memory;
+use crate::measure::opencl;
 use crate::measured::{Gpu, Kind, OpenClDevice};
 use aes_bitslice_runtime::cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
 use aes_bitslice_runtime::cuda::{self, DeviceInfo};

@@ -1,8 +1,9 @@
 //! An engine on the processor timed by the host's clock, from one buffer in host memory to another.
 
-use super::Runs;
-use super::data::{Data, counter};
-use aes_bitslice_runtime::{Backend, Engine, Key, Mode};
+use crate::measure::data::{Data, operation_of};
+use crate::measure::runs::Runs;
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_runtime::{Backend, Engine, Key};
 use anyhow::Result;
 use std::time::Instant;
 
@@ -14,12 +15,7 @@ pub fn time(backend: Backend, mode: Mode, key: &Key, bytes: usize, data: &mut Da
     let timed = |data: &mut Data| -> Result<f64> {
         let (input, output) = (&data.input[..bytes], &mut data.output[..bytes]);
         let start = Instant::now();
-        match mode {
-            Mode::EcbEncrypt => cipher.ecb_encrypt_to(input, output)?,
-            Mode::EcbDecrypt => cipher.ecb_decrypt_to(input, output)?,
-            Mode::Ctr => cipher.ctr_apply_to(&counter(), 0, input, output)?,
-            Mode::CbcDecrypt => cipher.cbc_decrypt_to(&before, input, output)?,
-        }
+        operation_of!(mode, 0, before, operation => cipher.run(operation, (input, output))?);
         Ok(start.elapsed().as_secs_f64())
     };
     data.output[..bytes].fill(0);
@@ -35,9 +31,9 @@ pub fn time(backend: Backend, mode: Mode, key: &Key, bytes: usize, data: &mut Da
 
 #[cfg(test)]
 mod tests {
-    use super::super::data::Keys;
     use super::*;
-    use aes_bitslice_runtime::KeyBits;
+    use crate::measure::data::Keys;
+    use aes_bitslice_core::aes::KeyBits;
 
     /// Of another key than the one that is expected, the output is wrong.
     #[test]

@@ -1,13 +1,11 @@
 //! All kernels, opened at the same time: each takes the compiler seconds.
 
-use super::data::Keys;
-use super::devices::Devices;
-use crate::case::{Case, Code, Kernel, Work};
+use crate::case::{Case, Kernel, Work};
+use crate::measure::data::Keys;
+use crate::measure::devices::Devices;
+use crate::measure::printed;
 use crate::measured::Kind;
-use aes_bitslice_gen::kernel::{BakedStrategy, KernelSpec};
-use aes_bitslice_gen::layout::Layout;
-use aes_bitslice_gen::sbox::CANRIGHT;
-use aes_bitslice_runtime::{self as runtime, Cipher, Engine};
+use aes_bitslice_runtime::{self as runtime, Cipher};
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -19,7 +17,7 @@ pub struct Kernels(BTreeMap<Place, Result<Cipher, String>>);
 type Place = (Option<Kind>, String);
 
 impl Kernels {
-    /// Opens the kernels of all cases, as many at a time as the machine has cores.
+    /// Opens the kernels of all cases, one at a time on each core of the machine.
     ///
     /// # Errors
     /// Without a compiler, or if not one of them opens.
@@ -28,7 +26,7 @@ impl Kernels {
             Work::Kernel(kernel) | Work::Copied { kernel, .. } => Some(((None, kernel.name()), kernel)),
             Work::OpenCl { kernel, on } => Some(((Some(*on), kernel.name()), kernel)),
             // On other GPUs, too.
-            Work::Spread { .. } => None,
+            Work::Sharded { .. } => None,
             Work::Allocation | Work::Host { .. } => None,
         });
         let wanted: BTreeMap<Place, &Kernel> = kernels.collect();
@@ -36,7 +34,7 @@ impl Kernels {
         let next = || left.lock().ok()?.next();
         let open = || {
             while let Some((place, kernel)) = next() {
-                let cipher = devices.engine(place.0).and_then(|engine| self::open(engine, keys, kernel));
+                let cipher = devices.engine(place.0).and_then(|engine| printed::open(engine, keys, kernel));
                 let _ = opened.lock().map(|mut opened| opened.insert(place, cipher));
             }
         };
@@ -68,23 +66,4 @@ impl Kernels {
         let found = self.0.get(&(on, kernel.name())).ok_or_else(|| anyhow!("{} was not opened", kernel.name()))?;
         found.as_ref().map_err(|why| anyhow!("{why}"))
     }
-}
-
-/// Opens a kernel, tested and ready to be launched.
-pub fn open(engine: &Engine, keys: &Keys, kernel: &Kernel) -> Result<Cipher> {
-    let key = keys.get(kernel.key_bits);
-    let cipher = match &kernel.code {
-        Code::Ours(kernels) => engine.clone().with_kernels(*kernels).cipher(key)?,
-        Code::Design(design) => engine.cipher_of(key, design)?,
-        Code::OneHotMux => {
-            let spec = KernelSpec::baked(kernel.mode, &CANRIGHT, BakedStrategy::OneHotMux, key.expose());
-            let spec = spec.ok_or_else(|| anyhow!("a key of no AES length"))?;
-            engine.cipher_of(key, &spec.with_layout(Layout::State)?.into())?
-        }
-    };
-    match engine.backend().is_opencl() {
-        true => cipher.opencl()?.prepare(kernel.mode)?,
-        false => cipher.device()?.prepare(kernel.mode)?,
-    }
-    Ok(cipher)
 }

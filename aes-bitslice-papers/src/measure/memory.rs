@@ -1,9 +1,11 @@
 //! A kernel timed by the GPU's events, from one buffer in its memory to another.
 
-use super::data::{Data, apply};
-use super::{Runs, driver};
+use crate::measure::data::{Data, apply};
+use crate::measure::driver::driver;
+use crate::measure::runs::Runs;
+use aes_bitslice_core::mode::Mode;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaViewMut, sys::CUevent_flags};
-use aes_bitslice_runtime::{Cipher, Engine, Mode};
+use aes_bitslice_runtime::{Cipher, Engine};
 use anyhow::Result;
 use std::sync::Arc;
 
@@ -14,7 +16,7 @@ const LEAD: usize = 2;
 /// Memory of a GPU, as much as was needed so far.
 pub struct Memory {
     context: Arc<CudaContext>,
-    /// The default one: with a stream of our own, events that order accesses to the buffers would come between those that
+    /// The default one: with another stream, events that order accesses to the buffers would come between those that
     /// time.
     stream: Arc<CudaStream>,
     buffers: Option<Buffers>,
@@ -32,7 +34,7 @@ impl Memory {
         Ok(Self { stream: context.default_stream(), context, buffers: None })
     }
 
-    /// Input and output of at least so many bytes, the input brought over.
+    /// Input and output of at least `bytes`, the input brought over.
     fn buffers(&mut self, bytes: usize, input: &[u8]) -> Result<&mut Buffers> {
         let buffers = match self.buffers.take() {
             Some(buffers) if buffers.input.len() >= bytes => buffers,

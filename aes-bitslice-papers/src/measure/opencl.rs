@@ -1,12 +1,13 @@
 //! A kernel timed through OpenCL, from one buffer in a device's memory to another: by the device's clock where it has one, else
 //! by the host's.
 
-use super::Runs;
-use super::data::{Data, counter};
+use crate::measure::data::{Data, operation_of};
+use crate::measure::runs::Runs;
 use crate::measured::{Clock, Kind};
+use aes_bitslice_core::mode::Mode;
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
-use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice, DeviceMemory, TimedQueue};
-use aes_bitslice_runtime::{self as runtime, Cipher, Direction, Engine, Mode};
+use aes_bitslice_runtime::opencl::{DeviceMemory, TimedQueue};
+use aes_bitslice_runtime::{self as runtime, Cipher, Engine};
 use anyhow::{Result, bail};
 use std::time::Instant;
 
@@ -43,7 +44,7 @@ impl Memory {
         self.clock
     }
 
-    /// Input and output of at least so many bytes, the input brought over.
+    /// Input and output of at least the data's length, the input brought over.
     fn buffers(engine: &Engine, there: Option<Buffers>, data: &[u8]) -> Result<Buffers> {
         Ok(match there {
             Some(buffers) if buffers.input.len() >= data.len() => buffers,
@@ -69,10 +70,12 @@ impl Memory {
         // host.
         let (lead, runs) = match kind {
             Kind::Gpu => (2, runs),
-            Kind::Cpu => (0, Runs { least: runs.least.min(RUNS_ON_CPU), ..runs }),
+            Kind::Cpu => (0, runs.with_least(RUNS_ON_CPU)),
         };
-        let run = |queue: &CommandQueue, to: &DeviceMemory| {
-            apply(&device, mode, queue, &before, input.slice(0, bytes), to.slice(0, bytes))
+        let run = |queue: &CommandQueue, to: &DeviceMemory| -> Result<()> {
+            let (from, to) = (input.slice(0, bytes), to.slice(0, bytes));
+            operation_of!(mode, 0, before, operation => device.run(queue, operation, from, to)?);
+            Ok(())
         };
         let timed = |to: &DeviceMemory| -> Result<f64> {
             (0..lead).try_for_each(|_| run(queue.queue(), to))?;
@@ -111,33 +114,15 @@ impl Memory {
     }
 }
 
-/// Puts into a queue what a mode makes of the data from its beginning on; `before` is what is before that.
-fn apply(
-    device: &BufferCipher<'_>,
-    mode: Mode,
-    queue: &CommandQueue,
-    before: &[u8; 16],
-    input: BufferSlice<'_>,
-    output: BufferSlice<'_>,
-) -> Result<()> {
-    match mode {
-        Mode::EcbEncrypt => device.ecb(queue, Direction::Encrypt, input, output)?,
-        Mode::EcbDecrypt => device.ecb(queue, Direction::Decrypt, input, output)?,
-        Mode::Ctr => device.ctr_apply(queue, &counter(), 0, input, output)?,
-        Mode::CbcDecrypt => device.cbc_decrypt(queue, before, input, output)?,
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::case::Kernel;
     use crate::measure::data::Keys;
     use crate::measure::devices::Devices;
-    use crate::measure::kernels;
-    use aes_bitslice_gen::aes::KeyBits;
-    use aes_bitslice_gen::table::Bytewise;
+    use crate::measure::printed;
+    use aes_bitslice_core::aes::{Direction, KeyBits};
+    use aes_bitslice_papers::kernels::Bytewise;
 
     /// On whatever devices there are, by either clock, on buffers that are made once and on larger ones: with the key that is
     /// expected, and not with another.
@@ -145,14 +130,14 @@ mod tests {
     fn kernels_are_timed_and_checked() {
         let mut devices = Devices::none();
         let _ = devices.open_opencl();
-        let kernel = Kernel::design(Bytewise::ul_haq_2011(Direction::Decrypt)[3]);
+        let kernel = Kernel::bytewise(Bytewise::ul_haq_2011(Direction::Decrypt)[3]);
         let keys = Keys::generate().unwrap();
         let mut data = Data::new(&keys, 8192).unwrap();
         data.expect(kernel.mode, KeyBits::Aes192).unwrap();
         for kind in [Kind::Gpu, Kind::Cpu] {
             let Ok(engine) = devices.engine(Some(kind)).cloned() else { continue };
             let [right, wrong] = [KeyBits::Aes192, KeyBits::Aes256]
-                .map(|bits| kernels::open(&engine, &keys, &kernel.clone().with_key_bits(bits)).unwrap());
+                .map(|bits| printed::open(&engine, &keys, &kernel.clone().with_key_bits(bits)).unwrap());
             let memory = devices.opencl_memory(kind).unwrap();
             for (clock, bytes) in [(memory.clock, 4096), (Clock::Host, 8192), (memory.clock, 16)] {
                 memory.clock = clock;

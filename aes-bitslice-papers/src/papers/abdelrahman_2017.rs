@@ -1,8 +1,8 @@
 //! A. A. Abdelrahman, M. M. Fouad, H. Dahshan, A. M. Mousa, 2017: two blocks a thread, keys by warp shuffle, threads a block.
 
-use super::{Api, Paper};
 use crate::case::{Case, Kernel, Work};
-use aes_bitslice_gen::table::{Granularity, KeyMemory, TableSpec};
+use crate::papers::paper::{Api, Paper};
+use aes_bitslice_papers::kernels::{Granularity, KeyMemory, TableSpec};
 
 /// The paper.
 pub const PAPER: Paper = Paper {
@@ -148,7 +148,7 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for scheme in schemes() {
         let spec = TableSpec::abdelrahman_2017(scheme.granularity, KEYS[scheme.keys].0, scheme.threads);
-        let kernel = Kernel::design(spec.expect("a kernel of the paper"));
+        let kernel = Kernel::table(spec.expect("a kernel of the paper"));
         for bytes in POWERS.map(|power| 1 << power) {
             cases.push(Case { table: TABLES, name: scheme.name(), bytes, work: Work::Kernel(kernel.clone()) });
         }

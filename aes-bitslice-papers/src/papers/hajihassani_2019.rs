@@ -1,9 +1,10 @@
 //! O. Hajihassani, S. K. Monfared, S. H. Khasteh, S. Gorgin, 2019: bit-planes by column, several GPUs, rates for a price.
 
-use super::{Api, Paper};
 use crate::case::{Case, Kernel, Shares, Work};
-use aes_bitslice_gen::kernel::{KernelSpec, Mode};
+use crate::papers::paper::{Api, Paper};
+use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::table::{ConflictFree, TableCount};
+use aes_bitslice_papers::kernels::Staged;
 use aes_bitslice_runtime::Kernels;
 
 /// The paper.
@@ -76,8 +77,8 @@ pub const TWO_GPUS: f64 = 0.92;
 
 /// Modes of tables 3 and 4 and of fig. 14.
 pub const MODES: [Mode; 3] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr];
-/// Modes that are spread over GPUs.
-pub const SPREAD_MODES: [Mode; 2] = [Mode::EcbEncrypt, Mode::Ctr];
+/// Modes whose data is sharded over GPUs.
+pub const SHARDED_MODES: [Mode; 2] = [Mode::EcbEncrypt, Mode::Ctr];
 
 /// A way to compute all of [`MODES`].
 pub struct Way {
@@ -94,14 +95,24 @@ pub const WAYS: [Way; 6] = {
         Way { name, is_the_papers, kernel }
     }
     [
-        way("the paper's, keys fetched", true, |mode| Kernel::design(KernelSpec::hajihassani_2019(mode))),
+        way("the paper's, keys fetched", true, fetched),
         way("the paper's, one-hot keys", true, Kernel::one_hot_mux),
-        way("bitsliced", false, |mode| Kernel::ours(Kernels::Bitsliced, mode)),
-        way("T-boxes, a copy a lane", false, |mode| Kernel::design(ConflictFree::new(mode, TableCount::Four))),
-        way("one T-box, a copy a lane", false, |mode| Kernel::design(ConflictFree::new(mode, TableCount::One))),
-        way("T-boxes beside bitsliced", false, |mode| Kernel::ours(Kernels::Pair, mode)),
+        way("bitsliced", false, |mode| Kernel::engine(Kernels::Bitsliced, mode)),
+        way("T-boxes, a copy a lane", false, |mode| copies(mode, TableCount::Four)),
+        way("one T-box, a copy a lane", false, |mode| copies(mode, TableCount::One)),
+        way("T-boxes and bitsliced, co-resident", false, |mode| Kernel::engine(Kernels::CoResident, mode)),
     ]
 };
+
+/// The paper's kernel whose round keys are fetched into shared memory.
+fn fetched(mode: Mode) -> Kernel {
+    Kernel::staged(Staged::hajihassani_2019(mode).expect("a mode of the paper"))
+}
+
+/// The kernel with a copy of its T-boxes for each lane of a warp.
+fn copies(mode: Mode, count: TableCount) -> Kernel {
+    Kernel::design(ConflictFree::new(mode, count).expect("a mode of the paper"))
+}
 
 impl Way {
     /// Whether it looks nothing up in tables.
@@ -115,7 +126,7 @@ impl Way {
     }
 }
 
-/// What the result of so many GPUs is found by.
+/// What the result of this number of GPUs is found by.
 pub fn gpus_name(mode: Mode, gpus: usize, shares: Shares) -> String {
     match gpus {
         1 => format!("{mode}, 1 GPU"),
@@ -123,7 +134,7 @@ pub fn gpus_name(mode: Mode, gpus: usize, shares: Shares) -> String {
     }
 }
 
-/// What to measure on a machine of so many GPUs.
+/// What to measure on a machine with this number of GPUs.
 fn cases(gpus: usize) -> Vec<Case> {
     let mut cases = Vec::new();
     for mode in MODES {
@@ -133,11 +144,11 @@ fn cases(gpus: usize) -> Vec<Case> {
             }
         }
     }
-    for mode in SPREAD_MODES {
+    for mode in SHARDED_MODES {
         for gpus in [1, 2, 4, 8].into_iter().filter(|&count| count <= gpus) {
             for shares in Shares::ALL.into_iter().take(if gpus == 1 { 1 } else { Shares::ALL.len() }) {
-                let kernel = Kernel::ours(Kernels::Bitsliced, mode);
-                let work = Work::Spread { kernel, gpus, shares };
+                let kernel = Kernel::engine(Kernels::Bitsliced, mode);
+                let work = Work::Sharded { kernel, gpus, shares };
                 cases.push(Case { table: GPUS, name: gpus_name(mode, gpus, shares), bytes: SIZES[1], work });
             }
         }

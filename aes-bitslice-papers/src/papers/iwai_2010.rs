@@ -1,8 +1,9 @@
 //! K. Iwai, T. Kurokawa, N. Nishikawa, 2010: how finely threads share the work, and where tables and keys lie.
 
-use super::{Api, Paper};
 use crate::case::{Case, Kernel, Work};
-use aes_bitslice_gen::table::{Granularity, KeyMemory, Staging, TableCount, TableMemory, TableSpec, ThreadBlocks};
+use crate::papers::paper::{Api, Paper};
+use aes_bitslice_gen::table::TableCount;
+use aes_bitslice_papers::kernels::{Granularity, KeyMemory, Staging, TableMemory, TableSpec, ThreadBlocks};
 
 /// The paper.
 pub const PAPER: Paper = Paper {
@@ -60,11 +61,11 @@ pub const COLUMNS: [Column; 11] = {
     ]
 };
 
-/// Pieces that are copied and encrypted side by side, and the paper's throughput, copies counted (section VI.C).
-pub const PIECES: [(usize, f64); 2] = [(1, 13.4), (4, 22.0)];
+/// Numbers of chunks, where one is copied while another is encrypted, and the paper's throughput, copies counted (section VI.C).
+pub const CHUNKS: [(usize, f64); 2] = [(1, 13.4), (4, 22.0)];
 
 impl Column {
-    /// The kernel with so many T-boxes, whose threads loop.
+    /// The kernel with this number of T-boxes, whose threads loop.
     fn spec(&self, count: TableCount) -> TableSpec {
         let spec = TableSpec::iwai_2010(self.granularity, self.tables, count, self.keys, self.staging);
         spec.expect("a kernel of the paper")
@@ -106,20 +107,20 @@ fn cases() -> Vec<Case> {
     let case = |table, name, work| Case { table, name, bytes: BYTES, work };
     let mut cases = Vec::new();
     for column in &COLUMNS {
-        let kernel = Kernel::design(column.spec(TableCount::Four));
+        let kernel = Kernel::table(column.spec(TableCount::Four));
         cases.push(case(TABLE_3, column.name(), Work::Kernel(kernel)));
     }
     for (spec, name) in choices() {
-        cases.push(case(CHOICES, name, Work::Kernel(Kernel::design(spec))));
+        cases.push(case(CHOICES, name, Work::Kernel(Kernel::table(spec))));
     }
-    for (pieces, _) in PIECES {
-        let kernel = Kernel::design(COLUMNS[2].spec(TableCount::Four));
-        cases.push(case(OVERLAP, pieces_name(pieces), Work::Copied { kernel, pieces }));
+    for (chunks, _) in CHUNKS {
+        let kernel = Kernel::table(COLUMNS[2].spec(TableCount::Four));
+        cases.push(case(OVERLAP, chunks_name(chunks), Work::Copied { kernel, chunks }));
     }
     cases
 }
 
 /// What a result with copies is found by.
-pub fn pieces_name(pieces: usize) -> String {
-    format!("{pieces} {}", if pieces == 1 { "piece" } else { "pieces" })
+pub fn chunks_name(chunks: usize) -> String {
+    format!("{chunks} {}", if chunks == 1 { "chunk" } else { "chunks" })
 }

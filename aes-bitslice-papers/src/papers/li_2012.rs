@@ -1,9 +1,9 @@
 //! Q. Li, C. Zhong, K. Zhao, X. Mei, X. Chu, 2012: T-boxes in shared memory, CBC decryption, streams.
 
-use super::{Api, Paper};
 use crate::case::{Case, Kernel, Work};
-use aes_bitslice_gen::kernel::Mode;
-use aes_bitslice_gen::table::TableSpec;
+use crate::papers::paper::{Api, Paper};
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_papers::kernels::TableSpec;
 
 /// The paper.
 pub const PAPER: Paper = Paper {
@@ -26,7 +26,7 @@ pub const TABLE_4: &str = "li-2012, table IV";
 pub const FASTEST: f64 = 60.0;
 /// Fig. 1's curves.
 pub const MODES: [Mode; 2] = [Mode::EcbEncrypt, Mode::CbcDecrypt];
-/// Binary logarithms of the sizes in our fig. 1: 16 KiB to 256 MiB.
+/// Binary logarithms of the sizes of fig. 1 here: 16 KiB to 256 MiB.
 pub const POWERS: std::ops::RangeInclusive<u32> = 14..=28;
 
 /// Table IV's numbers of streams.
@@ -54,14 +54,14 @@ pub const ROWS: [Row; 6] = [
     Row { bytes: 256 << 20, milliseconds: [189.5, 140.2, 97.03, 92.47, 124.36], allocation: 58.5 },
 ];
 
-/// What the time with so many streams is found by.
+/// What the time with this number of streams is found by.
 pub fn streams_name(streams: usize) -> String {
     format!("{streams} streams")
 }
 
 /// What to measure.
 fn cases() -> Vec<Case> {
-    let kernel = |mode| Kernel::design(TableSpec::li_2012(mode));
+    let kernel = |mode| Kernel::table(TableSpec::li_2012(mode).expect("a kernel of the paper"));
     let mut cases = Vec::new();
     for mode in MODES {
         for bytes in POWERS.map(|power| 1 << power) {
@@ -70,8 +70,8 @@ fn cases() -> Vec<Case> {
     }
     for Row { bytes, .. } in ROWS {
         for streams in STREAMS {
-            // Without a stream of its own, all of it is one piece.
-            let work = Work::Copied { kernel: kernel(Mode::CbcDecrypt), pieces: streams.max(1) };
+            // Without a stream of its own, all of it is one chunk.
+            let work = Work::Copied { kernel: kernel(Mode::CbcDecrypt), chunks: streams.max(1) };
             cases.push(Case { table: TABLE_4, name: streams_name(streams), bytes, work });
         }
         cases.push(Case { table: TABLE_4, name: ALLOCATION.into(), bytes, work: Work::Allocation });

@@ -3,12 +3,12 @@
 //!
 //! Its times are in pictures only; its text says how much faster the GPUs were.
 
-use super::{Api, Paper};
 use crate::case::{Case, Kernel, Work};
 use crate::measured::Kind;
-use aes_bitslice_gen::aes::{Direction, KeyBits};
-use aes_bitslice_gen::kernel::Mode;
-use aes_bitslice_gen::table::{Bytewise, TableMemory};
+use crate::papers::paper::{Api, Paper};
+use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_papers::kernels::{Bytewise, TableMemory};
 use aes_bitslice_runtime::{Backend, Kernels};
 
 /// The paper.
@@ -60,12 +60,12 @@ pub fn ways(direction: Direction) -> Vec<Way> {
     let theirs = |kernel: Bytewise| Way {
         name: format!("S-box in {} memory, keys expanded by the {}", memory(kernel.sbox), kernel.keys),
         is_the_papers: true,
-        kernel: Kernel::design(kernel),
+        kernel: Kernel::bytewise(kernel),
     };
     let ours = Way {
         name: "bitsliced".into(),
         is_the_papers: false,
-        kernel: Kernel::ours(Kernels::Bitsliced, Mode::ecb(direction)),
+        kernel: Kernel::engine(Kernels::Bitsliced, Mode::ecb(direction)),
     };
     Bytewise::ul_haq_2011(direction).into_iter().map(theirs).chain([ours]).collect()
 }

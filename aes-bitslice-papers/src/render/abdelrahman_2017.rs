@@ -1,15 +1,15 @@
 //! Tables VI to VIII, and figures 3 to 8.
 
-use super::page::{Page, best, bold_if, figure, printed};
 use crate::papers::abdelrahman_2017::{GPUS, KEYS, PAPER, POWERS, SIZES, TABLES, THREADS, schemes};
-use aes_bitslice_gen::table::Granularity;
+use crate::render::page::{Page, best, bold_if, figure, printed};
+use aes_bitslice_papers::kernels::Granularity;
 use aes_bitslice_plot::{Chart, Line, Lines, colour, dashes};
 
 const NOTES: &str = include_str!("../../notes/abdelrahman-2017.md");
 
 /// The paper's part of the page.
 pub fn render(page: &mut Page) {
-    super::paper(page, &PAPER);
+    page.paper(&PAPER);
     page.say("### Tables VI, VII and VIII: where the keys are, bytes a thread, threads a thread block");
     page.say(
         "ECB encryption, four T-boxes in shared memory, Gbit/s; the best of a GPU and size is bold. 64 B a thread are not in the \

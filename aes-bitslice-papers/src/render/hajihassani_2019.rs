@@ -1,19 +1,19 @@
 //! Tables 3 and 4, figures 12 to 14, section 6.6.
 
-use super::page::{Page, best, figure, percent, printed, times};
 use crate::case::Shares;
 use crate::papers::hajihassani_2019::{
-    BYTES, GPUS, MODES, PAPER, RELATED_CTR, RELATED_ECB, ROWS, Related, SIZES, SPREAD_MODES, TABLES, TWO_GPUS, WAYS,
+    BYTES, GPUS, MODES, PAPER, RELATED_CTR, RELATED_ECB, ROWS, Related, SHARDED_MODES, SIZES, TABLES, TWO_GPUS, WAYS,
     gpus_name,
 };
-use aes_bitslice_gen::kernel::Mode;
+use crate::render::page::{Page, best, figure, percent, printed, times};
+use aes_bitslice_core::mode::Mode;
 use aes_bitslice_plot::{Bar, Bars, Chart, colour, size};
 
 const NOTES: &str = include_str!("../../notes/hajihassani-2019.md");
 
 /// The paper's part of the page.
 pub fn render(page: &mut Page) {
-    super::paper(page, &PAPER);
+    page.paper(&PAPER);
     tables_3_and_4(page);
     figures_12_and_13(page);
     figure_14(page);
@@ -157,14 +157,14 @@ fn section_6_6(page: &mut Page) {
         percent(Some(TWO_GPUS), Some(1.0)),
     ));
     let mut rows = vec![["GPUs", "shares"].map(String::from).to_vec()];
-    for mode in SPREAD_MODES {
+    for mode in SHARDED_MODES {
         rows[0].extend([format!("{mode}, Gbit/s:"), "of as many times one:".into()]);
     }
-    let mut one = SPREAD_MODES.map(|_| None);
+    let mut one = SHARDED_MODES.map(|_| None);
     for gpus in [1, 2, 4, 8].into_iter().filter(|&gpus| gpus <= page.run.gpus.len()) {
         let shares = if gpus == 1 { &Shares::ALL[..1] } else { &Shares::ALL[..] };
         for &shares in shares {
-            let rates = SPREAD_MODES.map(|mode| page.gbits(GPUS, &gpus_name(mode, gpus, shares), SIZES[1]));
+            let rates = SHARDED_MODES.map(|mode| page.gbits(GPUS, &gpus_name(mode, gpus, shares), SIZES[1]));
             if gpus == 1 {
                 one = rates;
             }

@@ -1,16 +1,16 @@
 //! Table III, the choices the text speaks of, and overlapped copies.
 
-use super::page::{Page, best, bold_if, figure, percent, printed, times};
 use crate::papers::iwai_2010::{
-    BYTES, CHOICES, COLUMNS, GPU, OVERLAP, PAPER, PIECES, TABLE_3, choices, memory, pieces_name,
+    BYTES, CHOICES, CHUNKS, COLUMNS, GPU, OVERLAP, PAPER, TABLE_3, choices, chunks_name, memory,
 };
-use aes_bitslice_gen::table::Staging;
+use crate::render::page::{Page, best, bold_if, figure, percent, printed, times};
+use aes_bitslice_papers::kernels::Staging;
 
 const NOTES: &str = include_str!("../../notes/iwai-2010.md");
 
 /// The paper's part of the page.
 pub fn render(page: &mut Page) {
-    super::paper(page, &PAPER);
+    page.paper(&PAPER);
     table_3(page);
     chosen(page);
     overlap(page);
@@ -68,15 +68,15 @@ fn overlap(page: &mut Page) {
     page.say("### Section VI.C: copies counted");
     page.say(
         "16 B a thread, T-boxes and round keys in shared memory, 256 MB. From pinned host memory to the GPU, through the kernel, \
-         and back, by the host's clock; with several pieces, each on a stream of its own, one piece is copied while another is \
+         and back, by the host's clock; with several chunks, each on a stream of its own, one chunk is copied while another is \
          encrypted.",
     );
     let mut rows = vec![["data in", "Gbit/s:", "Gbit/s:", "ours to theirs:"].map(String::from).to_vec()];
     rows[0][1] = format!("{GPU}, Gbit/s:");
     rows[0][2] = format!("{}, Gbit/s:", page.gpu());
-    for (pieces, theirs) in PIECES {
-        let ours = page.gbits(OVERLAP, &pieces_name(pieces), BYTES);
-        rows.push(vec![pieces_name(pieces), printed(theirs), figure(ours), times(ours, theirs)]);
+    for (chunks, theirs) in CHUNKS {
+        let ours = page.gbits(OVERLAP, &chunks_name(chunks), BYTES);
+        rows.push(vec![chunks_name(chunks), printed(theirs), figure(ours), times(ours, theirs)]);
     }
     page.table(&rows);
 }

@@ -1,16 +1,16 @@
 //! Fig. 1 and table IV.
 
-use super::page::{Page, bold_if, figure, least, printed};
 use crate::papers::li_2012::{
     ALLOCATION, FASTEST, FIGURE_1, GPU, MODES, PAPER, POWERS, ROWS, Row, STREAMS, TABLE_4, streams_name,
 };
+use crate::render::page::{Page, bold_if, figure, least, printed};
 use aes_bitslice_plot::{Chart, Line, Lines, colour, dashes, size};
 
 const NOTES: &str = include_str!("../../notes/li-2012.md");
 
 /// The paper's part of the page.
 pub fn render(page: &mut Page) {
-    super::paper(page, &PAPER);
+    page.paper(&PAPER);
     figure_1(page);
     table_4(page);
     page.say("### What still holds, and what turned round");
@@ -55,7 +55,7 @@ fn table_4(page: &mut Page) {
     page.say("### Table IV: streams");
     page.say(
         "CBC decryption, from pinned host memory to the GPU, through the kernel and back, by the host's clock, in milliseconds; \
-         and the allocation of pinned memory of that size. With n streams the data is in n pieces, each on its own stream; with \
+         and the allocation of pinned memory of that size. With n streams the data is in n chunks, each on its own stream; with \
          none, in one.",
     );
     let mut rows = vec![vec!["size".into(), "GPU".into()]];

@@ -1,8 +1,12 @@
 //! Text, tables, and notes on what is missing.
 
 use crate::measured::Run;
+use crate::papers::paper::Paper;
 use aes_bitslice_plot::Chart;
 use std::collections::BTreeMap;
+
+/// The page among the rendered files.
+pub const PAGE: &str = "papers.md";
 
 /// A page in the making, with its plots.
 pub struct Page<'a> {
@@ -30,6 +34,12 @@ impl<'a> Page<'a> {
         }
         self.text += text.trim();
         self.text.push('\n');
+    }
+
+    /// The heading of a paper's part.
+    pub fn paper(&mut self, Paper { authors, title, at, .. }: &Paper) {
+        self.say(&format!("## {authors}"));
+        self.say(&format!("*{title}*, {at}."));
     }
 
     /// The name of the GPU that was measured.
@@ -103,7 +113,7 @@ impl<'a> Page<'a> {
 
     /// All files, this page among them.
     pub fn files(mut self) -> BTreeMap<String, String> {
-        self.files.insert(super::PAGE.into(), self.text);
+        self.files.insert(PAGE.into(), self.text);
         self.files
     }
 }

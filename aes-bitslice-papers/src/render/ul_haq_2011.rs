@@ -1,11 +1,11 @@
 //! Figures 11 to 13: kernels over sizes, on the GPU and on the processor through OpenCL, and how many times faster it is.
 
-use super::page::{Page, bold_if, figure, least, times};
 use crate::measured::{Clock, Kind, OpenClDevice};
 use crate::papers::ul_haq_2011::{
     CPU, CPU_POWERS, ENGINES, FIGURE_11, FIGURE_12, KEY_BITS, LARGEST, OTHER, OTHERS, PAPER, POWERS, SPEED_UPS, ways,
 };
-use aes_bitslice_gen::aes::Direction;
+use crate::render::page::{Page, bold_if, figure, least, times};
+use aes_bitslice_core::aes::Direction;
 use aes_bitslice_plot::{Chart, Line, Lines, colour, dashes, size};
 use std::ops::RangeInclusive;
 
@@ -13,7 +13,7 @@ const NOTES: &str = include_str!("../../notes/ul-haq-2011.md");
 
 /// The paper's part of the page.
 pub fn render(page: &mut Page) {
-    super::paper(page, &PAPER);
+    page.paper(&PAPER);
     let mut charts = Vec::new();
     figure_11(page, &mut charts);
     others(page);

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12020 of LUT3 for 10 rounds, 14460 of LUT3 for 12 rounds, 16900 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 3df1efdf09fe830a63d47deb2519eae6645d118561f6dfd4e266c8cdf9032fae
+// SHA-256 of all that follows this line: b52b74e7ad2328ff7eba0f6f91794457488c4d094b53e9fd7f65e69ef635dcaa
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -22,10 +22,12 @@ typedef unsigned long long u64;
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
-#define DATA(type) const type *in, type *out
-#define LOCATE_DATA(type)
-#define PREVIOUS const u8 *previous, u64 stride
-#define LOCATE_PREVIOUS()
+#define INPUT(type) const type *in
+#define OUTPUT(type) type *out
+#define POINTER(type, name) const type *name
+#define LOCATE_INPUT(type)
+#define LOCATE_OUTPUT(type)
+#define LOCATE_POINTER(type, name)
 #ifndef SHUFFLES
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 #endif
@@ -107,6 +109,12 @@ static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
 }
 #define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c)
 #endif
+
+// What is read and what is written.
+#define DATA(type) INPUT(type), OUTPUT(type)
+#define LOCATE_DATA(type) \
+    LOCATE_INPUT(type);   \
+    LOCATE_OUTPUT(type)
 
 // Each thread of a thread block takes its share of i = 0..n - 1.
 #define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
@@ -191,7 +199,7 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 
 #define WARPS (THREADS / 32)
 #define BLOCKS_PER_WARP 256
-#define BLOCKS_PER_THREAD_BLOCK (BLOCKS_PER_WARP * WARPS)
+#define TILE_BLOCKS (BLOCKS_PER_WARP * WARPS)
 
 DEVICE u32 lane(void) { return threadIdx.x % 32; }
 DEVICE u32 column(void) { return threadIdx.x % 4; }
@@ -704,15 +712,16 @@ DEVICE u32 word_before_share(const block128 *iv, IN_GLOBAL const u8 *previous, u
     IN_GLOBAL const u8 *p = previous + blockIdx.x * stride + 4 * i;
     return p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24;
 }
+
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many rounds of BLOCKS_PER_THREAD_BLOCK blocks as it takes for the grid to cover
-// all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
+// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 from, to; } share;
 
 DEVICE share share_of(u64 blocks) {
-    const u64 all = (blocks + BLOCKS_PER_THREAD_BLOCK - 1) / BLOCKS_PER_THREAD_BLOCK;
+    const u64 all = (blocks + TILE_BLOCKS - 1) / TILE_BLOCKS;
     const u64 each = (all + gridDim.x - 1) / gridDim.x;
     share mine;
     mine.from = blockIdx.x * each;
@@ -746,12 +755,12 @@ DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     words_of_planes(s, key.last);
 }
 
-// The ciphertext of a run as words, behind the block before it.
-#define CIPHERTEXT_WORDS (4 * (1 + BLOCKS_PER_THREAD_BLOCK))
+// The ciphertext of a tile as words, behind the block before it.
+#define CIPHERTEXT_WORDS (4 * (1 + TILE_BLOCKS))
 
-// Deciphers a run. Its barrier parts the writing of the run's words from their use; `end_run` parts that from the next
-// run's writing.
-DEVICE void decipher_run(u32 *s, IN_SHARED u32 *ciphertext, u32 before, cipher_key key) {
+// Deciphers a tile. Its barrier parts the writing of the tile's words from their use; `end_tile` parts that from the next
+// tile's writing.
+DEVICE void decipher_tile(u32 *s, IN_SHARED u32 *ciphertext, u32 before, cipher_key key) {
     IN_SHARED u32 *const mine = ciphertext + 4 * BLOCKS_PER_WARP * warp() + lane();
     if (threadIdx.x < 4) ciphertext[threadIdx.x] = before;
     UNROLL for (int j = 0; j < 32; j++) mine[4 + 32 * j] = s[j];
@@ -760,24 +769,24 @@ DEVICE void decipher_run(u32 *s, IN_SHARED u32 *ciphertext, u32 before, cipher_k
     UNROLL for (int j = 0; j < 32; j++) s[j] ^= mine[32 * j];
 }
 
-// The word that the next run finds before it, for the first four threads; then the ciphertext may be overwritten.
-DEVICE u32 end_run(IN_SHARED const u32 *ciphertext) {
-    const u32 last = ciphertext[4 * BLOCKS_PER_THREAD_BLOCK + threadIdx.x % 4];
+// The word that the next tile finds before it, for the first four threads; then the ciphertext may be overwritten.
+DEVICE u32 end_tile(IN_SHARED const u32 *ciphertext) {
+    const u32 last = ciphertext[4 * TILE_BLOCKS + threadIdx.x % 4];
     BARRIER();
     return last;
 }
 
-KERNEL aes_cbc_decrypt_planes(DATA(uint4), u64 blocks, PREVIOUS, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
+KERNEL aes_cbc_decrypt_planes(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(uint4);
-    LOCATE_PREVIOUS();
+    LOCATE_POINTER(u8, previous);
     SHARED u32 ciphertext[CIPHERTEXT_WORDS];
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     const share mine = share_of(blocks);
     if (mine.from >= mine.to) return;
     u32 before = word_before_share(&iv, previous, stride, threadIdx.x % 4);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
         IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
         IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
         const present p = blocks_present(first, blocks);
@@ -787,28 +796,28 @@ KERNEL aes_cbc_decrypt_planes(DATA(uint4), u64 blocks, PREVIOUS, KERNEL_PARAMETE
         } else {
             UNROLL for (int j = 0; j < 32; j++) s[j] = has(p, j) ? from[32 * j] : 0;
         }
-        decipher_run(s, ciphertext, before, key);
+        decipher_tile(s, ciphertext, before, key);
         if (is_whole(p)) {
             UNROLL for (int j = 0; j < 32; j++) to[32 * j] = s[j];
         } else {
             UNROLL for (int j = 0; j < 32; j++) if (has(p, j)) to[32 * j] = s[j];
         }
-        before = end_run(ciphertext);
+        before = end_tile(ciphertext);
     }
 }
 
 // The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
-KERNEL aes_cbc_decrypt_planes_bytes(DATA(u8), u64 blocks, PREVIOUS, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
+KERNEL aes_cbc_decrypt_planes_bytes(DATA(u8), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
-    LOCATE_PREVIOUS();
+    LOCATE_POINTER(u8, previous);
     SHARED u32 ciphertext[CIPHERTEXT_WORDS];
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     const share mine = share_of(blocks);
     if (mine.from >= mine.to) return;
     u32 before = word_before_share(&iv, previous, stride, threadIdx.x % 4);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
         IN_GLOBAL const u8 *from = in + 16 * first + 4 * lane();
         IN_GLOBAL u8 *to = out + 16 * first + 4 * lane();
         const present p = blocks_present(first, blocks);
@@ -817,9 +826,9 @@ KERNEL aes_cbc_decrypt_planes_bytes(DATA(u8), u64 blocks, PREVIOUS, KERNEL_PARAM
             s[j] = 0;
             if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) s[j] |= (u32)from[128 * j + i] << 8 * i;
         }
-        decipher_run(s, ciphertext, before, key);
+        decipher_tile(s, ciphertext, before, key);
         UNROLL for (int j = 0; j < 32; j++)
             if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(s[j] >> 8 * i);
-        before = end_run(ciphertext);
+        before = end_tile(ciphertext);
     }
 }

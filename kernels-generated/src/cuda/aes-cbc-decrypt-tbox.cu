@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: cbc-decrypt; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 163840 bytes of shared memory.
-// SHA-256 of all that follows this line: 10d0d014cba5fb5adbb0c0797c608ae3512ec016b3b5428cb81fcee0eba0e81d
+// SHA-256 of all that follows this line: 8c8557b546300d72da4f51c96abbbe7182333ef92095a3a380529729db14b2b5
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -11,7 +11,7 @@
 #define TABLES 4
 #define LAST_TABLE 1
 #define BLOCKS_PER_THREAD 1
-#define BLOCKS_PER_THREAD_BLOCK 512
+#define TILE_BLOCKS 512
 
 // ---------------------------------------------------------------------------------------------------------------
 // Dialect: CUDA C as it is meant, and plain C11 so that a CPU can run the same text to check it.
@@ -25,10 +25,12 @@ typedef unsigned long long u64;
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
-#define DATA(type) const type *in, type *out
-#define LOCATE_DATA(type)
-#define PREVIOUS const u8 *previous, u64 stride
-#define LOCATE_PREVIOUS()
+#define INPUT(type) const type *in
+#define OUTPUT(type) type *out
+#define POINTER(type, name) const type *name
+#define LOCATE_INPUT(type)
+#define LOCATE_OUTPUT(type)
+#define LOCATE_POINTER(type, name)
 #ifndef SHUFFLES
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 #endif
@@ -110,6 +112,12 @@ static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
 }
 #define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c)
 #endif
+
+// What is read and what is written.
+#define DATA(type) INPUT(type), OUTPUT(type)
+#define LOCATE_DATA(type) \
+    LOCATE_INPUT(type);   \
+    LOCATE_OUTPUT(type)
 
 // Each thread of a thread block takes its share of i = 0..n - 1.
 #define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
@@ -319,14 +327,14 @@ DEVICE void cipher(state *s, const round_keys *keys) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many rounds of BLOCKS_PER_THREAD_BLOCK blocks as it takes for the grid to cover
-// all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
+// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 from, to; } share;
 
 DEVICE share share_of(u64 blocks) {
-    const u64 all = (blocks + BLOCKS_PER_THREAD_BLOCK - 1) / BLOCKS_PER_THREAD_BLOCK;
+    const u64 all = (blocks + TILE_BLOCKS - 1) / TILE_BLOCKS;
     const u64 each = (all + gridDim.x - 1) / gridDim.x;
     share mine;
     mine.from = blockIdx.x * each;
@@ -338,23 +346,23 @@ DEVICE share share_of(u64 blocks) {
 // Neighbouring threads have neighbouring blocks, so that the accesses of a warp lie side by side.
 // ---------------------------------------------------------------------------------------------------------------
 
-// Where the thread's block n is in a run.
-DEVICE u32 place_in_run(int n) { return THREADS * n + threadIdx.x; }
+// Where the thread's block n is in a tile.
+DEVICE u32 place_in_tile(int n) { return THREADS * n + threadIdx.x; }
 
-// The thread's blocks of a run, of a share; zeros where there is no data. A share ends where `to` says.
-DEVICE state load_run(const u8 *in, u64 run, u64 to, u64 blocks, int aligned) {
+// The thread's blocks of a tile, of a share; zeros where there is no data. A share ends where `to` says.
+DEVICE state load_tile(const u8 *in, u64 tile, u64 to, u64 blocks, int aligned) {
     state s;
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
-        const u64 block = BLOCKS_PER_THREAD_BLOCK * run + place_in_run(n);
+        const u64 block = TILE_BLOCKS * tile + place_in_tile(n);
         UNROLL for (int c = 0; c < 4; c++) s.column[n][c] = 0;
-        if (run < to && block < blocks) load_words(s.column[n], 4, in + 16 * block, aligned);
+        if (tile < to && block < blocks) load_words(s.column[n], 4, in + 16 * block, aligned);
     }
     return s;
 }
 
-DEVICE void store_run(u8 *out, u64 run, u64 blocks, const state *s, int aligned) {
+DEVICE void store_tile(u8 *out, u64 tile, u64 blocks, const state *s, int aligned) {
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
-        const u64 block = BLOCKS_PER_THREAD_BLOCK * run + place_in_run(n);
+        const u64 block = TILE_BLOCKS * tile + place_in_tile(n);
         if (block < blocks) store_words(out + 16 * block, 4, s->column[n], aligned);
     }
 }
@@ -375,14 +383,13 @@ DEVICE u32 word_before_share(const block128 *iv, IN_GLOBAL const u8 *previous, u
     return p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24;
 }
 
-
-// The blocks before the thread's of a run. `first` is that of the share.
-DEVICE state load_before(const u8 *in, u64 run, u64 first, u64 to, u64 blocks, const u32 *before, int aligned) {
+// The blocks before the thread's of a tile. `first` is that of the share.
+DEVICE state load_before(const u8 *in, u64 tile, u64 first, u64 to, u64 blocks, const u32 *before, int aligned) {
     state s;
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
-        const u64 block = BLOCKS_PER_THREAD_BLOCK * run + place_in_run(n);
+        const u64 block = TILE_BLOCKS * tile + place_in_tile(n);
         UNROLL for (int c = 0; c < 4; c++) s.column[n][c] = before[c];
-        if (run < to && block != first && block < blocks) load_words(s.column[n], 4, in + 16 * (block - 1), aligned);
+        if (tile < to && block != first && block < blocks) load_words(s.column[n], 4, in + 16 * (block - 1), aligned);
     }
     return s;
 }
@@ -393,29 +400,29 @@ DEVICE void cbc(const u8 *in, u8 *out, u64 blocks, const u8 *previous, u64 strid
     BARRIER();
     const share mine = share_of(blocks);
     if (mine.from >= mine.to) return;
-    const u64 first = BLOCKS_PER_THREAD_BLOCK * mine.from;
+    const u64 first = TILE_BLOCKS * mine.from;
     u32 before[4];
     UNROLL for (int i = 0; i < 4; i++) before[i] = word_before_share(iv, previous, stride, i);
-    state next = load_run(in, mine.from, mine.to, blocks, aligned);
+    state next = load_tile(in, mine.from, mine.to, blocks, aligned);
     state next_chained = load_before(in, mine.from, first, mine.to, blocks, before, aligned);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
         state s = next, chained = next_chained;
-        next = load_run(in, run + 1, mine.to, blocks, aligned);
-        next_chained = load_before(in, run + 1, first, mine.to, blocks, before, aligned);
+        next = load_tile(in, tile + 1, mine.to, blocks, aligned);
+        next_chained = load_before(in, tile + 1, first, mine.to, blocks, before, aligned);
         BARRIER(); // all have the ciphertext that is overwritten from here on
         cipher(&s, keys);
         add_state(&s, &chained);
-        store_run(out, run, blocks, &s, aligned);
+        store_tile(out, tile, blocks, &s, aligned);
     }
 }
 
-KERNEL aes_cbc_decrypt_tbox(const uint4 *in, uint4 *out, u64 blocks, const u8 *previous, u64 stride,
+KERNEL aes_cbc_decrypt_tbox(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride,
               KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
     cbc((const u8 *)in, (u8 *)out, blocks, previous, stride, &iv, &keys, 1);
 }
 
 // The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
-KERNEL aes_cbc_decrypt_tbox_bytes(const u8 *in, u8 *out, u64 blocks, const u8 *previous, u64 stride,
+KERNEL aes_cbc_decrypt_tbox_bytes(DATA(u8), u64 blocks, POINTER(u8, previous), u64 stride,
                     KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
     cbc(in, out, blocks, previous, stride, &iv, &keys, 0);
 }

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12028 of LUT3 for 10 rounds, 14420 of LUT3 for 12 rounds, 16812 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 1e9cb97f1a0206389b729d5037cac162ddf2e67bb020f16ff66fa6918f1aec63
+// SHA-256 of all that follows this line: fa4f7bd8a9085ce194d2b89457c08d2a58fbd2c687cbdd74a68e3f33f97c1a39
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -22,10 +22,12 @@ typedef unsigned long long u64;
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
-#define DATA(type) const type *in, type *out
-#define LOCATE_DATA(type)
-#define PREVIOUS const u8 *previous, u64 stride
-#define LOCATE_PREVIOUS()
+#define INPUT(type) const type *in
+#define OUTPUT(type) type *out
+#define POINTER(type, name) const type *name
+#define LOCATE_INPUT(type)
+#define LOCATE_OUTPUT(type)
+#define LOCATE_POINTER(type, name)
 #ifndef SHUFFLES
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 #endif
@@ -107,6 +109,12 @@ static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
 }
 #define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c)
 #endif
+
+// What is read and what is written.
+#define DATA(type) INPUT(type), OUTPUT(type)
+#define LOCATE_DATA(type) \
+    LOCATE_INPUT(type);   \
+    LOCATE_OUTPUT(type)
 
 // Each thread of a thread block takes its share of i = 0..n - 1.
 #define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
@@ -191,7 +199,7 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 
 #define WARPS (THREADS / 32)
 #define BLOCKS_PER_WARP 256
-#define BLOCKS_PER_THREAD_BLOCK (BLOCKS_PER_WARP * WARPS)
+#define TILE_BLOCKS (BLOCKS_PER_WARP * WARPS)
 
 DEVICE u32 lane(void) { return threadIdx.x % 32; }
 DEVICE u32 column(void) { return threadIdx.x % 4; }
@@ -782,14 +790,14 @@ DEVICE counter128 counter_plus(counter128 counter, u64 n) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many rounds of BLOCKS_PER_THREAD_BLOCK blocks as it takes for the grid to cover
-// all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
+// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 from, to; } share;
 
 DEVICE share share_of(u64 blocks) {
-    const u64 all = (blocks + BLOCKS_PER_THREAD_BLOCK - 1) / BLOCKS_PER_THREAD_BLOCK;
+    const u64 all = (blocks + TILE_BLOCKS - 1) / TILE_BLOCKS;
     const u64 each = (all + gridDim.x - 1) / gridDim.x;
     share mine;
     mine.from = blockIdx.x * each;
@@ -814,7 +822,7 @@ DEVICE int is_whole(present p) { return p.from == 0 && p.to == BLOCKS_PER_WARP; 
 // Whether the thread's block j, of 32, is there.
 DEVICE int has(present p, int j) { return 8 * j + lane() / 4 >= p.from && 8 * j + lane() / 4 < p.to; }
 
-// The first two rounds of a run of neighbouring counters, done once for all of them.
+// The first two rounds of a tile of neighbouring counters, done once for all of them.
 //
 // Counters that differ in their last four bytes only: each of these is in another row of column 3, so ShiftRows takes
 // each to another column, and a column after round 1 depends on one of them. Up to its linear layer, round 2 keeps
@@ -893,13 +901,13 @@ DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter
     UNROLL for (int i = 0; i < 32; i++) s[i] ^= m[i];
 }
 
-// The key stream of a run of the thread block but for the last round key, as words of blocks, the block of counter `counter` being number
-// `skipped` of run 0. A run begins at a multiple of its length, so that within it only the last bytes of counters
-// differ, and the last four of them wrap between two runs if at all.
+// The key stream of a tile of the thread block but for the last round key, as words of blocks, the block of counter `counter` being number
+// `skipped` of tile 0. A tile begins at a multiple of its length, so that within it only the last bytes of counters
+// differ, and the last four of them wrap between two tiles if at all.
 DEVICE void key_stream(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *mask, counter128 counter, u32 skipped,
-                       u64 run, int is_first, cipher_key key) {
+                       u64 tile, int is_first, cipher_key key) {
     counter.word[0] -= skipped;
-    counter = counter_plus(counter, BLOCKS_PER_THREAD_BLOCK * run);
+    counter = counter_plus(counter, TILE_BLOCKS * tile);
     if (is_first || counter.word[0] == 0) make_parts(part, counter, key);
     sum_of_parts(s, part, mask, counter.word[0] + BLOCKS_PER_WARP * warp());
     sub_bytes(s);
@@ -913,12 +921,12 @@ KERNEL aes_ctr_planes(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 count
     SHARED counter_mask mask[WARPS];
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
-    const u32 skipped = counter.word[0] % BLOCKS_PER_THREAD_BLOCK;
+    const u32 skipped = counter.word[0] % TILE_BLOCKS;
     const share mine = share_of(skipped + blocks);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
         u32 s[32];
-        key_stream(s, part, mask, counter, skipped, run, run == mine.from, key);
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp() - skipped;
+        key_stream(s, part, mask, counter, skipped, tile, tile == mine.from, key);
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp() - skipped;
         IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
         IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
         const present p = blocks_present(first, blocks);
@@ -943,12 +951,12 @@ KERNEL aes_ctr_planes_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER cou
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     const u64 blocks = (skip + length + 15) / 16;
-    const u32 skipped = counter.word[0] % BLOCKS_PER_THREAD_BLOCK;
+    const u32 skipped = counter.word[0] % TILE_BLOCKS;
     const share mine = share_of(skipped + blocks);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
         u32 s[32];
-        key_stream(s, part, mask, counter, skipped, run, run == mine.from, key);
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp() - skipped;
+        key_stream(s, part, mask, counter, skipped, tile, tile == mine.from, key);
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp() - skipped;
         // Bytes before the data have numbers that wrap.
         const u64 byte = 16 * first + 4 * lane() - skip;
         UNROLL for (int j = 0; j < 32; j++)

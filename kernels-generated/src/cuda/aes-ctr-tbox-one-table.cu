@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ctr; tables: 1 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 49152 bytes of shared memory.
-// SHA-256 of all that follows this line: 93ca5f9191ffbd2d6781a91bf974706c5f24c155229864afe9948843605079f1
+// SHA-256 of all that follows this line: 1d9dbef7b836665af9fa058e92ed5caf0deadc9ec6f443f8ba96f703807b1404
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -11,7 +11,7 @@
 #define TABLES 1
 #define LAST_TABLE 0
 #define BLOCKS_PER_THREAD 1
-#define BLOCKS_PER_THREAD_BLOCK 4096
+#define TILE_BLOCKS 4096
 #define COUNTERS_PER_THREAD 8
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -26,10 +26,12 @@ typedef unsigned long long u64;
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
-#define DATA(type) const type *in, type *out
-#define LOCATE_DATA(type)
-#define PREVIOUS const u8 *previous, u64 stride
-#define LOCATE_PREVIOUS()
+#define INPUT(type) const type *in
+#define OUTPUT(type) type *out
+#define POINTER(type, name) const type *name
+#define LOCATE_INPUT(type)
+#define LOCATE_OUTPUT(type)
+#define LOCATE_POINTER(type, name)
 #ifndef SHUFFLES
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 #endif
@@ -111,6 +113,12 @@ static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
 }
 #define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c)
 #endif
+
+// What is read and what is written.
+#define DATA(type) INPUT(type), OUTPUT(type)
+#define LOCATE_DATA(type) \
+    LOCATE_INPUT(type);   \
+    LOCATE_OUTPUT(type)
 
 // Each thread of a thread block takes its share of i = 0..n - 1.
 #define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
@@ -302,14 +310,14 @@ DEVICE void cipher(state *s, const round_keys *keys) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many rounds of BLOCKS_PER_THREAD_BLOCK blocks as it takes for the grid to cover
-// all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
+// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 from, to; } share;
 
 DEVICE share share_of(u64 blocks) {
-    const u64 all = (blocks + BLOCKS_PER_THREAD_BLOCK - 1) / BLOCKS_PER_THREAD_BLOCK;
+    const u64 all = (blocks + TILE_BLOCKS - 1) / TILE_BLOCKS;
     const u64 each = (all + gridDim.x - 1) / gridDim.x;
     share mine;
     mine.from = blockIdx.x * each;
@@ -334,7 +342,6 @@ DEVICE counter128 counter_plus(counter128 counter, u64 n) {
     counter.word[3] += (u32)(sum >> 32);
     return counter;
 }
-
 
 // The first two rounds of neighbouring counters, done once for all of them.
 //
@@ -378,7 +385,7 @@ DEVICE void make_parts(uint4 *part, counter128 counter, const round_keys *keys) 
     BARRIER();
 }
 
-// What the parts of a run of the thread block have for this thread: the sum of those that its warp has in common, and
+// What the parts of a tile of the thread block have for this thread: the sum of those that its warp has in common, and
 // where its entries of part 0 are, 32 apart.
 typedef struct { u32 common[4]; const uint4 *own; } parts;
 
@@ -405,22 +412,22 @@ DEVICE state key_stream(parts p, int j, const round_keys *keys) {
     return s;
 }
 
-// A run begins at a multiple of its length, so that within it only the last bytes of counters differ, and the last
-// four of them wrap between two runs if at all. The data begins `skip` bytes into the first block.
+// A tile begins at a multiple of its length, so that within it only the last bytes of counters differ, and the last
+// four of them wrap between two tiles if at all. The data begins `skip` bytes into the first block.
 DEVICE void ctr(const u8 *in, u8 *out, u64 length, u32 skip, counter128 counter, const round_keys *keys, int aligned) {
     load_tables();
     BARRIER();
     uint4 *const part = tables_in_shared_memory + TABLES_BYTES / 16;
-    const u32 skipped = counter.word[0] % BLOCKS_PER_THREAD_BLOCK;
+    const u32 skipped = counter.word[0] % TILE_BLOCKS;
     const u64 blocks = (skip + length + 15) / 16;
     const share mine = share_of(skipped + blocks);
     counter.word[0] -= skipped;
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
-        const counter128 of_run = counter_plus(counter, BLOCKS_PER_THREAD_BLOCK * run);
-        if (run == mine.from || of_run.word[0] == 0) make_parts(part, of_run, keys);
-        const parts p = parts_of(part, of_run.word[0] + first_of_warp());
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
+        const counter128 of_tile = counter_plus(counter, TILE_BLOCKS * tile);
+        if (tile == mine.from || of_tile.word[0] == 0) make_parts(part, of_tile, keys);
+        const parts p = parts_of(part, of_tile.word[0] + first_of_warp());
         // Blocks before the data have numbers that wrap.
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + first_of_warp() + threadIdx.x % 32 - skipped;
+        const u64 first = TILE_BLOCKS * tile + first_of_warp() + threadIdx.x % 32 - skipped;
         ROLLED for (int j = 0; j < COUNTERS_PER_THREAD; j += BLOCKS_PER_THREAD) {
             if (aligned) {
                 state data;
@@ -449,13 +456,13 @@ DEVICE void ctr(const u8 *in, u8 *out, u64 length, u32 skip, counter128 counter,
     }
 }
 
-KERNEL aes_ctr_tbox_one_table(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER counter128 counter,
+KERNEL aes_ctr_tbox_one_table(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter,
               KERNEL_PARAMETER round_keys keys) {
     ctr((const u8 *)in, (u8 *)out, 16 * blocks, 0, counter, &keys, 1);
 }
 
 // The same for any alignment and length: byte n of `in` meets byte skip + n of the key stream, skip < 16. Slower.
-KERNEL aes_ctr_tbox_one_table_bytes(const u8 *in, u8 *out, u64 length, u32 skip, KERNEL_PARAMETER counter128 counter,
+KERNEL aes_ctr_tbox_one_table_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 counter,
                     KERNEL_PARAMETER round_keys keys) {
     ctr(in, out, length, skip, counter, &keys, 0);
 }

@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ecb-decrypt; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 163840 bytes of shared memory.
-// SHA-256 of all that follows this line: 6277c467a0d63b2def44003ae7d7ed16340ade08bff1bf7f947d76cbfd72ff47
+// SHA-256 of all that follows this line: ca84d6f9911d652e39d6064fb621b9c5e841b1342a43bdc3df0fb8219eacdcae
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -11,7 +11,7 @@
 #define TABLES 4
 #define LAST_TABLE 1
 #define BLOCKS_PER_THREAD 2
-#define BLOCKS_PER_THREAD_BLOCK 1024
+#define TILE_BLOCKS 1024
 
 // ---------------------------------------------------------------------------------------------------------------
 // Dialect: CUDA C as it is meant, and plain C11 so that a CPU can run the same text to check it.
@@ -25,10 +25,12 @@ typedef unsigned long long u64;
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
-#define DATA(type) const type *in, type *out
-#define LOCATE_DATA(type)
-#define PREVIOUS const u8 *previous, u64 stride
-#define LOCATE_PREVIOUS()
+#define INPUT(type) const type *in
+#define OUTPUT(type) type *out
+#define POINTER(type, name) const type *name
+#define LOCATE_INPUT(type)
+#define LOCATE_OUTPUT(type)
+#define LOCATE_POINTER(type, name)
 #ifndef SHUFFLES
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 #endif
@@ -110,6 +112,12 @@ static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
 }
 #define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c)
 #endif
+
+// What is read and what is written.
+#define DATA(type) INPUT(type), OUTPUT(type)
+#define LOCATE_DATA(type) \
+    LOCATE_INPUT(type);   \
+    LOCATE_OUTPUT(type)
 
 // Each thread of a thread block takes its share of i = 0..n - 1.
 #define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
@@ -351,11 +359,11 @@ DEVICE void ecb(const u8 *in, u8 *out, u64 blocks, const round_keys *keys, int a
     }
 }
 
-KERNEL aes_ecb_decrypt_tbox(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER round_keys keys) {
+KERNEL aes_ecb_decrypt_tbox(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     ecb((const u8 *)in, (u8 *)out, blocks, &keys, 1);
 }
 
 // The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
-KERNEL aes_ecb_decrypt_tbox_bytes(const u8 *in, u8 *out, u64 blocks, KERNEL_PARAMETER round_keys keys) {
+KERNEL aes_ecb_decrypt_tbox_bytes(DATA(u8), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     ecb(in, out, blocks, &keys, 0);
 }

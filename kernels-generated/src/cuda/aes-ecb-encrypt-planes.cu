@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 5 blocks a multiprocessor.
 // Lookup tables: 11900 of LUT3 for 10 rounds, 14292 of LUT3 for 12 rounds, 16684 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 7ce94a2084ac3a0a4ca924ba9df02fb17794b3362eb7f507b24df3b80860afdb
+// SHA-256 of all that follows this line: 17e141eefeb8f4ee5fe7ada9c2ac8bccaaa2f28c5769cc068370012300ffba7f
 
 #define THREADS 128
 #define BLOCKS_PER_SM 5
@@ -22,10 +22,12 @@ typedef unsigned long long u64;
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
-#define DATA(type) const type *in, type *out
-#define LOCATE_DATA(type)
-#define PREVIOUS const u8 *previous, u64 stride
-#define LOCATE_PREVIOUS()
+#define INPUT(type) const type *in
+#define OUTPUT(type) type *out
+#define POINTER(type, name) const type *name
+#define LOCATE_INPUT(type)
+#define LOCATE_OUTPUT(type)
+#define LOCATE_POINTER(type, name)
 #ifndef SHUFFLES
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 #endif
@@ -107,6 +109,12 @@ static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
 }
 #define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c)
 #endif
+
+// What is read and what is written.
+#define DATA(type) INPUT(type), OUTPUT(type)
+#define LOCATE_DATA(type) \
+    LOCATE_INPUT(type);   \
+    LOCATE_OUTPUT(type)
 
 // Each thread of a thread block takes its share of i = 0..n - 1.
 #define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
@@ -191,7 +199,7 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 
 #define WARPS (THREADS / 32)
 #define BLOCKS_PER_WARP 256
-#define BLOCKS_PER_THREAD_BLOCK (BLOCKS_PER_WARP * WARPS)
+#define TILE_BLOCKS (BLOCKS_PER_WARP * WARPS)
 
 DEVICE u32 lane(void) { return threadIdx.x % 32; }
 DEVICE u32 column(void) { return threadIdx.x % 4; }
@@ -692,14 +700,14 @@ DEVICE void cipher(u32 *s, cipher_key key) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many rounds of BLOCKS_PER_THREAD_BLOCK blocks as it takes for the grid to cover
-// all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
+// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 from, to; } share;
 
 DEVICE share share_of(u64 blocks) {
-    const u64 all = (blocks + BLOCKS_PER_THREAD_BLOCK - 1) / BLOCKS_PER_THREAD_BLOCK;
+    const u64 all = (blocks + TILE_BLOCKS - 1) / TILE_BLOCKS;
     const u64 each = (all + gridDim.x - 1) / gridDim.x;
     share mine;
     mine.from = blockIdx.x * each;
@@ -742,8 +750,8 @@ KERNEL aes_ecb_encrypt_planes(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_ke
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     const share mine = share_of(blocks);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
         IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
         IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
         const present p = blocks_present(first, blocks);
@@ -768,8 +776,8 @@ KERNEL aes_ecb_encrypt_planes_bytes(DATA(u8), u64 blocks, KERNEL_PARAMETER round
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     const share mine = share_of(blocks);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
         IN_GLOBAL const u8 *from = in + 16 * first + 4 * lane();
         IN_GLOBAL u8 *to = out + 16 * first + 4 * lane();
         const present p = blocks_present(first, blocks);

@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ecb-encrypt; tables: 1 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 32768 bytes of shared memory.
-// SHA-256 of all that follows this line: e1f30c0a9ea26e3e5b2480002c7b2f125df81d9cf5d728ab9ad90b97224bf325
+// SHA-256 of all that follows this line: 2d0199d87aec534b812d795fe41ef82154dae06fd649751a121274d4b3d28365
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -11,7 +11,7 @@
 #define TABLES 1
 #define LAST_TABLE 0
 #define BLOCKS_PER_THREAD 2
-#define BLOCKS_PER_THREAD_BLOCK 1024
+#define TILE_BLOCKS 1024
 
 // ---------------------------------------------------------------------------------------------------------------
 // Dialect: CUDA C as it is meant, and plain C11 so that a CPU can run the same text to check it.
@@ -25,10 +25,12 @@ typedef unsigned long long u64;
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
-#define DATA(type) const type *in, type *out
-#define LOCATE_DATA(type)
-#define PREVIOUS const u8 *previous, u64 stride
-#define LOCATE_PREVIOUS()
+#define INPUT(type) const type *in
+#define OUTPUT(type) type *out
+#define POINTER(type, name) const type *name
+#define LOCATE_INPUT(type)
+#define LOCATE_OUTPUT(type)
+#define LOCATE_POINTER(type, name)
 #ifndef SHUFFLES
 #define SHUFFLES 1 // threads of a warp exchange words without memory
 #endif
@@ -110,6 +112,12 @@ static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
 }
 #define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c)
 #endif
+
+// What is read and what is written.
+#define DATA(type) INPUT(type), OUTPUT(type)
+#define LOCATE_DATA(type) \
+    LOCATE_INPUT(type);   \
+    LOCATE_OUTPUT(type)
 
 // Each thread of a thread block takes its share of i = 0..n - 1.
 #define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
@@ -332,11 +340,11 @@ DEVICE void ecb(const u8 *in, u8 *out, u64 blocks, const round_keys *keys, int a
     }
 }
 
-KERNEL aes_ecb_encrypt_tbox_one_table(const uint4 *in, uint4 *out, u64 blocks, KERNEL_PARAMETER round_keys keys) {
+KERNEL aes_ecb_encrypt_tbox_one_table(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     ecb((const u8 *)in, (u8 *)out, blocks, &keys, 1);
 }
 
 // The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
-KERNEL aes_ecb_encrypt_tbox_one_table_bytes(const u8 *in, u8 *out, u64 blocks, KERNEL_PARAMETER round_keys keys) {
+KERNEL aes_ecb_encrypt_tbox_one_table_bytes(DATA(u8), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     ecb(in, out, blocks, &keys, 0);
 }

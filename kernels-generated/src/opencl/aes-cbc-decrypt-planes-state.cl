@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 64 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12276 of LUT3 for 10 rounds, 14716 of LUT3 for 12 rounds, 17156 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: b51e6fd6303717dd982c53c91ac8be7fea3945ade205ca21b528601b303be67f
+// SHA-256 of all that follows this line: 3bf4406e8e03dbeeb68bbf2b518ad5344c4ae0b77bcf992a3736bbae5af38059
 
 #define THREADS 64
 #define BLOCKS_PER_SM 4
@@ -30,12 +30,12 @@ typedef ulong u64;
 #define ROLLED _Pragma("unroll 1")
 
 // Data begins at an offset: there are no pointers into a buffer where a kernel is launched.
-#define DATA(type) __global const type *in_buffer, u64 in_at, __global type *out_buffer, u64 out_at
-#define LOCATE_DATA(type)                                \
-    __global const type *const in = in_buffer + in_at;   \
-    __global type *const out = out_buffer + out_at
-#define PREVIOUS __global const u8 *previous_buffer, u64 previous_at, u64 stride
-#define LOCATE_PREVIOUS() __global const u8 *const previous = previous_buffer + previous_at
+#define INPUT(type) __global const type *in_buffer, u64 in_at
+#define OUTPUT(type) __global type *out_buffer, u64 out_at
+#define POINTER(type, name) __global const type *name##_buffer, u64 name##_at
+#define LOCATE_INPUT(type) __global const type *const in = in_buffer + in_at
+#define LOCATE_OUTPUT(type) __global type *const out = out_buffer + out_at
+#define LOCATE_POINTER(type, name) __global const type *const name = name##_buffer + name##_at
 
 typedef struct { u32 x; } thread_index;
 #define threadIdx ((thread_index){(u32)get_local_id(0)})
@@ -136,6 +136,12 @@ DEFINE_LUT3(0xe2, bitselect(c, a, b))
 DEFINE_LUT3(0xe4, bitselect(b, a, c))
 DEFINE_LUT3(0xeb, bitselect(~0u, c, a ^ b))
 DEFINE_LUT3(0xf9, bitselect(~0u, a, b ^ c))
+
+// What is read and what is written.
+#define DATA(type) INPUT(type), OUTPUT(type)
+#define LOCATE_DATA(type) \
+    LOCATE_INPUT(type);   \
+    LOCATE_OUTPUT(type)
 
 // Each thread of a thread block takes its share of i = 0..n - 1.
 #define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
@@ -286,6 +292,7 @@ DEVICE cipher_key share_keys(IN_SHARED key_memory *memory, const round_keys *key
 }
 
 DEVICE IN_SHARED const volatile u32 *round_key(cipher_key key, u32 round) { return key.plane[round]; }
+
 
 // ---------------------------------------------------------------------------------------------------------------
 // The layers of the cipher as circuits. Bit-planes come by byte: x[b] is bit b.
@@ -773,9 +780,9 @@ DEVICE void keep_block_before(IN_SHARED ciphertext_blocks *kept, const block128 
         ((IN_SHARED u32 *)&kept->block[0])[threadIdx.x] = word_before_share(iv, previous, stride, threadIdx.x);
 }
 
-KERNEL aes_cbc_decrypt_planes_state(DATA(uint4), u64 blocks, PREVIOUS, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
+KERNEL aes_cbc_decrypt_planes_state(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(uint4);
-    LOCATE_PREVIOUS();
+    LOCATE_POINTER(u8, previous);
     SHARED ciphertext_blocks kept;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
@@ -798,9 +805,9 @@ KERNEL aes_cbc_decrypt_planes_state(DATA(uint4), u64 blocks, PREVIOUS, KERNEL_PA
 }
 
 // The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
-KERNEL aes_cbc_decrypt_planes_state_bytes(DATA(u8), u64 blocks, PREVIOUS, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
+KERNEL aes_cbc_decrypt_planes_state_bytes(DATA(u8), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
-    LOCATE_PREVIOUS();
+    LOCATE_POINTER(u8, previous);
     SHARED ciphertext_blocks kept;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12020 of LUT3 for 10 rounds, 14460 of LUT3 for 12 rounds, 16900 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 73115cc312fa16ee909b8e7361a61b4b173fc6c36485d670bf7fae4d492a882e
+// SHA-256 of all that follows this line: 623d5f68327bedd489249225070110a809a9a5f337599603b2607be2c9f61abb
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -30,12 +30,12 @@ typedef ulong u64;
 #define ROLLED _Pragma("unroll 1")
 
 // Data begins at an offset: there are no pointers into a buffer where a kernel is launched.
-#define DATA(type) __global const type *in_buffer, u64 in_at, __global type *out_buffer, u64 out_at
-#define LOCATE_DATA(type)                                \
-    __global const type *const in = in_buffer + in_at;   \
-    __global type *const out = out_buffer + out_at
-#define PREVIOUS __global const u8 *previous_buffer, u64 previous_at, u64 stride
-#define LOCATE_PREVIOUS() __global const u8 *const previous = previous_buffer + previous_at
+#define INPUT(type) __global const type *in_buffer, u64 in_at
+#define OUTPUT(type) __global type *out_buffer, u64 out_at
+#define POINTER(type, name) __global const type *name##_buffer, u64 name##_at
+#define LOCATE_INPUT(type) __global const type *const in = in_buffer + in_at
+#define LOCATE_OUTPUT(type) __global type *const out = out_buffer + out_at
+#define LOCATE_POINTER(type, name) __global const type *const name = name##_buffer + name##_at
 
 typedef struct { u32 x; } thread_index;
 #define threadIdx ((thread_index){(u32)get_local_id(0)})
@@ -137,6 +137,12 @@ DEFINE_LUT3(0xe4, bitselect(b, a, c))
 DEFINE_LUT3(0xeb, bitselect(~0u, c, a ^ b))
 DEFINE_LUT3(0xf9, bitselect(~0u, a, b ^ c))
 
+// What is read and what is written.
+#define DATA(type) INPUT(type), OUTPUT(type)
+#define LOCATE_DATA(type) \
+    LOCATE_INPUT(type);   \
+    LOCATE_OUTPUT(type)
+
 // Each thread of a thread block takes its share of i = 0..n - 1.
 #define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
 
@@ -220,7 +226,7 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 
 #define WARPS (THREADS / 32)
 #define BLOCKS_PER_WARP 256
-#define BLOCKS_PER_THREAD_BLOCK (BLOCKS_PER_WARP * WARPS)
+#define TILE_BLOCKS (BLOCKS_PER_WARP * WARPS)
 
 DEVICE u32 lane(void) { return threadIdx.x % 32; }
 DEVICE u32 column(void) { return threadIdx.x % 4; }
@@ -733,15 +739,16 @@ DEVICE u32 word_before_share(const block128 *iv, IN_GLOBAL const u8 *previous, u
     IN_GLOBAL const u8 *p = previous + blockIdx.x * stride + 4 * i;
     return p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24;
 }
+
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many rounds of BLOCKS_PER_THREAD_BLOCK blocks as it takes for the grid to cover
-// all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
+// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 from, to; } share;
 
 DEVICE share share_of(u64 blocks) {
-    const u64 all = (blocks + BLOCKS_PER_THREAD_BLOCK - 1) / BLOCKS_PER_THREAD_BLOCK;
+    const u64 all = (blocks + TILE_BLOCKS - 1) / TILE_BLOCKS;
     const u64 each = (all + gridDim.x - 1) / gridDim.x;
     share mine;
     mine.from = blockIdx.x * each;
@@ -775,12 +782,12 @@ DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     words_of_planes(s, key.last);
 }
 
-// The ciphertext of a run as words, behind the block before it.
-#define CIPHERTEXT_WORDS (4 * (1 + BLOCKS_PER_THREAD_BLOCK))
+// The ciphertext of a tile as words, behind the block before it.
+#define CIPHERTEXT_WORDS (4 * (1 + TILE_BLOCKS))
 
-// Deciphers a run. Its barrier parts the writing of the run's words from their use; `end_run` parts that from the next
-// run's writing.
-DEVICE void decipher_run(u32 *s, IN_SHARED u32 *ciphertext, u32 before, cipher_key key) {
+// Deciphers a tile. Its barrier parts the writing of the tile's words from their use; `end_tile` parts that from the next
+// tile's writing.
+DEVICE void decipher_tile(u32 *s, IN_SHARED u32 *ciphertext, u32 before, cipher_key key) {
     IN_SHARED u32 *const mine = ciphertext + 4 * BLOCKS_PER_WARP * warp() + lane();
     if (threadIdx.x < 4) ciphertext[threadIdx.x] = before;
     UNROLL for (int j = 0; j < 32; j++) mine[4 + 32 * j] = s[j];
@@ -789,24 +796,24 @@ DEVICE void decipher_run(u32 *s, IN_SHARED u32 *ciphertext, u32 before, cipher_k
     UNROLL for (int j = 0; j < 32; j++) s[j] ^= mine[32 * j];
 }
 
-// The word that the next run finds before it, for the first four threads; then the ciphertext may be overwritten.
-DEVICE u32 end_run(IN_SHARED const u32 *ciphertext) {
-    const u32 last = ciphertext[4 * BLOCKS_PER_THREAD_BLOCK + threadIdx.x % 4];
+// The word that the next tile finds before it, for the first four threads; then the ciphertext may be overwritten.
+DEVICE u32 end_tile(IN_SHARED const u32 *ciphertext) {
+    const u32 last = ciphertext[4 * TILE_BLOCKS + threadIdx.x % 4];
     BARRIER();
     return last;
 }
 
-KERNEL aes_cbc_decrypt_planes(DATA(uint4), u64 blocks, PREVIOUS, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
+KERNEL aes_cbc_decrypt_planes(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(uint4);
-    LOCATE_PREVIOUS();
+    LOCATE_POINTER(u8, previous);
     SHARED u32 ciphertext[CIPHERTEXT_WORDS];
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     const share mine = share_of(blocks);
     if (mine.from >= mine.to) return;
     u32 before = word_before_share(&iv, previous, stride, threadIdx.x % 4);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
         IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
         IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
         const present p = blocks_present(first, blocks);
@@ -816,28 +823,28 @@ KERNEL aes_cbc_decrypt_planes(DATA(uint4), u64 blocks, PREVIOUS, KERNEL_PARAMETE
         } else {
             UNROLL for (int j = 0; j < 32; j++) s[j] = has(p, j) ? from[32 * j] : 0;
         }
-        decipher_run(s, ciphertext, before, key);
+        decipher_tile(s, ciphertext, before, key);
         if (is_whole(p)) {
             UNROLL for (int j = 0; j < 32; j++) to[32 * j] = s[j];
         } else {
             UNROLL for (int j = 0; j < 32; j++) if (has(p, j)) to[32 * j] = s[j];
         }
-        before = end_run(ciphertext);
+        before = end_tile(ciphertext);
     }
 }
 
 // The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
-KERNEL aes_cbc_decrypt_planes_bytes(DATA(u8), u64 blocks, PREVIOUS, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
+KERNEL aes_cbc_decrypt_planes_bytes(DATA(u8), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
-    LOCATE_PREVIOUS();
+    LOCATE_POINTER(u8, previous);
     SHARED u32 ciphertext[CIPHERTEXT_WORDS];
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     const share mine = share_of(blocks);
     if (mine.from >= mine.to) return;
     u32 before = word_before_share(&iv, previous, stride, threadIdx.x % 4);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
         IN_GLOBAL const u8 *from = in + 16 * first + 4 * lane();
         IN_GLOBAL u8 *to = out + 16 * first + 4 * lane();
         const present p = blocks_present(first, blocks);
@@ -846,9 +853,9 @@ KERNEL aes_cbc_decrypt_planes_bytes(DATA(u8), u64 blocks, PREVIOUS, KERNEL_PARAM
             s[j] = 0;
             if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) s[j] |= (u32)from[128 * j + i] << 8 * i;
         }
-        decipher_run(s, ciphertext, before, key);
+        decipher_tile(s, ciphertext, before, key);
         UNROLL for (int j = 0; j < 32; j++)
             if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(s[j] >> 8 * i);
-        before = end_run(ciphertext);
+        before = end_tile(ciphertext);
     }
 }

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 12156 of LUT3 for 10 rounds, 14548 of LUT3 for 12 rounds, 16940 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: ec6ccb80342fc2cf888cf049b3722bee534a6d3460033e379bd06eff240179d3
+// SHA-256 of all that follows this line: dcf76b8a2dcabbbd28e260662e5394ddde31beac41cd675113af6c3f7b204887
 
 #define THREADS 128
 #define BLOCKS_PER_SM 2
@@ -30,12 +30,12 @@ typedef ulong u64;
 #define ROLLED _Pragma("unroll 1")
 
 // Data begins at an offset: there are no pointers into a buffer where a kernel is launched.
-#define DATA(type) __global const type *in_buffer, u64 in_at, __global type *out_buffer, u64 out_at
-#define LOCATE_DATA(type)                                \
-    __global const type *const in = in_buffer + in_at;   \
-    __global type *const out = out_buffer + out_at
-#define PREVIOUS __global const u8 *previous_buffer, u64 previous_at, u64 stride
-#define LOCATE_PREVIOUS() __global const u8 *const previous = previous_buffer + previous_at
+#define INPUT(type) __global const type *in_buffer, u64 in_at
+#define OUTPUT(type) __global type *out_buffer, u64 out_at
+#define POINTER(type, name) __global const type *name##_buffer, u64 name##_at
+#define LOCATE_INPUT(type) __global const type *const in = in_buffer + in_at
+#define LOCATE_OUTPUT(type) __global type *const out = out_buffer + out_at
+#define LOCATE_POINTER(type, name) __global const type *const name = name##_buffer + name##_at
 
 typedef struct { u32 x; } thread_index;
 #define threadIdx ((thread_index){(u32)get_local_id(0)})
@@ -137,6 +137,12 @@ DEFINE_LUT3(0xe1, ~(a ^ (b | c)))
 DEFINE_LUT3(0xe4, bitselect(b, a, c))
 DEFINE_LUT3(0xe8, bitselect(a, b, a ^ c))
 DEFINE_LUT3(0xf6, a | (b ^ c))
+
+// What is read and what is written.
+#define DATA(type) INPUT(type), OUTPUT(type)
+#define LOCATE_DATA(type) \
+    LOCATE_INPUT(type);   \
+    LOCATE_OUTPUT(type)
 
 // Each thread of a thread block takes its share of i = 0..n - 1.
 #define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
@@ -287,6 +293,7 @@ DEVICE cipher_key share_keys(IN_SHARED key_memory *memory, const round_keys *key
 }
 
 DEVICE IN_SHARED const volatile u32 *round_key(cipher_key key, u32 round) { return key.plane[round]; }
+
 
 // ---------------------------------------------------------------------------------------------------------------
 // The layers of the cipher as circuits. Bit-planes come by byte: x[b] is bit b.

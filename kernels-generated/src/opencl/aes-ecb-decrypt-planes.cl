@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12020 of LUT3 for 10 rounds, 14460 of LUT3 for 12 rounds, 16900 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: c818a4b4696e68546e953c7dda97f00adceddbb092d8bd7129b62469177f93ea
+// SHA-256 of all that follows this line: 1b301d8eed4e2200f4aa9a24b9a3de2433dff585d259054f94bf1f98afe40a6a
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -30,12 +30,12 @@ typedef ulong u64;
 #define ROLLED _Pragma("unroll 1")
 
 // Data begins at an offset: there are no pointers into a buffer where a kernel is launched.
-#define DATA(type) __global const type *in_buffer, u64 in_at, __global type *out_buffer, u64 out_at
-#define LOCATE_DATA(type)                                \
-    __global const type *const in = in_buffer + in_at;   \
-    __global type *const out = out_buffer + out_at
-#define PREVIOUS __global const u8 *previous_buffer, u64 previous_at, u64 stride
-#define LOCATE_PREVIOUS() __global const u8 *const previous = previous_buffer + previous_at
+#define INPUT(type) __global const type *in_buffer, u64 in_at
+#define OUTPUT(type) __global type *out_buffer, u64 out_at
+#define POINTER(type, name) __global const type *name##_buffer, u64 name##_at
+#define LOCATE_INPUT(type) __global const type *const in = in_buffer + in_at
+#define LOCATE_OUTPUT(type) __global type *const out = out_buffer + out_at
+#define LOCATE_POINTER(type, name) __global const type *const name = name##_buffer + name##_at
 
 typedef struct { u32 x; } thread_index;
 #define threadIdx ((thread_index){(u32)get_local_id(0)})
@@ -137,6 +137,12 @@ DEFINE_LUT3(0xe4, bitselect(b, a, c))
 DEFINE_LUT3(0xeb, bitselect(~0u, c, a ^ b))
 DEFINE_LUT3(0xf9, bitselect(~0u, a, b ^ c))
 
+// What is read and what is written.
+#define DATA(type) INPUT(type), OUTPUT(type)
+#define LOCATE_DATA(type) \
+    LOCATE_INPUT(type);   \
+    LOCATE_OUTPUT(type)
+
 // Each thread of a thread block takes its share of i = 0..n - 1.
 #define EACH_THREAD(i, n) for (u32 i = threadIdx.x; i < (n); i += THREADS)
 
@@ -220,7 +226,7 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 
 #define WARPS (THREADS / 32)
 #define BLOCKS_PER_WARP 256
-#define BLOCKS_PER_THREAD_BLOCK (BLOCKS_PER_WARP * WARPS)
+#define TILE_BLOCKS (BLOCKS_PER_WARP * WARPS)
 
 DEVICE u32 lane(void) { return threadIdx.x % 32; }
 DEVICE u32 column(void) { return threadIdx.x % 4; }
@@ -719,14 +725,14 @@ DEVICE void cipher(u32 *s, cipher_key key) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many rounds of BLOCKS_PER_THREAD_BLOCK blocks as it takes for the grid to cover
-// all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
+// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 from, to; } share;
 
 DEVICE share share_of(u64 blocks) {
-    const u64 all = (blocks + BLOCKS_PER_THREAD_BLOCK - 1) / BLOCKS_PER_THREAD_BLOCK;
+    const u64 all = (blocks + TILE_BLOCKS - 1) / TILE_BLOCKS;
     const u64 each = (all + gridDim.x - 1) / gridDim.x;
     share mine;
     mine.from = blockIdx.x * each;
@@ -769,8 +775,8 @@ KERNEL aes_ecb_decrypt_planes(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_ke
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     const share mine = share_of(blocks);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
         IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
         IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
         const present p = blocks_present(first, blocks);
@@ -795,8 +801,8 @@ KERNEL aes_ecb_decrypt_planes_bytes(DATA(u8), u64 blocks, KERNEL_PARAMETER round
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     const share mine = share_of(blocks);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
         IN_GLOBAL const u8 *from = in + 16 * first + 4 * lane();
         IN_GLOBAL u8 *to = out + 16 * first + 4 * lane();
         const present p = blocks_present(first, blocks);

@@ -69,7 +69,7 @@ bench() {
     step bench ./aes-bitslice bench --all --json "$RESULTS/bench.json" --plot "$RESULTS/bench.svg" --force
     step bench-host ./aes-bitslice bench --modes ecb-encrypt,ctr --sizes 2GiB --timings host --backends cuda \
         --json "$RESULTS/bench-host.json" --force
-    step bench-kernels ./aes-bitslice bench --kernel auto,tbox,pair --sizes 256MiB,1GiB,4GiB --timings device \
+    step bench-kernels ./aes-bitslice bench --kernel auto,tbox,co-resident --sizes 256MiB,1GiB,4GiB --timings device \
         --backends cuda --json "$RESULTS/bench-kernels.json" --force
     step tune ./aes-bitslice tune --dry-run
 }

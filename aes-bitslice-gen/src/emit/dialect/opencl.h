@@ -18,12 +18,12 @@ typedef ulong u64;
 #define ROLLED _Pragma("unroll 1")
 
 // Data begins at an offset: there are no pointers into a buffer where a kernel is launched.
-#define DATA(type) __global const type *in_buffer, u64 in_at, __global type *out_buffer, u64 out_at
-#define LOCATE_DATA(type)                                \
-    __global const type *const in = in_buffer + in_at;   \
-    __global type *const out = out_buffer + out_at
-#define PREVIOUS __global const u8 *previous_buffer, u64 previous_at, u64 stride
-#define LOCATE_PREVIOUS() __global const u8 *const previous = previous_buffer + previous_at
+#define INPUT(type) __global const type *in_buffer, u64 in_at
+#define OUTPUT(type) __global type *out_buffer, u64 out_at
+#define POINTER(type, name) __global const type *name##_buffer, u64 name##_at
+#define LOCATE_INPUT(type) __global const type *const in = in_buffer + in_at
+#define LOCATE_OUTPUT(type) __global type *const out = out_buffer + out_at
+#define LOCATE_POINTER(type, name) __global const type *const name = name##_buffer + name##_at
 
 typedef struct { u32 x; } thread_index;
 #define threadIdx ((thread_index){(u32)get_local_id(0)})

@@ -1,4 +1,4 @@
-// The first two rounds of a run of neighbouring counters, done once for all of them.
+// The first two rounds of a tile of neighbouring counters, done once for all of them.
 //
 // Counters that differ in their last four bytes only: each of these is in another row of column 3, so ShiftRows takes
 // each to another column, and a column after round 1 depends on one of them. Up to its linear layer, round 2 keeps
@@ -77,13 +77,13 @@ DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter
     UNROLL for (int i = 0; i < 32; i++) s[i] ^= m[i];
 }
 
-// The key stream of a run of the thread block but for the last round key, as words of blocks, the block of counter `counter` being number
-// `skipped` of run 0. A run begins at a multiple of its length, so that within it only the last bytes of counters
-// differ, and the last four of them wrap between two runs if at all.
+// The key stream of a tile of the thread block but for the last round key, as words of blocks, the block of counter `counter` being number
+// `skipped` of tile 0. A tile begins at a multiple of its length, so that within it only the last bytes of counters
+// differ, and the last four of them wrap between two tiles if at all.
 DEVICE void key_stream(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *mask, counter128 counter, u32 skipped,
-                       u64 run, int is_first, cipher_key key) {
+                       u64 tile, int is_first, cipher_key key) {
     counter.word[0] -= skipped;
-    counter = counter_plus(counter, BLOCKS_PER_THREAD_BLOCK * run);
+    counter = counter_plus(counter, TILE_BLOCKS * tile);
     if (is_first || counter.word[0] == 0) make_parts(part, counter, key);
     sum_of_parts(s, part, mask, counter.word[0] + BLOCKS_PER_WARP * warp());
     sub_bytes(s);
@@ -95,12 +95,12 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter@KEY_P
     LOCATE_DATA(uint4);
     SHARED counter_part part[4];
     SHARED counter_mask mask[WARPS];
-@KEY_LOAD@    const u32 skipped = counter.word[0] % BLOCKS_PER_THREAD_BLOCK;
+@KEY_LOAD@    const u32 skipped = counter.word[0] % TILE_BLOCKS;
     const share mine = share_of(skipped + blocks);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
         u32 s[32];
-        key_stream(s, part, mask, counter, skipped, run, run == mine.from, key);
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp() - skipped;
+        key_stream(s, part, mask, counter, skipped, tile, tile == mine.from, key);
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp() - skipped;
         IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
         IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
         const present p = blocks_present(first, blocks);
@@ -123,12 +123,12 @@ KERNEL @NAME@_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 
     SHARED counter_part part[4];
     SHARED counter_mask mask[WARPS];
 @KEY_LOAD@    const u64 blocks = (skip + length + 15) / 16;
-    const u32 skipped = counter.word[0] % BLOCKS_PER_THREAD_BLOCK;
+    const u32 skipped = counter.word[0] % TILE_BLOCKS;
     const share mine = share_of(skipped + blocks);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
         u32 s[32];
-        key_stream(s, part, mask, counter, skipped, run, run == mine.from, key);
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp() - skipped;
+        key_stream(s, part, mask, counter, skipped, tile, tile == mine.from, key);
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp() - skipped;
         // Bytes before the data have numbers that wrap.
         const u64 byte = 16 * first + 4 * lane() - skip;
         UNROLL for (int j = 0; j < 32; j++)

@@ -5,8 +5,8 @@
 KERNEL @NAME@(DATA(uint4), u64 blocks@KEY_PARAMETER@) {
     LOCATE_DATA(uint4);
 @KEY_LOAD@    const share mine = share_of(blocks);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
         IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
         IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
         const present p = blocks_present(first, blocks);
@@ -29,8 +29,8 @@ KERNEL @NAME@(DATA(uint4), u64 blocks@KEY_PARAMETER@) {
 KERNEL @NAME@_bytes(DATA(u8), u64 blocks@KEY_PARAMETER@) {
     LOCATE_DATA(u8);
 @KEY_LOAD@    const share mine = share_of(blocks);
-    ROLLED for (u64 run = mine.from; run < mine.to; run++) {
-        const u64 first = BLOCKS_PER_THREAD_BLOCK * run + BLOCKS_PER_WARP * warp();
+    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
         IN_GLOBAL const u8 *from = in + 16 * first + 4 * lane();
         IN_GLOBAL u8 *to = out + 16 * first + 4 * lane();
         const present p = blocks_present(first, blocks);

@@ -50,4 +50,3 @@ DEVICE cipher_key share_keys(IN_SHARED key_memory *memory@KEY_SOURCE_PARAMETER@)
 #endif
     return key;
 }
-

@@ -1,4 +1,3 @@
-
 // The ciphertext of a thread block, behind the block before it.
 typedef struct { uint4 block[1 + BLOCKS_PER_WARP * (THREADS / 32)]; } ciphertext_blocks;
 
@@ -11,9 +10,9 @@ DEVICE void keep_block_before(IN_SHARED ciphertext_blocks *kept, const block128 
         ((IN_SHARED u32 *)&kept->block[0])[threadIdx.x] = word_before_share(iv, previous, stride, threadIdx.x);
 }
 
-KERNEL @NAME@(DATA(uint4), u64 blocks, PREVIOUS, KERNEL_PARAMETER block128 iv@KEY_PARAMETER@) {
+KERNEL @NAME@(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv@KEY_PARAMETER@) {
     LOCATE_DATA(uint4);
-    LOCATE_PREVIOUS();
+    LOCATE_POINTER(u8, previous);
     SHARED ciphertext_blocks kept;
 @KEY_LOAD@    const u64 first = warp_first_block() + lane();
     const int count = blocks_of_thread(first, blocks);
@@ -34,9 +33,9 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, PREVIOUS, KERNEL_PARAMETER block128 iv@KE
 }
 
 // The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
-KERNEL @NAME@_bytes(DATA(u8), u64 blocks, PREVIOUS, KERNEL_PARAMETER block128 iv@KEY_PARAMETER@) {
+KERNEL @NAME@_bytes(DATA(u8), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv@KEY_PARAMETER@) {
     LOCATE_DATA(u8);
-    LOCATE_PREVIOUS();
+    LOCATE_POINTER(u8, previous);
     SHARED ciphertext_blocks kept;
 @KEY_LOAD@    const u64 first = warp_first_block() + lane();
     const int count = blocks_of_thread(first, blocks);

@@ -1,0 +1,192 @@
+//! Options of `bench`.
+
+use std::path::PathBuf;
+
+use aes_bitslice_runtime::{Backend, BakedStrategy, KeyBits, Transfers};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use super::engine::{KernelName, KernelParser};
+use super::numbers::{parse_in, parse_key_bits, parse_size};
+use crate::modes::measured::MeasuredMode;
+
+/// Powers of four: the sizes of `bench --all`.
+const ALL_SIZES: &str = "4KiB,16KiB,64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB,1GiB,4GiB";
+
+/// What `bench --help` ends with.
+pub const HELP: &str = "\
+Examples:
+  aes-bitslice bench
+  aes-bitslice bench --modes ctr,ecb-encrypt --key-bits 128,256 --sizes 1GiB --backends cuda,cpu --json rates.json
+  aes-bitslice bench --all --json rates.json --plot rates.svg
+  aes-bitslice bench --backends cuda --modes ctr --timings host,host-in-place,pinned,pinned-in-place --sizes 16MiB,4GiB
+  aes-bitslice bench --files /dev/shm --modes ctr --key-bits 128 --sizes 1GiB
+  aes-bitslice bench --plot-from rates.json --plot rates.svg --force
+
+Every output is compared with that of the `cpu` engine before and after it is timed. `host` is from host memory to
+host memory, as a caller sees it, `pinned` the same with memory of `Engine::host_buffer`, which a GPU copies from and to
+as it is; `device` is the kernel alone, from one buffer in the memory of the device to another, by its own clock, one
+call at a time; on several GPUs (`--backends cuda:all`) it is whole calls on memory sharded over all, by the clock of the
+host, and sizes are those of all together. Of more than 4 GiB in GPU memory some chunks are compared. `copy` is what the
+links give: pinned memory to the GPUs and as much back at once, nothing computed; rows of calls that go over the links
+show how many percent of it they reach. Kernels with the key baked in need NVRTC and are left out without it.";
+
+/// Options of `bench`.
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// Measure everything, unless other options narrow it: all modes, lengths of keys, strategies and timings, sizes from
+    /// 4 KiB to 4 GiB, 20 runs each
+    #[arg(long)]
+    pub all: bool,
+    /// What to measure
+    #[arg(long, value_delimiter = ',', default_value = MeasuredMode::names())]
+    pub modes: Vec<MeasuredMode>,
+    /// Lengths of keys
+    #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = parse_key_bits)]
+    #[arg(default_value = "128,256", default_value_if("all", "true", "128,192,256"))]
+    pub key_bits: Vec<KeyBits>,
+    /// Sizes, in bytes or with KiB, MiB, GiB, TiB
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_size)]
+    #[arg(default_value = "1MiB,64MiB", default_value_if("all", "true", ALL_SIZES))]
+    pub sizes: Vec<usize>,
+    /// What to time
+    #[arg(long, value_delimiter = ',', default_value = "host,pinned,device")]
+    #[arg(default_value_if("all", "true", "host,host-in-place,pinned,pinned-in-place,device,new-key"))]
+    pub timings: Vec<Timing>,
+    /// How kernels have their key; those with the key baked in are timed in the largest size
+    #[arg(long, value_delimiter = ',', default_value = "planes")]
+    #[arg(default_value_if("all", "true", "planes,one-hot-mux,immediate"))]
+    pub strategies: Vec<Strategy>,
+    /// GPU kernels with the key given at launch; those with tables (tbox, co-resident, auto-any) have to be asked for
+    #[arg(long = "kernel", value_name = "KERNELS", value_delimiter = ',', default_value = "auto")]
+    #[arg(value_parser = KernelParser)]
+    pub kernels: Vec<KernelName>,
+    /// The largest size to time from host memory to host memory [default: any; with --all, 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value_if("all", "true", "64MiB"))]
+    pub host_largest: Option<usize>,
+    /// Engines: cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu, cpu-bitsliced [default: all there are, of GPUs the first]
+    #[arg(long, value_name = "BACKENDS", value_delimiter = ',')]
+    pub backends: Option<Vec<Backend>>,
+    #[command(flatten)]
+    pub transfers: TransferArgs,
+    /// Time whole commands instead, on files of these sizes in a folder below DIR: this program with every backend, `openssl
+    /// enc` and `cp`, with one file and with 16
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "all", "timings", "strategies", "host_largest", "chunk_bytes", "streams", "workers", "plot",
+    ])]
+    pub files: Option<PathBuf>,
+    /// Timed runs of each case
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(default_value = "7", default_value_if("all", "true", "20"))]
+    pub runs: u32,
+    /// Write the results as JSON as well; `-` is standard output, without the table
+    #[arg(long, value_name = "PATH")]
+    pub json: Option<PathBuf>,
+    /// Draw throughput over size as SVG as well; `-` is standard output, without the table
+    #[arg(long, value_name = "PATH")]
+    pub plot: Option<PathBuf>,
+    /// Measure nothing: draw what --json wrote
+    #[arg(long, value_name = "JSON", requires = "plot", conflicts_with_all = [
+        "all", "modes", "key_bits", "sizes", "timings", "strategies", "kernels", "host_largest", "backends", "files",
+        "chunk_bytes", "streams", "workers", "runs", "json",
+    ])]
+    pub plot_from: Option<PathBuf>,
+    /// Replace the files if they exist
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// How data in host memory goes to GPUs and back; what is not given, the engine chooses by the size of the call.
+#[derive(Args, Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct TransferArgs {
+    /// Bytes a chunk between host memory and a GPU, at most 64MiB [default: by size]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub chunk_bytes: Option<usize>,
+    /// Chunks on their way at the same time, for each thread, 1 to 32 [default: by size]
+    #[arg(long, value_name = "N", value_parser = parse_in::<1, 32>)]
+    pub streams: Option<usize>,
+    /// Threads that copy, for each GPU, 1 to 16 [default: by size]
+    #[arg(long, value_name = "N", value_parser = parse_in::<1, 16>)]
+    pub workers: Option<usize>,
+}
+
+impl TransferArgs {
+    /// The same for the engine.
+    pub fn transfers(self) -> Transfers {
+        let Self { chunk_bytes, streams, workers } = self;
+        Transfers { chunk_bytes, streams, workers }
+    }
+}
+
+/// What `bench` times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timing {
+    /// Whole calls, from host memory to host memory
+    Host,
+    /// Whole calls in host memory, output in place of the input
+    HostInPlace,
+    /// Whole calls on a GPU, from pinned host memory to pinned host memory
+    Pinned,
+    /// Whole calls on a GPU in pinned host memory, output in place of the input
+    PinnedInPlace,
+    /// Kernels alone, from and to the memory of the GPU; on several GPUs whole calls on memory sharded over them
+    Device,
+    /// Copies of pinned memory to the GPU and back at once; they come with every timing of whole calls on a GPU
+    Copy,
+    /// From the bytes of a new key to the first kernel launched with it, and to that kernel's end
+    NewKey,
+}
+
+impl Timing {
+    /// The name on the command line.
+    pub fn name(self) -> String {
+        name_of(&self)
+    }
+
+    /// Whether whole calls on data in host memory are timed.
+    pub fn is_on_host(self) -> bool {
+        matches!(self, Self::Host | Self::HostInPlace) || self.is_pinned()
+    }
+
+    /// Whether they are on pinned memory.
+    pub fn is_pinned(self) -> bool {
+        matches!(self, Self::Pinned | Self::PinnedInPlace)
+    }
+
+    /// Whether they are in place.
+    pub fn is_in_place(self) -> bool {
+        matches!(self, Self::HostInPlace | Self::PinnedInPlace)
+    }
+}
+
+/// How a GPU kernel has its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Strategy {
+    /// Given at launch
+    Planes,
+    /// Baked in, chosen by round
+    OneHotMux,
+    /// Baked in, rounds written out
+    Immediate,
+}
+
+impl Strategy {
+    /// The name on the command line.
+    pub fn name(self) -> String {
+        name_of(&self)
+    }
+
+    /// The same for the generator, of those that bake the key in.
+    pub fn baked(self) -> Option<BakedStrategy> {
+        match self {
+            Self::Planes => None,
+            Self::OneHotMux => Some(BakedStrategy::OneHotMux),
+            Self::Immediate => Some(BakedStrategy::Immediate),
+        }
+    }
+}
+
+fn name_of(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
+}

@@ -1,0 +1,53 @@
+//! Where a key comes from, and options of `keygen`.
+
+use std::path::PathBuf;
+
+use aes_bitslice_runtime::KeyBits;
+use clap::{Args, ValueEnum};
+
+use super::numbers::parse_key_bits;
+
+/// Where the key comes from. It has no place on the command line, which every user of the machine can read.
+#[derive(Args, Debug)]
+pub struct KeyArgs {
+    #[command(flatten)]
+    pub source: KeySource,
+    /// Form of the key file
+    #[arg(long, value_name = "FORMAT", default_value = "hex")]
+    pub key_format: KeyFormat,
+}
+
+/// One of three.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub struct KeySource {
+    /// File with the key
+    #[arg(long, value_name = "PATH")]
+    pub key_file: Option<PathBuf>,
+    /// Environment variable with the key as hexadecimal digits
+    #[arg(long, value_name = "VAR")]
+    pub key_env: Option<String>,
+    /// Manifest of a GPU kernel with the key baked in, as `cargo xtask gen --key` writes it
+    #[arg(long, value_name = "MANIFEST")]
+    pub baked: Option<PathBuf>,
+}
+
+/// Forms of a key file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KeyFormat {
+    /// 32, 48 or 64 hexadecimal digits and at most one newline
+    Hex,
+    /// 16, 24 or 32 bytes
+    Raw,
+}
+
+/// Options of `keygen`.
+#[derive(Args, Debug)]
+pub struct KeygenArgs {
+    /// Length of the key: 128, 192 or 256
+    #[arg(long, value_parser = parse_key_bits)]
+    pub bits: KeyBits,
+    /// File to make; never one that exists
+    #[arg(short, long, value_name = "PATH")]
+    pub output: PathBuf,
+}

@@ -1,0 +1,21 @@
+//! The command line as types.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `command` | the commands, and the one-line form of what is wrong with a command line |
+//! | `crypt` | options of `encrypt` and `decrypt` |
+//! | `stream` | those of them that every command has which writes a stream |
+//! | `key` | where a key comes from; options of `keygen` |
+//! | `engine` | which engine is used |
+//! | `info`, `tune`, `bench` | options of these commands |
+//! | `numbers` | sizes and numbers within bounds |
+
+pub mod bench;
+pub mod command;
+pub mod crypt;
+pub mod engine;
+pub mod info;
+pub mod key;
+mod numbers;
+pub mod stream;
+pub mod tune;

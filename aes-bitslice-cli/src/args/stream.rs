@@ -1,0 +1,45 @@
+//! Options of every command that writes a stream.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::engine::EngineArgs;
+use super::numbers::{parse_in, parse_whole_blocks};
+
+/// How a stream is computed and written.
+#[derive(Args, Debug)]
+pub struct StreamArgs {
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Output file [default: standard output]
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Replace outputs that exist; write to a terminal
+    #[arg(long)]
+    pub force: bool,
+    /// No progress bar and no warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Bytes a chunk, for tests
+    #[arg(long, hide = true, value_parser = parse_whole_blocks)]
+    pub chunk_bytes: Option<usize>,
+    /// Threads that read, compute and write, for tests
+    #[arg(long, hide = true, value_parser = parse_in::<1, 1024>)]
+    pub workers: Option<usize>,
+    /// How files are written, for tests
+    #[arg(long, hide = true)]
+    pub write_by: Option<WriteBy>,
+    /// Fail as if the GPU were lost at this byte of a stream, for tests
+    #[arg(long, hide = true)]
+    pub fail_at: Option<u64>,
+}
+
+/// Ways to write a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WriteBy {
+    /// Through a mapping of it
+    Map,
+    /// By system calls
+    Write,
+}

@@ -1,0 +1,20 @@
+//! Options of `tune`.
+
+use clap::Args;
+
+/// Options of `tune`.
+#[derive(Args, Debug)]
+pub struct TuneArgs {
+    /// Number of the GPU, from 0
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub device: usize,
+    /// How long it may take, more or less; however short, everything is run a few times
+    #[arg(long, value_name = "S", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub seconds: u32,
+    /// Keep nothing: only show what would be kept
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print what is kept, as JSON, without the table
+    #[arg(long)]
+    pub json: bool,
+}

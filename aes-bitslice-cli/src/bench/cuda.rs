@@ -1,0 +1,156 @@
+//! Data in the memory of a CUDA GPU: kernels timed by the GPU's own events.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aes_bitslice_runtime::cuda::DeviceCipher;
+use aes_bitslice_runtime::cuda::cudarc::driver::{
+    CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, DriverError, sys::CUevent_flags,
+};
+use aes_bitslice_runtime::{Cipher, Engine, Key};
+
+use super::case::Case;
+use super::host_data::HostData;
+use super::random;
+use super::start::START;
+use super::warm_up::{LEAD, WARM_UP};
+use crate::error::{Error, Exit, Result};
+use crate::modes::measured::MeasuredMode;
+
+/// Input and output in device memory, of the largest size that is measured.
+pub struct Memory {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    input: CudaSlice<u8>,
+    output: CudaSlice<u8>,
+}
+
+/// What a call read and what it wrote, in device memory.
+pub struct Done<'a> {
+    stream: &'a Arc<CudaStream>,
+    input: CudaView<'a, u8>,
+    output: CudaView<'a, u8>,
+}
+
+/// An error of the driver.
+pub fn driver(error: DriverError) -> Error {
+    Error::new(Exit::Failure, format!("CUDA: {:?}; use smaller sizes?", error.0))
+}
+
+impl Done<'_> {
+    /// Brings what was read from byte `at` on.
+    pub fn input(&self, at: usize, host: &mut [u8]) -> Result<()> {
+        self.stream.memcpy_dtoh(&self.input.slice(at..at + host.len()), host).map_err(driver)
+    }
+
+    /// Brings what was written from byte `at` on.
+    pub fn output(&self, at: usize, host: &mut [u8]) -> Result<()> {
+        self.stream.memcpy_dtoh(&self.output.slice(at..at + host.len()), host).map_err(driver)
+    }
+}
+
+impl Memory {
+    /// Memory of `bytes` bytes on a CUDA engine of one GPU that begins with `input`, goes on with random bytes, and has room
+    /// for as much output.
+    pub fn new(engine: &Engine, input: &[u8], bytes: usize) -> Result<Self> {
+        let mut memory = if bytes > input.len() { Self::random(engine, bytes)? } else { Self::zeros(engine, bytes)? };
+        let input = &input[..input.len().min(bytes)];
+        memory.stream.memcpy_htod(input, &mut memory.input.slice_mut(..input.len())).map_err(driver)?;
+        Ok(memory)
+    }
+
+    /// Memory with `bytes` random bytes, and room for as many of output.
+    pub fn random(engine: &Engine, bytes: usize) -> Result<Self> {
+        let mut memory = Self::zeros(engine, bytes)?;
+        random::cipher(engine)?.device()?.run(&memory.stream, random::operation(0), &mut memory.input)?;
+        Ok(memory)
+    }
+
+    fn zeros(engine: &Engine, bytes: usize) -> Result<Self> {
+        let context = engine.cuda_context()?;
+        // With a stream of its own, events that order accesses to the buffers would come between those that time.
+        let stream = context.default_stream();
+        let input = stream.alloc_zeros(bytes).map_err(driver)?;
+        let output = stream.alloc_zeros(bytes).map_err(driver)?;
+        Ok(Memory { context, stream, input, output })
+    }
+
+    /// The times of runs of `mode` on the first `bytes`, until there are `enough`; `check` has judged what the first run
+    /// did and, after the last, what the timed ones did.
+    pub fn time(
+        &mut self,
+        device: &DeviceCipher,
+        mode: MeasuredMode,
+        bytes: usize,
+        enough: impl Fn(&[Duration]) -> bool,
+        mut check: impl FnMut(&Done) -> Result<()>,
+    ) -> Result<Vec<Duration>> {
+        let Memory { context, stream, input, output } = self;
+        let from = input.slice(..bytes);
+        let mut to = output.slice_mut(..bytes);
+        let operation = mode.operation(&START);
+        let run = |to: &mut CudaViewMut<u8>| operation.on_cuda(device, stream, &from, to);
+        let mut check = |to: &CudaViewMut<u8>| check(&Done { stream, input: from.slice(..), output: to.slice(..) });
+        let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);
+
+        // Not a trace of what ought to be there.
+        stream.memset_zeros(&mut to).map_err(driver)?;
+        run(&mut to)?;
+        check(&to)?;
+        for _ in 0..WARM_UP {
+            run(&mut to)?;
+        }
+        // What is checked below is the work of the runs from here on.
+        stream.memset_zeros(&mut to).map_err(driver)?;
+        let mut times = Vec::new();
+        while !enough(&times) {
+            let (start, end) = (event()?, event()?);
+            for _ in 0..LEAD {
+                run(&mut to)?;
+            }
+            start.record(stream).map_err(driver)?;
+            run(&mut to)?;
+            end.record(stream).map_err(driver)?;
+            times.push(Duration::from_secs_f64(f64::from(start.elapsed_ms(&end).map_err(driver)?) / 1e3));
+        }
+        check(&to)?;
+        Ok(times)
+    }
+
+    /// The time of each run of a case on the first `bytes`, checked before and after.
+    pub fn time_case(
+        &mut self,
+        case: &Case,
+        cipher: &Cipher,
+        bytes: usize,
+        data: &mut HostData,
+    ) -> Result<Vec<Duration>> {
+        let HostData { output, expected, .. } = data;
+        let enough = |times: &[Duration]| times.len() == case.runs as usize;
+        self.time(&cipher.device()?, case.mode, bytes, enough, |done| {
+            if let (Some(output), Some(expected)) = (output.get_mut(..bytes), expected.get(..bytes)) {
+                done.output(0, output)?;
+                return case.check(cipher.engine(), output, expected);
+            }
+            case.check_chunks(cipher.engine(), bytes, &[], |at, to| done.input(at, to), |at, to| done.output(at, to))
+        })
+    }
+
+    /// The times from a key's bytes to the return of the call that launches CTR with it, and to the end of the kernel, on
+    /// an idle stream. It encrypts as many bytes as `host` has, where the output is brought.
+    pub fn new_key(&mut self, engine: &Engine, key: &[u8], host: &mut [u8]) -> Result<(Option<Duration>, Duration)> {
+        let from = self.input.slice(..host.len());
+        let mut to = self.output.slice_mut(..host.len());
+        self.stream.memset_zeros(&mut to).map_err(driver)?;
+        self.stream.synchronize().map_err(driver)?;
+        let operation = MeasuredMode::CTR.operation(&START);
+        let start = Instant::now();
+        let cipher = engine.cipher(&Key::new(key)?)?;
+        operation.on_cuda(&cipher.device()?, &self.stream, &from, &mut to)?;
+        let launched = start.elapsed();
+        self.stream.synchronize().map_err(driver)?;
+        let ended = start.elapsed();
+        self.stream.memcpy_dtoh(&to, host).map_err(driver)?;
+        Ok((Some(launched), ended))
+    }
+}

@@ -1,0 +1,50 @@
+//! Host memory of the largest size: random input, where an engine writes, and what it ought to have written.
+
+use aes_bitslice_runtime::{Backend, Engine, HostBuffer};
+
+use super::cores::refill;
+use super::random;
+use crate::error::{Error, Exit, Result};
+
+/// What cases are measured with. A smaller case has the first bytes of it.
+pub struct HostData {
+    pub input: Vec<u8>,
+    pub output: Vec<u8>,
+    pub expected: Vec<u8>,
+    /// Input and output once more, pinned; empty where nothing is timed there.
+    pub pinned: [HostBuffer; 2],
+}
+
+impl HostData {
+    /// Of this many bytes, none of them pinned.
+    pub fn new(bytes: usize) -> Result<Self> {
+        let cpu = Engine::open(Backend::Cpu)?;
+        let pinned = [cpu.host_buffer(0)?, cpu.host_buffer(0)?];
+        let mut data = HostData { input: Vec::new(), output: Vec::new(), expected: Vec::new(), pinned };
+        for buffer in [&mut data.input, &mut data.output, &mut data.expected] {
+            let reserved = buffer.try_reserve_exact(bytes);
+            reserved.map_err(|_| {
+                let what = format!("not enough memory for three buffers of {bytes} bytes; use smaller --sizes");
+                Error::new(Exit::Failure, what)
+            })?;
+        }
+        for buffer in [&mut data.input, &mut data.output, &mut data.expected] {
+            buffer.resize(bytes, 0);
+        }
+        random::cipher(&cpu)?.run(random::operation(0), &mut data.input)?;
+        Ok(data)
+    }
+
+    /// Pins memory for the first `bytes`, for this and all GPUs.
+    pub fn pin(&mut self, engine: &Engine, bytes: usize) -> Result<()> {
+        self.pinned = [engine.host_buffer(bytes)?, engine.host_buffer(bytes)?];
+        refill(&mut self.pinned[0], Some(&self.input[..bytes]));
+        Ok(())
+    }
+
+    /// Pinned memory: the first `bytes` of the input, and where to write as many.
+    pub fn pinned(&mut self, bytes: usize) -> (&[u8], &mut [u8]) {
+        let [input, output] = &mut self.pinned;
+        (&input[..bytes], &mut output[..bytes])
+    }
+}

@@ -1,0 +1,58 @@
+//! Where an engine has data besides host memory.
+
+use std::time::Duration;
+
+use aes_bitslice_runtime::{Backend, Cipher, Engine};
+
+use super::case::Case;
+use super::host_data::HostData;
+use super::sizes::Sizes;
+use super::{cuda, opencl, sharded};
+use crate::error::Result;
+
+/// Memory of devices.
+pub enum Memory {
+    None,
+    /// Of a CUDA GPU.
+    Cuda(cuda::Memory),
+    /// Sharded over several, made for each case.
+    Sharded,
+    /// Of a device behind OpenCL.
+    OpenCl(opencl::Memory),
+}
+
+impl Memory {
+    /// What the sizes need.
+    pub fn new(engine: &Engine, input: &[u8], sizes: &Sizes) -> Result<Self> {
+        let bytes = sizes.largest_on_device();
+        Ok(match engine.backend() {
+            Backend::Cuda { .. } => Self::Cuda(cuda::Memory::new(engine, input, bytes)?),
+            Backend::CudaAll => Self::Sharded,
+            backend if backend.is_opencl() && sizes.is_on_device() => {
+                Self::OpenCl(opencl::Memory::new(engine, input, bytes)?)
+            }
+            _ => Self::None,
+        })
+    }
+
+    /// Whether it is that of one device.
+    pub fn is_of_one(&self) -> bool {
+        matches!(self, Self::Cuda(_) | Self::OpenCl(_))
+    }
+
+    /// The time of each run of a case on `bytes` bytes; none where there is no such memory.
+    pub fn time(
+        &mut self,
+        case: &Case,
+        cipher: &Cipher,
+        bytes: usize,
+        data: &mut HostData,
+    ) -> Result<Option<Vec<Duration>>> {
+        match self {
+            Self::None => Ok(None),
+            Self::Cuda(memory) => memory.time_case(case, cipher, bytes, data).map(Some),
+            Self::Sharded => sharded::time(case, cipher, bytes, data).map(Some),
+            Self::OpenCl(memory) => memory.time(case, cipher, bytes, data).map(Some),
+        }
+    }
+}

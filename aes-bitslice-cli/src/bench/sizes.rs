@@ -1,0 +1,62 @@
+//! The sizes that are timed.
+
+use aes_bitslice_runtime::Engine;
+
+use super::chunks::WHOLE;
+use super::engines::{is_device, is_gpu};
+use crate::args::bench::{BenchArgs, Strategy, Timing};
+
+/// What a new key encrypts first, in bytes.
+pub const NEW_KEY_BYTES: usize = 4096;
+
+/// The sizes that are timed, in bytes and in order.
+pub struct Sizes {
+    /// Whole calls on data in host memory.
+    pub host: Vec<usize>,
+    /// Between host memory and GPUs.
+    pub copy: Vec<usize>,
+    /// In device memory, with the key given at launch.
+    pub device: Vec<usize>,
+    /// In device memory, with the key baked in.
+    pub baked: Option<usize>,
+}
+
+impl Sizes {
+    /// What the options ask for, of engines that have it.
+    pub fn new(args: &BenchArgs, engines: &[Engine]) -> Self {
+        let mut sizes = args.sizes.clone();
+        sizes.sort_unstable();
+        let on_device = args.timings.contains(&Timing::Device) && engines.iter().any(is_device);
+        let on_host = args.timings.iter().any(|timing| timing.is_on_host());
+        let over_links = on_host || args.timings.contains(&Timing::Copy);
+        let sizes_if = |wanted: bool| {
+            let fits = |size: &usize| wanted && args.host_largest.is_none_or(|largest| *size <= largest);
+            sizes.iter().copied().filter(fits).collect()
+        };
+        let is_baked = |strategy: &Strategy| strategy.baked().is_some();
+        Sizes {
+            host: sizes_if(on_host),
+            copy: sizes_if(over_links && engines.iter().any(is_gpu)),
+            baked: sizes.last().copied().filter(|_| on_device && args.strategies.iter().any(is_baked)),
+            device: if on_device && args.strategies.contains(&Strategy::Planes) { sizes } else { Vec::new() },
+        }
+    }
+
+    /// Whether anything is timed in device memory.
+    pub fn is_on_device(&self) -> bool {
+        !self.device.is_empty() || self.baked.is_some()
+    }
+
+    /// Bytes of device memory that are needed.
+    pub fn largest_on_device(&self) -> usize {
+        self.device.last().copied().max(self.baked).unwrap_or(0).max(NEW_KEY_BYTES)
+    }
+
+    /// Bytes of host memory that are needed.
+    pub fn largest(&self) -> usize {
+        [&self.host, &self.copy]
+            .into_iter()
+            .filter_map(|sizes| sizes.last().copied())
+            .fold(self.largest_on_device().min(WHOLE), usize::max)
+    }
+}

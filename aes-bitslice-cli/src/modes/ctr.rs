@@ -1,0 +1,16 @@
+//! Counter mode.
+
+use aes_bitslice_runtime::{self as runtime, Counter, CounterMode, Ctr};
+
+use super::mode::Mode;
+
+/// `--mode ctr`.
+pub static CTR: Mode = Mode {
+    name: "ctr",
+    title: "CTR",
+    help: "Counter mode of SP 800-38A, 128-bit counter, any length",
+    iv: Some("32 hexadecimal digits never used before with the same key"),
+    whole_blocks: false,
+    kernels: |_| Some(runtime::Mode::Ctr),
+    operation: |_, place| Box::new(Ctr::new(&Counter::new(CounterMode::Ctr128BE, place.iv), place.offset)),
+};

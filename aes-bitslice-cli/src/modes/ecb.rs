@@ -1,0 +1,16 @@
+//! Electronic codebook.
+
+use aes_bitslice_runtime::{self as runtime, Ecb};
+
+use super::mode::Mode;
+
+/// `--mode ecb`.
+pub static ECB: Mode = Mode {
+    name: "ecb",
+    title: "ECB",
+    help: "Electronic codebook: every block on its own",
+    iv: None,
+    whole_blocks: true,
+    kernels: |direction| Some(runtime::Mode::ecb(direction)),
+    operation: |direction, _| Box::new(Ecb::new(direction)),
+};

@@ -1,0 +1,77 @@
+//! An operation of the runtime, whichever it is, on each kind of memory.
+
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaView, CudaViewMut};
+use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher};
+use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
+use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
+use aes_bitslice_runtime::{Buffers, Cipher, Error, Operation};
+
+/// What calls return.
+type Result = std::result::Result<(), Error>;
+
+/// An operation that gives nothing back beside what it writes. All there are have these methods: each is one call of the
+/// runtime.
+pub trait AnyOperation {
+    /// The name, for messages.
+    fn name(&self) -> &'static str;
+
+    /// Whether its chunks must be done in order, on one core of the CPU.
+    fn is_serial(&self) -> bool;
+
+    /// On host memory.
+    fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Result;
+
+    /// On the memory of a CUDA GPU, in the order of `stream`.
+    fn on_cuda(
+        &self,
+        cipher: &DeviceCipher,
+        stream: &CudaStream,
+        input: &CudaView<u8>,
+        output: &mut CudaViewMut<u8>,
+    ) -> Result;
+
+    /// On memory that is sharded over several of them.
+    fn on_sharded(&self, cipher: &ShardedCipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Result;
+
+    /// On buffers of an OpenCL device, in the order of `queue`.
+    fn on_opencl(&self, cipher: &BufferCipher, queue: &CommandQueue, input: BufferSlice, output: BufferSlice)
+    -> Result;
+}
+
+impl<O: Operation<Output = ()>> AnyOperation for O {
+    fn name(&self) -> &'static str {
+        O::NAME
+    }
+
+    fn is_serial(&self) -> bool {
+        O::SERIAL
+    }
+
+    fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Result {
+        cipher.run(self.clone(), data)
+    }
+
+    fn on_cuda(
+        &self,
+        cipher: &DeviceCipher,
+        stream: &CudaStream,
+        input: &CudaView<u8>,
+        output: &mut CudaViewMut<u8>,
+    ) -> Result {
+        cipher.run_to(stream, self.clone(), input, output)
+    }
+
+    fn on_sharded(&self, cipher: &ShardedCipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Result {
+        cipher.run_to(self.clone(), input, output)
+    }
+
+    fn on_opencl(
+        &self,
+        cipher: &BufferCipher,
+        queue: &CommandQueue,
+        input: BufferSlice,
+        output: BufferSlice,
+    ) -> Result {
+        cipher.run(queue, self.clone(), input, output)
+    }
+}

@@ -1,0 +1,59 @@
+//! What decides how bytes are changed: a key, or a kernel that is one.
+
+use std::fs;
+use std::path::Path;
+
+use aes_bitslice_runtime::Key;
+use same_file::Handle;
+
+use crate::args::key::{KeyArgs, KeySource};
+use crate::error::{Error, Exit, Result};
+use crate::method::Method;
+use crate::{baked, keys};
+
+/// A key, or a kernel that is one.
+pub enum Secret<'a> {
+    /// A key, and where it came from.
+    Key(Key, &'a KeySource),
+    /// The kernel's manifest.
+    Kernel(&'a Path),
+}
+
+impl<'a> Secret<'a> {
+    /// What the options name.
+    pub fn read(method: &Method, args: &'a KeyArgs, quiet: bool) -> Result<Self> {
+        match args.source.baked.as_deref() {
+            Some(_) if method.kernels().is_none() => {
+                let name = method.name();
+                let message = format!("{name} runs on the CPU, a kernel does not; use --key-file or --key-env");
+                Err(Error::usage(message))
+            }
+            Some(manifest) => Ok(Secret::Kernel(manifest)),
+            None => Ok(Secret::Key(keys::read(args, quiet)?, &args.source)),
+        }
+    }
+
+    /// Refuses to write what it encrypts over the key, or over the kernel that is one: nobody could decrypt that. Without an
+    /// `output` or as `-`, it is standard output.
+    pub fn must_stay(&self, output: Option<&Path>) -> Result<()> {
+        // Only files can be lost; to open anything else might wait for its other end.
+        let is_file = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+        let (name, handle) = match output {
+            Some(path) if path != Path::new("-") => {
+                (format!("`{}`", path.display()), is_file(path).then(|| Handle::from_path(path)))
+            }
+            _ => ("standard output".into(), Some(Handle::stdout())),
+        };
+        let Some(Ok(output)) = handle else { return Ok(()) };
+        let is_output =
+            |secret: &Path| is_file(secret) && Handle::from_path(secret).is_ok_and(|secret| secret == output);
+        let is_lost = match self {
+            Secret::Key(_, source) => source.key_file.as_deref().is_some_and(is_output),
+            Secret::Kernel(manifest) => baked::files(manifest).iter().any(|file| is_output(file)),
+        };
+        match is_lost {
+            true => Err(Error::new(Exit::InputOutput, format!("{name} is the key; choose another output"))),
+            false => Ok(()),
+        }
+    }
+}

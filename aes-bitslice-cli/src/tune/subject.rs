@@ -1,0 +1,19 @@
+//! A mode with a key, and its rate.
+
+use std::time::Duration;
+
+use aes_bitslice_runtime::Key;
+
+use crate::bench::report::min_and_median;
+use crate::modes::measured::MeasuredMode;
+
+/// What is measured by each kernel and engine.
+pub struct Subject {
+    pub mode: MeasuredMode,
+    pub key: Key,
+}
+
+/// The rate of the median of runs that took these `times` for `bytes` bytes each, in 10^9 bytes a second.
+pub fn rate(bytes: u64, times: Vec<Duration>) -> f64 {
+    bytes as f64 / min_and_median(times).1 / 1e9
+}

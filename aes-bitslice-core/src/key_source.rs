@@ -1,0 +1,129 @@
+//! How a key reaches a kernel, and the words that it is launched with.
+
+use crate::aes::{Direction, KeySchedule};
+use crate::basis::Basis;
+use crate::layout::{self, MAX_ROUNDS};
+use crate::strategy::KeyStrategy;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+/// How a key reaches a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeySource {
+    /// As round keys with the launch, in the order of use and in the kernel's basis, for decryption those of the equivalent
+    /// inverse cipher (FIPS 197, section 5.3.5): 15 of four little-endian words each, then the number of rounds as another
+    /// word.
+    Argument,
+    /// As a key schedule with the launch (FIPS 197, section 5.2), the same for both directions, laid out in the same way.
+    Schedule,
+    /// Unexpanded with the launch: eight little-endian words, then the number of rounds as another word.
+    CipherKey,
+    /// As bit-planes in device memory, 128 words a round key, all ones or zero ([`layout::schedule_planes`]): with the launch
+    /// come a pointer to them and the number of rounds as a word.
+    Memory,
+    /// It is in the code.
+    Baked,
+}
+
+impl KeySource {
+    /// That of a bitsliced kernel.
+    pub fn of(strategy: KeyStrategy) -> Self {
+        match strategy {
+            KeyStrategy::Planes | KeyStrategy::Bits => Self::Argument,
+            KeyStrategy::PlanesInMemory => Self::Memory,
+            KeyStrategy::OneHotMux | KeyStrategy::Immediate => Self::Baked,
+        }
+    }
+
+    /// How many words long the argument is that the key travels in, if it travels in one.
+    pub fn argument_words(self) -> Option<usize> {
+        match self {
+            Self::Argument | Self::Schedule => Some(4 * (MAX_ROUNDS + 1) + 1),
+            Self::CipherKey => Some(8 + 1),
+            Self::Memory | Self::Baked => None,
+        }
+    }
+
+    /// The words of a key for kernels of this direction and basis: the argument, the planes, or none where the key is baked in.
+    pub fn words(self, key: &ExpandedKey, direction: Direction, basis: Basis) -> Zeroizing<Vec<u32>> {
+        // As long as they will be: growing would leave copies behind.
+        let argument = |words: &[u32], rounds: usize| {
+            let mut argument = Zeroizing::new(vec![0; self.argument_words().unwrap_or_default()]);
+            argument[..words.len()].copy_from_slice(words);
+            *argument.last_mut().expect("the rounds have a word") = rounds as u32;
+            argument
+        };
+        let schedule = key.schedule(direction);
+        match self {
+            Self::Argument => argument(layout::key_words(schedule, basis).as_flattened(), schedule.rounds()),
+            Self::Schedule => {
+                let schedule = key.schedule(Direction::Encrypt);
+                argument(layout::key_words(schedule, Basis::STANDARD).as_flattened(), schedule.rounds())
+            }
+            // The schedule of encryption begins with the key (FIPS 197, section 5.2).
+            Self::CipherKey => {
+                let words = layout::key_words(key.schedule(Direction::Encrypt), Basis::STANDARD);
+                argument(&words.as_flattened()[..schedule.key_bits().bytes() / 4], schedule.rounds())
+            }
+            Self::Memory => {
+                let planes = Zeroizing::new(layout::schedule_planes(schedule, basis));
+                Zeroizing::new(planes.as_flattened().to_vec())
+            }
+            Self::Baked => Zeroizing::default(),
+        }
+    }
+}
+
+/// A key expanded for both directions, for kernels of any.
+pub struct ExpandedKey {
+    encrypt: KeySchedule,
+    decrypt: KeySchedule,
+}
+
+impl ExpandedKey {
+    /// `None` for a key of no AES length.
+    pub fn new(key: &[u8]) -> Option<Self> {
+        let schedule = |direction| KeySchedule::new(key, direction);
+        Some(Self { encrypt: schedule(Direction::Encrypt)?, decrypt: schedule(Direction::Decrypt)? })
+    }
+
+    /// Its round keys in the order of use.
+    fn schedule(&self, direction: Direction) -> &KeySchedule {
+        match direction {
+            Direction::Encrypt => &self.encrypt,
+            Direction::Decrypt => &self.decrypt,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FIPS 197, appendix A.3: the last words of the schedule.
+    #[test]
+    fn words_are_those_of_the_standard() {
+        let key: Vec<u8> = "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4"
+            .as_bytes()
+            .chunks(2)
+            .map(|digits| u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap())
+            .collect();
+        for direction in [Direction::Encrypt, Direction::Decrypt] {
+            let expanded = ExpandedKey::new(&key).unwrap();
+            let words = |source: KeySource| source.words(&expanded, direction, Basis::STANDARD);
+            let schedule = words(KeySource::Schedule);
+            assert_eq!((schedule.len(), schedule[0], schedule[59]), (61, 0x10eb3d60, 0x1e636c70));
+            assert_eq!(schedule[60], 14);
+            let unexpanded = words(KeySource::CipherKey);
+            assert_eq!((unexpanded.len(), &unexpanded[..8], unexpanded[8]), (9, &schedule[..8], 14));
+            let in_order = words(KeySource::Argument);
+            assert_eq!(in_order[..4] == schedule[..4], direction == Direction::Encrypt);
+            let planes = words(KeySource::Memory);
+            assert_eq!(planes.len(), 128 * 15);
+            assert!((0..32).all(|bit| planes[bit] == 0u32.wrapping_sub(in_order[0] >> bit & 1)));
+            assert!(words(KeySource::Baked).is_empty());
+        }
+        assert!(ExpandedKey::new(&key[1..]).is_none());
+    }
+}

@@ -1,0 +1,32 @@
+//! What the generator and the runtime share: AES by its definitions, the layout of bit-planes, and what is said of a kernel.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`aes`] | FIPS 197 from its definitions: the field, the S-box, the key schedule, the cipher on one block |
+//! | [`basis`] | bytes as z = Q x: a basis over GF(2) |
+//! | [`layout`] | which bit-plane holds which bit, and over how many threads the planes are spread |
+//! | [`mode`] | what a kernel computes |
+//! | [`reference`](mod@reference) | the modes by their definitions, for checks |
+//! | [`self_test`] | the known answer that a kernel gives before it is used |
+//! | [`strategy`] | where a bitsliced kernel has its round keys |
+//! | [`key_source`] | how a key reaches a kernel, and the words that it is launched with |
+//! | [`dialect`] | the languages that kernels are printed in |
+//! | [`signature`] | what an entry point takes, read from its source |
+//! | [`manifest`] | what must be known of a kernel to launch it, as JSON |
+//! | [`digest`] | SHA-256 in hexadecimal |
+//! | [`named`](mod@named) | values with names, written and read |
+#![forbid(unsafe_code)]
+
+pub mod aes;
+pub mod basis;
+pub mod dialect;
+pub mod digest;
+pub mod key_source;
+pub mod layout;
+pub mod manifest;
+pub mod mode;
+pub mod named;
+pub mod reference;
+pub mod self_test;
+pub mod signature;
+pub mod strategy;

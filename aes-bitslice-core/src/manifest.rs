@@ -1,0 +1,306 @@
+//! What a user of a printed kernel must know to launch it, as JSON beside the source.
+
+use crate::basis::Basis;
+use crate::dialect::Dialect;
+use crate::key_source::{ExpandedKey, KeySource};
+use crate::layout::{BLOCKS_PER_WORD, Layout};
+use crate::mode::{Mode, State};
+use crate::signature::{EntryPoint, SignatureError};
+use crate::strategy::KeyStrategy;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use zeroize::Zeroizing;
+
+/// The manifest of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Version of this format.
+    pub format: u32,
+    /// The command line that remakes source and manifest, as the source's heading gives it.
+    pub generated_by: String,
+    /// The language of the source.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub dialect: Dialect,
+    /// The kernel's name.
+    pub kernel: String,
+    /// The source file, beside the manifest.
+    pub source: String,
+    /// SHA-256 of the source file, hexadecimal.
+    pub source_sha256: String,
+    /// Whether the source holds a key.
+    pub secret: bool,
+    /// The mode's name.
+    pub mode: String,
+    /// The key's length, if the kernel is for one only.
+    pub key_bits: Option<usize>,
+    /// How round keys reach the kernel.
+    pub keys: KeySource,
+    /// The rows of the basis that round keys given at launch are in (and, between rounds, bytes).
+    pub basis: [u8; 8],
+    /// Entry point for whole blocks aligned to 16 bytes, and what it takes.
+    pub entry: EntryPoint,
+    /// Entry point for any alignment, and what it takes.
+    pub entry_bytes: EntryPoint,
+    /// Threads a thread block.
+    pub threads: u32,
+    /// Thread blocks that there have to be registers for on one multiprocessor, where the source cannot say so; 0 where it
+    /// does.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub blocks_per_sm: u32,
+    /// Blocks of 16 bytes of a tile: what a thread block works on at a time.
+    pub tile_blocks: u32,
+    /// Bytes of shared memory that a thread block is launched with, beside what the code declares.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub shared_bytes: u32,
+    /// How many thread blocks to launch.
+    pub grid: Grid,
+    /// CTR: whether thread blocks begin where the counter is a multiple of `tile_blocks`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aligned_counters: bool,
+    /// What it is made of, if it is bitsliced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bitsliced: Option<Bitsliced>,
+    /// SHA-256 of the answer to [`self_test`](crate::self_test), hexadecimal, where the key is baked in: who loads the
+    /// kernel cannot know it otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_answer_sha256: Option<String>,
+    /// Registers by entry point and architecture, where the kernel was compiled.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub registers: BTreeMap<String, u32>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// How many thread blocks to launch. Any number is right but for [`Covers`](Self::Covers): each takes an equal share of the tiles,
+/// one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grid {
+    /// One thread block for each tile.
+    Covers,
+    /// As many tiles for each thread block as pay for what it does once, and as leave thread blocks enough to keep the device
+    /// busy to the end.
+    Tiles {
+        /// The most tiles of a thread block.
+        most: u32,
+        /// The fewest thread blocks of a multiprocessor.
+        left: u32,
+    },
+    /// The same number of thread blocks on each multiprocessor, whatever the size of the data.
+    Persistent {
+        /// Thread blocks of a multiprocessor.
+        each: u32,
+    },
+}
+
+impl Grid {
+    /// The number of thread blocks for `tiles`, on a device of `multiprocessors`.
+    pub fn thread_blocks(self, tiles: u64, multiprocessors: u32) -> u64 {
+        let each = match self {
+            Self::Covers => 1,
+            Self::Tiles { most, left } => {
+                (tiles / (u64::from(multiprocessors) * u64::from(left))).clamp(1, most.into())
+            }
+            Self::Persistent { each } => tiles.div_ceil(u64::from(multiprocessors) * u64::from(each)).max(1),
+        };
+        tiles.div_ceil(each)
+    }
+}
+
+/// What a bitsliced kernel is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bitsliced {
+    /// The key strategy's name.
+    pub strategy: String,
+    /// The S-box's name.
+    pub sbox: String,
+    /// The layout's name.
+    pub layout: String,
+    /// LUT3s of the S-box, of one column of MixColumns with its key, and of the whole cipher by key length.
+    pub lut3: Lut3Counts,
+}
+
+/// Lookup tables of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lut3Counts {
+    /// One S-box between rounds; the first and the last, which change the basis, may have more.
+    pub sub_byte: usize,
+    /// One column of MixColumns with its round key: the largest of the kernel's.
+    pub mix_column: usize,
+    /// The whole cipher on 32 blocks, by key length in bits.
+    pub cipher: BTreeMap<usize, usize>,
+}
+
+/// Why a text is no manifest that this version can use.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// It is not the JSON of a manifest.
+    #[error("not a kernel manifest: {0}")]
+    Json(#[from] serde_json::Error),
+    /// What an entry point takes cannot be read from the source.
+    #[error(transparent)]
+    Signature(#[from] SignatureError),
+    /// It is of another format version.
+    #[error("manifest format {0}, but this version reads format {format}", format = Manifest::FORMAT)]
+    Format(u32),
+    /// A field has a value that means nothing here.
+    #[error("manifest field `{field}`: {what}")]
+    Field {
+        /// The field.
+        field: &'static str,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+impl Manifest {
+    /// The version of the format.
+    pub const FORMAT: u32 = 4;
+
+    /// Reads a manifest.
+    pub fn parse(json: &str) -> Result<Self, ManifestError> {
+        #[derive(Deserialize)]
+        struct Version {
+            format: u32,
+        }
+        let Version { format } = serde_json::from_str(json)?;
+        if format != Self::FORMAT {
+            return Err(ManifestError::Format(format));
+        }
+        let manifest: Self = serde_json::from_str(json)?;
+        let field = |field, what: &str| Err(ManifestError::Field { field, what: what.into() });
+        if manifest.source.contains(['/', '\\']) || manifest.source.starts_with('.') {
+            return field("source", "must be a plain file name beside the manifest");
+        }
+        manifest.basis()?;
+        let mode = manifest.mode()?;
+        if !manifest.threads.is_multiple_of(32) || !(32..=1024).contains(&manifest.threads) {
+            return field("threads", "must be whole warps, 32 to 1024");
+        }
+        // Or counters would not wrap between two tiles.
+        if manifest.aligned_counters && !manifest.tile_blocks.is_power_of_two() {
+            return field("tile_blocks", "must be a power of two where counters are aligned");
+        }
+        if manifest.tile_blocks == 0 {
+            return field("tile_blocks", "must not be 0");
+        }
+        if matches!(
+            manifest.grid,
+            Grid::Tiles { most: 0, .. } | Grid::Tiles { left: 0, .. } | Grid::Persistent { each: 0 }
+        ) {
+            return field("grid", "must not be of no thread blocks");
+        }
+        let entry = manifest.kernel.replace('-', "_");
+        if manifest.entry.name != entry || manifest.entry_bytes.name != format!("{entry}_bytes") {
+            return field("entry", "and `entry_bytes` must be the kernel's name, with underscores");
+        }
+        if manifest.bitsliced.is_some() {
+            let (strategy, layout) = (manifest.strategy()?, manifest.layout()?);
+            if manifest.tile_blocks != BLOCKS_PER_WORD * manifest.threads / layout.threads() {
+                return field("tile_blocks", "must be what the threads of a thread block hold in this layout");
+            }
+            // Another layout than the code's would leave data out: the code's entry points say which it has.
+            let name = kernel_name(mode, strategy, manifest.key_bits, layout);
+            if manifest.kernel != name {
+                return field("kernel", &format!("must be {name}, as mode, strategy and layout have it"));
+            }
+            if !strategy.has(layout) {
+                return field("layout", &format!("must be `{}` where the strategy is `{strategy}`", strategy.layout()));
+            }
+            if manifest.keys != KeySource::of(strategy) {
+                return field("keys", "must be as the strategy has it");
+            }
+            // Several tiles, and counters that begin at multiples, are what code by column does.
+            if (layout == Layout::Column) == (manifest.grid == Grid::Covers) {
+                return field("grid", "must be `covers` where the layout is `state`, and only there");
+            }
+            if manifest.aligned_counters != (layout == Layout::Column && mode.state() == State::Counters) {
+                return field("aligned_counters", "must be true where blocks by column are counters, and only there");
+            }
+        }
+        if manifest.secret != (manifest.keys == KeySource::Baked) {
+            return field("keys", "must be `baked` if and only if the source holds a key");
+        }
+        if manifest.secret != manifest.known_answer_sha256.is_some() {
+            return field("known_answer_sha256", "is there if and only if a key is baked in");
+        }
+        if manifest.secret != manifest.key_bits.is_some() {
+            return field("key_bits", "a kernel names a key length if and only if a key is baked in");
+        }
+        Ok(manifest)
+    }
+
+    /// Refuses a source whose entry points take something else than is said here.
+    ///
+    /// # Errors
+    /// [`ManifestError::Signature`] if an entry point is not in the source or cannot be read, [`ManifestError::Field`] if it takes
+    /// something else.
+    pub fn check_source(&self, source: &str) -> Result<(), ManifestError> {
+        for (field, entry) in [("entry", &self.entry), ("entry_bytes", &self.entry_bytes)] {
+            let written = EntryPoint::read(source, &entry.name)?;
+            if written != *entry {
+                let what = format!("says that {entry} is what the source has as {written}: generate both anew");
+                return Err(ManifestError::Field { field, what });
+            }
+        }
+        Ok(())
+    }
+
+    /// The mode.
+    pub fn mode(&self) -> Result<Mode, ManifestError> {
+        self.mode.parse().map_err(|e| ManifestError::Field { field: "mode", what: format!("{e}") })
+    }
+
+    /// The key strategy of a bitsliced kernel.
+    pub fn strategy(&self) -> Result<KeyStrategy, ManifestError> {
+        let name = &self.of_bitsliced("strategy")?.strategy;
+        name.parse().map_err(|e| ManifestError::Field { field: "strategy", what: format!("{e}") })
+    }
+
+    /// The layout of a bitsliced kernel.
+    pub fn layout(&self) -> Result<Layout, ManifestError> {
+        let name = &self.of_bitsliced("layout")?.layout;
+        name.parse().map_err(|e| ManifestError::Field { field: "layout", what: format!("{e}") })
+    }
+
+    fn of_bitsliced(&self, field: &'static str) -> Result<&Bitsliced, ManifestError> {
+        let missing = || ManifestError::Field { field, what: "is missing: the kernel is not bitsliced".into() };
+        self.bitsliced.as_ref().ok_or_else(missing)
+    }
+
+    /// The basis.
+    pub fn basis(&self) -> Result<Basis, ManifestError> {
+        Basis::new(self.basis).map_err(|e| ManifestError::Field { field: "basis", what: e.to_string() })
+    }
+
+    /// The words of a key for this kernel, as [`KeySource`] has them; `None` for a key of no AES length.
+    pub fn key_words(&self, key: &[u8]) -> Result<Option<Zeroizing<Vec<u32>>>, ManifestError> {
+        let (direction, basis) = (self.mode()?.direction(), self.basis()?);
+        Ok(ExpandedKey::new(key).map(|key| self.keys.words(&key, direction, basis)))
+    }
+
+    /// The manifest as JSON, with a newline at its end.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data") + "\n"
+    }
+}
+
+/// The name of a bitsliced kernel, by what it is; `key_bits` if it is for keys of one length only.
+pub fn kernel_name(mode: Mode, strategy: KeyStrategy, key_bits: Option<usize>, layout: Layout) -> String {
+    let key = key_bits.map(|bits| format!("-{bits}")).unwrap_or_default();
+    let layout = if layout == strategy.layout() { String::new() } else { format!("-{layout}") };
+    format!("aes{key}-{mode}-{strategy}{layout}")
+}
+
+/// A printed kernel.
+pub struct Printed {
+    /// The source, heading included. With a key baked in, it is the key.
+    pub source: Zeroizing<String>,
+    /// What must be known of it to launch it.
+    pub manifest: Manifest,
+}

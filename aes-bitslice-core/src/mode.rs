@@ -1,0 +1,67 @@
+//! What a kernel computes: a mode of operation (SP 800-38A) in one direction.
+
+use crate::aes::Direction;
+
+/// A mode of operation in one direction, as kernels have it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Mode {
+    /// Electronic codebook, encryption (SP 800-38A, section 6.1).
+    EcbEncrypt,
+    /// Electronic codebook, decryption.
+    EcbDecrypt,
+    /// Counter mode; encryption and decryption are the same (SP 800-38A, section 6.5).
+    Ctr,
+    /// Cipher block chaining, decryption (SP 800-38A, section 6.2). Encryption is serial, and has no kernel.
+    CbcDecrypt,
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Self; 4] = [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr, Self::CbcDecrypt];
+
+    /// The name used on command lines, in file names and in manifests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EcbEncrypt => "ecb-encrypt",
+            Self::EcbDecrypt => "ecb-decrypt",
+            Self::Ctr => "ctr",
+            Self::CbcDecrypt => "cbc-decrypt",
+        }
+    }
+
+    /// Electronic codebook in a direction.
+    pub fn ecb(direction: Direction) -> Self {
+        match direction {
+            Direction::Encrypt => Self::EcbEncrypt,
+            Direction::Decrypt => Self::EcbDecrypt,
+        }
+    }
+
+    /// Which way the block cipher runs: the direction of the round keys that a kernel of this mode takes.
+    pub fn direction(self) -> Direction {
+        match self {
+            Self::EcbEncrypt | Self::Ctr => Direction::Encrypt,
+            Self::EcbDecrypt | Self::CbcDecrypt => Direction::Decrypt,
+        }
+    }
+
+    /// What the block cipher is given.
+    pub fn state(self) -> State {
+        match self {
+            Self::EcbEncrypt | Self::EcbDecrypt | Self::CbcDecrypt => State::Data,
+            Self::Ctr => State::Counters,
+        }
+    }
+}
+
+crate::named!(Mode, "mode");
+
+/// What the block cipher of a mode is given.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum State {
+    /// The data, in whole blocks of 16 bytes.
+    Data,
+    /// Counter blocks. Its output meets data, if any, from any byte on.
+    Counters,
+}

@@ -1,0 +1,40 @@
+//! Values with names: how they are written and read on command lines, in file names and in manifests.
+
+/// A name that is none of the known ones; the message lists those.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("unknown {what} `{name}`; known: {known}")]
+pub struct UnknownName {
+    what: &'static str,
+    name: String,
+    known: String,
+}
+
+impl UnknownName {
+    /// For a name that is none of `known`; `what` says what it should name.
+    pub fn new(what: &'static str, name: &str, known: &[&str]) -> Self {
+        Self { what, name: name.into(), known: known.join(", ") }
+    }
+}
+
+/// Implements `Display` and `FromStr` for a type that has a constant `ALL` and a method `name`. The second argument says what
+/// the type is, for the error [`UnknownName`].
+#[macro_export]
+macro_rules! named {
+    ($type:ty, $what:literal) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::named::UnknownName;
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                Self::ALL
+                    .into_iter()
+                    .find(|v| v.name() == name)
+                    .ok_or_else(|| $crate::named::UnknownName::new($what, name, &Self::ALL.map(Self::name)))
+            }
+        }
+    };
+}

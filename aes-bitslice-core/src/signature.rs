@@ -1,0 +1,213 @@
+//! What an entry point takes, read from its source: the one place where a kernel's parameters are written.
+//!
+//! Every dialect writes an entry point in the same words (`emit/dialect` of the generator gives them their meaning):
+//!
+//! | in the source | [`Kind`] | in CUDA C | in OpenCL C |
+//! |---|---|---|---|
+//! | `DATA(type)` | `in`: `Input`, `out`: `Output` | a pointer each | a buffer each, and an offset in units of the type |
+//! | `INPUT(type)`, `OUTPUT(type)` | one of these | a pointer | a buffer and an offset |
+//! | `POINTER(type, name)` | `Pointer` | a pointer | a buffer and an offset |
+//! | `IN_GLOBAL const type *name` | `Buffer` | a pointer | a buffer |
+//! | `u32 name`, `u64 name` | `U32`, `U64` | a number | a number |
+//! | `KERNEL_PARAMETER type name` | `Words` | a structure of 32-bit words | the same |
+
+use crate::layout::MAX_ROUNDS;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// An entry point of a kernel: its name, and what it is launched with, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EntryPoint {
+    /// The function's name.
+    pub name: String,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A parameter of an entry point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// The name, by which the launch finds its value.
+    pub name: String,
+    /// What the value is.
+    pub kind: Kind,
+}
+
+/// What the value of a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Where the data begins that is read.
+    Input,
+    /// Where the data begins that is written.
+    Output,
+    /// A place in device memory.
+    Pointer,
+    /// The beginning of a buffer in device memory.
+    Buffer,
+    /// A number of 32 bits.
+    U32,
+    /// A number of 64 bits.
+    U64,
+    /// This number of 32-bit words, which travel with the launch.
+    Words(usize),
+}
+
+impl Kind {
+    /// Bytes of the argument in CUDA C.
+    pub fn cuda_bytes(self) -> usize {
+        match self {
+            Self::Input | Self::Output | Self::Pointer | Self::Buffer | Self::U64 => 8,
+            Self::U32 => 4,
+            Self::Words(words) => 4 * words,
+        }
+    }
+
+    /// Arguments that stand for it in OpenCL C: a buffer with where the data begins is two.
+    pub fn opencl_arguments(self) -> usize {
+        match self {
+            Self::Input | Self::Output | Self::Pointer => 2,
+            Self::Buffer | Self::U32 | Self::U64 | Self::Words(_) => 1,
+        }
+    }
+}
+
+/// The 32-bit words of the structures that travel with a launch.
+const STRUCTURES: [(&str, usize); 4] = [
+    ("counter128", 4),
+    ("block128", 4),
+    // Those of all rounds, and the number of rounds.
+    ("round_keys", 4 * (MAX_ROUNDS + 1) + 1),
+    ("unexpanded_key", 8 + 1),
+];
+
+/// Why what an entry point takes cannot be read.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SignatureError {
+    /// There is no such entry point.
+    #[error("the source has no entry point `{0}`")]
+    Missing(String),
+    /// A parameter is of no known form.
+    #[error("`{entry}` takes `{parameter}`, which is of no form that can be launched")]
+    Parameter {
+        /// The entry point.
+        entry: String,
+        /// The parameter, as it is written.
+        parameter: String,
+    },
+}
+
+impl EntryPoint {
+    /// Reads what the entry point of this name takes from the source of its kernel.
+    ///
+    /// # Errors
+    /// [`SignatureError`] if the source has no such entry point, or it takes something of another form than those above.
+    pub fn read(source: &str, name: &str) -> Result<Self, SignatureError> {
+        let missing = || SignatureError::Missing(name.into());
+        let begin = format!("KERNEL {name}(");
+        let at = source.match_indices(&begin).map(|(at, _)| at).find(|&at| at == 0 || source[..at].ends_with('\n'));
+        let list = &source[at.ok_or_else(missing)? + begin.len()..];
+        let list = &list[..list.find(") {").ok_or_else(missing)?];
+        let mut parameters = Vec::new();
+        for text in split(list) {
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let read = parameter(&words);
+            if read.is_empty() {
+                return Err(SignatureError::Parameter { entry: name.into(), parameter: words });
+            }
+            parameters.extend(read);
+        }
+        Ok(Self { name: name.into(), parameters })
+    }
+}
+
+/// The parts of a list between commas that are in no parentheses.
+fn split(list: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, sign) in list.char_indices() {
+        match sign {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&list[start..]);
+    parts
+}
+
+/// The parameters that a piece of the list stands for; none if it is of no known form.
+fn parameter(text: &str) -> Vec<Parameter> {
+    let one = |name: &str, kind| Parameter { name: name.into(), kind };
+    let (input, output) = (one("in", Kind::Input), one("out", Kind::Output));
+    if let Some((macro_name, arguments)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+        let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
+        return match (macro_name, arguments.as_slice()) {
+            ("DATA", [_]) => vec![input, output],
+            ("INPUT", [_]) => vec![input],
+            ("OUTPUT", [_]) => vec![output],
+            ("POINTER", [_, name]) => vec![one(name, Kind::Pointer)],
+            _ => vec![],
+        };
+    }
+    let Some((of, name)) = text.rsplit_once(' ') else { return vec![] };
+    if let Some(name) = name.strip_prefix('*') {
+        let is_buffer = ["IN_GLOBAL const ", "IN_CONSTANT const "].iter().any(|space| of.starts_with(space));
+        return if is_buffer { vec![one(name, Kind::Buffer)] } else { vec![] };
+    }
+    let structure = |of: &str| STRUCTURES.iter().find(|(name, _)| *name == of).map(|(_, words)| Kind::Words(*words));
+    let kind = match of {
+        "u32" => Some(Kind::U32),
+        "u64" => Some(Kind::U64),
+        _ => of.strip_prefix("KERNEL_PARAMETER ").and_then(structure),
+    };
+    kind.map(|kind| one(name, kind)).into_iter().collect()
+}
+
+impl fmt::Display for EntryPoint {
+    /// As in C, without types.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        write!(f, "{}({})", self.name, names.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_read_from_the_source() {
+        let source = "// KERNEL k(nothing) {\nKERNEL k(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride,\n   \
+                      KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {\n}\n\
+                      KERNEL k_bytes(OUTPUT(u8), u64 length, u32 skip, IN_GLOBAL const u32 *key_planes, u32 rounds) {\n}\n";
+        let entry = EntryPoint::read(source, "k").unwrap();
+        assert_eq!(entry.to_string(), "k(in, out, blocks, previous, stride, iv, keys)");
+        let kinds: Vec<Kind> = entry.parameters.iter().map(|p| p.kind).collect();
+        let expected =
+            [Kind::Input, Kind::Output, Kind::U64, Kind::Pointer, Kind::U64, Kind::Words(4), Kind::Words(61)];
+        assert_eq!(kinds, expected);
+        assert_eq!(kinds.iter().map(|kind| kind.opencl_arguments()).sum::<usize>(), 10);
+        let bytes = EntryPoint::read(source, "k_bytes").unwrap();
+        assert_eq!(bytes.to_string(), "k_bytes(out, length, skip, key_planes, rounds)");
+        assert_eq!(bytes.parameters[3].kind, Kind::Buffer);
+        assert_eq!(bytes.parameters.iter().map(|p| p.kind.cuda_bytes()).sum::<usize>(), 8 + 8 + 4 + 8 + 4);
+    }
+
+    #[test]
+    fn what_cannot_be_launched_is_refused() {
+        assert_eq!(EntryPoint::read("", "k"), Err(SignatureError::Missing("k".into())));
+        assert_eq!(EntryPoint::read("KERNEL k(u64 n", "k"), Err(SignatureError::Missing("k".into())));
+        for unknown in ["int n", "u64", "u64 *n", "KERNEL_PARAMETER thing n", "DATA(u8, u8)", "const u32 *p", ""] {
+            let source = format!("KERNEL k({unknown}) {{}}");
+            let error = EntryPoint::read(&source, "k").unwrap_err();
+            assert_eq!(error, SignatureError::Parameter { entry: "k".into(), parameter: unknown.into() });
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Where a bitsliced kernel has its round keys.
+
+use crate::layout::Layout;
+/// Where a kernel has its round keys.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum KeyStrategy {
+    /// Handed over at launch and spread over bit-planes; one kernel for every key of every length.
+    Planes,
+    /// Bit-planes in device memory, of which a thread block fetches one round key at a time into shared memory
+    /// (Hajihassani et al. 2019, section 4.6); one kernel for every key of every length.
+    PlanesInMemory,
+    /// Handed over at launch, kept as a byte a bit, and spread over a bit-plane whenever it is read: fewer accesses to shared
+    /// memory and more instructions than `planes`, for a kernel co-resident with one that keeps shared memory busy.
+    Bits,
+    /// Baked in; picked by one-hot selectors instead of branches (Hajihassani et al. 2019, section 4.6): where a thread
+    /// holds the state, inside the rolled round loop; where it holds a column, before it, into shared memory.
+    OneHotMux,
+    /// Baked in; rounds unrolled, every key bit folded into a truth table.
+    Immediate,
+}
+
+impl KeyStrategy {
+    /// All strategies.
+    pub const ALL: [Self; 5] = [Self::Planes, Self::PlanesInMemory, Self::Bits, Self::OneHotMux, Self::Immediate];
+
+    /// The name used on command lines, in file names and in manifests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Planes => "planes",
+            Self::PlanesInMemory => "planes-in-memory",
+            Self::Bits => "bits",
+            Self::OneHotMux => "one-hot-mux",
+            Self::Immediate => "immediate",
+        }
+    }
+
+    /// The layout that a kernel has unless another is asked for: the faster one, where there is a choice.
+    pub fn layout(self) -> Layout {
+        match self {
+            Self::Planes | Self::Bits | Self::OneHotMux => Layout::Column,
+            Self::PlanesInMemory | Self::Immediate => Layout::State,
+        }
+    }
+
+    /// Whether there is a kernel in this layout. With `immediate` every column would have code of its own, which threads of
+    /// one warp cannot run side by side; `planes-in-memory` is as it was published, by state.
+    pub fn has(self, layout: Layout) -> bool {
+        match self {
+            Self::Planes | Self::OneHotMux => true,
+            Self::Bits => layout == Layout::Column,
+            Self::PlanesInMemory | Self::Immediate => layout == Layout::State,
+        }
+    }
+}
+
+/// The strategies that bake a key in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BakedStrategy {
+    /// See [`KeyStrategy::OneHotMux`].
+    OneHotMux,
+    /// See [`KeyStrategy::Immediate`].
+    Immediate,
+}
+
+impl BakedStrategy {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::OneHotMux, Self::Immediate];
+
+    /// The name, as the strategy's.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OneHotMux => KeyStrategy::OneHotMux.name(),
+            Self::Immediate => KeyStrategy::Immediate.name(),
+        }
+    }
+}
+crate::named!(KeyStrategy, "key strategy");
+crate::named!(BakedStrategy, "key strategy for a baked key");
+
+impl From<BakedStrategy> for KeyStrategy {
+    fn from(strategy: BakedStrategy) -> Self {
+        match strategy {
+            BakedStrategy::OneHotMux => Self::OneHotMux,
+            BakedStrategy::Immediate => Self::Immediate,
+        }
+    }
+}

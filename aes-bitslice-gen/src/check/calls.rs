@@ -1,0 +1,129 @@
+//! The calls of a kernel's entry points in C, made of the parameters that its manifest lists, and the values for them: what is
+//! known of a parameter by its name is written here only.
+
+use super::launch::Launch;
+use aes_bitslice_core::layout::{MAX_ROUNDS, PLANES};
+use aes_bitslice_core::manifest::Manifest;
+use aes_bitslice_core::signature::{EntryPoint, Kind, Parameter};
+use std::fmt::Write;
+use zeroize::Zeroizing;
+
+/// Words of a buffer with the planes of all round keys, those that a key does not have among them.
+const PLANE_WORDS: usize = PLANES * (MAX_ROUNDS + 1);
+/// What words hold that nothing should read.
+const UNUSED: u32 = 0x5a5a_5a5a;
+
+/// The calls of both entry points of a kernel.
+#[derive(Debug)]
+pub(super) struct Calls {
+    /// What a launch has values for, in the order in which the program reads them.
+    values: Vec<Parameter>,
+    /// Whether it reads data.
+    pub(super) reads: bool,
+    /// Whether it writes data.
+    pub(super) writes: bool,
+    /// Whether thread blocks find the block before their share at `previous`.
+    pub(super) chained: bool,
+    /// Whether the entry point for any alignment takes any length, and where in the first block of key stream data begins.
+    pub(super) any_length: bool,
+}
+
+/// Whether the program has the value itself.
+fn is_of_program(parameter: &Parameter) -> bool {
+    matches!(parameter.name.as_str(), "in" | "out" | "previous" | "stride")
+}
+
+impl Calls {
+    /// For the kernel of this manifest; the name of a parameter of which nothing is known, if there is one.
+    pub(super) fn new(manifest: &Manifest) -> Result<Self, String> {
+        let entries = [&manifest.entry, &manifest.entry_bytes];
+        let takes = |entry: &EntryPoint, name: &str| entry.parameters.iter().any(|p| p.name == name);
+        let either = |name: &str| entries.iter().any(|entry| takes(entry, name));
+        let mut values: Vec<Parameter> = Vec::new();
+        for parameter in entries.iter().flat_map(|entry| &entry.parameters).filter(|p| !is_of_program(p)) {
+            if c_type(parameter).is_none() {
+                return Err(parameter.name.clone());
+            }
+            if !values.contains(parameter) {
+                values.push(parameter.clone());
+            }
+        }
+        Ok(Self {
+            values,
+            reads: either("in"),
+            writes: either("out"),
+            chained: either("previous"),
+            any_length: takes(&manifest.entry_bytes, "skip"),
+        })
+    }
+
+    /// C that belongs behind the program: `get_values` reads the values of a launch, `run_aligned` and `run_bytes` call the
+    /// entry points with them.
+    pub(super) fn text(&self, manifest: &Manifest) -> String {
+        let mut text = String::from("\n");
+        let mut get = String::from("    return 1");
+        for value in &self.values {
+            let (c_type, elements) = c_type(value).expect("known since it was made");
+            let (name, bytes) = (&value.name, value_bytes(value));
+            let array = if elements > 1 { format!("[{elements}]") } else { String::new() };
+            let _ = writeln!(text, "static {c_type} value_{name}{array};");
+            let _ = writeln!(text, "_Static_assert(sizeof value_{name} == {bytes}, \"{name}\");");
+            let _ = write!(get, " && get(&value_{name}, sizeof value_{name})");
+        }
+        let _ = writeln!(text, "static int get_values(void) {{\n{get};\n}}");
+        for (function, entry) in [("run_aligned", &manifest.entry), ("run_bytes", &manifest.entry_bytes)] {
+            let argument = |p: &Parameter| {
+                let place = if is_of_program(p) { "launch." } else { "value_" };
+                format!("{place}{}", p.name)
+            };
+            let arguments: Vec<String> = entry.parameters.iter().map(argument).collect();
+            let _ = writeln!(text, "static void {function}(void) {{ {}({}); }}", entry.name, arguments.join(", "));
+        }
+        text
+    }
+
+    /// The values of a launch, in the order in which the program reads them.
+    pub(super) fn values(&self, launch: &Launch<'_>) -> Zeroizing<Vec<u8>> {
+        let mut bytes = Zeroizing::new(Vec::with_capacity(self.values.iter().map(value_bytes).sum()));
+        for value in &self.values {
+            match value.name.as_str() {
+                "blocks" => bytes.extend(launch.blocks().to_le_bytes()),
+                "length" => bytes.extend((launch.data.len() as u64).to_le_bytes()),
+                "skip" => bytes.extend((launch.skip as u32).to_le_bytes()),
+                "counter" => bytes.extend(launch.start.to_le_bytes()),
+                "iv" => bytes.extend(launch.start.to_be_bytes()),
+                "rounds" => bytes.extend(((launch.key.len() / PLANES) as u32).saturating_sub(1).to_le_bytes()),
+                "keys" => bytes.extend(launch.key.iter().flat_map(|word| word.to_le_bytes())),
+                "key_planes" => {
+                    let unused = std::iter::repeat_n(&UNUSED, PLANE_WORDS - launch.key.len());
+                    bytes.extend(launch.key.iter().chain(unused).flat_map(|word| word.to_le_bytes()));
+                }
+                other => unreachable!("`{other}` was known"),
+            }
+        }
+        bytes
+    }
+}
+
+/// The type in C of the value of a parameter, and how many of it there are; none if nothing is known of it.
+fn c_type(parameter: &Parameter) -> Option<(&'static str, usize)> {
+    let round_keys = Kind::Words(4 * (MAX_ROUNDS + 1) + 1);
+    match (parameter.name.as_str(), parameter.kind) {
+        ("blocks" | "length", Kind::U64) => Some(("u64", 1)),
+        ("skip" | "rounds", Kind::U32) => Some(("u32", 1)),
+        ("counter", Kind::Words(4)) => Some(("counter128", 1)),
+        ("iv", Kind::Words(4)) => Some(("block128", 1)),
+        ("keys", kind) if kind == round_keys => Some(("round_keys", 1)),
+        ("keys", Kind::Words(9)) => Some(("unexpanded_key", 1)),
+        ("key_planes", Kind::Buffer) => Some(("u32", PLANE_WORDS)),
+        _ => None,
+    }
+}
+
+/// Bytes of the value of a parameter.
+fn value_bytes(parameter: &Parameter) -> usize {
+    match parameter.kind {
+        Kind::Buffer => 4 * PLANE_WORDS,
+        kind => kind.cuda_bytes(),
+    }
+}

@@ -1,0 +1,308 @@
+//! The checks: a plan evaluated, a printed kernel run, and both compared with the definitions.
+
+use super::compiled::CompiledC;
+use super::error::CheckError;
+use super::launch::{Access, Launch};
+use crate::kernel::plan::Plan;
+use aes_bitslice_core::aes::{KeySchedule, cipher};
+use aes_bitslice_core::layout::{self, BLOCKS_PER_WORD, PLANES};
+use aes_bitslice_core::manifest::{Grid, Manifest};
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::reference::reference;
+use zeroize::Zeroizing;
+
+const LANES: usize = BLOCKS_PER_WORD as usize;
+
+/// Evaluates a plan on 32 blocks and compares with the cipher of FIPS 197 under `key`: 16, 24 or 32 bytes, and the
+/// key that is baked in if one is.
+pub fn evaluate(plan: &Plan, key: &[u8]) -> Result<(), CheckError> {
+    let schedule = schedule(plan.spec.mode, key)?;
+    let blocks: [[u8; 16]; LANES] = key_stream_blocks(key)?;
+    let expected = blocks.map(|block| cipher::process(block, &schedule, plan.direction()));
+    let round_keys = Zeroizing::new(layout::schedule_planes(&schedule, plan.spec.basis));
+    if plan.evaluate(&to_planes(&blocks), &round_keys) == to_planes(&expected) {
+        Ok(())
+    } else {
+        Err(CheckError::Circuit { kernel: plan.spec.name() })
+    }
+}
+
+/// Compiles a printed kernel as C and compares launches of both entry points with the mode's definition (SP 800-38A),
+/// over several thread blocks, aligned and not, in place and not. `false` where there is no C compiler.
+pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, CheckError> {
+    let mode = manifest.mode()?;
+    let schedule = schedule(mode, key)?;
+    let Some(mut kernel) = CompiledC::compile(source, manifest)? else { return Ok(false) };
+    let words = manifest.key_words(key)?.ok_or(CheckError::KeyLength(key.len()))?;
+    let unaligned = Access::Bytes { input: 3, output: 9 };
+    let (once, twice) = match manifest.grid {
+        Grid::Covers => (1, 1),
+        Grid::Tiles { .. } | Grid::Persistent { .. } => (1, 2),
+    };
+    // In blocks: one; and several thread blocks with a ragged last tile, which have one tile each or two. In place, a tile
+    // overwrites what the next one of its share is chained to.
+    let group = manifest.tile_blocks as usize;
+    let (can_be_in_place, any_length) = (kernel.can_be_in_place(), kernel.takes_any_length());
+    for (access, blocks, in_place, tiles) in [
+        (Access::Aligned, group + 33, true, once),
+        (Access::Aligned, 1, false, once),
+        (unaligned, 1, true, once),
+        (Access::Aligned, (4 * twice - 3) * group + group / 4 + 1, false, twice),
+        (unaligned, (3 * twice - 2) * group + 33, false, twice),
+        (Access::Aligned, 3 * group + 33, true, twice),
+    ] {
+        let in_place = in_place && can_be_in_place;
+        let (skip, cut) = match access {
+            Access::Bytes { .. } if any_length => (5, 2),
+            _ => (0, 0),
+        };
+        let data = key_stream(key, 16 * blocks - skip - cut)?;
+        // Half-way through, the counter wraps, or its lower half does.
+        let wrap = if in_place { 0 } else { 1 << 64 };
+        let start = u128::wrapping_sub(wrap, blocks.div_ceil(2) as u128);
+        let launch = Launch { access, in_place, start, skip, key: &words, tiles, data: &data };
+        let output = kernel.run(&launch)?;
+        let expected = reference(mode, &schedule, start, skip, &data);
+        if let Some(at) = (0..expected.len()).find(|&i| output.get(i) != Some(&expected[i])) {
+            return Err(CheckError::Printed { kernel: manifest.kernel.clone(), launch: launch.to_string(), at });
+        }
+    }
+    Ok(true)
+}
+
+fn schedule(mode: Mode, key: &[u8]) -> Result<KeySchedule, CheckError> {
+    KeySchedule::new(key, mode.direction()).ok_or(CheckError::KeyLength(key.len()))
+}
+
+/// Bytes that look random, for tests: counter mode on zeros, from a counter of its own.
+fn key_stream(key: &[u8], bytes: usize) -> Result<Vec<u8>, CheckError> {
+    let schedule = KeySchedule::new(key, Mode::Ctr.direction()).ok_or(CheckError::KeyLength(key.len()))?;
+    Ok(reference(Mode::Ctr, &schedule, 0x0f1e_2d3c << 96, 0, &vec![0; bytes]))
+}
+
+fn key_stream_blocks<const BLOCKS: usize>(key: &[u8]) -> Result<[[u8; 16]; BLOCKS], CheckError> {
+    let stream = key_stream(key, 16 * BLOCKS)?;
+    Ok(std::array::from_fn(|j| stream.as_chunks().0[j]))
+}
+
+fn to_planes(blocks: &[[u8; 16]; LANES]) -> [u32; PLANES] {
+    std::array::from_fn(|p| (0..LANES).fold(0, |word, j| word | u32::from(layout::key_bit(&blocks[j], p)) << j))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit::{cuda, dialect, manifest};
+    use crate::kernel::spec::KernelSpec;
+    use crate::sbox;
+    use aes_bitslice_core::dialect::Dialect;
+    use aes_bitslice_core::key_source::KeySource;
+    use aes_bitslice_core::layout::Layout;
+    use aes_bitslice_core::manifest::Printed;
+    use aes_bitslice_core::signature::EntryPoint;
+    use aes_bitslice_core::strategy::BakedStrategy;
+
+    const KEY: [u8; 16] = *b"sixteen bytes...";
+
+    fn specs() -> Vec<KernelSpec> {
+        let baked = BakedStrategy::ALL.map(|s| KernelSpec::baked(Mode::Ctr, &sbox::LUT3, s, &KEY).unwrap());
+        let planes = Mode::ALL.map(|mode| KernelSpec::planes(mode, &sbox::LUT3));
+        let by_state = planes.clone().map(|spec| spec.with_layout(Layout::State).unwrap());
+        planes.into_iter().chain(baked).chain(by_state).collect()
+    }
+
+    fn print(spec: &KernelSpec) -> Printed {
+        cuda::print(&spec.clone().into(), "a test").unwrap()
+    }
+
+    /// As where threads exchange words through memory: on devices that cannot shuffle.
+    fn without_shuffles(printed: Printed) -> Printed {
+        let source = Zeroizing::new(["#define SHUFFLES 0\n", &printed.source].concat());
+        Printed { source, ..printed }
+    }
+
+    #[test]
+    fn plans_pass_and_faults_show() {
+        for spec in specs() {
+            let mut plan = Plan::new(&spec);
+            evaluate(&plan, &KEY).unwrap();
+            for f in 0..plan.functions.len() {
+                let sound = plan.functions[f].circuit.clone();
+                if sound.gates().is_empty() {
+                    continue;
+                }
+                plan.functions[f].circuit = sound.with_fault(0);
+                assert!(matches!(evaluate(&plan, &KEY), Err(CheckError::Circuit { .. })), "{}", spec.name());
+                plan.functions[f].circuit = sound;
+            }
+        }
+        assert!(matches!(evaluate(&Plan::new(&specs()[0]), &KEY[1..]), Err(CheckError::KeyLength(15))));
+    }
+
+    fn shuffling(mode: Mode, barriers: &[usize]) -> (Printed, &[usize]) {
+        (print(&KernelSpec::planes(mode, &sbox::LUT3)), barriers)
+    }
+
+    /// Without shuffles, ShiftRows has two barriers of its own, behind that of the round keys.
+    fn exchanging(mode: Mode, barriers: &[usize]) -> (Printed, &[usize]) {
+        (without_shuffles(print(&KernelSpec::planes(mode, &sbox::LUT3))), barriers)
+    }
+
+    /// Each of these kernels without each of these barriers, which are counted from its beginning.
+    fn barriers_are_missed(kernels: &[(Printed, &[usize])]) {
+        for (Printed { source, manifest }, which) in kernels {
+            let barriers: Vec<usize> = source.match_indices("    BARRIER();").map(|(at, _)| at).collect();
+            assert!(barriers.len() > *which.last().expect("some"), "{}", manifest.kernel);
+            for at in which.iter().map(|&i| barriers[i]) {
+                let without = source[..at].to_string() + &source[at..].replacen("BARRIER();", "", 1);
+                match printed(&without, manifest, &KEY) {
+                    Ok(false) => return,
+                    Ok(true) => panic!("{}: the barrier at byte {at} is not missed", manifest.kernel),
+                    Err(_) => {}
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_missing_barrier_shows() {
+        barriers_are_missed(&[shuffling(Mode::Ctr, &[3]), exchanging(Mode::EcbEncrypt, &[1])]);
+    }
+
+    /// Behind that of the round keys of CTR and of CBC comes another before most of what it waits for is read.
+    #[test]
+    #[ignore = "exhaustive: cargo xtask test --all"]
+    fn every_missing_barrier_shows() {
+        barriers_are_missed(&[
+            shuffling(Mode::EcbEncrypt, &[0]),
+            shuffling(Mode::Ctr, &[4, 5, 6]),
+            shuffling(Mode::CbcDecrypt, &[3, 4]),
+            exchanging(Mode::EcbEncrypt, &[2]),
+            exchanging(Mode::Ctr, &[1, 2]),
+        ]);
+    }
+
+    /// The same for what is done where 32 bits of counter wrap, and where a share begins.
+    #[test]
+    fn missing_work_on_counters_shows() {
+        let Printed { source, manifest } = print(&KernelSpec::planes(Mode::Ctr, &sbox::LUT3));
+        for (line, without) in
+            [("if (is_first || counter.word[0] == 0)", "if (is_first)"), ("    counter.word[0] -= skipped;\n", "")]
+        {
+            assert!(source.contains(line));
+            assert!(!matches!(printed(&source.replace(line, without), &manifest, &KEY), Ok(true)), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_baked_kernel_is_for_its_key() {
+        let plan = Plan::new(specs().iter().find(|spec| spec.round_keys.baked().is_some()).unwrap());
+        assert!(evaluate(&plan, &[7; 16]).is_err());
+    }
+
+    /// One of each layout, the one with its key in it.
+    fn is_representative(spec: &KernelSpec) -> bool {
+        match spec.layout {
+            Layout::Column => spec.round_keys.baked().is_some(),
+            Layout::State => spec.mode == Mode::EcbEncrypt,
+        }
+    }
+
+    #[test]
+    fn printed_kernels_pass_and_faults_show() {
+        passes_and_faults_show(specs().into_iter().filter(is_representative));
+    }
+
+    #[test]
+    #[ignore = "exhaustive: cargo xtask test --all"]
+    fn all_other_printed_kernels_pass_and_faults_show() {
+        passes_and_faults_show(specs().into_iter().filter(|spec| !is_representative(spec)));
+    }
+
+    fn passes_and_faults_show(specs: impl Iterator<Item = KernelSpec>) {
+        for spec in specs {
+            let Printed { source, manifest } = print(&spec);
+            if !printed(&source, &manifest, &KEY).unwrap() {
+                eprintln!("there is no C compiler: printed kernels were not tested");
+                return;
+            }
+            if spec.layout == Layout::Column {
+                let Printed { source, manifest } = without_shuffles(print(&spec));
+                printed(&source, &manifest, &KEY).unwrap();
+            }
+            // A transposition that moves bits wrongly.
+            let wrong = source.replace("0x33333333", "0x33333331");
+            assert!(matches!(printed(&wrong, &manifest, &KEY), Err(CheckError::Printed { .. })), "{}", spec.name());
+            // A guard that counts one block too many.
+            let wide = source
+                .replace("(blocks - first + 31) / 32", "(blocks - first + 32) / 32")
+                .replace("left < BLOCKS_PER_WARP ? (u32)left :", "left < BLOCKS_PER_WARP ? (u32)left + 1 :");
+            assert!(matches!(printed(&wide, &manifest, &KEY), Err(CheckError::OutOfBounds { .. })), "{}", spec.name());
+            // A text that is no C; a key is not quoted.
+            let broken = source.replace("u32 s[128];", "u32 s[;").replace("u32 s[32];", "u32 s[;");
+            // A thread that does not come to a shuffle.
+            let stuck = source.replace(
+                "DEVICE void shift_rows(u32 *s, cipher_key key) {",
+                "DEVICE void shift_rows(u32 *s, cipher_key key) { if (lane() == 5) return;",
+            );
+            if spec.layout == Layout::Column {
+                assert!(matches!(printed(&stuck, &manifest, &KEY), Err(CheckError::Stuck { .. })), "{}", spec.name());
+            }
+            let Err(CheckError::Rejected { log, .. }) = printed(&broken, &manifest, &KEY) else { panic!("compiled") };
+            assert_eq!(log.contains("withheld"), spec.round_keys.baked().is_some(), "{log}");
+        }
+    }
+
+    /// A kernel of two entry points with these parameters and this body, a thread a byte.
+    fn by_hand(parameters: [&str; 2], body: &str) -> (String, Manifest) {
+        let text = format!(
+            "#define THREADS 32\n#define BLOCKS_PER_SM 1\n{}\n\
+             KERNEL by_hand({}) {{\n    const u64 n = 32 * (u64)blockIdx.x + threadIdx.x, end = 16 * blocks;\n    {body}\n}}\n\
+             KERNEL by_hand_bytes({}) {{\n    const u64 n = 32 * (u64)blockIdx.x + threadIdx.x, end = length;\n    {body}\n}}\n",
+            dialect::page(Dialect::Cuda, ""),
+            parameters[0],
+            parameters[1]
+        );
+        let plain = manifest::plain("by-hand", Mode::Ctr, 32, 2, Grid::Covers, Dialect::Cuda, &text);
+        (text, Manifest { keys: KeySource::Baked, ..plain })
+    }
+
+    #[test]
+    fn kernels_that_only_write_or_only_read() {
+        let launch = |access, data| Launch { access, in_place: false, start: 0, skip: 0, key: &[], tiles: 1, data };
+        let data: Vec<u8> = (0..101).collect();
+        let bytes = Access::Bytes { input: 3, output: 5 };
+        let compile = |parameters, body: &str| {
+            let (text, manifest) = by_hand(parameters, body);
+            CompiledC::compile(&text, &manifest).unwrap()
+        };
+        let writes = ["OUTPUT(u8), u64 blocks", "OUTPUT(u8), u64 length"];
+        let Some(mut kernel) = compile(writes, "if (n < end) out[n] = (u8)(7 * n);") else { return };
+        assert!(!kernel.can_be_in_place());
+        for (access, len) in [(Access::Aligned, 96), (bytes, 96)] {
+            let output = kernel.run(&launch(access, &data[..len])).unwrap();
+            assert_eq!(output, (0..len).map(|n| (7 * n) as u8).collect::<Vec<_>>());
+        }
+        let mut wide = compile(writes, "if (n <= end) out[n] = (u8)(7 * n);").unwrap();
+        let error = wide.run(&launch(bytes, &data[..80])).unwrap_err();
+        assert!(matches!(error, CheckError::OutOfBounds { .. }), "{error}");
+
+        let reads = ["INPUT(u8), u64 blocks", "INPUT(u8), u64 length"];
+        let mut kernel = compile(reads, "static u8 sum; if (n < end) sum ^= in[n];").unwrap();
+        assert_eq!(kernel.run(&launch(bytes, &data[..96])).unwrap(), [0; 0]);
+        let mut writes_input = compile(reads, "if (n < end) ((u8 *)in)[n] ^= 1;").unwrap();
+        let error = writes_input.run(&launch(bytes, &data[..96])).unwrap_err();
+        assert!(matches!(error, CheckError::OutOfBounds { .. }), "{error}");
+        let in_place = Launch { in_place: true, ..launch(bytes, &data[..96]) };
+        assert!(matches!(kernel.run(&in_place), Err(CheckError::Launch { .. })));
+    }
+
+    #[test]
+    fn a_parameter_that_no_launch_has_is_named() {
+        let (text, mut manifest) = by_hand(["DATA(u8), u64 blocks", "DATA(u8), u64 length, u32 turns"], "");
+        let error = CompiledC::compile(&text, &manifest).unwrap_err();
+        assert_eq!(error.to_string(), "no check of by-hand can be made: nothing is known of what it takes as `turns`");
+        manifest.entry_bytes = EntryPoint { name: manifest.entry_bytes.name, parameters: vec![] };
+        assert!(!matches!(CompiledC::compile(&text, &manifest), Err(CheckError::Parameter { .. })));
+    }
+}

@@ -1,0 +1,84 @@
+//! What a check finds.
+
+use aes_bitslice_core::manifest::ManifestError;
+
+/// What a check found, or why it could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The key has no length that AES knows.
+    #[error("a key has 16, 24 or 32 bytes, this one has {0}")]
+    KeyLength(usize),
+    /// The plan's circuits do not compute the cipher.
+    #[error("the circuits of {kernel} do not compute the cipher of FIPS 197 for this key")]
+    Circuit {
+        /// The kernel's name.
+        kernel: String,
+    },
+    /// The printed kernel does not compute the mode.
+    #[error("the printed {kernel} is wrong at byte {at} of {launch}")]
+    Printed {
+        /// The kernel's name.
+        kernel: String,
+        /// The launch, in words.
+        launch: String,
+        /// The first byte of the output that differs from the reference.
+        at: usize,
+    },
+    /// The printed kernel wrote where it should not.
+    #[error("the printed {kernel} changes bytes outside its output in {launch}")]
+    OutOfBounds {
+        /// The kernel's name.
+        kernel: String,
+        /// The launch, in words.
+        launch: String,
+    },
+    /// Some threads of the printed kernel wait for others that do not come.
+    #[error("threads of the printed {kernel} wait at a barrier or a shuffle that others never reach, in {launch}")]
+    Stuck {
+        /// The kernel's name.
+        kernel: String,
+        /// The launch, in words.
+        launch: String,
+    },
+    /// The C compiler refused the printed kernel.
+    #[error("{compiler} cannot compile the printed {kernel}: {log}")]
+    Rejected {
+        /// The kernel's name.
+        kernel: String,
+        /// The compiler's command.
+        compiler: String,
+        /// What it said; withheld where it might quote a key.
+        log: String,
+    },
+    /// The compiler named by the environment variable `CC` cannot be run.
+    #[error("the C compiler that the environment variable CC names, `{command}`, cannot be run: {cause}")]
+    Compiler {
+        /// The value of `CC`.
+        command: String,
+        /// Why not.
+        cause: std::io::Error,
+    },
+    /// A launch that the kernel has no entry point for.
+    #[error("{kernel} cannot be launched like that: {what}")]
+    Launch {
+        /// The kernel's name.
+        kernel: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// An entry point takes something that no launch of a check has.
+    #[error("no check of {kernel} can be made: nothing is known of what it takes as `{parameter}`")]
+    Parameter {
+        /// The kernel's name.
+        kernel: String,
+        /// The parameter's name.
+        parameter: String,
+    },
+    /// The manifest does not say how to launch the kernel.
+    #[error("{0}")]
+    Manifest(#[from] ManifestError),
+    /// A temporary folder, a pipe or a process failed.
+    #[error("running the printed kernel: {0}")]
+    Io(#[from] std::io::Error),
+}

@@ -1,0 +1,57 @@
+//! A launch of a printed kernel on the CPU.
+
+use std::fmt;
+
+/// How a launch reaches its data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// The entry point for whole blocks, aligned to 16 bytes.
+    Aligned,
+    /// The entry point for bytes: how far input and output lie behind a multiple of 16, in bytes, below 16.
+    /// In place, the output's counts.
+    Bytes {
+        /// That of the input.
+        input: usize,
+        /// That of the output.
+        output: usize,
+    },
+}
+
+/// One launch of a kernel over a grid that covers the data. What its entry point does not take is ignored.
+#[derive(Clone, Copy)]
+pub struct Launch<'a> {
+    /// The entry point and the alignment.
+    pub access: Access,
+    /// Whether the output replaces the input.
+    pub in_place: bool,
+    /// Counter mode: the counter block of the first block; CBC: the IV. As a big-endian number.
+    pub start: u128,
+    /// Counter mode, by bytes: where in the key stream of the first block the data begins, below 16.
+    pub skip: usize,
+    /// The words of the key ([`key_words`](aes_bitslice_core::manifest::Manifest::key_words)); none for a kernel with a key baked in.
+    pub key: &'a [u32],
+    /// Tiles of a thread block: 1, or more where the grid need not cover all.
+    pub tiles: usize,
+    /// The input; of a kernel that only writes, the length counts. Whole blocks unless the entry point takes any length.
+    pub data: &'a [u8],
+}
+
+impl Launch<'_> {
+    /// Blocks of 16 bytes that the data is in.
+    pub(super) fn blocks(&self) -> u64 {
+        (self.skip as u64 + self.data.len() as u64).div_ceil(16)
+    }
+}
+
+impl fmt::Display for Launch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.in_place { "in place" } else { "to another buffer" };
+        match self.access {
+            Access::Aligned => write!(f, "{} aligned bytes, {place}", self.data.len())?,
+            Access::Bytes { input, output } => {
+                write!(f, "{} bytes at offsets {input} and {output}, {place}", self.data.len())?
+            }
+        }
+        write!(f, ", start {:#x}, skip {}, {} tiles", self.start, self.skip, self.tiles)
+    }
+}

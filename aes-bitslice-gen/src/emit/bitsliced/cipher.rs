@@ -1,0 +1,234 @@
+//! The steps of a plan as C: the circuits as functions, and the cipher as calls of them.
+
+use super::parts::KeyAccess;
+use crate::circuit::Circuit;
+use crate::emit::c;
+use crate::kernel::plan::{Call, Function, KeyOperand, Plan, Step};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::layout::Layout;
+use std::fmt::Write;
+
+/// A circuit as a C function: of a byte in place if it has eight outputs, else of four bytes, and maybe a key, to four.
+pub(super) fn function(function: &Function, key: &str, text: &mut String) {
+    let circuit = &function.circuit;
+    let stats = circuit.stats();
+    let _ = writeln!(
+        text,
+        "// {}\n// Circuit: {}; {} LUT3, depth {}, at most {} values alive.",
+        function.about,
+        circuit.name(),
+        stats.gates(),
+        stats.depth,
+        stats.peak_live
+    );
+    let byte = is_byte(circuit);
+    let input = |i: usize| match i {
+        _ if byte => format!("x[{i}]"),
+        0..32 => format!("row{}[{}]", i / 8, i % 8),
+        _ => format!("key[{}]", i - 32),
+    };
+    let name = &function.name;
+    let key = if circuit.inputs().len() > 32 { key } else { "" };
+    let _ = match byte {
+        true => writeln!(text, "DEVICE void {name}(u32 *x) {{"),
+        false => writeln!(
+            text,
+            "DEVICE void {name}(const u32 *row0, const u32 *row1, const u32 *row2, const u32 *row3, {key}u32 *y) {{"
+        ),
+    };
+    c::statements(circuit, input, if byte { "x" } else { "y" }, text);
+    *text += "}\n";
+}
+
+/// Whether the printed code calls a function: not if all it does is done to bytes.
+pub(super) fn is_called(plan: &Plan, function: usize) -> bool {
+    plan.first.iter().chain(&plan.round).chain(&plan.last).any(|step| match step {
+        Step::AddFirstRoundKey(c) | Step::MixColumns(c) | Step::AddLastRoundKey(c) => {
+            c.key != KeyOperand::Bytes && c.functions.contains(&function)
+        }
+        Step::SubBytes(c) => c.functions.contains(&function),
+        Step::Section(_) => false,
+    })
+}
+
+fn is_byte(circuit: &Circuit) -> bool {
+    circuit.outputs().len() == 8
+}
+
+/// The cipher in parts, a round beginning behind SubBytes: `begin` to SubBytes of round 1, `mix_columns` and `sub_bytes`
+/// for a round, `finish` from a round to the end; and `cipher`, all of it. Where rounds are written out, `begin` has
+/// them all.
+pub(super) fn cipher(plan: &Plan, access: &KeyAccess, text: &mut String) {
+    let sign = match plan.direction() {
+        Direction::Encrypt => "+ (row)",
+        Direction::Decrypt => "+ 4 - (row)",
+    };
+    match plan.spec.layout {
+        Layout::State => {
+            *text += "// Where a row of a column is, and where ShiftRows finds it.\n";
+            *text += "#define AT(row, column) (8 * (4 * (column) + (row)))\n";
+            let _ = writeln!(text, "#define SHIFTED(row, column) AT(row, ((column) {sign}) & 3)\n");
+        }
+        Layout::Column => {
+            *text += "// The column in which ShiftRows finds a row of a column.\n";
+            let _ = writeln!(text, "#define SHIFTED(row, column) (((column) {sign}) & 3)\n");
+            *text += include_str!("column/shift_rows.h");
+            *text += "\n";
+        }
+    }
+    let parameter = access.pass(", cipher_key key");
+    let argument = access.pass(", key");
+    let rounds = if access.shared { "key.rounds".to_string() } else { access.rounds.clone() };
+    let rolled = !plan.round.is_empty();
+    let mut part = |heading: &str, steps: &[Step], round: &str| {
+        let _ = writeln!(text, "DEVICE void {heading} {{");
+        let mut printer = Steps { plan, text, round: round.into() };
+        printer.steps(steps);
+        *text += "}\n\n";
+    };
+    part(&format!("begin(u32 *s{parameter})"), &plan.first, "0");
+    for step in &plan.round {
+        let heading = match step {
+            Step::MixColumns(_) => match plan.spec.layout {
+                Layout::State => format!("mix_columns(u32 *s{parameter}, u32 round)"),
+                Layout::Column => "mix_columns(u32 *s, const u32 *k, cipher_key key)".into(),
+            },
+            Step::SubBytes(_) => "sub_bytes(u32 *s)".into(),
+            other => unreachable!("{other:?} in a round"),
+        };
+        part(&heading, std::slice::from_ref(step), "round");
+    }
+    let mut last = plan.last.as_slice();
+    // Measured, kernel by kernel: docs/performance.md. Rounds are even in number, from wherever the loop begins.
+    let unrolled = if plan.rounds().is_some() { 2 } else { 1 };
+    if rolled {
+        // The last MixColumns is the function that is there already.
+        last = &last[1..];
+    }
+    let _ = match (rolled, plan.spec.layout) {
+        (true, Layout::State) => writeln!(
+            text,
+            "DEVICE void finish(u32 *s{parameter}, u32 round) {{\n    \
+             ROLLED for (; round < {rounds} - 1; round++) {{\n        \
+             mix_columns(s{argument}, round);\n        sub_bytes(s);\n    }}\n    \
+             mix_columns(s{argument}, {rounds} - 1);"
+        ),
+        (true, Layout::Column) => writeln!(
+            text,
+            "DEVICE void finish(u32 *s, cipher_key key, u32 round) {{\n    \
+             // A round key is on its way while SubBytes runs.\n    \
+             u32 k[32];\n    get_round_key(k, key, round);\n    \
+             ROLLED for (; round < {rounds} - 1; round += {unrolled}) {{\n        \
+             UNROLL for (u32 i = 0; i < {unrolled}; i++) {{\n            \
+             mix_columns(s, k, key);\n            get_round_key(k, key, round + i + 1);\n            \
+             sub_bytes(s);\n        }}\n    }}\n    \
+             mix_columns(s, k, key);"
+        ),
+        (false, _) => writeln!(text, "DEVICE void finish(u32 *s) {{"),
+    };
+    Steps { plan, text, round: format!("{rounds} - 1") }.steps(last);
+    let from = if rolled { ", 1" } else { "" };
+    let _ = writeln!(
+        text,
+        "}}\n\nDEVICE void cipher(u32 *s{parameter}) {{\n    begin(s{argument});\n    finish(s{argument}{from});\n}}"
+    );
+}
+
+struct Steps<'a> {
+    plan: &'a Plan,
+    text: &'a mut String,
+    /// The current round as an expression.
+    round: String,
+}
+
+impl Steps<'_> {
+    fn line(&mut self, line: &str) {
+        let _ = writeln!(self.text, "    {line}");
+    }
+
+    fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            match step {
+                Step::Section(title) => self.line(&format!("// {title}")),
+                Step::AddFirstRoundKey(call) => self.columns(call, "0", false),
+                Step::MixColumns(call) => self.columns(call, &self.round.clone(), true),
+                Step::AddLastRoundKey(call) => self.columns(call, &format!("{} + 1", self.round), true),
+                Step::SubBytes(call) => self.bytes(call),
+            }
+        }
+    }
+
+    fn name(&self, function: usize) -> &str {
+        &self.plan.functions[function].name
+    }
+
+    fn bytes(&mut self, call: &Call<16>) {
+        match (call.uniform(), self.plan.spec.layout) {
+            (Some(f), Layout::State) => {
+                self.line(&format!("UNROLL for (int j = 0; j < 16; j++) {}(&s[8 * j]);", self.name(f)));
+            }
+            (Some(f), Layout::Column) => {
+                self.line(&format!("UNROLL for (int row = 0; row < 4; row++) {}(&s[8 * row]);", self.name(f)));
+            }
+            (None, _) => {
+                for (j, &f) in call.functions.iter().enumerate() {
+                    self.line(&format!("{}(&s[8 * {j}]);", self.name(f)));
+                }
+            }
+        }
+    }
+
+    fn columns(&mut self, call: &Call<4>, round: &str, shifted: bool) {
+        match (call.uniform(), self.plan.spec.layout) {
+            (Some(f), Layout::Column) => {
+                if shifted {
+                    self.line("shift_rows(s, key);");
+                }
+                if call.key == KeyOperand::Bytes {
+                    self.line("// AddRoundKey: by the caller, on the bytes.");
+                    return;
+                }
+                if shifted {
+                    self.line("u32 t[32];");
+                } else {
+                    self.line("u32 k[32], t[32];");
+                    self.line(&format!("get_round_key(k, key, {round});"));
+                }
+                self.line(&format!("{}(&s[0], &s[8], &s[16], &s[24], k, t);", self.name(f)));
+                self.line("UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];");
+            }
+            (uniform, _) => {
+                let at = if shifted { "SHIFTED" } else { "AT" };
+                if call.key == KeyOperand::Selectors {
+                    let n = self.plan.rounds().unwrap_or_default() - 1;
+                    self.line(&format!("u32 selector[{n}]; // one-hot: all ones for this round, else zero"));
+                    self.line(&format!(
+                        "UNROLL for (u32 i = 0; i < {n}; i++) selector[i] = 0u - (u32)({round} == i + 1);"
+                    ));
+                }
+                // Where the steps of several rounds are one function, each has its block.
+                self.line("{");
+                self.line("u32 t[128];");
+                let key = match call.key {
+                    KeyOperand::None | KeyOperand::Bytes => String::new(),
+                    KeyOperand::Planes => {
+                        self.line(&format!("IN_SHARED const volatile u32 *const k = round_key(key, {round});"));
+                        "&k[32 * @], ".into()
+                    }
+                    KeyOperand::Selectors => "selector, ".into(),
+                };
+                let one = |c: &str, f: usize| {
+                    let rows: Vec<String> = (0..4).map(|r| format!("&s[{at}({r}, {c})]")).collect();
+                    format!("{}({}, {}&t[32 * {c}]);", self.name(f), rows.join(", "), key.replace('@', c))
+                };
+                let lines: Vec<String> = match uniform {
+                    Some(f) => vec![format!("UNROLL for (int c = 0; c < 4; c++) {}", one("c", f))],
+                    None => call.functions.iter().enumerate().map(|(c, &f)| one(&c.to_string(), f)).collect(),
+                };
+                lines.iter().for_each(|line| self.line(line));
+                self.line("UNROLL for (int i = 0; i < 128; i++) s[i] = t[i];");
+                self.line("}");
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Bitsliced kernels as text, the same in every dialect.
+//!
+//! What does not depend on the plan is templates, the `.h` files beside this one; the printer adds the circuits as functions,
+//! the cipher as calls of them, and the entry points of the mode. The text is in CUDA's words (thread, thread block, warp,
+//! shared memory), of which [`crate::emit::dialect`] has the meaning.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `parts` | what a kernel is made of besides its plan: templates, sizes, and how the code reaches the round keys |
+//! | `modes` | the parts of the generator's kernels: a row for each mode and layout |
+//! | `keys` | how the code reaches the round keys, for each place that they can come from |
+//! | `cipher` | the steps of a plan as C |
+//! | `print` | all of it as one text |
+
+mod cipher;
+mod keys;
+pub(crate) mod modes;
+pub(crate) mod parts;
+pub(crate) mod print;
+
+pub use modes::{COUNTER_PLANES, STATE_WORDS};
+pub use parts::{Geometry, KeyAccess, Parts};
+pub use print::{print, print_parts, source};

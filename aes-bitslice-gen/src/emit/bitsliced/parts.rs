@@ -1,0 +1,105 @@
+//! What a bitsliced kernel is made of besides its plan: templates, sizes, and how the code reaches the round keys.
+
+use aes_bitslice_core::layout::{BLOCKS_PER_WORD, Layout};
+use aes_bitslice_core::manifest::Grid;
+use aes_bitslice_core::strategy::KeyStrategy;
+use zeroize::Zeroizing;
+
+/// The size of a thread block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Geometry {
+    /// Threads a thread block: a power of two from 32 to 1024.
+    pub threads: u32,
+    /// Thread blocks that the compiler must leave registers for on one multiprocessor.
+    pub blocks_per_sm: u32,
+}
+
+impl Geometry {
+    /// Blocks of 16 bytes of a tile: what a thread block works on at a time.
+    pub fn tile_blocks(self, layout: Layout) -> u32 {
+        BLOCKS_PER_WORD * self.threads / layout.threads()
+    }
+}
+
+/// What a bitsliced kernel is made of besides its plan.
+pub struct Parts {
+    /// The kernel's name: file stem and, with underscores, entry point.
+    pub name: String,
+    /// Where the round keys are, for headings and manifests.
+    pub strategy: KeyStrategy,
+    /// The size of a thread block.
+    pub geometry: Geometry,
+    /// How many thread blocks to launch.
+    pub grid: Grid,
+    /// Templates that say which thread holds what, in order.
+    pub planes: Vec<&'static str>,
+    /// The template that prepares round keys, used where [`KeyAccess::shared`] is set.
+    pub keys: &'static str,
+    /// Templates of the mode, in order; the entry points are in the last.
+    pub mode: Vec<&'static str>,
+    /// How the code reaches the round keys.
+    pub access: KeyAccess,
+}
+
+/// How the code reaches the round keys: what stands for the words between `@` in the templates.
+#[derive(Clone, Default)]
+pub struct KeyAccess {
+    /// Whether they lie in shared memory, and a value `cipher_key key` is handed from function to function.
+    pub shared: bool,
+    /// `@KEY_FORM@`. By column: the form they have in shared memory.
+    pub form: &'static str,
+    /// `@KEY_SOURCE@`. Where a thread block gets them from, before it spreads them: a type or a function.
+    pub source: Zeroizing<String>,
+    /// `@KEY_SOURCE_PARAMETER@`. What `share_keys` takes behind its first parameter.
+    pub source_parameter: &'static str,
+    /// `@KEY_WORD@`. The word that `i` stands for.
+    pub word: &'static str,
+    /// `@ROUNDS@`. The number of rounds, as an expression.
+    pub rounds: String,
+    /// `@KEY_PARAMETER@`. What an entry point takes behind its other parameters.
+    pub kernel_parameter: &'static str,
+    /// What `share_keys` is given for [`Self::source_parameter`].
+    pub source_argument: &'static str,
+}
+
+impl KeyAccess {
+    /// What hands the key on from function to function, if it is handed on.
+    pub(super) fn pass(&self, text: &'static str) -> &'static str {
+        if self.shared { text } else { "" }
+    }
+}
+
+impl Parts {
+    /// The entry point's name in C: the kernel's with underscores. The one for any alignment has `_bytes` behind it.
+    pub fn entry_point(&self) -> String {
+        self.name.replace('-', "_")
+    }
+
+    /// Appends a template.
+    pub(super) fn fill(&self, template: &str, text: &mut String) {
+        let access = &self.access;
+        let load = match access.shared {
+            true => format!(
+                "    SHARED key_memory memory;\n    const cipher_key key = share_keys(&memory{});\n",
+                access.source_argument
+            ),
+            false => String::new(),
+        };
+        let entry = self.entry_point();
+        for (i, part) in template.split('@').enumerate() {
+            *text += match part {
+                part if i % 2 == 0 => part,
+                "NAME" => &entry,
+                "KEY" => access.pass(", key"),
+                "KEY_LOAD" => &load,
+                "KEY_PARAMETER" => access.kernel_parameter,
+                "KEY_FORM" => access.form,
+                "KEY_SOURCE" => &access.source,
+                "KEY_SOURCE_PARAMETER" => access.source_parameter,
+                "KEY_WORD" => access.word,
+                "ROUNDS" => &access.rounds,
+                other => unreachable!("`{other}` in a template"),
+            };
+        }
+    }
+}

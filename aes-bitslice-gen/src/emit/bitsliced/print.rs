@@ -1,0 +1,132 @@
+//! A bitsliced kernel as one text, and its manifest.
+
+use super::cipher::{cipher, function, is_called};
+use super::modes;
+use super::parts::{Geometry, Parts};
+use crate::emit::no_such_kernel::NoSuchKernel;
+use crate::emit::{dialect, header, manifest};
+use crate::kernel::plan::Plan;
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::layout::{Layout, MAX_ROUNDS};
+use aes_bitslice_core::manifest::Printed;
+use std::fmt::Write;
+use zeroize::Zeroizing;
+
+const TRANSPOSE: &str = include_str!("transpose.h");
+
+/// Prints a kernel of the fastest geometry. `command` is the command line that remakes it.
+///
+/// # Errors
+/// [`NoSuchKernel`] if the mode has no kernel with this strategy in this layout.
+pub fn print(plan: &Plan, dialect: Dialect, command: &str) -> Result<Printed, NoSuchKernel> {
+    let parts = modes::parts(&plan.spec).ok_or_else(|| NoSuchKernel::bitsliced(&plan.spec))?;
+    Ok(print_parts(plan, &parts, dialect, command))
+}
+
+/// Prints a kernel of a plan and parts. `command` is the command line that remakes it.
+///
+/// # Panics
+/// As [`source`], and if the templates' entry points take parameters of forms that [`aes_bitslice_core::signature`] does not
+/// know.
+pub fn print_parts(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> Printed {
+    let source = Zeroizing::new(source(plan, parts, dialect, command));
+    let manifest = manifest::bitsliced(plan, parts, dialect, &source);
+    Printed { source, manifest }
+}
+
+/// The source of a bitsliced kernel, heading included. `command` is the command line that remakes it.
+///
+/// With a key baked in, the text is the key: it is built without leaving copies behind, and the caller is to wipe it.
+///
+/// # Panics
+/// If the threads a block are no power of two from 32 to 1024: counters would not wrap between tiles.
+pub fn source(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> String {
+    let Geometry { threads, blocks_per_sm } = parts.geometry;
+    assert!(threads.is_power_of_two() && (32..=1024).contains(&threads), "{threads} threads a block");
+    let body = body(plan, parts, dialect);
+    let spec = &plan.spec;
+    let rounds = |r: usize| format!("{} of LUT3 for {r} rounds", plan.gates_executed(r));
+    let mut lines = Vec::new();
+    if spec.round_keys.baked().is_some() {
+        lines.push(
+            "THIS FILE IS THE KEY: the round keys are baked into its code. Guard it as you guard the key.".into(),
+        );
+    }
+    lines.push(format!("{}{command}", header::COMMAND));
+    lines.push(format!("Kernel: {}, AES on bit-planes.", parts.name));
+    lines.push(format!("Mode: {}; round keys: {}; S-box: {}.", spec.mode, parts.strategy, spec.sbox.name));
+    lines.push(match spec.layout {
+        Layout::State => "Layout: a thread holds the state of 32 blocks.".into(),
+        Layout::Column => "Layout: a thread holds a column of 32 blocks, four threads the state.".into(),
+    });
+    lines.push(format!("Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = {}.", spec.basis));
+    lines.push(format!("Geometry: {threads} threads a block, {blocks_per_sm} blocks a multiprocessor."));
+    let counts: Vec<String> = match plan.rounds() {
+        Some(r) => vec![rounds(r)],
+        None => KeyBits::ALL.iter().map(|k| rounds(k.rounds())).collect(),
+    };
+    lines.push(format!("Lookup tables: {}.", counts.join(", ")));
+    header::with_heading(lines.iter().map(String::as_str), &body)
+}
+
+fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
+    // Room for all of it at once: growing would leave copies behind. A gate is a line of at most 80 bytes.
+    let gates: usize = plan.functions.iter().map(|f| f.circuit.gates().len() + 64).sum();
+    let mut text = Zeroizing::new(String::with_capacity((128 << 10) + 80 * gates));
+    let room = text.capacity();
+    for template in [TRANSPOSE].iter().chain(&parts.planes) {
+        *text += "\n";
+        *text += template;
+    }
+    if parts.access.shared {
+        let _ = writeln!(text, "\n#define MAX_ROUNDS {}\n", plan.rounds().unwrap_or(MAX_ROUNDS));
+        parts.fill(parts.keys, &mut text);
+        *text += "\n";
+    }
+    *text += &banner("The layers of the cipher as circuits. Bit-planes come by byte: x[b] is bit b.");
+    let key = match (plan.spec.layout, parts.access.shared) {
+        // Planes are fetched where they are read; other operands are in registers.
+        (Layout::State, true) => "IN_SHARED const volatile u32 *key, ",
+        _ => "const u32 *key, ",
+    };
+    for f in (0..plan.functions.len()).filter(|&i| is_called(plan, i)).map(|i| &plan.functions[i]) {
+        *text += "\n";
+        function(f, key, &mut text);
+    }
+    *text += &banner("The cipher on bit-planes.");
+    *text += "\n";
+    cipher(plan, &parts.access, &mut text);
+    for template in &parts.mode {
+        *text += "\n";
+        parts.fill(template, &mut text);
+    }
+    debug_assert_eq!(text.capacity(), room, "the text has outgrown its room");
+    let Geometry { threads, blocks_per_sm } = parts.geometry;
+    let mut geometry = format!("\n#define THREADS {threads}\n#define BLOCKS_PER_SM {blocks_per_sm}\n\n");
+    geometry += &dialect::page(dialect, &text);
+    Zeroizing::new([&geometry, text.as_str()].concat())
+}
+
+fn banner(title: &str) -> String {
+    let rule = "-".repeat(111);
+    format!("\n// {rule}\n// {title}\n// {rule}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::spec::KernelSpec;
+    use crate::sbox::LUT3;
+    use aes_bitslice_core::mode::Mode;
+
+    #[test]
+    fn a_kernel_that_is_not_there_is_an_error() {
+        let spec = KernelSpec { layout: Layout::State, ..KernelSpec::co_resident(Mode::Ctr, &LUT3) };
+        let Err(error) = print(&Plan::new(&spec), Dialect::Cuda, "a test") else { panic!("printed") };
+        assert_eq!(error.to_string(), "the mode `ctr` has no kernel by state with the strategy `bits`");
+        for dialect in Dialect::ALL {
+            assert!(print(&Plan::new(&KernelSpec::co_resident(Mode::Ctr, &LUT3)), dialect, "a test").is_ok());
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The kernels that are stored and shipped: those that take their key at launch.
+
+use crate::emit::bitsliced::modes;
+use crate::kernel::design::Design;
+use crate::kernel::spec::KernelSpec;
+use crate::sbox::LUT3;
+use crate::table::conflict_free::spec::{ConflictFree, TableCount};
+use aes_bitslice_core::layout::Layout;
+use aes_bitslice_core::mode::Mode;
+
+/// The modes whose data two kernels can divide between them, in any order: not CBC, whose blocks are chained.
+const DIVISIBLE: [Mode; 3] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr];
+
+/// The kernels that are printed in CUDA C, of each mode those that it has: the bitsliced one, of the fastest layout and the
+/// S-box of the fewest LUT3s in its basis; those that look tables up, with four tables and, for devices with less shared
+/// memory, one; and a table kernel and a bitsliced one that are co-resident.
+pub fn cuda() -> Vec<Design> {
+    Mode::ALL.into_iter().flat_map(of_mode).collect()
+}
+
+fn of_mode(mode: Mode) -> Vec<Design> {
+    let bitsliced = |spec: KernelSpec| modes::parts(&spec).is_some().then_some(Design::Bitsliced(spec));
+    let tables = [TableCount::Four, TableCount::One].map(|count| ConflictFree::new(mode, count));
+    let mut designs: Vec<Design> = bitsliced(KernelSpec::planes(mode, &LUT3)).into_iter().collect();
+    designs.extend(tables.into_iter().flatten().map(Design::from));
+    if DIVISIBLE.contains(&mode)
+        && let Some(table) = tables[0].and_then(ConflictFree::co_resident)
+        && let Some(bits) = bitsliced(KernelSpec::co_resident(mode, &LUT3))
+    {
+        designs.extend([table.into(), bits]);
+    }
+    designs
+}
+
+/// The kernels that are printed in OpenCL C, of each mode those that it has: one by column, for devices whose threads can
+/// shuffle words, and one by state, whose threads need no others.
+pub fn opencl() -> Vec<KernelSpec> {
+    let in_layout = |mode, layout| KernelSpec::planes(mode, &LUT3).with_layout(layout).ok();
+    let all =
+        Mode::ALL.into_iter().flat_map(|mode| [Layout::Column, Layout::State].map(|layout| in_layout(mode, layout)));
+    all.flatten().filter(|spec| modes::parts(spec).is_some()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kernel_once_and_pairs_where_data_can_be_divided() {
+        let names: Vec<String> = cuda().iter().map(Design::name).collect();
+        assert_eq!(names.iter().filter(|name| name.ends_with("-co-resident")).count(), DIVISIBLE.len());
+        assert_eq!(names.iter().filter(|name| name.ends_with("-bits")).count(), DIVISIBLE.len());
+        assert!(names.iter().enumerate().all(|(i, name)| !names[..i].contains(name)));
+        for name in ["aes-ctr-planes", "aes-ctr-tbox-co-resident", "aes-ctr-bits", "aes-cbc-decrypt-tbox-one-table"] {
+            assert!(names.iter().any(|stored| stored == name), "{name}");
+        }
+    }
+}

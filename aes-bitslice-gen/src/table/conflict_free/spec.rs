@@ -1,0 +1,127 @@
+//! What a table kernel without bank conflicts is: mode, number of tables, and whether it has a multiprocessor for itself.
+
+use super::modes::{self, Row, Size};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::mode::{Mode, State};
+
+/// How many T-boxes there are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TableCount {
+    /// One of 1 KiB: what is looked up for the other rows is rotated.
+    One,
+    /// One a row of the state, 4 KiB.
+    Four,
+}
+
+impl TableCount {
+    /// The number.
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::One => 1,
+            Self::Four => 4,
+        }
+    }
+}
+
+/// A table kernel without bank conflicts: every lane of a warp has its own copy of the tables, in its own bank of shared
+/// memory. One thread block a multiprocessor makes the copies once and then works through its share of the data.
+///
+/// How long it takes does not depend on what it looks up where every access to shared memory takes as long as any other
+/// without conflicts, which is what is documented of the banks. But addresses depend on key and data: it is not
+/// constant-time as the bitsliced kernels are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ConflictFree {
+    mode: Mode,
+    tables: TableCount,
+    co_resident: bool,
+}
+
+impl ConflictFree {
+    /// The kernel that has a multiprocessor for itself, with one table (32 KiB of shared memory) or four (128 KiB); `None` for
+    /// a mode without table kernels.
+    pub fn new(mode: Mode, tables: TableCount) -> Option<Self> {
+        modes::row(mode).map(|_| Self { mode, tables, co_resident: false })
+    }
+
+    /// The same for multiprocessors that run a bitsliced kernel at the same time: with fewer registers, so that both fit. `None`
+    /// for a mode without such a kernel.
+    pub fn co_resident(self) -> Option<Self> {
+        self.row().co_resident.map(|_| Self { co_resident: true, ..self })
+    }
+
+    /// The mode and direction.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The number of tables.
+    pub fn tables(&self) -> TableCount {
+        self.tables
+    }
+
+    /// Whether it is for multiprocessors that run a bitsliced kernel at the same time.
+    pub fn is_co_resident(&self) -> bool {
+        self.co_resident
+    }
+
+    /// The kernel's name: file stem and, with underscores, entry point.
+    pub fn name(&self) -> String {
+        let tables = match self.tables {
+            TableCount::One => "-one-table",
+            TableCount::Four => "",
+        };
+        let co_resident = if self.co_resident { "-co-resident" } else { "" };
+        format!("aes-{}-tbox{tables}{co_resident}", self.mode)
+    }
+
+    /// Threads a thread block.
+    pub fn threads(&self) -> u32 {
+        self.size().threads
+    }
+
+    /// Blocks that a thread has in registers at a time.
+    pub fn blocks_per_thread(&self) -> u32 {
+        self.size().blocks_per_thread
+    }
+
+    /// Neighbouring counters of a tile that a thread has, 32 apart, where the state is counters.
+    pub fn counters_per_thread(&self) -> u32 {
+        8
+    }
+
+    /// Blocks of 16 bytes of a tile: what a thread block works on at a time.
+    pub fn tile_blocks(&self) -> u32 {
+        match self.mode.state() {
+            State::Counters => self.threads() * self.counters_per_thread(),
+            State::Data => self.threads() * self.blocks_per_thread(),
+        }
+    }
+
+    /// Thread blocks a multiprocessor that the compiler leaves registers for. Co-resident with a bitsliced kernel more than will
+    /// run, so that there are registers for that one, too.
+    pub(crate) fn blocks_per_sm(&self) -> u32 {
+        if self.co_resident { 4 } else { 1 }
+    }
+
+    /// Bytes of shared memory: the copies of the tables, the inverse S-box's among them, and for counters what those of a tile
+    /// have in common after two rounds.
+    pub fn shared_bytes(&self) -> u32 {
+        let last = u32::from(self.mode.direction() == Direction::Decrypt);
+        let parts = if self.mode.state() == State::Counters { 4 * 256 * 16 } else { 0 };
+        (self.tables.number() + last) * 32 * 1024 + parts
+    }
+
+    /// Templates of the mode, in order.
+    pub(crate) fn templates(&self) -> &'static [&'static str] {
+        self.row().templates
+    }
+
+    fn row(&self) -> &'static Row {
+        modes::row(self.mode).expect("made of a row")
+    }
+
+    fn size(&self) -> Size {
+        let row = self.row();
+        if self.co_resident { row.co_resident.expect("made of a row that has it") } else { row.alone }
+    }
+}

@@ -1,0 +1,15 @@
+//! Kernels with T-boxes, as papers of 2010 to 2017 have them: fast, and not constant-time ([`aes_bitslice_gen::table`] says
+//! what the time of a look-up depends on).
+//!
+//! | file | idea |
+//! |---|---|
+//! | `spec` | what a thread has of the data, where tables and round keys lie, and what the papers measured |
+//! | `modes` | the templates of each mode |
+//! | `print` | the text |
+//! | `*.h` | its templates |
+
+mod modes;
+mod print;
+mod spec;
+
+pub use spec::{Granularity, KeyMemory, Staging, TableError, TableSpec, Tables, ThreadBlocks};

@@ -1,0 +1,157 @@
+//! Table kernels: the `.h` files of the folder `table`, put together as the specification asks. Numbers stand in front, as
+//! macros; what else the files take of it stands between `@`.
+//!
+//! | files | idea |
+//! |---|---|
+//! | `tables_*` | where the tables lie |
+//! | `look_up` | a look-up, with one table or four |
+//! | `keys_*` | where the round keys lie |
+//! | `registers`, `words`, `bytes` | what a thread has of a block, and the cipher on it |
+//! | `staging_*` | how blocks lie in shared memory where threads share them |
+//! | `ecb`, `ctr`, `cbc` | modes, with the entry points |
+
+use super::modes;
+use super::spec::{Granularity, KeyMemory, Staging, TableSpec, ThreadBlocks};
+use crate::kernels::table_memory::TableMemory;
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::manifest::{Grid, Printed};
+use aes_bitslice_gen::emit::look_ups::{numbers, shifted_macro};
+use aes_bitslice_gen::emit::{dialect, header, manifest};
+use aes_bitslice_gen::table::{TableCount, boxes};
+use aes_bitslice_gen::templates::{ACCESS, ROUND_KEYS, SHARE};
+use std::fmt::Write;
+use zeroize::Zeroizing;
+
+impl TableSpec {
+    /// Prints the kernel in CUDA C. `command` is the command line that remakes it.
+    pub fn print(&self, command: &str) -> Printed {
+        let grid = match self.thread_blocks() {
+            ThreadBlocks::Cover => Grid::Covers,
+            ThreadBlocks::Loop { each } => Grid::Persistent { each },
+        };
+        let source = Zeroizing::new(source(self, command));
+        let (name, mode, threads) = (self.name(), self.mode(), self.threads());
+        let manifest = manifest::plain(&name, mode, threads, self.tile_blocks(), grid, Dialect::Cuda, &source);
+        Printed { source, manifest }
+    }
+}
+
+/// The kernel's source, heading included. `command` is the command line that remakes it.
+fn source(spec: &TableSpec, command: &str) -> String {
+    let (bytes, threads) = (spec.granularity().bytes(), spec.threads());
+    let tables = match spec.tables().count {
+        TableCount::One => "one T-box",
+        TableCount::Four => "four T-boxes",
+    };
+    let memory = match spec.tables().memory {
+        TableMemory::Constant => "constant memory",
+        TableMemory::Shared => "shared memory",
+    };
+    let keys = match spec.keys() {
+        KeyMemory::Constant => "in constant memory",
+        KeyMemory::Shared => "in shared memory",
+        KeyMemory::Shuffle => "in the registers of a warp, handed round by shuffles",
+    };
+    let state = match spec.staging() {
+        Staging::Registers => "in registers",
+        Staging::Aos => "in shared memory, an array of structures",
+        Staging::Soa => "in shared memory, a structure of arrays",
+    };
+    let heading = [
+        format!("{}{command}", header::COMMAND),
+        format!("Kernel: {}, AES by look-ups in tables.", spec.name()),
+        "NOT CONSTANT-TIME: what it looks up, and for how long, depends on key and data.".into(),
+        format!("Mode: {}; tables: {tables} in {memory}; round keys: {keys}.", spec.mode()),
+        format!("State: {bytes} bytes a thread, {state}."),
+        format!("Geometry: {threads} threads a block, {} blocks a multiprocessor.", blocks_per_sm(spec)),
+    ];
+    header::with_heading(heading.iter().map(String::as_str), &body(spec))
+}
+
+/// Thread blocks that the compiler must leave registers for on one multiprocessor: 32 registers a thread, with which a
+/// multiprocessor has all its threads, or 64 and 128 for two and four blocks a thread. Nothing spills there: only 1,024
+/// threads with four blocks each have no more than 64, and may, where data is not aligned.
+fn blocks_per_sm(spec: &TableSpec) -> u32 {
+    let threads_per_sm = match spec.granularity() {
+        Granularity::B1 | Granularity::B4 | Granularity::B8 | Granularity::B16 => 2048,
+        Granularity::B32 => 1024,
+        Granularity::B64 => 512,
+    };
+    (threads_per_sm / spec.threads()).max(1)
+}
+
+fn body(spec: &TableSpec) -> String {
+    let direction = spec.mode().direction();
+    let mut text = format!("\n#define THREADS {}\n#define BLOCKS_PER_SM {}\n", spec.threads(), blocks_per_sm(spec));
+    let _ = writeln!(text, "#define TABLES {}", spec.tables().count.number());
+    let _ = match spec.granularity().bytes() {
+        1 => Ok(()),
+        bytes @ (4 | 8) => writeln!(text, "#define COLUMNS {}", bytes / 4),
+        bytes => writeln!(text, "#define BLOCKS_PER_THREAD {}", bytes / 16),
+    };
+    let shifted = shifted_macro(direction);
+    let tables = match spec.tables().memory {
+        TableMemory::Constant => include_str!("tables_constant.h"),
+        TableMemory::Shared => include_str!("tables_shared.h"),
+    };
+    let keys = match spec.keys() {
+        KeyMemory::Constant => include_str!("keys_constant.h"),
+        KeyMemory::Shared => include_str!("keys_shared.h"),
+        KeyMemory::Shuffle => include_str!("keys_shuffle.h"),
+    };
+    let state = match spec.granularity().bytes() {
+        1 => include_str!("bytes.h"),
+        4 | 8 => include_str!("words.h"),
+        _ => include_str!("registers.h"),
+    };
+    let mode = modes::templates(spec.mode()).expect("a specification is of a mode that has them");
+    let parts = [
+        &dialect::page(Dialect::Cuda, ""),
+        tables,
+        include_str!("look_up.h"),
+        ROUND_KEYS,
+        keys,
+        include_str!("prepare.h"),
+        &shifted,
+        ACCESS,
+        state,
+        SHARE,
+    ];
+    for part in parts.into_iter().chain(mode.iter().copied()) {
+        text += "\n";
+        fill(spec, part, &mut text);
+    }
+    text
+}
+
+/// Appends a template.
+fn fill(spec: &TableSpec, template: &str, text: &mut String) {
+    let direction = spec.mode().direction();
+    for (i, part) in template.split('@').enumerate() {
+        match part {
+            part if i % 2 == 0 => *text += part,
+            "NAME" => *text += &spec.name().replace('-', "_"),
+            "T_BOXES" => {
+                for table in &boxes::t_boxes(direction)[..spec.tables().count.number() as usize] {
+                    *text += "{\n";
+                    numbers(table, text);
+                    *text += "}, ";
+                }
+                text.truncate(text.trim_end_matches(", ").len());
+            }
+            "S_BOX" => {
+                *text += "\n";
+                numbers(boxes::last_round(direction), text);
+            }
+            "STAGING" => {
+                *text += match spec.staging() {
+                    Staging::Registers => "",
+                    Staging::Aos => include_str!("staging_aos.h"),
+                    Staging::Soa => include_str!("staging_soa.h"),
+                }
+                .trim_end();
+            }
+            other => unreachable!("`{other}` in a template"),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// ---------------------------------------------------------------------------------------------------------------
+// A thread has BLOCKS_PER_THREAD whole blocks, in registers. Neighbouring threads have neighbouring blocks, so that
+// the accesses of a warp lie side by side.
+// ---------------------------------------------------------------------------------------------------------------
+
+#define TILE_BLOCKS (BLOCKS_PER_THREAD * THREADS)
+
+typedef struct { u32 column[BLOCKS_PER_THREAD][4]; } state;
+
+// Where the thread's block n is in a tile.
+DEVICE u32 place_in_tile(int n) { return THREADS * n + threadIdx.x; }
+
+// The thread's blocks of the tile that begins with block `first`; zeros where there is no data.
+DEVICE state load(const u8 *in, u64 first, u64 blocks, int aligned) {
+    state s;
+    UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
+        const u64 block = first + place_in_tile(n);
+        UNROLL for (int c = 0; c < 4; c++) s.column[n][c] = 0;
+        if (block < blocks) load_words(s.column[n], 4, in + 16 * block, aligned);
+    }
+    return s;
+}
+
+DEVICE void store(u8 *out, u64 first, u64 blocks, state s, int aligned) {
+    UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
+        const u64 block = first + place_in_tile(n);
+        if (block < blocks) store_words(out + 16 * block, 4, s.column[n], aligned);
+    }
+}
+
+DEVICE void add_state(state *s, const state *other) {
+    UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++)
+        UNROLL for (int c = 0; c < 4; c++) s->column[n][c] ^= other->column[n][c];
+}
+
+// A round key serves all blocks of the thread.
+DEVICE void get_round_key(u32 *k, cipher_key key, u32 round) {
+    UNROLL for (int c = 0; c < 4; c++) k[c] = key_word(key, round, c);
+}
+
+DEVICE void next_round(state *s, cipher_key key, u32 round) {
+    u32 k[4];
+    get_round_key(k, key, round);
+    UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
+        u32 t[4], *const column = s->column[n];
+        UNROLL for (int c = 0; c < 4; c++) {
+            t[c] = k[c];
+            UNROLL for (int row = 0; row < 4; row++) t[c] ^= look_up(column[SHIFTED(row, c)], row);
+        }
+        UNROLL for (int c = 0; c < 4; c++) column[c] = t[c];
+    }
+}
+
+DEVICE void last_round(state *s, cipher_key key) {
+    u32 k[4];
+    get_round_key(k, key, key.rounds);
+    UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
+        u32 t[4], *const column = s->column[n];
+        UNROLL for (int c = 0; c < 4; c++) {
+            t[c] = k[c];
+            UNROLL for (int row = 0; row < 4; row++) t[c] ^= look_up_last(column[SHIFTED(row, c)], row);
+        }
+        UNROLL for (int c = 0; c < 4; c++) column[c] = t[c];
+    }
+}
+
+DEVICE void cipher(state *s, cipher_key key) {
+    COMPILER_BARRIER(); // round keys are fetched for each tile: there are no registers to keep them in
+    u32 k[4];
+    get_round_key(k, key, 0);
+    UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++)
+        UNROLL for (int c = 0; c < 4; c++) s->column[n][c] ^= k[c];
+    // Rounds before the last are odd in number, whatever the key's length.
+    next_round(s, key, 1);
+    ROLLED for (u32 round = 2; round < key.rounds; round += 2)
+        UNROLL for (u32 i = 0; i < 2; i++) next_round(s, key, round + i);
+    last_round(s, key);
+}

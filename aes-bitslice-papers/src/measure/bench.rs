@@ -1,0 +1,139 @@
+//! Some papers' cases measured, one after the other.
+
+use crate::case::{Case, Work};
+use crate::measure::data::{Data, Keys};
+use crate::measure::date::date;
+use crate::measure::devices::Devices;
+use crate::measure::kernels::Kernels;
+use crate::measure::runs::Runs;
+use crate::measure::{copies, host, sharded};
+use crate::measured::{Outcome, Run, Times, Timing};
+use crate::papers::all;
+use crate::papers::paper::{Api, Paper};
+use aes_bitslice_runtime::{Backend, Engine};
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The sizes of a quick run end here.
+const QUICK: u64 = 1 << 20;
+
+/// Measures some papers' tables; what is too large for a quick run is cut.
+///
+/// # Errors
+/// Without the GPU and the compiler that a paper needs, or if not one kernel opens. Everything else is recorded in what is
+/// returned: OpenCL devices that are missing, too, unless there is nothing to measure without them.
+pub fn run(papers: &[&Paper], quick: bool, price: Option<f64>) -> Result<Run> {
+    let start = Instant::now();
+    let uses = |api| papers.iter().any(|paper| paper.api == api);
+    let mut devices = Devices::none();
+    if uses(Api::Cuda) {
+        devices.open_cuda()?;
+    }
+    if uses(Api::OpenCl) {
+        let opened = devices.open_opencl();
+        if !uses(Api::Cuda) {
+            opened?;
+        }
+    }
+    let (largest, runs) = if quick { (Some(QUICK), Runs::QUICK) } else { (None, Runs::FULL) };
+
+    let mut cases = all::cases(papers, devices.gpus.len());
+    // Modes one after the other: what each makes of the data is computed once, and kept no longer than it is needed.
+    let of_mode = |case: &Case| case.work.computes().map(|(mode, key_bits)| (mode.name(), key_bits));
+    cases.sort_by_key(|case| (of_mode(case), case.bytes));
+    let keys = Keys::generate()?;
+    let bar = progress_bar(cases.len() as u64);
+    bar.set_message("kernels are compiled");
+    let kernels = Kernels::open(&devices, &keys, &cases).inspect_err(|_| bar.finish_and_clear())?;
+    let cut = |bytes: u64| largest.map_or(bytes, |largest| bytes.min(largest)) as usize;
+    let most = cases.iter().map(|case| cut(case.bytes)).max().context("there are no cases")?;
+    let mut bench = Bench { data: Data::new(&keys, most)?, devices, keys, kernels, runs };
+    let mut timings = Vec::new();
+    for case in &cases {
+        bar.set_message(format!("{}: {}", case.table, case.name));
+        let outcome = match bench.time(case, cut(case.bytes)) {
+            Ok(times) => Outcome::Timed(times),
+            Err(error) => Outcome::Failed(format!("{error:#}")),
+        };
+        timings.push(Timing { table: case.table.into(), case: case.name.clone(), bytes: case.bytes, outcome });
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(Run {
+        version: env!("CARGO_PKG_VERSION").into(),
+        date: date(SystemTime::now()),
+        seconds: start.elapsed().as_secs_f64(),
+        cpu: Engine::open(Backend::Cpu)?.description(),
+        opencl: bench.devices.opencl(),
+        gpus: bench.devices.gpus,
+        price,
+        largest,
+        timings,
+    })
+}
+
+/// What cases are timed with.
+struct Bench {
+    devices: Devices,
+    keys: Keys,
+    kernels: Kernels,
+    data: Data,
+    runs: Runs,
+}
+
+impl Bench {
+    /// The times of a case on this number of bytes.
+    fn time(&mut self, case: &Case, bytes: usize) -> Result<Times> {
+        let Bench { devices, keys, kernels, data, runs } = self;
+        if let Some((mode, key_bits)) = case.work.computes() {
+            data.expect(mode, key_bits)?;
+        }
+        let times = match &case.work {
+            Work::Kernel(kernel) => {
+                devices.cuda_memory()?.time(kernels.get(None, kernel)?, kernel.mode, bytes, data, *runs)?
+            }
+            Work::Copied { kernel, chunks } => {
+                copies::time(kernels.get(None, kernel)?, kernel.mode, bytes, *chunks, data, *runs)?
+            }
+            Work::Allocation => copies::time_allocation(devices.engine(None)?, bytes, *runs)?,
+            Work::Sharded { kernel, gpus, shares } => {
+                sharded::time(keys, kernel, &devices.gpus[..*gpus], *shares, bytes, data, *runs)?
+            }
+            Work::OpenCl { kernel, on } => {
+                let cipher = kernels.get(Some(*on), kernel)?;
+                devices.opencl_memory(*on)?.time(cipher, kernel.mode, bytes, data, *runs)?
+            }
+            Work::Host { backend, mode, key_bits } => {
+                host::time(*backend, *mode, keys.get(*key_bits), bytes, data, *runs)?
+            }
+        };
+        Ok(Times::new(times))
+    }
+}
+
+fn progress_bar(cases: u64) -> ProgressBar {
+    let bar = ProgressBar::new(cases);
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} {elapsed}, {eta} to go\n{msg}") {
+        bar.set_style(style);
+    }
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aes_bitslice_runtime::cuda;
+
+    /// One line says so, and nothing is measured.
+    #[test]
+    fn without_a_gpu_there_is_nothing_to_measure() {
+        if cuda::devices().is_err() {
+            let error = run(&all::ALL, true, None).unwrap_err().to_string();
+            assert!(!error.contains('\n') && error.contains("CUDA"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! How often a case is run.
+
+/// How often a case is run for its time.
+#[derive(Clone, Copy)]
+pub struct Runs {
+    least: usize,
+    most: usize,
+    /// Fewer than `most` where they would take longer.
+    seconds: f64,
+}
+
+impl Runs {
+    pub const FULL: Self = Self { least: 5, most: 20, seconds: 0.5 };
+    pub const QUICK: Self = Self { least: 1, most: 1, seconds: 0.0 };
+
+    /// The same, but with no more than `least` where time is short.
+    pub fn with_least(self, least: usize) -> Self {
+        Self { least: self.least.min(least), ..self }
+    }
+
+    /// How many, if one takes `one` seconds.
+    pub fn count(self, one: f64) -> usize {
+        ((self.seconds / one) as usize).clamp(self.least, self.most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_cases_are_run_less_often() {
+        let counts = [1e-6, 0.05, 0.5].map(|one| Runs::FULL.count(one));
+        assert_eq!(counts, [20, 10, 5]);
+        assert_eq!(Runs::QUICK.count(1e-6), 1);
+    }
+}

@@ -1,0 +1,52 @@
+//! All papers, and what is measured of them.
+
+use crate::case::Case;
+use crate::papers::paper::Paper;
+use crate::papers::{abdelrahman_2017, hajihassani_2019, iwai_2010, li_2012, ul_haq_2011};
+
+/// All of them, in the order of their years.
+pub const ALL: [&Paper; 5] =
+    [&iwai_2010::PAPER, &ul_haq_2011::PAPER, &li_2012::PAPER, &abdelrahman_2017::PAPER, &hajihassani_2019::PAPER];
+
+/// A paper by its name.
+///
+/// # Errors
+/// For a name that none has: which there are.
+pub fn find(name: &str) -> Result<&'static Paper, String> {
+    let found = ALL.into_iter().find(|paper| paper.name == name);
+    found.ok_or_else(|| format!("there is no such paper; there are {}", ALL.map(|paper| paper.name).join(", ")))
+}
+
+/// Everything to measure of some papers on a machine with this number of CUDA GPUs.
+pub fn cases(papers: &[&Paper], gpus: usize) -> Vec<Case> {
+    papers.iter().flat_map(|paper| (paper.cases)(gpus)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measured::paper_of;
+    use std::collections::BTreeSet;
+
+    /// A result is found by table, case and size.
+    #[test]
+    fn no_place_in_a_table_is_measured_twice() {
+        let cases = cases(&ALL, 4);
+        let places: BTreeSet<_> = cases.iter().map(|case| (case.table, &case.name, case.bytes)).collect();
+        assert_eq!(places.len(), cases.len());
+    }
+
+    #[test]
+    fn tables_tell_their_papers() {
+        for paper in ALL {
+            assert!((paper.cases)(2).iter().all(|case| paper_of(case.table) == paper.name), "{}", paper.name);
+            assert!(find(paper.name).is_ok_and(|found| found.title == paper.title));
+        }
+        assert!(find("li-2013").is_err_and(|why| why.contains("iwai-2010, ul-haq-2011, li-2012, abdelrahman-2017")));
+    }
+
+    #[test]
+    fn all_sizes_are_whole_blocks() {
+        assert!(cases(&ALL, 4).iter().all(|case| case.bytes.is_multiple_of(16) && case.bytes > 0));
+    }
+}

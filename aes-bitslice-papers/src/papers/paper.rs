@@ -1,0 +1,28 @@
+//! What a paper is.
+
+use crate::case::Case;
+
+/// What a paper is, in the words of its first page, and what is measured of it.
+pub struct Paper {
+    /// What it is called on the command line; its tables' names begin with it.
+    pub name: &'static str,
+    /// Authors and year.
+    pub authors: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// Where it appeared.
+    pub at: &'static str,
+    /// Through which interface its kernels are measured.
+    pub api: Api,
+    /// What to measure on a machine with this number of CUDA GPUs.
+    pub cases: fn(usize) -> Vec<Case>,
+}
+
+/// An interface to devices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Api {
+    /// NVIDIA's.
+    Cuda,
+    /// That of all vendors.
+    OpenCl,
+}

@@ -1,0 +1,49 @@
+//! Bytewise kernels as they are printed, run on the CPU, in both directions, with keys of every length.
+
+use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_gen::check::{self, CheckError};
+use aes_bitslice_papers::kernels::{Bytewise, KeyExpansion, TableMemory};
+
+fn key(bits: KeyBits) -> Vec<u8> {
+    (0..bits.bytes()).map(|i| (59 * i) as u8 ^ 0xc3).collect()
+}
+
+#[test]
+fn every_variant_and_key_length() {
+    for direction in [Direction::Encrypt, Direction::Decrypt] {
+        for spec in Bytewise::ul_haq_2011(direction) {
+            let Printed { source, manifest } = spec.print(Dialect::Cuda, "a test");
+            for bits in KeyBits::ALL {
+                if !check::printed(&source, &manifest, &key(bits)).unwrap_or_else(|e| panic!("{e}")) {
+                    eprintln!("there is no C compiler: bytewise kernels were not tested");
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// What would be another text if it were not needed is found missing.
+#[test]
+fn faults_show() {
+    for (direction, line, without) in [
+        (Direction::Encrypt, "    BARRIER();\n", ""),
+        (Direction::Encrypt, "else if (words > 6 && i % words == 4)", "else if (words > 8)"),
+        (Direction::Encrypt, "round_constant = x_time(round_constant);", ""),
+        (Direction::Encrypt, "if (n >= blocks) return;", "if (n > blocks) return;"),
+        (Direction::Decrypt, "shift_rows(state, 3);", "shift_rows(state, 1);"),
+        (Direction::Decrypt, "x_time(x_time(*x ^ *y))", "x_time(*x ^ *y)"),
+    ] {
+        let spec = Bytewise { direction, sbox: TableMemory::Shared, keys: KeyExpansion::Device };
+        let Printed { source, manifest } = spec.print(Dialect::Cuda, "a test");
+        assert!(source.contains(line), "{line}");
+        match check::printed(&source.replace(line, without), &manifest, &key(KeyBits::Aes256)) {
+            Ok(false) => return,
+            Ok(true) => panic!("`{line}` is not missed"),
+            Err(CheckError::Printed { .. } | CheckError::OutOfBounds { .. }) => {}
+            Err(e) => panic!("{e}"),
+        }
+    }
+}

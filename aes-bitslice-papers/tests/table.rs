@@ -1,0 +1,131 @@
+//! Table kernels as they are printed, run on the CPU: those of the papers, and every other combination.
+
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::manifest::{Manifest, Printed};
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_gen::check::{self, CheckError};
+use aes_bitslice_gen::table::TableCount;
+use aes_bitslice_papers::kernels::{Granularity, KeyMemory, Staging, TableMemory, TableSpec, Tables, ThreadBlocks};
+
+fn print(spec: TableSpec) -> Printed {
+    spec.print("a test")
+}
+
+/// A key for one of the lengths, which take turns.
+fn key(turn: usize) -> Vec<u8> {
+    let bits = KeyBits::ALL[turn % KeyBits::ALL.len()];
+    (0..bits.bytes()).map(|i| (41 * i) as u8 ^ 0x3c).collect()
+}
+
+/// Runs kernels over several thread blocks, with ragged ends, in place and not, aligned and not.
+fn check(specs: &[TableSpec]) {
+    for (i, spec) in specs.iter().enumerate() {
+        let Printed { source, manifest } = print(*spec);
+        assert_eq!(Manifest::parse(&manifest.to_json()).unwrap(), manifest);
+        manifest.check_source(&source).unwrap();
+        if !check::printed(&source, &manifest, &key(i)).unwrap_or_else(|e| panic!("{e}")) {
+            eprintln!("there is no C compiler: table kernels were not tested");
+            return;
+        }
+    }
+}
+
+#[test]
+fn kernels_of_the_papers() {
+    check(&TableSpec::papers());
+}
+
+/// Every granularity with every place for tables, round keys and state, in loops; the modes take turns.
+fn combinations(granularity: Granularity, staging: Staging) {
+    let mut specs = Vec::new();
+    for memory in [TableMemory::Constant, TableMemory::Shared] {
+        for count in [TableCount::One, TableCount::Four] {
+            for keys in KeyMemory::ALL {
+                let new = |mode| TableSpec::new(mode, granularity, Tables { memory, count }, keys, staging, 128);
+                let possible: Vec<TableSpec> = TableSpec::modes().filter_map(|mode| new(mode).ok()).collect();
+                // Modes by turns that the other choices, two and three in number, do not keep step with.
+                let i = specs.len();
+                let spec = possible[(i + i / possible.len()) % possible.len()];
+                specs.push(spec.with_thread_blocks(ThreadBlocks::Loop { each: 2 }));
+            }
+        }
+    }
+    for mode in TableSpec::modes() {
+        let some = specs.iter().filter(|spec| spec.mode() == mode).count();
+        assert_eq!(some == 0, granularity.shares_blocks() && !matches!(mode, Mode::EcbEncrypt | Mode::EcbDecrypt));
+    }
+    check(&specs);
+}
+
+#[test]
+fn combinations_in_registers() {
+    for granularity in [Granularity::B16, Granularity::B32, Granularity::B64] {
+        combinations(granularity, Staging::Registers);
+    }
+}
+
+#[test]
+fn combinations_with_shared_blocks() {
+    for granularity in [Granularity::B1, Granularity::B4, Granularity::B8] {
+        for staging in [Staging::Aos, Staging::Soa] {
+            combinations(granularity, staging);
+        }
+    }
+}
+
+/// What is wrong in a kernel shows: entries of tables, guards of the end, barriers, and the links of a chain.
+#[test]
+fn faults_show() {
+    let iwai = |granularity, staging| {
+        let spec = TableSpec::iwai_2010(granularity, TableMemory::Shared, TableCount::Four, KeyMemory::Shared, staging);
+        spec.unwrap()
+    };
+    let li = TableSpec::li_2012(Mode::CbcDecrypt).unwrap().with_thread_blocks(ThreadBlocks::Loop { each: 2 });
+    let ctr = iwai(Granularity::B32, Staging::Registers).with_mode(Mode::Ctr).unwrap();
+    let cbc = li.with_mode(Mode::CbcDecrypt).unwrap();
+    let faults = [
+        // The last entry of T0 of encryption, and of the S-boxes.
+        (ctr, "0x3a16162c", "0x3a16162d"),
+        (cbc, "0x7d,\n", "0x7c,\n"),
+        (iwai(Granularity::B1, Staging::Aos), "0x16,\n", "0x17,\n"),
+        (ctr, "block < blocks", "block <= blocks"),
+        (ctr, "byte < length", "byte <= length"),
+        (iwai(Granularity::B8, Staging::Aos), "block < blocks", "block <= blocks"),
+        (iwai(Granularity::B1, Staging::Soa), "place_in_tile() < blocks", "place_in_tile() <= blocks"),
+        // The state is overwritten where slow threads still read it.
+        (iwai(Granularity::B4, Staging::Soa), "shared_column[round % 2]", "shared_column[0]"),
+        (iwai(Granularity::B1, Staging::Soa), "shared_byte[round % 2]", "shared_byte[0]"),
+        // Round keys and tables are read before they are all there.
+        (iwai(Granularity::B16, Staging::Registers), "rounds + 1)) round_key", "rounds)) round_key"),
+        (cbc, "before[tile % 2]", "before[0]"),
+        (cbc, "if (i == TILE_BLOCKS - 1)", "if (i == TILE_BLOCKS)"),
+    ];
+    for (i, (spec, right, wrong)) in faults.into_iter().enumerate() {
+        let Printed { source, manifest } = print(spec);
+        assert!(source.contains(right), "{}: {right}", spec.name());
+        match check::printed(&source.replace(right, wrong), &manifest, &key(i)) {
+            Err(CheckError::Printed { .. } | CheckError::OutOfBounds { .. }) => {}
+            Ok(false) => return,
+            other => panic!("{}: {right}: {other:?}", spec.name()),
+        }
+    }
+    // Each barrier is missed, but for the first of CBC: others follow it before anything is read.
+    for (spec, all, skip) in [
+        (iwai(Granularity::B16, Staging::Registers), 1, 0),
+        (iwai(Granularity::B8, Staging::Soa), 2, 0),
+        (iwai(Granularity::B1, Staging::Aos), 2, 0),
+        (cbc, 3, 1),
+    ] {
+        let Printed { source, manifest } = print(spec);
+        let barriers: Vec<usize> = source.match_indices("    BARRIER();").map(|(at, _)| at).collect();
+        assert_eq!(barriers.len(), all, "{}", spec.name());
+        for &at in &barriers[skip..] {
+            let without = source[..at].to_string() + &source[at..].replacen("BARRIER();", "", 1);
+            match check::printed(&without, &manifest, &key(0)) {
+                Ok(false) => return,
+                Ok(true) => panic!("{}: the barrier at byte {at} is not missed", spec.name()),
+                Err(_) => {}
+            }
+        }
+    }
+}

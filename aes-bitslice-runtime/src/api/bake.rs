@@ -1,0 +1,84 @@
+//! Kernels with a key baked in, printed at run time.
+
+use crate::api::cipher::Cipher;
+use crate::api::engine::Engine;
+use crate::base::error::Error;
+use crate::base::key::Key;
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::layout::Layout;
+use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::strategy::BakedStrategy;
+use aes_bitslice_gen::emit::{cuda, opencl};
+use aes_bitslice_gen::kernel::{Design, KernelSpec};
+use aes_bitslice_gen::sbox::Sbox;
+
+impl Engine {
+    /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC or the OpenCL driver: in the layout that
+    /// the device is fast in, where the strategy has it.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
+    /// [`Error::NoSuchKernel`] for an S-box of no known name, [`Error::SelfTestFailed`], and what the device reports.
+    pub fn bake(&self, key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Cipher, Error> {
+        let (dialect, layout) = self.compiles("a baked kernel")?;
+        let spec = baked(key, mode, strategy, sbox, layout)?;
+        self.of_one_kernel(&print(&spec.into(), dialect, "Engine::bake")?, None)
+    }
+}
+
+/// A kernel with this key baked in, in this layout where the strategy has it.
+fn baked(key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str, layout: Layout) -> Result<KernelSpec, Error> {
+    let sbox = Sbox::named(sbox).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
+    let spec = KernelSpec::baked(mode, sbox, strategy, key.expose()).expect("a key has one of the three lengths");
+    Ok(spec.clone().with_layout(layout).unwrap_or(spec))
+}
+
+fn print(design: &Design, dialect: Dialect, command: &str) -> Result<Printed, Error> {
+    let printed = match dialect {
+        Dialect::Cuda => cuda::print(design, command),
+        Dialect::OpenCl => opencl::print(design, command),
+    };
+    printed.map_err(|e| Error::NoSuchKernel { what: e.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::sources::read_baked;
+
+    #[test]
+    fn keys_are_baked_in_the_layout_of_the_device() {
+        let key = Key::new(&[7; 32]).unwrap();
+        for (strategy, layout, expected) in [
+            (BakedStrategy::OneHotMux, Layout::Column, Layout::Column),
+            (BakedStrategy::OneHotMux, Layout::State, Layout::State),
+            (BakedStrategy::Immediate, Layout::Column, Layout::State),
+            (BakedStrategy::Immediate, Layout::State, Layout::State),
+        ] {
+            let spec = baked(&key, Mode::Ctr, strategy, "lut3", layout).unwrap();
+            assert_eq!(spec.layout, expected, "{strategy:?} {layout}");
+            assert!(print(&spec.into(), Dialect::OpenCl, "a test").is_ok());
+        }
+        let unknown = baked(&key, Mode::Ctr, BakedStrategy::Immediate, "none", Layout::State);
+        assert!(matches!(unknown, Err(Error::NoSuchKernel { .. })));
+    }
+
+    #[test]
+    fn kernels_are_read_for_engines_of_their_own_language() {
+        let key = Key::new(&[7; 16]).unwrap();
+        let design = baked(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3", Layout::Column).unwrap().into();
+        for (own, other) in [(Dialect::Cuda, Dialect::OpenCl), (Dialect::OpenCl, Dialect::Cuda)] {
+            let printed = print(&design, own, "a test").unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("kernel.json");
+            std::fs::write(folder.path().join(&printed.manifest.source), &*printed.source).unwrap();
+            std::fs::write(&path, printed.manifest.to_json()).unwrap();
+            assert!(read_baked(&path, own).unwrap().source == printed.source);
+            let backend = Engine::backend_of_baked(&path).unwrap();
+            assert_eq!((backend.is_cuda(), backend.is_opencl()), (own == Dialect::Cuda, own == Dialect::OpenCl));
+            let Err(Error::BadManifest { what, .. }) = read_baked(&path, other) else { panic!("{own} for {other}") };
+            assert!(what.contains(&format!("for {own}")) && what.contains(&format!("for {other}")), "{what}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! A key on an engine: the one call that takes any operation, and the checks before it.
+
+use crate::api::engine::Engine;
+use crate::backend::bitsliced::key::Bitsliced;
+use crate::backend::cpu::key::CpuKey;
+#[cfg(feature = "cuda")]
+use crate::backend::cuda::several::group_key::GroupKey;
+#[cfg(feature = "opencl")]
+use crate::backend::opencl::device_key::DeviceKey;
+use crate::base::backend::Backend;
+use crate::base::error::Error;
+use crate::exec::backend::OnBackend;
+use crate::op::buffers::Buffers;
+use crate::op::operation::Operation;
+use std::fmt;
+use std::sync::Arc;
+
+/// A key on an engine. Cloning is cheap, and clones share the expanded key, which is wiped with the last of them.
+///
+/// Wrong arguments are found before any work and change nothing, and so is everything else that keeps a call from starting.
+/// If a call fails after it has begun to write, its output is cleared to zero: it never holds half a result. In a call
+/// that works in place, output is input.
+///
+/// It is `Send` and `Sync`: any number of threads may share one cipher and make calls on it at the same time. The calls
+/// here return when they are done; [`submit`](crate::submit) has those that do not wait.
+#[derive(Clone)]
+pub struct Cipher {
+    engine: Engine,
+    key: KeyOn,
+    /// The key on the CPU, for what is serial, and for the calls that [`Engine::backend_for`] sends there; none where the
+    /// cipher is one kernel's.
+    cpu: Option<Arc<CpuKey>>,
+}
+
+/// A key on the backend of an engine.
+#[derive(Clone)]
+pub(crate) enum KeyOn {
+    Cpu(Arc<CpuKey>),
+    CpuBitsliced(Arc<Bitsliced>),
+    #[cfg(feature = "cuda")]
+    Cuda(Arc<GroupKey>),
+    #[cfg(feature = "opencl")]
+    OpenCl(Arc<DeviceKey>),
+}
+
+macro_rules! key_on {
+    ($($(#[$cfg:meta])? $variant:ident($key:ty)),*) => { $(
+        $(#[$cfg])?
+        impl From<Arc<$key>> for KeyOn {
+            fn from(key: Arc<$key>) -> Self {
+                Self::$variant(key)
+            }
+        }
+    )* };
+}
+key_on!(
+    Cpu(CpuKey),
+    CpuBitsliced(Bitsliced),
+    #[cfg(feature = "cuda")]
+    Cuda(GroupKey),
+    #[cfg(feature = "opencl")]
+    OpenCl(DeviceKey)
+);
+
+impl KeyOn {
+    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Output>, Error> {
+        match self {
+            Self::Cpu(key) => OnBackend::run(&**key, operation, data),
+            Self::CpuBitsliced(key) => key.run(operation, data),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(key) => key.run(operation, data),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(key) => key.run(operation, data),
+        }
+    }
+}
+
+impl Cipher {
+    pub(crate) fn new(engine: Engine, key: KeyOn, cpu: Option<Arc<CpuKey>>) -> Self {
+        Self { engine, key, cpu }
+    }
+
+    /// The engine it runs on.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Does an operation on host memory, and returns what comes of it beside its output: for most, nothing.
+    ///
+    /// ```
+    /// use aes_bitslice_runtime::{Backend, Ctr, Counter, CounterMode, Ecb, Engine, Key, KeyBits};
+    ///
+    /// let cipher = Engine::open(Backend::Cpu)?.cipher(&Key::generate(KeyBits::Aes256)?)?;
+    /// let mut data = *b"any number of bytes";
+    /// cipher.run(Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0xf0; 16]), 0), &mut data)?;
+    /// let (input, mut output) = ([7; 32], [0; 32]);
+    /// cipher.run(Ecb::encrypt(), (&input[..], &mut output[..]))?;
+    /// # Ok::<(), aes_bitslice_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for other data than the operation takes, what the operation refuses,
+    /// [`Error::Unsupported`] where the engine has nothing for it ([`Engine::supports`]), [`Error::NeedsKey`] for what the CPU does
+    /// on a cipher of one kernel; else what the device reports.
+    pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
+        let data = data.into().accessed(O::ACCESS, O::NAME)?;
+        self.check(&operation, data.len() as u64)?;
+        let outputs = match data.len() {
+            0 => vec![],
+            len if self.is_on_cpu(&operation, len as u64) => self.cpu_key::<O>()?.run(operation.clone(), data)?,
+            _ => self.key.run(operation.clone(), data)?,
+        };
+        Ok(match &self.cpu {
+            Some(cpu) => operation.combine(&**cpu, outputs),
+            None => O::Output::default(),
+        })
+    }
+
+    /// Refuses a call that cannot be, before any work.
+    pub(crate) fn check<O: Operation>(&self, operation: &O, bytes: u64) -> Result<(), Error> {
+        operation.check(bytes)?;
+        if !self.engine.supports(operation) {
+            return Err(Error::Unsupported { operation: O::NAME, backend: self.engine.backend().to_string() });
+        }
+        Ok(())
+    }
+
+    /// Whether the CPU does it, whatever the engine.
+    fn is_on_cpu<O: Operation>(&self, operation: &O, bytes: u64) -> bool {
+        match (&self.cpu, operation.mode()) {
+            _ if O::SERIAL => true,
+            _ if !self.engine.device_supports(operation) => true,
+            (Some(cpu), Some(mode)) => self.engine.backend_for(mode, cpu.bits(), bytes) == Backend::Cpu,
+            _ => false,
+        }
+    }
+
+    fn cpu_key<O: Operation>(&self) -> Result<&CpuKey, Error> {
+        self.cpu.as_deref().ok_or(Error::NeedsKey { what: O::NAME })
+    }
+
+    #[cfg(any(feature = "cuda", feature = "opencl"))]
+    pub(crate) fn key(&self) -> &KeyOn {
+        &self.key
+    }
+}
+
+impl fmt::Debug for Cipher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cipher on {:?}", self.engine)
+    }
+}

@@ -1,0 +1,153 @@
+//! What only a CUDA engine answers: several GPUs, device memory, and what was measured.
+
+use crate::api::cipher::{Cipher, KeyOn};
+use crate::api::engine::{Engine, Kind};
+use crate::backend::cuda::device::Device;
+use crate::backend::cuda::device_data::DeviceCipher;
+use crate::backend::cuda::select::tuning::Tuning;
+use crate::backend::cuda::several::group::{Group, Shares};
+use crate::backend::cuda::several::group_key::GroupKey;
+use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
+use crate::backend::cuda::several::sharded_data::ShardedCipher;
+use crate::base::error::Error;
+use cudarc::driver::CudaContext;
+use std::sync::Arc;
+
+impl Engine {
+    /// Opens several GPUs, by their numbers, that share the work of every call, and are done at the same time: one that is
+    /// ahead takes from what another has left. The output is the same as that of one. If one of them fails, the call does,
+    /// and its output is cleared.
+    ///
+    /// ```no_run
+    /// use aes_bitslice_runtime::{Counter, CounterMode, Ctr, Engine, Key, KeyBits, Shares};
+    ///
+    /// let engine = Engine::multi(&[0, 1], Shares::Measured)?;
+    /// let cipher = engine.cipher(&Key::generate(KeyBits::Aes128)?)?;
+    /// let ctr = Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0xf0; 16]), 0);
+    /// let mut bytes = vec![0; 1 << 30];
+    /// cipher.run(ctr, &mut bytes)?;
+    /// // Or in GPU memory, a share on each.
+    /// let mut data = engine.sharded(bytes.len())?;
+    /// data.copy_from_host(0, &bytes)?;
+    /// cipher.sharded()?.run(ctr, &mut data)?;
+    /// # Ok::<(), aes_bitslice_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BadDevices`] for none, or for one twice; and as [`open`](Self::open).
+    pub fn multi(ordinals: &[usize], shares: Shares) -> Result<Self, Error> {
+        Ok(Self::new(Kind::Cuda(Group::open(ordinals, shares)?), None))
+    }
+
+    /// What its CUDA GPU goes by, of several the first; `None` on others.
+    pub fn tuning(&self) -> Option<&Tuning> {
+        self.group("").ok().map(|group| group.first().tuning())
+    }
+
+    /// Device memory of `len` bytes, all zero, sharded over this engine's GPUs: a share on each, as long as its share of
+    /// the work. For [`Cipher::sharded`]; of one GPU it is one share.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on other engines, [`Error::OutOfDeviceMemory`], and what the devices report.
+    pub fn sharded(&self, len: usize) -> Result<ShardedBuffer, Error> {
+        ShardedBuffer::new(self.group("sharded memory")?, len)
+    }
+
+    /// The CUDA context that streams and buffers for [`Cipher::device`] belong to: the device's primary context.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several.
+    pub fn cuda_context(&self) -> Result<Arc<CudaContext>, Error> {
+        Ok(self.gpu("a CUDA context")?.context().shared().clone())
+    }
+
+    /// The same of each GPU, in the order in which they were given: what [`Cipher::devices`] works in.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on other engines.
+    pub fn cuda_contexts(&self) -> Result<Vec<Arc<CudaContext>>, Error> {
+        let members = self.group("a CUDA context")?.members();
+        Ok(members.iter().map(|member| member.device.context().shared().clone()).collect())
+    }
+
+    /// The GPU, for calls that only one answers.
+    fn gpu(&self, what: &'static str) -> Result<&Arc<Device>, Error> {
+        self.group(what)?.sole().map(|member| &member.device).ok_or(Error::SeveralDevices { what })
+    }
+
+    /// The GPUs, for calls that only they answer.
+    fn group(&self, what: &'static str) -> Result<&Group, Error> {
+        match self.kind() {
+            Kind::Cuda(group) => Ok(group),
+            _ => Err(Error::NotCuda { what, backend: self.backend().to_string() }),
+        }
+    }
+}
+
+impl Cipher {
+    /// The same calls on memory of a CUDA device.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] if the engine has no CUDA device, [`Error::SeveralDevices`] if it has several GPUs.
+    pub fn device(&self) -> Result<DeviceCipher<'_>, Error> {
+        self.engine().gpu("device memory")?;
+        Ok(DeviceCipher::new(&self.group_key("device memory")?.keys()[0]))
+    }
+
+    /// The same of each of the engine's GPUs, in the order of [`Engine::cuda_contexts`]: for callers with buffers and
+    /// streams of their own on each.
+    ///
+    /// A message that lies on several GPUs is cut anywhere for CTR, and each piece is given the place of its first byte in
+    /// the message as `offset`, with the same counter; for ECB it is cut at whole blocks; for CBC too, and the IV of a piece
+    /// is the block of ciphertext before it, which in place has to be kept.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] if the engine has no CUDA device.
+    pub fn devices(&self) -> Result<Vec<DeviceCipher<'_>>, Error> {
+        Ok(self.group_key("device memory")?.keys().iter().map(DeviceCipher::new).collect())
+    }
+
+    /// The same calls on device memory that is sharded over the engine's GPUs ([`Engine::sharded`]).
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] if the engine has no CUDA device.
+    pub fn sharded(&self) -> Result<ShardedCipher<'_>, Error> {
+        Ok(ShardedCipher::new(self.group_key("sharded memory")?))
+    }
+
+    /// The key on the GPUs.
+    fn group_key(&self, what: &'static str) -> Result<&GroupKey, Error> {
+        match self.key() {
+            KeyOn::Cuda(key) => Ok(key),
+            _ => Err(Error::NotCuda { what, backend: self.engine().backend().to_string() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::backend::Backend;
+    use crate::base::key::Key;
+
+    #[test]
+    fn what_only_cuda_answers_is_refused_elsewhere() {
+        for backend in [Backend::Cpu, Backend::CpuBitsliced] {
+            let engine = Engine::open(backend).unwrap();
+            assert!(engine.tuning().is_none());
+            assert!(matches!(engine.sharded(16), Err(Error::NotCuda { .. })));
+            assert!(matches!(engine.cuda_context(), Err(Error::NotCuda { .. })));
+            assert!(matches!(engine.cuda_contexts(), Err(Error::NotCuda { .. })));
+            let cipher = engine.cipher(&Key::new(&[1; 16]).unwrap()).unwrap();
+            assert!(matches!(cipher.device(), Err(Error::NotCuda { .. })));
+            assert!(matches!(cipher.devices(), Err(Error::NotCuda { .. })));
+            assert!(matches!(cipher.sharded(), Err(Error::NotCuda { .. })));
+        }
+    }
+
+    #[test]
+    fn gpus_that_cannot_work_together_are_refused() {
+        assert!(matches!(Engine::multi(&[], Shares::Equal), Err(Error::BadDevices { .. })));
+        assert!(matches!(Engine::multi(&[1, 1], Shares::Equal), Err(Error::BadDevices { .. })));
+    }
+}

@@ -1,0 +1,290 @@
+//! A backend that was opened.
+
+use crate::api::host_buffer::HostBuffer;
+use crate::backend::bitsliced::isa::Isa;
+use crate::backend::bitsliced::key::OnVectors;
+use crate::backend::cpu::key::OnCores;
+#[cfg(feature = "cuda")]
+use crate::backend::cuda::several::group::Group;
+#[cfg(feature = "opencl")]
+use crate::backend::opencl::opened::OpenClDevice;
+#[cfg(feature = "opencl")]
+use crate::backend::opencl::platforms::Wanted;
+use crate::base::backend::Backend;
+use crate::base::error::Error;
+use crate::exec::backend::{Opened, Settings};
+use crate::exec::choice::Kernels;
+use crate::exec::queue::Queue;
+use crate::exec::transfers::Transfers;
+use crate::op::operation::Operation;
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::mode::Mode;
+use std::fmt;
+use std::sync::Arc;
+
+/// A backend that was opened. Cloning is cheap, and clones share the device.
+///
+/// It is `Send` and `Sync`: any number of threads may share one engine, and open keys and make calls on it at the same time.
+#[derive(Clone)]
+pub struct Engine {
+    opened: Arc<Inner>,
+    settings: Settings,
+}
+
+struct Inner {
+    kind: Kind,
+    /// Why this backend, where it was not asked for by name.
+    why: Option<String>,
+    /// What was submitted to it.
+    queue: Queue,
+}
+
+/// The backends. To add one: a variant here, in [`each!`] and in [`Engine::open`].
+pub(crate) enum Kind {
+    Cpu(OnCores),
+    CpuBitsliced(OnVectors),
+    #[cfg(feature = "cuda")]
+    Cuda(Group),
+    #[cfg(feature = "opencl")]
+    OpenCl(OpenClDevice),
+}
+
+/// The same expression for whichever backend it is: `device` in it is an [`Opened`].
+macro_rules! each {
+    ($kind:expr, $device:ident => $call:expr) => {
+        match $kind {
+            Kind::Cpu($device) => $call,
+            Kind::CpuBitsliced($device) => $call,
+            #[cfg(feature = "cuda")]
+            Kind::Cuda($device) => $call,
+            #[cfg(feature = "opencl")]
+            Kind::OpenCl($device) => $call,
+        }
+    };
+}
+pub(crate) use each;
+
+impl Engine {
+    /// Opens a backend. [`Backend::Auto`] always succeeds.
+    ///
+    /// # Errors
+    /// [`Error::CudaUnavailable`], [`Error::NoSuchDevice`] or another CUDA error where a CUDA GPU was asked for and cannot
+    /// be used; [`Error::OpenClUnavailable`], [`Error::NoSuchOpenClDevice`] or another OpenCL error for a device behind that;
+    /// [`Error::NotBuilt`] for a backend that this program was built without.
+    pub fn open(backend: Backend) -> Result<Self, Error> {
+        let (kind, why) = match backend {
+            Backend::Auto => first_gpu(),
+            Backend::Cuda { ordinal } => (cuda(&[ordinal])?, None),
+            Backend::CudaAll => (all_of_cuda()?, None),
+            Backend::OpenCl { platform, device } => (opencl(OpenClNumbers::These { platform, device })?, None),
+            Backend::OpenClFirst => (opencl(OpenClNumbers::First)?, None),
+            Backend::Cpu => (Kind::Cpu(OnCores), None),
+            Backend::CpuBitsliced => (Kind::CpuBitsliced(OnVectors::new(Isa::best())), None),
+        };
+        Ok(Self::new(kind, why))
+    }
+
+    pub(crate) fn new(kind: Kind, why: Option<String>) -> Self {
+        let queue = Queue::new(each!(&kind, device => device.calls_at_once()));
+        Self { opened: Arc::new(Inner { kind, why, queue }), settings: Settings::default() }
+    }
+
+    /// The bitsliced CPU engine on given vectors, rather than on the widest there are.
+    ///
+    /// # Errors
+    /// [`Error::IsaUnavailable`] if the processor lacks them.
+    pub fn open_bitsliced(isa: Isa) -> Result<Self, Error> {
+        if !Isa::available().contains(&isa) {
+            return Err(Error::IsaUnavailable { isa: isa.to_string() });
+        }
+        Ok(Self::new(Kind::CpuBitsliced(OnVectors::new(isa)), None))
+    }
+
+    /// The same engine with other GPU kernels; keys brought to it from now on use these. On a CPU it changes nothing.
+    ///
+    /// For OpenCL there are bitsliced ones only. An engine that was opened as [`Backend::Auto`] and became OpenCL has these
+    /// whatever is asked for, as a CPU has its own; of one that was opened as OpenCL, [`cipher`](Self::cipher) refuses to use
+    /// others.
+    pub fn with_kernels(self, kernels: Kernels) -> Self {
+        Self { settings: Settings { kernels, ..self.settings }, ..self }
+    }
+
+    /// The same engine with other transfers between host memory and GPUs; keys brought to it from now on use these. On a
+    /// CPU it changes nothing.
+    pub fn with_transfers(self, transfers: Transfers) -> Self {
+        Self { settings: Settings { transfers, ..self.settings }, ..self }
+    }
+
+    /// The kernels that keys brought to it may use.
+    pub fn kernels(&self) -> Kernels {
+        self.settings.kernels
+    }
+
+    /// Host memory of `len` bytes, all zero, that is fast for this engine.
+    ///
+    /// ```
+    /// use aes_bitslice_runtime::{Backend, Ctr, Counter, CounterMode, Engine, Key, KeyBits};
+    ///
+    /// let engine = Engine::open(Backend::Auto)?;
+    /// let cipher = engine.cipher(&Key::generate(KeyBits::Aes128)?)?;
+    /// let counter = Counter::new(CounterMode::Ctr128BE, [0xf0; 16]);
+    /// let mut data = engine.host_buffer(1 << 20)?;
+    /// cipher.ctr_apply(&counter, 0, &mut data)?;
+    /// // It can be given away, too, to a call that returns at once.
+    /// let data = cipher.submit(Ctr::new(&counter, 0), data)?.wait()?;
+    /// assert!(data.iter().all(|&byte| byte == 0));
+    /// # Ok::<(), aes_bitslice_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfHostMemory`], and what the device reports.
+    pub fn host_buffer(&self, len: usize) -> Result<HostBuffer, Error> {
+        match each!(&self.opened.kind, device => device.host_memory(len))? {
+            Some(memory) => Ok(HostBuffer::of_backend(memory)),
+            None => HostBuffer::ordinary(len),
+        }
+    }
+
+    /// Whether host memory can be given to calls of this operation: some operations have no GPU kernels. Serial ones are done by the
+    /// CPU on every engine, and an engine that was opened as [`Backend::Auto`] has the CPU, too.
+    pub fn supports<O: Operation>(&self, operation: &O) -> bool {
+        O::SERIAL || self.is_auto() || self.device_supports(operation)
+    }
+
+    /// Whether the device itself does it.
+    pub(crate) fn device_supports<O: Operation>(&self, operation: &O) -> bool {
+        each!(&self.opened.kind, device => device.supports(operation.mode()))
+    }
+
+    /// Where a call on this many bytes in host memory is computed: opened as [`Backend::Auto`] with a GPU, on whichever
+    /// of GPU and CPU is faster for it, for an OpenCL GPU from 1 MiB on; else where the engine is.
+    pub fn backend_for(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> Backend {
+        match !self.is_auto() || each!(&self.opened.kind, device => device.is_preferred(mode, key_bits, bytes)) {
+            true => self.backend(),
+            false => Backend::Cpu,
+        }
+    }
+
+    /// Whether it was opened as [`Backend::Auto`].
+    pub(crate) fn is_auto(&self) -> bool {
+        self.opened.why.is_some()
+    }
+
+    /// What was opened; never [`Backend::Auto`] or [`Backend::OpenClFirst`].
+    pub fn backend(&self) -> Backend {
+        each!(&self.opened.kind, device => device.backend())
+    }
+
+    /// One line for a reader: the device, and for [`Backend::Auto`] why it is this one.
+    pub fn description(&self) -> String {
+        let what = each!(&self.opened.kind, device => device.description());
+        match &self.opened.why {
+            Some(why) => format!("{what} ({why})"),
+            None => what,
+        }
+    }
+
+    /// Where calls that were submitted wait for a thread.
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.opened.queue
+    }
+
+    /// How keys are brought to it.
+    pub(crate) fn settings(&self) -> Settings {
+        self.settings
+    }
+
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.opened.kind
+    }
+}
+
+/// The first CUDA device if it opens, else the first GPU behind OpenCL, else the CPU; and why.
+fn first_gpu() -> (Kind, Option<String>) {
+    let no_cuda = match cuda(&[0]) {
+        Ok(kind) => return (kind, Some("auto: a GPU is there".into())),
+        Err(e) => one_line(&e),
+    };
+    match opencl(OpenClNumbers::FirstGpu) {
+        Ok(kind) => (kind, Some(format!("auto: no CUDA ({no_cuda}); an OpenCL GPU is there"))),
+        Err(e) => (Kind::Cpu(OnCores), Some(format!("auto: {no_cuda}; {}", one_line(&e)))),
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn cuda(ordinals: &[usize]) -> Result<Kind, Error> {
+    Group::open(ordinals, crate::backend::cuda::several::group::Shares::Equal).map(Kind::Cuda)
+}
+
+#[cfg(feature = "cuda")]
+fn all_of_cuda() -> Result<Kind, Error> {
+    Group::open_all().map(Kind::Cuda)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda(_ordinals: &[usize]) -> Result<Kind, Error> {
+    all_of_cuda()
+}
+
+#[cfg(not(feature = "cuda"))]
+fn all_of_cuda() -> Result<Kind, Error> {
+    Err(Error::NotBuilt { what: "CUDA", feature: "cuda" })
+}
+
+/// Which OpenCL device.
+#[cfg_attr(not(feature = "opencl"), allow(dead_code))]
+enum OpenClNumbers {
+    These { platform: usize, device: usize },
+    First,
+    FirstGpu,
+}
+
+#[cfg(feature = "opencl")]
+fn opencl(numbers: OpenClNumbers) -> Result<Kind, Error> {
+    let wanted = match numbers {
+        OpenClNumbers::These { platform, device } => Wanted::Numbered { platform, device },
+        OpenClNumbers::First => Wanted::First,
+        OpenClNumbers::FirstGpu => Wanted::FirstGpu,
+    };
+    OpenClDevice::open(wanted).map(Kind::OpenCl)
+}
+
+#[cfg(not(feature = "opencl"))]
+fn opencl(_numbers: OpenClNumbers) -> Result<Kind, Error> {
+    Err(Error::NotBuilt { what: "OpenCL", feature: "opencl" })
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Engine({})", self.description())
+    }
+}
+
+fn one_line(error: &Error) -> String {
+    error.to_string().lines().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_opens_and_says_why() {
+        let engine = Engine::open(Backend::Auto).unwrap();
+        assert_ne!(engine.backend(), Backend::Auto);
+        assert!(engine.description().contains("auto: "), "{}", engine.description());
+        assert!(!engine.description().contains('\n'));
+    }
+
+    #[test]
+    fn memory_for_a_cpu_is_ordinary_and_zero() {
+        let engine = Engine::open(Backend::Cpu).unwrap();
+        for len in [0, 1, 4097] {
+            let mut buffer = engine.host_buffer(len).unwrap();
+            assert!(buffer.iter().all(|&byte| byte == 0) && buffer.len() == len && !buffer.is_pinned());
+            buffer.fill(7);
+            assert_eq!(format!("{buffer:?}"), format!("HostBuffer({len} bytes)"));
+        }
+        assert!(matches!(engine.host_buffer(usize::MAX), Err(Error::OutOfHostMemory { .. })));
+    }
+}

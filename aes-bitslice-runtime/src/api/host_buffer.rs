@@ -1,0 +1,77 @@
+//! Host memory that is fast for an engine.
+
+use crate::base::error::Error;
+use crate::exec::backend::HostMemory;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use zeroize::Zeroizing;
+
+/// Host memory of [`Engine::host_buffer`](crate::Engine::host_buffer): pinned (page-locked) for an engine with CUDA GPUs, so that
+/// copies go at the full speed of the link, ordinary on others. Wiped on drop. It may outlive the engine.
+///
+/// Pinning takes long, about a millisecond for a MiB: use the memory more than once. It is taken from all other programs of the
+/// machine: use no more than is needed.
+pub struct HostBuffer(Memory);
+
+enum Memory {
+    Ordinary(Zeroizing<Vec<u8>>),
+    OfBackend(Box<dyn HostMemory>),
+}
+
+impl HostBuffer {
+    pub(crate) fn ordinary(len: usize) -> Result<Self, Error> {
+        let mut bytes = Zeroizing::new(Vec::new());
+        let reserved = bytes.try_reserve_exact(len);
+        reserved.map_err(|_| Error::OutOfHostMemory { what: format!("a buffer of {len} bytes") })?;
+        bytes.resize(len, 0);
+        Ok(Self(Memory::Ordinary(bytes)))
+    }
+
+    pub(crate) fn of_backend(memory: Box<dyn HostMemory>) -> Self {
+        Self(Memory::OfBackend(memory))
+    }
+
+    /// Whether it is pinned.
+    pub fn is_pinned(&self) -> bool {
+        matches!(self.0, Memory::OfBackend(_))
+    }
+}
+
+impl Deref for HostBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Memory::Ordinary(bytes) => bytes,
+            Memory::OfBackend(bytes) => bytes,
+        }
+    }
+}
+
+impl DerefMut for HostBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match &mut self.0 {
+            Memory::Ordinary(bytes) => bytes,
+            Memory::OfBackend(bytes) => bytes,
+        }
+    }
+}
+
+impl AsRef<[u8]> for HostBuffer {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl AsMut<[u8]> for HostBuffer {
+    fn as_mut(&mut self) -> &mut [u8] {
+        self
+    }
+}
+
+/// What it holds is not shown.
+impl fmt::Debug for HostBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostBuffer({} bytes{})", self.len(), if self.is_pinned() { ", pinned" } else { "" })
+    }
+}

@@ -1,0 +1,139 @@
+//! What brings keys to an engine: a key for the stored kernels, and kernels that are compiled for one key.
+
+use crate::api::cipher::Cipher;
+use crate::api::engine::{Engine, Kind, each};
+use crate::backend::cpu::key::CpuKey;
+use crate::base::backend::Backend;
+use crate::base::error::Error;
+use crate::base::key::Key;
+use crate::exec::backend::{Opened, Settings};
+use crate::exec::choice::Kernels;
+use crate::exec::sources;
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::layout::Layout;
+use aes_bitslice_core::manifest::Printed;
+use std::path::Path;
+use std::sync::Arc;
+
+impl Engine {
+    /// A key on this engine: expands it and, for a device, brings it there.
+    ///
+    /// # Errors
+    /// None on the CPU; elsewhere what the device reports, and on an engine that was opened as OpenCL
+    /// [`Error::NoSuchKernel`] where [`with_kernels`](Self::with_kernels) allows no bitsliced kernels.
+    pub fn cipher(&self, key: &Key) -> Result<Cipher, Error> {
+        // A caller who did not ask for a device is not refused for what it lacks.
+        let is_opencl = self.backend().is_opencl();
+        let settings = match self.is_auto() && is_opencl {
+            true => Settings { kernels: Kernels::Auto, ..self.settings() },
+            false => self.settings(),
+        };
+        let cpu = Arc::new(CpuKey::new(key));
+        let on_backend = match self.kind() {
+            Kind::Cpu(_) => cpu.clone().into(),
+            kind => each!(kind, device => Arc::new(device.key(key, settings)?).into()),
+        };
+        Ok(Cipher::new(self.clone(), on_backend, Some(cpu)))
+    }
+
+    /// A kernel with its key baked in, as `cargo xtask gen --key` wrote it; `manifest` is the JSON file beside it.
+    ///
+    /// Manifest and source are code that runs on the device: load only what you trust.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] on a CPU; [`Error::BadManifest`], also for a kernel in the language of another engine;
+    /// [`Error::CompileFailed`], for the source is compiled here and now, for which [`Error::NvrtcUnavailable`] and
+    /// [`Error::CompilerCache`] may stand in the way; [`Error::SelfTestFailed`], and what the device reports.
+    pub fn load_baked(&self, manifest: &Path) -> Result<Cipher, Error> {
+        let (dialect, _) = self.compiles("a baked kernel")?;
+        self.of_one_kernel(&sources::read_baked(manifest, dialect)?, None)
+    }
+
+    /// The backend that a kernel with its key baked in is for, by its manifest: the first CUDA device, or
+    /// [`Backend::OpenClFirst`]. [`load_baked`](Self::load_baked) takes it there.
+    ///
+    /// # Errors
+    /// [`Error::BadManifest`] for what cannot be read, is no manifest, or is of a kernel without a key.
+    pub fn backend_of_baked(manifest: &Path) -> Result<Backend, Error> {
+        Ok(match sources::manifest_of_baked(manifest)?.dialect {
+            Dialect::Cuda => Backend::Cuda { ordinal: 0 },
+            Dialect::OpenCl => Backend::OpenClFirst,
+        })
+    }
+
+    /// Any printed kernel, compiled here and now with NVRTC or the OpenCL driver, and a key for it. It runs its own mode only: for
+    /// experiments, and to measure.
+    ///
+    /// Dropping the last clone of it waits. On CUDA it waits for all that the devices are doing, which may still need the
+    /// code that is unloaded. On OpenCL it waits for what was launched with it, and only where its round keys lie in device
+    /// memory, as with the strategy `planes-in-memory`: these are cleared.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
+    /// [`Error::NoSuchKernel`] for a kernel with another key baked in, or in another language than the engine's,
+    /// [`Error::SelfTestFailed`], and what the device reports.
+    pub fn cipher_of(&self, key: &Key, kernel: &Printed) -> Result<Cipher, Error> {
+        let (dialect, _) = self.compiles("a printed kernel")?;
+        let manifest = &kernel.manifest;
+        if manifest.dialect != dialect {
+            let what = format!("it is printed for {}, and the engine compiles {dialect}", manifest.dialect);
+            return Err(Error::NoSuchKernel { what });
+        }
+        manifest.check_source(&kernel.source).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
+        match manifest.secret {
+            true => sources::check_baked_key(manifest, key).and_then(|()| self.of_one_kernel(kernel, None)),
+            false => self.of_one_kernel(kernel, Some(key)),
+        }
+    }
+
+    /// The language of kernels that the device compiles, and the layout that it is fast in.
+    pub(crate) fn compiles(&self, what: &'static str) -> Result<(Dialect, Layout), Error> {
+        let compiles = each!(self.kind(), device => device.compiles());
+        compiles.ok_or_else(|| Error::NoDevice { what, backend: self.backend().to_string() })
+    }
+
+    /// A cipher of one kernel.
+    pub(crate) fn of_one_kernel(&self, kernel: &Printed, key: Option<&Key>) -> Result<Cipher, Error> {
+        let on_backend = each!(self.kind(), device => Arc::new(device.kernel(kernel, key, self.settings())?).into());
+        Ok(Cipher::new(self.clone(), on_backend, None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aes_bitslice_core::aes::KeyBits;
+    use aes_bitslice_core::mode::Mode;
+
+    #[test]
+    fn kernels_are_remembered_and_change_nothing_on_a_cpu() {
+        for backend in [Backend::Cpu, Backend::CpuBitsliced] {
+            let key = Key::new(&[1; 16]).unwrap();
+            let encrypted = Kernels::ALL.map(|kernels| {
+                let engine = Engine::open(backend).unwrap().with_kernels(kernels);
+                assert_eq!((engine.kernels(), engine.clone().kernels()), (kernels, kernels));
+                #[cfg(feature = "cuda")]
+                assert!(engine.tuning().is_none());
+                assert_eq!(engine.backend_for(Mode::Ctr, KeyBits::Aes128, 1 << 40), backend);
+                let mut data = [7; 64];
+                engine.cipher(&key).unwrap().ecb_encrypt(&mut data).unwrap();
+                data
+            });
+            assert!(encrypted.iter().all(|data| *data == encrypted[0]));
+        }
+        assert_eq!(Engine::open(Backend::Cpu).unwrap().kernels(), Kernels::Auto);
+    }
+
+    #[test]
+    fn what_only_a_device_answers_is_refused_elsewhere() {
+        for backend in [Backend::Cpu, Backend::CpuBitsliced] {
+            let engine = Engine::open(backend).unwrap();
+            assert!(matches!(engine.load_baked(Path::new("none.json")), Err(Error::NoDevice { .. })));
+            #[cfg(feature = "cuda")]
+            {
+                let cipher = engine.cipher(&Key::new(&[1; 16]).unwrap()).unwrap();
+                assert!(matches!(cipher.device(), Err(Error::NotCuda { .. })));
+            }
+        }
+    }
+}

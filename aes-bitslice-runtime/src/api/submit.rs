@@ -1,0 +1,432 @@
+//! Calls on host memory that return at once, and tell when they are done.
+//!
+//! There are three ways to call a [`Cipher`]:
+//!
+//! | the data is | the call | returns | is done |
+//! |---|---|---|---|
+//! | in host memory, borrowed | [`Cipher::run`] | when it is done | then |
+//! | in host memory, given away for as long | [`Cipher::submit`] | at once | when the [`Submitted`] it gave is: `await` or [`wait`](Submitted::wait) gives the data back |
+//! | in GPU memory | [`DeviceCipher::run`](crate::cuda::DeviceCipher::run) | when it is on the caller's stream | when the stream has come to it, which an event tells: `stream.record_event(None)` after it |
+//! | in OpenCL buffers | [`BufferCipher::run`](crate::opencl::BufferCipher::run) | when it is in the caller's queue | when the queue has come to it |
+//!
+//! Calls on memory that is sharded over several GPUs ([`ShardedCipher`](crate::cuda::ShardedCipher)) are of the first kind.
+//!
+//! ```
+//! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Ctr, Engine, Key};
+//!
+//! let cipher = Engine::open(Backend::Auto)?.cipher(&Key::from_hex("2b7e151628aed2a6abf7158809cf4f3c")?)?;
+//! let counter = Counter::new(CounterMode::Ctr128BE, [0xf0; 16]);
+//! let (first, second) = (vec![1; 1000], vec![2; 1000]);
+//! let first = cipher.submit(Ctr::new(&counter, 0), first)?;
+//! let second = cipher.submit(Ctr::new(&counter, 1000), second)?;
+//! // Something else meanwhile; in async code, `first.await?`.
+//! let (first, second) = (first.wait()?, second.wait()?);
+//! # assert_ne!((first[0], second[0]), (1, 2));
+//! # Ok::<(), aes_bitslice_runtime::Error>(())
+//! ```
+//!
+//! # Threads
+//!
+//! [`Engine`](crate::Engine), [`Cipher`], [`DeviceCipher`](crate::cuda::DeviceCipher),
+//! [`ShardedCipher`](crate::cuda::ShardedCipher), [`BufferCipher`](crate::opencl::BufferCipher) and [`Submitted`] are `Send`
+//! and `Sync`: any number of threads may share one of them, and make calls on it at the same time. So are
+//! [`HostBuffer`](crate::HostBuffer) and [`ShardedBuffer`](crate::cuda::ShardedBuffer), to look at; a call that writes has its
+//! own for as long.
+//!
+//! What was submitted is done by threads of the engine's own, which make the blocking call, in the order it came. They
+//! start when there is something for them to do and end when there has been nothing for a second. There are never more
+//! than as many as rayon's pool has on a CPU, for small calls, each of which one core does; and four for each device, of
+//! CUDA or OpenCL, where a large call keeps the link busy by itself, and while one small call waits the next is on its way.
+//! However much is submitted, the rest waits in a queue, whose only bound is the memory of the data in it.
+//!
+//! They are not rayon's threads, whose pool a CPU engine spreads large calls over: a call that waits for a GPU must
+//! not keep a core from others, and a thread of rayon's that waits for its share of one call may begin another, on the
+//! same stack, a thousand deep. [`Submitted::wait`] may be called anywhere: on a thread of rayon's, it does what else
+//! that pool has to do. A future that is blocked on there by other means keeps a thread from the pool; if all do, none
+//! is left for the calls that they wait for.
+
+use crate::api::cipher::Cipher;
+use crate::base::error::Error;
+use crate::exec::queue::Queue;
+use crate::op::operation::{Operation, Steps};
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// A call that was submitted: a future of its data `B`, or of the data and what came of it beside that, `T`. It needs no executor of any kind, and works with each.
+///
+/// Dropping it neither cancels the call nor waits for it; the data is dropped when the call is done. What is not done
+/// when the process ends is lost.
+#[must_use = "the data comes back through it"]
+pub struct Submitted<B, T = B> {
+    call: Arc<Call<B, T>>,
+}
+
+/// A call that was submitted: a future of its data, and of what came of the operation beside that.
+pub type WithOutput<B, O> = Submitted<B, (B, <O as Steps>::Output)>;
+
+/// Why a call gave no result, and its data: as it was, if the call was refused or failed before it began to write,
+/// else cleared to zero.
+///
+/// In a function that returns [`Error`], `?` keeps the error and drops the data.
+pub struct SubmitError<B> {
+    /// What was wrong.
+    pub error: Error,
+    /// What was submitted.
+    pub data: B,
+}
+
+/// What the caller and the thread that makes the call share.
+struct Call<B, T> {
+    state: Mutex<State<B, T>>,
+    /// Told when `stage` becomes `Done`.
+    done: Condvar,
+}
+
+struct State<B, T> {
+    stage: Stage<B, T>,
+    /// Of the task that asked last.
+    waker: Option<Waker>,
+}
+
+enum Stage<B, T> {
+    Queued(B),
+    Running,
+    Done(Result<T, SubmitError<B>>),
+    /// The result was given out.
+    Taken,
+}
+
+impl Cipher {
+    /// An operation on host memory, submitted: takes the data, returns at once, and gives the data back when it is done.
+    ///
+    /// The data is both input and output, as far as the operation reads and writes.
+    ///
+    /// # Errors
+    /// At once, and with the data: what [`run`](Self::run) refuses, and [`Error::NoThread`] if there is none and none can be
+    /// started. Through the future: what the device reports, and [`Error::Panicked`].
+    pub fn submit<O, B>(&self, operation: O, data: B) -> Result<Submitted<B>, SubmitError<B>>
+    where
+        O: Operation<Output = ()>,
+        B: AsMut<[u8]> + Send + 'static,
+    {
+        self.submit_for(operation, data, |data, ()| data)
+    }
+
+    /// The same for operations of which something comes beside the output, such as a hash: it comes with the data.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
+    pub fn submit_with_output<O, B>(
+        &self,
+        operation: O,
+        data: B,
+    ) -> Result<WithOutput<B, O>, SubmitError<B>>
+    where
+        O: Operation,
+        B: AsMut<[u8]> + Send + 'static,
+    {
+        self.submit_for(operation, data, |data, output| (data, output))
+    }
+
+    fn submit_for<O, B, T>(
+        &self,
+        operation: O,
+        mut data: B,
+        result: fn(B, O::Output) -> T,
+    ) -> Result<Submitted<B, T>, SubmitError<B>>
+    where
+        O: Operation,
+        B: AsMut<[u8]> + Send + 'static,
+        T: Send + 'static,
+    {
+        if let Err(error) = self.check(&operation, data.as_mut().len() as u64) {
+            return Err(SubmitError { error, data });
+        }
+        let cipher = self.clone();
+        submit(self.engine().queue(), data, move |data| cipher.run(operation, data), result)
+    }
+}
+
+/// Has a thread of the queue do `work` with the data.
+fn submit<B, R, T>(
+    queue: &Queue,
+    data: B,
+    work: impl FnOnce(&mut [u8]) -> Result<R, Error> + Send + 'static,
+    result: fn(B, R) -> T,
+) -> Result<Submitted<B, T>, SubmitError<B>>
+where
+    B: AsMut<[u8]> + Send + 'static,
+    R: 'static,
+    T: Send + 'static,
+{
+    let state = State { stage: Stage::Queued(data), waker: None };
+    let call = Arc::new(Call { state: Mutex::new(state), done: Condvar::new() });
+    let job = call.clone();
+    match queue.push(Box::new(move || job.run(work, result))) {
+        Ok(()) => Ok(Submitted { call }),
+        Err(error) => Err(SubmitError { error, data: call.begin() }),
+    }
+}
+
+impl<B, T> Call<B, T> {
+    fn lock(&self) -> MutexGuard<'_, State<B, T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self) -> B {
+        match mem::replace(&mut self.lock().stage, Stage::Running) {
+            Stage::Queued(data) => data,
+            _ => unreachable!("a call is begun once"),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        matches!(self.lock().stage, Stage::Done(_) | Stage::Taken)
+    }
+
+    /// The result, if it is there.
+    ///
+    /// # Panics
+    /// If it was given out before.
+    fn take(&self, state: &mut State<B, T>) -> Option<Result<T, SubmitError<B>>> {
+        match mem::replace(&mut state.stage, Stage::Taken) {
+            Stage::Done(result) => Some(result),
+            Stage::Taken => panic!("a submitted call was asked for its result again, after it had given it"),
+            unfinished => {
+                state.stage = unfinished;
+                None
+            }
+        }
+    }
+}
+
+impl<B: AsMut<[u8]>, T> Call<B, T> {
+    /// Does `work`, and tells all that wait for it. If it panics, the data comes back cleared.
+    fn run<R>(&self, work: impl FnOnce(&mut [u8]) -> Result<R, Error>, result: fn(B, R) -> T) {
+        let mut data = self.begin();
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(data.as_mut())));
+        // Dropping what a panic threw may panic too: not before all were told.
+        let (result, _thrown) = match outcome {
+            Ok(Ok(output)) => (Ok(result(data, output)), None),
+            Ok(Err(error)) => (Err(SubmitError { error, data }), None),
+            Err(thrown) => {
+                let _ = catch_unwind(AssertUnwindSafe(|| data.as_mut().fill(0)));
+                (Err(SubmitError { error: Error::Panicked { what: words(&*thrown) }, data }), Some(thrown))
+            }
+        };
+        let mut state = self.lock();
+        state.stage = Stage::Done(result);
+        let waker = state.waker.take();
+        drop(state);
+        self.done.notify_all();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+/// What a panic said.
+fn words(thrown: &(dyn Any + Send)) -> String {
+    let text = thrown.downcast_ref::<&str>().copied().or(thrown.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("without a word").into()
+}
+
+impl<B, T> Submitted<B, T> {
+    /// Whether it is done: then a `poll` is ready, and [`wait`](Self::wait) returns at once.
+    pub fn is_done(&self) -> bool {
+        self.call.is_done()
+    }
+
+    /// Waits until it is done; for those without an executor.
+    ///
+    /// # Errors
+    /// What went wrong in the call.
+    ///
+    /// # Panics
+    /// If it was polled to its end before.
+    pub fn wait(self) -> Result<T, SubmitError<B>> {
+        /// How soon a thread of rayon's that found nothing to do looks again.
+        const LOOK: Duration = Duration::from_micros(100);
+        let call = &*self.call;
+        loop {
+            // The call may need the pool that this thread is of: meanwhile it does what there is to do for that.
+            let did_other_work = rayon::yield_now() == Some(rayon::Yield::Executed);
+            let mut state = call.lock();
+            if let Some(result) = call.take(&mut state) {
+                return result;
+            }
+            if did_other_work {
+                continue;
+            }
+            match rayon::current_thread_index() {
+                None => drop(call.done.wait(state)),
+                Some(_) => drop(call.done.wait_timeout(state, LOOK)),
+            }
+        }
+    }
+}
+
+impl<B, T> Future for Submitted<B, T> {
+    type Output = Result<T, SubmitError<B>>;
+
+    /// # Panics
+    /// If it was ready before.
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // Cloned and dropped while nothing is locked: what a waker does then is up to its executor.
+        let waker = context.waker().clone();
+        let mut state = self.call.lock();
+        if let Some(result) = self.call.take(&mut state) {
+            return Poll::Ready(result);
+        }
+        let before = state.waker.replace(waker);
+        drop(state);
+        drop(before);
+        Poll::Pending
+    }
+}
+
+impl<B, T> fmt::Debug for Submitted<B, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_done() { "Submitted (done)" } else { "Submitted" })
+    }
+}
+
+impl<B> fmt::Debug for SubmitError<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The data may be secret.
+        f.debug_struct("SubmitError").field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
+impl<B> fmt::Display for SubmitError<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<B> std::error::Error for SubmitError<B> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl<B> From<SubmitError<B>> for Error {
+    fn from(error: SubmitError<B>) -> Self {
+        error.error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::engine::Engine;
+    use crate::base::backend::Backend;
+    use crate::base::key::Key;
+    use crate::op::ecb::Ecb;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    /// Data that can be looked at so many times, then panics.
+    struct Brittle {
+        bytes: [u8; 16],
+        looks: usize,
+    }
+
+    impl AsMut<[u8]> for Brittle {
+        fn as_mut(&mut self) -> &mut [u8] {
+            self.looks = self.looks.checked_sub(1).unwrap_or_else(|| std::panic::resume_unwind(Box::new("looked at")));
+            &mut self.bytes
+        }
+    }
+
+    fn panicked<B>(result: Result<B, SubmitError<B>>) -> (String, B) {
+        match result {
+            Err(SubmitError { error: Error::Panicked { what }, data }) => (what, data),
+            other => panic!("{:?}", other.map(|_| ())),
+        }
+    }
+
+    /// Submits work of which nothing comes beside the data.
+    fn submit<B: AsMut<[u8]> + Send + 'static>(
+        queue: &Queue,
+        data: B,
+        work: impl FnOnce(&mut [u8]) -> Result<(), Error> + Send + 'static,
+    ) -> Result<Submitted<B>, SubmitError<B>> {
+        super::submit(queue, data, work, |data, ()| data)
+    }
+
+    #[test]
+    fn what_comes_beside_the_data_comes_with_it() {
+        let submitted = super::submit(&Queue::new(1), vec![1, 2, 3], |data| Ok(data.len()), |data, len| (data, len));
+        assert_eq!(submitted.unwrap().wait().unwrap(), (vec![1, 2, 3], 3));
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_the_data_comes_back_cleared() {
+        let queue = Queue::new(1);
+        let thrown: [(Box<dyn Any + Send>, &str); 3] = [
+            (Box::new("a literal"), "a literal"),
+            (Box::new(String::from("a text")), "a text"),
+            (Box::new(5), "without a word"),
+        ];
+        for (thrown, words) in thrown {
+            let submitted = submit(&queue, vec![7; 40], |data| {
+                assert_eq!(data, [7; 40]);
+                std::panic::resume_unwind(thrown)
+            });
+            assert_eq!(panicked(submitted.unwrap().wait()), (words.into(), vec![0; 40]));
+        }
+    }
+
+    #[test]
+    fn data_that_panics_leaves_nobody_waiting() {
+        let cipher = Engine::open(Backend::Cpu).unwrap().cipher(&Key::new(&[1; 16]).unwrap()).unwrap();
+        for looks in 1..4 {
+            let submitted = cipher.submit(Ecb::encrypt(), Brittle { bytes: [7; 16], looks }).unwrap();
+            match looks {
+                1 => assert_eq!(panicked(submitted.wait()).0, "looked at"),
+                _ => assert_ne!(submitted.wait().unwrap().bytes, [7; 16]),
+            }
+        }
+    }
+
+    /// Panics when it is dropped, as a waker, data, or what a panic throws may.
+    struct Bomb(Arc<AtomicUsize>);
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+            if !std::thread::panicking() {
+                std::panic::resume_unwind(Box::new("a bomb"));
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_panic_throws_may_panic_too() {
+        let (queue, bombs) = (Queue::new(1), Arc::new(AtomicUsize::new(0)));
+        let bomb = Bomb(bombs.clone());
+        let submitted = submit(&queue, vec![7], move |_| std::panic::resume_unwind(Box::new(bomb))).unwrap();
+        assert_eq!(panicked(submitted.wait()).1, [0]);
+        // The thread is still there.
+        assert_eq!(submit(&queue, vec![7], |_| Ok(())).unwrap().wait().unwrap(), [7]);
+        assert_eq!(bombs.load(SeqCst), 1);
+    }
+
+    #[test]
+    fn an_error_brings_the_data_along_and_never_shows_it() {
+        let queue = Queue::new(1);
+        let failed =
+            submit(&queue, vec![77; 3], |_| Err(Error::NeedsKey { what: "this" })).unwrap().wait().unwrap_err();
+        assert_eq!(failed.data, [77; 3]);
+        assert!(!format!("{failed:?}").contains("77"));
+        assert_eq!(failed.to_string(), failed.error.to_string());
+        assert!(matches!(Error::from(failed), Error::NeedsKey { .. }));
+    }
+}

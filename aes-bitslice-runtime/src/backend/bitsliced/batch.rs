@@ -1,0 +1,157 @@
+//! ECB and CTR over a batch of blocks at a time, one block a lane, for any vector.
+
+use crate::op::operation::Block;
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::layout;
+use aes_bitslice_kernels::Lanes;
+use cipher::array::Array;
+use cipher::consts::U64;
+use cipher::inout::InOutBuf;
+
+/// The most lanes a vector has.
+pub(super) const MAX_LANES: usize = 512;
+
+/// A word of lanes, with the way from blocks to planes and back.
+///
+/// Which lane a block takes is the vector's own choice, for the cipher does not care.
+pub(super) trait Vector: Lanes {
+    /// Lanes, a power of two, at most [`MAX_LANES`]: the blocks of a batch.
+    const LANES: usize;
+
+    /// The planes of [`LANES`](Self::LANES) blocks: plane `8 * j + b` holds bit `b` of byte `j`.
+    fn load(blocks: &[Block], planes: &mut [Self; 128]);
+
+    /// The blocks of planes: the inverse of [`load`](Self::load).
+    fn store(planes: &mut [Self; 128], blocks: &mut [Block]);
+
+    /// A plane that holds, in each lane, bit `bit` of the index that the lane's block has in the batch.
+    fn index_plane(bit: usize) -> Self;
+}
+
+/// The functions below for one vector, behind pointers, so that they are chosen at run time.
+pub(super) struct Functions {
+    /// Blocks of a batch.
+    pub(super) lanes: usize,
+    /// Runs blocks through the block cipher: [`ecb`].
+    pub(super) ecb: fn(Direction, &[[u32; 128]], InOutBuf<'_, '_, Block>),
+    /// XORs data with keystream: [`ctr()`].
+    pub(super) ctr: fn(&[[u32; 128]], u128, usize, InOutBuf<'_, '_, u8>),
+}
+
+/// The generated core that suits a vector's instructions.
+pub(super) trait Core {
+    fn run<V: Vector>(direction: Direction, planes: &mut [V; 128], keys: &[[u32; 128]]);
+}
+
+/// For instructions of two inputs.
+pub(super) struct TwoInput;
+
+impl Core for TwoInput {
+    #[inline(always)]
+    fn run<V: Vector>(direction: Direction, planes: &mut [V; 128], keys: &[[u32; 128]]) {
+        use aes_bitslice_kernels::rust::two_input::{decrypt, encrypt};
+        match direction {
+            Direction::Encrypt => encrypt(planes, keys),
+            Direction::Decrypt => decrypt(planes, keys),
+        }
+    }
+}
+
+/// For instructions of three inputs.
+pub(super) struct Lut3;
+
+impl Core for Lut3 {
+    #[inline(always)]
+    fn run<V: Vector>(direction: Direction, planes: &mut [V; 128], keys: &[[u32; 128]]) {
+        use aes_bitslice_kernels::rust::lut3::{decrypt, encrypt};
+        match direction {
+            Direction::Encrypt => encrypt(planes, keys),
+            Direction::Decrypt => decrypt(planes, keys),
+        }
+    }
+}
+
+/// Runs blocks through the block cipher.
+#[inline(always)]
+pub(super) fn ecb<V: Vector, C: Core>(direction: Direction, keys: &[[u32; 128]], mut blocks: InOutBuf<'_, '_, Block>) {
+    let mut planes = [V::splat(0); 128];
+    let mut partial = [Block::default(); MAX_LANES];
+    let partial = &mut partial[..V::LANES];
+    while !blocks.is_empty() {
+        let n = blocks.len().min(V::LANES);
+        let (mut batch, rest) = blocks.split_at(n);
+        if n == V::LANES {
+            V::load(batch.get_in(), &mut planes);
+        } else {
+            partial[..n].copy_from_slice(batch.get_in());
+            V::load(partial, &mut planes);
+        }
+        C::run(direction, &mut planes, keys);
+        if n == V::LANES {
+            V::store(&mut planes, batch.get_out());
+        } else {
+            V::store(&mut planes, partial);
+            batch.get_out().copy_from_slice(&partial[..n]);
+        }
+        blocks = rest;
+    }
+}
+
+/// XORs data with the keystream that starts `skip` (fewer than 16) bytes into the block of counter `counter`.
+#[inline(always)]
+pub(super) fn ctr<V: Vector, C: Core>(
+    keys: &[[u32; 128]],
+    mut counter: u128,
+    mut skip: usize,
+    mut data: InOutBuf<'_, '_, u8>,
+) {
+    let mut planes = [V::splat(0); 128];
+    let mut keystream = [Block::default(); MAX_LANES];
+    let keystream = &mut keystream[..V::LANES];
+    while !data.is_empty() {
+        counters(counter, &mut planes);
+        C::run(Direction::Encrypt, &mut planes, keys);
+        V::store(&mut planes, keystream);
+        let bytes = &Array::slice_as_flattened(keystream)[skip..];
+        let n = data.len().min(bytes.len());
+        let (piece, rest) = data.split_at(n);
+        xor(piece, &bytes[..n]);
+        data = rest;
+        skip = 0;
+        counter = counter.wrapping_add(V::LANES as u128);
+    }
+}
+
+/// Planes of the blocks `first`, `first + 1`, ..., as big-endian numbers mod 2^128: a ripple-carry addition of each
+/// lane's index.
+#[inline(always)]
+fn counters<V: Vector>(first: u128, planes: &mut [V; 128]) {
+    // The same in all lanes, as a round key is.
+    let first = layout::key_planes(&first.to_be_bytes());
+    let mut carry = V::splat(0);
+    for bit in 0..128 {
+        let plane = 8 * (15 - bit / 8) + bit % 8;
+        let x = V::splat(first[plane]);
+        let sum = x ^ carry;
+        if bit < V::LANES.ilog2() as usize {
+            let index = V::index_plane(bit);
+            planes[plane] = sum ^ index;
+            carry = (x & carry) | (sum & index);
+        } else {
+            planes[plane] = sum;
+            carry = x & carry;
+        }
+    }
+}
+
+/// `data ^= keystream`, of the same length.
+#[inline(always)]
+fn xor(data: InOutBuf<'_, '_, u8>, keystream: &[u8]) {
+    // Arrays, which are read whole before they are written, become vector instructions in place too.
+    let (chunks, mut rest) = data.into_chunks::<U64>();
+    let (keys, last) = Array::slice_as_chunks(keystream);
+    for (mut chunk, key) in chunks.into_iter().zip(keys) {
+        chunk.xor_in2out(key);
+    }
+    rest.xor_in2out(last);
+}

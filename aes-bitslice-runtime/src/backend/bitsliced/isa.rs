@@ -1,0 +1,53 @@
+//! The vector instructions that the bitsliced engine can run on.
+
+use crate::backend::bitsliced::batch::Functions;
+use crate::backend::bitsliced::portable;
+#[cfg(target_arch = "x86_64")]
+use crate::backend::bitsliced::x86;
+use std::fmt;
+
+/// The vector instructions that the bitsliced engine can run on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Isa {
+    /// 512 lanes; three-input gates are one instruction, `VPTERNLOG`.
+    Avx512,
+    /// 256 lanes.
+    Avx2,
+    /// 64 lanes, on every processor.
+    Portable,
+}
+
+impl Isa {
+    /// What this processor has, fastest first.
+    pub fn available() -> Vec<Self> {
+        [Self::Avx512, Self::Avx2, Self::Portable].into_iter().filter(|isa| isa.functions().is_some()).collect()
+    }
+
+    /// The first of [`available`](Self::available): what is used unless something else is asked for.
+    pub fn best() -> Self {
+        Self::available()[0]
+    }
+
+    pub(super) fn functions(self) -> Option<&'static Functions> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => x86::avx512(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => x86::avx2(),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx512 | Self::Avx2 => None,
+            Self::Portable => Some(&portable::FUNCTIONS),
+        }
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Avx512 => "AVX-512",
+            Self::Avx2 => "AVX2",
+            Self::Portable => "64-bit words",
+        })
+    }
+}

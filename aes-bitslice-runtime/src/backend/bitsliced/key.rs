@@ -1,0 +1,117 @@
+//! A key as planes, for every operation.
+
+use crate::backend::bitsliced::batch::Functions;
+use crate::backend::bitsliced::isa::Isa;
+use crate::backend::cpu::instructions;
+use crate::base::backend::Backend;
+use crate::base::error::Error;
+use crate::base::key::Key;
+use crate::exec::backend::{OnBackend, Opened, Settings};
+use crate::exec::cores;
+use crate::op::buffers::Buffers;
+use crate::op::operation::{Block, CpuCipher, Operation};
+use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
+use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::layout;
+use aes_bitslice_core::mode::Mode;
+use cipher::inout::InOutBuf;
+use zeroize::Zeroizing;
+
+/// A key of any length as planes, and the functions that use it.
+#[derive(Clone)]
+pub(crate) struct Bitsliced {
+    pub(super) functions: &'static Functions,
+    /// Round keys in the order of use, a word of 0 or `!0` a key bit.
+    encrypt: Zeroizing<Vec<[u32; 128]>>,
+    decrypt: Zeroizing<Vec<[u32; 128]>>,
+}
+
+impl Bitsliced {
+    /// # Errors
+    /// [`Error::IsaUnavailable`] if the processor lacks the instructions.
+    ///
+    /// # Panics
+    /// If the key has not 16, 24 or 32 bytes.
+    pub(crate) fn new(key: &[u8], isa: Isa) -> Result<Self, Error> {
+        let functions = isa.functions().ok_or(Error::IsaUnavailable { isa: isa.to_string() })?;
+        let planes = |direction| {
+            let schedule = KeySchedule::new(key, direction).expect("16, 24 or 32 bytes");
+            Zeroizing::new(layout::schedule_planes(&schedule, Basis::STANDARD))
+        };
+        Ok(Self { functions, encrypt: planes(Direction::Encrypt), decrypt: planes(Direction::Decrypt) })
+    }
+
+    pub(super) fn process_blocks(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
+        let keys = match direction {
+            Direction::Encrypt => &self.encrypt,
+            Direction::Decrypt => &self.decrypt,
+        };
+        (self.functions.ecb)(direction, keys, blocks);
+    }
+}
+
+impl CpuCipher for Bitsliced {
+    fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
+        self.process_blocks(direction, blocks);
+    }
+
+    fn add_key_stream(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) {
+        (self.functions.ctr)(&self.encrypt, counter, skip, data);
+    }
+
+    /// A batch for each block, since each waits for the one before.
+    fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {
+        let mut state: Block = (*iv).into();
+        for mut block in blocks {
+            state.iter_mut().zip(block.get_in()).for_each(|(state, input)| *state ^= input);
+            self.process_blocks(Direction::Encrypt, InOutBuf::from(std::slice::from_mut(&mut state)));
+            *block.get_out() = state;
+        }
+    }
+}
+
+impl OnBackend for Bitsliced {
+    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Output>, Error> {
+        Ok(cores::run(self, operation, data))
+    }
+}
+
+/// The vectors of the CPU as a backend.
+pub(crate) struct OnVectors {
+    isa: Isa,
+}
+
+impl OnVectors {
+    /// Those of these instructions, which the processor has.
+    pub(crate) fn new(isa: Isa) -> Self {
+        Self { isa }
+    }
+}
+
+impl Opened for OnVectors {
+    type Key = Bitsliced;
+
+    fn backend(&self) -> Backend {
+        Backend::CpuBitsliced
+    }
+
+    fn description(&self) -> String {
+        format!("CPU, bitsliced, {}, {}", self.isa, instructions::threads())
+    }
+
+    fn supports(&self, _mode: Option<Mode>) -> bool {
+        true
+    }
+
+    fn is_preferred(&self, _mode: Mode, _key_bits: KeyBits, _bytes: u64) -> bool {
+        true
+    }
+
+    fn calls_at_once(&self) -> usize {
+        rayon::current_num_threads()
+    }
+
+    fn key(&self, key: &Key, _settings: Settings) -> Result<Bitsliced, Error> {
+        Bitsliced::new(key.expose(), self.isa)
+    }
+}

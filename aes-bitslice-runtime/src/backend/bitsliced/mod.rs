@@ -1,0 +1,36 @@
+//! The generated engine on the CPU: AES as a Boolean circuit over bit-planes, one block a lane of a vector.
+//!
+//! Its time depends on the number of blocks alone: no branch, address or table index depends on key or data once the
+//! key is expanded. A processor with AES instructions is faster with those (`Backend::Cpu`).
+//!
+//! [`BitslicedAes128`] and its siblings are block ciphers to the [`cipher`] crate, and so work with everything
+//! that is written against its traits.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `isa` | the vector instructions it can run on |
+//! | `key` | a key as planes |
+//! | `batch` | ECB and CTR over a batch of blocks, for any vector |
+//! | `transpose` | blocks to bit-planes and back |
+//! | `x86` | AVX2 and AVX-512 vectors |
+//! | `portable` | 64 lanes in a word of any processor |
+//! | `block_cipher` | the traits of the `cipher` crate |
+
+#[forbid(unsafe_code)]
+mod batch;
+#[forbid(unsafe_code)]
+mod block_cipher;
+#[forbid(unsafe_code)]
+pub(crate) mod isa;
+#[forbid(unsafe_code)]
+pub(crate) mod key;
+#[forbid(unsafe_code)]
+mod portable;
+#[forbid(unsafe_code)]
+pub mod transpose;
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod x86;
+
+pub use block_cipher::{BitslicedAes, BitslicedAes128, BitslicedAes192, BitslicedAes256, Ctr128BE, KeySize};
+pub use isa::Isa;

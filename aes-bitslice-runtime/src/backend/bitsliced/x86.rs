@@ -1,0 +1,302 @@
+//! 256 lanes with AVX2, 512 with AVX-512.
+//!
+//! Registers are rows of 16-byte groups, one block a group: 128 registers hold a batch, register `i` the blocks
+//! `i * G` to `i * G + G - 1` for `G` groups a register. Interleaving bytes within the groups transposes 16 registers by 16
+//! bytes, and masked exchanges transpose 8 registers by 8 bits; together they take block `i * G + g` to lane
+//! `128 * g + i`. Both are their own inverses.
+
+use crate::backend::bitsliced::batch::{self, Functions, Lut3, TwoInput, Vector};
+use crate::op::operation::Block;
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_kernels::Lanes;
+use cipher::inout::InOutBuf;
+use std::arch::x86_64::*;
+use std::ops::{BitAnd, BitOr, BitXor, Not};
+
+/// A vector register; a value exists only in functions that its instructions were enabled for.
+trait Register: Lanes {
+    /// Groups of 16 bytes.
+    const GROUPS: usize;
+
+    /// # Safety
+    /// `from` is readable for `16 * GROUPS` bytes.
+    unsafe fn read(from: *const u8) -> Self;
+    /// # Safety
+    /// `to` is writable for `16 * GROUPS` bytes.
+    unsafe fn write(self, to: *mut u8);
+    /// The bytes of the low halves of each group of `a` and `b` in turn, and those of the high halves.
+    fn interleave(a: Self, b: Self) -> [Self; 2];
+    /// Each 64-bit word shifted.
+    fn shift_left<const N: u32>(self) -> Self;
+    /// Each 64-bit word shifted.
+    fn shift_right<const N: u32>(self) -> Self;
+}
+
+/// A 256-bit register.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Avx2(__m256i);
+
+/// A 512-bit register.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Avx512(__m512i);
+
+macro_rules! operators {
+    ($register:ident: $($trait:ident $method:ident $instruction:ident)*) => { $(
+        impl $trait for $register {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                // SAFETY: a value of this type exists, so its instructions are there.
+                Self(unsafe { $instruction(self.0, other.0) })
+            }
+        }
+    )* };
+}
+operators!(Avx2: BitAnd bitand _mm256_and_si256  BitOr bitor _mm256_or_si256  BitXor bitxor _mm256_xor_si256);
+operators!(Avx512: BitAnd bitand _mm512_and_si512  BitOr bitor _mm512_or_si512  BitXor bitxor _mm512_xor_si512);
+
+impl Not for Avx2 {
+    type Output = Self;
+    #[inline(always)]
+    fn not(self) -> Self {
+        self ^ Self::splat(!0)
+    }
+}
+
+impl Not for Avx512 {
+    type Output = Self;
+    #[inline(always)]
+    fn not(self) -> Self {
+        Self::lut3::<0x0f>(self, self, self)
+    }
+}
+
+impl Lanes for Avx2 {
+    #[inline(always)]
+    fn splat(mask: u32) -> Self {
+        // SAFETY: called in functions that AVX2 was enabled for, as every use of this type.
+        Self(unsafe { _mm256_set1_epi32(mask as i32) })
+    }
+}
+
+impl Lanes for Avx512 {
+    #[inline(always)]
+    fn splat(mask: u32) -> Self {
+        // SAFETY: called in functions that AVX-512 was enabled for, as every use of this type.
+        Self(unsafe { _mm512_set1_epi32(mask as i32) })
+    }
+
+    #[inline(always)]
+    fn lut3<const TABLE: i32>(a: Self, b: Self, c: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions are there.
+        Self(unsafe { _mm512_ternarylogic_epi32::<TABLE>(a.0, b.0, c.0) })
+    }
+}
+
+impl Register for Avx2 {
+    const GROUPS: usize = 2;
+
+    #[inline(always)]
+    unsafe fn read(from: *const u8) -> Self {
+        // SAFETY: readable, as the caller says; no alignment is asked for.
+        Self(unsafe { _mm256_loadu_si256(from.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn write(self, to: *mut u8) {
+        // SAFETY: writable, as the caller says; no alignment is asked for.
+        unsafe { _mm256_storeu_si256(to.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    fn interleave(a: Self, b: Self) -> [Self; 2] {
+        // SAFETY: a value of this type exists, so its instructions are there.
+        unsafe { [Self(_mm256_unpacklo_epi8(a.0, b.0)), Self(_mm256_unpackhi_epi8(a.0, b.0))] }
+    }
+
+    #[inline(always)]
+    fn shift_left<const N: u32>(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions are there.
+        Self(unsafe { _mm256_sll_epi64(self.0, _mm_cvtsi32_si128(N as i32)) })
+    }
+
+    #[inline(always)]
+    fn shift_right<const N: u32>(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions are there.
+        Self(unsafe { _mm256_srl_epi64(self.0, _mm_cvtsi32_si128(N as i32)) })
+    }
+}
+
+impl Register for Avx512 {
+    const GROUPS: usize = 4;
+
+    #[inline(always)]
+    unsafe fn read(from: *const u8) -> Self {
+        // SAFETY: readable, as the caller says; no alignment is asked for.
+        Self(unsafe { _mm512_loadu_si512(from.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn write(self, to: *mut u8) {
+        // SAFETY: writable, as the caller says; no alignment is asked for.
+        unsafe { _mm512_storeu_si512(to.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    fn interleave(a: Self, b: Self) -> [Self; 2] {
+        // SAFETY: a value of this type exists, so its instructions are there.
+        unsafe { [Self(_mm512_unpacklo_epi8(a.0, b.0)), Self(_mm512_unpackhi_epi8(a.0, b.0))] }
+    }
+
+    #[inline(always)]
+    fn shift_left<const N: u32>(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions are there.
+        Self(unsafe { _mm512_slli_epi64::<N>(self.0) })
+    }
+
+    #[inline(always)]
+    fn shift_right<const N: u32>(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions are there.
+        Self(unsafe { _mm512_srli_epi64::<N>(self.0) })
+    }
+}
+
+/// Transposes 16 registers by 16 bytes, in each group.
+#[inline(always)]
+fn transpose_bytes<R: Register>(rows: [R; 16]) -> [R; 16] {
+    /// Moves every bit of the register's number up one place; the highest goes to the lowest place of the number of the
+    /// byte in its group, whose highest comes down in exchange. Four times, and the numbers have changed places.
+    #[inline(always)]
+    fn rotate<R: Register>(rows: [R; 16]) -> [R; 16] {
+        // Spelled out, for the compiler to keep the rows in registers.
+        let [a0, a1] = R::interleave(rows[0], rows[8]);
+        let [a2, a3] = R::interleave(rows[1], rows[9]);
+        let [a4, a5] = R::interleave(rows[2], rows[10]);
+        let [a6, a7] = R::interleave(rows[3], rows[11]);
+        let [a8, a9] = R::interleave(rows[4], rows[12]);
+        let [a10, a11] = R::interleave(rows[5], rows[13]);
+        let [a12, a13] = R::interleave(rows[6], rows[14]);
+        let [a14, a15] = R::interleave(rows[7], rows[15]);
+        [a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15]
+    }
+    rotate(rotate(rotate(rotate(rows))))
+}
+
+/// Transposes 8 registers by 8 bits, in each byte.
+#[inline(always)]
+fn transpose_bits<R: Register>(rows: &mut [R; 8]) {
+    #[inline(always)]
+    fn exchange<const WIDTH: u32, R: Register>(rows: &mut [R; 8], mask: u32) {
+        let width = WIDTH as usize;
+        for pair in 0..4 {
+            // Those of 0 to 7 without the bit `width`.
+            let i = 2 * pair - pair % width;
+            let exchange = (rows[i].shift_right::<WIDTH>() ^ rows[i + width]) & R::splat(mask);
+            rows[i + width] = rows[i + width] ^ exchange;
+            rows[i] = rows[i] ^ exchange.shift_left::<WIDTH>();
+        }
+    }
+    exchange::<4, R>(rows, 0x0f0f_0f0f);
+    exchange::<2, R>(rows, 0x3333_3333);
+    exchange::<1, R>(rows, 0x5555_5555);
+}
+
+impl<R: Register> Vector for R {
+    const LANES: usize = 128 * R::GROUPS;
+
+    #[inline(always)]
+    fn load(blocks: &[Block], planes: &mut [Self; 128]) {
+        assert_eq!(blocks.len(), Self::LANES);
+        let bytes = blocks.as_ptr().cast::<u8>();
+        for low in 0..8 {
+            let mut rows = [R::splat(0); 16];
+            for (high, row) in rows.iter_mut().enumerate() {
+                // SAFETY: 128 registers of 16 * GROUPS bytes are all the blocks, as asserted; this is one of them.
+                *row = unsafe { R::read(bytes.add(16 * R::GROUPS * (8 * high + low))) };
+            }
+            for (byte, row) in transpose_bytes(rows).into_iter().enumerate() {
+                planes[8 * byte + low] = row;
+            }
+        }
+        for byte in planes.as_chunks_mut().0 {
+            transpose_bits(byte);
+        }
+    }
+
+    #[inline(always)]
+    fn store(planes: &mut [Self; 128], blocks: &mut [Block]) {
+        assert_eq!(blocks.len(), Self::LANES);
+        let bytes = blocks.as_mut_ptr().cast::<u8>();
+        for byte in planes.as_chunks_mut().0 {
+            transpose_bits(byte);
+        }
+        for low in 0..8 {
+            let mut rows = [R::splat(0); 16];
+            for (byte, row) in rows.iter_mut().enumerate() {
+                *row = planes[8 * byte + low];
+            }
+            for (high, row) in transpose_bytes(rows).into_iter().enumerate() {
+                // SAFETY: 128 registers of 16 * GROUPS bytes are all the blocks, as asserted; this is one of them.
+                unsafe { row.write(bytes.add(16 * R::GROUPS * (8 * high + low))) }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn index_plane(bit: usize) -> Self {
+        let groups = R::GROUPS.ilog2() as usize;
+        // SAFETY: an entry has as many bytes as the widest register.
+        unsafe { R::read(INDEX_PLANES[groups - 1][bit].as_ptr()) }
+    }
+}
+
+/// For registers of 2 and of 4 groups: the planes of the bits of the block index, lane by lane.
+static INDEX_PLANES: [[[u8; 64]; 9]; 2] = {
+    let mut planes = [[[0; 64]; 9]; 2];
+    let mut lane = 0;
+    while lane < 512 {
+        let mut log = 1;
+        while log <= 2 {
+            // Groups beyond the register's are never read.
+            let block = (lane % 128) << log | (lane / 128) & ((1 << log) - 1);
+            let mut bit = 0;
+            while bit < 9 {
+                planes[log - 1][bit][lane / 8] |= ((block >> bit & 1) as u8) << (lane % 8);
+                bit += 1;
+            }
+            log += 1;
+        }
+        lane += 1;
+    }
+    planes
+};
+
+/// The batch functions compiled for one instruction set, given out only where the processor has it.
+macro_rules! functions {
+    ($name:ident: $register:ident, $core:ident, $features:literal, $($feature:tt),*) => {
+        pub(super) fn $name() -> Option<&'static Functions> {
+            #[target_feature(enable = $features)]
+            fn ecb(direction: Direction, keys: &[[u32; 128]], blocks: InOutBuf<'_, '_, Block>) {
+                batch::ecb::<$register, $core>(direction, keys, blocks);
+            }
+
+            #[target_feature(enable = $features)]
+            fn ctr(keys: &[[u32; 128]], counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) {
+                batch::ctr::<$register, $core>(keys, counter, skip, data);
+            }
+
+            static FUNCTIONS: Functions = Functions {
+                lanes: $register::LANES,
+                // SAFETY: whoever has this value got it below.
+                ecb: |direction, keys, blocks| unsafe { ecb(direction, keys, blocks) },
+                // SAFETY: likewise.
+                ctr: |keys, counter, skip, data| unsafe { ctr(keys, counter, skip, data) },
+            };
+            ($(is_x86_feature_detected!($feature))&&*).then_some(&FUNCTIONS)
+        }
+    };
+}
+functions!(avx2: Avx2, TwoInput, "avx2", "avx2");
+functions!(avx512: Avx512, Lut3, "avx512f,avx512bw", "avx512f", "avx512bw");

@@ -1,0 +1,148 @@
+//! A key on the CPU, of any length, for every operation.
+
+use crate::backend::cpu::instructions;
+use crate::base::backend::Backend;
+use crate::base::error::Error;
+use crate::base::key::Key;
+use crate::exec::backend::{OnBackend, Opened, Settings};
+use crate::exec::cores;
+use crate::op::buffers::Buffers;
+use crate::op::operation::{Block, CpuCipher, Operation};
+use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::mode::Mode;
+use cipher::consts::U16;
+use cipher::inout::InOutBuf;
+use cipher::{
+    BlockCipherDecrypt, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, InnerIvInit,
+    KeyInit, StreamCipher,
+};
+
+/// A key of the `aes` crate, which wipes it on drop.
+pub(crate) enum CpuKey {
+    Aes128(aes::Aes128),
+    Aes192(aes::Aes192),
+    Aes256(aes::Aes256),
+}
+
+impl CpuKey {
+    pub(crate) fn new(key: &Key) -> Self {
+        fn of<C: KeyInit>(key: &Key) -> C {
+            C::new_from_slice(key.expose()).expect("a key of the cipher's length")
+        }
+        match key.bits() {
+            KeyBits::Aes128 => Self::Aes128(of(key)),
+            KeyBits::Aes192 => Self::Aes192(of(key)),
+            KeyBits::Aes256 => Self::Aes256(of(key)),
+        }
+    }
+
+    /// The key's length.
+    pub(crate) fn bits(&self) -> KeyBits {
+        match self {
+            Self::Aes128(_) => KeyBits::Aes128,
+            Self::Aes192(_) => KeyBits::Aes192,
+            Self::Aes256(_) => KeyBits::Aes256,
+        }
+    }
+}
+
+impl OnBackend for CpuKey {
+    /// On all cores, or on this thread if it is serial.
+    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Output>, Error> {
+        Ok(match O::SERIAL {
+            true => vec![operation.on_cpu(self, data)],
+            false => cores::run(self, operation, data),
+        })
+    }
+}
+
+/// Calls a generic function with the cipher of the key's length.
+macro_rules! with_cipher {
+    ($key:expr, $cipher:ident => $call:expr) => {
+        match $key {
+            CpuKey::Aes128($cipher) => $call,
+            CpuKey::Aes192($cipher) => $call,
+            CpuKey::Aes256($cipher) => $call,
+        }
+    };
+}
+
+impl CpuCipher for CpuKey {
+    fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
+        with_cipher!(self, cipher => match direction {
+            Direction::Encrypt => cipher.encrypt_blocks_inout(blocks),
+            Direction::Decrypt => cipher.decrypt_blocks_inout(blocks),
+        });
+    }
+
+    fn add_key_stream(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) {
+        fn add<C>(cipher: &C, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>)
+        where
+            C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>,
+        {
+            let first = counter.to_be_bytes().into();
+            let core = ctr::CtrCore::<&C, ctr::flavors::Ctr128BE>::inner_iv_init(cipher, &first);
+            let mut key_stream = ctr::Ctr128BE::from_core(core);
+            key_stream.unchecked_write_keystream(&mut [0; 16][..skip]);
+            key_stream.unchecked_apply_keystream_inout(data);
+        }
+        with_cipher!(self, cipher => add(cipher, counter, skip, data));
+    }
+
+    fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {
+        with_cipher!(self, cipher => cipher.encrypt_with_backend(Chain { previous: (*iv).into(), blocks }));
+    }
+}
+
+/// The loop of CBC encryption, which the cipher compiles for the instructions it uses.
+struct Chain<'i, 'o> {
+    previous: Block,
+    blocks: InOutBuf<'i, 'o, Block>,
+}
+
+impl BlockSizeUser for Chain<'_, '_> {
+    type BlockSize = U16;
+}
+
+impl BlockCipherEncClosure for Chain<'_, '_> {
+    #[inline(always)]
+    fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
+        let mut state = self.previous;
+        for mut block in self.blocks {
+            state.iter_mut().zip(block.get_in()).for_each(|(state, input)| *state ^= input);
+            backend.encrypt_block((&mut state).into());
+            *block.get_out() = state;
+        }
+    }
+}
+
+/// The CPU as a backend.
+pub(crate) struct OnCores;
+
+impl Opened for OnCores {
+    type Key = CpuKey;
+
+    fn backend(&self) -> Backend {
+        Backend::Cpu
+    }
+
+    fn description(&self) -> String {
+        format!("CPU, {}", instructions::description())
+    }
+
+    fn supports(&self, _mode: Option<Mode>) -> bool {
+        true
+    }
+
+    fn is_preferred(&self, _mode: Mode, _key_bits: KeyBits, _bytes: u64) -> bool {
+        true
+    }
+
+    fn calls_at_once(&self) -> usize {
+        rayon::current_num_threads()
+    }
+
+    fn key(&self, key: &Key, _settings: Settings) -> Result<CpuKey, Error> {
+        Ok(CpuKey::new(key))
+    }
+}

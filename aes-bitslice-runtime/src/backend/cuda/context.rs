@@ -1,0 +1,55 @@
+//! A device's context: what all else of a device is made in, what its driver calls report, and whether an error has left it
+//! unusable.
+
+use crate::backend::cuda::driver::{self, DeviceInfo};
+use crate::base::error::Error;
+use cudarc::driver::{CudaContext, DriverError, result};
+use std::sync::{Arc, OnceLock};
+
+/// The primary context of a device. Everything that is made in it keeps it, to be freed in it.
+pub(crate) struct Context {
+    context: Arc<CudaContext>,
+    /// The first error that left the context unusable.
+    poison: OnceLock<String>,
+}
+
+impl Context {
+    /// That of a usable device.
+    pub(crate) fn open(device: &DeviceInfo) -> Result<Self, Error> {
+        let context = CudaContext::new(device.ordinal).map_err(|e| Error::CudaUnavailable {
+            what: format!("{} does not open ({})", device.name, driver::name(e)),
+            help: "see whether another process holds it (`nvidia-smi`), or use the backend `cpu`".into(),
+        })?;
+        Ok(Self { context, poison: OnceLock::new() })
+    }
+
+    /// The context as callers have it, to which buffers and streams must belong.
+    pub(crate) fn shared(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
+    /// Refuses if an earlier error left the context unusable, and makes it this thread's.
+    pub(crate) fn enter(&self) -> Result<(), Error> {
+        match self.poison.get() {
+            Some(cause) => Err(Error::Poisoned { cause: cause.clone() }),
+            None => self.call("cuCtxSetCurrent", self.make_current()),
+        }
+    }
+
+    /// Makes the context this thread's, usable or not: for what is freed. (`CudaContext::bind_to_thread` would report, and
+    /// forget, errors of others first.)
+    pub(crate) fn make_current(&self) -> Result<(), DriverError> {
+        // SAFETY: the context is retained as long as this value lives.
+        unsafe { result::ctx::set_current(self.context.cu_ctx()) }
+    }
+
+    /// The result of a driver call, with its error as one of this crate; remembers an error that is fatal to the context.
+    pub(crate) fn call<T>(&self, call: &str, result: Result<T, DriverError>) -> Result<T, Error> {
+        result.map_err(|e| {
+            if driver::is_sticky(e) {
+                let _ = self.poison.set(format!("{call}: {}", driver::name(e)));
+            }
+            driver::error(call, e)
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! A device that was opened: its context, its kernels, and memory kept ready for data from the host.
+
+use crate::backend::cuda::context::Context;
+use crate::backend::cuda::driver;
+use crate::backend::cuda::kernel::image::Image;
+use crate::backend::cuda::kernel::loaded::Kernel;
+use crate::backend::cuda::kernel::round_keys::RoundKeys;
+use crate::backend::cuda::kernel::self_test;
+use crate::backend::cuda::kernel::side_stream::SideStreams;
+use crate::backend::cuda::memory::slots::Slots;
+use crate::backend::cuda::select::stored::{Stored, StoredKind};
+use crate::backend::cuda::select::tuning::Tuning;
+use crate::base::error::Error;
+use crate::exec::known_answer;
+use aes_bitslice_core::key_source::ExpandedKey;
+use aes_bitslice_core::manifest::Manifest;
+use aes_bitslice_core::mode::Mode;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A CUDA device that was opened.
+pub(crate) struct Device {
+    context: Arc<Context>,
+    name: String,
+    /// Compute capability, as in `sm_90`: 90.
+    architecture: u32,
+    multiprocessors: u32,
+    clock_khz: u32,
+    /// The stored kernels for this device.
+    stored: Stored,
+    kernels: Mutex<HashMap<(Mode, StoredKind), Kernel>>,
+    /// Held while a kernel is loaded and tested. Not `kernels`: the test waits for a slot, and a call that has one launches, and
+    /// looks there.
+    loading: Mutex<()>,
+    tuning: Tuning,
+    /// Slots for data from the host.
+    slots: Slots,
+    /// Streams for the second of two co-resident kernels, between calls.
+    side_streams: SideStreams,
+}
+
+impl Device {
+    /// Opens the device with this number.
+    pub(crate) fn open(ordinal: usize) -> Result<Self, Error> {
+        let info = driver::usable(ordinal)?;
+        let context = Arc::new(Context::open(&info)?);
+        let (major, minor) = info.compute_capability;
+        let tuning = Tuning::of(&info);
+        Ok(Self {
+            name: info.name,
+            architecture: 10 * major + minor,
+            multiprocessors: info.multiprocessors,
+            clock_khz: info.clock_khz,
+            stored: Stored::for_device(info.shared_memory_bytes),
+            kernels: Mutex::default(),
+            loading: Mutex::default(),
+            tuning,
+            slots: Slots::new(context.clone()),
+            side_streams: SideStreams::new(context.clone()),
+            context,
+        })
+    }
+
+    /// The device's name, as its driver tells it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is fastest on it.
+    pub(crate) fn tuning(&self) -> &Tuning {
+        &self.tuning
+    }
+
+    /// How fast it ought to be, beside others.
+    pub(crate) fn rating(&self) -> f64 {
+        f64::from(self.multiprocessors.max(1)) * f64::from(self.clock_khz.max(1))
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// Refuses if an earlier error left the context unusable, and makes the context this thread's.
+    pub(crate) fn enter(&self) -> Result<(), Error> {
+        self.context.enter()
+    }
+
+    /// Slots for data from the host.
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// Streams for the second of two co-resident kernels.
+    pub(crate) fn side_streams(&self) -> &SideStreams {
+        &self.side_streams
+    }
+
+    /// The stored kernels that run on this device.
+    pub(crate) fn stored(&self) -> &Stored {
+        &self.stored
+    }
+
+    /// A stored kernel for keys given at launch, loaded and tested at its first use; none if there is none for this
+    /// device.
+    pub(crate) fn kernel(&self, mode: Mode, kind: StoredKind) -> Result<Option<Kernel>, Error> {
+        let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = || kernels().get(&(mode, kind)).cloned();
+        if let Some(kernel) = loaded() {
+            return Ok(Some(kernel));
+        }
+        let Some(stored) = self.stored.find(mode, kind) else { return Ok(None) };
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = loaded() {
+            return Ok(Some(kernel));
+        }
+        let kernel = self.load(&stored.manifest, &Image::of_stored(self.architecture, stored.kernel)?)?;
+        if kind.is_co_resident() {
+            kernel.share_multiprocessors()?;
+        }
+        for (key, expected) in known_answer::keys(mode) {
+            let key = ExpandedKey::new(&key).expect("a key length");
+            let keys = RoundKeys::Argument(stored.key_form.words(&key));
+            self.test(&kernel, Some(&keys), |answer| answer == expected)?;
+        }
+        kernels().insert((mode, kind), kernel.clone());
+        Ok(Some(kernel))
+    }
+
+    /// Compiles a source for this device and loads it.
+    pub(crate) fn compile(&self, manifest: &Manifest, source: &str) -> Result<Kernel, Error> {
+        self.load(manifest, &Image::compile(self.architecture, manifest, source)?)
+    }
+
+    fn load(&self, manifest: &Manifest, image: &Image) -> Result<Kernel, Error> {
+        Kernel::load(&self.context, self.multiprocessors, manifest, image)
+    }
+
+    /// Runs the known-answer test of a kernel; `is_right` judges the answer.
+    pub(crate) fn test(
+        &self,
+        kernel: &Kernel,
+        keys: Option<&RoundKeys>,
+        is_right: impl Fn(&[u8]) -> bool,
+    ) -> Result<(), Error> {
+        self_test::run(kernel, &self.slots, keys, is_right)
+    }
+}

@@ -1,0 +1,179 @@
+//! Data in device memory: on the caller's stream, in place or not, without a synchronisation here.
+
+use crate::backend::cuda::device_key::DeviceKey;
+use crate::backend::cuda::launch::kernel_mode;
+use crate::backend::cuda::memory::span::Span;
+use crate::base::error::Error;
+use crate::exec::choice::Choice;
+use crate::op::buffers::Access;
+use crate::op::operation::Operation;
+use aes_bitslice_core::mode::Mode;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+
+/// Calls of a [`Cipher`](crate::Cipher) on device memory.
+///
+/// They return when the work is on the stream, not when it is done; an error on the device shows when the caller
+/// waits for the stream. `stream.record_event(None)` after a call gives an event that tells when it is done: it can be
+/// asked, waited for, and made to hold up another stream. Round keys travel with each launch, so the cipher may be
+/// dropped before the stream has come to it; dropping a cipher whose kernel is its own, such as that of
+/// [`Engine::load_baked`](crate::Engine::load_baked) or [`Engine::cipher_of`](crate::Engine::cipher_of), waits for everything on
+/// the device, for code and keys lie there. Buffers and streams belong to the engine's context,
+/// [`Engine::cuda_context`](crate::Engine::cuda_context).
+///
+/// It is `Send` and `Sync`: any number of threads may use one at the same time, each on its own stream or all on one.
+///
+/// Any alignment is right; data aligned to 16 bytes is fast. For key stream, as in [`Ctr`](crate::Ctr), what counts is the
+/// alignment of the byte that the first whole block of it meets: with `offset` 5 into the key stream, byte 11 of the data.
+///
+/// Every call may fail with [`Error::Poisoned`], and the first of a mode with [`Error::SelfTestFailed`]; a baked kernel
+/// answers other modes with [`Error::NotInKernel`]. Key stream for data that is not all whole aligned blocks is up to three
+/// launches. Two co-resident kernels are up to four launches for CTR and two for ECB, over the caller's stream and one of the
+/// engine's, for which the caller's then waits. If the driver refuses one of them, the output holds what the others write, and
+/// after a call in place nothing tells which: throw it away. [`CbcDecrypt`](crate::CbcDecrypt) in place takes a little device
+/// memory on the stream, 16 bytes for each thread block.
+///
+/// The first call that takes a kernel loads it and waits for the known answer it must give. Which one a call takes may
+/// depend on its size and its alignment ([`Kernels::AutoAny`](crate::Kernels::AutoAny)), so that a later call may load
+/// another. [`prepare`](Self::prepare) loads them before time counts, and before a stream is captured into a graph, when
+/// nothing can be loaded; co-resident kernels come one after the other in a graph.
+pub struct DeviceCipher<'a> {
+    key: &'a DeviceKey,
+    choice: Option<Choice>,
+}
+
+/// The memory, for messages.
+const MEMORY: &str = "device memory";
+
+impl<'a> DeviceCipher<'a> {
+    pub(crate) fn new(key: &'a DeviceKey) -> Self {
+        Self { key, choice: None }
+    }
+
+    /// The same calls by this kernel with this geometry, whatever is fastest: for measuring. A cipher of one kernel keeps
+    /// to that.
+    ///
+    /// Every call fails with [`Error::NoSuchKernel`] if there is no such kernel for its mode,
+    /// [`Engine::with_kernels`](crate::Engine::with_kernels) does not allow it, or a number of the geometry is out of
+    /// bounds.
+    pub fn by(self, choice: Choice) -> Self {
+        Self { choice: Some(choice), ..self }
+    }
+
+    /// Loads every kernel that calls of a mode may take, whatever their size, and waits for the known answers they must
+    /// give, unless that was done before: what [`by`](Self::by) names, else all that
+    /// [`Engine::with_kernels`](crate::Engine::with_kernels) allows. Those of
+    /// [`Kernels::AutoAny`](crate::Kernels::AutoAny) are all that there are for the mode on this device.
+    ///
+    /// # Errors
+    /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a kernel for another mode, [`Error::NoSuchKernel`] if there is
+    /// none as asked for, and what the driver reports.
+    pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
+        self.key.prepare(mode, self.choice)
+    }
+
+    /// Does an operation on `data`: in place, or into it where the operation only writes.
+    ///
+    /// # Errors
+    /// What the operation refuses, [`Error::Unsupported`] for one without kernels, [`Error::OtherContext`], and what the driver
+    /// reports.
+    pub fn run<O: Operation<Output = ()>, D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        operation: O,
+        data: &mut D,
+    ) -> Result<(), Error> {
+        self.owns(stream)?;
+        self.owns(data.stream())?;
+        let len = data.len() as u64;
+        let (pointer, _written) = data.device_ptr_mut(stream);
+        // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
+        unsafe { self.run_raw(stream.cu_stream(), operation, pointer, pointer, len) }
+    }
+
+    /// Does an operation from `input` to `output`.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), [`Error::LengthMismatch`], and [`Error::WrongAccess`] for an operation that reads or writes only.
+    pub fn run_to<O: Operation<Output = ()>, S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        operation: O,
+        input: &S,
+        output: &mut D,
+    ) -> Result<(), Error> {
+        self.owns(stream)?;
+        self.owns(input.stream())?;
+        self.owns(output.stream())?;
+        if O::ACCESS != Access::Maps {
+            return Err(O::ACCESS.refused(O::NAME));
+        }
+        if input.len() != output.len() {
+            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+        }
+        let len = input.len() as u64;
+        let (from, _read) = input.device_ptr(stream);
+        let (to, _written) = output.device_ptr_mut(stream);
+        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
+        unsafe { self.run_raw(stream.cu_stream(), operation, from, to, len) }
+    }
+
+    /// Does an operation on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. An operation that
+    /// only writes takes no notice of `input`, which may be 0.
+    ///
+    /// # Safety
+    /// `input` and `output`, as far as the operation reads and writes, point to `len` bytes of memory that this device can reach,
+    /// live until the work is done; `stream` is live and of the engine's context.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), and [`Error::Overlap`] if the ranges overlap without being the same.
+    pub unsafe fn run_raw<O: Operation<Output = ()>>(
+        &self,
+        stream: CUstream,
+        operation: O,
+        input: CUdeviceptr,
+        output: CUdeviceptr,
+        len: u64,
+    ) -> Result<(), Error> {
+        let mode = kernel_mode(&operation, MEMORY)?;
+        operation.check(len)?;
+        let span = span(O::ACCESS, input, output, len)?;
+        self.key.device().enter()?;
+        // SAFETY: as the caller vouches.
+        unsafe { self.key.launch(stream, span, &operation, mode, self.choice) }
+    }
+
+    fn owns(&self, stream: &CudaStream) -> Result<(), Error> {
+        if stream.context().cu_ctx() == self.key.device().context().shared().cu_ctx() {
+            Ok(())
+        } else {
+            Err(Error::OtherContext)
+        }
+    }
+}
+
+fn span(access: Access, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Result<Span, Error> {
+    if access == Access::Maps && input != output && input.abs_diff(output) < len {
+        return Err(Error::Overlap);
+    }
+    Ok(Span::new(access, input, output, len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_the_same_or_apart() {
+        let span = |input, output, len| span(Access::Maps, input, output, len);
+        assert!(span(4096, 4096, 100).is_ok());
+        assert!(span(4096, 4196, 100).is_ok() && span(4196, 4096, 100).is_ok());
+        assert!(matches!(span(4096, 4195, 100), Err(Error::Overlap)));
+        assert!(matches!(span(4097, 4096, 2), Err(Error::Overlap)));
+    }
+
+    #[test]
+    fn what_is_not_read_does_not_overlap() {
+        assert!(span(Access::Writes, 4095, 4096, 100).is_ok());
+    }
+}

@@ -1,0 +1,121 @@
+//! A key on a device: the kernels it may use, and the round keys to launch them with.
+
+use crate::backend::cuda::device::Device;
+use crate::backend::cuda::kernel::loaded::Kernel;
+use crate::backend::cuda::kernel::round_keys::RoundKeys;
+use crate::backend::cuda::select::stored::{KeyForm, StoredKind};
+use crate::base::error::Error;
+use crate::base::key::Key;
+use crate::exec::choice::{Choice, Kernels};
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::key_source::ExpandedKey;
+use aes_bitslice_core::mode::Mode;
+use std::sync::Arc;
+
+/// A key on a device.
+pub(crate) struct DeviceKey {
+    device: Arc<Device>,
+    code: Code,
+}
+
+enum Code {
+    /// The stored kernels that are allowed, and the key in every form that they take it in.
+    Stored { kernels: Kernels, key_bits: KeyBits, keys: Vec<(KeyForm, RoundKeys)> },
+    /// One kernel, which is the key or is launched with it.
+    One(Kernel, Option<RoundKeys>),
+}
+
+impl DeviceKey {
+    /// A key for the stored kernels that are allowed. The device was entered.
+    pub(crate) fn with_stored(device: Arc<Device>, key: &Key, kernels: Kernels) -> Self {
+        let key_bits = key.bits();
+        let key = ExpandedKey::new(key.expose()).expect("a key has one of the three lengths");
+        let choices = kernels.choices();
+        let is_allowed = |kind: &StoredKind| choices.iter().any(|&choice| StoredKind::of(choice).contains(kind));
+        let mut keys: Vec<(KeyForm, RoundKeys)> = Vec::new();
+        for (kind, form) in device.stored().key_forms() {
+            if is_allowed(kind) && keys.iter().all(|(of, _)| of != form) {
+                keys.push((*form, RoundKeys::Argument(form.words(&key))));
+            }
+        }
+        Self { device, code: Code::Stored { kernels, key_bits, keys } }
+    }
+
+    /// A key for one kernel: baked in, or to be launched with it.
+    pub(crate) fn with_kernel(device: Arc<Device>, kernel: Kernel, keys: Option<RoundKeys>) -> Self {
+        Self { device, code: Code::One(kernel, keys) }
+    }
+
+    pub(crate) fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// The kernels that are allowed, and the length of the key; nothing where there is one kernel only.
+    pub(crate) fn allowed(&self) -> Option<(Kernels, KeyBits)> {
+        match self.code {
+            Code::Stored { kernels, key_bits, .. } => Some((kernels, key_bits)),
+            Code::One(..) => None,
+        }
+    }
+
+    /// The kernel for a mode and a choice, and the round keys to launch it with; loads it at its first use.
+    pub(crate) fn kernel(&self, mode: Mode, choice: Choice) -> Result<(Kernel, Option<&RoundKeys>), Error> {
+        match &self.code {
+            Code::Stored { .. } => {
+                let found = match StoredKind::of(choice) {
+                    &[kind] => self.stored(mode, kind, choice)?,
+                    // What launches several has them one by one.
+                    _ => return Err(self.none_for(mode, choice)),
+                };
+                Ok((found.0.laid_out(choice), Some(found.1)))
+            }
+            Code::One(kernel, keys) if kernel.mode() == mode => Ok((kernel.clone(), keys.as_ref())),
+            Code::One(kernel, _) => {
+                Err(Error::NotInKernel { wanted: mode.to_string(), has: kernel.mode().to_string() })
+            }
+        }
+    }
+
+    /// Loads all that a choice launches, unless that was done before.
+    pub(crate) fn load(&self, mode: Mode, choice: Choice) -> Result<(), Error> {
+        match &self.code {
+            Code::Stored { .. } => {
+                StoredKind::of(choice).iter().try_for_each(|&kind| self.stored(mode, kind, choice).map(|_| ()))
+            }
+            Code::One(..) => self.kernel(mode, choice).map(|_| ()),
+        }
+    }
+
+    /// A stored kernel, and the round keys to launch it with.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchKernel`] where `choice`, for which it is, is not allowed, or there is none for this device.
+    pub(crate) fn stored(&self, mode: Mode, kind: StoredKind, choice: Choice) -> Result<(Kernel, &RoundKeys), Error> {
+        self.find(mode, kind, choice)?.ok_or_else(|| self.none_for(mode, choice))
+    }
+
+    fn find(&self, mode: Mode, kind: StoredKind, choice: Choice) -> Result<Option<(Kernel, &RoundKeys)>, Error> {
+        let Code::Stored { kernels, keys, .. } = &self.code else { return Ok(None) };
+        let Some(stored) = self.device.stored().find(mode, kind) else { return Ok(None) };
+        if !kernels.allow(choice) {
+            return Ok(None);
+        }
+        let Some((_, keys)) = keys.iter().find(|(form, _)| *form == stored.key_form) else { return Ok(None) };
+        Ok(self.device.kernel(mode, kind)?.map(|kernel| (kernel, keys)))
+    }
+
+    /// Why there is no kernel.
+    fn none_for(&self, mode: Mode, choice: Choice) -> Error {
+        let name = choice.kernel_name();
+        let what = match (&self.code, choice) {
+            (Code::Stored { kernels, .. }, _) if !kernels.allow(choice) => {
+                format!("`{name}` is not among what the engine may use (`{kernels}`): see `Engine::with_kernels`")
+            }
+            (_, Choice::CoResident { .. }) => {
+                format!("there is no `{name}` for {mode} that runs on this device; use `tbox` or `auto-any`")
+            }
+            _ => format!("there is no `{name}` for {mode} that runs on this device; use `auto` or `auto-any`"),
+        };
+        Error::NoSuchKernel { what }
+    }
+}

@@ -1,0 +1,53 @@
+//! What the driver loads as a kernel: stored, or compiled here.
+
+use crate::base::error::Error;
+use aes_bitslice_core::manifest::Manifest;
+use aes_bitslice_nvrtc as nvrtc;
+use std::ffi::c_void;
+use zeroize::Zeroizing;
+
+/// What the driver loads: machine code, or PTX that it compiles. Wiped, for a key may be baked in.
+pub(crate) struct Image(Zeroizing<Vec<u8>>);
+
+impl Image {
+    /// The stored form of a kernel that fits an architecture (`sm_90`: 90): machine code where it is stored for that, else PTX.
+    pub(crate) fn of_stored(architecture: u32, kernel: &aes_bitslice_kernels::Kernel) -> Result<Self, Error> {
+        // Machine code runs on its own architecture and on later ones of the same generation.
+        let fits = |sm: u32| sm / 10 == architecture / 10 && sm <= architecture;
+        let number = |name: &str| name.strip_prefix("sm_").and_then(|sm| sm.parse().ok());
+        let cubin = kernel.cubins.iter().find(|(name, code)| number(name).is_some_and(fits) && !code.is_empty());
+        match cubin {
+            Some((_, code)) => Ok(Self(Zeroizing::new(code.to_vec()))),
+            None if kernel.ptx.is_empty() => Err(Error::CudaUnavailable {
+                what: format!("kernel {} was generated but not compiled before this program was built", kernel.name),
+                help: "run `cargo xtask ptx` and build again, or use the backend `cpu`".into(),
+            }),
+            None => Ok(Self(Zeroizing::new([kernel.ptx.as_bytes(), b"\0"].concat()))),
+        }
+    }
+
+    /// Compiles a source for an architecture, in which a key may be baked in. To machine code: PTX would end up, key and all, in the driver's
+    /// cache on disk.
+    pub(crate) fn compile(architecture: u32, manifest: &Manifest, source: &str) -> Result<Self, Error> {
+        let name = &manifest.kernel;
+        match nvrtc::compile(name, source, nvrtc::Target::Cubin(architecture)) {
+            Ok(compiled) => Ok(Self(Zeroizing::new(compiled.image))),
+            Err(nvrtc::Error::NotFound) => Err(Error::NvrtcUnavailable {
+                what: "libnvrtc.so was not found".into(),
+                help: "install the CUDA toolkit or the package nvidia-cuda-nvrtc, and put it on the library path; \
+                       or use keys given at run time, which need no compiler"
+                    .into(),
+            }),
+            Err(nvrtc::Error::Rejected { .. }) if manifest.secret => Err(Error::CompileFailed {
+                kernel: name.clone(),
+                log: "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
+            }),
+            Err(e) => Err(Error::CompileFailed { kernel: name.clone(), log: e.to_string() }),
+        }
+    }
+
+    /// Where it begins: a cubin, or PTX that ends with a NUL.
+    pub(crate) fn as_ptr(&self) -> *const c_void {
+        self.0.as_ptr().cast()
+    }
+}

@@ -1,0 +1,51 @@
+//! The known answer that a kernel must give on a device before its first use.
+
+use crate::backend::cuda::kernel::loaded::Kernel;
+use crate::backend::cuda::kernel::round_keys::RoundKeys;
+use crate::backend::cuda::memory::slots::{Slot, Slots};
+use crate::backend::cuda::memory::span::Span;
+use crate::base::error::Error;
+use crate::exec::known_answer::{self, Candidate};
+use crate::op::by_mode::launches_of;
+use aes_bitslice_core::self_test::COUNTER;
+
+/// Runs the known-answer test through both entry points, in a slot of the kernel's device; `is_right` judges the answer.
+pub(crate) fn run(
+    kernel: &Kernel,
+    slots: &Slots,
+    keys: Option<&RoundKeys>,
+    is_right: impl Fn(&[u8]) -> bool,
+) -> Result<(), Error> {
+    kernel.context().enter()?;
+    // Before the slot, which is waited for when it is dropped.
+    let data = known_answer::data();
+    let slot = slots.take(known_answer::room())?;
+    let mut candidate = UnderTest { kernel, keys, slot };
+    known_answer::check(kernel.name(), &data, &mut candidate, is_right)
+}
+
+/// A kernel with keys and a slot to be tested in.
+struct UnderTest<'a> {
+    kernel: &'a Kernel,
+    keys: Option<&'a RoundKeys>,
+    slot: Slot<'a>,
+}
+
+impl Candidate for UnderTest<'_> {
+    fn answer(&mut self, data: &[u8], from: usize, to: usize) -> Result<Vec<u8>, Error> {
+        let Self { kernel, keys, slot } = self;
+        let mut answer = vec![0; data.len()];
+        let (input, output) = (slot.room(from, data.len()), slot.room(to, data.len()));
+        let span = Span { input: Some(input), output: Some(output), len: data.len() as u64 };
+        let mode = kernel.mode();
+        // SAFETY: waited for below before the answer is looked at or freed, and the data outlives the slot, which waits when
+        // it is dropped; the span lies in the slot's buffer.
+        let started = unsafe {
+            slot.copy_in(from, data)
+                .and_then(|()| kernel.run(slot.stream(), span, *keys, |shape| launches_of(mode, COUNTER, shape)))
+                .and_then(|()| slot.copy_out(to, &mut answer))
+        };
+        slot.wait().and(started)?;
+        Ok(answer)
+    }
+}

@@ -1,0 +1,170 @@
+//! A stream beside the caller's, on which one launch of a call runs while another runs on the caller's.
+//!
+//! ```text
+//! caller's stream ──┬── work ────┬──►
+//!             fork  └── beside ──┘  join
+//! ```
+
+use crate::backend::cuda::context::Context;
+use crate::base::error::Error;
+use cudarc::driver::result;
+use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUevent_wait_flags, CUstream};
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How many side streams are kept between calls.
+const KEPT: usize = 8;
+
+/// A stream beside the caller's, and the events that order the two.
+///
+/// Calls return before their work is done, so a stream that is kept for the next call may still have work that waits for
+/// another caller's stream. It is taken again only when that is done, so no caller waits for another.
+struct SideStream {
+    context: Arc<Context>,
+    // Null until it is made.
+    stream: CUstream,
+    forked: CUevent,
+    joined: CUevent,
+}
+
+// SAFETY: handles, which any thread may use that has made the context its own.
+unsafe impl Send for SideStream {}
+
+impl SideStream {
+    fn new(context: &Arc<Context>) -> Result<Self, Error> {
+        // What is made is destroyed on drop, if what comes after it cannot be made.
+        let mut side = Self {
+            context: context.clone(),
+            stream: ptr::null_mut(),
+            forked: ptr::null_mut(),
+            joined: ptr::null_mut(),
+        };
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
+        side.stream = context.call("cuStreamCreate", stream)?;
+        let event = || context.call("cuEventCreate", result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING));
+        side.forked = event()?;
+        side.joined = event()?;
+        Ok(side)
+    }
+
+    /// Whether everything that it was used for is done. An error is none of this call's: then it only is not taken.
+    fn is_idle(&self) -> bool {
+        // To ask for an event would spoil a graph that is captured meanwhile, of another stream or by another thread, but
+        // for a thread that says that it has nothing to do with those.
+        let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: the pointer is to a live value, where the mode until now is put; the event is alive.
+        unsafe {
+            if sys::cuThreadExchangeStreamCaptureMode(&mut mode).result().is_err() {
+                return false;
+            }
+            let done = result::event::query(self.joined);
+            let _ = sys::cuThreadExchangeStreamCaptureMode(&mut mode);
+            done.is_ok()
+        }
+    }
+}
+
+impl Drop for SideStream {
+    fn drop(&mut self) {
+        // Nothing can be done here about an error. The driver lets what is on the stream end first, without a wait here.
+        let _ = self.context.make_current();
+        // SAFETY: all three were made here, and are not used after this.
+        unsafe {
+            for event in [self.forked, self.joined].into_iter().filter(|event| !event.is_null()) {
+                let _ = result::event::destroy(event);
+            }
+            if !self.stream.is_null() {
+                let _ = result::stream::destroy(self.stream);
+            }
+        }
+    }
+}
+
+/// The side streams of a device that are kept between calls.
+pub(crate) struct SideStreams {
+    context: Arc<Context>,
+    kept: Mutex<Vec<SideStream>>,
+}
+
+impl SideStreams {
+    /// Those of a device with this context; none is made before it is needed.
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context, kept: Mutex::default() }
+    }
+
+    /// Runs `beside` on a stream that it is given, and `work` on the caller's, at the same time; what comes after on the caller's
+    /// waits for both.
+    ///
+    /// # Safety
+    /// The caller's stream is live, of the device's context, and not in capture.
+    pub(crate) unsafe fn run(
+        &self,
+        stream: CUstream,
+        work: impl FnOnce() -> Result<(), Error>,
+        beside: impl FnOnce(CUstream) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let context = &*self.context;
+        let side = self.take()?;
+        // SAFETY: streams and event are live, as the caller vouches and by ownership.
+        unsafe { order(context, stream, side.forked, side.stream) }?;
+        let launched = work().and_then(|()| beside(side.stream));
+        // Also after an error: the caller's stream has to wait for what was launched.
+        // SAFETY: as above.
+        let joined = unsafe { order(context, side.stream, side.joined, stream) };
+        match joined {
+            Ok(()) => self.give_back(side),
+            Err(_) => {
+                // The caller's stream does not wait for what was launched here, so the caller has to.
+                // SAFETY: the stream is the side stream's and alive.
+                let waited = unsafe { result::stream::synchronize(side.stream) };
+                // The errors to report came before this one; it may have told that the context is lost.
+                let _ = context.call("cuStreamSynchronize", waited);
+            }
+        }
+        launched.and(joined)
+    }
+
+    fn take(&self) -> Result<SideStream, Error> {
+        let idle = {
+            let mut kept = self.lock();
+            kept.iter().position(SideStream::is_idle).map(|i| kept.swap_remove(i))
+        };
+        idle.map_or_else(|| SideStream::new(&self.context), Ok)
+    }
+
+    fn give_back(&self, side: SideStream) {
+        let mut kept = self.lock();
+        if kept.len() < KEPT {
+            kept.push(side);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<SideStream>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes what comes on one stream from now on wait for what is on another.
+///
+/// # Safety
+/// Both streams and the event are live and of the context.
+unsafe fn order(context: &Context, before: CUstream, event: CUevent, after: CUstream) -> Result<(), Error> {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        context.call("cuEventRecord", result::event::record(event, before))?;
+        let waits = result::stream::wait_event(after, event, CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT);
+        context.call("cuStreamWaitEvent", waits)
+    }
+}
+
+/// Whether what is put on a stream is captured into a graph.
+///
+/// # Safety
+/// The stream is live and of the context.
+pub(crate) unsafe fn is_in_capture(context: &Context, stream: CUstream) -> Result<bool, Error> {
+    let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+    // SAFETY: the caller vouches for the stream; the pointer is to a live value.
+    let asked = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };
+    context.call("cuStreamIsCapturing", asked.result())?;
+    Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+}

@@ -1,0 +1,133 @@
+//! One call on data in device memory, wherever it came from: which kernel it takes, and its launch.
+
+use crate::backend::cuda::device_key::DeviceKey;
+use crate::backend::cuda::kernel::co_resident::{self, Part};
+use crate::backend::cuda::memory::span::Span;
+use crate::backend::cuda::select::stored::StoredKind;
+use crate::base::error::Error;
+use crate::exec::choice::{Call, Choice, Kernels, Tiles};
+use crate::op::buffers::Access;
+use crate::op::operation::{Operation, head};
+use aes_bitslice_core::mode::Mode;
+use cudarc::driver::sys::CUstream;
+
+/// What the kernels compute that do an operation, in memory of this kind.
+///
+/// # Errors
+/// [`Error::Unsupported`] for an operation that has no kernels, or that writes nothing: nothing here brings back what comes of it.
+pub(crate) fn kernel_mode<O: Operation>(operation: &O, memory: &str) -> Result<Mode, Error> {
+    let mode = operation.mode().filter(|_| O::ACCESS != Access::Reads && !O::SERIAL);
+    mode.ok_or_else(|| Error::Unsupported { operation: O::NAME, backend: memory.into() })
+}
+
+impl DeviceKey {
+    /// Loads every kernel that a call of this mode may take, unless that was done before.
+    pub(crate) fn prepare(&self, mode: Mode, asked: Option<Choice>) -> Result<(), Error> {
+        self.device().enter()?;
+        let choices = match (self.allowed(), asked) {
+            // One kernel, whatever is asked for.
+            (None, _) => vec![Choice::BITSLICED],
+            (Some(_), Some(choice)) => vec![choice.checked()?],
+            (Some((kernels, _)), None) => {
+                let mut all = kernels.choices();
+                // Of several, those there are; one that was asked for has to be there.
+                all.retain(|&choice| kernels != Kernels::AutoAny || self.device().stored().has(mode, choice));
+                all
+            }
+        };
+        choices.into_iter().try_for_each(|choice| self.load(mode, choice))
+    }
+
+    /// Puts an operation on a stream, without waiting; as `asked`, else as is fastest of what the key's kernels may be. Its kernels
+    /// compute `mode`.
+    ///
+    /// # Safety
+    /// The span lies in memory of the device that is live until the work is done, and the stream is live.
+    pub(crate) unsafe fn launch<O: Operation>(
+        &self,
+        stream: CUstream,
+        span: Span,
+        operation: &O,
+        mode: Mode,
+        asked: Option<Choice>,
+    ) -> Result<(), Error> {
+        let choice = self.choose(mode, span.len, span.is_aligned(head(operation)), asked)?;
+        if let Choice::CoResident { bitsliced } = choice {
+            let part = |kind| self.stored(mode, kind, choice).map(|(kernel, keys)| Part { kernel, keys });
+            let (tables, bits) = (part(StoredKind::CoResidentTbox)?, part(StoredKind::CoResidentBits)?);
+            let side_streams = self.device().side_streams();
+            // SAFETY: as the caller vouches.
+            return unsafe { co_resident::launch(side_streams, stream, span, operation, &tables, &bits, bitsliced) };
+        }
+        let (kernel, keys) = self.kernel(mode, choice)?;
+        // SAFETY: as the caller vouches.
+        unsafe { kernel.run(stream, span, keys, |shape| operation.launches(shape)) }
+    }
+
+    /// The choice for chunks of a call that follow one another on the device without a gap, `bytes` altogether: the kernel
+    /// that is fastest for all, its thread blocks as long as for all where a chunk keeps the device busy with them.
+    pub(crate) fn choose_for_chunks(&self, mode: Mode, bytes: u64, aligned: bool) -> Result<Choice, Error> {
+        /// Thread blocks that a chunk has for each multiprocessor: those of the next chunks come after them.
+        const LEFT: u32 = 8;
+        let choice = self.choose(mode, bytes, aligned, None)?;
+        let Choice::Bitsliced { .. } = choice else { return Ok(choice) };
+        let tiles = self.kernel(mode, choice)?.0.tiles((bytes / 16).max(1));
+        Ok(Choice::Bitsliced { tiles: Some(Tiles { most: tiles.clamp(1, 1 << 16) as u32, left: LEFT }) })
+    }
+
+    /// The choice for a call. Where there is one kernel only, it says nothing, whatever was asked for.
+    fn choose(&self, mode: Mode, bytes: u64, aligned: bool, asked: Option<Choice>) -> Result<Choice, Error> {
+        match (self.allowed(), asked) {
+            (None, _) => Ok(Choice::BITSLICED),
+            (Some(_), Some(choice)) => choice.checked(),
+            (Some((kernels, key_bits)), None) => {
+                let call = Call { mode, key_bits, bytes, aligned };
+                Ok(self.device().tuning().choose(kernels, &call, |choice| self.device().stored().has(mode, choice)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::device::Device;
+    use crate::backend::cuda::memory::slots::MOST;
+    use crate::base::key::Key;
+    use crate::op::cbc::{CbcDecrypt, CbcEncrypt};
+    use std::io::Write;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_has_no_kernels_is_refused() {
+        assert_eq!(kernel_mode(&CbcDecrypt::new(&[0; 16]), "device memory").unwrap(), Mode::CbcDecrypt);
+        let refused = kernel_mode(&CbcEncrypt::new(&[0; 16]), "device memory").unwrap_err();
+        assert!(matches!(refused, Error::Unsupported { operation: "CBC encryption", .. }));
+        assert!(refused.to_string().contains("device memory"), "{refused}");
+    }
+
+    /// To load a kernel takes a slot, for its test, and calls that have slots launch meanwhile.
+    #[test]
+    fn a_kernel_is_loaded_while_all_slots_are_in_use() {
+        let opened = Device::open(0).and_then(|device| device.enter().map(|()| Arc::new(device)));
+        let device = match opened {
+            Ok(device) => device,
+            // Past the harness, which would keep it to itself.
+            Err(e) => {
+                let _ = writeln!(std::io::stderr(), "NO GPU OPENED: loading beside slots was not tested ({e})");
+                return;
+            }
+        };
+        let key = DeviceKey::with_stored(device.clone(), &Key::new(&[3; 16]).unwrap(), Kernels::Bitsliced);
+        key.prepare(Mode::Ctr, None).unwrap();
+        let slots: Vec<_> = (0..MOST).map(|_| device.slots().take(4096).unwrap()).collect();
+        std::thread::scope(|scope| {
+            let loading = scope.spawn(|| key.prepare(Mode::EcbEncrypt, None));
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            // Finds its kernel, though another one is being loaded.
+            key.prepare(Mode::Ctr, None).unwrap();
+            drop(slots);
+            loading.join().unwrap().unwrap();
+        });
+    }
+}

@@ -1,0 +1,90 @@
+//! Blocks of device memory that are copied side by side before they are overwritten: what an operation is chained to in place,
+//! where what follows a share of a kernel's would overwrite the ciphertext before the next one.
+
+use crate::backend::cuda::context::Context;
+use crate::base::error::Error;
+use crate::op::launch::Gather;
+use cudarc::driver::result;
+use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
+use std::ptr;
+use std::sync::Arc;
+
+/// Copies `blocks` blocks of 16 bytes, each `apart` bytes (fewer than 2^31) behind the one before, side by side to `to`.
+///
+/// # Safety
+/// All of them and the room for them lie in memory that the device reaches, and that is live until the copy is done; the stream is
+/// live.
+pub(crate) unsafe fn gather(
+    context: &Context,
+    stream: CUstream,
+    first: CUdeviceptr,
+    apart: u64,
+    blocks: u64,
+    to: CUdeviceptr,
+) -> Result<(), Error> {
+    if blocks == 0 {
+        return Ok(());
+    }
+    let rows = sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        srcHost: ptr::null(),
+        srcDevice: first,
+        srcArray: ptr::null_mut(),
+        srcPitch: apart as usize,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        dstHost: ptr::null_mut(),
+        dstDevice: to,
+        dstArray: ptr::null_mut(),
+        dstPitch: 16,
+        WidthInBytes: 16,
+        Height: blocks as usize,
+    };
+    // SAFETY: as the caller vouches.
+    context.call("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&rows, stream) }.result())
+}
+
+/// Blocks that were copied side by side: block b, from 1 on, is at 16 b. Freed on the stream.
+pub(crate) struct Gathered {
+    context: Arc<Context>,
+    stream: CUstream,
+    memory: CUdeviceptr,
+}
+
+impl Gathered {
+    /// Copies blocks of the data that begins at `input`, on the stream.
+    ///
+    /// # Safety
+    /// The blocks lie in memory of the device that is live until the copy is done; the stream is live.
+    pub(crate) unsafe fn new(
+        context: &Arc<Context>,
+        stream: CUstream,
+        input: CUdeviceptr,
+        blocks: &Gather,
+    ) -> Result<Self, Error> {
+        // SAFETY: the stream is live, as the caller vouches.
+        let memory = unsafe { result::malloc_async(stream, blocks.bytes() as usize) };
+        let memory = context.call("cuMemAllocAsync", memory)?;
+        let gathered = Self { context: context.clone(), stream, memory };
+        // SAFETY: as the caller vouches; there is room for all of them behind the first 16 bytes.
+        unsafe { gather(context, stream, input + blocks.first, blocks.apart, blocks.blocks, memory + 16) }?;
+        Ok(gathered)
+    }
+
+    /// Where the memory begins.
+    pub(crate) fn pointer(&self) -> CUdeviceptr {
+        self.memory
+    }
+}
+
+impl Drop for Gathered {
+    fn drop(&mut self) {
+        // Nothing can be done here about an error; what was ciphertext need not be cleared.
+        let _ = self.context.make_current();
+        // SAFETY: allocated on this stream, and used on it only, before this.
+        let _ = unsafe { result::free_async(self.memory, self.stream) };
+    }
+}

@@ -1,0 +1,103 @@
+//! Host memory that the driver keeps where it is (page-locked): copied from and to at the full speed of the bus, beside
+//! kernels.
+
+use crate::backend::cuda::context::Context;
+use crate::base::error::Error;
+use crate::exec::backend::HostMemory;
+use cudarc::driver::sys::{self, CUdeviceptr, CUmemorytype, CUpointer_attribute, CUresult};
+use cudarc::driver::{DriverError, result};
+use rayon::prelude::*;
+use std::ffi::c_void;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::Arc;
+
+/// Pinned memory for all devices of this process, cleared before it is freed. To allocate it takes the driver long: use it
+/// more than once.
+pub(crate) struct Pinned {
+    context: Arc<Context>,
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: it is memory that this value alone owns, and any thread may free it.
+unsafe impl Send for Pinned {}
+// SAFETY: shared references only read.
+unsafe impl Sync for Pinned {}
+
+impl Pinned {
+    /// `len` bytes, all zero. The context was entered on this thread.
+    pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
+        let no_room = || Error::OutOfHostMemory { what: format!("{len} bytes of page-locked memory") };
+        let start = match len {
+            // What the driver refuses, and what no slice may have.
+            0 => NonNull::dangling(),
+            _ if isize::try_from(len).is_err() => return Err(no_room()),
+            _ => {
+                // SAFETY: the context is current on this thread, as the caller has entered it.
+                match unsafe { result::malloc_host(len, sys::CU_MEMHOSTALLOC_PORTABLE) } {
+                    Ok(start) => NonNull::new(start.cast()).ok_or_else(no_room)?,
+                    Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => return Err(no_room()),
+                    Err(e) => return context.call("cuMemHostAlloc", Err(e)),
+                }
+            }
+        };
+        // SAFETY: as many bytes were allocated from there on, and nobody else has them yet.
+        unsafe { start.write_bytes(0, len) };
+        Ok(Self { context: context.clone(), start, len })
+    }
+
+    /// Sets the first bytes to zero.
+    pub(crate) fn clear(&mut self, used: usize) {
+        let used = used.min(self.len);
+        self[..used].fill(0);
+    }
+}
+
+impl Deref for Pinned {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `len` bytes are there, written when they were allocated, as long as this value.
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for Pinned {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and nobody else has a reference.
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl HostMemory for Pinned {}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if self.len == 0 {
+            return;
+        }
+        // The compiler keeps these writes: it cannot see what the driver does with the memory.
+        self.par_chunks_mut(4 << 20).for_each(|piece| piece.fill(0));
+        let _ = self.context.make_current();
+        // SAFETY: allocated by us, and not used after this. An error can be met by nothing here.
+        let _ = unsafe { result::free_host(self.start.as_ptr().cast::<c_void>()) };
+    }
+}
+
+/// Whether all of this memory is pinned, so that copies need no staging. The context is current on this thread.
+pub(crate) fn is_pinned(data: &[u8]) -> bool {
+    let start = data.as_ptr() as CUdeviceptr;
+    let attribute = |attribute, value: *mut c_void| {
+        // SAFETY: the value is as large as the attribute; of memory that it does not know, the driver says so.
+        unsafe { sys::cuPointerGetAttribute(value, attribute, start) == CUresult::CUDA_SUCCESS }
+    };
+    let (mut kind, mut range_start, mut range_len) = (0_u32, 0_u64, 0_usize);
+    attribute(CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (&raw mut kind).cast())
+        && kind == CUmemorytype::CU_MEMORYTYPE_HOST as u32
+        && attribute(CUpointer_attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, (&raw mut range_start).cast())
+        && attribute(CUpointer_attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE, (&raw mut range_len).cast())
+        && range_start <= start
+        && start + data.len() as u64 <= range_start + range_len as u64
+}

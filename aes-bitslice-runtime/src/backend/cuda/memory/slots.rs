@@ -1,0 +1,314 @@
+//! Slots: streams of the engine's own with device memory and, where data has to be staged, pinned host memory; each for one
+//! chunk of a call at a time.
+//!
+//! A device has at most 40 of them, however many are asked for at the same time: a caller that wants another one waits. They are
+//! kept from call to call, cleared, until the engine is dropped.
+
+use crate::backend::cuda::context::Context;
+use crate::backend::cuda::memory::pinned::Pinned;
+use crate::base::error::Error;
+use crate::exec::slots::{self, Lease};
+use cudarc::driver::result;
+use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream, cuStreamQuery};
+use std::sync::Arc;
+
+/// Slots that a device has at most: two for each of sixteen workers, and the reserve.
+pub(crate) const MOST: usize = 32 + RESERVE;
+
+/// Slots that only those get who have none: a large call leaves them to small ones.
+const RESERVE: usize = 8;
+
+/// The slots of a device.
+pub(crate) struct Slots {
+    context: Arc<Context>,
+    slots: slots::Slots<Resources>,
+}
+
+impl Slots {
+    /// Those of a device with this context; none is made before it is asked for.
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context, slots: slots::Slots::new(MOST, RESERVE) }
+    }
+
+    /// A slot with `wanted` bytes of device memory or, where the device has too little, fewer: half as many, or a quarter,
+    /// but no less than one MiB. Waits while all slots are in use: a caller that has one already must not. The context was
+    /// entered on this thread.
+    pub(crate) fn take(&self, wanted: usize) -> Result<Slot<'_>, Error> {
+        self.slot(self.slots.take(|kept| kept.len >= wanted), wanted)
+    }
+
+    /// The same where slots are free, and some left for those who have none.
+    pub(crate) fn try_take(&self, wanted: usize) -> Option<Result<Slot<'_>, Error>> {
+        let lease = self.slots.try_take(|kept| kept.len >= wanted)?;
+        Some(self.slot(lease, wanted))
+    }
+
+    fn slot<'d>(&'d self, mut lease: Lease<'d, Resources>, wanted: usize) -> Result<Slot<'d>, Error> {
+        let mut resources = match lease.resources.take() {
+            Some(resources) => resources,
+            None => Resources::new(&self.context)?,
+        };
+        resources.grow(wanted)?;
+        lease.resources = Some(resources);
+        Ok(Slot { context: &self.context, lease, used: 0, failed: false })
+    }
+}
+
+/// What a slot has.
+struct Resources {
+    context: Arc<Context>,
+    stream: CUstream,
+    buffer: CUdeviceptr,
+    len: usize,
+    staging: Option<Pinned>,
+}
+
+// SAFETY: stream and buffer are handles, which any thread may use that has made the context its own.
+unsafe impl Send for Resources {}
+
+/// A slot that is in use. It goes back on drop, once nothing on its stream is left to do.
+pub(crate) struct Slot<'d> {
+    context: &'d Arc<Context>,
+    /// Its resources are there from the beginning on.
+    lease: Lease<'d, Resources>,
+    /// How many bytes of it have to be cleared.
+    used: usize,
+    failed: bool,
+}
+
+impl Slot<'_> {
+    /// No device buffer is made smaller than this for want of memory.
+    pub(crate) const SMALLEST: usize = 1 << 20;
+
+    /// The same with pinned host memory for `len` bytes.
+    pub(crate) fn with_staging(mut self, len: usize) -> Result<Self, Error> {
+        let context = self.context;
+        let resources = self.resources();
+        if resources.staging.as_ref().is_none_or(|staging| staging.len() < len) {
+            resources.staging = None;
+            resources.staging = Some(Pinned::new(context, len)?);
+        }
+        Ok(self)
+    }
+
+    fn resources(&mut self) -> &mut Resources {
+        self.lease.resources.as_mut().expect("there until drop")
+    }
+
+    fn shared(&self) -> &Resources {
+        self.lease.resources.as_ref().expect("there until drop")
+    }
+
+    pub(crate) fn stream(&self) -> CUstream {
+        self.shared().stream
+    }
+
+    pub(crate) fn buffer(&self) -> CUdeviceptr {
+        self.shared().buffer
+    }
+
+    /// Device memory to write to, `len` bytes from byte `at` on: where it begins. It is cleared before the slot is used again.
+    pub(crate) fn room(&mut self, at: usize, len: usize) -> CUdeviceptr {
+        assert!(at + len <= self.len());
+        self.used = self.used.max(at + len);
+        self.buffer() + at as u64
+    }
+
+    /// Bytes of device memory.
+    pub(crate) fn len(&self) -> usize {
+        self.shared().len
+    }
+
+    /// A part of the staging memory; of a slot that has it.
+    pub(crate) fn staging(&mut self, at: usize, len: usize) -> &mut [u8] {
+        self.used = self.used.max(at + len);
+        &mut self.resources().staging.as_mut().expect("a slot with staging")[at..at + len]
+    }
+
+    /// Copies to the device buffer, from byte `at` on; done when the stream has come to it.
+    ///
+    /// # Safety
+    /// `data` stays as it is until the stream was waited for.
+    pub(crate) unsafe fn copy_in(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
+        let to = self.room(at, data.len());
+        // SAFETY: the range lies in the buffer, as asserted there; the caller vouches for the data.
+        let copied = unsafe { result::memcpy_htod_async(to, data, self.stream()) };
+        self.context.call("cuMemcpyHtoDAsync", copied)
+    }
+
+    /// Copies from the device buffer, from byte `at` on; done when the stream has come to it.
+    ///
+    /// # Safety
+    /// Nobody uses `data` until the stream was waited for.
+    pub(crate) unsafe fn copy_out(&mut self, at: usize, data: &mut [u8]) -> Result<(), Error> {
+        // What comes from there was written there by a kernel.
+        let from = self.room(at, data.len());
+        // SAFETY: the range lies in the buffer, as asserted there; the caller vouches for the data.
+        let copied = unsafe { result::memcpy_dtoh_async(data, from, self.stream()) };
+        self.context.call("cuMemcpyDtoHAsync", copied)
+    }
+
+    /// As [`copy_in`](Self::copy_in), from the same place of the staging memory.
+    pub(crate) fn copy_in_staged(&mut self, at: usize, len: usize) -> Result<(), Error> {
+        let staged: *const [u8] = self.staging(at, len);
+        // SAFETY: it is the slot's own, whose next use is behind a wait.
+        unsafe { self.copy_in(at, &*staged) }
+    }
+
+    /// As [`copy_out`](Self::copy_out), to the same place of the staging memory.
+    pub(crate) fn copy_out_staged(&mut self, at: usize, len: usize) -> Result<(), Error> {
+        let staged: *mut [u8] = self.staging(at, len);
+        // SAFETY: as above.
+        unsafe { self.copy_out(at, &mut *staged) }
+    }
+
+    /// Whether everything on the stream is done.
+    pub(crate) fn is_done(&mut self) -> Result<bool, Error> {
+        // SAFETY: the stream is the slot's and alive.
+        match unsafe { cuStreamQuery(self.stream()) }.result() {
+            Err(e) if e.0 == CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            asked => {
+                self.failed |= asked.is_err();
+                self.context.call("cuStreamQuery", asked).map(|()| true)
+            }
+        }
+    }
+
+    /// Waits for everything on the stream.
+    pub(crate) fn wait(&mut self) -> Result<(), Error> {
+        // SAFETY: the stream is the slot's and alive.
+        let waited = unsafe { result::stream::synchronize(self.stream()) };
+        self.failed |= waited.is_err();
+        self.context.call("cuStreamSynchronize", waited)
+    }
+
+    /// Clears what was used.
+    fn clear(&mut self) -> Result<(), Error> {
+        let used = self.used;
+        if used == 0 {
+            return Ok(());
+        }
+        let resources = self.resources();
+        if let Some(staging) = &mut resources.staging {
+            staging.clear(used);
+        }
+        // SAFETY: the range lies in the buffer.
+        let cleared =
+            unsafe { result::memset_d8_async(resources.buffer, 0, used.min(resources.len), resources.stream) };
+        self.context.call("cuMemsetD8Async", cleared)
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        let _ = self.context.make_current();
+        // What is on the stream may still write to the staging memory.
+        let usable = self.wait().is_ok() && !self.failed && self.clear().is_ok();
+        if !usable {
+            self.lease.resources = None;
+        }
+    }
+}
+
+impl Resources {
+    /// Without a buffer so far.
+    fn new(context: &Arc<Context>) -> Result<Self, Error> {
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
+        let stream = context.call("cuStreamCreate", stream)?;
+        Ok(Self { context: context.clone(), stream, buffer: 0, len: 0, staging: None })
+    }
+
+    /// With a buffer of `wanted` bytes, or fewer where the device has too little memory.
+    fn grow(&mut self, wanted: usize) -> Result<(), Error> {
+        if self.len >= wanted {
+            return Ok(());
+        }
+        self.free();
+        let mut len = wanted;
+        self.buffer = loop {
+            // SAFETY: the context is current on this thread, as the caller has entered it.
+            match unsafe { result::malloc_sync(len) } {
+                Ok(buffer) => break buffer,
+                Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY && len > Slot::SMALLEST => {
+                    len = (len / 2).next_multiple_of(16).max(Slot::SMALLEST);
+                }
+                Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                    return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {len} bytes") });
+                }
+                Err(e) => return self.context.call("cuMemAlloc", Err(e)),
+            }
+        };
+        self.len = len;
+        Ok(())
+    }
+
+    /// Clears and frees the buffer, if there is one.
+    fn free(&mut self) {
+        if self.len > 0 {
+            // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+            // SAFETY: made here, alive, and not used after this; clearing comes before freeing on the same stream.
+            unsafe {
+                let _ = result::memset_d8_async(self.buffer, 0, self.len, self.stream);
+                let _ = result::stream::synchronize(self.stream);
+                let _ = result::free_sync(self.buffer);
+            }
+        }
+        (self.buffer, self.len) = (0, 0);
+    }
+}
+
+impl Drop for Resources {
+    fn drop(&mut self) {
+        let _ = self.context.make_current();
+        self.free();
+        // SAFETY: made here, alive, and not used after this.
+        let _ = unsafe { result::stream::destroy(self.stream) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::driver;
+    use std::io::Write;
+
+    fn slots() -> Option<Slots> {
+        let opened = driver::usable(0).and_then(|info| Context::open(&info));
+        let opened = opened.and_then(|context| context.enter().map(|()| Slots::new(Arc::new(context))));
+        // Past the harness, which would keep it to itself.
+        let say = |e: &Error| _ = writeln!(std::io::stderr(), "NO GPU OPENED: slots were not tested ({e})");
+        opened.inspect_err(say).ok()
+    }
+
+    #[test]
+    fn a_slot_comes_back_cleared() {
+        let Some(slots) = slots() else { return };
+        let mut slot = slots.take(8192).unwrap().with_staging(8192).unwrap();
+        slot.staging(0, 4096).fill(0xa5);
+        slot.copy_in_staged(0, 4096).unwrap();
+        // As a kernel would, from one half to the other.
+        // SAFETY: both are in the slot's buffer.
+        unsafe { result::memcpy_dtod_async(slot.buffer() + 4096, slot.buffer(), 4096, slot.stream()) }.unwrap();
+        slot.copy_out_staged(4096, 4096).unwrap();
+        slot.wait().unwrap();
+        assert_eq!(slot.staging(4096, 4096), [0xa5; 4096]);
+        let pointer = slot.buffer();
+        drop(slot);
+        let mut slot = slots.take(8192).unwrap().with_staging(8192).unwrap();
+        assert_eq!(slot.buffer(), pointer, "the buffer that was kept");
+        assert_eq!(slot.staging(0, 8192), [0; 8192]);
+        let mut found = [1; 8192];
+        // SAFETY: waited for below.
+        unsafe { slot.copy_out(0, &mut found) }.unwrap();
+        slot.wait().unwrap();
+        assert_eq!(found, [0; 8192]);
+    }
+
+    #[test]
+    fn a_large_call_leaves_slots_to_small_ones() {
+        let Some(slots) = slots() else { return };
+        let mut taken: Vec<_> = (0..).map_while(|_| slots.try_take(4096)).map(Result::unwrap).collect();
+        assert_eq!(taken.len(), MOST - RESERVE);
+        taken.extend((0..RESERVE).map(|_| slots.take(4096).unwrap()));
+    }
+}

@@ -1,0 +1,55 @@
+//! NVIDIA GPUs through the CUDA driver, which is looked for when it is first needed: a machine without one builds
+//! and runs everything else.
+//!
+//! Data in host memory goes through [`Cipher`](crate::Cipher) like on any engine. Data in device memory goes through
+//! [`DeviceCipher`], on the caller's stream and without a synchronisation:
+//!
+//! ```no_run
+//! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Ctr, Engine, Key};
+//!
+//! let engine = Engine::open(Backend::Cuda { ordinal: 0 })?;
+//! let cipher = engine.cipher(&Key::from_hex("2b7e151628aed2a6abf7158809cf4f3c")?)?;
+//! let stream = engine.cuda_context()?.new_stream()?;
+//! let mut data = stream.alloc_zeros::<u8>(1 << 20)?;
+//! let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+//! cipher.device()?.run(&stream, Ctr::new(&counter, 0), &mut data)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Each file and folder uses those above it in this table:
+//!
+//! | file or folder | idea |
+//! |---|---|
+//! | `driver` | is CUDA there; errors by name; which of them are fatal to a context |
+//! | `context` | a device's context, and whether an error has left it unusable |
+//! | `memory` | device memory, pinned memory, and copies |
+//! | `kernel` | a loaded kernel: its arguments, its launches, and the known answer it must give first |
+//! | `select` | which kernels a device has, and which is fastest |
+//! | `device` | a device that was opened |
+//! | `device_key` | a key on a device |
+//! | `one_kernel` | kernels that are compiled at run time |
+//! | `launch` | one call on device memory: which kernel it takes, and its launch |
+//! | `device_data` | calls on data in device memory |
+//! | `several` | one GPU or several: data in host memory, and in memory that is sharded over them |
+
+pub(crate) mod context;
+pub(crate) mod device;
+pub(crate) mod device_data;
+pub(crate) mod device_key;
+pub(crate) mod driver;
+pub(crate) mod kernel;
+pub(crate) mod launch;
+pub(crate) mod memory;
+pub(crate) mod one_kernel;
+pub(crate) mod select;
+pub(crate) mod several;
+
+pub use cudarc;
+pub use device_data::DeviceCipher;
+pub use driver::{DeviceInfo, devices};
+pub use select::measurements::{HostRates, KernelRates, Measurements, Rate, Subject};
+pub use select::stored::stored_kernels;
+pub use select::tuning::{Tuning, tuning};
+pub use several::group::Shares;
+pub use several::sharded_buffer::{ShardedBuffer, ShardedShare};
+pub use several::sharded_data::ShardedCipher;

@@ -1,0 +1,228 @@
+//! The kernels that come with this crate, for keys given at launch, and which of them a device runs.
+
+use crate::exec::choice::Choice;
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::key_source::{ExpandedKey, KeySource};
+use aes_bitslice_core::manifest::Manifest;
+use aes_bitslice_core::mode::Mode;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use zeroize::Zeroizing;
+
+/// The names of the kernels that come with this crate, for keys given at launch.
+pub fn stored_kernels() -> Vec<&'static str> {
+    aes_bitslice_kernels::KERNELS.iter().map(|kernel| kernel.name).collect()
+}
+
+/// The kinds of stored kernels.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum StoredKind {
+    /// On bit-planes.
+    Planes,
+    /// With look-up tables.
+    Tbox,
+    /// On bit-planes, for multiprocessors that it shares with one with look-up tables: it leaves shared memory alone as far as it
+    /// can.
+    CoResidentBits,
+    /// With look-up tables, for multiprocessors that it shares with one on bit-planes: it leaves registers for that.
+    CoResidentTbox,
+}
+
+impl StoredKind {
+    /// All kinds.
+    pub(crate) const ALL: [Self; 4] = [Self::Planes, Self::Tbox, Self::CoResidentBits, Self::CoResidentTbox];
+
+    /// What a choice launches.
+    pub(crate) fn of(choice: Choice) -> &'static [Self] {
+        match choice {
+            Choice::Bitsliced { .. } => &[Self::Planes],
+            Choice::Tbox => &[Self::Tbox],
+            Choice::CoResident { .. } => &[Self::CoResidentTbox, Self::CoResidentBits],
+        }
+    }
+
+    /// Whether it shares multiprocessors with another kernel.
+    pub(crate) fn is_co_resident(self) -> bool {
+        matches!(self, Self::CoResidentBits | Self::CoResidentTbox)
+    }
+
+    /// How the names of its kernels end, the better ones first.
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Planes => &["planes"],
+            Self::Tbox => &["tbox", "tbox-one-table"],
+            Self::CoResidentBits => &["bits"],
+            Self::CoResidentTbox => &["tbox-co-resident"],
+        }
+    }
+}
+
+/// How a kernel takes its key: kernels of the same form are launched with the same words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct KeyForm {
+    source: KeySource,
+    direction: Direction,
+    basis: Basis,
+}
+
+impl KeyForm {
+    /// A key in this form.
+    pub(crate) fn words(&self, key: &ExpandedKey) -> Zeroizing<Vec<u32>> {
+        self.source.words(key, self.direction, self.basis)
+    }
+}
+
+/// A kernel that comes with this crate.
+pub(crate) struct StoredKernel {
+    pub(crate) kernel: &'static aes_bitslice_kernels::Kernel,
+    pub(crate) manifest: Manifest,
+    pub(crate) key_form: KeyForm,
+}
+
+/// All stored kernels.
+fn all() -> &'static [StoredKernel] {
+    static ALL: OnceLock<Vec<StoredKernel>> = OnceLock::new();
+    let parse = |kernel: &'static aes_bitslice_kernels::Kernel| {
+        let manifest = Manifest::parse(kernel.manifest).expect("a manifest of this project");
+        let basis = manifest.basis().expect("checked when it was parsed");
+        let mode = manifest.mode().expect("checked when it was parsed");
+        let key_form = KeyForm { source: manifest.keys, direction: mode.direction(), basis };
+        StoredKernel { kernel, manifest, key_form }
+    };
+    ALL.get_or_init(|| aes_bitslice_kernels::KERNELS.iter().map(parse).collect())
+}
+
+/// The stored kernels that a device runs: of each mode and kind the best, where there is one.
+pub(crate) struct Stored {
+    kernels: HashMap<(Mode, StoredKind), &'static StoredKernel>,
+    /// The forms that kernels of each kind take their keys in, each once.
+    key_forms: Vec<(StoredKind, KeyForm)>,
+}
+
+impl Stored {
+    /// For a device whose thread blocks may have this many bytes of shared memory.
+    pub(crate) fn for_device(shared_memory: u32) -> Self {
+        let find = |mode: Mode, kind: StoredKind| {
+            let named = |name: &&str| {
+                let name = format!("aes-{mode}-{name}");
+                let fits = |manifest: &Manifest| manifest.shared_bytes <= shared_memory;
+                all().iter().find(|stored| stored.kernel.name == name && fits(&stored.manifest))
+            };
+            kind.names().iter().find_map(named)
+        };
+        let each = Mode::ALL.into_iter().flat_map(|mode| StoredKind::ALL.map(|kind| (mode, kind)));
+        let mut stored = Self { kernels: HashMap::new(), key_forms: Vec::new() };
+        for (mode, kind) in each {
+            let Some(kernel) = find(mode, kind) else { continue };
+            stored.kernels.insert((mode, kind), kernel);
+            if !stored.key_forms.contains(&(kind, kernel.key_form)) {
+                stored.key_forms.push((kind, kernel.key_form));
+            }
+        }
+        stored
+    }
+
+    /// That of a mode and a kind, if there is one.
+    pub(crate) fn find(&self, mode: Mode, kind: StoredKind) -> Option<&'static StoredKernel> {
+        self.kernels.get(&(mode, kind)).copied()
+    }
+
+    /// Whether there is all that a choice launches.
+    pub(crate) fn has(&self, mode: Mode, choice: Choice) -> bool {
+        StoredKind::of(choice).iter().all(|&kind| self.find(mode, kind).is_some())
+    }
+
+    /// Whether there is any kernel for a mode.
+    pub(crate) fn supports(&self, mode: Mode) -> bool {
+        self.kernels.keys().any(|(of, _)| *of == mode)
+    }
+
+    /// The forms that kernels of each kind take their keys in, each once.
+    pub(crate) fn key_forms(&self) -> &[(StoredKind, KeyForm)] {
+        &self.key_forms
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::kernel::binding::Binding;
+    use crate::backend::cuda::kernel::round_keys::RoundKeys;
+    use crate::backend::cuda::memory::span::Span;
+    use crate::op::by_mode::launches_of;
+    use crate::op::launch::{Entry, Geometry, Shape};
+    use aes_bitslice_core::self_test::COUNTER;
+
+    #[test]
+    fn every_mode_with_kernels_has_a_bitsliced_one() {
+        for mode in Mode::ALL {
+            let name = format!("aes-{mode}-{}", StoredKind::Planes.names()[0]);
+            assert!(all().iter().any(|stored| stored.kernel.name == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_stored_kernel_is_of_a_mode_and_a_kind() {
+        for stored in all() {
+            let mut names = StoredKind::ALL.iter().flat_map(|kind| kind.names());
+            let is_it = |name: &&str| stored.kernel.name == format!("aes-{}-{name}", stored.manifest.mode);
+            assert!(names.any(is_it), "{}", stored.kernel.name);
+            assert_eq!(stored.kernel.name, stored.manifest.kernel);
+        }
+    }
+
+    /// What an operation gives a launch is what the kernel says that it takes: name for name, and size for size.
+    #[test]
+    fn every_stored_kernel_finds_its_arguments() {
+        let key = ExpandedKey::new(&[7; 32]).unwrap();
+        for stored in all() {
+            let mode = stored.manifest.mode().unwrap();
+            let geometry = Geometry::new(&stored.manifest, 132);
+            let keys = RoundKeys::Argument(stored.key_form.words(&key));
+            let mut entries = Vec::new();
+            for (in_place, at) in [(true, 0), (false, 0), (true, 1)] {
+                let len = 16 << 20;
+                let is_aligned = |from: u64| (from + at).is_multiple_of(16);
+                let shape = Shape { geometry: &geometry, len, in_place, is_aligned: &is_aligned };
+                for launch in launches_of(mode, COUNTER, &shape).unwrap() {
+                    let binding = Binding::new(match launch.entry {
+                        Entry::Blocks => &stored.manifest.entry,
+                        Entry::Bytes => &stored.manifest.entry_bytes,
+                    });
+                    entries.push(launch.entry);
+                    let span = Span { input: Some(1 << 32), output: Some(1 << 33), len };
+                    let found = binding.arguments(span, &launch, Some(&keys), |input, _| Ok(input));
+                    assert_eq!(found.unwrap().len(), binding.sizes().count(), "{}", stored.kernel.name);
+                }
+            }
+            assert!(entries.contains(&Entry::Blocks) && entries.contains(&Entry::Bytes));
+        }
+    }
+
+    #[test]
+    fn a_device_with_little_shared_memory_has_fewer_kernels() {
+        let (all_of_it, little) = (Stored::for_device(u32::MAX), Stored::for_device(0));
+        for mode in Mode::ALL {
+            assert!(all_of_it.supports(mode) && little.supports(mode));
+            assert!(little.has(mode, Choice::BITSLICED) && !little.has(mode, Choice::CO_RESIDENT), "{mode}");
+            for choice in [Choice::BITSLICED, Choice::Tbox, Choice::CO_RESIDENT] {
+                let there = StoredKind::of(choice).iter().all(|&kind| all_of_it.find(mode, kind).is_some());
+                assert_eq!(all_of_it.has(mode, choice), there);
+            }
+        }
+        assert!(all_of_it.has(Mode::Ctr, Choice::Tbox) && !little.has(Mode::Ctr, Choice::Tbox));
+    }
+
+    #[test]
+    fn kernels_that_take_their_keys_in_one_form_share_them() {
+        let stored = Stored::for_device(u32::MAX);
+        let of_planes = stored.key_forms().iter().filter(|(kind, _)| *kind == StoredKind::Planes);
+        let forms: Vec<_> = of_planes.map(|(_, form)| *form).collect();
+        assert!(forms.iter().enumerate().all(|(i, form)| !forms[..i].contains(form)));
+        assert!(!forms.is_empty() && forms.len() < Mode::ALL.len());
+        for mode in Mode::ALL {
+            assert!(forms.contains(&stored.find(mode, StoredKind::Planes).unwrap().key_form), "{mode}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Measurements as JSON in the user's cache folder: a file for each kind of GPU with each driver and version, which appears
+//! complete or not at all. It holds no secret.
+
+use crate::backend::cuda::select::measurements::{Measurements, Subject};
+use crate::base::error::Error;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The version of what is in a file.
+const FORMAT: u32 = 2;
+
+/// Bytes. No file of measurements is larger.
+pub(crate) const LARGEST: u64 = 4 << 20;
+
+#[derive(Serialize, Deserialize)]
+struct Contents<'a> {
+    format: u32,
+    #[serde(flatten)]
+    measurements: Cow<'a, Measurements>,
+}
+
+impl Measurements {
+    /// Saves them in the user's cache folder, from where every device of this name that this driver and this version open
+    /// from now on has them, and tells where. The folder is that of the environment variable `AES_BITSLICE_CACHE`, else `aes-bitslice` in
+    /// `XDG_CACHE_HOME`, else in `.cache` in the user's home.
+    ///
+    /// # Errors
+    /// [`Error::TuningNotSaved`] if there is no such folder or it cannot be written.
+    pub fn save(&self) -> Result<PathBuf, Error> {
+        let no_home = || Error::TuningNotSaved {
+            path: "aes-bitslice".into(),
+            what: "there is no home folder to keep it in; set AES_BITSLICE_CACHE to a folder".into(),
+        };
+        let path = path(&self.subject).ok_or_else(no_home)?;
+        write(&path, self).map_err(|e| Error::TuningNotSaved { path: path.clone(), what: e.to_string() })?;
+        Ok(path)
+    }
+
+    /// What [`save`](Self::save) writes.
+    pub fn to_json(&self) -> String {
+        let contents = Contents { format: FORMAT, measurements: Cow::Borrowed(self) };
+        serde_json::to_string_pretty(&contents).expect("names, numbers and lists") + "\n"
+    }
+}
+
+/// Where the measurements of a GPU with a driver and a version are kept.
+pub(crate) fn path(subject: &Subject) -> Option<PathBuf> {
+    let folder = folder(|name| std::env::var_os(name), std::env::home_dir())?;
+    Some(folder.join(name(subject)))
+}
+
+/// What differs in signs only, the file itself tells apart.
+fn name(Subject { gpu, driver, version, .. }: &Subject) -> String {
+    let name = format!("tuning-{gpu}-{driver}-{version}.json").to_ascii_lowercase();
+    name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-")
+}
+
+fn folder(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    // The XDG base directory specification wants relative paths ignored.
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let cache = || set("XDG_CACHE_HOME").filter(absolute).or_else(|| Some(home.filter(absolute)?.join(".cache")));
+    set("AES_BITSLICE_CACHE").or_else(|| Some(cache()?.join("aes-bitslice")))
+}
+
+/// What a file holds for this GPU, driver and version; nothing if there is none, and why if it cannot be used.
+pub(crate) fn read(path: &Path, subject: &Subject) -> Result<Option<Measurements>, String> {
+    let text = match text(path) {
+        Ok(text) => text,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(e) => return Err(format!("it cannot be read ({e})")),
+    };
+    let damaged = |what: String| format!("it is damaged ({what})");
+    let json: serde_json::Value = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
+    if json["format"] != FORMAT {
+        return Err("it is of another format than this version's".into());
+    }
+    // Before what it holds is looked at: what another version wrote may mean something else.
+    let theirs = Subject::deserialize(&json["subject"]).map_err(|e| damaged(e.to_string()))?;
+    let same = [
+        ("GPU", &theirs.gpu, &subject.gpu),
+        ("version", &theirs.version, &subject.version),
+        ("driver", &theirs.driver, &subject.driver),
+    ];
+    if let Some((what, then, now)) = same.into_iter().find(|(_, then, now)| then != now) {
+        return Err(format!("it was measured with another {what} ({then}; now {now})"));
+    }
+    let measurements = Contents::deserialize(json).map_err(|e| damaged(e.to_string()))?.measurements.into_owned();
+    match is_plausible(&measurements) {
+        true => Ok(Some(measurements)),
+        false => Err(damaged("a rate or a size is none that anything has".into())),
+    }
+}
+
+fn text(path: &Path) -> io::Result<String> {
+    // Opening a pipe would wait for somebody who writes to it.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no ordinary file"));
+    }
+    let mut text = String::new();
+    match File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
+        true => Err(io::Error::other("it is too large")),
+        false => Ok(text),
+    }
+}
+
+fn is_plausible(measurements: &Measurements) -> bool {
+    let rate = |rate: f64| (1e-9..1e9).contains(&rate);
+    let size = |bytes: u64| (1..=1 << 60).contains(&bytes);
+    let kernels = measurements.kernels.iter();
+    kernels.clone().all(|k| size(k.bytes) && k.rates.iter().all(|r| rate(r.gbytes_per_second)))
+        && measurements.host.iter().all(|h| size(h.bytes) && rate(h.cpu) && rate(h.cuda))
+}
+
+/// Writes beside the file, then gives it the name.
+fn write(path: &Path, measurements: &Measurements) -> io::Result<()> {
+    let folder = path.parent().ok_or_else(|| io::Error::other("it is in no folder"))?;
+    fs::create_dir_all(folder)?;
+    let beside = path.with_extension(format!("{}.tmp", std::process::id()));
+    let written = File::create(&beside).and_then(|mut file| {
+        file.write_all(measurements.to_json().as_bytes())?;
+        file.sync_all()
+    });
+    let renamed = written.and_then(|()| fs::rename(&beside, path));
+    renamed.inspect_err(|_| {
+        // The error to report is the first.
+        let _ = fs::remove_file(&beside);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::select::measurements::tests::{measurements, subject};
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new").join("tuning.json");
+        assert_eq!(read(&path, &subject()), Ok(None));
+        for _ in 0..2 {
+            write(&path, &measurements()).unwrap();
+            assert_eq!(read(&path, &subject()), Ok(Some(measurements())));
+        }
+        let names: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names, ["tuning.json"], "nothing is left beside it");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_an_error_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tuning.json");
+        fs::create_dir(&path).unwrap();
+        write(&path, &measurements()).unwrap_err();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        write(&folder.path().join("tuning.json/file/tuning.json"), &measurements()).unwrap();
+        write(&folder.path().join("tuning.json/file/tuning.json/more"), &measurements()).unwrap_err();
+    }
+
+    #[test]
+    fn the_name_by_gpu_driver_and_version() {
+        assert_eq!(name(&subject()), "tuning-nvidia-h200-580.1-0.1.0.json");
+        let driver = "../CUDA 13.0".into();
+        assert_eq!(name(&Subject { driver, ..subject() }), "tuning-nvidia-h200-..-cuda-13.0-0.1.0.json");
+        // Kernels do not depend on it: what is measured of them holds with another processor, too.
+        assert_eq!(name(&Subject { cpu: "2 threads".into(), ..subject() }), name(&subject()));
+    }
+
+    #[test]
+    fn the_folder_by_environment() {
+        let found = |variables: &[(&str, &str)], home: Option<&str>| {
+            let variable = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into());
+            folder(variable, home.map(PathBuf::from))
+        };
+        let home = Some("/home/user");
+        let (cache, xdg) = (("AES_BITSLICE_CACHE", "/c"), ("XDG_CACHE_HOME", "/x"));
+        assert_eq!(found(&[cache, xdg], home), Some("/c".into()));
+        assert_eq!(found(&[xdg], home), Some("/x/aes-bitslice".into()));
+        for variables in [&[][..], &[("XDG_CACHE_HOME", "")], &[("XDG_CACHE_HOME", "relative")]] {
+            assert_eq!(found(variables, home), Some("/home/user/.cache/aes-bitslice".into()));
+        }
+        assert_eq!(found(&[], None), None);
+    }
+}

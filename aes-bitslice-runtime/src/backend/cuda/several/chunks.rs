@@ -1,0 +1,203 @@
+//! Chunks of memory that is sharded over GPUs: how shares are cut, and one thread that keeps all GPUs busy with them.
+//!
+//! Each GPU has a few chunks on streams of its own, so that the thread blocks of the next begin where those of the last end;
+//! whenever one is done, another is launched. A GPU that is through with its share takes the last chunk of another's, where it
+//! reaches that one's memory.
+
+use crate::backend::cuda::device_key::DeviceKey;
+use crate::backend::cuda::memory::gather::gather;
+use crate::backend::cuda::memory::slots::Slot;
+use crate::backend::cuda::memory::span::Span;
+use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
+use crate::base::error::Error;
+use crate::exec::choice::Choice;
+use crate::exec::schedule::Schedule;
+use crate::op::operation::Operation;
+use aes_bitslice_core::mode::Mode;
+use cudarc::driver::result;
+use std::ops::Range;
+use std::thread;
+
+/// Chunks that a GPU has at a time: one that ends, one that is at work, one that begins.
+pub(crate) const DEPTH: usize = 3;
+
+/// Chunks that are left to their owner: it is done with them before another could be, which reaches them over a link.
+const LEFT_TO_OWNER: usize = 1;
+
+/// Bytes of a chunk, where the largest share has `share` bytes: few chunks, for each has thread blocks that wait for the last of
+/// the one before; not too few, for what is taken of another is a chunk.
+pub(crate) fn chunk_bytes(share: usize) -> usize {
+    (share / 16).clamp(256 << 20, 1 << 30).next_multiple_of(1 << 20)
+}
+
+/// A chunk of a share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ShareChunk {
+    pub(crate) share: usize,
+    /// Where it begins, in the whole buffer.
+    pub(crate) at: usize,
+    pub(crate) len: usize,
+}
+
+/// Cuts shares into chunks of `bytes` bytes, the last of each share shorter; and which chunks are whose.
+pub(crate) fn cut(shares: &[Range<usize>], bytes: usize) -> (Vec<ShareChunk>, Vec<Range<usize>>) {
+    let mut chunks = Vec::new();
+    let owned = |(share, range): (usize, &Range<usize>)| {
+        let first = chunks.len();
+        let starts = range.clone().step_by(bytes);
+        chunks.extend(starts.map(|at| ShareChunk { share, at, len: bytes.min(range.end - at) }));
+        first..chunks.len()
+    };
+    let owned = shares.iter().enumerate().map(owned).collect();
+    (chunks, owned)
+}
+
+/// A GPU at work on a call.
+pub(crate) struct Gpu<'k> {
+    pub(crate) key: &'k DeviceKey,
+    /// What the kernels compute.
+    pub(crate) mode: Mode,
+    pub(crate) choice: Choice,
+    pub(crate) idle: Vec<Slot<'k>>,
+    pub(crate) busy: Vec<Slot<'k>>,
+    /// How many chunks it was given.
+    pub(crate) done: usize,
+}
+
+impl Gpu<'_> {
+    /// Launches a chunk in an idle slot.
+    ///
+    /// # Safety
+    /// The span lies in memory that this device reaches and that is live until the work is done.
+    unsafe fn launch<O: Operation>(&mut self, operation: &O, span: Span) -> Result<(), Error> {
+        self.key.device().enter()?;
+        let slot = self.idle.pop().expect("asked for where a slot is idle");
+        let stream = slot.stream();
+        // From here on there may be something to wait for.
+        self.busy.push(slot);
+        self.done += 1;
+        // SAFETY: as the caller vouches; the stream is the slot's.
+        unsafe { self.key.launch(stream, span, operation, self.mode, Some(self.choice)) }
+    }
+
+    /// Takes back the slots that are done; whether there were any.
+    fn reap(&mut self) -> Result<bool, Error> {
+        let busy = self.busy.len();
+        let mut index = 0;
+        while let Some(slot) = self.busy.get_mut(index) {
+            match slot.is_done()? {
+                true => self.idle.push(self.busy.swap_remove(index)),
+                false => index += 1,
+            }
+        }
+        Ok(self.busy.len() < busy)
+    }
+
+    /// Waits for all that was launched.
+    pub(crate) fn wait(&mut self) -> Result<(), Error> {
+        let mut outcome = Ok(());
+        // All of them, whatever the first says.
+        for slot in &mut self.busy {
+            outcome = outcome.and(slot.wait());
+        }
+        outcome
+    }
+}
+
+/// Launches chunk after chunk until none is left and all are done, or one fails; then some may still be at work.
+pub(crate) fn drive<O: Operation>(
+    gpus: &mut [Gpu<'_>],
+    schedule: &Schedule,
+    chunk: impl Fn(usize) -> (O, Span),
+    reaches: impl Fn(usize, usize) -> bool,
+    started: &mut bool,
+) -> Result<(), Error> {
+    loop {
+        let mut moved = false;
+        // One chunk to each in turn, so that all begin at once.
+        for (index, gpu) in gpus.iter_mut().enumerate() {
+            moved |= gpu.reap()?;
+            if gpu.idle.is_empty() {
+                continue;
+            }
+            // Of others only when there is nothing of one's own but what is at work.
+            let of_others = || {
+                let may = |owner| owner != index && reaches(index, owner);
+                (gpu.busy.len() <= 1).then(|| schedule.next_of_others(LEFT_TO_OWNER, may))?
+            };
+            if let Some((operation, span)) = schedule.next_own(index).or_else(of_others).map(&chunk) {
+                (moved, *started) = (true, true);
+                // SAFETY: chunks of buffers that the caller has borrowed until all was waited for, in reach of this GPU.
+                unsafe { gpu.launch(&operation, span) }?;
+            }
+        }
+        if !moved {
+            if gpus.iter().all(|gpu| gpu.busy.is_empty()) {
+                return Ok(());
+            }
+            thread::yield_now();
+        }
+    }
+}
+
+/// The last block of every chunk, as it is before anything is overwritten: what the next is chained to.
+pub(crate) fn ends(
+    gpus: &mut [Gpu<'_>],
+    data: &ShardedBuffer,
+    chunks: &[ShareChunk],
+    owned: &[Range<usize>],
+) -> Result<Vec<[u8; 16]>, Error> {
+    let mut ends = vec![[0; 16]; chunks.len()];
+    let mut of_shares = ends.as_flattened_mut();
+    // All are on their way before the first is waited for.
+    let mut copies = Vec::new();
+    for ((gpu, owned), (_, share)) in gpus.iter_mut().zip(owned).zip(data.memory()) {
+        let chunks = &chunks[owned.clone()];
+        let to = of_shares.split_off_mut(..16 * chunks.len()).expect("shares that cover all");
+        let (Some(first), Some(last)) = (chunks.first(), chunks.last()) else { continue };
+        let (context, slot) = (gpu.key.device().context(), &mut gpu.idle[0]);
+        context.enter()?;
+        let room = slot.room(0, to.len());
+        // SAFETY: all chunks but the last are as long as the first, and end where the next begins, in a share that is borrowed
+        // until the slot was waited for, here or on drop; the slot has room for one block of each.
+        unsafe {
+            let (apart, others) = (first.len as u64, chunks.len() as u64 - 1);
+            gather(context, slot.stream(), share.pointer + apart - 16, apart, others, room)?;
+            let end = share.pointer + share.range.len() as u64 - 16;
+            let copied = result::memcpy_dtod_async(room + 16 * others, end, 16, slot.stream());
+            context.call("cuMemcpyDtoDAsync", copied)?;
+        }
+        debug_assert!(last.at + last.len == share.range.end);
+        copies.push((context, slot, to));
+    }
+    for (context, slot, to) in copies {
+        context.enter()?;
+        // SAFETY: waited for at once.
+        let copied = unsafe { slot.copy_out(0, to) };
+        slot.wait().and(copied)?;
+    }
+    Ok(ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_cover_their_shares() {
+        let chunk = |share, at, len| ShareChunk { share, at, len };
+        let (chunks, owned) = cut(&[0..100, 100..100, 100..164], 48);
+        assert_eq!(chunks, [chunk(0, 0, 48), chunk(0, 48, 48), chunk(0, 96, 4), chunk(2, 100, 48), chunk(2, 148, 16)]);
+        assert_eq!(owned, [0..3, 3..3, 3..5]);
+        assert_eq!(cut(&[0..0, 0..0], 48), (vec![], vec![0..0, 0..0]));
+    }
+
+    #[test]
+    fn chunks_are_whole_grains_of_some_size() {
+        for share in [0, 1, 1 << 30, (4 << 30) + 5, 100 << 30, usize::MAX] {
+            let bytes = chunk_bytes(share);
+            assert!(bytes.is_multiple_of(1 << 20) && (256 << 20..=1 << 30).contains(&bytes));
+        }
+        assert_eq!(chunk_bytes(4 << 30), 256 << 20);
+    }
+}

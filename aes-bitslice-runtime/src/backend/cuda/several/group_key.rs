@@ -1,0 +1,80 @@
+//! A key on each GPU of a group, and its calls on host memory.
+
+use crate::backend::cuda::device_key::DeviceKey;
+use crate::backend::cuda::launch::kernel_mode;
+use crate::backend::cuda::memory::slots::Slot;
+use crate::backend::cuda::several::host_data::{self, Staged, room_on};
+use crate::base::error::Error;
+use crate::exec::backend::OnBackend;
+use crate::exec::chunk::cut;
+use crate::exec::pipeline;
+use crate::exec::transfers::{Plan, Transfers};
+use crate::op::buffers::Buffers;
+use crate::op::operation::Operation;
+use aes_bitslice_core::mode::Mode;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// A key on each GPU of a group.
+pub(crate) struct GroupKey {
+    keys: Vec<DeviceKey>,
+    weights: Vec<f64>,
+    transfers: Transfers,
+    /// Calls on host memory so far.
+    calls: AtomicUsize,
+}
+
+impl GroupKey {
+    /// Of the same key on each GPU, and how much each gets of the work.
+    pub(crate) fn new(keys: Vec<DeviceKey>, weights: Vec<f64>, transfers: Transfers) -> Self {
+        Self { keys, weights, transfers, calls: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn keys(&self) -> &[DeviceKey] {
+        &self.keys
+    }
+
+    /// Loads every kernel that calls of this mode may take, on all GPUs, unless that was done before. One that is known to be
+    /// lost is told of first: others may give its error for theirs.
+    pub(crate) fn prepare(&self, mode: Mode) -> Result<(), Error> {
+        self.keys.iter().try_for_each(|key| key.device().enter())?;
+        self.keys.iter().try_for_each(|key| key.prepare(mode, None))
+    }
+
+    /// How much each gets of the work, beside the others.
+    pub(crate) fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// A number for a call, one after the other.
+    fn next_call(&self) -> usize {
+        self.calls.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl OnBackend for GroupKey {
+    fn run<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<Vec<O::Output>, Error> {
+        let mode = kernel_mode(&operation, "cuda")?;
+        self.prepare(mode)?;
+        let staged = Staged::of(&mut data);
+        let plan = self.transfers.plan(operation.skip() + data.len(), staged.is_nothing(), self.keys.len());
+        let chunk_bytes = match plan.chunk_bytes {
+            bytes if bytes <= Slot::SMALLEST => bytes,
+            bytes => self.keys.iter().try_fold(bytes, |bytes, key| room_on(key, bytes))?,
+        };
+        let plan = Plan { chunk_bytes, ..plan };
+        // Calls that are too small for all GPUs begin with one after the other.
+        let first = self.next_call();
+        let workers: Vec<_> = (0..plan.workers).map(|worker| first.wrapping_add(worker) % self.keys.len()).collect();
+        let chunks = cut(operation, data.reborrow(), chunk_bytes);
+        let started = AtomicBool::new(false);
+        let slots = |device: usize| host_data::slots(&self.keys[device], mode, &plan, staged);
+        let run = || pipeline::run(chunks, &self.weights, &workers, slots, &started);
+        let outcome = catch_unwind(AssertUnwindSafe(run));
+        // Not even a panic hands half a result out.
+        if !matches!(outcome, Ok(Ok(_))) && started.into_inner() {
+            data.output().fill(0);
+        }
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+}

@@ -1,0 +1,133 @@
+//! Data in host memory: to the GPUs, through the kernel, and back, in chunks, so that both directions of the links are busy at
+//! once.
+//!
+//! Memory that is pinned is copied from and to as it is. Other memory is staged: a worker copies a chunk to the pinned memory
+//! of its slot, and what comes back from there. (Pinning the caller's pages for the time of a call was measured, too: it takes
+//! longer than the copies, BENCHMARKS.md.)
+
+use crate::backend::cuda::device_key::DeviceKey;
+use crate::backend::cuda::memory::past_caches::past_caches;
+use crate::backend::cuda::memory::pinned::is_pinned;
+use crate::backend::cuda::memory::slots::Slot;
+use crate::backend::cuda::memory::span::Span;
+use crate::base::error::Error;
+use crate::exec::chunk::Chunk;
+use crate::exec::pipeline;
+use crate::exec::transfers::Plan;
+use crate::op::buffers::Buffers;
+use crate::op::operation::Operation;
+use aes_bitslice_core::mode::Mode;
+
+/// What is staged: what is read or written, and not pinned.
+#[derive(Clone, Copy)]
+pub(crate) struct Staged {
+    input: bool,
+    output: bool,
+}
+
+impl Staged {
+    /// For this data. A context is current on this thread.
+    pub(crate) fn of(data: &mut Buffers<'_>) -> Self {
+        let input = data.reads() && !is_pinned(data.input());
+        Self { input, output: data.writes() && !is_pinned(data.output()) }
+    }
+
+    /// Whether nothing is.
+    pub(crate) fn is_nothing(self) -> bool {
+        !self.input && !self.output
+    }
+
+    /// The slot with what it needs for that.
+    fn slot(self, slot: Slot<'_>, bytes: usize) -> Result<Slot<'_>, Error> {
+        if self.is_nothing() { Ok(slot) } else { slot.with_staging(bytes) }
+    }
+}
+
+/// How large a chunk can be on a device that has little memory free.
+pub(crate) fn room_on(key: &DeviceKey, wanted: usize) -> Result<usize, Error> {
+    key.device().enter()?;
+    let slot = key.device().slots().take(wanted)?;
+    Ok((slot.len() / 16 * 16).min(wanted))
+}
+
+/// A worker's slots, for operations whose kernels compute `mode`; at least one, with room for a chunk.
+pub(crate) fn slots<'k, 'a, O: Operation>(
+    key: &'k DeviceKey,
+    mode: Mode,
+    plan: &Plan,
+    staged: Staged,
+) -> Result<Vec<HostSlot<'k, 'a, O>>, Error> {
+    key.device().enter()?;
+    let slots = key.device().slots();
+    let host_slot = |slot| HostSlot { key, mode, slot, staged, chunk: None };
+    let first = staged.slot(slots.take(plan.chunk_bytes)?, plan.chunk_bytes)?;
+    if first.len() < plan.chunk_bytes {
+        return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {} bytes", plan.chunk_bytes) });
+    }
+    // More of them make it faster. Without them it works as well.
+    let more = (1..plan.streams).map_while(|_| slots.try_take(plan.chunk_bytes)?.ok());
+    let more =
+        more.map_while(|slot| staged.slot(slot, plan.chunk_bytes).ok()).filter(|slot| slot.len() >= plan.chunk_bytes);
+    Ok([first].into_iter().chain(more).map(host_slot).collect())
+}
+
+/// A slot with a chunk of the caller's data.
+pub(crate) struct HostSlot<'k, 'a, O> {
+    key: &'k DeviceKey,
+    mode: Mode,
+    slot: Slot<'k>,
+    staged: Staged,
+    chunk: Option<Chunk<'a, O>>,
+}
+
+impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
+    fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
+        let Self { key, mode, slot, staged, chunk: in_flight } = self;
+        // Kept before anything is put on the stream: from here on there is something to wait for.
+        let Chunk { operation, data } = in_flight.insert(chunk);
+        let (at, len) = (operation.skip(), data.len());
+        let span = Span::in_place(O::ACCESS, slot.room(at, len), len as u64);
+        key.device().enter()?;
+        if staged.input {
+            slot.staging(at, len).copy_from_slice(data.input());
+            slot.copy_in_staged(at, len)?;
+        } else if data.reads() {
+            // SAFETY: the chunk is kept, and left alone, until the stream was waited for: by `finish` or on drop.
+            unsafe { slot.copy_in(at, data.input()) }?;
+        }
+        // SAFETY: the span lies in the slot's buffer, which outlives the wait.
+        unsafe { key.launch(slot.stream(), span, operation, *mode, None) }?;
+        if staged.output {
+            slot.copy_out_staged(at, len)
+        } else if data.writes() {
+            // SAFETY: as above.
+            unsafe { slot.copy_out(at, data.output()) }
+        } else {
+            Ok(())
+        }
+    }
+
+    fn finish(&mut self) -> Result<O::Output, Error> {
+        // Whether or not the device is refused meanwhile: something may be on the stream.
+        let entered = self.key.device().enter();
+        self.slot.wait().and(entered)?;
+        if let Some(Chunk { operation, mut data }) = self.chunk.take()
+            && self.staged.output
+        {
+            let len = data.len();
+            past_caches(self.slot.staging(operation.skip(), len), data.output());
+        }
+        // Operations of which something else comes have no kernels.
+        Ok(O::Output::default())
+    }
+}
+
+impl<O> Drop for HostSlot<'_, '_, O> {
+    fn drop(&mut self) {
+        // After a failure: what was started may still read and write the caller's memory.
+        if self.chunk.is_some() {
+            let _ = self.key.device().enter();
+            let _ = self.slot.wait();
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Device memory sharded over the GPUs of an engine: a share on each.
+
+use crate::backend::cuda::device::Device;
+use crate::backend::cuda::memory::slots::Slot;
+use crate::backend::cuda::several::group::Group;
+use crate::backend::cuda::several::peers;
+use crate::base::error::Error;
+use crate::exec::schedule::shares;
+use cudarc::driver::sys::{CUdeviceptr, CUresult};
+use cudarc::driver::{DriverError, result};
+use std::fmt;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::ptr;
+use std::sync::Arc;
+use std::thread;
+
+/// Shares begin at multiples of this many bytes.
+const GRAIN: usize = 1 << 20;
+
+/// Device memory of [`Engine::sharded`](crate::Engine::sharded): one run of bytes, cut into adjoining shares, one on each GPU of
+/// the engine, as long as its share of the work ([`Shares`](crate::cuda::Shares)). Cleared before it is freed. It may outlive the
+/// engine.
+///
+/// It is for [`Cipher::sharded`](crate::Cipher::sharded), whose calls return when their work is done. Other work on it, by the
+/// addresses of [`shares`](Self::shares), has to be waited for before the next call.
+pub struct ShardedBuffer {
+    /// One for each GPU of the engine, in order; some may be empty.
+    shares: Vec<Memory>,
+    len: usize,
+    /// For each GPU, whether it reaches the share of each.
+    reach: Vec<Vec<bool>>,
+}
+
+/// A share of a sharded buffer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ShardedShare {
+    /// The number of the GPU that it is on.
+    pub ordinal: usize,
+    /// Which bytes of the buffer it has; none where the buffer is too small for all GPUs.
+    pub range: Range<usize>,
+    /// Where they are, in that GPU's memory; 0 if there are none.
+    pub pointer: CUdeviceptr,
+}
+
+/// Memory of one GPU, cleared before it is freed.
+struct Memory {
+    device: Arc<Device>,
+    share: ShardedShare,
+}
+
+impl ShardedBuffer {
+    pub(crate) fn new(group: &Group, len: usize) -> Result<Self, Error> {
+        let weights: Vec<f64> = group.members().iter().map(|member| member.weight).collect();
+        Self::with_weights(group, len, &weights)
+    }
+
+    /// The same in other shares than the group's.
+    pub(crate) fn with_weights(group: &Group, len: usize, weights: &[f64]) -> Result<Self, Error> {
+        let devices: Vec<_> = group.members().iter().map(|member| &member.device).collect();
+        // Before anything asks one of them about another: it would take that one's error for its own.
+        devices.iter().try_for_each(|device| device.enter())?;
+        let reach = peers::reach(&devices)?;
+        let shares = group.members().iter().zip(cut(len, weights));
+        let shares = shares.map(|(member, range)| Memory::new(&member.device, member.ordinal, range));
+        Ok(Self { shares: shares.collect::<Result<_, _>>()?, len, reach })
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What lies where: adjoining ranges that cover all, one for each GPU of the engine, in order.
+    pub fn shares(&self) -> Vec<ShardedShare> {
+        self.shares.iter().map(|memory| memory.share.clone()).collect()
+    }
+
+    /// Copies `data` to the bytes from `at` on, over the links of all GPUs at once, and waits for it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] beyond the end; else what the devices report, and then some of it may be copied.
+    pub fn copy_from_host(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
+        let mut rest = data;
+        let chunks = self.overlapping(at, data.len())?.into_iter().map(|(memory, from)| {
+            let chunk = rest.split_off(..from.len()).expect("ranges that cover all");
+            (memory, from.start, chunk)
+        });
+        let copy = |slot: &mut Slot<'_>, pointer, chunk: &[u8]| {
+            // SAFETY: the range lies in the share, which is borrowed until the copy was waited for.
+            unsafe { result::memcpy_htod_async(pointer, chunk, slot.stream()) }
+        };
+        at_once(chunks.collect(), "cuMemcpyHtoDAsync", copy)
+    }
+
+    /// Copies the bytes from `at` on to `data`, over the links of all GPUs at once, and waits for it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] beyond the end; else what the devices report, and then some of it may be copied.
+    pub fn copy_to_host(&self, at: usize, data: &mut [u8]) -> Result<(), Error> {
+        let overlapping = self.overlapping(at, data.len())?;
+        let mut rest = data;
+        let chunks = overlapping.into_iter().map(|(memory, from)| {
+            let chunk = rest.split_off_mut(..from.len()).expect("ranges that cover all");
+            (memory, from.start, chunk)
+        });
+        let copy = |slot: &mut Slot<'_>, pointer, chunk: &mut [u8]| {
+            // SAFETY: the range lies in the share; the chunk is borrowed until the copy was waited for.
+            unsafe { result::memcpy_dtoh_async(chunk, pointer, slot.stream()) }
+        };
+        at_once(chunks.collect(), "cuMemcpyDtoHAsync", copy)
+    }
+
+    /// The shares that have some of `bytes` bytes from `at` on, and which of their own bytes those are.
+    fn overlapping(&self, at: usize, bytes: usize) -> Result<Vec<(&Memory, Range<usize>)>, Error> {
+        let end = at.checked_add(bytes).filter(|&end| end <= self.len);
+        let end = end.ok_or(Error::OutOfRange { at, bytes, len: self.len })?;
+        let common = |range: &Range<usize>| at.max(range.start)..end.min(range.end);
+        let within = |range: &Range<usize>| common(range).start - range.start..common(range).end - range.start;
+        let some = self.shares.iter().filter(|memory| !common(&memory.share.range).is_empty());
+        Ok(some.map(|memory| (memory, within(&memory.share.range))).collect())
+    }
+
+    /// The device and the memory of each share.
+    pub(crate) fn memory(&self) -> impl ExactSizeIterator<Item = (&Arc<Device>, &ShardedShare)> {
+        self.shares.iter().map(|memory| (&memory.device, &memory.share))
+    }
+
+    /// Whether a GPU reaches the share of another.
+    pub(crate) fn reaches(&self, gpu: usize, owner: usize) -> bool {
+        self.reach[gpu][owner]
+    }
+
+    /// Sets all of it to zero, as far as its devices still can.
+    pub(crate) fn clear(&mut self) {
+        self.shares.iter_mut().for_each(Memory::clear);
+    }
+}
+
+/// The shares of `len` bytes.
+fn cut(len: usize, weights: &[f64]) -> Vec<Range<usize>> {
+    let bytes = |grain: usize| grain.saturating_mul(GRAIN).min(len);
+    shares(len.div_ceil(GRAIN), weights).into_iter().map(|grains| bytes(grains.start)..bytes(grains.end)).collect()
+}
+
+/// Copies chunks, each from or to byte `at` of a share, on a thread each.
+fn at_once<T: Send>(
+    chunks: Vec<(&Memory, usize, T)>,
+    call: &str,
+    copy: impl Fn(&mut Slot<'_>, CUdeviceptr, T) -> Result<(), DriverError> + Sync,
+) -> Result<(), Error> {
+    let one = |(memory, at, chunk): (&Memory, usize, T)| {
+        let Memory { device, share } = memory;
+        device.enter()?;
+        let mut slot = device.slots().take(16)?;
+        let copied = device.context().call(call, copy(&mut slot, share.pointer + at as u64, chunk));
+        slot.wait().and(copied)
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = chunks.into_iter().map(|chunk| scope.spawn(|| one(chunk))).collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        // All are waited for, whatever the first of them says.
+        let outcomes: Vec<_> = threads.into_iter().map(join).collect();
+        outcomes.into_iter().collect()
+    })
+}
+
+impl Memory {
+    fn new(device: &Arc<Device>, ordinal: usize, range: Range<usize>) -> Result<Self, Error> {
+        device.enter()?;
+        let mut memory = Self { device: device.clone(), share: ShardedShare { ordinal, range, pointer: 0 } };
+        let len = memory.share.range.len();
+        if len > 0 {
+            // SAFETY: the context is current on this thread.
+            memory.share.pointer = match unsafe { result::malloc_sync(len) } {
+                Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                    let what = format!("{len} bytes, the share of GPU {ordinal}");
+                    return Err(Error::OutOfDeviceMemory { what });
+                }
+                allocated => device.context().call("cuMemAlloc", allocated)?,
+            };
+            device.context().call("cuMemsetD8Async", memory.set_to_zero())?;
+        }
+        Ok(memory)
+    }
+
+    /// Sets all of it to zero and waits for it. The context is current on this thread.
+    fn set_to_zero(&mut self) -> Result<(), DriverError> {
+        let default_stream = ptr::null_mut();
+        // SAFETY: the memory is this value's own, and no call works on it while this one has it.
+        unsafe {
+            result::memset_d8_async(self.share.pointer, 0, self.share.range.len(), default_stream)?;
+            result::stream::synchronize(default_stream)
+        }
+    }
+
+    fn clear(&mut self) {
+        if self.share.pointer != 0 && self.device.context().make_current().is_ok() {
+            // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+            let _ = self.set_to_zero();
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.share.pointer != 0 {
+            self.clear();
+            // SAFETY: allocated here, in the context that `clear` has made current, and not used after this.
+            let _ = unsafe { result::free_sync(self.share.pointer) };
+        }
+    }
+}
+
+impl fmt::Debug for ShardedBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ShardedBuffer({} bytes on {} GPUs)", self.len, self.shares.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_whole_grains_and_cover_all() {
+        assert_eq!(cut(5 * GRAIN + 3, &[1.0, 1.0]), [0..3 * GRAIN, 3 * GRAIN..5 * GRAIN + 3]);
+        assert_eq!(cut(7, &[1.0, 1.0, 1.0]).iter().filter(|share| !share.is_empty()).collect::<Vec<_>>(), [&(0..7)]);
+        for len in [0, 1, GRAIN - 1, GRAIN, GRAIN + 1, 9 * GRAIN, 100 * GRAIN + 77, usize::MAX] {
+            for weights in [&[1.0][..], &[0.0, 1.0], &[1.0, 0.0], &[2.0, 1.0, 1.5, 0.1]] {
+                let shares = cut(len, weights);
+                assert_eq!((shares.len(), shares[0].start, shares[shares.len() - 1].end), (weights.len(), 0, len));
+                assert!(shares.windows(2).all(|two| two[0].end == two[1].start));
+                let inner = shares[..shares.len() - 1].iter().map(|share| share.end);
+                assert!(inner.into_iter().all(|end| end == len || end.is_multiple_of(GRAIN)));
+            }
+        }
+    }
+}

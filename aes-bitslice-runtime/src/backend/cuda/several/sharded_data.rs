@@ -1,0 +1,248 @@
+//! Calls on data in sharded memory: all GPUs at once, each on its own share and then on what the slowest has left.
+
+use crate::backend::cuda::device_key::DeviceKey;
+use crate::backend::cuda::launch::kernel_mode;
+use crate::backend::cuda::memory::span::Span;
+use crate::backend::cuda::several::chunks::{DEPTH, Gpu, ShareChunk, chunk_bytes, cut, drive, ends};
+use crate::backend::cuda::several::group_key::GroupKey;
+use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
+use crate::base::error::Error;
+use crate::exec::schedule::Schedule;
+use crate::op::buffers::Access;
+use crate::op::operation::{Operation, head};
+use aes_bitslice_core::mode::Mode;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Calls of a [`Cipher`](crate::Cipher) on sharded memory ([`Engine::sharded`](crate::Engine::sharded)).
+///
+/// They return when the work is done, and keep the thread busy until then. Each GPU works on its own share, all at the same
+/// time; one that is done before the others takes from what they have left, where the GPUs reach each other's memory. The
+/// output is the same as that of one GPU. Key stream, as in [`Ctr`](crate::Ctr), is fast from multiples of 16 on.
+///
+/// Every call may fail with [`Error::Poisoned`], and the first of a mode with [`Error::SelfTestFailed`]; a baked kernel answers
+/// other modes with [`Error::NotInKernel`]. Wrong arguments change nothing. If a call fails after work was begun, on whichever
+/// GPU, its output is cleared to zero as far as the devices still can; in place, output is input.
+pub struct ShardedCipher<'a> {
+    key: &'a GroupKey,
+}
+
+impl<'a> ShardedCipher<'a> {
+    pub(crate) fn new(key: &'a GroupKey) -> Self {
+        Self { key }
+    }
+
+    /// Loads every kernel that calls of a mode may take, on all GPUs, and waits for the known answers they must give, unless
+    /// that was done before.
+    ///
+    /// # Errors
+    /// As [`DeviceCipher::prepare`](crate::cuda::DeviceCipher::prepare).
+    pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
+        self.key.prepare(mode)
+    }
+
+    /// Does an operation on `data`: in place, or into it where the operation only writes.
+    ///
+    /// # Errors
+    /// What the operation refuses, [`Error::Unsupported`] for one without kernels, [`Error::OtherEngine`], and what the devices
+    /// report.
+    pub fn run<O: Operation<Output = ()>>(&self, operation: O, data: &mut ShardedBuffer) -> Result<(), Error> {
+        self.call(operation, None, data)
+    }
+
+    /// Does an operation from `input` to `output`.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), [`Error::LengthMismatch`], and [`Error::WrongAccess`] for an operation that reads or writes only.
+    pub fn run_to<O: Operation<Output = ()>>(
+        &self,
+        operation: O,
+        input: &ShardedBuffer,
+        output: &mut ShardedBuffer,
+    ) -> Result<(), Error> {
+        if O::ACCESS != Access::Maps {
+            return Err(O::ACCESS.refused(O::NAME));
+        }
+        self.call(operation, Some(input), output)
+    }
+
+    /// The call from `input`, or in place.
+    fn call<O: Operation>(
+        &self,
+        operation: O,
+        input: Option<&ShardedBuffer>,
+        output: &mut ShardedBuffer,
+    ) -> Result<(), Error> {
+        operation.check(input.unwrap_or(output).len() as u64)?;
+        self.check(input, output)?;
+        let largest = output.memory().map(|(_, share)| share.range.len()).max().unwrap_or(0);
+        self.run_in_chunks(operation, input, output, chunk_bytes(largest)).map(|_| ())
+    }
+
+    /// Whether both buffers are of these GPUs, and cut in the same places.
+    fn check(&self, input: Option<&ShardedBuffer>, output: &ShardedBuffer) -> Result<(), Error> {
+        for buffer in input.into_iter().chain([output]) {
+            let devices = self.key.keys().iter().map(DeviceKey::device);
+            let same = devices.zip(buffer.memory()).all(|(own, (theirs, _))| Arc::ptr_eq(own, theirs));
+            if !same || buffer.memory().len() != self.key.keys().len() {
+                return Err(Error::OtherEngine);
+            }
+        }
+        let Some(input) = input else { return Ok(()) };
+        if input.len() != output.len() {
+            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+        }
+        // One engine cuts all buffers of a length in the same places.
+        let same_shares = input.memory().zip(output.memory()).all(|((_, a), (_, b))| a.range == b.range);
+        if same_shares { Ok(()) } else { Err(Error::OtherEngine) }
+    }
+
+    /// How many chunks each GPU did.
+    fn run_in_chunks<O: Operation>(
+        &self,
+        operation: O,
+        input: Option<&ShardedBuffer>,
+        output: &mut ShardedBuffer,
+        bytes: usize,
+    ) -> Result<Vec<usize>, Error> {
+        let mode = kernel_mode(&operation, "sharded memory")?;
+        if output.is_empty() {
+            return Ok(vec![0; self.key.keys().len()]);
+        }
+        self.prepare(mode)?;
+        let shares: Vec<_> = output.memory().map(|(_, share)| share.range.clone()).collect();
+        let (chunks, owned) = cut(&shares, bytes);
+        let mut gpus = self.gpus(mode, head(&operation) == 0, &shares, &owned)?;
+        let ends = match operation.is_chained() {
+            true => ends(&mut gpus, input.unwrap_or(output), &chunks, &owned)?,
+            false => vec![],
+        };
+        let addresses = |buffer: &ShardedBuffer| buffer.memory().map(|(_, share)| share.pointer).collect::<Vec<_>>();
+        let (from, to) = (addresses(input.unwrap_or(output)), addresses(output));
+        let chunk = |index: usize| {
+            let ShareChunk { share, at, len } = chunks[index];
+            let whole = Span::new(O::ACCESS, from[share], to[share], shares[share].len() as u64);
+            let span = whole.part((at - shares[share].start) as u64, len as u64);
+            (operation.after(at as u64, || ends[index - 1]), span)
+        };
+        let reaches = |gpu, owner| output.reaches(gpu, owner) && input.is_none_or(|input| input.reaches(gpu, owner));
+        let schedule = Schedule::of(owned, self.key.weights());
+        let mut started = false;
+        let mut outcome = drive(&mut gpus, &schedule, chunk, reaches, &mut started);
+        for gpu in &mut gpus {
+            outcome = outcome.and(gpu.wait());
+        }
+        if outcome.is_err() && started {
+            output.clear();
+        }
+        outcome.map(|()| gpus.iter().map(|gpu| gpu.done).collect())
+    }
+
+    /// The GPUs with slots, one at least; always in the same order, so that calls that wait for slots do not wait for one
+    /// another.
+    fn gpus(
+        &self,
+        mode: Mode,
+        aligned: bool,
+        shares: &[Range<usize>],
+        owned: &[Range<usize>],
+    ) -> Result<Vec<Gpu<'a>>, Error> {
+        let all: usize = shares.iter().map(Range::len).sum();
+        let gpu = |((key, share), owned): ((&'a DeviceKey, &Range<usize>), &Range<usize>)| {
+            key.device().enter()?;
+            // What has no share of its own is for the others' chunks.
+            let bytes = if share.is_empty() { all / shares.len() } else { share.len() };
+            let choice = key.choose_for_chunks(mode, bytes as u64, aligned)?;
+            let slots = key.device().slots();
+            // With room for the last block of each chunk.
+            let first = slots.take(16 * owned.len().max(1))?;
+            // More of them make it faster. Without them it works as well.
+            let more = (1..DEPTH).map_while(|_| slots.try_take(16)?.ok());
+            let idle = [first].into_iter().chain(more).collect();
+            Ok(Gpu { key, mode, choice, idle, busy: Vec::new(), done: 0 })
+        };
+        self.key.keys().iter().zip(shares).zip(owned).map(gpu).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::cipher::{Cipher, KeyOn};
+    use crate::api::engine::{Engine, Kind};
+    use crate::base::backend::Backend;
+    use crate::base::counter::{Counter, CounterMode};
+    use crate::base::key::Key;
+    use crate::op::cbc::CbcDecrypt;
+    use crate::op::ctr::Ctr;
+    use crate::op::ecb::Ecb;
+    use std::io::Write;
+
+    const BYTES: usize = 48 * (1 << 20) + 16 * 5;
+
+    /// A key on several GPUs and on the CPU, and buffers that lie on the last GPU.
+    struct Gpus {
+        cipher: Cipher,
+        cpu: Cipher,
+        buffer: Box<dyn Fn() -> ShardedBuffer>,
+        last: usize,
+        data: Vec<u8>,
+    }
+
+    impl Gpus {
+        /// `None` where there are no two that reach each other's memory.
+        fn open() -> Option<Self> {
+            // Past the harness, which would keep it to itself.
+            let say = |what: String| _ = writeln!(std::io::stderr(), "{what}");
+            let opened = Engine::open(Backend::CudaAll);
+            let not_opened = |e: &Error| say(format!("NO GPU OPENED: chunks of another GPU's were not tested ({e})"));
+            let engine = opened.inspect_err(not_opened).ok()?;
+            let key = Key::new(&[7; 32]).unwrap();
+            let cipher = engine.cipher(&key).unwrap();
+            let cpu = Engine::open(Backend::Cpu).unwrap().cipher(&key).unwrap();
+            let Kind::Cuda(group) = engine.kind() else { panic!("CUDA was opened") };
+            let last = group.members().len() - 1;
+            let buffer = Box::new(move || {
+                let Kind::Cuda(group) = engine.kind() else { panic!("CUDA was opened") };
+                let weights: Vec<f64> = (0..=last).map(|gpu| f64::from(u8::from(gpu == last))).collect();
+                ShardedBuffer::with_weights(group, BYTES, &weights).unwrap()
+            });
+            if last == 0 || !(0..last).all(|gpu| buffer().reaches(gpu, last)) {
+                say("NO GPU REACHES ANOTHER'S MEMORY: that was not tested".into());
+                return None;
+            }
+            let data = (0..BYTES).map(|i| (i ^ i >> 8 ^ i >> 16) as u8).collect();
+            Some(Self { cipher, cpu, buffer, last, data })
+        }
+
+        fn check<O: Operation<Output = ()>>(&self, operation: O) {
+            let mut expected = self.data.clone();
+            self.cpu.run(operation.clone(), &mut expected).unwrap();
+            let KeyOn::Cuda(key) = self.cipher.key() else { panic!("CUDA was opened") };
+            let run = |input: Option<&ShardedBuffer>, output: &mut ShardedBuffer| {
+                let sharded = ShardedCipher::new(key);
+                let done = sharded.run_in_chunks(operation.clone(), input, output, 1 << 20).unwrap();
+                let others = &done[..self.last];
+                assert!(done.iter().sum::<usize>() == 49 && others.iter().all(|&chunks| chunks > 0), "{done:?}");
+                let mut found = vec![0; BYTES];
+                output.copy_to_host(0, &mut found).unwrap();
+                assert!(found == expected, "{}, in place: {}", O::NAME, input.is_none());
+            };
+            let (mut input, mut output) = ((self.buffer)(), (self.buffer)());
+            input.copy_from_host(0, &self.data).unwrap();
+            run(Some(&input), &mut output);
+            run(None, &mut input);
+        }
+    }
+
+    /// All data lies on the last GPU, and the others, which reach it, do most of it.
+    #[test]
+    fn chunks_are_taken_of_the_slowest() {
+        let Some(gpus) = Gpus::open() else { return };
+        let counter = Counter::new(CounterMode::Ctr128BE, [0xff; 16]);
+        gpus.check(Ecb::encrypt());
+        gpus.check(CbcDecrypt::new(&[9; 16]));
+        gpus.check(Ctr::new(&counter, 0));
+        gpus.check(Ctr::new(&counter, 5));
+    }
+}

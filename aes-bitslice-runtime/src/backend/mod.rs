@@ -1,0 +1,19 @@
+//! Where operations are done: a folder for each backend.
+//!
+//! | folder | idea |
+//! |---|---|
+//! | `cpu` | the `aes` and `ctr` crates on the cores of the processor |
+//! | `bitsliced` | the generated engine on vectors of the processor |
+//! | `cuda` | the generated kernels on NVIDIA GPUs |
+//! | `opencl` | the same on devices behind OpenCL |
+
+#[allow(unsafe_code)]
+pub mod bitsliced;
+#[forbid(unsafe_code)]
+pub(crate) mod cpu;
+#[cfg(feature = "cuda")]
+#[allow(unsafe_code)]
+pub mod cuda;
+#[cfg(feature = "opencl")]
+#[allow(unsafe_code)]
+pub mod opencl;

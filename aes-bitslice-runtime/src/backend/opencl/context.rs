@@ -1,0 +1,135 @@
+//! A device's context: what its memory, its queues and its programs are made in.
+
+use crate::backend::opencl::handles::{Buffer, Queue, call};
+use crate::backend::opencl::platforms::{self, DeviceInfo, DeviceKind, Found, Wanted};
+use crate::base::error::Error;
+use aes_bitslice_core::layout::Layout;
+use opencl3::context::{self, context as calls};
+use opencl3::types::{cl_context, cl_device_id};
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+/// A device behind OpenCL, and a context that has this device only.
+pub(crate) struct Context {
+    found: Found,
+    /// Released by `Drop` here. It lives on until all that was made in it is released, too.
+    context: ManuallyDrop<context::Context>,
+    queue: Queue,
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // Not by its own drop, which panics where this fails.
+        // SAFETY: not used after this.
+        let _ = unsafe { calls::release_context(self.context.get()) };
+    }
+}
+
+impl Context {
+    pub(crate) fn open(wanted: Wanted) -> Result<Arc<Self>, Error> {
+        let found = platforms::find(wanted)?;
+        let id = found.id.raw();
+        let made = calls::create_context(&[id], std::ptr::null(), None, std::ptr::null_mut());
+        let context = ManuallyDrop::new(context::Context::new(call("clCreateContext", made)?, &[id]));
+        // SAFETY: the context was made for this device just now.
+        let queue = unsafe { Queue::new(context.get(), id) }.inspect_err(|_| {
+            // SAFETY: made above, and not used after this.
+            let _ = unsafe { calls::release_context(context.get()) };
+        })?;
+        Ok(Arc::new(Self { found, context, queue }))
+    }
+
+    /// The device, as its driver describes it.
+    pub(crate) fn info(&self) -> &DeviceInfo {
+        &self.found.info
+    }
+
+    /// The context, as the crate `opencl3` has it.
+    pub(crate) fn shared(&self) -> &context::Context {
+        &self.context
+    }
+
+    /// The context's handle.
+    pub(crate) fn raw(&self) -> cl_context {
+        self.context.get()
+    }
+
+    /// The device's handle.
+    pub(crate) fn device(&self) -> cl_device_id {
+        self.found.id.raw()
+    }
+
+    /// Whether its compiler is NVIDIA's.
+    pub(crate) fn is_nvidia(&self) -> bool {
+        self.found.is_nvidia
+    }
+
+    /// Bytes that one buffer may have.
+    pub(crate) fn largest_buffer(&self) -> u64 {
+        self.found.largest_buffer
+    }
+
+    /// Whether it is the processor of this machine.
+    pub(crate) fn is_cpu(&self) -> bool {
+        self.info().kind == DeviceKind::Cpu
+    }
+
+    /// The layout that is fast there: by column where threads exchange words, by state elsewhere.
+    pub(crate) fn layout(&self) -> Layout {
+        if self.is_nvidia() { Layout::Column } else { Layout::State }
+    }
+
+    /// A queue for commands that belong to no call.
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// Another queue.
+    pub(crate) fn new_queue(&self) -> Result<Queue, Error> {
+        // SAFETY: the context is that of the device.
+        unsafe { Queue::new(self.raw(), self.device()) }
+    }
+
+    /// A buffer of `len` bytes, at least one.
+    pub(crate) fn buffer(&self, len: usize) -> Result<Buffer, Error> {
+        // SAFETY: the context is alive.
+        unsafe { Buffer::new(self.raw(), len) }
+    }
+
+    /// A buffer of `len` bytes, at least one, all zero. The queue is one of this context's.
+    pub(crate) fn zeroed(&self, queue: &Queue, len: usize) -> Result<Buffer, Error> {
+        // SAFETY: the context is alive; the driver refuses queues of another.
+        unsafe { Buffer::zeroed(self.raw(), queue, len) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::opencl::handles::{Event, event_of};
+    use opencl3::{error_codes, event};
+    use std::io::Write;
+
+    #[test]
+    fn commands_that_failed_are_told_by_their_own_error() {
+        let context = match Context::open(Wanted::First) {
+            Ok(context) => context,
+            // Past the harness, which would keep it to itself.
+            Err(e) => {
+                let _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: its events were not tested ({e})");
+                return;
+            }
+        };
+        let ended_with = |status| {
+            let made = event_of("clCreateUserEvent", event::create_user_event(context.raw())).unwrap();
+            event::set_user_event_status(made.raw(), status).unwrap();
+            made
+        };
+        let [done, failed, other] =
+            [event::CL_COMPLETE, error_codes::CL_MAP_FAILURE, error_codes::CL_INVALID_VALUE].map(ended_with);
+        assert!(done.is_over() && failed.is_over());
+        Event::wait([&done]).unwrap();
+        let said = Event::wait(&[done, failed, other]).unwrap_err().to_string();
+        assert_eq!(said, "OpenCL: clWaitForEvents failed with CL_MAP_FAILURE");
+    }
+}

@@ -1,0 +1,119 @@
+//! A key on a device: its kernels, and the round keys to launch them with.
+
+use crate::backend::opencl::device::Device;
+use crate::backend::opencl::handles::Event;
+use crate::backend::opencl::kernel::compiled::Kernel;
+use crate::backend::opencl::kernel::span::Span;
+use crate::backend::opencl::memory::key_memory::RoundKeys;
+use crate::base::error::Error;
+use crate::base::key::Key;
+use crate::exec::backend::Settings;
+use crate::exec::choice::Choice;
+use crate::exec::transfers::Transfers;
+use crate::op::launch::Shape;
+use crate::op::operation::Operation;
+use aes_bitslice_core::mode::Mode;
+use opencl3::types::cl_command_queue;
+use std::sync::Arc;
+
+/// A key on a device.
+pub(crate) struct DeviceKey {
+    device: Arc<Device>,
+    code: Code,
+    transfers: Transfers,
+}
+
+enum Code {
+    /// The stored kernels; each is launched with its round keys.
+    Stored(Vec<(Mode, Option<RoundKeys>)>),
+    /// One kernel, which is the key or is launched with it.
+    One(Arc<Kernel>, Option<RoundKeys>),
+}
+
+impl DeviceKey {
+    /// A key for the stored kernels, which are all bitsliced.
+    pub(crate) fn with_stored(device: &Arc<Device>, key: &Key, settings: Settings) -> Result<Self, Error> {
+        let Settings { kernels, transfers } = settings;
+        if !kernels.allow(Choice::BITSLICED) {
+            let what = format!("`{kernels}` is not there for OpenCL, which has bitsliced kernels only: use `auto`");
+            return Err(Error::NoSuchKernel { what });
+        }
+        let modes = Mode::ALL.into_iter().filter(|&mode| device.supports(mode));
+        let keys = modes.map(|mode| Ok((mode, device.round_keys(mode, key)?)));
+        let code = Code::Stored(keys.collect::<Result<_, Error>>()?);
+        Ok(Self { device: device.clone(), code, transfers })
+    }
+
+    /// A key for one kernel: baked in, or to be launched with it.
+    pub(crate) fn with_kernel(
+        device: &Arc<Device>,
+        kernel: Kernel,
+        keys: Option<RoundKeys>,
+        transfers: Transfers,
+    ) -> Self {
+        Self { device: device.clone(), code: Code::One(Arc::new(kernel), keys), transfers }
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How data in host memory goes to the device.
+    pub(crate) fn transfers(&self) -> Transfers {
+        self.transfers
+    }
+
+    /// Compiles and tests the kernel for a mode, unless that was done before.
+    pub(crate) fn prepare(&self, mode: Mode) -> Result<(), Error> {
+        self.kernel(mode).map(|_| ())
+    }
+
+    /// The mode of an operation's kernel. `memory` is the kind of memory that the call is on, for the message.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where there is no kernel, [`Error::NotInKernel`] where there is one for another mode only.
+    pub(crate) fn mode_of<O: Operation>(&self, operation: &O, memory: &str) -> Result<Mode, Error> {
+        let unsupported = || Error::Unsupported { operation: O::NAME, backend: memory.into() };
+        let mode = operation.mode().ok_or_else(unsupported)?;
+        match &self.code {
+            Code::Stored(keys) if !keys.iter().any(|(of, _)| *of == mode) => Err(unsupported()),
+            Code::One(kernel, _) if kernel.mode() != mode => Err(not_in(kernel, mode)),
+            _ => Ok(mode),
+        }
+    }
+
+    /// The kernel for a mode, and the round keys to launch it with.
+    fn kernel(&self, mode: Mode) -> Result<(Arc<Kernel>, Option<&RoundKeys>), Error> {
+        match &self.code {
+            Code::Stored(keys) => {
+                let keys = keys.iter().find(|(of, _)| *of == mode).and_then(|(_, keys)| keys.as_ref());
+                Ok((self.device.stored(mode)?, keys))
+            }
+            Code::One(kernel, keys) if kernel.mode() == mode => Ok((kernel.clone(), keys.as_ref())),
+            Code::One(kernel, _) => Err(not_in(kernel, mode)),
+        }
+    }
+
+    /// Puts an operation into a queue, by the kernel for its mode, without waiting; what tells when its commands are done is added to
+    /// `events`.
+    ///
+    /// # Safety
+    /// The span lies in buffers of the device's context, and the queue is of it too; all are valid.
+    pub(crate) unsafe fn launch<O: Operation>(
+        &self,
+        queue: cl_command_queue,
+        span: Span,
+        operation: &O,
+        mode: Mode,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Error> {
+        let (kernel, keys) = self.kernel(mode)?;
+        let launches = |shape: &Shape<'_>| operation.launches(shape);
+        // SAFETY: as the caller vouches; operations lay their launches out within the span.
+        unsafe { kernel.run(self.device.context(), queue, span, launches, keys, events) }
+    }
+}
+
+fn not_in(kernel: &Kernel, mode: Mode) -> Error {
+    Error::NotInKernel { wanted: mode.to_string(), has: kernel.mode().to_string() }
+}

@@ -1,0 +1,297 @@
+//! OpenCL's objects, each released when its owner is dropped, and its errors in this crate's words.
+//!
+//! (The owners of the crate `opencl3` panic where a release fails, as it may on a device that is lost.)
+
+use crate::base::error::Error;
+use opencl3::error_codes::{self, cl_int};
+use opencl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_program};
+use opencl3::{command_queue, event, kernel, memory, program};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+macro_rules! handle {
+    ($(#[$doc:meta])* $name:ident($raw:ty), $release:path) => {
+        $(#[$doc])*
+        pub(crate) struct $name($raw);
+
+        // SAFETY: a handle, which any thread may use.
+        unsafe impl Send for $name {}
+
+        impl $name {
+            /// # Safety
+            /// The object is valid, and a reference to it is handed over, which nobody else releases.
+            pub(crate) unsafe fn owning(raw: $raw) -> Self {
+                Self(raw)
+            }
+
+            pub(crate) fn raw(&self) -> $raw {
+                self.0
+            }
+        }
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // Nothing can be done here about an error. What the device still needs lives on until it is done with it.
+                // SAFETY: this owns it, and it is not used after this.
+                let _ = unsafe { $release(self.0) };
+            }
+        }
+    };
+}
+
+handle! {
+    /// A command queue.
+    Queue(cl_command_queue), command_queue::release_command_queue
+}
+handle! {
+    /// A buffer.
+    Buffer(cl_mem), memory::release_mem_object
+}
+handle! {
+    /// An event: when a command is done, and whether it failed.
+    Event(cl_event), event::release_event
+}
+handle! {
+    /// A program.
+    Program(cl_program), program::release_program
+}
+handle! {
+    /// A kernel object: an entry point of a program. Not for two threads at a time: its arguments are its state.
+    KernelObject(cl_kernel), kernel::release_kernel
+}
+
+// SAFETY: every function of OpenCL's is safe to call from several threads at once but `clSetKernelArg` on one kernel.
+unsafe impl Sync for Queue {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Event {}
+
+/// A device of a platform: known as long as the process lives, and released by nobody.
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceId(cl_device_id);
+
+// SAFETY: a handle, which any thread may use.
+unsafe impl Send for DeviceId {}
+// SAFETY: as above; nothing is changed through it.
+unsafe impl Sync for DeviceId {}
+
+impl DeviceId {
+    /// The device of a number that a platform gave.
+    pub(crate) fn new(raw: cl_device_id) -> Self {
+        Self(raw)
+    }
+
+    pub(crate) fn raw(self) -> cl_device_id {
+        self.0
+    }
+}
+
+impl Queue {
+    /// A queue whose commands are done in order.
+    ///
+    /// # Safety
+    /// Context and device are valid, and the context has the device.
+    pub(crate) unsafe fn new(context: cl_context, device: cl_device_id) -> Result<Self, Error> {
+        // SAFETY: as the caller vouches.
+        let queue = call("clCreateCommandQueue", unsafe { command_queue::create_command_queue(context, device, 0) })?;
+        // SAFETY: made just now.
+        Ok(unsafe { Self::owning(queue) })
+    }
+
+    /// Has the device begin with what is in the queue.
+    pub(crate) fn flush(&self) -> Result<(), Error> {
+        call("clFlush", command_queue::flush(self.0))
+    }
+
+    /// Waits for everything in the queue.
+    pub(crate) fn finish(&self) -> Result<(), Error> {
+        call("clFinish", command_queue::finish(self.0))
+    }
+
+    /// Sets bytes of a buffer to zero.
+    pub(crate) fn clear(&self, buffer: &Buffer, len: usize) -> Result<Event, Error> {
+        event_of("clEnqueueFillBuffer", self.fill(buffer, len))
+    }
+
+    fn fill(&self, buffer: &Buffer, len: usize) -> Result<cl_event, cl_int> {
+        let zero = 0u8;
+        let pattern = (&raw const zero).cast();
+        // SAFETY: queue and buffer are alive; a range beyond the buffer is an error; the pattern is copied by the call.
+        unsafe { command_queue::enqueue_fill_buffer(self.0, buffer.0, pattern, 1, 0, len, 0, std::ptr::null()) }
+    }
+}
+
+impl Buffer {
+    /// A buffer of `len` bytes, at least one, with undefined contents.
+    ///
+    /// # Safety
+    /// The context is valid.
+    pub(crate) unsafe fn new(context: cl_context, len: usize) -> Result<Self, Error> {
+        // SAFETY: as the caller vouches; no memory of the host is involved.
+        let buffer = unsafe { memory::create_buffer(context, memory::CL_MEM_READ_WRITE, len, std::ptr::null_mut()) };
+        // SAFETY: made just now.
+        for_buffer("clCreateBuffer", len, buffer).map(|buffer| unsafe { Self::owning(buffer) })
+    }
+
+    /// A buffer of `len` bytes, at least one, all zero: it has its memory.
+    ///
+    /// # Safety
+    /// The context is valid, and the queue's.
+    pub(crate) unsafe fn zeroed(context: cl_context, queue: &Queue, len: usize) -> Result<Self, Error> {
+        // SAFETY: as the caller vouches.
+        let buffer = unsafe { Self::new(context, len) }?;
+        let filled = for_buffer("clEnqueueFillBuffer", len, queue.fill(&buffer, len))?;
+        // SAFETY: the event was made by the call for us.
+        let filled = unsafe { Event::owning(filled) };
+        for_buffer("clWaitForEvents", len, Event::waited(&[filled])).map(|()| buffer)
+    }
+}
+
+impl Event {
+    /// Another owner of the same.
+    pub(crate) fn another(&self) -> Result<Self, Error> {
+        // SAFETY: the event is alive.
+        call("clRetainEvent", unsafe { event::retain_event(self.0) })?;
+        // SAFETY: retained just now.
+        Ok(unsafe { Self::owning(self.0) })
+    }
+
+    /// Whether its command is done, or failed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.status().is_some_and(|status| status <= event::CL_COMPLETE)
+    }
+
+    /// How far its command is, or the error that it failed with; none if the driver does not tell.
+    fn status(&self) -> Option<cl_int> {
+        let status = event::get_event_data(self.0, event::CL_EVENT_COMMAND_EXECUTION_STATUS);
+        number("clGetEventInfo", status).ok().map(|status| status as cl_int)
+    }
+
+    /// Waits for the commands of all of them, and tells with what the first of those failed that did.
+    pub(crate) fn wait<'e>(events: impl IntoIterator<Item = &'e Self>) -> Result<(), Error> {
+        call("clWaitForEvents", Self::waited(events))
+    }
+
+    fn waited<'e>(events: impl IntoIterator<Item = &'e Self>) -> Result<(), cl_int> {
+        let events: Vec<&Self> = events.into_iter().collect();
+        if events.is_empty() {
+            return Ok(());
+        }
+        let raw: Vec<cl_event> = events.iter().map(|event| event.raw()).collect();
+        let waited = event::wait_for_events(&raw);
+        if waited == Err(error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+            // It does not say that it waited for the others.
+            raw.iter().for_each(|&event| _ = event::wait_for_events(&[event]));
+        }
+        // Some drivers have no error for a wait for what failed (NVIDIA's, 580).
+        match (waited, events.iter().filter_map(|event| event.status()).find(|&status| status < 0)) {
+            (Ok(()) | Err(error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST), Some(status)) => Err(status),
+            (waited, _) => waited,
+        }
+    }
+}
+
+/// The result of a call that puts a command into a queue.
+pub(crate) fn event_of(name: &str, result: Result<cl_event, cl_int>) -> Result<Event, Error> {
+    // SAFETY: the event was made by the call for the caller.
+    call(name, result).map(|event| unsafe { Event::owning(event) })
+}
+
+/// The result of a call, in this crate's words.
+pub(crate) fn call<T>(name: &str, result: Result<T, cl_int>) -> Result<T, Error> {
+    result.map_err(|code| match code {
+        error_codes::DLOPEN_RUNTIME_LOAD_FAILED => Error::OpenClUnavailable {
+            what: "no OpenCL loader was found that loads (libOpenCL.so.1)".into(),
+            help: "install one (ocl-icd-libopencl1) and the device's OpenCL driver, or use the backend `cpu`".into(),
+        },
+        error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE => Error::OpenClUnavailable {
+            what: format!("the OpenCL loader has no {name}"),
+            help: "install one of OpenCL 1.2 or later, or use the backend `cpu`".into(),
+        },
+        error_codes::CL_PLATFORM_NOT_FOUND_KHR => no_platform(),
+        error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE => {
+            Error::OutOfDeviceMemory { what: format!("what {name} asks for") }
+        }
+        error_codes::CL_OUT_OF_HOST_MEMORY => Error::OutOfHostMemory { what: format!("what {name} asks for") },
+        _ => Error::OpenCl { call: name.into(), code: code_name(code) },
+    })
+}
+
+/// The result of a call that makes a buffer of `len` bytes, or is the first to use it, which is when it gets its memory.
+pub(crate) fn for_buffer<T>(name: &str, len: usize, result: Result<T, cl_int>) -> Result<T, Error> {
+    use error_codes::{CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES};
+    match result {
+        Err(CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES | CL_INVALID_BUFFER_SIZE) => {
+            Err(Error::OutOfDeviceMemory { what: format!("a buffer of {len} bytes") })
+        }
+        other => call(name, other),
+    }
+}
+
+/// A number that an object tells of itself: of four or eight bytes, in the order of this machine.
+pub(crate) fn number(name: &str, bytes: Result<Vec<u8>, cl_int>) -> Result<u64, Error> {
+    let bytes = call(name, bytes)?;
+    let unknown = || Error::OpenCl { call: name.into(), code: format!("{} bytes for a number", bytes.len()) };
+    match bytes.len() {
+        4 => bytes.first_chunk().map(|&bytes| u32::from_ne_bytes(bytes).into()),
+        8 => bytes.first_chunk().map(|&bytes| u64::from_ne_bytes(bytes)),
+        _ => None,
+    }
+    .ok_or_else(unknown)
+}
+
+/// A text that an object tells of itself, which ends with a NUL.
+pub(crate) fn text(name: &str, bytes: Result<Vec<u8>, cl_int>) -> Result<String, Error> {
+    let bytes = call(name, bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\0').trim().into())
+}
+
+/// OpenCL's name for an error.
+fn code_name(code: cl_int) -> String {
+    match error_codes::error_text(code) {
+        name if name.starts_with("CL_") => name.into(),
+        _ => format!("error {code}"),
+    }
+}
+
+/// What is said where there is no platform.
+pub(crate) fn no_platform() -> Error {
+    Error::OpenClUnavailable {
+        what: "there is no OpenCL platform".into(),
+        help: "install the device's OpenCL driver, or use the backend `cpu`".into(),
+    }
+}
+
+/// What is behind a lock, even if a thread panicked that held it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_names() {
+        let said = |code| call::<()>("clFinish", Err(code)).unwrap_err().to_string();
+        assert_eq!(said(error_codes::CL_INVALID_VALUE), "OpenCL: clFinish failed with CL_INVALID_VALUE");
+        assert_eq!(said(-12345), "OpenCL: clFinish failed with error -12345");
+        assert!(said(error_codes::DLOPEN_RUNTIME_LOAD_FAILED).starts_with("OpenCL is not available: no OpenCL loader"));
+        assert!(said(error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE).contains("has no clFinish"));
+        assert!(said(error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE).starts_with("not enough memory on the device"));
+    }
+
+    #[test]
+    fn want_of_memory_for_a_buffer_is_told_by_its_size() {
+        let of = |code| for_buffer::<()>("clCreateBuffer", 77, Err(code)).unwrap_err();
+        for code in [
+            error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE,
+            error_codes::CL_OUT_OF_RESOURCES,
+            error_codes::CL_INVALID_BUFFER_SIZE,
+        ] {
+            assert!(matches!(of(code), Error::OutOfDeviceMemory { what } if what == "a buffer of 77 bytes"), "{code}");
+        }
+        assert!(matches!(of(error_codes::CL_INVALID_CONTEXT), Error::OpenCl { .. }));
+        assert!(matches!(of(error_codes::CL_OUT_OF_HOST_MEMORY), Error::OutOfHostMemory { .. }));
+    }
+}

@@ -1,0 +1,71 @@
+//! Blocks of the input, copied to memory of their own before a launch that may overwrite them.
+
+use crate::backend::opencl::context::Context;
+use crate::backend::opencl::handles::{Buffer, Event, for_buffer};
+use crate::backend::opencl::kernel::span::Place;
+use crate::base::error::Error;
+use crate::op::launch::Gather;
+use opencl3::command_queue;
+use opencl3::types::{cl_command_queue, cl_mem};
+use std::ptr;
+
+/// Copies of blocks of the input, side by side. The launch that reads them keeps the memory as long as it needs it. What was
+/// ciphertext need not be cleared.
+pub(crate) struct Gathered {
+    buffer: Buffer,
+    done: Event,
+}
+
+impl Gathered {
+    /// Puts the copies into a queue.
+    ///
+    /// # Safety
+    /// The input lies in a buffer of the context, and has these blocks; the queue is of the context, too, and all are valid.
+    pub(crate) unsafe fn new(
+        context: &Context,
+        queue: cl_command_queue,
+        input: Place,
+        gather: Gather,
+    ) -> Result<Self, Error> {
+        let len = gather.bytes() as usize;
+        let buffer = context.buffer(len)?;
+        // A row for each block, which begins it. The column is less than a row is long.
+        let (first, row) = ((input.at + gather.first) as usize, gather.apart as usize);
+        let (from, to) = ([first % row, first / row, 0], [16, 0, 0]);
+        let region = [16, gather.blocks as usize, 1];
+        // SAFETY: the caller vouches for queue and input; the copies have room for all.
+        let copied = unsafe {
+            command_queue::enqueue_copy_buffer_rect(
+                queue,
+                input.buffer,
+                buffer.raw(),
+                from.as_ptr(),
+                to.as_ptr(),
+                region.as_ptr(),
+                row,
+                0,
+                16,
+                0,
+                0,
+                ptr::null(),
+            )
+        };
+        let copied = for_buffer("clEnqueueCopyBufferRect", len, copied)?;
+        // SAFETY: made by the call for this caller.
+        Ok(Self { buffer, done: unsafe { Event::owning(copied) } })
+    }
+
+    pub(crate) fn raw(&self) -> cl_mem {
+        self.buffer.raw()
+    }
+
+    /// When they are copied.
+    pub(crate) fn done(&self) -> &Event {
+        &self.done
+    }
+
+    /// The same, where no launch reads them.
+    pub(crate) fn into_done(self) -> Event {
+        self.done
+    }
+}

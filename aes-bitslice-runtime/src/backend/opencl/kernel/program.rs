@@ -1,0 +1,227 @@
+//! A source that the driver compiles for a device: how, and where what it compiles must not be kept.
+
+use crate::backend::opencl::context::Context;
+use crate::backend::opencl::handles::{KernelObject, Program, call, number, text};
+use crate::base::error::Error;
+use crate::op::launch::Entry;
+use aes_bitslice_core::manifest::Manifest;
+use aes_bitslice_core::signature;
+use opencl3::error_codes::{CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS};
+use opencl3::kernel;
+use opencl3::program::{self, CL_PROGRAM_BUILD_LOG};
+use std::ffi::CString;
+use std::sync::Mutex;
+
+/// The entry points of a kernel: for aligned blocks, and for any alignment.
+pub(crate) struct EntryPoints {
+    blocks: EntryPoint,
+    bytes: EntryPoint,
+}
+
+/// An entry point on a device.
+pub(crate) struct EntryPoint {
+    pub(crate) object: Mutex<KernelObject>,
+    /// What it takes.
+    pub(crate) signature: signature::EntryPoint,
+    /// Bytes of what it counts offsets into its data in.
+    pub(crate) unit: u64,
+}
+
+impl EntryPoints {
+    /// Compiles a kernel for a device, on which it must have room.
+    pub(crate) fn compile(context: &Context, manifest: &Manifest, source: &str) -> Result<Self, Error> {
+        if manifest.secret {
+            cache_is_off(&context.info().platform_name, &context.info().platform_vendor, |name| {
+                std::env::var(name).ok()
+            })?;
+        }
+        let program = build(context, manifest, source)?;
+        let entry_point = |signature, unit| EntryPoint::new(context, &program, signature, unit, manifest.threads);
+        Ok(Self { blocks: entry_point(&manifest.entry, 16)?, bytes: entry_point(&manifest.entry_bytes, 1)? })
+    }
+
+    pub(crate) fn one(&self, entry: Entry) -> &EntryPoint {
+        match entry {
+            Entry::Blocks => &self.blocks,
+            Entry::Bytes => &self.bytes,
+        }
+    }
+}
+
+impl EntryPoint {
+    /// An entry point of a program, in work-groups of `threads`. It must take as many arguments as its signature says.
+    pub(crate) fn new(
+        context: &Context,
+        program: &Program,
+        signature: &signature::EntryPoint,
+        unit: u64,
+        threads: u32,
+    ) -> Result<Self, Error> {
+        let no_kernel = |what: String| Error::NoSuchKernel { what };
+        let name = CString::new(signature.name.as_str()).map_err(|e| no_kernel(e.to_string()))?;
+        let made = call("clCreateKernel", kernel::create_kernel(program.raw(), &name))?;
+        // SAFETY: made just now.
+        let object = unsafe { KernelObject::owning(made) };
+        let taken = number("clGetKernelInfo", kernel::get_kernel_data(made, kernel::CL_KERNEL_NUM_ARGS))?;
+        let said: usize = signature.parameters.iter().map(|parameter| parameter.kind.opencl_arguments()).sum();
+        if taken != said as u64 {
+            let what = format!("{signature} takes {taken} arguments, and its manifest lists {said}");
+            return Err(no_kernel(what));
+        }
+        let has =
+            |what| number("clGetKernelWorkGroupInfo", kernel::get_kernel_work_group_data(made, context.device(), what));
+        let (most, local) = (has(kernel::CL_KERNEL_WORK_GROUP_SIZE)?, has(kernel::CL_KERNEL_LOCAL_MEM_SIZE)?);
+        let room = context.info().local_memory_bytes;
+        if most < threads.into() || local > room {
+            let (name, device) = (&signature.name, &context.info().name);
+            return Err(no_kernel(format!(
+                "{name} needs work-groups of {threads} with {local} bytes of local memory, and {device} has room for \
+                 {most} with {room}: use another device, or the backend `cpu`"
+            )));
+        }
+        Ok(Self { object: Mutex::new(object), signature: signature.clone(), unit })
+    }
+}
+
+fn build(context: &Context, manifest: &Manifest, source: &str) -> Result<Program, Error> {
+    let made = program::create_program_with_source(context.raw(), &[source]);
+    // SAFETY: made just now.
+    let program = call("clCreateProgramWithSource", made).map(|program| unsafe { Program::owning(program) })?;
+    let options = CString::new(options(manifest, context.is_nvidia())).expect("letters and numbers");
+    let built = program::build_program(program.raw(), &[context.device()], &options, None, std::ptr::null_mut());
+    let rejected = [CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS];
+    match built {
+        Err(code) if rejected.contains(&code) => {
+            let log = program::get_program_build_data(program.raw(), context.device(), CL_PROGRAM_BUILD_LOG);
+            Err(Error::CompileFailed {
+                kernel: manifest.kernel.clone(),
+                log: match manifest.secret {
+                    true => "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
+                    false => text("clGetProgramBuildInfo", log).unwrap_or_else(|e| e.to_string()),
+                },
+            })
+        }
+        built => call("clBuildProgram", built).map(|()| program),
+    }
+}
+
+/// What the compiler is told.
+fn options(manifest: &Manifest, is_nvidia: bool) -> String {
+    /// Registers of a multiprocessor, and those that a thread can name.
+    const REGISTERS: u32 = 1 << 16;
+    const OF_A_THREAD: u32 = 255;
+    let mut options = String::from("-cl-std=CL1.2");
+    let threads = manifest.threads.saturating_mul(manifest.blocks_per_sm);
+    if is_nvidia && let Some(registers) = REGISTERS.checked_div(threads) {
+        // They are given out by eight.
+        options += &format!(" -cl-nv-maxrregcount={}", (registers.min(OF_A_THREAD) / 8 * 8).max(16));
+    }
+    options
+}
+
+/// The user's word that no compiler keeps anything, where it is not known here how to tell.
+const NO_CACHE: &str = "AES_BITSLICE_OPENCL_NO_CACHE";
+
+/// The switches that have a driver keep nothing of what it compiles on disk, by a word in the platform's name or vendor.
+const SWITCHES: [(&str, &str, &str); 5] = [
+    ("nvidia", "CUDA_CACHE_DISABLE", "1"),
+    (POCL, "POCL_KERNEL_CACHE", "0"),
+    ("intel", "NEO_CACHE_PERSISTENT", "0"),
+    ("advanced micro devices", "AMD_COMGR_CACHE", "0"),
+    ("amd", "AMD_COMGR_CACHE", "0"),
+];
+
+const POCL: &str = "portable computing language";
+
+/// Where PoCL writes files in any case: it deletes them with the program, but not where a process ends before, nor what does
+/// not compile.
+const POCL_FILES: &str = "POCL_CACHE_DIR";
+
+/// Refuses unless a kernel that is a key may be given to the compiler of this platform.
+fn cache_is_off(platform: &str, vendor: &str, set: impl Fn(&str) -> Option<String>) -> Result<(), Error> {
+    let said = format!("{platform} {vendor}").to_lowercase();
+    let known = SWITCHES.iter().find(|(word, ..)| said.contains(word));
+    let (switch, value) = known.map_or((NO_CACHE, "1"), |&(_, switch, value)| (switch, value));
+    let writes_files = known.is_some_and(|&(word, ..)| word == POCL);
+    let are_in_memory = !writes_files || set(POCL_FILES).is_some_and(|folder| !folder.is_empty());
+    if set(switch).as_deref() == Some(value) && are_in_memory {
+        return Ok(());
+    }
+    let switch = match known {
+        Some(_) if writes_files => format!(
+            "before the process starts, set {switch}={value}, and {POCL_FILES} to a folder in memory, such as one in /dev/shm, \
+             for it writes files even so, and leaves some behind"
+        ),
+        Some(_) => format!("set {switch}={value} before the process starts"),
+        None => format!("if you know that it keeps nothing, set {switch}={value}"),
+    };
+    Err(Error::CompilerCache { platform: platform.into(), switch })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::opencl::platforms::Wanted;
+    use std::io::Write;
+
+    #[test]
+    fn what_does_not_compile_is_told_with_the_compilers_words() {
+        let context = match Context::open(Wanted::First) {
+            Ok(context) => context,
+            // Past the harness, which would keep it to itself.
+            Err(e) => {
+                let _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: its compiler was not tested ({e})");
+                return;
+            }
+        };
+        let stored = &aes_bitslice_kernels::OPENCL_KERNELS[0];
+        let manifest = Manifest::parse(stored.manifest).unwrap();
+        let refused = |source: &str| EntryPoints::compile(&context, &manifest, source).err().expect("refused");
+        let Error::CompileFailed { kernel, log } = refused("kernel void k() { unheard_of }") else { panic!() };
+        assert!(kernel == stored.name && log.contains("unheard_of"), "{log}");
+        // Compiled, and not what it says it is.
+        let source =
+            format!("kernel void {}() {{}} kernel void {}() {{}}", manifest.entry.name, manifest.entry_bytes.name);
+        assert!(matches!(refused(&source), Error::NoSuchKernel { .. }));
+        assert!(
+            matches!(refused("kernel void k() {}"), Error::OpenCl { code, .. } if code == "CL_INVALID_KERNEL_NAME")
+        );
+    }
+
+    #[test]
+    fn registers_are_what_leaves_room_for_all_thread_blocks() {
+        let stored = aes_bitslice_kernels::OPENCL_KERNELS[0].manifest;
+        let manifest = Manifest::parse(stored).unwrap();
+        let with = |threads, blocks_per_sm| options(&Manifest { threads, blocks_per_sm, ..manifest.clone() }, true);
+        assert_eq!(with(128, 4), "-cl-std=CL1.2 -cl-nv-maxrregcount=128");
+        assert_eq!(with(128, 5), "-cl-std=CL1.2 -cl-nv-maxrregcount=96");
+        assert_eq!(with(128, 2), "-cl-std=CL1.2 -cl-nv-maxrregcount=248");
+        assert_eq!(with(64, 0), "-cl-std=CL1.2");
+        assert_eq!(options(&manifest, false), "-cl-std=CL1.2");
+    }
+
+    #[test]
+    fn keys_are_not_compiled_where_the_compiler_keeps_them() {
+        let refused = |platform, vendor, set: (&str, &str)| {
+            let set = |name: &str| [set, (POCL_FILES, "/dev/shm/x")].into_iter().find(|s| s.0 == name);
+            let set = |name: &str| set(name).map(|(_, value)| value.to_string());
+            cache_is_off(platform, vendor, set).err().map(|e| e.to_string())
+        };
+        let nvidia = ("NVIDIA CUDA", "NVIDIA Corporation");
+        assert_eq!(refused(nvidia.0, nvidia.1, ("CUDA_CACHE_DISABLE", "1")), None);
+        for set in [("CUDA_CACHE_DISABLE", "0"), ("POCL_KERNEL_CACHE", "0"), (NO_CACHE, "1")] {
+            assert!(refused(nvidia.0, nvidia.1, set).unwrap().contains("CUDA_CACHE_DISABLE=1"));
+        }
+        let pocl = ("Portable Computing Language", "The pocl project");
+        assert_eq!(refused(pocl.0, pocl.1, ("POCL_KERNEL_CACHE", "0")), None);
+        // Which writes files, too.
+        for set in [(POCL_FILES, ""), ("POCL_KERNEL_CACHE", "1")] {
+            assert!(refused(pocl.0, pocl.1, set).unwrap().contains("POCL_CACHE_DIR to a folder in memory"));
+        }
+        assert_eq!(refused("Intel(R) OpenCL Graphics", "Intel(R) Corporation", ("NEO_CACHE_PERSISTENT", "0")), None);
+        let amd = "AMD Accelerated Parallel Processing";
+        assert_eq!(refused(amd, "Advanced Micro Devices, Inc.", ("AMD_COMGR_CACHE", "0")), None);
+        assert!(refused("Another", "Somebody", ("", "")).unwrap().contains("AES_BITSLICE_OPENCL_NO_CACHE=1"));
+        assert_eq!(refused("Another", "Somebody", (NO_CACHE, "1")), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! Device memory for callers that have no OpenCL buffers of their own.
+
+use crate::backend::opencl::context::Context;
+use crate::backend::opencl::handles::{Buffer, Event, event_of};
+use crate::backend::opencl::memory::pending::Pending;
+use crate::backend::opencl::memory::slice::BufferSlice;
+use crate::base::error::Error;
+use opencl3::command_queue;
+use opencl3::types::CL_TRUE;
+use std::sync::Arc;
+
+/// Bytes of device memory that belong to an engine ([`Engine::opencl_memory`](crate::Engine::opencl_memory)). They are zero at
+/// first, and set to zero again when it is dropped.
+///
+/// Copies, [`clear`](Self::clear) and drop wait for every call that was given a [slice](Self::slice) of it before, in
+/// any queue: after a call, [`copy_to_host`](Self::copy_to_host) sees its output. If such a call failed on the device,
+/// the first of them that waits for it returns its error, and copies nothing. A queue that is held up, by an event that nobody
+/// sets, holds them up too.
+pub struct DeviceMemory {
+    context: Arc<Context>,
+    buffer: Buffer,
+    len: usize,
+    /// Calls that may use it still.
+    calls: Pending,
+}
+
+impl DeviceMemory {
+    pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
+        // There are no buffers of no bytes.
+        let buffer = context.zeroed(context.queue(), len.max(1))?;
+        Ok(Self::of_buffer(context, buffer, len))
+    }
+
+    /// A buffer of at least `len` bytes.
+    pub(crate) fn of_buffer(context: &Arc<Context>, buffer: Buffer, len: usize) -> Self {
+        Self { context: context.clone(), buffer, len, calls: Pending::default() }
+    }
+
+    /// How many bytes there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// `len` bytes from byte `at` on, for calls of [`BufferCipher`](crate::opencl::BufferCipher).
+    pub fn slice(&self, at: usize, len: usize) -> BufferSlice<'_> {
+        BufferSlice::of_engine(&self.buffer, &self.calls, at, len)
+    }
+
+    /// Copies from host memory, to byte `at` on, after all calls that use it, and waits.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], and what the driver reports, also of those calls.
+    pub fn copy_from_host(&mut self, at: usize, host: &[u8]) -> Result<(), Error> {
+        self.check(at, host.len())?;
+        if host.is_empty() {
+            return Ok(());
+        }
+        self.calls.wait()?;
+        // SAFETY: the buffer has these bytes, and the call returns when they are copied.
+        let copied = unsafe {
+            command_queue::enqueue_write_buffer(
+                self.context.queue().raw(),
+                self.buffer.raw(),
+                CL_TRUE,
+                at,
+                host.len(),
+                host.as_ptr().cast(),
+                0,
+                std::ptr::null(),
+            )
+        };
+        event_of("clEnqueueWriteBuffer", copied).map(drop)
+    }
+
+    /// Copies to host memory, from byte `at` on, after all calls that use it, and waits.
+    ///
+    /// # Errors
+    /// As [`copy_from_host`](Self::copy_from_host).
+    pub fn copy_to_host(&self, at: usize, host: &mut [u8]) -> Result<(), Error> {
+        self.check(at, host.len())?;
+        if host.is_empty() {
+            return Ok(());
+        }
+        self.calls.wait()?;
+        // SAFETY: as above.
+        let copied = unsafe {
+            command_queue::enqueue_read_buffer(
+                self.context.queue().raw(),
+                self.buffer.raw(),
+                CL_TRUE,
+                at,
+                host.len(),
+                host.as_mut_ptr().cast(),
+                0,
+                std::ptr::null(),
+            )
+        };
+        event_of("clEnqueueReadBuffer", copied).map(drop)
+    }
+
+    /// Sets all bytes to zero, after all calls that use it, and waits.
+    ///
+    /// # Errors
+    /// What the driver reports, also of those calls; after which it was cleared none the less, if it could be.
+    pub fn clear(&mut self) -> Result<(), Error> {
+        let waited = self.calls.wait();
+        let cleared = self.context.queue().clear(&self.buffer, self.len.max(1));
+        cleared.and_then(|cleared| Event::wait([&cleared])).and(waited)
+    }
+
+    fn check(&self, at: usize, bytes: usize) -> Result<(), Error> {
+        match at.checked_add(bytes).is_some_and(|end| end <= self.len) {
+            true => Ok(()),
+            false => Err(Error::OutOfRange { at, bytes, len: self.len }),
+        }
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        // Nothing can be done here about an error.
+        let _ = self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::opencl::platforms::Wanted;
+    use std::io::Write;
+
+    #[test]
+    fn more_memory_than_there_is_is_refused_by_its_size() {
+        let context = match Context::open(Wanted::First) {
+            Ok(context) => context,
+            // Past the harness, which would keep it to itself.
+            Err(e) => {
+                let _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: memory was not tested ({e})");
+                return;
+            }
+        };
+        let Err(Error::OutOfDeviceMemory { what }) = DeviceMemory::new(&context, 1 << 46) else { panic!("64 TiB") };
+        assert_eq!(what, format!("a buffer of {} bytes", 1u64 << 46));
+        assert!(DeviceMemory::new(&context, 0).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,111 @@
+//! Round keys as kernels take them: with the launch, or in memory of the device.
+
+use crate::backend::opencl::context::Context;
+use crate::backend::opencl::handles::{Buffer, Event, for_buffer};
+use crate::backend::opencl::memory::pending::Pending;
+use crate::base::error::Error;
+use aes_bitslice_core::key_source::KeySource;
+use aes_bitslice_core::layout::PLANES;
+use opencl3::command_queue;
+use opencl3::types::{CL_TRUE, cl_mem};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// Round keys as a kernel is launched with them.
+pub(crate) enum RoundKeys {
+    /// They travel with the launch.
+    Argument(Zeroizing<Vec<u32>>),
+    /// Their planes lie in memory of the device.
+    Memory { planes: KeyMemory, rounds: u32 },
+}
+
+impl RoundKeys {
+    /// The words of a key, for a kernel that takes them from there; none where it is in the code.
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        source: KeySource,
+        words: Zeroizing<Vec<u32>>,
+    ) -> Result<Option<Self>, Error> {
+        Ok(match source {
+            KeySource::Memory => {
+                let rounds = (words.len() / PLANES) as u32 - 1;
+                Some(Self::Memory { planes: KeyMemory::new(context, &words)?, rounds })
+            }
+            KeySource::Baked => None,
+            _ => Some(Self::Argument(words)),
+        })
+    }
+
+    /// The value that a kernel's parameter of this name takes of a key.
+    pub(crate) fn value(&self, name: &str) -> Option<KeyValue<'_>> {
+        match (name, self) {
+            ("keys", Self::Argument(words)) => Some(KeyValue::Words(words)),
+            ("key_planes", Self::Memory { planes, .. }) => Some(KeyValue::Planes(planes.buffer.raw())),
+            ("rounds", Self::Memory { rounds, .. }) => Some(KeyValue::Rounds(*rounds)),
+            _ => None,
+        }
+    }
+
+    /// Tells device memory of a launch that reads it.
+    pub(crate) fn is_read_by(&self, launch: &Event) {
+        if let Self::Memory { planes, .. } = self {
+            planes.readers.add(launch);
+        }
+    }
+}
+
+/// What a parameter takes of a key.
+pub(crate) enum KeyValue<'k> {
+    /// Words that travel with the launch.
+    Words(&'k [u32]),
+    /// The buffer that the planes are in.
+    Planes(cl_mem),
+    /// How many rounds they are for.
+    Rounds(u32),
+}
+
+/// Round keys in device memory, for kernels that read them there: cleared on drop, when every launch that was given them is
+/// done.
+pub(crate) struct KeyMemory {
+    context: Arc<Context>,
+    buffer: Buffer,
+    len: usize,
+    /// Launches that may read it still.
+    readers: Pending,
+}
+
+impl KeyMemory {
+    /// A copy of the words on the device.
+    fn new(context: &Arc<Context>, words: &[u32]) -> Result<Self, Error> {
+        let len = size_of_val(words);
+        let buffer = context.buffer(len)?;
+        let memory = Self { context: context.clone(), buffer, len, readers: Pending::default() };
+        let (queue, raw) = (context.queue().raw(), memory.buffer.raw());
+        // SAFETY: the words are as long as the buffer, and were read when the call returns.
+        let written = unsafe {
+            command_queue::enqueue_write_buffer(
+                queue,
+                raw,
+                CL_TRUE,
+                0,
+                len,
+                words.as_ptr().cast_mut().cast(),
+                0,
+                std::ptr::null(),
+            )
+        };
+        let written = for_buffer("clEnqueueWriteBuffer", len, written)?;
+        // SAFETY: made by the call for this caller.
+        drop(unsafe { Event::owning(written) });
+        Ok(memory)
+    }
+}
+
+impl Drop for KeyMemory {
+    fn drop(&mut self) {
+        // Nothing can be done here about an error.
+        let _ = self.readers.wait();
+        let _ = self.context.queue().clear(&self.buffer, self.len);
+        let _ = self.context.queue().finish();
+    }
+}

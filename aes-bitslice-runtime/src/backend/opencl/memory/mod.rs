@@ -1,0 +1,17 @@
+//! Device memory, and what may still use it.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `pending` | commands that may still use memory |
+//! | `slots` | queues with device memory, cleared between calls |
+//! | `key_memory` | round keys as kernels take them |
+//! | `slice` | bytes of a buffer: the caller's, or the engine's |
+//! | `device_memory` | buffers for callers that have none of their own |
+//! | `timed_queue` | a queue whose commands are timed by the device's clock |
+
+pub(crate) mod device_memory;
+pub(crate) mod key_memory;
+pub(crate) mod pending;
+pub(crate) mod slice;
+pub(crate) mod slots;
+pub(crate) mod timed_queue;

@@ -1,0 +1,232 @@
+//! Slots: queues with device memory, each for one chunk of a call at a time.
+//!
+//! A device has at most 16 of them, and further requests wait. They are kept from call to call, cleared, until the engine is
+//! dropped.
+
+use crate::backend::opencl::context::Context;
+use crate::backend::opencl::handles::{Buffer, Event, Queue, event_of};
+use crate::base::error::Error;
+use crate::exec::slots::{Lease, Slots};
+use opencl3::command_queue;
+use opencl3::types::{CL_FALSE, cl_command_queue};
+use std::ptr;
+use std::sync::Arc;
+
+/// Slots that a device has at most.
+const MOST: usize = 12 + RESERVE;
+
+/// Slots that are only for workers that have none: a large call leaves them to small ones.
+const RESERVE: usize = 4;
+
+/// The slots of a device.
+pub(crate) struct Pool {
+    context: Arc<Context>,
+    slots: Slots<Resources>,
+}
+
+/// What a slot has.
+struct Resources {
+    queue: Queue,
+    buffer: Buffer,
+    len: usize,
+}
+
+/// A slot that is in use. It goes back on drop, once nothing in its queue is left to do.
+pub(crate) struct Slot<'p> {
+    context: &'p Context,
+    /// Its resources are there from the beginning on.
+    lease: Lease<'p, Resources>,
+    /// What was put into the queue since it was waited for.
+    events: Vec<Event>,
+    /// Bytes, from the first on, that have to be cleared.
+    used: usize,
+    failed: bool,
+}
+
+impl Pool {
+    /// The slots of a device: none are made yet.
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context, slots: Slots::new(MOST, RESERVE) }
+    }
+
+    /// The device's context.
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// A slot with `wanted` bytes of device memory or, where the device has too little, fewer: half as many, or a quarter,
+    /// but no less than one MiB. Waits while all slots are in use: a worker that has one already must not call it.
+    pub(crate) fn take(&self, wanted: usize) -> Result<Slot<'_>, Error> {
+        Slot::new(&self.context, self.slots.take(|kept| kept.len >= wanted), wanted)
+    }
+
+    /// The same where slots are free, and some left for workers that have none.
+    pub(crate) fn try_take(&self, wanted: usize) -> Option<Result<Slot<'_>, Error>> {
+        let lease = self.slots.try_take(|kept| kept.len >= wanted)?;
+        Some(Slot::new(&self.context, lease, wanted))
+    }
+}
+
+impl<'p> Slot<'p> {
+    /// No buffer is made smaller than this for want of memory.
+    pub(crate) const SMALLEST: usize = 1 << 20;
+
+    fn new(context: &'p Context, mut lease: Lease<'p, Resources>, wanted: usize) -> Result<Self, Error> {
+        if lease.resources.as_ref().is_none_or(|kept| kept.len < wanted) {
+            // One that is too small first makes room.
+            lease.resources = None;
+            lease.resources = Some(Resources::new(context, wanted)?);
+        }
+        Ok(Self { context, lease, events: Vec::new(), used: 0, failed: false })
+    }
+
+    fn resources(&self) -> &Resources {
+        self.lease.resources.as_ref().expect("there until drop")
+    }
+
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.resources().buffer
+    }
+
+    /// Bytes of device memory.
+    pub(crate) fn len(&self) -> usize {
+        self.resources().len
+    }
+
+    /// Copies to the buffer, from byte `at` on; done when the queue has come to it.
+    ///
+    /// # Safety
+    /// `data` stays as it is until the slot was waited for.
+    pub(crate) unsafe fn copy_in(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
+        assert!(at + data.len() <= self.len());
+        self.used = self.used.max(at + data.len());
+        let Resources { queue, buffer, .. } = self.resources();
+        let (queue, buffer, from) = (queue.raw(), buffer.raw(), data.as_ptr().cast_mut().cast());
+        // SAFETY: the range lies in the buffer, as asserted; the caller vouches for the data.
+        let copied = unsafe {
+            command_queue::enqueue_write_buffer(queue, buffer, CL_FALSE, at, data.len(), from, 0, ptr::null())
+        };
+        self.events.push(event_of("clEnqueueWriteBuffer", copied)?);
+        Ok(())
+    }
+
+    /// Puts launches into the queue.
+    pub(crate) fn launch(
+        &mut self,
+        launches: impl FnOnce(&Context, cl_command_queue, &mut Vec<Event>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let queue = self.resources().queue.raw();
+        launches(self.context, queue, &mut self.events)
+    }
+
+    /// Copies from the buffer, from byte `at` on; done when the queue has come to it.
+    ///
+    /// # Safety
+    /// Nobody uses `data` until the slot was waited for.
+    pub(crate) unsafe fn copy_out(&mut self, at: usize, data: &mut [u8]) -> Result<(), Error> {
+        assert!(at + data.len() <= self.len());
+        // What comes from there was written there by a kernel.
+        self.used = self.used.max(at + data.len());
+        let Resources { queue, buffer, .. } = self.resources();
+        let (queue, buffer, to) = (queue.raw(), buffer.raw(), data.as_mut_ptr().cast());
+        // SAFETY: the range lies in the buffer, as asserted; the caller vouches for the data.
+        let copied =
+            unsafe { command_queue::enqueue_read_buffer(queue, buffer, CL_FALSE, at, data.len(), to, 0, ptr::null()) };
+        self.events.push(event_of("clEnqueueReadBuffer", copied)?);
+        Ok(())
+    }
+
+    /// Has the device begin with all that is in the queue.
+    pub(crate) fn begin(&self) -> Result<(), Error> {
+        self.resources().queue.flush()
+    }
+
+    /// Waits for everything in the queue, and tells whether any of it failed.
+    pub(crate) fn wait(&mut self) -> Result<(), Error> {
+        let waited = Event::wait(&std::mem::take(&mut self.events));
+        // After an error, too: whatever is told, the device must be done with it.
+        let finished = self.resources().queue.finish();
+        let waited = waited.and(finished);
+        self.failed |= waited.is_err();
+        waited
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        let mut usable = self.wait().is_ok() && !self.failed;
+        if usable && self.used > 0 {
+            // The next command in the queue comes after it.
+            let Resources { queue, buffer, len } = self.resources();
+            usable = queue.clear(buffer, self.used.min(*len)).is_ok();
+        }
+        if !usable {
+            self.lease.resources = None;
+        }
+    }
+}
+
+impl Resources {
+    /// With a buffer of `wanted` bytes, or fewer where the device has too little memory.
+    fn new(context: &Context, wanted: usize) -> Result<Self, Error> {
+        let queue = context.new_queue()?;
+        let mut len = wanted.max(1).next_multiple_of(64 << 10);
+        loop {
+            match context.zeroed(&queue, len) {
+                Ok(buffer) => return Ok(Self { queue, buffer, len }),
+                Err(Error::OutOfDeviceMemory { .. }) if len > Slot::SMALLEST => {
+                    len = (len / 2).next_multiple_of(16).max(Slot::SMALLEST);
+                }
+                Err(e) => return Err(e),
+            }
+        }
+    }
+}
+
+impl Drop for Resources {
+    fn drop(&mut self) {
+        // Nothing can be done here about an error.
+        let _ = self.queue.clear(&self.buffer, self.len);
+        let _ = self.queue.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::opencl::platforms::Wanted;
+    use std::io::Write;
+
+    fn pool() -> Option<Pool> {
+        // Past the harness, which would keep it to itself.
+        let say = |e: &Error| _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: slots were not tested ({e})");
+        Context::open(Wanted::First).inspect_err(say).ok().map(Pool::new)
+    }
+
+    #[test]
+    fn a_slot_comes_back_cleared() {
+        let Some(pool) = pool() else { return };
+        let mut slot = pool.take(8192).unwrap();
+        let mut found = [0; 4096];
+        // SAFETY: waited for below.
+        unsafe { slot.copy_in(4096, &[0xa5; 4096]).and_then(|()| slot.copy_out(4096, &mut found)) }.unwrap();
+        slot.wait().unwrap();
+        assert_eq!(found, [0xa5; 4096]);
+        let buffer = slot.buffer().raw();
+        drop(slot);
+        let mut slot = pool.take(8192).unwrap();
+        assert_eq!(slot.buffer().raw(), buffer, "the buffer that was kept");
+        // SAFETY: waited for below.
+        unsafe { slot.copy_out(4096, &mut found) }.unwrap();
+        slot.wait().unwrap();
+        assert_eq!(found, [0; 4096]);
+    }
+
+    #[test]
+    fn a_large_call_leaves_slots_to_small_ones() {
+        let Some(pool) = pool() else { return };
+        let mut slots: Vec<_> = (0..).map_while(|_| pool.try_take(4096)).map(Result::unwrap).collect();
+        assert_eq!(slots.len(), MOST - RESERVE);
+        slots.extend((0..RESERVE).map(|_| pool.take(4096).unwrap()));
+    }
+}

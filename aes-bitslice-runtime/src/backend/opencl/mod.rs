@@ -1,0 +1,64 @@
+//! Devices behind OpenCL, of every vendor: GPUs, and processors. The loader (`libOpenCL.so.1`) is looked for when it is first
+//! needed: a machine without one builds and runs everything else.
+//!
+//! Kernels are compiled by the device's driver, from source: each mode's when it is first used. Data in host memory goes
+//! through [`Cipher`](crate::Cipher) like on any engine. Data in the caller's buffers goes through [`BufferCipher`], in the
+//! caller's queue and without waiting:
+//!
+//! ```no_run
+//! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Ctr, Engine, Key};
+//!
+//! let engine = Engine::open(Backend::OpenClFirst)?;
+//! let cipher = engine.cipher(&Key::from_hex("2b7e151628aed2a6abf7158809cf4f3c")?)?;
+//! // Or a queue and buffers that were made with the crate `opencl3` in `Engine::opencl_context`.
+//! let (queue, data) = (engine.opencl_queue()?, engine.opencl_memory(1 << 20)?);
+//! let (counter, all) = (Counter::new(CounterMode::Ctr128BE, [0; 16]), data.slice(0, 1 << 20));
+//! cipher.opencl()?.run(queue.queue(), Ctr::new(&counter, 0), all, all)?;
+//! queue.finish()?;
+//! # Ok::<(), aes_bitslice_runtime::Error>(())
+//! ```
+//!
+//! Each file uses those below it, and none above:
+//!
+//! | file | idea |
+//! |---|---|
+//! | `opened` | an OpenCL device as an engine has it |
+//! | `buffers` | data in the caller's buffers |
+//! | `host_data` | data in host memory: to the device, through the kernel, back |
+//! | `one_kernel` | a kernel that is compiled for one key |
+//! | `device_key` | a key on a device |
+//! | `device` | a device that was opened: its context, its slots, and its kernels |
+//! | `kernel` | a kernel: compiled, tested, launched |
+//! | `memory` | device memory: slots, round keys, and memory and queues for callers |
+//! | `context` | a device's context, and a queue in it |
+//! | `platforms` | is OpenCL there, and which devices it has |
+//! | `handles` | its objects and its errors, in this crate's words |
+//!
+//! # Secrets
+//!
+//! As on CUDA, what is held in host memory is wiped, and the engine's device memory is cleared before it is released or used for
+//! something else. A key that travels with a launch is overwritten in the kernel's arguments as soon as that is in its queue;
+//! what the driver copied of it is the driver's, and so are its copies of data, and the source of a kernel with its key baked
+//! in, as long as the program lives. Such a kernel is refused unless the driver was told to keep nothing of what it compiles on
+//! disk ([`Error::CompilerCache`](crate::Error::CompilerCache)). PoCL writes files even then, and does not delete all of
+//! them: it must be given a `POCL_CACHE_DIR`, which ought to be in memory.
+
+pub(crate) mod buffers;
+pub(crate) mod context;
+pub(crate) mod device;
+pub(crate) mod device_key;
+pub(crate) mod handles;
+mod host_data;
+pub(crate) mod kernel;
+pub(crate) mod memory;
+pub(crate) mod one_kernel;
+pub(crate) mod opened;
+pub(crate) mod platforms;
+
+pub use crate::base::backend::SMALLEST_FOR_OPENCL as SMALLEST_CALL;
+pub use buffers::BufferCipher;
+pub use memory::device_memory::DeviceMemory;
+pub use memory::slice::BufferSlice;
+pub use memory::timed_queue::TimedQueue;
+pub use opencl3;
+pub use platforms::{DeviceInfo, DeviceKind, devices, first_gpu};

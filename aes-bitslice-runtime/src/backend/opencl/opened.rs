@@ -1,0 +1,72 @@
+//! An OpenCL device as an engine has it.
+
+use crate::backend::opencl::context::Context;
+use crate::backend::opencl::device::Device;
+use crate::backend::opencl::device_key::DeviceKey;
+use crate::backend::opencl::one_kernel;
+use crate::backend::opencl::platforms::Wanted;
+use crate::base::backend::{Backend, SMALLEST_FOR_OPENCL};
+use crate::base::error::Error;
+use crate::base::key::Key;
+use crate::exec::backend::{Opened, Settings};
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::layout::Layout;
+use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::mode::Mode;
+use std::sync::Arc;
+
+/// Calls that are made at the same time, of those that were submitted.
+const SUBMITTED_AT_ONCE: usize = 4;
+
+/// A device that was opened. Cloning is cheap, and clones share the device.
+#[derive(Clone)]
+pub(crate) struct OpenClDevice(Arc<Device>);
+
+impl OpenClDevice {
+    pub(crate) fn open(wanted: Wanted) -> Result<Self, Error> {
+        Device::open(wanted).map(Self)
+    }
+
+    /// The context that buffers and queues must belong to.
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        self.0.context()
+    }
+}
+
+impl Opened for OpenClDevice {
+    type Key = DeviceKey;
+
+    fn backend(&self) -> Backend {
+        self.context().info().backend()
+    }
+
+    fn description(&self) -> String {
+        let info = self.context().info();
+        format!("{} (OpenCL {}.{}, {})", info.name, info.platform, info.device, info.driver)
+    }
+
+    fn supports(&self, mode: Option<Mode>) -> bool {
+        mode.is_some_and(|mode| self.0.supports(mode))
+    }
+
+    fn is_preferred(&self, _mode: Mode, _key_bits: KeyBits, bytes: u64) -> bool {
+        bytes >= SMALLEST_FOR_OPENCL
+    }
+
+    fn calls_at_once(&self) -> usize {
+        SUBMITTED_AT_ONCE
+    }
+
+    fn key(&self, key: &Key, settings: Settings) -> Result<DeviceKey, Error> {
+        DeviceKey::with_stored(&self.0, key, settings)
+    }
+
+    fn compiles(&self) -> Option<(Dialect, Layout)> {
+        Some((Dialect::OpenCl, self.context().layout()))
+    }
+
+    fn kernel(&self, printed: &Printed, key: Option<&Key>, settings: Settings) -> Result<DeviceKey, Error> {
+        one_kernel::compile(&self.0, printed, key, settings.transfers)
+    }
+}

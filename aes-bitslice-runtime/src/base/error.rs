@@ -1,0 +1,301 @@
+//! Everything that can go wrong, each with what to do about it.
+
+use std::path::PathBuf;
+
+/// Why a call did nothing, or did not finish.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A key of no AES length.
+    #[error("a key has 16, 24 or 32 bytes, not {bytes}")]
+    KeyLength {
+        /// The bytes given.
+        bytes: usize,
+    },
+    /// A key that is not written as hexadecimal digits; the message never repeats the text.
+    #[error("the key is not hexadecimal: {what}")]
+    KeyHex {
+        /// What was wrong.
+        what: String,
+    },
+    /// The operating system gave no random bytes.
+    #[error("the system's random number generator failed: {0}")]
+    Random(#[from] getrandom::Error),
+    /// A name that is no backend's.
+    #[error("unknown backend `{name}`; known: auto, cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu, cpu-bitsliced")]
+    UnknownBackend {
+        /// The name given.
+        name: String,
+    },
+    /// A block mode on data that is no multiple of 16 bytes.
+    #[error("ECB and CBC work on whole blocks of 16 bytes, and {len} is no multiple of 16: pad the data, or use CTR")]
+    NotWholeBlocks {
+        /// The bytes given.
+        len: usize,
+    },
+    /// Input and output of different lengths.
+    #[error("the output has {output} bytes for {input} bytes of input: both must have the same length")]
+    LengthMismatch {
+        /// Bytes of input.
+        input: usize,
+        /// Bytes of output.
+        output: usize,
+    },
+    /// Data that is not what an operation takes.
+    #[error("{operation} takes {takes}: give it that and nothing else")]
+    WrongAccess {
+        /// The operation.
+        operation: &'static str,
+        /// What it takes.
+        takes: &'static str,
+    },
+    /// An operation that an engine has nothing for.
+    #[error("{operation} is not there for {backend}: use host memory and the backend `cpu`")]
+    Unsupported {
+        /// The operation.
+        operation: &'static str,
+        /// The engine's backend, or the kind of memory.
+        backend: String,
+    },
+    /// A backend that this program was built without.
+    #[error("this program was built without {what}: build `aes-bitslice-runtime` with the feature `{feature}`")]
+    NotBuilt {
+        /// What is missing.
+        what: &'static str,
+        /// The feature that has it.
+        feature: &'static str,
+    },
+    /// Input and output ranges of device memory that overlap without being the same.
+    #[error("input and output overlap: they must be the same range or lie apart")]
+    Overlap,
+    /// A stream of another context than the engine's.
+    #[error("the stream belongs to another CUDA context than the engine: make it from `Engine::cuda_context`")]
+    OtherContext,
+    /// A queue or a buffer of another OpenCL context than the engine's.
+    #[error(
+        "the queue or a buffer belongs to another OpenCL context than the engine: make both from `Engine::opencl_context`"
+    )]
+    OtherOpenClContext,
+    /// A sharded buffer of another engine than the cipher's.
+    #[error("the sharded buffer belongs to another engine than the cipher: make it with `Engine::sharded` of the same")]
+    OtherEngine,
+    /// Bytes that a buffer does not have.
+    #[error("a buffer of {len} bytes has no {bytes} bytes from byte {at} on: stay within it")]
+    OutOfRange {
+        /// The first byte asked for.
+        at: usize,
+        /// How many were asked for.
+        bytes: usize,
+        /// Bytes there are.
+        len: usize,
+    },
+    /// The keystream would run past the counter's field and repeat itself.
+    #[error(
+        "the {bits}-bit counter has {left} blocks left, and this call needs {needed}: use another initial counter block or a wider counter"
+    )]
+    CounterOverflow {
+        /// Bits that count.
+        bits: u32,
+        /// Blocks needed, counted from the initial counter block.
+        needed: u128,
+        /// Blocks there are, counted from the initial counter block.
+        left: u128,
+    },
+    /// The processor lacks the vector instructions asked for.
+    #[error("this processor has no {isa}; `Isa::available` lists what it has")]
+    IsaUnavailable {
+        /// The instructions asked for.
+        isa: String,
+    },
+    /// A call that only a CUDA engine answers.
+    #[error("{what} needs a CUDA engine, and this one is {backend}: open the engine with `Backend::Cuda`")]
+    NotCuda {
+        /// What was asked for.
+        what: &'static str,
+        /// The engine's backend.
+        backend: String,
+    },
+    /// A call that only an OpenCL engine answers.
+    #[error("{what} needs an OpenCL engine, and this one is {backend}: open the engine with `Backend::OpenCl`")]
+    NotOpenCl {
+        /// What was asked for.
+        what: &'static str,
+        /// The engine's backend.
+        backend: String,
+    },
+    /// A call that only an engine with a device answers.
+    #[error(
+        "{what} needs a CUDA or OpenCL engine, and this one is {backend}: open the engine with `Backend::Cuda` or `Backend::OpenCl`"
+    )]
+    NoDevice {
+        /// What was asked for.
+        what: &'static str,
+        /// The engine's backend.
+        backend: String,
+    },
+    /// No CUDA on this machine.
+    #[error("CUDA is not available: {what}; {help}")]
+    CudaUnavailable {
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        help: String,
+    },
+    /// GPUs that cannot work together as they were asked for.
+    #[error("cannot share work out to these GPUs: {what}; give different numbers, counted from 0")]
+    BadDevices {
+        /// What was wrong.
+        what: String,
+    },
+    /// A call that is one GPU's, on an engine that has several.
+    #[error("{what} is one GPU's, and this engine has several: open the engine with `Backend::Cuda`")]
+    SeveralDevices {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// A device number beyond those there are.
+    #[error("there is no CUDA device {ordinal}: this machine has {count}, and the highest number is {}", count.saturating_sub(1))]
+    NoSuchDevice {
+        /// The number asked for.
+        ordinal: usize,
+        /// Devices there are.
+        count: usize,
+    },
+    /// A call of the CUDA driver failed. The engine may be poisoned by it.
+    #[error("CUDA: {call} failed with {code}")]
+    Cuda {
+        /// What was called.
+        call: String,
+        /// The driver's name for the error.
+        code: String,
+    },
+    /// No OpenCL on this machine.
+    #[error("OpenCL is not available: {what}; {help}")]
+    OpenClUnavailable {
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        help: String,
+    },
+    /// Numbers that no OpenCL device has.
+    #[error("there is no OpenCL device {platform}.{device}: this machine has {there}")]
+    NoSuchOpenClDevice {
+        /// The platform's number.
+        platform: usize,
+        /// The device's number in its platform.
+        device: usize,
+        /// The devices that there are, by their numbers and names.
+        there: String,
+    },
+    /// A call of OpenCL failed.
+    #[error("OpenCL: {call} failed with {code}")]
+    OpenCl {
+        /// What was called.
+        call: String,
+        /// OpenCL's name for the error.
+        code: String,
+    },
+    /// A kernel with its key baked in, and a compiler that may keep what it makes of it.
+    #[error(
+        "the OpenCL compiler of {platform} may keep what it compiles on disk, and this kernel is the key: {switch}, or use a key given at run time"
+    )]
+    CompilerCache {
+        /// The platform's name.
+        platform: String,
+        /// What to do about it.
+        switch: String,
+    },
+    /// An earlier CUDA error left the device's context unusable. Found before any work, and then nothing was changed; or in the
+    /// middle of a call during which another thread met that error, and then its output is cleared.
+    #[error("the CUDA engine is unusable since an earlier error ({cause}): open it again in a new process")]
+    Poisoned {
+        /// The earlier error.
+        cause: String,
+    },
+    /// The device has too little memory free.
+    #[error("not enough memory on the device for {what}: free some of it, or use a smaller buffer")]
+    OutOfDeviceMemory {
+        /// What it was to hold.
+        what: String,
+    },
+    /// This machine has too little memory free.
+    #[error("not enough memory for {what}: free some of it, or use less")]
+    OutOfHostMemory {
+        /// What it was to hold.
+        what: String,
+    },
+    /// A kernel did not compute the known answer on this device.
+    #[error(
+        "kernel {kernel} gave a wrong answer to its self-test and was not used: report this, and use the key itself with another backend, such as `cpu`"
+    )]
+    SelfTestFailed {
+        /// The kernel's name.
+        kernel: String,
+    },
+    /// No run-time compiler on this machine.
+    #[error("the CUDA run-time compiler is not available: {what}; {help}")]
+    NvrtcUnavailable {
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        help: String,
+    },
+    /// A kernel did not compile.
+    #[error("kernel {kernel} did not compile:\n{log}")]
+    CompileFailed {
+        /// The kernel's name.
+        kernel: String,
+        /// The compiler's words.
+        log: String,
+    },
+    /// The manifest of a baked kernel cannot be used.
+    #[error("manifest {}: {what}", path.display())]
+    BadManifest {
+        /// The manifest's file.
+        path: PathBuf,
+        /// What was wrong.
+        what: String,
+    },
+    /// A cipher of one kernel, asked for a mode that the kernel was not made for.
+    #[error("this kernel is for {has} only: for {wanted}, use another kernel, or the key itself")]
+    NotInKernel {
+        /// The mode asked for.
+        wanted: String,
+        /// What the kernel computes.
+        has: String,
+    },
+    /// A call that needs the key itself, on a cipher of one kernel, which has it or is launched with it.
+    #[error(
+        "{what} runs on the CPU and needs the key, which a cipher of one kernel does not keep: use `Engine::cipher`"
+    )]
+    NeedsKey {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// There is no kernel as it was asked for.
+    #[error("no such kernel: {what}")]
+    NoSuchKernel {
+        /// What was wrong with what was asked for.
+        what: String,
+    },
+    /// No thread for what was submitted. Found before any work: nothing was changed.
+    #[error("no thread can be started for it ({why}): end others, or use the call that waits")]
+    NoThread {
+        /// What the system said.
+        why: String,
+    },
+    /// What was submitted panicked; its data was cleared to zero.
+    #[error("a call panicked ({what}): this is an error of this program, report it")]
+    Panicked {
+        /// What the panic said.
+        what: String,
+    },
+    /// What was measured could not be kept.
+    #[error("cannot write `{}`: {what}", path.display())]
+    TuningNotSaved {
+        /// The file.
+        path: PathBuf,
+        /// What was wrong.
+        what: String,
+    },
+}

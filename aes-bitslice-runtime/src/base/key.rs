@@ -1,0 +1,130 @@
+//! The secret: 16, 24 or 32 bytes that are wiped when dropped and never printed.
+
+use crate::base::error::Error;
+use aes_bitslice_core::aes::KeyBits;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// An AES key.
+///
+/// Its bytes live in one place on the heap, so that moving the value leaves no copy behind, and are wiped on drop.
+/// `Debug` prints the length only.
+#[derive(Clone)]
+pub struct Key {
+    bytes: Zeroizing<Box<[u8]>>,
+    bits: KeyBits,
+}
+
+impl Key {
+    /// The key with these 16, 24 or 32 bytes, in the byte order of FIPS 197.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] for any other number of bytes.
+    pub fn new(bytes: &[u8]) -> Result<Self, Error> {
+        let bits = KeyBits::from_bytes(bytes.len()).ok_or(Error::KeyLength { bytes: bytes.len() })?;
+        Ok(Self { bytes: Zeroizing::new(bytes.into()), bits })
+    }
+
+    /// The key written as 32, 48 or 64 hexadecimal digits of either case, first byte first, and nothing else.
+    ///
+    /// # Errors
+    /// [`Error::KeyHex`] for an odd number of digits or anything that is no digit, [`Error::KeyLength`] for another
+    /// length. Neither repeats any of the text.
+    pub fn from_hex(hex: &str) -> Result<Self, Error> {
+        let digits = hex.as_bytes();
+        if let Some(i) = digits.iter().position(|d| !d.is_ascii_hexdigit()) {
+            return Err(Error::KeyHex { what: format!("character {} is no hexadecimal digit", i + 1) });
+        }
+        if digits.len() % 2 == 1 {
+            return Err(Error::KeyHex { what: format!("an odd number of digits ({})", digits.len()) });
+        }
+        let value = |d: u8| char::from(d).to_digit(16).expect("a digit, as checked") as u8;
+        let bytes = digits.len() / 2;
+        // A length that is no key's is refused before there is a copy; room for all bytes at once leaves none behind.
+        KeyBits::from_bytes(bytes).ok_or(Error::KeyLength { bytes })?;
+        let mut decoded = Zeroizing::new(Vec::with_capacity(bytes));
+        decoded.extend(digits.chunks_exact(2).map(|pair| value(pair[0]) << 4 | value(pair[1])));
+        Self::new(&decoded)
+    }
+
+    /// A new key from the operating system's random number generator.
+    ///
+    /// # Errors
+    /// [`Error::Random`] when the system gives no random bytes.
+    pub fn generate(bits: KeyBits) -> Result<Self, Error> {
+        let mut bytes = Zeroizing::new(vec![0; bits.bytes()].into_boxed_slice());
+        getrandom::fill(&mut bytes)?;
+        Ok(Self { bytes, bits })
+    }
+
+    /// The key's length.
+    pub fn bits(&self) -> KeyBits {
+        self.bits
+    }
+
+    /// The secret itself: for whoever stores it. A copy made of these bytes is not wiped.
+    pub fn expose(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({} bits)", self.bits.bits())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths() {
+        for bytes in 0..=65 {
+            let key = Key::new(&vec![7; bytes]);
+            let hex = Key::from_hex(&"a5".repeat(bytes));
+            match bytes {
+                16 | 24 | 32 => {
+                    assert_eq!(key.unwrap().bits().bytes(), bytes);
+                    assert_eq!(hex.unwrap().expose(), vec![0xa5; bytes]);
+                }
+                _ => {
+                    assert!(matches!(key, Err(Error::KeyLength { bytes: b }) if b == bytes));
+                    assert!(matches!(hex, Err(Error::KeyLength { bytes: b }) if b == bytes));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn hexadecimal_digits_of_either_case_and_nothing_else() {
+        let key = Key::from_hex("000102030405060708090A0b0C0d0E0f").unwrap();
+        assert_eq!(key.expose(), (0..16).collect::<Vec<u8>>());
+        for bad in [
+            "0x0102030405060708090a0b0c0d0e0f10",
+            "00010203 0405060708090a0b0c0d0e0f",
+            "é0102030405060708090a0b0c0d0e0f",
+        ] {
+            assert!(matches!(Key::from_hex(bad), Err(Error::KeyHex { .. })), "{bad}");
+        }
+        assert!(matches!(Key::from_hex("000102030405060708090a0b0c0d0e0"), Err(Error::KeyHex { .. })));
+    }
+
+    #[test]
+    fn the_key_is_never_printed() {
+        let hex = "deadbeefdeadbeefdeadbeefdeadbeef";
+        let key = Key::from_hex(hex).unwrap();
+        assert_eq!(format!("{key:?}"), "Key(128 bits)");
+        let error = Key::from_hex(&format!("{hex}zz")).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("dead"));
+    }
+
+    #[test]
+    fn generated_keys_differ() {
+        for bits in KeyBits::ALL {
+            let (a, b) = (Key::generate(bits).unwrap(), Key::generate(bits).unwrap());
+            assert_eq!(a.bits(), bits);
+            assert_ne!(a.expose(), b.expose());
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What everything else speaks of.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `error` | everything that can go wrong, each with what to do about it |
+//! | `key` | a secret that is wiped and never printed |
+//! | `counter` | where a key stream starts |
+//! | `backend` | where to compute, by name |
+
+pub mod backend;
+pub mod counter;
+pub mod error;
+pub mod key;

@@ -1,0 +1,71 @@
+//! What an engine asks of a backend, and a cipher of a key on it.
+
+use crate::base::backend::Backend;
+use crate::base::error::Error;
+use crate::base::key::Key;
+use crate::exec::choice::Kernels;
+use crate::exec::transfers::Transfers;
+use crate::op::buffers::Buffers;
+use crate::op::operation::Operation;
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::layout::Layout;
+use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::mode::Mode;
+use std::ops::DerefMut;
+
+/// How keys are brought to a backend.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) kernels: Kernels,
+    pub(crate) transfers: Transfers,
+}
+
+/// A backend that was opened.
+pub(crate) trait Opened: Send + Sync {
+    /// A key on it.
+    type Key: OnBackend;
+
+    /// What was opened; never [`Backend::Auto`] or [`Backend::OpenClFirst`].
+    fn backend(&self) -> Backend;
+
+    /// One line for a reader: the device.
+    fn description(&self) -> String;
+
+    /// Whether it has something to compute an operation with whose kernels compute this mode; `None` if it has no kernels.
+    fn supports(&self, mode: Option<Mode>) -> bool;
+
+    /// Whether a call on host memory is computed here rather than by the `aes` crate, where the choice is free.
+    fn is_preferred(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> bool;
+
+    /// Calls that are made at the same time, of those that were submitted.
+    fn calls_at_once(&self) -> usize;
+
+    /// Host memory of `len` bytes, all zero, that is fast for this backend; `None` if ordinary memory is.
+    fn host_memory(&self, _len: usize) -> Result<Option<Box<dyn HostMemory>>, Error> {
+        Ok(None)
+    }
+
+    /// Brings a key here.
+    fn key(&self, key: &Key, settings: Settings) -> Result<Self::Key, Error>;
+
+    /// The language of kernels that it compiles and the layout that it is fast in; `None` if it compiles none.
+    fn compiles(&self) -> Option<(Dialect, Layout)> {
+        None
+    }
+
+    /// Compiles a kernel of that language, and tests it. Its manifest was checked. `key` is `None` if one is baked in.
+    fn kernel(&self, _printed: &Printed, _key: Option<&Key>, _settings: Settings) -> Result<Self::Key, Error> {
+        unreachable!("asked for where kernels are compiled")
+    }
+}
+
+/// A key on a backend.
+pub(crate) trait OnBackend: Send + Sync {
+    /// Does a call on host memory, which the operation has checked and which is not empty, and returns what comes of each chunk, in
+    /// order. If it fails it has either written nothing or cleared all of the output.
+    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Output>, Error>;
+}
+
+/// Host memory of a backend's own kind, wiped on drop.
+pub(crate) trait HostMemory: DerefMut<Target = [u8]> + Send + Sync {}

@@ -1,0 +1,291 @@
+//! Which kernels a caller allows ([`Kernels`]), and which one a call takes, with its geometry ([`Choice`]).
+
+use crate::base::error::Error;
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::named::UnknownName;
+use std::fmt;
+use std::str::FromStr;
+
+/// Which kernels a GPU engine may use. Written `auto`, `bitsliced`, `tbox`, `co-resident` or `auto-any`.
+///
+/// Table kernels look tables up at addresses that depend on key and data. They are used only if asked for: by `Tbox`,
+/// `CoResident` or `AutoAny`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum Kernels {
+    /// The fastest of those in which no branch, no address and no table index depends on key or data.
+    #[default]
+    Auto,
+    /// The bitsliced kernels.
+    Bitsliced,
+    /// The table kernels: SubBytes, ShiftRows and MixColumns as look-ups in T-boxes (Daemen and Rijmen, *The Design of
+    /// Rijndael*, section 4.2).
+    Tbox,
+    /// A table kernel and a bitsliced kernel side by side, each on its share of the data.
+    CoResident,
+    /// The fastest of all.
+    AutoAny,
+}
+
+impl Kernels {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Auto, Self::Bitsliced, Self::Tbox, Self::CoResident, Self::AutoAny];
+
+    /// The name used on command lines and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Bitsliced => "bitsliced",
+            Self::Tbox => "tbox",
+            Self::CoResident => "co-resident",
+            Self::AutoAny => "auto-any",
+        }
+    }
+
+    /// Whether a call may take this choice.
+    pub fn allow(self, choice: Choice) -> bool {
+        match self {
+            Self::Auto | Self::Bitsliced => matches!(choice, Choice::Bitsliced { .. }),
+            Self::Tbox => matches!(choice, Choice::Tbox),
+            Self::CoResident => matches!(choice, Choice::CoResident { .. }),
+            Self::AutoAny => true,
+        }
+    }
+
+    /// The kernels that a call may take, as their manifests say.
+    pub(crate) fn choices(self) -> Vec<Choice> {
+        [Choice::BITSLICED, Choice::Tbox, Choice::CO_RESIDENT]
+            .into_iter()
+            .filter(|&choice| self.allow(choice))
+            .collect()
+    }
+}
+
+impl fmt::Display for Kernels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Kernels {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let unknown = || UnknownName::new("kernel", name, &Self::ALL.map(Self::name));
+        Self::ALL.into_iter().find(|kernels| kernels.name() == name).ok_or_else(unknown)
+    }
+}
+
+/// A kernel with its geometry. Written `bitsliced`, `bitsliced:MOST:LEFT`, `tbox` or `co-resident:THOUSANDTHS`.
+///
+/// A call by one whose numbers are out of bounds fails with [`Error::NoSuchKernel`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Choice {
+    /// The bitsliced kernel.
+    Bitsliced {
+        /// How many tiles a thread block works through; as the kernel's manifest says if `None`.
+        tiles: Option<Tiles>,
+    },
+    /// The table kernel.
+    Tbox,
+    /// Both at the same time.
+    CoResident {
+        /// The bitsliced kernel's share of the data, in thousandths: 1 to 999.
+        bitsliced: u32,
+    },
+}
+
+/// How many tiles a thread block works through, one after the other: the more, the less weighs what it does once; the
+/// fewer, the more thread blocks there are, and the more evenly is the device busy.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Tiles {
+    /// As many at most: 1 to 65,536.
+    pub most: u32,
+    /// Fewer, if otherwise a multiprocessor would be left with fewer thread blocks than this: 1 to 65,536.
+    pub left: u32,
+}
+
+impl Choice {
+    /// The bitsliced kernel as its manifest says.
+    pub const BITSLICED: Self = Self::Bitsliced { tiles: None };
+    /// Both, each with what it gets done in the time of the other, as measured on an H200.
+    pub const CO_RESIDENT: Self = Self::CoResident { bitsliced: 240 };
+
+    /// The kernel's name, without the geometry.
+    pub(crate) fn kernel_name(self) -> &'static str {
+        match self {
+            Self::Bitsliced { .. } => "bitsliced",
+            Self::Tbox => "tbox",
+            Self::CoResident { .. } => "co-resident",
+        }
+    }
+
+    /// Whether all numbers are within their bounds: no geometry comes near the largest, and none may overflow what is
+    /// computed with it.
+    fn is_within_bounds(self) -> bool {
+        let number = |n: u32| (1..=1 << 16).contains(&n);
+        match self {
+            Self::Bitsliced { tiles } => tiles.is_none_or(|tiles| number(tiles.most) && number(tiles.left)),
+            Self::Tbox => true,
+            Self::CoResident { bitsliced } => (1..1000).contains(&bitsliced),
+        }
+    }
+
+    /// The same if all numbers are within their bounds.
+    pub(crate) fn checked(self) -> Result<Self, Error> {
+        let what = || {
+            format!(
+                "`{self}` has a number out of bounds: use 1 to 65536 for tiles, 1 to 999 for a co-resident kernel's share"
+            )
+        };
+        if self.is_within_bounds() { Ok(self) } else { Err(Error::NoSuchKernel { what: what() }) }
+    }
+
+    /// Whether this is the same kernel, with whatever geometry.
+    pub fn is_kernel_of(self, other: Self) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+
+    /// What is worth measuring for calls of a size on a device: every kernel with every geometry that makes a
+    /// difference there. Of each kernel, the first is as its manifest says.
+    pub fn candidates(bytes: u64, multiprocessors: u32) -> Vec<Self> {
+        /// Bytes of a tile, where threads hold columns.
+        const TILE: u64 = 16 << 10;
+        /// Thread blocks that a multiprocessor is left with, so that it does not run dry before the others.
+        const LEFT: u32 = 8;
+        /// Below this the second launch costs more than it can bring.
+        const SMALLEST_CO_RESIDENT: u64 = 1 << 20;
+        let fits = |most: &u32| bytes >= TILE * u64::from(*most) * u64::from(multiprocessors * LEFT);
+        let tiles = [1, 2, 4, 8, 16, 32].into_iter().filter(|most| *most == 1 || fits(most));
+        let bitsliced = tiles.map(|most| Self::Bitsliced { tiles: Some(Tiles { most, left: LEFT }) });
+        let shares = (bytes >= SMALLEST_CO_RESIDENT)
+            .then_some([150, 180, 200, 215, 225, 235, 245, 255, 265, 275, 285, 300, 330]);
+        let pairs = shares.into_iter().flatten().map(|bitsliced| Self::CoResident { bitsliced });
+        let mut all = vec![Self::BITSLICED];
+        all.extend(bitsliced);
+        all.push(Self::Tbox);
+        all.extend(shares.map(|_| Self::CO_RESIDENT));
+        all.extend(pairs);
+        all
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bitsliced { tiles: Some(Tiles { most, left }) } => write!(f, "{}:{most}:{left}", self.kernel_name()),
+            Self::CoResident { bitsliced } => write!(f, "{}:{bitsliced}", self.kernel_name()),
+            Self::Bitsliced { tiles: None } | Self::Tbox => f.write_str(self.kernel_name()),
+        }
+    }
+}
+
+impl FromStr for Choice {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let mut parts = name.split(':');
+        let kernel = parts.next();
+        let numbers: Option<Vec<u32>> = parts.map(|text| text.parse().ok()).collect();
+        let choice = match (kernel, numbers.as_deref()) {
+            (Some("bitsliced"), Some([])) => Some(Self::BITSLICED),
+            (Some("bitsliced"), Some(&[most, left])) => Some(Self::Bitsliced { tiles: Some(Tiles { most, left }) }),
+            (Some("tbox"), Some([])) => Some(Self::Tbox),
+            (Some("co-resident"), Some(&[bitsliced])) => Some(Self::CoResident { bitsliced }),
+            _ => None,
+        };
+        let known = "bitsliced, bitsliced:MOST:LEFT, tbox, co-resident:THOUSANDTHS";
+        choice
+            .filter(|choice| choice.is_within_bounds())
+            .ok_or_else(|| UnknownName::new("choice of a kernel", name, &[known]))
+    }
+}
+
+/// What one call asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// Its mode.
+    pub mode: Mode,
+    /// The length of its key.
+    pub key_bits: KeyBits,
+    /// Bytes of data.
+    pub bytes: u64,
+    /// Whether input and output lie at multiples of 16 bytes.
+    pub aligned: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for kernels in Kernels::ALL {
+            assert_eq!(kernels.to_string().parse(), Ok(kernels));
+        }
+        assert!(
+            "any".parse::<Kernels>().unwrap_err().to_string().contains("auto, bitsliced, tbox, co-resident, auto-any")
+        );
+        let tiles = Some(Tiles { most: 16, left: 32 });
+        for choice in [
+            Choice::BITSLICED,
+            Choice::Bitsliced { tiles },
+            Choice::Tbox,
+            Choice::CoResident { bitsliced: 1 },
+            Choice::CO_RESIDENT,
+        ] {
+            assert_eq!(choice.to_string().parse(), Ok(choice));
+        }
+        for bad in [
+            "",
+            "bitsliced:",
+            "bitsliced:8",
+            "bitsliced:0:8",
+            "bitsliced:8:-1",
+            "bitsliced:8:64:1",
+            "bitsliced:99999:1",
+            "bitsliced:8:",
+            "tbox:0",
+            "tbox:1",
+            "tbox:x",
+            "tbox:1:x",
+            "co-resident",
+            "co-resident:0",
+            "co-resident:1000",
+            "Tbox",
+            " tbox",
+        ] {
+            assert!(bad.parse::<Choice>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_bounds_are_an_error() {
+        let tiles = |most, left| Choice::Bitsliced { tiles: Some(Tiles { most, left }) };
+        let pair = |bitsliced| Choice::CoResident { bitsliced };
+        for good in [tiles(1, 1), tiles(1 << 16, 1 << 16), pair(1), pair(999), Choice::Tbox, Choice::BITSLICED] {
+            assert_eq!(good.checked().unwrap(), good);
+        }
+        for bad in
+            [tiles(0, 1), tiles(1, 0), tiles(1, u32::MAX), tiles((1 << 16) + 1, 1), pair(0), pair(1000), pair(5000)]
+        {
+            assert!(matches!(bad.checked(), Err(Error::NoSuchKernel { .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn candidates_are_distinct_and_cover_what_is_allowed() {
+        for power in 12..=32 {
+            let all = Choice::candidates(1 << power, 132);
+            for (i, choice) in all.iter().enumerate() {
+                assert!(!all[..i].contains(choice), "{choice} twice for 2^{power} bytes");
+                assert_eq!(choice.to_string().parse(), Ok(*choice));
+            }
+            assert!(all.contains(&Choice::BITSLICED) && all.contains(&Choice::Tbox));
+        }
+        // A small call has no thread blocks to spare.
+        assert!(Choice::candidates(4096, 132).len() < Choice::candidates(4 << 30, 132).len());
+    }
+}

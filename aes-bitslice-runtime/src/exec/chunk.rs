@@ -1,0 +1,73 @@
+//! A call cut into chunks that can be done in any order.
+
+use crate::op::buffers::Buffers;
+use crate::op::operation::Operation;
+
+/// A chunk of a call's data, with what is to be done with it.
+pub(crate) struct Chunk<'a, O> {
+    pub(crate) operation: O,
+    pub(crate) data: Buffers<'a>,
+}
+
+/// Cuts the data into chunks that end where blocks end: all but the first of `bytes` bytes, that one shorter by what is missing of
+/// its first block, and the last as long as there is data. `bytes` is a multiple of 16.
+///
+/// What a chunk is chained to is read now, before anything is overwritten.
+pub(crate) fn cut<O: Operation>(operation: O, data: Buffers<'_>, bytes: usize) -> Vec<Chunk<'_, O>> {
+    debug_assert!(bytes > 0 && bytes.is_multiple_of(16));
+    let mut chunks = Vec::with_capacity((operation.skip() + data.len()).div_ceil(bytes));
+    let (mut operation, mut rest) = (operation, data);
+    while rest.len() > 0 {
+        let len = (bytes - operation.skip()).min(rest.len());
+        let (data, after) = rest.split_at(len);
+        let last = || *data.input().last_chunk().expect("whole blocks, and not none");
+        let next = operation.after(data.len() as u64, last);
+        chunks.push(Chunk { operation, data });
+        (operation, rest) = (next, after);
+    }
+    chunks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::counter::{Counter, CounterMode};
+    use crate::op::cbc::CbcDecrypt;
+    use crate::op::ctr::Ctr;
+    use crate::op::ecb::Ecb;
+    use crate::op::operation::Steps;
+
+    fn lengths(operation: impl Operation, len: usize, bytes: usize) -> Vec<usize> {
+        let data: Vec<u8> = (0..len).map(|i| i as u8).collect();
+        let mut output = vec![0; len];
+        let chunks = cut(operation, Buffers::To { input: &data, output: &mut output }, bytes);
+        assert_eq!(chunks.iter().flat_map(|chunk| chunk.data.input()).copied().collect::<Vec<_>>(), data);
+        chunks.iter().map(|chunk| chunk.data.len()).collect()
+    }
+
+    fn ctr(offset: u64) -> Ctr {
+        Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0xff; 16]), offset)
+    }
+
+    #[test]
+    fn chunks_cover_all_and_end_with_blocks() {
+        assert_eq!(lengths(ctr(0), 100, 32), [32, 32, 32, 4]);
+        assert_eq!(lengths(ctr(5), 100, 32), [27, 32, 32, 9]);
+        assert_eq!(lengths(ctr(15), 1, 16), [1]);
+        assert_eq!(lengths(ctr(15), 18, 16), [1, 16, 1]);
+        assert_eq!(lengths(Ecb::encrypt(), 96, 64), [64, 32]);
+        assert!(lengths(ctr(3), 0, 16).is_empty());
+    }
+
+    #[test]
+    fn chunks_carry_on_where_the_one_before_ends() {
+        fn operations<O: Operation>(operation: O, data: &mut [u8]) -> Vec<O> {
+            cut(operation, Buffers::InPlace(data), 32).into_iter().map(|chunk| chunk.operation).collect()
+        }
+        let mut data: Vec<u8> = (0..96).collect();
+        assert_eq!(operations(ctr(9), &mut data), [ctr(9), ctr(32), ctr(64), ctr(96)]);
+        assert_eq!(ctr(9).after(23, || unreachable!()).skip(), 0);
+        let cbc = |first: u8| CbcDecrypt::new(&std::array::from_fn(|i| first + i as u8));
+        assert_eq!(operations(cbc(200), &mut data), [cbc(200), cbc(16), cbc(48)]);
+    }
+}

@@ -1,0 +1,52 @@
+//! The known answer that a kernel must give on a device before its first use, whatever drives the device: compilers and
+//! drivers err too.
+
+use crate::base::error::Error;
+use aes_bitslice_core::aes::{KeyBits, KeySchedule};
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::self_test;
+
+/// A device with a kernel to test, and room for its data.
+pub(crate) trait Candidate {
+    /// Copies `data` to byte `from` of the room, runs the kernel from there to byte `to` (the same, or so far that they do not
+    /// meet) with the launches of its mode from [`self_test::COUNTER`] on, and copies the answer back.
+    fn answer(&mut self, data: &[u8], from: usize, to: usize) -> Result<Vec<u8>, Error>;
+}
+
+/// Bytes of the room.
+pub(crate) fn room() -> usize {
+    2 * (16 * self_test::BLOCKS + 16)
+}
+
+/// What is asked. It is made before the slot is taken that it is tested in: then it outlives what the slot was given of it, even in
+/// a panic.
+pub(crate) fn data() -> Vec<u8> {
+    self_test::input()
+}
+
+/// Asks for [`data`] through both entry points, in place and not; `is_right` judges the answers.
+pub(crate) fn check(
+    kernel: &str,
+    data: &[u8],
+    candidate: &mut impl Candidate,
+    is_right: impl Fn(&[u8]) -> bool,
+) -> Result<(), Error> {
+    let other = room() / 2;
+    // Aligned, then one byte off, which takes the other entry point.
+    for (from, to) in [(0, 0), (1, 1), (0, other), (1, other + 1)] {
+        if !is_right(&candidate.answer(data, from, to)?) {
+            return Err(Error::SelfTestFailed { kernel: kernel.into() });
+        }
+    }
+    Ok(())
+}
+
+/// A key of each length to test a kernel with that takes its keys at launch, and the right answer under it.
+pub(crate) fn keys(mode: Mode) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+    KeyBits::ALL.into_iter().map(move |bits| {
+        let key: Vec<u8> = (0..bits.bytes() as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect();
+        let schedule = KeySchedule::new(&key, mode.direction()).expect("a key length");
+        let expected = self_test::expected(mode, &schedule);
+        (key, expected)
+    })
+}

@@ -1,0 +1,331 @@
+//! The chunks of a call, each brought to a device and back in a slot, beside others: while one is on its way there, another is
+//! computed, and a third on its way back.
+//!
+//! ```text
+//! worker 0   slot 0   in | kernel | out      in | kernel | out
+//!            slot 1        in | kernel | out      in | kernel | out
+//! worker 1   slot 2   in | kernel | out      ...
+//! ```
+//!
+//! A worker is a thread with a few slots of one device. It starts a chunk in every slot, then waits for the oldest and starts
+//! the next in its place. What is copied to slots and from them by the worker itself is copied by as many threads as there
+//! are workers.
+
+use crate::base::error::Error;
+use crate::exec::chunk::Chunk;
+use crate::exec::schedule::Schedule;
+use crate::op::operation::Operation;
+use std::collections::VecDeque;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// Room for one chunk at a time, on a device.
+pub(crate) trait Slot<'a, O: Operation> {
+    /// Starts a chunk, on an idle slot, without waiting for more than its own copies.
+    fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error>;
+
+    /// Waits until the chunk that was started is done, and tells what came of it: its output is written, and nothing of it is used
+    /// any more, whatever is returned.
+    fn finish(&mut self) -> Result<O::Output, Error>;
+}
+
+/// Runs all chunks, and returns what came of each, in order. `workers` has the device of each worker, `weights` how fast the devices
+/// are, and `slots` gives a worker its slots, one at least: on its own thread. A worker for which there is no memory leaves its
+/// chunks to the others.
+///
+/// After the first failure, or a panic, nothing is started any more; what was started is waited for. `started` tells whether
+/// any chunk was.
+pub(crate) fn run<'a, O: Operation, L: Slot<'a, O>>(
+    chunks: Vec<Chunk<'a, O>>,
+    weights: &[f64],
+    workers: &[usize],
+    slots: impl Fn(usize) -> Result<Vec<L>, Error> + Sync,
+    started: &AtomicBool,
+) -> Result<Vec<O::Output>, Error> {
+    let schedule = Schedule::new(chunks.len(), weights);
+    let outputs = Mutex::new(chunks.iter().map(|_| O::Output::default()).collect::<Vec<_>>());
+    let chunks: Vec<_> = chunks.into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
+    let failed = AtomicBool::new(false);
+    let no_room = Mutex::new(None);
+    let next = |device: usize| {
+        let index = (!failed.load(Ordering::Relaxed)).then(|| schedule.next(device))??;
+        lock(&chunks[index]).take().map(|chunk| (index, chunk))
+    };
+    let work = &|device: usize| {
+        let unless_done = FailOnDrop(&failed);
+        let slots = match slots(device) {
+            Ok(slots) => slots,
+            Err(e @ (Error::OutOfDeviceMemory { .. } | Error::OutOfHostMemory { .. })) => {
+                *lock(&no_room) = Some(e);
+                std::mem::forget(unless_done);
+                return Ok(());
+            }
+            Err(e) => return Err(e),
+        };
+        work_through(slots, || next(device), |index, output| lock(&outputs)[index] = output, started)?;
+        std::mem::forget(unless_done);
+        Ok(())
+    };
+    run_workers(workers, work)?;
+    match no_room.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        // Nobody was there to do it.
+        Some(e) if schedule.next(0).is_some() => Err(e),
+        _ => Ok(outputs.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tells that something failed, unless it is forgotten.
+struct FailOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for FailOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs every worker, the first on this thread.
+fn run_workers(workers: &[usize], work: &(impl Fn(usize) -> Result<(), Error> + Sync)) -> Result<(), Error> {
+    let Some((&mine, others)) = workers.split_first() else { return Ok(()) };
+    if others.is_empty() {
+        return work(mine);
+    }
+    thread::scope(|scope| {
+        // A thread that does not start leaves its parts to the others.
+        let spawn =
+            |&device| thread::Builder::new().name("aes-bitslice".into()).spawn_scoped(scope, move || work(device));
+        let spawned: Vec<_> = others.iter().filter_map(|device| spawn(device).ok()).collect();
+        let own = work(mine);
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        // All are waited for, whatever the first of them says.
+        let outcomes: Vec<_> = spawned.into_iter().map(join).collect();
+        outcomes.into_iter().fold(own, Result::and)
+    })
+}
+
+/// What one worker does; `done` is told what came of each chunk.
+fn work_through<'a, O: Operation, L: Slot<'a, O>>(
+    slots: Vec<L>,
+    next: impl Fn() -> Option<(usize, Chunk<'a, O>)>,
+    done: impl Fn(usize, O::Output),
+    started: &AtomicBool,
+) -> Result<(), Error> {
+    let (mut idle, mut busy) = (slots, VecDeque::<(usize, L)>::new());
+    let mut keep_busy = || loop {
+        let mut slot = match idle.pop() {
+            Some(slot) => slot,
+            None => {
+                let (index, mut oldest) = busy.pop_front().expect("a worker has a slot");
+                done(index, oldest.finish()?);
+                oldest
+            }
+        };
+        let Some((index, chunk)) = next() else { return Ok(()) };
+        started.store(true, Ordering::Relaxed);
+        let outcome = slot.start(chunk);
+        busy.push_back((index, slot));
+        outcome?;
+    };
+    let outcome = keep_busy();
+    // All are waited for, whatever was wrong.
+    busy.iter_mut().fold(outcome, |outcome, (index, slot)| {
+        let finished = slot.finish().map(|output| done(*index, output));
+        outcome.and(finished)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::counter::{Counter, CounterMode};
+    use crate::exec::chunk::cut;
+    use crate::op::buffers::Buffers;
+    use crate::op::ctr::Ctr;
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
+
+    /// A device that takes its time, and may fail.
+    #[derive(Default)]
+    struct Fake<'g> {
+        delay: Duration,
+        /// Does nothing until so many were counted there.
+        waits_for: Option<(&'g AtomicUsize, usize)>,
+        /// Counts what it has done.
+        counts: Option<&'g AtomicUsize>,
+        panics: bool,
+        /// Which chunk of those that it is given fails, counted from 1, when it is started or when it is waited for.
+        fails: Option<(usize, bool)>,
+        given: AtomicUsize,
+        in_flight: AtomicUsize,
+        most_in_flight: AtomicUsize,
+    }
+
+    struct FakeSlot<'d, 'a> {
+        device: &'d Fake<'d>,
+        chunk: Option<(Chunk<'a, Ctr>, bool)>,
+    }
+
+    impl Drop for FakeSlot<'_, '_> {
+        fn drop(&mut self) {
+            assert!(self.chunk.is_none() || thread::panicking(), "every chunk that was started was waited for");
+        }
+    }
+
+    impl<'a> Slot<'a, Ctr> for FakeSlot<'_, 'a> {
+        fn start(&mut self, chunk: Chunk<'a, Ctr>) -> Result<(), Error> {
+            assert!(self.chunk.is_none(), "one chunk at a time");
+            let number = self.device.given.fetch_add(1, Ordering::SeqCst) + 1;
+            let in_flight = self.device.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+            self.device.most_in_flight.fetch_max(in_flight, Ordering::SeqCst);
+            let fails = self.device.fails.filter(|(which, _)| *which == number);
+            self.chunk = Some((chunk, fails.is_some()));
+            if fails.is_some_and(|(_, at_start)| at_start) { Err(lost()) } else { Ok(()) }
+        }
+
+        fn finish(&mut self) -> Result<(), Error> {
+            let Some((mut chunk, fails)) = self.chunk.take() else { return Ok(()) };
+            assert!(!self.device.panics, "on purpose");
+            thread::sleep(self.device.delay);
+            while self.device.waits_for.is_some_and(|(gate, enough)| gate.load(Ordering::SeqCst) < enough) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            if let Some(counter) = self.device.counts {
+                counter.fetch_add(1, Ordering::SeqCst);
+            }
+            self.device.in_flight.fetch_sub(1, Ordering::SeqCst);
+            if fails {
+                return Err(lost());
+            }
+            let first = chunk.operation.position() as usize;
+            for (i, byte) in chunk.data.output().iter_mut().enumerate() {
+                *byte ^= key_stream(first + i);
+            }
+            Ok(())
+        }
+    }
+
+    fn ctr(offset: u64) -> Ctr {
+        Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), offset)
+    }
+
+    fn key_stream(at: usize) -> u8 {
+        (at ^ at >> 8).wrapping_mul(151) as u8
+    }
+
+    fn lost() -> Error {
+        Error::Cuda { call: "cuStreamSynchronize".into(), code: "CUDA_ERROR_LAUNCH_FAILED".into() }
+    }
+
+    fn run_on(
+        devices: &[Fake<'_>],
+        workers: &[usize],
+        slots: usize,
+        len: usize,
+        chunk: usize,
+    ) -> (Vec<u8>, Result<(), Error>, bool) {
+        let mut data: Vec<u8> = (0..len).map(|i| i as u8).collect();
+        let chunks = cut(ctr(3 * 16 + 7), Buffers::InPlace(&mut data), chunk);
+        let started = AtomicBool::new(false);
+        let slots =
+            |device: usize| Ok((0..slots).map(|_| FakeSlot { device: &devices[device], chunk: None }).collect());
+        let weights = vec![1.0; devices.len()];
+        let outcome =
+            run(chunks, &weights, workers, slots, &started).map(|outputs| assert!(outputs.len() >= len / chunk));
+        (data, outcome, started.into_inner())
+    }
+
+    #[test]
+    fn every_byte_is_done_once_whoever_does_it() {
+        let expected = |len: usize| (0..len).map(|i| i as u8 ^ key_stream(3 * 16 + 7 + i)).collect::<Vec<_>>();
+        for (devices, workers) in [(1, vec![0]), (1, vec![0, 0, 0]), (2, vec![0, 1]), (4, vec![0, 1, 2, 3, 0, 1, 2, 3])]
+        {
+            for slots in [1, 2, 4] {
+                for len in [1, 9, 16, 100, 1000] {
+                    let devices: Vec<_> = (0..devices).map(|_| Fake::default()).collect();
+                    let (data, outcome, started) = run_on(&devices, &workers, slots, len, 32);
+                    outcome.unwrap();
+                    assert!(started && data == expected(len), "{len} bytes, {workers:?}, {slots} slots");
+                    assert!(devices.iter().all(|d| d.in_flight.load(Ordering::SeqCst) == 0));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_slots_are_busy_and_no_more() {
+        let device = [Fake { delay: Duration::from_millis(1), ..Fake::default() }];
+        run_on(&device, &[0], 3, 16 * 20, 16).1.unwrap();
+        assert_eq!(device[0].most_in_flight.load(Ordering::SeqCst), 3);
+    }
+
+    /// A device that falls behind is left with less, though the shares were equal: it does nothing until the other has done
+    /// more than its share.
+    #[test]
+    fn a_slow_device_does_less() {
+        let gate = AtomicUsize::new(0);
+        let (slow, fast) = (Fake { waits_for: Some((&gate, 30)), ..Fake::default() }, Fake::default());
+        let devices = [slow, Fake { counts: Some(&gate), ..fast }];
+        run_on(&devices, &[0, 1], 1, 16 * 40 - 7, 16).1.unwrap();
+        let done = devices.each_ref().map(|d| d.given.load(Ordering::SeqCst));
+        assert!(done[0] + done[1] == 40 && done[1] >= 30, "{done:?}");
+    }
+
+    /// Workers without slots leave the work to those that have some; an error only if there are none.
+    #[test]
+    fn workers_without_room_leave_it_to_others() {
+        for with_room in [0, 1, 2] {
+            let device = Fake::default();
+            let mut data = vec![1; 16 * 50];
+            let chunks = cut(ctr(0), Buffers::InPlace(&mut data), 16);
+            let (started, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
+            let slots = |_| match asked.fetch_add(1, Ordering::SeqCst) < with_room {
+                true => Ok(vec![FakeSlot { device: &device, chunk: None }]),
+                false => Err(Error::OutOfDeviceMemory { what: "a slot".into() }),
+            };
+            let outcome = run(chunks, &[1.0], &[0, 0, 0], slots, &started);
+            assert_eq!(outcome.is_ok(), with_room > 0);
+            assert_eq!(device.given.into_inner(), if with_room > 0 { 50 } else { 0 });
+        }
+    }
+
+    /// A panic on one thread ends the call for all, and comes out of it.
+    #[test]
+    fn a_panic_ends_the_call() {
+        let devices =
+            [Fake { panics: true, ..Fake::default() }, Fake { delay: Duration::from_millis(1), ..Fake::default() }];
+        let call = std::panic::AssertUnwindSafe(|| run_on(&devices, &[1, 0], 1, 16 * 2000, 16));
+        assert!(std::panic::catch_unwind(call).is_err());
+        assert!(devices[1].given.load(Ordering::SeqCst) < 1900);
+    }
+
+    /// Whenever it happens and whichever device it is: an error, nothing in flight any more, and not everything tried.
+    #[test]
+    fn a_device_that_fails_ends_the_call() {
+        for which in [1, 2, 9] {
+            for at_start in [true, false] {
+                let failing = Fake { fails: Some((which, at_start)), ..Fake::default() };
+                let devices = [Fake { delay: Duration::from_millis(1), ..Fake::default() }, failing];
+                let (_, outcome, started) = run_on(&devices, &[0, 1, 1], 2, 16 * 1000, 16);
+                assert!(matches!(outcome, Err(Error::Cuda { .. })) && started);
+                let given: usize = devices.iter().map(|d| d.given.load(Ordering::SeqCst)).sum();
+                assert!(given < 1000, "{given} chunks were started");
+                assert!(devices.iter().all(|d| d.in_flight.load(Ordering::SeqCst) == 0));
+            }
+        }
+    }
+
+    #[test]
+    fn without_slots_nothing_is_started() {
+        let mut data = [1; 64];
+        let chunks = cut(ctr(0), Buffers::InPlace(&mut data), 16);
+        let started = AtomicBool::new(false);
+        let none = |_| Err::<Vec<FakeSlot<'_, '_>>, _>(Error::OutOfDeviceMemory { what: "a slot".into() });
+        assert!(matches!(run(chunks, &[1.0], &[0, 0], none, &started), Err(Error::OutOfDeviceMemory { .. })));
+        assert!(!started.into_inner() && data == [1; 64]);
+    }
+}

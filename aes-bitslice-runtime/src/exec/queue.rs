@@ -1,0 +1,167 @@
+//! Jobs in the order they came, on a bounded number of threads, which start when they are needed and end when they are
+//! not.
+
+use crate::base::error::Error;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How long a thread waits for another job before it ends.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// What a thread is to do. A panic ends the job, not the thread.
+pub(crate) type Job = Box<dyn FnOnce() + Send>;
+
+/// A queue of jobs and the threads that do them.
+pub(crate) struct Queue {
+    shared: Arc<Shared>,
+    most_threads: usize,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    pushed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    threads: usize,
+    /// Threads that wait for a job.
+    idle: usize,
+}
+
+impl Queue {
+    /// An empty queue, without a thread yet.
+    pub(crate) fn new(most_threads: usize) -> Self {
+        let shared = Shared { state: Mutex::default(), pushed: Condvar::new() };
+        Self { shared: Arc::new(shared), most_threads }
+    }
+
+    /// Adds a job and returns; a thread does it when those before it have been begun.
+    ///
+    /// # Errors
+    /// [`Error::NoThread`] if there is no thread and none can be started. The job is dropped, and was not begun.
+    pub(crate) fn push(&self, job: Job) -> Result<(), Error> {
+        let mut state = self.shared.lock();
+        if state.jobs.len() >= state.idle && state.threads < self.most_threads {
+            let shared = self.shared.clone();
+            match thread::Builder::new().name("aes-bitslice".into()).spawn(move || shared.work()) {
+                Ok(_) => state.threads += 1,
+                Err(error) if state.threads == 0 => return Err(Error::NoThread { why: error.to_string() }),
+                // Those that are there do it.
+                Err(_) => {}
+            }
+        }
+        state.jobs.push_back(job);
+        drop(state);
+        self.shared.pushed.notify_one();
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a thread does all its life.
+    fn work(&self) {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                drop(state);
+                // What the job was to tell of it, it has told.
+                let _ = catch_unwind(AssertUnwindSafe(job));
+                state = self.lock();
+                continue;
+            }
+            state.idle += 1;
+            let (woken, waited) = self.pushed.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            state.idle -= 1;
+            if waited.timed_out() && state.jobs.is_empty() {
+                state.threads -= 1;
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::time::Instant;
+
+    fn threads(queue: &Queue) -> usize {
+        queue.shared.lock().threads
+    }
+
+    #[test]
+    fn threads_come_as_they_are_needed_up_to_the_bound_and_go_when_idle() {
+        let queue = Queue::new(3);
+        assert_eq!(threads(&queue), 0);
+        let (ended, ends) = mpsc::channel();
+        let gates: Vec<_> = (0..100)
+            .map(|i| {
+                let (gate, opened) = mpsc::channel::<()>();
+                let ended = ended.clone();
+                let job = move || {
+                    // Opened by being dropped.
+                    let _ = opened.recv();
+                    ended.send(i).unwrap();
+                };
+                queue.push(Box::new(job)).unwrap();
+                assert_eq!(threads(&queue), 3.min(i + 1));
+                gate
+            })
+            .collect();
+        for (i, gate) in gates.into_iter().enumerate() {
+            drop(gate);
+            assert_eq!(ends.recv_timeout(Duration::from_secs(60)).unwrap(), i, "in order");
+        }
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while threads(&queue) > 0 {
+            assert!(Instant::now() < deadline, "idle threads stay");
+            thread::sleep(Duration::from_millis(10));
+        }
+        queue.push(Box::new(move || ended.send(100).unwrap())).unwrap();
+        assert_eq!(ends.recv_timeout(Duration::from_secs(60)).unwrap(), 100, "after they were gone");
+    }
+
+    #[test]
+    fn a_panic_ends_the_job_and_not_the_thread() {
+        let queue = Queue::new(1);
+        let (ended, ends) = mpsc::channel();
+        for i in 0..20 {
+            let ended = ended.clone();
+            let job = move || {
+                // Without a message on standard error.
+                let _open = ended;
+                std::panic::resume_unwind(Box::new(i));
+            };
+            queue.push(Box::new(job)).unwrap();
+        }
+        queue.push(Box::new(move || ended.send(()).unwrap())).unwrap();
+        ends.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(threads(&queue), 1);
+    }
+
+    #[test]
+    fn a_thread_that_waits_is_taken_before_another_starts() {
+        let queue = Queue::new(8);
+        let (ended, ends) = mpsc::channel();
+        for _ in 0..50 {
+            let ended = ended.clone();
+            queue.push(Box::new(move || ended.send(()).unwrap())).unwrap();
+            ends.recv_timeout(Duration::from_secs(60)).unwrap();
+            while queue.shared.lock().idle == 0 {
+                thread::yield_now();
+            }
+        }
+        assert_eq!(threads(&queue), 1);
+    }
+}

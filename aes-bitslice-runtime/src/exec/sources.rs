@@ -1,0 +1,105 @@
+//! Kernels that are compiled at run time: with a key baked in, read from files, and any other that was printed. Nothing that holds a key is written to disk here, and what is held in memory is wiped.
+
+use crate::base::error::Error;
+use crate::base::key::Key;
+use aes_bitslice_core::aes::KeySchedule;
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::digest;
+use aes_bitslice_core::manifest::{Manifest, Printed};
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::self_test;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use zeroize::Zeroizing;
+
+/// No source or manifest is larger; what is, is something else.
+const LARGEST_FILE: u64 = 16 << 20;
+
+/// The manifest of a kernel with its key baked in.
+pub(crate) fn manifest_of_baked(path: &Path) -> Result<Manifest, Error> {
+    let bad = |what: String| Error::BadManifest { path: path.into(), what };
+    let manifest = Manifest::parse(&read(path).map_err(bad)?).map_err(|e| bad(e.to_string()))?;
+    if !manifest.secret {
+        return Err(bad("is of a kernel without a key: give it one with `Engine::cipher`".into()));
+    }
+    Ok(manifest)
+}
+
+/// A kernel with its key baked in: its manifest, and the source beside it in the language of the engine.
+pub(crate) fn read_baked(path: &Path, dialect: Dialect) -> Result<Printed, Error> {
+    let bad = |what: String| Error::BadManifest { path: path.into(), what };
+    let manifest = manifest_of_baked(path)?;
+    if manifest.dialect != dialect {
+        let (has, wants) = (manifest.dialect, dialect);
+        return Err(bad(format!("is of a kernel for {has}, and the engine is for {wants}: open one for {has}")));
+    }
+    let source = read(&path.with_file_name(&manifest.source)).map_err(|e| bad(format!("{}: {e}", manifest.source)))?;
+    if digest::of_text(&source) != manifest.source_sha256 {
+        return Err(bad(format!("{} is not the source it was made for: generate both anew", manifest.source)));
+    }
+    manifest.check_source(&source).map_err(|e| bad(e.to_string()))?;
+    Ok(Printed { source, manifest })
+}
+
+/// Refuses a kernel with another key baked in than this one.
+pub(crate) fn check_baked_key(manifest: &Manifest, key: &Key) -> Result<(), Error> {
+    let mode = manifest.mode().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
+    match is_known_answer(manifest, &self_test::expected(mode, &schedule(mode, key))) {
+        true => Ok(()),
+        false => Err(Error::NoSuchKernel { what: "it has another key baked in: generate one for this key".into() }),
+    }
+}
+
+/// The round keys of a mode's direction.
+pub(crate) fn schedule(mode: Mode, key: &Key) -> KeySchedule {
+    KeySchedule::new(key.expose(), mode.direction()).expect("a key has one of the three lengths")
+}
+
+/// The words that a kernel is launched with for a key.
+pub(crate) fn key_words(manifest: &Manifest, key: &Key) -> Result<Zeroizing<Vec<u32>>, Error> {
+    let words = manifest.key_words(key.expose()).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
+    Ok(words.expect("a key has one of the three lengths"))
+}
+
+/// Whether this is the answer that a kernel with its key baked in must give.
+pub(crate) fn is_known_answer(manifest: &Manifest, answer: &[u8]) -> bool {
+    manifest.known_answer_sha256.as_deref() == Some(digest::of_bytes(answer).as_str())
+}
+
+fn read(path: &Path) -> Result<Zeroizing<String>, String> {
+    let file = File::open(path).map_err(|e| e.to_string())?;
+    // Room for all of it at once: growing would leave copies behind.
+    let len = file.metadata().map_err(|e| e.to_string())?.len();
+    if len > LARGEST_FILE {
+        return Err("is too large".into());
+    }
+    let mut text = Zeroizing::new(String::with_capacity(len as usize + 1));
+    file.take(LARGEST_FILE).read_to_string(&mut text).map_err(|e| e.to_string())?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_manifest_of_a_baked_kernel_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kernel.json");
+        let refused = || match manifest_of_baked(&path) {
+            Err(Error::BadManifest { what, .. }) => what,
+            other => panic!("{other:?}"),
+        };
+        assert!(!refused().is_empty(), "a file that is not there");
+        std::fs::write(&path, "{}").unwrap();
+        assert!(!refused().is_empty());
+        #[cfg(feature = "opencl")]
+        {
+            std::fs::write(&path, aes_bitslice_kernels::OPENCL_KERNELS[0].manifest).unwrap();
+            assert!(refused().contains("without a key"));
+        }
+        File::create(&path).unwrap().set_len(LARGEST_FILE + 1).unwrap();
+        assert!(refused().contains("too large"));
+    }
+}

@@ -1,0 +1,123 @@
+//! How data in host memory goes to a GPU and back: in chunks of which size, on how many streams, by how many threads.
+//!
+//! Measured on an H200 behind PCIe 5, with sixteen cores (BENCHMARKS.md): data that is pinned wants large chunks, and few
+//! threads, for nobody copies but the GPU. Data that is not is staged through pinned memory by threads, which copy slower than
+//! the link: as many as there are cores, with chunks that all together stay in the last cache. The less data, the smaller the
+//! chunks, so that the first is not long on its way alone; and what is hardly longer than the way itself is not cut at all (Li
+//! et al. 2012, table IV).
+
+use std::thread;
+
+/// How data in host memory goes to a GPU and back. What is `None` is chosen by the size of the call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Transfers {
+    /// Bytes of a chunk, taken as the next multiple of 16; at most 64 MiB.
+    pub chunk_bytes: Option<usize>,
+    /// Chunks that are on their way at the same time, for each thread: 1 to 32.
+    pub streams: Option<usize>,
+    /// Threads for each GPU: 1 to 16.
+    pub workers: Option<usize>,
+}
+
+/// The same, decided for one call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Plan {
+    pub(crate) chunk_bytes: usize,
+    pub(crate) streams: usize,
+    /// For all GPUs.
+    pub(crate) workers: usize,
+}
+
+impl Transfers {
+    /// For so many bytes, pinned or not, and so many GPUs.
+    pub(crate) fn plan(self, bytes: usize, pinned: bool, devices: usize) -> Plan {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        self.plan_with(bytes, pinned, devices, cores)
+    }
+
+    fn plan_with(self, bytes: usize, pinned: bool, devices: usize, cores: usize) -> Plan {
+        /// What is worth bringing to another GPU, too.
+        const WORTH_A_GPU: usize = 8 << 20;
+        let devices = match self.chunk_bytes {
+            Some(_) => devices,
+            None => (bytes / WORTH_A_GPU).clamp(1, devices),
+        };
+        // A part of what a GPU gets, between a size that is worth a launch and one beyond which nothing is gained.
+        let part = |parts: usize, least: usize, most: usize| {
+            (bytes / devices / parts).clamp(least, most).next_power_of_two().min(most)
+        };
+        let (chunk_bytes, streams, workers) = match pinned {
+            true if bytes / devices < 64 << 20 => (part(16, 1 << 20, 4 << 20), 4, 1),
+            true => (8 << 20, 2, 2),
+            false if devices == 1 => (part(64, 1 << 20, 3 << 20), 2, cores.clamp(1, 16)),
+            // More threads and GPUs share the cache.
+            false => (part(64, 1 << 20, 3 << 20), 1, (cores / devices).clamp(1, 12)),
+        };
+        let (chunk_bytes, chunks) = match self.chunk_bytes {
+            Some(set) => {
+                let set = set.clamp(16, 64 << 20).next_multiple_of(16);
+                (set, bytes.div_ceil(set).max(1))
+            }
+            None => {
+                // All of the same size: a short one at the end would be on its way alone.
+                let chunks = (bytes / chunk_bytes).max(1);
+                (bytes.div_ceil(chunks).next_multiple_of(4096), chunks)
+            }
+        };
+        let streams = self.streams.unwrap_or(streams).clamp(1, 32);
+        let workers = devices * self.workers.unwrap_or(workers).clamp(1, 16);
+        // No thread without work; and of few chunks each gets its own thread before one gets two.
+        let workers = workers.min(chunks);
+        Plan { chunk_bytes, streams: streams.min(chunks.div_ceil(workers)), workers }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(bytes: usize, pinned: bool, devices: usize) -> Plan {
+        Transfers::default().plan_with(bytes, pinned, devices, 16)
+    }
+
+    #[test]
+    fn small_calls_are_not_cut() {
+        for pinned in [true, false] {
+            for bytes in [1, 16, 4096, 512 << 10] {
+                let Plan { chunk_bytes, streams, workers } = plan(bytes, pinned, 1);
+                assert!(chunk_bytes >= bytes && (streams, workers) == (1, 1), "{bytes}");
+                // Nor for a few bytes more, nor for several GPUs.
+                assert_eq!(plan(bytes + 15, pinned, 1).workers, 1);
+                assert_eq!(plan(bytes, pinned, 4), plan(bytes, pinned, 1));
+            }
+        }
+    }
+
+    #[test]
+    fn large_calls_take_a_bounded_amount_of_memory() {
+        // Streams and workers for all GPUs, and about the bytes of a chunk.
+        let most = |pinned, devices, expected: (usize, usize), chunk: usize| {
+            for bytes in [4 << 30, 1 << 40] {
+                let Plan { chunk_bytes, streams, workers } = plan(bytes, pinned, devices);
+                assert_eq!((streams, workers), expected, "{bytes} bytes, {devices} GPUs");
+                assert!((chunk..chunk + chunk / 100).contains(&chunk_bytes), "{chunk_bytes}");
+            }
+        };
+        most(true, 1, (2, 2), 8 << 20);
+        most(true, 4, (2, 8), 8 << 20);
+        most(false, 1, (2, 16), 3 << 20);
+        // Sixteen cores, whoever they feed.
+        most(false, 4, (1, 16), 3 << 20);
+    }
+
+    #[test]
+    fn what_is_set_is_kept_within_bounds() {
+        let set = |chunk_bytes, streams, workers| {
+            let some = Transfers { chunk_bytes: Some(chunk_bytes), streams: Some(streams), workers: Some(workers) };
+            some.plan_with(1 << 30, false, 1, 16)
+        };
+        assert_eq!(set(1 << 20, 3, 5), Plan { chunk_bytes: 1 << 20, streams: 3, workers: 5 });
+        assert_eq!(set(0, 0, 0), Plan { chunk_bytes: 16, streams: 1, workers: 1 });
+        assert_eq!(set(usize::MAX, 99, 99), Plan { chunk_bytes: 64 << 20, streams: 1, workers: 16 });
+    }
+}

@@ -1,0 +1,227 @@
+//! The host memory of one call: what is read, what is written, or both.
+
+use crate::base::error::Error;
+use cipher::array::Array;
+use cipher::consts::U16;
+use cipher::inout::InOutBuf;
+
+/// What an operation does to its data.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    /// Every byte of the input becomes a byte of the output.
+    Maps,
+    /// It reads its input and writes nothing.
+    Reads,
+    /// It writes its output and reads nothing.
+    Writes,
+}
+
+impl Access {
+    /// The error of a call that gives an operation of this access other data than it takes.
+    pub(crate) fn refused(self, operation: &'static str) -> Error {
+        let takes = match self {
+            Self::Maps => "an input and an output",
+            Self::Reads => "an input only",
+            Self::Writes => "an output only",
+        };
+        Error::WrongAccess { operation, takes }
+    }
+}
+
+/// The host memory of one call. Input and output, where there are both, have the same length.
+///
+/// A call takes anything that becomes one: `&mut [u8]` is both input and output, `(&[u8], &mut [u8])` is an input and an
+/// output that lie apart, `&[u8]` is an input for an operation that only reads. An operation that only writes takes
+/// `&mut [u8]`.
+#[derive(Debug)]
+pub enum Buffers<'a> {
+    /// The output replaces the input.
+    InPlace(&'a mut [u8]),
+    /// The input stays as it is.
+    To {
+        /// What is read.
+        input: &'a [u8],
+        /// What is written.
+        output: &'a mut [u8],
+    },
+    /// What is read. Nothing is written.
+    Read(&'a [u8]),
+    /// What is written, whatever was there before.
+    Write(&'a mut [u8]),
+}
+
+impl<'a> From<&'a mut [u8]> for Buffers<'a> {
+    fn from(data: &'a mut [u8]) -> Self {
+        Self::InPlace(data)
+    }
+}
+
+impl<'a, const N: usize> From<&'a mut [u8; N]> for Buffers<'a> {
+    fn from(data: &'a mut [u8; N]) -> Self {
+        Self::InPlace(data)
+    }
+}
+
+impl<'a> From<&'a mut Vec<u8>> for Buffers<'a> {
+    fn from(data: &'a mut Vec<u8>) -> Self {
+        Self::InPlace(data)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Buffers<'a> {
+    fn from(input: &'a [u8]) -> Self {
+        Self::Read(input)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Buffers<'a> {
+    fn from(input: &'a [u8; N]) -> Self {
+        Self::Read(input)
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Buffers<'a> {
+    fn from(input: &'a Vec<u8>) -> Self {
+        Self::Read(input)
+    }
+}
+
+impl<'a> From<(&'a [u8], &'a mut [u8])> for Buffers<'a> {
+    fn from((input, output): (&'a [u8], &'a mut [u8])) -> Self {
+        Self::To { input, output }
+    }
+}
+
+impl<'a> Buffers<'a> {
+    /// The same data as an operation takes it that accesses data in this way.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] for an input and an output of different lengths, [`Error::WrongAccess`] where an input or an
+    /// output is missing, or one is there that the operation does not use.
+    pub(crate) fn accessed(self, access: Access, operation: &'static str) -> Result<Self, Error> {
+        if let Self::To { input, output } = &self
+            && input.len() != output.len()
+        {
+            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+        }
+        match (access, self) {
+            (Access::Maps, data @ (Self::InPlace(_) | Self::To { .. })) => Ok(data),
+            (Access::Reads, Self::InPlace(data)) => Ok(Self::Read(data)),
+            (Access::Reads, data @ Self::Read(_)) => Ok(data),
+            (Access::Writes, Self::InPlace(data) | Self::Write(data)) => Ok(Self::Write(data)),
+            (access, _) => Err(access.refused(operation)),
+        }
+    }
+
+    /// What is read, as it is before anything is written; nothing where nothing is read.
+    pub(crate) fn input(&self) -> &[u8] {
+        match self {
+            Self::InPlace(data) => data,
+            Self::To { input, .. } | Self::Read(input) => input,
+            Self::Write(_) => &[],
+        }
+    }
+
+    /// What is written: in place it holds the input. Nothing where nothing is written.
+    pub(crate) fn output(&mut self) -> &mut [u8] {
+        match self {
+            Self::InPlace(data) | Self::Write(data) => data,
+            Self::To { output, .. } => output,
+            Self::Read(_) => &mut [],
+        }
+    }
+
+    /// Whether there is an input.
+    pub(crate) fn reads(&self) -> bool {
+        !matches!(self, Self::Write(_))
+    }
+
+    /// Whether there is an output.
+    pub(crate) fn writes(&self) -> bool {
+        !matches!(self, Self::Read(_))
+    }
+
+    /// Bytes of the input and of the output, as far as there are both.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::InPlace(data) | Self::Write(data) => data.len(),
+            Self::To { input, .. } | Self::Read(input) => input.len(),
+        }
+    }
+
+    /// Input and output as blocks, for an operation that maps whole blocks.
+    pub(crate) fn into_blocks(self) -> InOutBuf<'a, 'a, Array<u8, U16>> {
+        let (blocks, rest) = self.into_in_out().into_chunks();
+        debug_assert!(rest.is_empty(), "whole blocks");
+        blocks
+    }
+
+    /// Input and output, for an operation that maps.
+    pub(crate) fn into_in_out(self) -> InOutBuf<'a, 'a, u8> {
+        match self {
+            Self::InPlace(data) => data.into(),
+            Self::To { input, output } => InOutBuf::new(input, output).expect("equal lengths, as checked"),
+            Self::Read(_) | Self::Write(_) => unreachable!("an operation that maps has an input and an output"),
+        }
+    }
+
+    /// The same data, for as long as this is not used.
+    pub(crate) fn reborrow(&mut self) -> Buffers<'_> {
+        match self {
+            Self::InPlace(data) => Buffers::InPlace(data),
+            Self::To { input, output } => Buffers::To { input, output },
+            Self::Read(input) => Buffers::Read(input),
+            Self::Write(output) => Buffers::Write(output),
+        }
+    }
+
+    /// The first `bytes`, and the rest.
+    pub(crate) fn split_at(self, bytes: usize) -> (Self, Self) {
+        match self {
+            Self::InPlace(data) => {
+                let (first, rest) = data.split_at_mut(bytes);
+                (Self::InPlace(first), Self::InPlace(rest))
+            }
+            Self::To { input, output } => {
+                let (input, input_rest) = input.split_at(bytes);
+                let (output, output_rest) = output.split_at_mut(bytes);
+                (Self::To { input, output }, Self::To { input: input_rest, output: output_rest })
+            }
+            Self::Read(input) => {
+                let (first, rest) = input.split_at(bytes);
+                (Self::Read(first), Self::Read(rest))
+            }
+            Self::Write(output) => {
+                let (first, rest) = output.split_at_mut(bytes);
+                (Self::Write(first), Self::Write(rest))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_get_the_buffers_that_they_use() {
+        let (input, mut data, mut other) = ([1; 4], [2; 4], [3; 5]);
+        let kind = |data: Buffers<'_>, access| {
+            data.accessed(access, "test").map(|data| (data.reads(), data.writes(), data.len())).ok()
+        };
+        assert_eq!(kind((&mut data).into(), Access::Maps), Some((true, true, 4)));
+        assert_eq!(kind((&mut data).into(), Access::Reads), Some((true, false, 4)));
+        assert_eq!(kind((&mut data).into(), Access::Writes), Some((false, true, 4)));
+        assert_eq!(kind((&input).into(), Access::Reads), Some((true, false, 4)));
+        assert_eq!(kind((&input[..], &mut data[..]).into(), Access::Maps), Some((true, true, 4)));
+        for (data, access) in [
+            (Buffers::from(&input), Access::Maps),
+            (Buffers::from(&input), Access::Writes),
+            (Buffers::from((&input[..], &mut data[..])), Access::Reads),
+        ] {
+            assert!(matches!(data.accessed(access, "test"), Err(Error::WrongAccess { operation: "test", .. })));
+        }
+        let unequal = Buffers::from((&input[..], &mut other[..]));
+        assert!(matches!(unequal.accessed(Access::Maps, "test"), Err(Error::LengthMismatch { input: 4, output: 5 })));
+    }
+}

@@ -1,0 +1,21 @@
+//! The operation that the kernels of a mode do.
+
+use crate::base::error::Error;
+use crate::op::cbc::CbcDecrypt;
+use crate::op::ctr::Ctr;
+use crate::op::ecb::Ecb;
+use crate::op::launch::{Launch, Shape};
+use crate::op::operation::Steps;
+use aes_bitslice_core::mode::Mode;
+
+/// The launches of a mode's operation, from a counter block or, for CBC, an IV as a big-endian number: for the known answer that a
+/// kernel of the mode must give.
+pub(crate) fn launches_of(mode: Mode, start: u128, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+    match mode {
+        Mode::EcbEncrypt => Ecb::encrypt().launches(shape),
+        Mode::EcbDecrypt => Ecb::decrypt().launches(shape),
+        Mode::Ctr => Ctr::from_block(start).launches(shape),
+        Mode::CbcDecrypt => CbcDecrypt::new(&start.to_be_bytes()).launches(shape),
+        other => Err(Error::NoSuchKernel { what: format!("nothing here launches kernels for {other}") }),
+    }
+}

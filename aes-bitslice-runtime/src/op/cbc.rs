@@ -1,0 +1,172 @@
+//! Cipher block chaining (SP 800-38A, section 6.2).
+//!
+//! Encryption is serial by nature: the input of each block is the output of the one before. Decryption is not, for all that it
+//! chains is ciphertext.
+//!
+//! | argument | value |
+//! |---|---|
+//! | `blocks` | blocks of 16 bytes |
+//! | `previous`, `stride` | where the ciphertext block before the share of thread block b is, less b times the stride in bytes; there is none before the first |
+//! | `iv` | the IV, its bytes in order |
+
+use crate::base::error::Error;
+use crate::op::buffers::{Access, Buffers};
+use crate::op::launch::{Gather, Launch, Shape, Value, block_words};
+use crate::op::operation::{Block, CpuCipher, Operation, Steps, whole_blocks};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::mode::Mode;
+use cipher::array::Array;
+
+/// CBC decryption of whole blocks.
+///
+/// A long message may be cut at whole blocks and its pieces decrypted in any order; the IV of each is the block of ciphertext
+/// before it, which in place has to be kept.
+///
+/// Nothing tells whether the ciphertext was changed. If others learn whether the padding inside was right, by an error or by time,
+/// they can have any ciphertext decrypted (a padding oracle): check a MAC first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CbcDecrypt {
+    iv: [u8; 16],
+}
+
+/// CBC encryption of whole blocks: on one core of the CPU, whatever the engine.
+///
+/// The IV must be such that nobody can foretell it (SP 800-38A, appendix C): random bytes, new for every message. A long message
+/// may be cut at whole blocks and its pieces encrypted in order; the IV of each is the last block of ciphertext before it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CbcEncrypt {
+    iv: [u8; 16],
+}
+
+impl CbcDecrypt {
+    /// With this IV: the block that the first block of ciphertext is chained to.
+    pub fn new(iv: &[u8; 16]) -> Self {
+        Self { iv: *iv }
+    }
+}
+
+impl CbcEncrypt {
+    /// With this IV: the block that the first block of plaintext is chained to.
+    pub fn new(iv: &[u8; 16]) -> Self {
+        Self { iv: *iv }
+    }
+}
+
+impl Operation for CbcDecrypt {
+    const NAME: &'static str = "CBC decryption";
+    const ACCESS: Access = Access::Maps;
+}
+
+impl Operation for CbcEncrypt {
+    const NAME: &'static str = "CBC encryption";
+    const ACCESS: Access = Access::Maps;
+    const SERIAL: bool = true;
+}
+
+/// Blocks that are decrypted at a time: whole batches of every engine, and little enough for the first-level cache.
+const BATCH: usize = 512;
+
+impl Steps for CbcDecrypt {
+    type Output = ();
+
+    fn mode(&self) -> Option<Mode> {
+        Some(Mode::CbcDecrypt)
+    }
+
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        whole_blocks(bytes)
+    }
+
+    fn after(&self, bytes: u64, before: impl FnOnce() -> [u8; 16]) -> Self {
+        if bytes == 0 { *self } else { Self { iv: before() } }
+    }
+
+    fn is_chained(&self) -> bool {
+        true
+    }
+
+    /// In place, what follows a thread block's share would overwrite the ciphertext before the next one: those blocks are copied
+    /// first.
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        let blocks = shape.len / 16;
+        let (shares, share) = shape.geometry.shares(blocks);
+        let (previous, stride) = match shape.in_place && shares > 1 {
+            true => (Value::Gathered(Gather { first: share - 16, apart: share, blocks: shares - 1 }), 16),
+            false => (Value::BeforeInput(16), share),
+        };
+        let values = vec![
+            ("blocks", Value::U64(blocks)),
+            ("previous", previous),
+            ("stride", Value::U64(stride)),
+            ("iv", Value::Words(block_words(&self.iv))),
+        ];
+        Ok(shape.launch(shape.entry(0), 0, blocks, values)?.into_iter().collect())
+    }
+
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+        let mut blocks = data.into_blocks();
+        // The ciphertext before each block of the batch, kept because in place it is overwritten.
+        let mut previous = [Block::default(); BATCH + 1];
+        previous[0] = self.iv.into();
+        while !blocks.is_empty() {
+            let n = blocks.len().min(BATCH);
+            let (mut batch, rest) = blocks.split_at(n);
+            previous[1..=n].copy_from_slice(batch.get_in());
+            cipher.process(Direction::Decrypt, batch.reborrow());
+            let output = Array::slice_as_flattened_mut(batch.get_out());
+            output.iter_mut().zip(Array::slice_as_flattened(&previous)).for_each(|(byte, chained)| *byte ^= chained);
+            previous[0] = previous[n];
+            blocks = rest;
+        }
+    }
+}
+
+impl Steps for CbcEncrypt {
+    type Output = ();
+
+    fn mode(&self) -> Option<Mode> {
+        None
+    }
+
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        whole_blocks(bytes)
+    }
+
+    fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
+        unreachable!("a serial operation is not cut")
+    }
+
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+        cipher.encrypt_chained(&self.iv, data.into_blocks());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::launch::{Entry, Geometry};
+    use aes_bitslice_core::manifest::Grid;
+
+    #[test]
+    fn blocks_between_shares_are_copied_in_place_and_where_there_are_several() {
+        let operation = CbcDecrypt::new(&std::array::from_fn(|i| i as u8));
+        let grid = Grid::Tiles { most: 4, left: 2 };
+        let geometry = Geometry { threads: 128, tile_blocks: 64, grid, aligned_counters: false, multiprocessors: 2 };
+        let tile = 64 * 16;
+        let copied = Value::Gathered(Gather { first: 4 * tile - 16, apart: 4 * tile, blocks: 19 });
+        // 80 tiles for two multiprocessors: four each, so twenty thread blocks.
+        for (len, in_place, previous, stride) in [
+            (80 * tile, true, copied, 16),
+            (80 * tile, false, Value::BeforeInput(16), 4 * tile),
+            (tile, true, Value::BeforeInput(16), tile),
+        ] {
+            let shape = Shape { geometry: &geometry, len, in_place, is_aligned: &|_| true };
+            let launches = operation.launches(&shape).unwrap();
+            let [launch] = launches.as_slice() else { panic!("one launch") };
+            let iv = Value::Words([0x0302_0100, 0x0706_0504, 0x0b0a_0908, 0x0f0e_0d0c]);
+            let expected =
+                [("blocks", Value::U64(len / 16)), ("previous", previous), ("stride", Value::U64(stride)), ("iv", iv)];
+            assert_eq!((launch.entry, launch.values.as_slice()), (Entry::Blocks, &expected[..]));
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Counter mode: XOR with the key stream (SP 800-38A, section 6.5).
+//!
+//! | argument | value |
+//! |---|---|
+//! | `blocks` | entry point for blocks: blocks of 16 bytes |
+//! | `length`, `skip` | entry point for bytes: bytes, and how many bytes of the first block of key stream come before them |
+//! | `counter` | the counter of the first block, least significant word first |
+
+use crate::base::counter::{Counter, CounterMode};
+use crate::base::error::Error;
+use crate::op::buffers::{Access, Buffers};
+use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
+use crate::op::operation::{CpuCipher, Operation, Steps, head};
+use aes_bitslice_core::mode::Mode;
+
+/// CTR from a byte of the key stream on: encryption and decryption both, on any number of bytes.
+///
+/// Byte 0 of the key stream is the first byte of the encrypted initial counter block, so a long message may be cut anywhere and
+/// its pieces done in any order, each with its own offset.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ctr {
+    counter: Counter,
+    /// Bytes of key stream before the data. Wider than what a caller gives, for a call goes on beyond it.
+    position: u128,
+}
+
+impl Ctr {
+    /// From byte `offset` of the key stream that starts at `counter`.
+    pub fn new(counter: &Counter, offset: u64) -> Self {
+        Self { counter: *counter, position: offset.into() }
+    }
+
+    /// From a counter block on, as a big-endian number, that wraps mod 2^128.
+    pub(crate) fn from_block(block: u128) -> Self {
+        Self::new(&Counter::new(CounterMode::Ctr128BE, block.to_be_bytes()), 0)
+    }
+
+    /// Bytes of key stream before the data.
+    #[cfg(test)]
+    pub(crate) fn position(&self) -> u128 {
+        self.position
+    }
+
+    /// The counter of the first block.
+    fn first(&self) -> u128 {
+        self.counter.at(self.position)
+    }
+}
+
+impl Operation for Ctr {
+    const NAME: &'static str = "CTR";
+    const ACCESS: Access = Access::Maps;
+}
+
+impl Steps for Ctr {
+    type Output = ();
+
+    fn mode(&self) -> Option<Mode> {
+        Some(Mode::Ctr)
+    }
+
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        self.counter.check(self.position, bytes)
+    }
+
+    fn skip(&self) -> usize {
+        (self.position % 16) as usize
+    }
+
+    fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
+        Self { position: self.position + u128::from(bytes), ..*self }
+    }
+
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        key_stream_launches(self, Self::first, shape)
+    }
+
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+        cipher.add_key_stream(self.first(), self.skip(), data.into_in_out());
+    }
+}
+
+/// The launches of an operation that makes key stream from the counter `first` on. Whole blocks of key stream that meet aligned
+/// data go through the entry point for blocks; what comes before them, and after, through that for bytes.
+pub(crate) fn key_stream_launches<O: Steps>(
+    operation: &O,
+    first: impl Fn(&O) -> u128,
+    shape: &Shape<'_>,
+) -> Result<Vec<Launch>, Error> {
+    let no_block = || unreachable!("key stream is not chained");
+    let bytes = |at: u64, len: u64| {
+        let from = operation.after(at, no_block);
+        let (counter, skip) = (first(&from), from.skip() as u64);
+        let values = vec![
+            ("length", Value::U64(len)),
+            ("skip", Value::U32(skip as u32)),
+            ("counter", Value::Words(counter_words(counter))),
+        ];
+        let blocks = if len == 0 { 0 } else { (u128::from(len) + u128::from(skip)).div_ceil(16) as u64 };
+        shape.launch_from(Entry::Bytes, at, blocks, counter, values)
+    };
+    let head = head(operation).min(shape.len);
+    let whole = shape.len - head;
+    let body = if (shape.is_aligned)(head) { whole - whole % 16 } else { 0 };
+    if body == 0 {
+        return Ok(bytes(0, shape.len)?.into_iter().collect());
+    }
+    let counter = first(&operation.after(head, no_block));
+    let values = vec![("blocks", Value::U64(body / 16)), ("counter", Value::Words(counter_words(counter)))];
+    let blocks = shape.launch_from(Entry::Blocks, head, body / 16, counter, values)?;
+    let done = head + body;
+    Ok([bytes(0, head)?, blocks, bytes(done, shape.len - done)?].into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::launch::Geometry;
+    use aes_bitslice_core::manifest::Grid;
+
+    fn shape_of(
+        geometry: &Geometry,
+        len: u64,
+        misaligned: u64,
+        call: impl FnOnce(&Shape<'_>) -> Vec<Launch>,
+    ) -> Vec<Launch> {
+        call(&Shape { geometry, len, in_place: true, is_aligned: &|at| (at + misaligned).is_multiple_of(16) })
+    }
+
+    fn geometry(grid: Grid) -> Geometry {
+        Geometry { threads: 128, tile_blocks: 64, grid, aligned_counters: true, multiprocessors: 2 }
+    }
+
+    #[test]
+    fn what_is_whole_and_aligned_goes_by_blocks_and_the_rest_by_bytes() {
+        let counter = Counter::new(CounterMode::Ctr128BE, [0xff; 16]);
+        let seen = |skip, len, misaligned| -> Vec<_> {
+            let geometry = geometry(Grid::Tiles { most: 4, left: 2 });
+            let launches =
+                shape_of(&geometry, len, misaligned, |shape| Ctr::new(&counter, skip).launches(shape).unwrap());
+            launches.into_iter().map(|l| (l.entry, l.at, l.values)).collect()
+        };
+        let by_blocks = |at, blocks, counter| {
+            (Entry::Blocks, at, vec![("blocks", Value::U64(blocks)), ("counter", Value::Words(counter))])
+        };
+        let by_bytes = |at, length, skip, counter| {
+            let values =
+                [("length", Value::U64(length)), ("skip", Value::U32(skip)), ("counter", Value::Words(counter))];
+            (Entry::Bytes, at, values.to_vec())
+        };
+        let (max, zero, two) = ([u32::MAX; 4], [0; 4], [2, 0, 0, 0]);
+        assert_eq!(seen(0, 0, 0), []);
+        assert_eq!(seen(0, 32, 0), [by_blocks(0, 2, max)]);
+        let three = [by_bytes(0, 11, 5, max), by_blocks(11, 2, zero), by_bytes(43, 3, 0, two)];
+        assert_eq!(seen(5, 11 + 32 + 3, 5), three);
+        assert_eq!(seen(5, 11 + 32 + 3, 0), [by_bytes(0, 46, 5, max)]);
+        assert_eq!(seen(15, 1, 3), [by_bytes(0, 1, 15, max)]);
+    }
+
+    #[test]
+    fn aligned_counters_take_room_for_what_they_skip() {
+        let grid = |counter| {
+            let launches = shape_of(&geometry(Grid::Covers), 16 * 64, 0, |shape| {
+                Ctr::from_block(counter).launches(shape).unwrap()
+            });
+            launches[0].thread_blocks
+        };
+        assert_eq!((grid(0), grid(1), grid(63), grid(64)), (1, 2, 2, 1));
+    }
+}

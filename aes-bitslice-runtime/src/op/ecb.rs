@@ -1,0 +1,85 @@
+//! Electronic codebook: whole blocks through the block cipher, each on its own (SP 800-38A, section 6.1).
+//!
+//! | argument | value |
+//! |---|---|
+//! | `blocks` | blocks of 16 bytes |
+
+use crate::base::error::Error;
+use crate::op::buffers::{Access, Buffers};
+use crate::op::launch::{Launch, Shape, Value};
+use crate::op::operation::{CpuCipher, Operation, Steps, whole_blocks};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::mode::Mode;
+
+/// ECB in one direction, on whole blocks of 16 bytes.
+///
+/// It shows which blocks are equal: do not encrypt messages with it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Ecb {
+    direction: Direction,
+}
+
+impl Ecb {
+    /// In a direction.
+    pub fn new(direction: Direction) -> Self {
+        Self { direction }
+    }
+
+    /// Plaintext to ciphertext.
+    pub fn encrypt() -> Self {
+        Self::new(Direction::Encrypt)
+    }
+
+    /// Ciphertext to plaintext.
+    pub fn decrypt() -> Self {
+        Self::new(Direction::Decrypt)
+    }
+}
+
+impl Operation for Ecb {
+    const NAME: &'static str = "ECB";
+    const ACCESS: Access = Access::Maps;
+}
+
+impl Steps for Ecb {
+    type Output = ();
+
+    fn mode(&self) -> Option<Mode> {
+        Some(Mode::ecb(self.direction))
+    }
+
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        whole_blocks(bytes)
+    }
+
+    fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
+        *self
+    }
+
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        let blocks = shape.len / 16;
+        let launch = shape.launch(shape.entry(0), 0, blocks, vec![("blocks", Value::U64(blocks))])?;
+        Ok(launch.into_iter().collect())
+    }
+
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+        cipher.process(self.direction, data.into_blocks());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::launch::Geometry;
+    use aes_bitslice_core::manifest::Grid;
+
+    #[test]
+    fn more_than_any_device_has_is_refused() {
+        let grid = Grid::Tiles { most: 4, left: 2 };
+        let geometry = Geometry { threads: 128, tile_blocks: 64, grid, aligned_counters: false, multiprocessors: 2 };
+        let launches =
+            |len| Ecb::encrypt().launches(&Shape { geometry: &geometry, len, in_place: true, is_aligned: &|_| true });
+        assert!(matches!(launches(u64::MAX - 15), Err(Error::OutOfDeviceMemory { .. })));
+        assert!(launches(0).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,176 @@
+//! What one call asks of a kernel: its launches one by one, with arguments by name, whatever drives the device.
+//!
+//! Which names an operation gives its arguments stands with the operation; which it takes, and in which order, a kernel says
+//! itself (`aes_bitslice_core::signature`). `in` and `out` are where the launch's part of the data begins.
+
+use crate::base::error::Error;
+use aes_bitslice_core::manifest::{Grid, Manifest};
+
+/// What must be known of a kernel and a device to lay data out over thread blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Geometry {
+    /// Threads of a thread block.
+    pub(crate) threads: u32,
+    /// Blocks of 16 bytes of a tile: what a thread block works on at a time.
+    pub(crate) tile_blocks: u32,
+    pub(crate) grid: Grid,
+    /// Whether thread blocks begin where the counter is a multiple of a tile's blocks.
+    pub(crate) aligned_counters: bool,
+    pub(crate) multiprocessors: u32,
+}
+
+/// One launch, on a part of the call's data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    pub(crate) entry: Entry,
+    /// The first byte of its part of the data.
+    pub(crate) at: u64,
+    pub(crate) thread_blocks: u32,
+    /// The arguments by name, but for `in`, `out` and the key.
+    pub(crate) values: Vec<(&'static str, Value)>,
+}
+
+/// An entry point of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Entry {
+    /// For whole blocks, aligned to 16 bytes.
+    Blocks,
+    /// For any alignment.
+    Bytes,
+}
+
+/// The value of an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Value {
+    U32(u32),
+    U64(u64),
+    /// 16 bytes.
+    Words([u32; 4]),
+    /// A place this many bytes before the first byte of the call's input.
+    BeforeInput(u64),
+    /// Device memory into which blocks of the input are copied before the launch, and which is freed behind it.
+    Gathered(Gather),
+}
+
+/// Blocks of 16 bytes of the input that are to lie side by side in memory of their own, the first of them at byte 16 there: block
+/// b, from 1 on, is at 16 b.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Gather {
+    /// The first byte of the first block, in the call's input.
+    pub(crate) first: u64,
+    /// Bytes from the first byte of a block to that of the next.
+    pub(crate) apart: u64,
+    /// How many blocks; at least one.
+    pub(crate) blocks: u64,
+}
+
+impl Gather {
+    /// Bytes of the memory that they are copied to: there is room in front of the first.
+    pub(crate) fn bytes(&self) -> u64 {
+        16 * (self.blocks + 1)
+    }
+}
+
+impl Launch {
+    /// The value of the argument of this name, if there is one.
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
+        self.values.iter().find(|(of, _)| *of == name).map(|(_, value)| value)
+    }
+}
+
+impl Geometry {
+    /// That of a kernel, on a device of so many multiprocessors.
+    pub(crate) fn new(manifest: &Manifest, multiprocessors: u32) -> Self {
+        Self {
+            threads: manifest.threads,
+            tile_blocks: manifest.tile_blocks,
+            grid: manifest.grid,
+            aligned_counters: manifest.aligned_counters,
+            multiprocessors,
+        }
+    }
+
+    /// The number of thread blocks for `blocks` blocks of 16 bytes, and the bytes of each one's share; the last may be shorter.
+    pub(crate) fn shares(&self, blocks: u64) -> (u64, u64) {
+        let thread_blocks = self.thread_blocks(blocks).max(1);
+        let tiles = blocks.div_ceil(self.tile_blocks.into());
+        (thread_blocks, 16 * u64::from(self.tile_blocks) * tiles.div_ceil(thread_blocks))
+    }
+
+    /// The tiles of a thread block's share of `blocks` (at least one) blocks of 16 bytes.
+    pub(crate) fn tiles(&self, blocks: u64) -> u64 {
+        self.shares(blocks).1 / (16 * u64::from(self.tile_blocks))
+    }
+
+    /// The thread blocks for `blocks` blocks of 16 bytes.
+    fn thread_blocks(&self, blocks: u64) -> u64 {
+        self.grid.thread_blocks(blocks.div_ceil(self.tile_blocks.into()), self.multiprocessors)
+    }
+
+    /// Which block of the first tile has this counter, if it is that of the first block.
+    fn skipped(&self, counter: u128) -> u32 {
+        if self.aligned_counters { counter as u32 % self.tile_blocks } else { 0 }
+    }
+}
+
+/// The data of a call as an operation must know it to lay out its launches.
+pub struct Shape<'a> {
+    pub(crate) geometry: &'a Geometry,
+    /// Bytes of data.
+    pub(crate) len: u64,
+    /// Whether the output replaces the input.
+    pub(crate) in_place: bool,
+    /// Whether byte `at` of the input and of the output, as far as there are both, lies at a multiple of 16 bytes.
+    pub(crate) is_aligned: &'a dyn Fn(u64) -> bool,
+}
+
+impl Shape<'_> {
+    /// The entry point for whole blocks from byte `at` on.
+    pub(crate) fn entry(&self, at: u64) -> Entry {
+        if (self.is_aligned)(at) { Entry::Blocks } else { Entry::Bytes }
+    }
+
+    /// A launch for `blocks` blocks of 16 bytes from byte `at` of the data on; none for no blocks.
+    ///
+    /// # Errors
+    /// [`Error::OutOfDeviceMemory`] for more thread blocks than a grid has.
+    pub(crate) fn launch(
+        &self,
+        entry: Entry,
+        at: u64,
+        blocks: u64,
+        values: Vec<(&'static str, Value)>,
+    ) -> Result<Option<Launch>, Error> {
+        self.launch_from(entry, at, blocks, 0, values)
+    }
+
+    /// The same where blocks are counters, of which `counter` is the first.
+    pub(crate) fn launch_from(
+        &self,
+        entry: Entry,
+        at: u64,
+        blocks: u64,
+        counter: u128,
+        values: Vec<(&'static str, Value)>,
+    ) -> Result<Option<Launch>, Error> {
+        if blocks == 0 {
+            return Ok(None);
+        }
+        // 2^31 - 1 thread blocks take 32 TiB or more: no device has that, but a length may say so.
+        let thread_blocks = self.geometry.thread_blocks(blocks + u64::from(self.geometry.skipped(counter)));
+        match u32::try_from(thread_blocks).ok().filter(|&n| n <= i32::MAX as u32) {
+            Some(thread_blocks) => Ok(Some(Launch { entry, at, thread_blocks, values })),
+            None => Err(Error::OutOfDeviceMemory { what: format!("{blocks} blocks of 16 bytes") }),
+        }
+    }
+}
+
+/// A counter as kernels take it: least significant word first.
+pub(crate) fn counter_words(counter: u128) -> [u32; 4] {
+    std::array::from_fn(|i| (counter >> (32 * i)) as u32)
+}
+
+/// A block as kernels take it: its bytes in order, as little-endian words.
+pub(crate) fn block_words(block: &[u8; 16]) -> [u32; 4] {
+    std::array::from_fn(|i| u32::from_le_bytes(block.as_chunks().0[i]))
+}

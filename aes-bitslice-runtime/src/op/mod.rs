@@ -1,0 +1,22 @@
+//! Operations: what is done with a call's data. One file is one operation, and no other file of the engine names it.
+//!
+//! | file | operation | data | source |
+//! |---|---|---|---|
+//! | `ecb` | [`Ecb`](ecb::Ecb) | maps whole blocks | SP 800-38A, section 6.1 |
+//! | `ctr` | [`Ctr`](ctr::Ctr) | maps any bytes | SP 800-38A, section 6.5 |
+//! | `cbc` | [`CbcDecrypt`](cbc::CbcDecrypt), [`CbcEncrypt`](cbc::CbcEncrypt) | maps whole blocks | SP 800-38A, section 6.2 |
+//!
+//! | file | idea |
+//! |---|---|
+//! | `operation` | what an operation is, and what engines ask of it |
+//! | `buffers` | the host memory of a call |
+//! | `launch` | a call as launches of a kernel, with arguments by name |
+//! | `by_mode` | the operation that the kernels of a mode do |
+
+pub mod buffers;
+pub(crate) mod by_mode;
+pub mod cbc;
+pub mod ctr;
+pub mod ecb;
+pub(crate) mod launch;
+pub mod operation;

@@ -1,0 +1,87 @@
+//! What an operation is, and what engines ask of it.
+
+use crate::base::error::Error;
+use crate::op::buffers::{Access, Buffers};
+use crate::op::launch::{Launch, Shape};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::mode::Mode;
+use cipher::array::Array;
+use cipher::consts::U16;
+use cipher::inout::InOutBuf;
+
+/// A block of 16 bytes.
+pub(crate) type Block = Array<u8, U16>;
+
+/// What is to be done with a call's data: a value, such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Every way to make a call
+/// takes every operation that its engine [supports](crate::Engine::supports).
+///
+/// It is implemented by the types of `op`, and by no others.
+pub trait Operation: Steps {
+    /// The name, for messages.
+    const NAME: &'static str;
+    /// What it does to its data.
+    const ACCESS: Access;
+    /// Whether it has to go through its data in order, on one core of the CPU, whatever the engine.
+    const SERIAL: bool = false;
+}
+
+/// The steps of an operation, as engines ask for them. Not for use outside the crate, where nothing can name it.
+pub trait Steps: Clone + Send + Sync + 'static {
+    /// What comes of a call, or of a chunk of it, beside what it writes.
+    type Output: Send + Default;
+
+    /// What the kernels compute that do it; `None` where there are no kernels.
+    fn mode(&self) -> Option<Mode>;
+
+    /// Refuses a call on this many bytes that cannot be.
+    fn check(&self, bytes: u64) -> Result<(), Error>;
+
+    /// How many bytes (fewer than 16) into a block the data begins.
+    fn skip(&self) -> usize {
+        0
+    }
+
+    /// The operation on what remains when the first `bytes` are done. `before` is the block of input before that byte; it is only
+    /// asked for by operations that are [chained](Self::is_chained).
+    fn after(&self, bytes: u64, before: impl FnOnce() -> [u8; 16]) -> Self;
+
+    /// Whether [`after`](Self::after) asks for the block before.
+    fn is_chained(&self) -> bool {
+        false
+    }
+
+    /// The launches of a call, in order. Each works on bytes of its own, and the order in which they are done makes no difference.
+    fn launches(&self, _shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        unreachable!("there are no kernels for it")
+    }
+
+    /// Does it on one core.
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Output;
+
+    /// What comes of a call, from what came of its chunks, in order.
+    fn combine(&self, _cipher: &impl CpuCipher, _outputs: Vec<Self::Output>) -> Self::Output {
+        Self::Output::default()
+    }
+}
+
+/// Bytes before the first whole block.
+pub(crate) fn head(operation: &impl Steps) -> u64 {
+    (16 - operation.skip() as u64) % 16
+}
+
+/// A key on the CPU, as operations use it.
+pub trait CpuCipher: Sync {
+    /// Runs blocks through the block cipher, each on its own.
+    fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>);
+
+    /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`; counters wrap mod 2^128.
+    fn add_key_stream(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>);
+
+    /// Encrypts whole blocks, each XORed with the output of the one before, the first with `iv`.
+    fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>);
+}
+
+/// Refuses a length that is not whole blocks.
+pub(crate) fn whole_blocks(bytes: u64) -> Result<(), Error> {
+    if bytes.is_multiple_of(16) { Ok(()) } else { Err(Error::NotWholeBlocks { len: bytes as usize }) }
+}

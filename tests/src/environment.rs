@@ -1,0 +1,53 @@
+//! The switches in the environment by which tests go, and how much the tests do.
+
+use proptest::test_runner::Config;
+use std::io::Write;
+
+/// Makes the absence of a GPU, or of what its tests need, a failure.
+pub const REQUIRE_GPU: &str = "AES_BITSLICE_REQUIRE_GPU";
+/// Makes the absence of an OpenCL device a failure.
+pub const REQUIRE_OPENCL: &str = "AES_BITSLICE_REQUIRE_OPENCL";
+/// Which OpenCL device is tested, as in `1.0`: the second platform's first.
+pub const OPENCL: &str = "AES_BITSLICE_OPENCL";
+/// Leaves out what takes long on a GPU, for runs under compute-sanitizer.
+pub const SMALL: &str = "AES_BITSLICE_SMALL";
+/// Adds buffers of more than 4 GiB and of more than 2^32 blocks of GPU memory.
+pub const LARGE: &str = "AES_BITSLICE_LARGE";
+/// Makes tests do all there is to do: `cargo xtask test --all` sets it.
+pub const EXHAUSTIVE: &str = "AES_BITSLICE_EXHAUSTIVE";
+
+/// Whether a switch is set to anything but nothing and `0`.
+pub fn is_set(switch: &str) -> bool {
+    std::env::var(switch).is_ok_and(|value| !["", "0"].contains(&value.as_str()))
+}
+
+/// Whether tests do all there is to do. Without it they come by every engine, mode, kind of key and entry point at least
+/// once, in a few minutes.
+pub fn exhaustive() -> bool {
+    is_set(EXHAUSTIVE)
+}
+
+/// Whether what takes long on a GPU is left out.
+pub fn small() -> bool {
+    is_set(SMALL)
+}
+
+/// The first value where tests do all there is to do, else the second.
+pub fn all_or<T>(all: T, some: T) -> T {
+    if exhaustive() { all } else { some }
+}
+
+/// Of a list all where tests do all there is to do, else every `step`-th, the first among them.
+pub fn all_or_every<T>(step: usize, list: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    list.into_iter().step_by(all_or(1, step))
+}
+
+/// The configuration of a test with random values, of a number of cases. It writes no files.
+pub fn random(cases: u32) -> Config {
+    Config { cases, failure_persistence: None, ..Config::default() }
+}
+
+/// Says it on standard error, past the capture of what passing tests print.
+pub fn say(what: &str) {
+    let _ = writeln!(std::io::stderr(), "\n{what}");
+}

@@ -1,0 +1,108 @@
+//! Any operation as a value of one type: what the reference makes of data by it, and the operation of the engine's. A new
+//! operation that maps data comes into the tests of every engine by a variant here.
+
+use crate::reference::Reference;
+use aes_bitslice_runtime::{Buffers, Cipher, Counter, CounterMode, Direction, Error, Mode};
+
+/// An operation, with what it starts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AnyOperation {
+    /// ECB encryption.
+    EcbEncrypt,
+    /// ECB decryption.
+    EcbDecrypt,
+    /// CTR.
+    Ctr {
+        /// The initial counter block, all of which counts.
+        block: [u8; 16],
+        /// The byte of key stream that the data begins at.
+        offset: u64,
+    },
+    /// CBC encryption.
+    CbcEncrypt {
+        /// The IV.
+        iv: [u8; 16],
+    },
+    /// CBC decryption.
+    CbcDecrypt {
+        /// The IV.
+        iv: [u8; 16],
+    },
+}
+
+/// An expression with the engine's operation in place of an [`AnyOperation`]:
+/// `with_operation!(any, operation => cipher.run(operation, data))`.
+#[macro_export]
+macro_rules! with_operation {
+    ($any:expr, $operation:ident => $call:expr) => {
+        match $any {
+            $crate::operation::AnyOperation::EcbEncrypt => {
+                let $operation = aes_bitslice_runtime::Ecb::encrypt();
+                $call
+            }
+            $crate::operation::AnyOperation::EcbDecrypt => {
+                let $operation = aes_bitslice_runtime::Ecb::decrypt();
+                $call
+            }
+            $crate::operation::AnyOperation::Ctr { block, offset } => {
+                let $operation = aes_bitslice_runtime::Ctr::new(&$crate::operation::counter(block), offset);
+                $call
+            }
+            $crate::operation::AnyOperation::CbcEncrypt { iv } => {
+                let $operation = aes_bitslice_runtime::CbcEncrypt::new(&iv);
+                $call
+            }
+            $crate::operation::AnyOperation::CbcDecrypt { iv } => {
+                let $operation = aes_bitslice_runtime::CbcDecrypt::new(&iv);
+                $call
+            }
+        }
+    };
+}
+
+/// The counter that starts at a block, all of which counts.
+pub fn counter(block: [u8; 16]) -> Counter {
+    Counter::new(CounterMode::Ctr128BE, block)
+}
+
+impl AnyOperation {
+    /// The operation that kernels of a mode do, from a counter block or an IV on, as a big-endian number, and for CTR from a
+    /// byte of the key stream.
+    ///
+    /// # Panics
+    /// For a mode whose operation is not here.
+    pub fn of(mode: Mode, start: u128, offset: u64) -> Self {
+        let block = start.to_be_bytes();
+        match mode {
+            Mode::EcbEncrypt => Self::EcbEncrypt,
+            Mode::EcbDecrypt => Self::EcbDecrypt,
+            Mode::Ctr => Self::Ctr { block, offset },
+            Mode::CbcDecrypt => Self::CbcDecrypt { iv: block },
+            other => panic!("the operation of {other} is not tested with those of other modes"),
+        }
+    }
+
+    /// Does it on host memory.
+    ///
+    /// # Errors
+    /// As [`Cipher::run`].
+    pub fn run<'d>(&self, cipher: &Cipher, data: impl Into<Buffers<'d>>) -> Result<(), Error> {
+        with_operation!(*self, operation => cipher.run(operation, data))
+    }
+
+    /// Of a number of bytes, as many as it takes: all, or whole blocks.
+    pub fn takes(&self, bytes: usize) -> usize {
+        if matches!(self, Self::Ctr { .. }) { bytes } else { bytes / 16 * 16 }
+    }
+
+    /// What the reference makes of data.
+    pub fn expected(&self, reference: &Reference, input: &[u8]) -> Vec<u8> {
+        match *self {
+            Self::EcbEncrypt => reference.ecb(Direction::Encrypt, input),
+            Self::EcbDecrypt => reference.ecb(Direction::Decrypt, input),
+            Self::Ctr { block, offset } => reference.ctr(block, offset, input),
+            Self::CbcEncrypt { iv } => reference.cbc(Direction::Encrypt, iv, input),
+            Self::CbcDecrypt { iv } => reference.cbc(Direction::Decrypt, iv, input),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What is said of every stored kernel beside its source is what the source says: the parameters of its entry points, by name,
+//! kind and order; and a manifest that says something else is refused.
+
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::digest;
+use aes_bitslice_core::manifest::{Manifest, ManifestError};
+use aes_bitslice_core::signature::{EntryPoint, Kind, SignatureError};
+use aes_bitslice_kernels::{KERNELS, OPENCL_KERNELS};
+
+/// Source and manifest of every stored kernel.
+fn stored() -> Vec<(&'static str, Manifest)> {
+    let cuda = KERNELS.iter().map(|stored| (Dialect::Cuda, stored.name, stored.source, stored.manifest));
+    let opencl = OPENCL_KERNELS.iter().map(|stored| (Dialect::OpenCl, stored.name, stored.source, stored.manifest));
+    let parse = |(dialect, name, source, manifest): (Dialect, &str, &'static str, &str)| {
+        let manifest = Manifest::parse(manifest).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!((manifest.dialect, manifest.kernel.as_str()), (dialect, name));
+        (source, manifest)
+    };
+    cuda.chain(opencl).map(parse).collect()
+}
+
+#[test]
+fn every_manifest_matches_its_source() {
+    let stored = stored();
+    assert!(!stored.is_empty());
+    for (source, manifest) in stored {
+        manifest.check_source(source).unwrap_or_else(|e| panic!("{}: {e}", manifest.kernel));
+        assert_eq!(manifest.source_sha256, digest::of_text(source), "{}", manifest.kernel);
+        assert!(!manifest.secret, "{}", manifest.kernel);
+        for entry in [&manifest.entry, &manifest.entry_bytes] {
+            assert_eq!(EntryPoint::read(source, &entry.name).as_ref(), Ok(entry), "{}", manifest.kernel);
+            assert!(
+                entry.parameters.len() >= 3,
+                "{}: data, a length and round keys at least: {entry}",
+                manifest.kernel
+            );
+        }
+        // What is stored is what is parsed: nothing is dropped on the way.
+        assert_eq!(Manifest::parse(&manifest.to_json()).unwrap(), manifest);
+    }
+}
+
+/// Each way in which a list of parameters can be wrong, at each place.
+fn wrong_lists(entry: &EntryPoint) -> Vec<EntryPoint> {
+    let mut wrong = Vec::new();
+    let mut changed = |change: &dyn Fn(&mut EntryPoint)| {
+        let mut entry = entry.clone();
+        change(&mut entry);
+        wrong.push(entry);
+    };
+    for i in 0..entry.parameters.len() {
+        changed(&|entry| _ = entry.parameters.remove(i));
+        changed(&|entry| entry.parameters.insert(i, entry.parameters[i].clone()));
+        changed(&|entry| entry.parameters[i].name += "_");
+        changed(&|entry| {
+            let kind = &mut entry.parameters[i].kind;
+            *kind = match *kind {
+                Kind::U64 => Kind::U32,
+                Kind::Words(words) => Kind::Words(words + 1),
+                _ => Kind::U64,
+            };
+        });
+        if i > 0 {
+            changed(&|entry| entry.parameters.swap(i - 1, i));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn wrong_lists_of_parameters_are_refused() {
+    for (source, manifest) in stored() {
+        for wrong in wrong_lists(&manifest.entry) {
+            let wrong = Manifest { entry: wrong, ..manifest.clone() };
+            let refused = wrong.check_source(source);
+            assert!(
+                matches!(refused, Err(ManifestError::Field { field: "entry", .. })),
+                "{}: {refused:?}",
+                wrong.entry
+            );
+        }
+        for wrong in wrong_lists(&manifest.entry_bytes) {
+            let wrong = Manifest { entry_bytes: wrong, ..manifest.clone() };
+            let refused = wrong.check_source(source);
+            let is_refused = matches!(refused, Err(ManifestError::Field { field: "entry_bytes", .. }));
+            assert!(is_refused, "{}: {refused:?}", wrong.entry_bytes);
+        }
+        let missing = EntryPoint { name: format!("{}_", manifest.entry.name), ..manifest.entry.clone() };
+        let wrong = Manifest { entry: missing, ..manifest };
+        let refused = wrong.check_source(source);
+        assert!(matches!(refused, Err(ManifestError::Signature(SignatureError::Missing(_)))), "{refused:?}");
+    }
+}
+
+#[test]
+fn sources_that_take_something_else_are_refused() {
+    for (source, manifest) in stored() {
+        let begin = format!("KERNEL {}(", manifest.entry.name);
+        assert_eq!(source.matches(&begin).count(), 1, "{}", manifest.kernel);
+        let longer = source.replace(&begin, &format!("{begin}u32 added, "));
+        assert!(matches!(manifest.check_source(&longer), Err(ManifestError::Field { field: "entry", .. })));
+        let unknown = source.replace(&begin, &format!("{begin}float added, "));
+        let refused = manifest.check_source(&unknown);
+        assert!(matches!(refused, Err(ManifestError::Signature(SignatureError::Parameter { .. }))), "{refused:?}");
+    }
+}
