@@ -14,11 +14,13 @@ pub enum Mode {
     Ctr,
     /// Cipher block chaining, decryption (SP 800-38A, section 6.2). Encryption is serial, and has no kernel.
     CbcDecrypt,
+    /// The key stream of counter mode, which reads no data.
+    Keystream,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Self; 4] = [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr, Self::CbcDecrypt];
+    pub const ALL: [Self; 5] = [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr, Self::CbcDecrypt, Self::Keystream];
 
     /// The name used on command lines, in file names and in manifests.
     pub fn name(self) -> &'static str {
@@ -27,6 +29,7 @@ impl Mode {
             Self::EcbDecrypt => "ecb-decrypt",
             Self::Ctr => "ctr",
             Self::CbcDecrypt => "cbc-decrypt",
+            Self::Keystream => "keystream",
         }
     }
 
@@ -41,7 +44,7 @@ impl Mode {
     /// Which way the block cipher runs: the direction of the round keys that a kernel of this mode takes.
     pub fn direction(self) -> Direction {
         match self {
-            Self::EcbEncrypt | Self::Ctr => Direction::Encrypt,
+            Self::EcbEncrypt | Self::Ctr | Self::Keystream => Direction::Encrypt,
             Self::EcbDecrypt | Self::CbcDecrypt => Direction::Decrypt,
         }
     }
@@ -50,7 +53,7 @@ impl Mode {
     pub fn state(self) -> State {
         match self {
             Self::EcbEncrypt | Self::EcbDecrypt | Self::CbcDecrypt => State::Data,
-            Self::Ctr => State::Counters,
+            Self::Ctr | Self::Keystream => State::Counters,
         }
     }
 }

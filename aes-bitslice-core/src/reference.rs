@@ -6,7 +6,7 @@ use crate::mode::Mode;
 
 /// A mode by its definition, block by block. For CTR `start` is the counter of the first block, and the data begins
 /// `skip` bytes into its key stream; for CBC `start` is the IV, as a big-endian number. For ECB both are ignored. But for
-/// CTR the data is whole blocks.
+/// CTR the data is whole blocks. Of key stream, only the length of the data counts.
 pub fn reference(mode: Mode, schedule: &KeySchedule, start: u128, skip: usize, data: &[u8]) -> Vec<u8> {
     let direction = mode.direction();
     let blocks = data.as_chunks::<16>().0;
@@ -14,6 +14,7 @@ pub fn reference(mode: Mode, schedule: &KeySchedule, start: u128, skip: usize, d
         Mode::EcbEncrypt | Mode::EcbDecrypt => {
             blocks.iter().flat_map(|block| cipher::process(*block, schedule, direction)).collect()
         }
+        Mode::Keystream => reference(Mode::Ctr, schedule, start, skip, &vec![0; data.len()]),
         Mode::Ctr => {
             let stream =
                 (0..).flat_map(|n: u128| cipher::process(start.wrapping_add(n).to_be_bytes(), schedule, direction));

@@ -56,6 +56,7 @@ pub use aes_bitslice_core::strategy::BakedStrategy;
 pub use api::cipher::Cipher;
 pub use api::engine::Engine;
 pub use api::host_buffer::HostBuffer;
+pub use api::rng::KeystreamRng;
 pub use api::submit::{self, SubmitError, Submitted};
 pub use backend::bitsliced::{self, transpose};
 #[cfg(feature = "cuda")]
@@ -75,4 +76,5 @@ pub use op::buffers::{Access, Buffers};
 pub use op::cbc::{CbcDecrypt, CbcEncrypt};
 pub use op::ctr::Ctr;
 pub use op::ecb::Ecb;
+pub use op::keystream::Keystream;
 pub use op::operation::Operation;

@@ -8,6 +8,7 @@
 //! | `cipher` | a key on an engine, and the one call that takes any operation |
 //! | `named` | the same call by the names of modes, for host memory |
 //! | `submit` | calls that return at once |
+//! | `rng` | key stream as random numbers |
 //! | `host_buffer` | host memory that is fast for an engine |
 //! | `cuda` | what only a CUDA engine answers |
 //! | `opencl` | what only an OpenCL engine answers |
@@ -25,4 +26,5 @@ mod keys;
 mod named;
 #[cfg(feature = "opencl")]
 mod opencl;
+pub mod rng;
 pub mod submit;

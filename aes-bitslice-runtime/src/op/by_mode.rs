@@ -4,6 +4,7 @@ use crate::base::error::Error;
 use crate::op::cbc::CbcDecrypt;
 use crate::op::ctr::Ctr;
 use crate::op::ecb::Ecb;
+use crate::op::keystream::Keystream;
 use crate::op::launch::{Launch, Shape};
 use crate::op::operation::Steps;
 use aes_bitslice_core::mode::Mode;
@@ -15,6 +16,7 @@ pub(crate) fn launches_of(mode: Mode, start: u128, shape: &Shape<'_>) -> Result<
         Mode::EcbEncrypt => Ecb::encrypt().launches(shape),
         Mode::EcbDecrypt => Ecb::decrypt().launches(shape),
         Mode::Ctr => Ctr::from_block(start).launches(shape),
+        Mode::Keystream => Keystream::from_block(start).launches(shape),
         Mode::CbcDecrypt => CbcDecrypt::new(&start.to_be_bytes()).launches(shape),
         other => Err(Error::NoSuchKernel { what: format!("nothing here launches kernels for {other}") }),
     }

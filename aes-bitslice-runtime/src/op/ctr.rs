@@ -42,7 +42,7 @@ impl Ctr {
     }
 
     /// The counter of the first block.
-    fn first(&self) -> u128 {
+    pub(crate) fn first(&self) -> u128 {
         self.counter.at(self.position)
     }
 }

@@ -32,6 +32,7 @@ const fn geometry(threads: u32, blocks_per_sm: u32) -> Geometry {
 
 const PRESENT: &str = include_str!("column/present.h");
 const COLUMN_WORDS: &str = include_str!("column/words.h");
+const COLUMN_KEY_STREAM: &str = include_str!("column/key_stream.h");
 const STATE_ECB: &[&str] = &[include_str!("state/ecb.h")];
 const COLUMN_ECB: &[&str] = &[SHARE, PRESENT, COLUMN_WORDS, include_str!("column/ecb.h")];
 
@@ -44,7 +45,7 @@ const TILES: Grid = Grid::Tiles { most: 8, left: 64 };
 const CTR_CO_RESIDENT: Grid = Grid::Persistent { each: 3 };
 const CO_RESIDENT: Grid = Grid::Persistent { each: 4 * 14 };
 
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 10] = [
     Row {
         mode: Mode::EcbEncrypt,
         layout: Layout::Column,
@@ -84,7 +85,7 @@ const ROWS: [Row; 8] = [
     Row {
         mode: Mode::Ctr,
         layout: Layout::Column,
-        templates: &[COUNTER, SHARE, PRESENT, include_str!("column/ctr.h")],
+        templates: &[COUNTER, SHARE, PRESENT, COLUMN_KEY_STREAM, include_str!("column/ctr.h")],
         at_launch: geometry(128, 4),
         baked: Some(geometry(128, 4)),
         grid: CTR_TILES,
@@ -96,6 +97,24 @@ const ROWS: [Row; 8] = [
         templates: &[COUNTER, COUNTER_PLANES, include_str!("state/ctr.h")],
         at_launch: geometry(128, 2),
         baked: Some(geometry(128, 2)),
+        grid: Grid::Covers,
+        co_resident: None,
+    },
+    Row {
+        mode: Mode::Keystream,
+        layout: Layout::Column,
+        templates: &[COUNTER, SHARE, PRESENT, COLUMN_KEY_STREAM, include_str!("column/keystream.h")],
+        at_launch: geometry(128, 4),
+        baked: None,
+        grid: CTR_TILES,
+        co_resident: None,
+    },
+    Row {
+        mode: Mode::Keystream,
+        layout: Layout::State,
+        templates: &[COUNTER, COUNTER_PLANES, include_str!("state/keystream.h")],
+        at_launch: geometry(128, 2),
+        baked: None,
         grid: Grid::Covers,
         co_resident: None,
     },

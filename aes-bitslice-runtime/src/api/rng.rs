@@ -1,0 +1,141 @@
+//! Key stream as random numbers, by the traits of the [`rand_core`] crate: on the CPU.
+
+use crate::backend::cpu::key::CpuKey;
+use crate::base::counter::{Counter, CounterMode};
+use crate::base::key::Key;
+use crate::exec::backend::OnBackend;
+use crate::op::buffers::Buffers;
+use crate::op::keystream::Keystream;
+use rand_core::{SeedableRng, TryCryptoRng, TryRng};
+use std::convert::Infallible;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// Bytes that are made at a time for small requests.
+const AHEAD: usize = 4096;
+
+/// AES-CTR key stream as a random number generator: the same numbers from the same key and counter, on every machine.
+///
+/// Numbers are little-endian, and take the next 4 or 8 bytes of the stream; [`fill_bytes`](rand_core::Rng::fill_bytes) takes as many
+/// as it fills, on all cores where they are many. So the numbers depend on the sequence of bytes alone. It is wiped on drop. It does
+/// not reseed itself, as SP 800-90A would have it.
+///
+/// ```
+/// use aes_bitslice_runtime::{Key, KeyBits, KeystreamRng};
+/// use rand_core::Rng;
+///
+/// let mut rng = KeystreamRng::new(&Key::generate(KeyBits::Aes256)?, [0; 16]);
+/// let (number, mut bytes) = (rng.next_u64(), [0; 100]);
+/// rng.fill_bytes(&mut bytes);
+/// # let _ = number;
+/// # Ok::<(), aes_bitslice_runtime::Error>(())
+/// ```
+pub struct KeystreamRng {
+    key: CpuKey,
+    counter: Counter,
+    /// Bytes of key stream made so far.
+    made: u64,
+    ahead: Zeroizing<Vec<u8>>,
+    /// Bytes of `ahead` that were given out.
+    given: usize,
+}
+
+impl KeystreamRng {
+    /// From the first byte of the key stream that starts at this initial counter block, of which all 128 bits count.
+    ///
+    /// Give each generator under one key counter blocks of its own: where they overlap, so do the numbers.
+    pub fn new(key: &Key, block: [u8; 16]) -> Self {
+        let counter = Counter::new(CounterMode::Ctr128BE, block);
+        Self { key: CpuKey::new(key), counter, made: 0, ahead: Zeroizing::new(vec![0; AHEAD]), given: AHEAD }
+    }
+
+    /// The next bytes of the key stream, past those made ahead.
+    fn make(&mut self, bytes: &mut [u8]) {
+        let stream = Keystream::new(&self.counter, self.made);
+        self.made += bytes.len() as u64;
+        self.key.run(stream, Buffers::Write(bytes)).expect("the CPU does it");
+    }
+
+    fn fill(&mut self, mut bytes: &mut [u8]) {
+        let there = bytes.len().min(AHEAD - self.given);
+        let first = bytes.split_off_mut(..there).expect("no more than there are");
+        first.copy_from_slice(&self.ahead[self.given..self.given + there]);
+        self.given += there;
+        if bytes.len() >= AHEAD {
+            self.make(bytes);
+        } else if !bytes.is_empty() {
+            let mut ahead = std::mem::take(&mut self.ahead);
+            self.make(&mut ahead);
+            bytes.copy_from_slice(&ahead[..bytes.len()]);
+            (self.ahead, self.given) = (ahead, bytes.len());
+        }
+    }
+}
+
+impl TryRng for KeystreamRng {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        let mut bytes = [0; 4];
+        self.fill(&mut bytes);
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        let mut bytes = [0; 8];
+        self.fill(&mut bytes);
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.fill(bytes);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for KeystreamRng {}
+
+impl SeedableRng for KeystreamRng {
+    /// An AES-256 key; the first counter block is zero.
+    type Seed = [u8; 32];
+
+    fn from_seed(seed: Self::Seed) -> Self {
+        let seed = Zeroizing::new(seed);
+        Self::new(&Key::new(&*seed).expect("the length of a key"), [0; 16])
+    }
+}
+
+impl fmt::Debug for KeystreamRng {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeystreamRng { .. }")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::Rng;
+
+    #[test]
+    fn numbers_are_the_key_stream_in_order_however_they_are_asked_for() {
+        let mut expected = vec![0; 3 * AHEAD];
+        KeystreamRng::from_seed([7; 32]).fill_bytes(&mut expected);
+        let mut rng = KeystreamRng::from_seed([7; 32]);
+        let mut found = Vec::new();
+        for len in [1, 0, 5, AHEAD - 14, AHEAD + 3, 40] {
+            found.extend(rng.next_u32().to_le_bytes());
+            let mut bytes = vec![0; len];
+            rng.fill_bytes(&mut bytes);
+            found.extend(bytes);
+            found.extend(rng.next_u64().to_le_bytes());
+        }
+        assert!(found == expected[..found.len()]);
+        // FIPS 197's cipher of the first two counter blocks under this key is what the other engines are compared with.
+        let mut ctr = vec![0; 64];
+        let key = Key::new(&[7; 32]).unwrap();
+        let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+        CpuKey::new(&key).run(crate::op::ctr::Ctr::new(&counter, 0), Buffers::InPlace(&mut ctr)).unwrap();
+        assert_eq!(ctr, expected[..64]);
+        assert_eq!(format!("{rng:?}"), "KeystreamRng { .. }");
+    }
+}

@@ -1,0 +1,99 @@
+//! Key stream: what counter mode XORs data with (SP 800-38A, section 6.5), as an output of its own.
+//!
+//! | argument | value |
+//! |---|---|
+//! | `blocks` | entry point for blocks: blocks of 16 bytes |
+//! | `length`, `skip` | entry point for bytes: bytes, and how many bytes of the first block of key stream come before them |
+//! | `counter` | the counter of the first block, least significant word first |
+
+use crate::base::counter::Counter;
+use crate::base::error::Error;
+use crate::op::buffers::{Access, Buffers};
+use crate::op::ctr::{Ctr, key_stream_launches};
+use crate::op::launch::{Launch, Shape};
+use crate::op::operation::{CpuCipher, Operation, Steps};
+use aes_bitslice_core::mode::Mode;
+
+/// The key stream of CTR from a byte on, written over whatever the output holds: any number of bytes.
+///
+/// Under a secret key it cannot be told from random bytes, so it serves as a pseudorandom generator (SP 800-90A has CTR_DRBG for
+/// what must meet that standard). It is what [`Ctr`] with the same counter makes of zeros: never use both under one key where their
+/// counter blocks overlap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Keystream {
+    ctr: Ctr,
+}
+
+impl Keystream {
+    /// From byte `offset` of the key stream that starts at `counter`.
+    pub fn new(counter: &Counter, offset: u64) -> Self {
+        Self { ctr: Ctr::new(counter, offset) }
+    }
+
+    /// From a counter block on, as a big-endian number, that wraps mod 2^128.
+    pub(crate) fn from_block(block: u128) -> Self {
+        Self { ctr: Ctr::from_block(block) }
+    }
+}
+
+/// Bytes that are made at a time on a core: they stay in its first-level cache.
+const PIECE: usize = 16 << 10;
+
+impl Operation for Keystream {
+    const NAME: &'static str = "key stream";
+    const ACCESS: Access = Access::Writes;
+}
+
+impl Steps for Keystream {
+    type Output = ();
+
+    fn mode(&self) -> Option<Mode> {
+        Some(Mode::Keystream)
+    }
+
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        self.ctr.check(bytes)
+    }
+
+    fn skip(&self) -> usize {
+        self.ctr.skip()
+    }
+
+    fn after(&self, bytes: u64, before: impl FnOnce() -> [u8; 16]) -> Self {
+        Self { ctr: self.ctr.after(bytes, before) }
+    }
+
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        key_stream_launches(&self.ctr, Ctr::first, shape)
+    }
+
+    fn on_cpu(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) {
+        let mut ctr = self.ctr;
+        for piece in data.output().chunks_mut(PIECE) {
+            piece.fill(0);
+            let len = piece.len() as u64;
+            ctr.on_cpu(cipher, Buffers::InPlace(piece));
+            ctr = ctr.after(len, || unreachable!("key stream is not chained"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::counter::CounterMode;
+    use crate::base::key::Key;
+    use crate::backend::cpu::key::CpuKey;
+
+    #[test]
+    fn it_is_what_ctr_makes_of_zeros() {
+        let cipher = CpuKey::new(&Key::new(&[7; 32]).unwrap());
+        let counter = Counter::new(CounterMode::Ctr128BE, [0xff; 16]);
+        for (offset, len) in [(0, 1), (5, 100), (15, PIECE + 17), (16, 2 * PIECE)] {
+            let (mut made, mut expected) = (vec![0xa5; len], vec![0; len]);
+            Keystream::new(&counter, offset).on_cpu(&cipher, Buffers::Write(&mut made));
+            Ctr::new(&counter, offset).on_cpu(&cipher, Buffers::InPlace(&mut expected));
+            assert!(made == expected, "{len} bytes from byte {offset} on");
+        }
+    }
+}
