@@ -76,5 +76,6 @@ pub use op::buffers::{Access, Buffers};
 pub use op::cbc::{CbcDecrypt, CbcEncrypt};
 pub use op::ctr::Ctr;
 pub use op::ecb::Ecb;
+pub use op::ghash::{Ghash, PartialHash};
 pub use op::keystream::Keystream;
 pub use op::operation::Operation;

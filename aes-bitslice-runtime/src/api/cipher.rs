@@ -110,10 +110,20 @@ impl Cipher {
             len if self.is_on_cpu(&operation, len as u64) => self.cpu_key::<O>()?.run(operation.clone(), data)?,
             _ => self.key.run(operation.clone(), data)?,
         };
-        Ok(match &self.cpu {
+        match &self.cpu {
             Some(cpu) => operation.combine(&**cpu, outputs),
-            None => O::Output::default(),
-        })
+            None => Ok(O::Output::default()),
+        }
+    }
+
+    /// What comes of a whole, from what came of calls on its parts, in any order: for operations of which something comes beside the
+    /// output, such as [`Ghash`](crate::Ghash).
+    ///
+    /// # Errors
+    /// [`Error::PartsDoNotAdjoin`] where parts overlap or one is missing between others, [`Error::NeedsKey`] on a cipher of one
+    /// kernel.
+    pub fn combine<O: Operation>(&self, operation: &O, outputs: Vec<O::Output>) -> Result<O::Output, Error> {
+        operation.combine(self.cpu_key::<O>()?, outputs)
     }
 
     /// Refuses a call that cannot be, before any work.

@@ -123,11 +123,7 @@ impl Cipher {
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
-    pub fn submit_with_output<O, B>(
-        &self,
-        operation: O,
-        data: B,
-    ) -> Result<WithOutput<B, O>, SubmitError<B>>
+    pub fn submit_with_output<O, B>(&self, operation: O, data: B) -> Result<WithOutput<B, O>, SubmitError<B>>
     where
         O: Operation,
         B: AsMut<[u8]> + Send + 'static,

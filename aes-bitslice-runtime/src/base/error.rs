@@ -49,6 +49,12 @@ pub enum Error {
         /// What it takes.
         takes: &'static str,
     },
+    /// Parts of a message that do not follow one another.
+    #[error("the parts of the message do not adjoin: {what}")]
+    PartsDoNotAdjoin {
+        /// Where they do not.
+        what: String,
+    },
     /// An operation that an engine has nothing for.
     #[error("{operation} is not there for {backend}: use host memory and the backend `cpu`")]
     Unsupported {

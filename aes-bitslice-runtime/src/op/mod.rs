@@ -5,6 +5,7 @@
 //! | `ecb` | [`Ecb`](ecb::Ecb) | maps whole blocks | SP 800-38A, section 6.1 |
 //! | `ctr` | [`Ctr`](ctr::Ctr) | maps any bytes | SP 800-38A, section 6.5 |
 //! | `keystream` | [`Keystream`](keystream::Keystream) | writes any bytes | SP 800-38A, section 6.5 |
+//! | `ghash` | [`Ghash`](ghash::Ghash) | reads whole blocks, gives a hash | SP 800-38D, section 6.4 |
 //! | `cbc` | [`CbcDecrypt`](cbc::CbcDecrypt), [`CbcEncrypt`](cbc::CbcEncrypt) | maps whole blocks | SP 800-38A, section 6.2 |
 //!
 //! | file | idea |
@@ -19,6 +20,7 @@ pub(crate) mod by_mode;
 pub mod cbc;
 pub mod ctr;
 pub mod ecb;
+pub mod ghash;
 pub mod keystream;
 pub(crate) mod launch;
 pub mod operation;

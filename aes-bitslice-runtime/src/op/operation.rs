@@ -58,9 +58,9 @@ pub trait Steps: Clone + Send + Sync + 'static {
     /// Does it on one core.
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Output;
 
-    /// What comes of a call, from what came of its chunks, in order.
-    fn combine(&self, _cipher: &impl CpuCipher, _outputs: Vec<Self::Output>) -> Self::Output {
-        Self::Output::default()
+    /// What comes of a call, from what came of its parts, in any order.
+    fn combine(&self, _cipher: &impl CpuCipher, _outputs: Vec<Self::Output>) -> Result<Self::Output, Error> {
+        Ok(Self::Output::default())
     }
 }
 
