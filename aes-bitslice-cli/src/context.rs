@@ -9,7 +9,6 @@ use indicatif::ProgressBar;
 use crate::args::stream::{StreamArgs, WriteBy};
 use crate::engine::{self, Work};
 use crate::error::Result;
-use crate::input::Input;
 use crate::method::Method;
 use crate::output::Output;
 use crate::pipeline::pool::Workers;
@@ -66,12 +65,12 @@ impl Context {
         Ok(Context { cipher, backend, workers, maps })
     }
 
-    /// One stream, ready to be worked at.
-    pub fn stream(&self, transform: Transform, input: Input, output: Output, bar: ProgressBar) -> Result<Opened> {
-        let longest = input.length.map(|length| transform.longest_output(length));
+    /// One stream, in chunks of as many bytes as the workers have memory for, ready to be worked at.
+    pub fn stream(&self, transform: Transform, source: Source, output: Output, bar: ProgressBar) -> Result<Opened> {
+        let longest = source.length().map(|length| transform.longest_output(length));
         Ok(Opened {
             sink: Sink::new(&output, transform.header(), longest.filter(|_| self.maps))?,
-            source: Source::new(input, self.workers.chunk_bytes),
+            source,
             cipher: self.cipher.clone(),
             transform,
             output,

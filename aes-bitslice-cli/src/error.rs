@@ -104,6 +104,11 @@ pub fn warn(message: &str) {
     say("warning", message);
 }
 
+/// Prints what the user has to know, where nothing is wrong.
+pub fn note(message: &str) {
+    say("note", message);
+}
+
 /// One line on standard error, even if a file's name in it holds line ends. That standard error is closed is no failure.
 fn say(severity: &str, message: &str) {
     let mut line = String::with_capacity(message.len());

@@ -5,9 +5,11 @@
 //! aes-bitslice encrypt --mode ctr --key-file key --iv random -o data.enc data
 //! aes-bitslice decrypt --mode ctr --key-file key --iv stored -o data.again data.enc
 //! aes-bitslice encrypt --mode ctr --key-file key --out-dir encrypted *.tar
+//! aes-bitslice keystream --bytes 1GiB --key-file key --iv random -o random
 //! ```
 //!
 //! The output is byte for byte that of `openssl enc` with the same mode, key and IV, which `--iv random` puts in front of it.
+//! That of `keystream` is what `encrypt --mode ctr` makes of zeros; its `--iv random` is printed on standard error.
 //!
 //! # Exit codes
 //!
@@ -33,7 +35,8 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`crypt`] with [`many`], [`keygen`], [`info`], [`tune`], [`mod@bench`] | the commands |
+//! | [`crypt`] with [`many`], [`mod@keystream`], [`keygen`], [`info`], [`tune`], [`mod@bench`] | the commands |
+//! | [`single`] | one stream by itself |
 //! | [`context`], [`engine`], [`secret`] | a key on an engine, for all streams of a command |
 //! | [`pipeline`] | streams in chunks, over threads |
 //! | [`transform`], [`method`], [`padding`] | what is done to a stream |
@@ -56,6 +59,7 @@ mod info;
 mod input;
 mod keygen;
 mod keys;
+mod keystream;
 mod many;
 mod method;
 mod modes;
@@ -64,6 +68,7 @@ mod padding;
 mod pipeline;
 mod progress;
 mod secret;
+mod single;
 mod transform;
 mod tune;
 
@@ -80,6 +85,7 @@ fn main() -> ExitCode {
     let outcome = command::parse().and_then(|command| match command {
         Command::Encrypt(args) => crypt::run(Direction::Encrypt, &args),
         Command::Decrypt(args) => crypt::run(Direction::Decrypt, &args),
+        Command::Keystream(args) => keystream::run(&args),
         Command::Keygen(args) => keygen::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Tune(args) => tune::command::run(&args),

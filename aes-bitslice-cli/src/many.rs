@@ -12,6 +12,7 @@ use crate::input::{self, Input};
 use crate::method::Method;
 use crate::output::{Options, Output};
 use crate::pipeline::pool;
+use crate::pipeline::source::Source;
 use crate::progress;
 use crate::secret::Secret;
 use crate::transform::Transform;
@@ -45,7 +46,8 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
             let mut input = open_file(input)?;
             let transform = Transform::new(&method, &mut input)?;
             let output = Output::open(Some(output), Some(&input), options)?;
-            context.stream(transform, input, output, bar.clone())
+            let source = Source::new(input, context.workers.chunk_bytes);
+            context.stream(transform, source, output, bar.clone())
         }
     };
     let mut failures = Vec::new();

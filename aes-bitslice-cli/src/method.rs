@@ -43,6 +43,11 @@ impl Method {
         Ok(Method { direction, mode, padded, iv, fail_at: args.stream.fail_at })
     }
 
+    /// A mode that reads nothing, with this IV, which stands nowhere in the output.
+    pub fn writing(mode: &'static Mode, iv: [u8; BLOCK], fail_at: Option<u64>) -> Self {
+        Method { direction: Direction::Encrypt, mode, padded: false, iv: Some(IvName::Given(iv)), fail_at }
+    }
+
     /// ECB, which needs nothing.
     #[cfg(test)]
     pub fn ecb_encryption() -> Self {

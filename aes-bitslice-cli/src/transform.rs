@@ -16,6 +16,8 @@ pub struct Transform {
     method: Method,
     /// Zero for a mode without.
     iv: [u8; BLOCK],
+    /// Bytes of key stream before the first chunk.
+    offset: u64,
 }
 
 impl Transform {
@@ -34,7 +36,12 @@ impl Transform {
         if let Some(length) = input.length {
             method.check_length(length, &input.name)?;
         }
-        Ok(Transform { method: *method, iv })
+        Ok(Transform { method: *method, iv, offset: 0 })
+    }
+
+    /// `method`, which reads nothing, from byte `offset` of what the IV gives on.
+    pub fn writing(method: &Method, iv: [u8; BLOCK], offset: u64) -> Self {
+        Transform { method: *method, iv, offset }
     }
 
     /// Whether its chunks must be done in order.
@@ -85,7 +92,7 @@ impl Transform {
         if fail_at.is_some_and(|at| (chunk.offset..chunk.offset + data.len() as u64).contains(&at)) {
             return Err(lost_gpu().into());
         }
-        let place = Place { iv: self.iv, offset: chunk.offset, before: *before };
+        let place = Place { iv: self.iv, offset: self.offset + chunk.offset, before: *before };
         self.method.operation(&place).on_host(cipher, Buffers::from(&mut *data))?;
         match padded && direction == Direction::Decrypt {
             true => unpad(data),

@@ -29,7 +29,8 @@ as it is; `device` is the kernel alone, from one buffer in the memory of the dev
 call at a time; on several GPUs (`--backends cuda:all`) it is whole calls on memory sharded over all, by the clock of the
 host, and sizes are those of all together. Of more than 4 GiB in GPU memory some chunks are compared. `copy` is what the
 links give: pinned memory to the GPUs and as much back at once, nothing computed; rows of calls that go over the links
-show how many percent of it they reach. Kernels with the key baked in need NVRTC and are left out without it.";
+both ways show how many percent of it they reach. `keystream` reads nothing: in place is the same for it.
+`--files` leaves it out. Kernels with the key baked in need NVRTC and are left out without it.";
 
 /// Options of `bench`.
 #[derive(Args, Debug)]

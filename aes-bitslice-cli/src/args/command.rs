@@ -7,6 +7,7 @@ use super::bench::{self, BenchArgs};
 use super::crypt::{self, CryptArgs};
 use super::info::InfoArgs;
 use super::key::KeygenArgs;
+use super::keystream::{self, KeystreamArgs};
 use super::tune::TuneArgs;
 use crate::error::{Error, Result};
 
@@ -28,6 +29,7 @@ Examples:
   aes-bitslice encrypt --mode ctr --key-file key --iv random -o data.enc data
   aes-bitslice decrypt --mode ctr --key-file key --iv stored -o data.again data.enc
   aes-bitslice encrypt --mode ctr --key-file key --out-dir encrypted *.tar
+  aes-bitslice keystream --bytes 1GiB --key-file key --iv random -o random
   aes-bitslice info
   aes-bitslice tune
   aes-bitslice bench --modes ctr --sizes 1GiB";
@@ -50,6 +52,9 @@ pub enum Command {
     /// Decrypt files or a stream, byte for byte as `openssl enc -d` does
     #[command(after_help = format!("{}\n\n{EXIT_CODES}", crypt::EXAMPLES))]
     Decrypt(CryptArgs),
+    /// Write the key stream of CTR, which without the key cannot be told from random bytes
+    #[command(after_help = format!("{}\n\n{EXIT_CODES}", keystream::EXAMPLES))]
+    Keystream(KeystreamArgs),
     /// Write a new random key to a new file that only its owner may read
     #[command(after_help = "Example:\n  aes-bitslice keygen --bits 256 -o key")]
     Keygen(KeygenArgs),

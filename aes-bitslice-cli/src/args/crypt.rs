@@ -92,14 +92,19 @@ fn parse_iv(text: &str) -> Result<IvName, String> {
         "stored" => return Ok(IvName::Stored),
         _ => {}
     }
+    parse_iv_digits(text, "`random`, or `stored`").map(IvName::Given)
+}
+
+/// An IV as hexadecimal digits. `others` are the words that can stand in its place, for the message.
+pub fn parse_iv_digits(text: &str, others: &str) -> Result<[u8; 16], String> {
     // `from_str_radix` alone would take a sign.
     if !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return Err("an IV is hexadecimal digits and nothing else, or `random`, or `stored`".into());
+        return Err(format!("an IV is hexadecimal digits and nothing else, or {others}"));
     }
     if text.len() != 32 {
         return Err(format!("an IV has 32 hexadecimal digits (16 bytes), this has {}", text.len()));
     }
-    u128::from_str_radix(text, 16).map(|iv| IvName::Given(iv.to_be_bytes())).map_err(|error| error.to_string())
+    u128::from_str_radix(text, 16).map(u128::to_be_bytes).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `command` | the commands, and the one-line form of what is wrong with a command line |
 //! | `crypt` | options of `encrypt` and `decrypt` |
+//! | `keystream` | options of `keystream` |
 //! | `stream` | those of them that every command has which writes a stream |
 //! | `key` | where a key comes from; options of `keygen` |
 //! | `engine` | which engine is used |
@@ -16,6 +17,7 @@ pub mod crypt;
 pub mod engine;
 pub mod info;
 pub mod key;
+pub mod keystream;
 mod numbers;
 pub mod stream;
 pub mod tune;

@@ -26,14 +26,24 @@ pub fn parse_in<const LEAST: usize, const MOST: usize>(text: &str) -> Result<usi
 
 /// A positive number of bytes that is whole blocks, with or without a unit.
 pub fn parse_size(text: &str) -> Result<usize, String> {
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
-    let unit = units.into_iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
-    let (number, shift) = unit.unwrap_or((text, 0));
-    let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1_usize << shift));
-    match bytes {
+    match with_unit(text).and_then(|bytes| usize::try_from(bytes).ok()) {
         Some(bytes) if bytes > 0 && bytes.is_multiple_of(16) => Ok(bytes),
         _ => Err("a size is a positive multiple of 16 bytes, such as 4096, 64MiB or 1GiB".into()),
     }
+}
+
+/// Any number of bytes, with or without a unit.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    with_unit(text).ok_or_else(|| "a number of bytes is needed, such as 1000, 64MiB or 1GiB".into())
+}
+
+fn with_unit(text: &str) -> Option<u64> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
+    let unit = units.into_iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
+    let (number, shift) = unit.unwrap_or((text, 0));
+    // `parse` alone would take a sign.
+    let number = number.parse::<u64>().ok().filter(|_| number.bytes().all(|digit| digit.is_ascii_digit()))?;
+    number.checked_mul(1 << shift)
 }
 
 #[cfg(test)]
@@ -47,6 +57,17 @@ mod tests {
         }
         for text in ["", "0", "15", "-16", "16 ", "1KB", "MiB", "1.5MiB", "99999999999TiB"] {
             assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_bytes() {
+        for (text, bytes) in [("0", 0), ("1", 1), ("17", 17), ("3KiB", 3 << 10), ("16TiB", 16 << 40)] {
+            assert_eq!(parse_bytes(text), Ok(bytes));
+        }
+        assert_eq!(parse_bytes("18446744073709551615"), Ok(u64::MAX));
+        for text in ["", "-1", "+1", "1 ", "1KB", "MiB", "1.5MiB", "18446744073709551616", "16777216TiB"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
         }
     }
 }

@@ -14,7 +14,11 @@ const SBOX: &str = "lut3";
 
 /// The kernels of a GPU.
 #[derive(Default)]
-pub struct Baked(Vec<Kernel>);
+pub struct Baked {
+    kernels: Vec<Kernel>,
+    /// Modes that there are no such kernels of, and why.
+    pub missing: Vec<(MeasuredMode, String)>,
+}
 
 struct Kernel {
     /// The key's place among those that are measured.
@@ -33,14 +37,16 @@ impl Baked {
         strategies: &[Strategy],
     ) -> Result<std::result::Result<Self, String>> {
         let strategies = || strategies.iter().filter_map(|&strategy| Some((strategy, strategy.baked()?)));
-        let made: std::result::Result<Vec<_>, _> = thread::scope(|scope| {
+        type Baking = std::result::Result<Vec<(MeasuredMode, std::result::Result<Kernel, String>)>, runtime::Error>;
+        let made: Baking = thread::scope(|scope| {
             let mut threads = Vec::new();
             for (index, key) in keys.iter().enumerate() {
                 for &mode in modes {
                     for (strategy, baked) in strategies() {
-                        threads.push(scope.spawn(move || {
-                            let cipher = engine.bake(key, mode.kernels, baked, SBOX)?;
-                            Ok(Kernel { key: index, mode, strategy, cipher })
+                        threads.push(scope.spawn(move || match engine.bake(key, mode.kernels, baked, SBOX) {
+                            Ok(cipher) => Ok((mode, Ok(Kernel { key: index, mode, strategy, cipher }))),
+                            Err(runtime::Error::NoSuchKernel { what }) => Ok((mode, Err(what))),
+                            Err(error) => Err(error),
                         }));
                     }
                 }
@@ -48,7 +54,17 @@ impl Baked {
             threads.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
         });
         match made {
-            Ok(kernels) => Ok(Ok(Self(kernels))),
+            Ok(made) => {
+                let mut all = Self::default();
+                for (mode, made) in made {
+                    match made {
+                        Ok(kernel) => all.kernels.push(kernel),
+                        Err(_) if all.missing.iter().any(|(known, _)| *known == mode) => {}
+                        Err(why) => all.missing.push((mode, why)),
+                    }
+                }
+                Ok(Ok(all))
+            }
             Err(error @ (runtime::Error::NvrtcUnavailable { .. } | runtime::Error::CompilerCache { .. })) => {
                 Ok(Err(error.to_string()))
             }
@@ -59,6 +75,6 @@ impl Baked {
     /// The kernels for a case.
     pub fn of(&self, case: &Case) -> impl Iterator<Item = (Strategy, &Cipher)> {
         let of_case = |kernel: &&Kernel| kernel.key == case.index && kernel.mode == case.mode;
-        self.0.iter().filter(of_case).map(|kernel| (kernel.strategy, &kernel.cipher))
+        self.kernels.iter().filter(of_case).map(|kernel| (kernel.strategy, &kernel.cipher))
     }
 }

@@ -50,6 +50,10 @@ pub fn measure(args: &BenchArgs, folder: &Path, table: bool) -> Result<Report> {
             false => report.skipped.push(format!("{}: there is no such program on the PATH", other.name())),
         }
     }
+    let (modes, others): (Vec<MeasuredMode>, Vec<_>) = args.modes.iter().partition(|mode| mode.reads());
+    for mode in others {
+        report.skipped.push(format!("{}: it reads no files", mode.name()));
+    }
     let scratch = ScratchFolder::create(folder)?;
     let reference = Engine::open(Backend::Cpu)?;
     say(&report.heading())?;
@@ -68,7 +72,7 @@ pub fn measure(args: &BenchArgs, folder: &Path, table: bool) -> Result<Report> {
             for &bits in &args.key_bits {
                 let key = Key::generate(bits)?;
                 let cipher = reference.cipher(&key)?;
-                for &mode in &args.modes {
+                for &mode in &modes {
                     let case = Case { job: &job, mode, key: &key, cipher: &cipher };
                     for (program, times) in programs.iter().zip(case.time(&programs, args.runs)?) {
                         let row = FileRates {

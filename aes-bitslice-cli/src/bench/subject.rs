@@ -53,6 +53,9 @@ impl<'a> Subject<'a> {
             skipped.push(format!("kernels with their key baked in, on {}: {why}", engine.backend()));
             Baked::default()
         });
+        for (mode, why) in &baked.missing {
+            skipped.push(format!("{} with the key baked in, on {}: {why}", mode.name(), engine.backend()));
+        }
         let is_gpu = is_gpu(&engine);
         if is_gpu && !memory.is_of_one() && sizes.baked.is_some() {
             skipped.push(format!("kernels with their key baked in, on {}: timed on one GPU", engine.backend()));
@@ -78,7 +81,9 @@ impl<'a> Subject<'a> {
     ) -> Result<Vec<Measured>> {
         let Subject { engine, kernels, timings, copies, memory, baked } = self;
         let measured = |strategy, kernel, bytes, timing: Timing, times| {
-            let copied = copies.iter().find(|copied| timing.is_on_host() && copied.bytes == bytes);
+            // What goes over the links one way only is not compared with what goes both.
+            let both_ways = timing.is_on_host() && case.mode.reads();
+            let copied = copies.iter().find(|copied| both_ways && copied.bytes == bytes);
             Measured::new(engine, case.mode, case.key.bits(), strategy, kernel, bytes, timing, times, copied)
         };
         let mut all = Vec::new();

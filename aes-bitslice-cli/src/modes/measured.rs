@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use super::ctr::CTR;
+use super::keystream::KEYSTREAM;
 use super::mode::{Mode, Place};
 use super::operation::AnyOperation;
 use super::table;
@@ -25,11 +26,11 @@ impl MeasuredMode {
     /// CTR.
     pub const CTR: Self = Self { mode: &CTR, direction: Direction::Encrypt, kernels: runtime::Mode::Ctr };
 
-    /// All of them, in the order of the table of modes.
+    /// All of them, in the order of the table of modes, and then key stream.
     pub fn all() -> &'static [Self] {
         static ALL: LazyLock<Vec<MeasuredMode>> = LazyLock::new(|| {
             let mut all: Vec<MeasuredMode> = Vec::new();
-            for mode in table::ALL {
+            for mode in table::ALL.into_iter().chain([&KEYSTREAM]) {
                 for direction in [Direction::Encrypt, Direction::Decrypt] {
                     let Some(kernels) = (mode.kernels)(direction) else { continue };
                     if all.iter().all(|other| other.kernels != kernels) {
@@ -52,6 +53,11 @@ impl MeasuredMode {
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         self.kernels.name()
+    }
+
+    /// Whether it reads data. Otherwise it only writes.
+    pub fn reads(self) -> bool {
+        self.operation(&Place::start([0; 16])).reads()
     }
 
     /// What is done to a chunk of a stream.
@@ -95,10 +101,13 @@ mod tests {
 
     #[test]
     fn every_kernel_is_measured_once() {
-        assert_eq!(MeasuredMode::names(), "ecb-encrypt,ecb-decrypt,cbc-decrypt,ctr");
+        assert_eq!(MeasuredMode::names(), "ecb-encrypt,ecb-decrypt,cbc-decrypt,ctr,keystream");
         for kernels in runtime::Mode::ALL {
             assert!(MeasuredMode::all().iter().any(|mode| mode.kernels == kernels), "{kernels}");
         }
         assert!(MeasuredMode::all().contains(&MeasuredMode::CTR));
+        for mode in MeasuredMode::all() {
+            assert_eq!(mode.reads(), mode.kernels != runtime::Mode::Keystream, "{mode:?}");
+        }
     }
 }

@@ -1,17 +1,19 @@
-//! Modes of operation as the command line has them. A mode is one file, with one [`Mode`](mode::Mode), and its line in
-//! [`table::ALL`]: options, messages, streams and measurements go by these.
+//! Modes of operation as the command line has them. A mode is one file, with one [`Mode`](mode::Mode), and, if `encrypt` has
+//! it, its line in [`table::ALL`]: options, messages, streams and measurements go by these.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `operation` | an operation of the runtime, whichever it is, on each kind of memory |
 //! | `mode` | what is said of a mode |
 //! | `ecb`, `cbc`, `ctr` | the modes |
+//! | `keystream` | the key stream of CTR alone, which reads nothing |
 //! | `table` | all of them, and `--mode` |
 //! | `measured` | those that engines have kernels for, by direction: what `bench` and `tune` measure |
 
 mod cbc;
 pub mod ctr;
 pub mod ecb;
+pub mod keystream;
 pub mod measured;
 pub mod mode;
 pub mod operation;

@@ -4,19 +4,22 @@ use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaView, CudaViewM
 use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher};
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
 use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
-use aes_bitslice_runtime::{Buffers, Cipher, Error, Operation};
+use aes_bitslice_runtime::{Access, Buffers, Cipher, Error, Operation};
 
 /// What calls return.
 type Result = std::result::Result<(), Error>;
 
 /// An operation that gives nothing back beside what it writes. All there are have these methods: each is one call of the
-/// runtime.
+/// runtime. One that only writes leaves the input alone, which it is given all the same.
 pub trait AnyOperation {
     /// The name, for messages.
     fn name(&self) -> &'static str;
 
     /// Whether its chunks must be done in order, on one core of the CPU.
     fn is_serial(&self) -> bool;
+
+    /// Whether it reads data. Otherwise it only writes.
+    fn reads(&self) -> bool;
 
     /// On host memory.
     fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Result;
@@ -47,7 +50,15 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
         O::SERIAL
     }
 
+    fn reads(&self) -> bool {
+        O::ACCESS != Access::Writes
+    }
+
     fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Result {
+        let data = match data {
+            Buffers::To { output, .. } if !self.reads() => Buffers::Write(output),
+            data => data,
+        };
         cipher.run(self.clone(), data)
     }
 
@@ -58,11 +69,17 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
         input: &CudaView<u8>,
         output: &mut CudaViewMut<u8>,
     ) -> Result {
-        cipher.run_to(stream, self.clone(), input, output)
+        match self.reads() {
+            true => cipher.run_to(stream, self.clone(), input, output),
+            false => cipher.run(stream, self.clone(), output),
+        }
     }
 
     fn on_sharded(&self, cipher: &ShardedCipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Result {
-        cipher.run_to(self.clone(), input, output)
+        match self.reads() {
+            true => cipher.run_to(self.clone(), input, output),
+            false => cipher.run(self.clone(), output),
+        }
     }
 
     fn on_opencl(
@@ -72,6 +89,9 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
         input: BufferSlice,
         output: BufferSlice,
     ) -> Result {
-        cipher.run(queue, self.clone(), input, output)
+        match self.reads() {
+            true => cipher.run(queue, self.clone(), input, output),
+            false => cipher.write(queue, self.clone(), output),
+        }
     }
 }

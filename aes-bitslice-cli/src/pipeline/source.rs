@@ -1,4 +1,5 @@
-//! Where chunks come from: any thread takes the next one, and reads it by itself where the input allows it.
+//! Where chunks come from: any thread takes the next one, and reads it by itself where the input allows it. Where nothing is
+//! read there are chunks, too: what is to be written, piece by piece.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -11,7 +12,7 @@ use crate::chunk::{BLOCK, Chunk};
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
 
-/// An input in chunks.
+/// An input in chunks, or what takes its place where nothing is read.
 pub struct Source {
     name: String,
     chunk_bytes: usize,
@@ -23,6 +24,8 @@ enum Kind {
     Parallel { file: File, start: u64, length: u64, next: AtomicU64 },
     /// Anything else: read by one thread at a time.
     InOrder(Mutex<InOrder>),
+    /// No input: chunks of `length` bytes to write.
+    Nothing { length: u64, next: AtomicU64 },
 }
 
 struct InOrder {
@@ -45,6 +48,19 @@ impl Source {
         Source { name, chunk_bytes, kind }
     }
 
+    /// Chunks of `chunk_bytes` for `length` bytes that are written, for which nothing is read: what memory holds stays as it is.
+    pub fn nothing(length: u64, chunk_bytes: usize) -> Self {
+        Source { name: "nothing".into(), chunk_bytes, kind: Kind::Nothing { length, next: AtomicU64::new(0) } }
+    }
+
+    /// The bytes of all chunks, where they are known.
+    pub fn length(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Parallel { length, .. } | Kind::Nothing { length, .. } => Some(*length),
+            Kind::InOrder(_) => None,
+        }
+    }
+
     /// How messages name it.
     pub fn name(&self) -> &str {
         &self.name
@@ -54,22 +70,17 @@ impl Source {
     pub fn take(&self, memory: &mut Memory) -> Result<Option<Chunk>> {
         match &self.kind {
             Kind::Parallel { file, start, length, next } => {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let offset = index.saturating_mul(self.chunk_bytes as u64);
-                if offset >= (*length).max(1) {
-                    return Ok(None);
-                }
-                let (left, position) = (length - offset, start + offset);
-                let data = usize::try_from(left).unwrap_or(usize::MAX).min(self.chunk_bytes);
+                let Some(chunk) = self.next(*length, next) else { return Ok(None) };
+                let position = start + chunk.offset;
                 let read = |bytes: &mut [u8], position| {
                     read_exact_at(file, bytes, position).map_err(|error| self.error(&error))
                 };
-                read(&mut memory.get()?[..data], position)?;
-                let mut before = (offset > 0).then_some([0; BLOCK]);
+                read(&mut memory.get()?[..chunk.length], position)?;
+                let mut before = (chunk.offset > 0).then_some([0; BLOCK]);
                 if let Some(before) = &mut before {
                     read(before, position - BLOCK as u64)?;
                 }
-                Ok(Some(Chunk { index, offset, length: data, before, last: data as u64 == left }))
+                Ok(Some(Chunk { before, ..chunk }))
             }
             Kind::InOrder(source) => {
                 let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +91,17 @@ impl Source {
                 let chunk = source.take(data).map_err(|error| self.error(&error))?;
                 Ok(Some(chunk))
             }
+            Kind::Nothing { length, next } => Ok(self.next(*length, next)),
         }
+    }
+
+    /// The chunk of number `next`, which goes up by one, of a stream of `length` bytes; none after the last. Nothing is read.
+    fn next(&self, length: u64, next: &AtomicU64) -> Option<Chunk> {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        let offset = index.saturating_mul(self.chunk_bytes as u64);
+        let left = length.max(1).checked_sub(offset).filter(|left| *left > 0)?.min(length);
+        let data = usize::try_from(left).unwrap_or(usize::MAX).min(self.chunk_bytes);
+        Some(Chunk { index, offset, length: data, before: None, last: data as u64 == left })
     }
 
     /// All of it was read: leaves a file that others read, too, where it ends; what there is to say of it.
@@ -210,6 +231,30 @@ mod tests {
             assert_eq!(chunks, take_all(false), "{length} bytes from {start} on");
             let data: Vec<_> = chunks.iter().flat_map(|(data, _)| data.clone()).collect();
             assert_eq!(data, &stream[start..length]);
+        }
+    }
+
+    /// What is written without an input is cut as a file of that length is.
+    #[test]
+    fn chunks_of_nothing_are_those_of_a_file() {
+        for length in (0..=100).chain([u64::MAX]) {
+            let (source, mut memory) = (Source::nothing(length, 32), memory(32));
+            assert_eq!(source.length(), Some(length));
+            memory.get().unwrap().fill(9);
+            let mut end = 0;
+            for index in 0..length.div_ceil(32).clamp(1, 5) {
+                let chunk = source.take(&mut memory).unwrap().unwrap();
+                let last = 32 * (index + 1) >= length;
+                assert_eq!((chunk.index, chunk.offset, chunk.before, chunk.last), (index, end, None, last), "{length}");
+                assert!(chunk.length == 32 || chunk.last);
+                end += chunk.length as u64;
+            }
+            if length <= 100 {
+                assert_eq!(end, length);
+                assert!(source.take(&mut memory).unwrap().is_none(), "{length}");
+            }
+            assert!(memory.get().unwrap().iter().all(|&byte| byte == 9));
+            assert_eq!(source.finish(), None);
         }
     }
 

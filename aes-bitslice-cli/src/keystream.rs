@@ -1,0 +1,47 @@
+//! `keystream`: the key stream of CTR to a file or to standard output. Nothing is read.
+
+use aes_bitslice_runtime as runtime;
+
+use crate::args::keystream::{KeystreamArgs, NewIv};
+use crate::chunk::BLOCK;
+use crate::context::Context;
+use crate::error::{Error, Result, note};
+use crate::method::Method;
+use crate::modes::keystream::KEYSTREAM;
+use crate::output::{Options, Output};
+use crate::pipeline::source::Source;
+use crate::secret::Secret;
+use crate::single;
+use crate::transform::Transform;
+
+/// Writes as many bytes as told.
+pub fn run(args: &KeystreamArgs) -> Result<()> {
+    let KeystreamArgs { bytes, key, iv: wanted, offset, stream: args } = args;
+    let iv = match wanted {
+        Some(NewIv::Given(iv)) => *iv,
+        Some(NewIv::Random) => {
+            let mut iv = [0; BLOCK];
+            getrandom::fill(&mut iv).map_err(runtime::Error::from)?;
+            iv
+        }
+        None => {
+            let given = KEYSTREAM.iv.unwrap_or_default();
+            let message = format!("keystream needs --iv: `random` to have one made and printed, or {given}");
+            return Err(Error::usage(message));
+        }
+    };
+    if offset.checked_add(*bytes).is_none() {
+        return Err(Error::usage("--offset and --bytes together have to be less than 2^64 bytes"));
+    }
+    let method = Method::writing(&KEYSTREAM, iv, args.fail_at);
+    let secret = Secret::read(&method, key, args.quiet)?;
+    secret.must_stay(args.output.as_deref())?;
+    let output = Output::open(args.output.as_deref(), None, Options { force: args.force, private: false })?;
+    let context = Context::open(&method, secret, &[Some(*bytes)], args)?;
+    if *wanted == Some(NewIv::Random) && !args.quiet {
+        let digits: String = iv.iter().map(|byte| format!("{byte:02x}")).collect();
+        note(&format!("the IV is {digits}"));
+    }
+    let source = Source::nothing(*bytes, context.workers.chunk_bytes);
+    single::run(context, Transform::writing(&method, iv, *offset), source, output, args.quiet)
+}

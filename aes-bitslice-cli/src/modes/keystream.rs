@@ -1,0 +1,17 @@
+//! The key stream of counter mode, which reads no data: what `keystream` writes. It has no place in the table of modes, for
+//! nothing is encrypted or decrypted by it.
+
+use aes_bitslice_runtime::{self as runtime, Counter, CounterMode, Keystream};
+
+use super::mode::Mode;
+
+/// The key stream of CTR.
+pub static KEYSTREAM: Mode = Mode {
+    name: "keystream",
+    title: "key stream of CTR",
+    help: "The key stream of CTR, any length",
+    iv: Some("32 hexadecimal digits never used before with the same key"),
+    whole_blocks: false,
+    kernels: |_| Some(runtime::Mode::Keystream),
+    operation: |_, place| Box::new(Keystream::new(&Counter::new(CounterMode::Ctr128BE, place.iv), place.offset)),
+};

@@ -1,0 +1,41 @@
+//! One stream by itself, from start to end.
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+
+use crate::context::Context;
+use crate::error::{Error, Exit, Result, warn};
+use crate::output::Output;
+use crate::pipeline::pool;
+use crate::pipeline::source::Source;
+use crate::progress;
+use crate::transform::Transform;
+
+/// Does `transform` to all of `source`, and gives `output` its name. A bar shows how far it is, unless `quiet`, which keeps
+/// warnings back, too.
+pub fn run(context: Context, transform: Transform, source: Source, output: Output, quiet: bool) -> Result<()> {
+    let (backend, workers) = (context.backend, context.workers.clone());
+    let bar = progress::bar(source.length(), quiet);
+    let open = {
+        let (bar, stream) = (bar.clone(), Mutex::new(Some((transform, source, output))));
+        move |_| {
+            let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let (transform, source, output) =
+                stream.ok_or_else(|| Error::new(Exit::Failure, "a stream was begun twice"))?;
+            context.stream(transform, source, output, bar.clone())
+        }
+    };
+    let mut end = Ok(());
+    pool::run(1, workers, open, |_, outcome| match outcome {
+        Ok(warning) => {
+            bar.suspend(|| warning.filter(|_| !quiet).iter().for_each(|warning| warn(warning)));
+            ControlFlow::Continue(())
+        }
+        Err(error) => {
+            end = Err(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    progress::finish(&bar, backend, end.is_ok());
+    end
+}

@@ -1,0 +1,157 @@
+//! `keystream`: the bytes that `encrypt --mode ctr` makes of zeros, to any output, and what it refuses.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+mod common;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use common::{IV, KEYS, PROGRAM, bytes, folder_in_memory, is_ignored, names, pipe, program, skipped, unhex, wait_for};
+
+/// `keystream` with a key and, unless `options` has one, no IV.
+fn keystream(key: &str, options: &str) -> Command {
+    let mut command = program(&format!("keystream --key-env KEY {options}"));
+    command.env("KEY", key).stdin(Stdio::null());
+    command
+}
+
+/// What `encrypt` makes of this many zeros on the `cpu` engine.
+fn of_zeros(key: &str, iv: &str, length: usize) -> Vec<u8> {
+    let mut command = program(&format!("encrypt --mode ctr --backend cpu --key-env KEY --iv {iv}"));
+    bytes(command.env("KEY", key), &vec![0; length])
+}
+
+#[test]
+fn it_is_what_zeros_are_encrypted_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    // The second wraps after a block.
+    for (key, iv) in [(KEYS[0], IV), (KEYS[2], "ffffffffffffffffffffffffffffffff")] {
+        for length in [0, 1, 17, (1 << 20) + 5] {
+            let expected = of_zeros(key, iv, length);
+            assert_eq!(expected.len(), length);
+            for backend in ["cpu", "cpu-bitsliced"] {
+                for chunks in ["", "--chunk-bytes 4096 --workers 3"] {
+                    let options = format!("--bytes {length} --iv {iv} --backend {backend} {chunks}");
+                    assert!(bytes(&mut keystream(key, &options), b"") == expected, "{options}");
+                    let to_file = format!("{options} --force -o {}", out.display());
+                    assert!(bytes(&mut keystream(key, &to_file), b"").is_empty());
+                    assert!(fs::read(&out).unwrap() == expected, "{to_file}");
+                }
+            }
+        }
+    }
+    assert_eq!(names(folder.path()), ["out"]);
+}
+
+/// SP 800-38A, appendix F.5.1: the output blocks.
+#[test]
+fn it_is_that_of_the_standard() {
+    let blocks = "ec8cdf7398607cb0f2d21675ea9ea1e4 362b7c3c6773516318a077d7fc5073ae \
+                  6a2cc3787889374fbeb4c81b17ba6c44 e89c399ff0f198c6d40a31db156cabfe";
+    let made = bytes(&mut keystream(KEYS[0], &format!("--bytes 64 --iv {IV} --backend cpu")), b"");
+    assert_eq!(made, unhex(blocks));
+}
+
+#[test]
+fn from_an_offset_it_is_the_rest() {
+    let whole = of_zeros(KEYS[1], IV, 3 << 12);
+    for (offset, length) in [(0, 5), (1, 1), (5, 4096), (15, 2), (16, 33), (4095, 8193), (1 << 12, 2 << 12)] {
+        for backend in ["cpu", "cpu-bitsliced"] {
+            let options =
+                format!("--bytes {length} --offset {offset} --iv {IV} --backend {backend} --chunk-bytes 1024");
+            let made = bytes(&mut keystream(KEYS[1], &options), b"");
+            assert!(made == whole[offset..][..length], "{options}");
+        }
+    }
+    let options = format!("--bytes 4KiB --offset 8KiB --iv {IV} --backend cpu");
+    assert!(bytes(&mut keystream(KEYS[1], &options), b"") == whole[8 << 10..]);
+}
+
+#[test]
+fn a_mapped_file_has_the_same_bytes() {
+    let Some(folder) = folder_in_memory() else { return };
+    let out = folder.path().join("out");
+    let expected = of_zeros(KEYS[0], IV, (1 << 20) + 5);
+    let options = format!("--bytes {} --iv {IV} --backend cpu --chunk-bytes 65536 --write-by map", (1 << 20) + 5);
+    bytes(keystream(KEYS[0], &options).arg("-o").arg(&out), b"");
+    assert!(fs::read(&out).unwrap() == expected);
+}
+
+#[test]
+fn a_random_iv_is_printed_and_new() {
+    let run = || {
+        let output = pipe(&mut keystream(KEYS[0], "--bytes 40 --iv random --backend cpu"), b"");
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        let iv = text.strip_prefix("aes-bitslice: note: the IV is ").and_then(|text| text.strip_suffix('\n'));
+        let iv = iv.unwrap_or_else(|| panic!("{text}")).to_string();
+        assert!(iv.len() == 32 && output.stdout == of_zeros(KEYS[0], &iv, 40), "{text}");
+        iv
+    };
+    assert_ne!(run(), run());
+    let quiet = bytes(&mut keystream(KEYS[0], "--bytes 40 --iv random --backend cpu --quiet"), b"");
+    assert_eq!(quiet.len(), 40);
+}
+
+/// The message of a command that fails with this exit code, and makes nothing.
+fn refusal(folder: &Path, options: &str, code: i32) -> String {
+    let before = names(folder);
+    let output = pipe(keystream(KEYS[0], options).current_dir(folder), b"");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(code), 0), "{options}: {output:?}");
+    assert_eq!(names(folder), before, "{options}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn what_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("old"), "what was here before").unwrap();
+    for (options, code, why) in [
+        ("--bytes 16 -o new".to_string(), 2, "keystream needs --iv: `random`"),
+        (format!("--iv {IV} -o new"), 2, "--bytes <SIZE>"),
+        (format!("--bytes 1GB --iv {IV} -o new"), 2, "a number of bytes is needed"),
+        ("--bytes 16 --iv stored -o new".to_string(), 2, "or `random`; see --help"),
+        (format!("--bytes 2 --offset {} --iv {IV} -o new", u64::MAX), 2, "less than 2^64 bytes"),
+        (format!("--bytes 16 --iv {IV} --backend cpu -o old"), 4, "it exists already; use --force"),
+        // The IV of what was not made is not printed.
+        ("--bytes 16 --iv random --backend cpu -o old".to_string(), 4, "it exists already; use --force"),
+    ] {
+        let message = refusal(folder.path(), &options, code);
+        assert!(message.starts_with("aes-bitslice: error: ") && message.contains(why), "{options}: {message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+    assert_eq!(fs::read(folder.path().join("old")).unwrap(), b"what was here before");
+}
+
+#[test]
+fn a_terminal_is_refused() {
+    let line = format!("{PROGRAM} keystream --bytes 16 --iv {IV} --backend cpu --key-env KEY");
+    let mut script = Command::new("script");
+    script.args(["-qec", &line, "/dev/null"]).env("KEY", KEYS[0]).env("TERM", "xterm").stdin(Stdio::null());
+    let Ok(output) = script.output() else {
+        skipped("there is no `script` here to make a terminal");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.code() == Some(4) && text.contains("standard output is a terminal"), "{text}");
+}
+
+#[test]
+fn a_signal_leaves_nothing_behind() {
+    if is_ignored(15) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // More than is ever written before the signal: a hole, but for what the workers wrote.
+    let options = format!("--bytes 1TiB --iv {IV} --backend cpu --workers 1 --chunk-bytes 16 -o out");
+    let mut child = keystream(KEYS[0], &options).current_dir(&folder).spawn().unwrap();
+    wait_for(&mut child, || names(folder.path()).iter().any(|name| name.starts_with(".aes-bitslice-")));
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+}
