@@ -14,7 +14,7 @@
 //! ShiftRows moves whole bytes, so where a thread holds all planes it is a choice of which ones the next layer reads
 //! (Hajihassani et al. 2019, sections 4.2 and 4.5).
 //!
-//! Two things are left to choose: over how many threads the planes of 32 blocks are spread, [`Layout`], and in which
+//! Two things are left to choose: how many threads share the planes of 32 blocks, [`Layout`], and in which
 //! basis a byte is kept between rounds, [`Basis`].
 
 use crate::aes::{Direction, KeySchedule, cipher};

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`aes`] | FIPS 197 from its definitions: the field, the S-box, the key schedule, the cipher on one block |
 //! | [`basis`] | bytes as z = Q x: a basis over GF(2) |
-//! | [`layout`] | which bit-plane holds which bit, and over how many threads the planes are spread |
+//! | [`layout`] | which bit-plane holds which bit, and how many threads share the planes |
 //! | [`mode`] | what a kernel computes |
 //! | [`reference`](mod@reference) | the modes by their definitions, for checks |
 //! | [`self_test`] | the known answer that a kernel gives before it is used |

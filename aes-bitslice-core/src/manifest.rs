@@ -42,7 +42,7 @@ pub struct Manifest {
     pub entry: EntryPoint,
     /// Entry point for any alignment, and what it takes.
     pub entry_bytes: EntryPoint,
-    /// Threads a thread block.
+    /// Threads of a thread block.
     pub threads: u32,
     /// Thread blocks that there have to be registers for on one multiprocessor, where the source cannot say so; 0 where it
     /// does.
@@ -50,7 +50,7 @@ pub struct Manifest {
     pub blocks_per_sm: u32,
     /// Blocks of 16 bytes of a tile: what a thread block works on at a time.
     pub tile_blocks: u32,
-    /// Bytes of shared memory that a thread block is launched with, beside what the code declares.
+    /// Bytes of shared memory that a thread block is launched with, in addition to what the code declares.
     #[serde(default, skip_serializing_if = "is_default")]
     pub shared_bytes: u32,
     /// How many thread blocks to launch.
@@ -61,8 +61,8 @@ pub struct Manifest {
     /// What it is made of, if it is bitsliced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bitsliced: Option<Bitsliced>,
-    /// SHA-256 of the answer to [`self_test`](crate::self_test), hexadecimal, where the key is baked in: who loads the
-    /// kernel cannot know it otherwise.
+    /// SHA-256 of the answer to [`self_test`](crate::self_test), hexadecimal, where the key is baked in: a
+    /// program that loads the kernel cannot compute it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_answer_sha256: Option<String>,
     /// Registers by entry point and architecture, where the kernel was compiled.
@@ -173,6 +173,16 @@ impl Manifest {
             return Err(ManifestError::Format(format));
         }
         let manifest: Self = serde_json::from_str(json)?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    /// Refuses values that no kernel is launched with, or that contradict one another.
+    ///
+    /// # Errors
+    /// [`ManifestError::Field`] names the first of them.
+    pub fn check(&self) -> Result<(), ManifestError> {
+        let manifest = self;
         let field = |field, what: &str| Err(ManifestError::Field { field, what: what.into() });
         if manifest.source.contains(['/', '\\']) || manifest.source.starts_with('.') {
             return field("source", "must be a plain file name beside the manifest");
@@ -232,7 +242,7 @@ impl Manifest {
         if manifest.secret != manifest.key_bits.is_some() {
             return field("key_bits", "a kernel names a key length if and only if a key is baked in");
         }
-        Ok(manifest)
+        Ok(())
     }
 
     /// Refuses a source whose entry points take something else than is said here.

@@ -1,15 +1,16 @@
 //! Where a bitsliced kernel has its round keys.
 
 use crate::layout::Layout;
+
 /// Where a kernel has its round keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KeyStrategy {
-    /// Handed over at launch and spread over bit-planes; one kernel for every key of every length.
+    /// Given at launch and expanded to bit-planes; one kernel for every key of every length.
     Planes,
     /// Bit-planes in device memory, of which a thread block fetches one round key at a time into shared memory
     /// (Hajihassani et al. 2019, section 4.6); one kernel for every key of every length.
     PlanesInMemory,
-    /// Handed over at launch, kept as a byte a bit, and spread over a bit-plane whenever it is read: fewer accesses to shared
+    /// Given at launch, kept as one byte for each bit, and expanded to a bit-plane whenever it is read: fewer accesses to shared
     /// memory and more instructions than `planes`, for a kernel co-resident with one that keeps shared memory busy.
     Bits,
     /// Baked in; picked by one-hot selectors instead of branches (Hajihassani et al. 2019, section 4.6): where a thread

@@ -12,7 +12,8 @@ use proptest::prelude::*;
 
 /// Keys for each S-box, mode, strategy and key size: more where the tests are asked to do all there is to do.
 fn keys() -> u32 {
-    let is_exhaustive = std::env::var("AES_BITSLICE_EXHAUSTIVE").is_ok_and(|value| !["", "0"].contains(&value.as_str()));
+    let is_exhaustive =
+        std::env::var("AES_BITSLICE_EXHAUSTIVE").is_ok_and(|value| !["", "0"].contains(&value.as_str()));
     if is_exhaustive { 32 } else { 4 }
 }
 

@@ -1,6 +1,7 @@
 //! The engines under test: whatever this machine opens, and why it does not open the others.
 
 use crate::environment::{OPENCL, say};
+use crate::kernels::COMPLETE;
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::cuda::Shares;
 use aes_bitslice_runtime::opencl::{DeviceInfo, DeviceKind};
@@ -84,10 +85,14 @@ pub fn name(engine: &Engine) -> String {
     }
 }
 
-/// Whether an engine has kernels for a mode: co-resident kernels have none for CBC, whose blocks are chained and have no shares
-/// for two.
+/// Whether an engine has kernels for a mode. Not every mode has kernels that look tables up, and there are no co-resident
+/// ones for CBC, whose blocks are chained and cannot be divided between two.
 pub fn has_mode(engine: &Engine, mode: Mode) -> bool {
-    engine.kernels() != Kernels::CoResident || mode != Mode::CbcDecrypt
+    match engine.kernels() {
+        Kernels::Tbox => COMPLETE.contains(&mode),
+        Kernels::CoResident => COMPLETE.contains(&mode) && mode != Mode::CbcDecrypt,
+        _ => true,
+    }
 }
 
 /// The modes that an engine has kernels for.

@@ -20,3 +20,13 @@ pub mod reference;
 pub mod vectors;
 
 pub use environment::exhaustive;
+
+/// The programs in the README and in the guides: as tests of documentation they are compiled, and run.
+#[cfg(doctest)]
+mod guides {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../../docs/library.md")]
+    struct Library;
+}

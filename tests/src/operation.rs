@@ -1,8 +1,9 @@
 //! Any operation as a value of one type: what the reference makes of data by it, and the operation of the engine's. A new
-//! operation that maps data comes into the tests of every engine by a variant here.
+//! operation that writes comes into the tests of every engine by a variant here.
 
 use crate::reference::Reference;
-use aes_bitslice_runtime::{Buffers, Cipher, Counter, CounterMode, Direction, Error, Mode};
+use aes_bitslice_core::mode::{Mode, State};
+use aes_bitslice_runtime::{Access, Buffers, Cipher, Counter, CounterMode, Direction, Error, Operation};
 
 /// An operation, with what it starts from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +17,13 @@ pub enum AnyOperation {
         /// The initial counter block, all of which counts.
         block: [u8; 16],
         /// The byte of key stream that the data begins at.
+        offset: u64,
+    },
+    /// The key stream of CTR.
+    Keystream {
+        /// The initial counter block, all of which counts.
+        block: [u8; 16],
+        /// The byte of key stream that the output begins at.
         offset: u64,
     },
     /// CBC encryption.
@@ -48,6 +56,10 @@ macro_rules! with_operation {
                 let $operation = aes_bitslice_runtime::Ctr::new(&$crate::operation::counter(block), offset);
                 $call
             }
+            $crate::operation::AnyOperation::Keystream { block, offset } => {
+                let $operation = aes_bitslice_runtime::Keystream::new(&$crate::operation::counter(block), offset);
+                $call
+            }
             $crate::operation::AnyOperation::CbcEncrypt { iv } => {
                 let $operation = aes_bitslice_runtime::CbcEncrypt::new(&iv);
                 $call
@@ -78,8 +90,40 @@ impl AnyOperation {
             Mode::EcbDecrypt => Self::EcbDecrypt,
             Mode::Ctr => Self::Ctr { block, offset },
             Mode::CbcDecrypt => Self::CbcDecrypt { iv: block },
+            Mode::Keystream => Self::Keystream { block, offset },
             other => panic!("the operation of {other} is not tested with those of other modes"),
         }
+    }
+
+    /// Every operation, from a counter block or an IV on.
+    pub fn all(start: [u8; 16], offset: u64) -> Vec<Self> {
+        let with_kernels = Mode::ALL.map(|mode| Self::of(mode, u128::from_be_bytes(start), offset));
+        with_kernels.into_iter().chain([Self::CbcEncrypt { iv: start }]).collect()
+    }
+
+    /// What its kernels compute; nothing where it has none.
+    pub fn mode(&self) -> Option<Mode> {
+        match self {
+            Self::EcbEncrypt => Some(Mode::EcbEncrypt),
+            Self::EcbDecrypt => Some(Mode::EcbDecrypt),
+            Self::Ctr { .. } => Some(Mode::Ctr),
+            Self::Keystream { .. } => Some(Mode::Keystream),
+            Self::CbcEncrypt { .. } => None,
+            Self::CbcDecrypt { .. } => Some(Mode::CbcDecrypt),
+        }
+    }
+
+    /// What it does to its data.
+    pub fn access(&self) -> Access {
+        fn of<O: Operation>(_: O) -> Access {
+            O::ACCESS
+        }
+        with_operation!(*self, operation => of(operation))
+    }
+
+    /// Whether it has an input beside its output.
+    pub fn maps(&self) -> bool {
+        self.access() == Access::Maps
     }
 
     /// Does it on host memory.
@@ -92,7 +136,10 @@ impl AnyOperation {
 
     /// Of a number of bytes, as many as it takes: all, or whole blocks.
     pub fn takes(&self, bytes: usize) -> usize {
-        if matches!(self, Self::Ctr { .. }) { bytes } else { bytes / 16 * 16 }
+        match self.mode().map(Mode::state) {
+            Some(State::Counters) => bytes,
+            _ => bytes / 16 * 16,
+        }
     }
 
     /// What the reference makes of data.
@@ -101,6 +148,7 @@ impl AnyOperation {
             Self::EcbEncrypt => reference.ecb(Direction::Encrypt, input),
             Self::EcbDecrypt => reference.ecb(Direction::Decrypt, input),
             Self::Ctr { block, offset } => reference.ctr(block, offset, input),
+            Self::Keystream { block, offset } => reference.ctr(block, offset, &vec![0; input.len()]),
             Self::CbcEncrypt { iv } => reference.cbc(Direction::Encrypt, iv, input),
             Self::CbcDecrypt { iv } => reference.cbc(Direction::Decrypt, iv, input),
         }

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         cbc_in_pieces,
         narrow_counters,
         wrong_lengths,
+        any_operation,
         any_data,
         every_edge,
         long_messages,
@@ -325,61 +326,81 @@ fn wrong_lengths(engines: &'static [Engine]) {
     });
 }
 
+/// Every operation through `Cipher::run`, at any alignment.
+fn any_operation(engines: &'static [Engine]) {
+    proptest!(random(cases(engines)), |(
+        key in key(), start in counter_block(), offset in offset(), len in length(), shift in 0usize..=16, seed: u64,
+    )| {
+        let reference = Reference::new(&key);
+        for any in AnyOperation::all(start, offset) {
+            let input = noise(seed, any.takes(len));
+            let expected = any.expected(&reference, &input);
+            for engine in engines.iter().filter(|engine| does(engine, any)) {
+                let c = open(engine, &key);
+                let to = |input: &[u8], output: &mut [u8]| match any.maps() {
+                    true => any.run(&c, (input, output)),
+                    false => any.run(&c, Buffers::Write(output)),
+                };
+                same(&both_forms(&input, shift, |data| any.run(&c, data), to)?, &expected, engine)?;
+            }
+        }
+    });
+}
+
+/// Whether an engine does an operation.
+fn does(engine: &Engine, any: AnyOperation) -> bool {
+    any.mode().is_none_or(|mode| has_mode(engine, mode))
+}
+
 /// `Cipher::run` takes every operation on all that its data can be, and refuses what its data cannot be, with nothing changed.
 fn any_data(engines: &'static [Engine]) {
     const LEN: usize = 16 * 131;
-    let start = (u128::MAX - 3).to_be_bytes();
     let (key, input) = (noise(1, 24), noise(2, LEN));
     let reference = Reference::new(&key);
-    for engine in engines {
+    for (engine, any) in engines.iter().flat_map(|engine| {
+        let all = AnyOperation::all((u128::MAX - 3).to_be_bytes(), 5);
+        all.into_iter().filter(|any| does(engine, *any)).map(move |any| (engine, any))
+    }) {
         let cipher = open(engine, &key);
-        for any in [
-            AnyOperation::EcbEncrypt,
-            AnyOperation::EcbDecrypt,
-            AnyOperation::Ctr { block: start, offset: 5 },
-            AnyOperation::CbcEncrypt { iv: start },
-            AnyOperation::CbcDecrypt { iv: start },
-        ] {
-            if matches!(any, AnyOperation::CbcDecrypt { .. }) && !has_mode(engine, Mode::CbcDecrypt) {
-                continue;
+        let what = format!("{any:?} on {}", name(engine));
+        let expected = any.expected(&reference, &input);
+        let right = |output: &[u8], data: &str| assert!(output == expected, "{what}, {data}");
+        let mut vec = input.clone();
+        any.run(&cipher, &mut vec).unwrap();
+        right(&vec, "a vector");
+        let mut array: [u8; LEN] = input[..].try_into().unwrap();
+        any.run(&cipher, &mut array).unwrap();
+        right(&array, "an array");
+        vec.copy_from_slice(&input);
+        any.run(&cipher, &mut vec[..]).unwrap();
+        right(&vec, "a slice");
+        vec.copy_from_slice(&input);
+        any.run(&cipher, Buffers::InPlace(&mut vec)).unwrap();
+        right(&vec, "in place");
+        any.run(&cipher, &mut [0; 0]).unwrap();
+        type Run<'a> = &'a dyn Fn(&mut [u8]) -> Result<(), Error>;
+        let forms: [(&str, bool, Run<'_>); 6] = [
+            ("two slices", any.maps(), &|output| any.run(&cipher, (&input[..], output))),
+            ("from one to another", any.maps(), &|output| any.run(&cipher, Buffers::To { input: &input, output })),
+            ("an output", !any.maps(), &|output| any.run(&cipher, Buffers::Write(output))),
+            ("an input", false, &|_| any.run(&cipher, Buffers::Read(&input))),
+            ("a vector that stays", false, &|_| any.run(&cipher, &input)),
+            ("an array that stays", false, &|_| any.run(&cipher, &array)),
+        ];
+        for (data, is_taken, run) in forms {
+            vec.fill(0x3c);
+            match run(&mut vec) {
+                Ok(()) if is_taken => right(&vec, data),
+                Err(Error::WrongAccess { .. }) if !is_taken => {
+                    assert!(vec.iter().all(|&byte| byte == 0x3c), "{what}, {data}: refused, and written all the same");
+                }
+                other => panic!("{what}, {data}: {other:?}"),
             }
-            let what = format!("{any:?} on {}", name(engine));
-            let expected = any.expected(&reference, &input);
-            let right = |output: &[u8], data: &str| assert!(output == expected, "{what}, {data}");
-            let mut vec = input.clone();
-            any.run(&cipher, &mut vec).unwrap();
-            right(&vec, "a vector");
-            let mut array: [u8; LEN] = input[..].try_into().unwrap();
-            any.run(&cipher, &mut array).unwrap();
-            right(&array, "an array");
-            vec.copy_from_slice(&input);
-            any.run(&cipher, &mut vec[..]).unwrap();
-            right(&vec, "a slice");
-            vec.copy_from_slice(&input);
-            any.run(&cipher, Buffers::InPlace(&mut vec)).unwrap();
-            right(&vec, "in place");
-            vec.fill(0x3c);
-            any.run(&cipher, (&input[..], &mut vec[..])).unwrap();
-            right(&vec, "two slices");
-            vec.fill(0x3c);
-            any.run(&cipher, Buffers::To { input: &input, output: &mut vec }).unwrap();
-            right(&vec, "from one to another");
-            any.run(&cipher, &mut [0; 0]).unwrap();
-
-            vec.fill(0x3c);
-            for refused in [
-                any.run(&cipher, &input),
-                any.run(&cipher, &input[..]),
-                any.run(&cipher, &array),
-                any.run(&cipher, Buffers::Read(&input)),
-                any.run(&cipher, Buffers::Write(&mut vec)),
-            ] {
-                assert!(matches!(refused, Err(Error::WrongAccess { .. })), "{what}: {refused:?}");
-            }
-            let refused = any.run(&cipher, (&input[..], &mut vec[16..]));
-            assert!(matches!(refused, Err(Error::LengthMismatch { .. })), "{what}: {refused:?}");
-            assert!(vec.iter().all(|&byte| byte == 0x3c), "{what}: refused, and written all the same");
         }
+        vec.fill(0x3c);
+        let refused = any.run(&cipher, (&input[..], &mut vec[16..]));
+        assert!(matches!(refused, Err(Error::LengthMismatch { .. })), "{what}: {refused:?}");
+        assert!(vec.iter().all(|&byte| byte == 0x3c), "{what}: refused, and written all the same");
     }
 }
 

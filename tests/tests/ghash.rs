@@ -74,7 +74,8 @@ fn chunks_over_threads_and_parts_in_any_order_are_the_whole() {
         // Larger than a chunk of the engine's own, smaller, and by several threads at once.
         let whole = cipher.run(Ghash::new(), &data).unwrap();
         for bytes in [16 << 10, 100 << 10, 1 << 20] {
-            let part = |(i, part): (usize, &[u8])| cipher.run(Ghash::from_block((i * bytes / 16) as u64), part).unwrap();
+            let part =
+                |(i, part): (usize, &[u8])| cipher.run(Ghash::from_block((i * bytes / 16) as u64), part).unwrap();
             let mut parts: Vec<_> = data.par_chunks(bytes).enumerate().map(part).collect();
             parts.rotate_left(3 % data.len().div_ceil(bytes));
             assert_eq!(cipher.combine(&Ghash::new(), parts).unwrap(), whole, "{bytes} bytes a part");

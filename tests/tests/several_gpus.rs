@@ -84,22 +84,22 @@ impl Call {
         self.operation().takes(self.len)
     }
 
-    /// In host memory, from `input` or in place.
+    /// In host memory, from `input` or, as always without an input, in place.
     fn on_host(&self, cipher: &Cipher, input: Option<&[u8]>, output: &mut [u8]) -> Result<(), Error> {
-        match input {
+        match input.filter(|_| self.operation().maps()) {
             None => self.operation().run(cipher, output),
             Some(input) => self.operation().run(cipher, (input, output)),
         }
     }
 
-    /// In sharded memory, from `input` or in place.
+    /// In sharded memory, from `input` or, as always without an input, in place.
     fn on_shards(
         &self,
         cipher: &Cipher,
         input: Option<&ShardedBuffer>,
         output: &mut ShardedBuffer,
     ) -> Result<(), Error> {
-        let sharded = cipher.sharded()?;
+        let (sharded, input) = (cipher.sharded()?, input.filter(|_| self.operation().maps()));
         with_operation!(self.operation(), operation => match input {
             None => sharded.run(operation, output),
             Some(input) => sharded.run_to(operation, input, output),

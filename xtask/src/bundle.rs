@@ -1,7 +1,7 @@
 //! A folder to copy to a machine with a GPU and without Rust: test programs, examples, the command line, the program of the
 //! papers' tables, and a script that runs them. They need nothing of this checkout, vectors and kernels being compiled in.
 
-use crate::cargo::{Built, Cargo};
+use crate::cargo::{Built, Cargo, Profile};
 use crate::{files, papers};
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -20,8 +20,8 @@ pub fn run(root: &Path) -> Result<()> {
     }
     let place = |b: Built| (b.path, Path::new(if b.is_test { "tests" } else { "examples" }).join(b.name));
     let mut binaries: Vec<(PathBuf, PathBuf)> = built.into_iter().map(place).collect();
-    binaries.push((cargo.program("aes-bitslice-cli", "aes-bitslice")?, "aes-bitslice".into()));
-    binaries.push((cargo.program(papers::PACKAGE, papers::PACKAGE)?, papers::PACKAGE.into()));
+    binaries.push((cargo.program("aes-bitslice-cli", "aes-bitslice", Profile::Release)?, "aes-bitslice".into()));
+    binaries.push((cargo.program(papers::PACKAGE, papers::PACKAGE, Profile::Release)?, papers::PACKAGE.into()));
 
     let folder = cargo.target.join("gpu-bundle");
     if folder.exists() {

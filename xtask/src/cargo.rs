@@ -1,4 +1,4 @@
-//! Release binaries of this workspace, built by the cargo that runs us.
+//! This workspace built and tested, by the cargo that runs this program.
 
 use crate::files;
 use anyhow::{Context, Result, bail};
@@ -6,6 +6,15 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+/// How programs are built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// As this program itself, for which most of what they need is built already.
+    Shared,
+    /// For release.
+    Release,
+}
 
 /// The workspace's cargo.
 pub struct Cargo {
@@ -31,8 +40,11 @@ impl Cargo {
     }
 
     /// Builds a package's program.
-    pub fn program(&self, package: &str, name: &str) -> Result<PathBuf> {
-        let built = self.build(&["build", "--package", package, "--bin", name])?;
+    pub fn program(&self, package: &str, name: &str, profile: Profile) -> Result<PathBuf> {
+        // Without a package, features are those of the whole workspace, for which this program was built.
+        let package = (profile == Profile::Release).then_some(["--package", package]);
+        let arguments: Vec<&str> = ["build", "--bin", name].into_iter().chain(package.into_iter().flatten()).collect();
+        let built = self.build(&arguments, profile)?;
         let program = built.into_iter().next().with_context(|| format!("cargo built no program {name}"))?;
         Ok(program.path)
     }
@@ -41,13 +53,21 @@ impl Cargo {
     pub fn tests(&self, packages: &[&str]) -> Result<Vec<Built>> {
         let mut arguments = vec!["test", "--no-run"];
         packages.iter().for_each(|package| arguments.extend(["--package", package]));
-        self.build(&arguments)
+        self.build(&arguments, Profile::Release)
+    }
+
+    /// Runs the tests of the whole workspace, with these options; whether all passed.
+    pub fn test(&self, options: &[&str], environment: &[(&str, &str)]) -> Result<bool> {
+        let mut command = Command::new(&self.program);
+        command.args(["test", "--workspace"]).args(options).envs(environment.iter().copied());
+        Ok(command.current_dir(&self.root).status().context("cannot run cargo")?.success())
     }
 
     /// Runs a cargo command that builds; its progress goes to standard error.
-    fn build(&self, arguments: &[&str]) -> Result<Vec<Built>> {
+    fn build(&self, arguments: &[&str], profile: Profile) -> Result<Vec<Built>> {
         let mut command = Command::new(&self.program);
-        command.args(arguments).args(["--release", "--quiet", "--message-format", "json-render-diagnostics"]);
+        command.args(arguments).args((profile == Profile::Release).then_some("--release"));
+        command.args(["--quiet", "--message-format", "json-render-diagnostics"]);
         let output = command.current_dir(&self.root).stderr(Stdio::inherit()).output().context("cannot run cargo")?;
         if !output.status.success() {
             bail!("`cargo {}` failed", arguments.join(" "));

@@ -1,8 +1,9 @@
 //! The main job, start to end, for who sees the project for the first time: a key, a kernel with that key baked in, a
-//! file encrypted with whatever engine is there, compared with another implementation, and decrypted again.
+//! file encrypted with the fastest engine of the machine, compared with another implementation, and decrypted again; then
+//! both implementations' rates, measured in the same way.
 
 use crate::bake;
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, Profile};
 use crate::files;
 use aes::Aes128;
 use aes_bitslice_core::dialect::Dialect;
@@ -27,6 +28,10 @@ const CHUNK: usize = 1 << 20;
 const GENERATED: usize = 256 << 20;
 /// AES-128.
 const KEY_BYTES: usize = 16;
+/// Bytes of the data that rates are measured on, as the command line writes it.
+const TIMED: (usize, &str) = (64 << 20, "64MiB");
+/// Timed runs, of which the median counts.
+const RUNS: usize = 5;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -70,7 +75,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     )?;
 
     step("2  the command line, built");
-    let program = cargo.program("aes-bitslice-cli", "aes-bitslice")?;
+    let program = cargo.program("aes-bitslice-cli", "aes-bitslice", Profile::Shared)?;
     say!("   {}", program.display());
 
     let (plain, encrypted, decrypted) =
@@ -84,39 +89,35 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         let mut command = Command::new(&program);
         command.args([verb, "--mode", "ctr", "--backend", backend, "--quiet", "--iv"]).arg(hex::encode(iv));
         command.arg(secret).arg(is).arg("-o").arg(to).arg(from);
-        let start = Instant::now();
-        output(&mut command)?;
-        Ok::<_, anyhow::Error>(start.elapsed())
+        output(&mut command)
     };
     step(&format!(
         "3  {} encrypted, AES-128-CTR",
         if args.file.is_some() { plain.display().to_string() } else { "a file".into() }
     ));
     say!("   with {description}");
-    let time = crypt("encrypt", &backend, "--key-file", &at("key"), &plain, &encrypted)?;
-    say!("   {}, from file to file", rate(bytes, time));
-    if let Some(alone) = bench(&program)? {
-        say!("   {alone}");
-    }
+    crypt("encrypt", &backend, "--key-file", &at("key"), &plain, &encrypted)?;
+    say!("   {bytes} bytes, from file to file");
 
-    step("4  compared with the crates aes and ctr, on one thread");
-    let start = Instant::now();
+    step("4  compared with the crates aes and ctr");
     verify(&plain, &encrypted, &key, &iv)?;
-    say!("   equal, all {bytes} bytes; {}", rate(bytes, start.elapsed()));
+    say!("   equal, all {bytes} bytes");
 
     step("5  decrypted again");
-    let time = match crypt("decrypt", "auto", "--baked", &baked, &encrypted, &decrypted) {
-        Ok(time) => {
-            say!("   with the baked kernel, compiled first");
-            time
-        }
+    match crypt("decrypt", "auto", "--baked", &baked, &encrypted, &decrypted) {
+        Ok(_) => say!("   with the baked kernel, compiled first"),
         Err(error) => {
             say!("   with the key, for the baked kernel does not run here: {}", one_line(&error));
-            crypt("decrypt", &backend, "--key-file", &at("key"), &encrypted, &decrypted)?
+            crypt("decrypt", &backend, "--key-file", &at("key"), &encrypted, &decrypted)?;
         }
-    };
+    }
     compare(&plain, &decrypted)?;
-    say!("   equal to the original; {}", rate(bytes, time));
+    say!("   equal to the original");
+
+    step(&format!("6  rates: AES-128-CTR on {}, the median of {RUNS} runs", TIMED.1));
+    say!("   {}", table(&rates(&program, &backend, &key, &iv)?).join("\n   "));
+    say!("   in host memory: from one buffer to another, both with and without an engine measured by the host's clock");
+    say!("   programs built for development; built for release, they are as fast or faster");
     folder.delete().context("cannot delete the temporary folder")?;
     say!("\nAll is well. Keys and files made for this are deleted.");
     Ok(())
@@ -222,22 +223,45 @@ fn engine(program: &Path) -> Result<(String, String)> {
     Ok((text("backend")?.into(), text("description")?.into()))
 }
 
-/// The engine's rate without files, from memory of its own where it has such.
-fn bench(program: &Path) -> Result<Option<String>> {
+/// What was measured, and its rate in GB/s: the engine on the machine's processor and the one that encrypted, and the crates
+/// `aes` and `ctr` on one thread.
+fn rates(program: &Path, backend: &str, key: &[u8; KEY_BYTES], iv: &[u8; 16]) -> Result<Vec<(String, f64)>> {
     let mut command = Command::new(program);
-    command.args(["bench", "--modes", "ctr", "--key-bits", "128", "--sizes", "64MiB", "--runs", "3", "--json", "-"]);
+    let backends = if backend == "cpu" { "cpu".into() } else { format!("{backend},cpu") };
+    command.args(["bench", "--modes", "ctr", "--key-bits", "128", "--timings", "host,device", "--json", "-"]);
+    command.args(["--sizes", TIMED.1, "--runs", &RUNS.to_string(), "--backends", &backends]);
     let report: Value = serde_json::from_slice(&output(&mut command)?.stdout)?;
-    let results = report["results"].as_array().cloned().unwrap_or_default();
-    let rates = results.iter().filter_map(|r| {
-        Some(format!(
-            "{:.1} GB/s ({}, {} memory)",
-            r["median_gbytes_per_second"].as_f64()?,
-            r["backend"].as_str()?,
-            r["timing"].as_str()?
-        ))
-    });
-    let rates: Vec<String> = rates.collect();
-    Ok((!rates.is_empty()).then(|| format!("engines without files: {}", rates.join(", "))))
+    let results = report["results"].as_array().context("`bench --json` has no results")?;
+    let rate = |result: &Value| {
+        let memory = format!("engine {}, in {} memory", result["backend"].as_str()?, result["timing"].as_str()?);
+        Some((memory, result["median_gbytes_per_second"].as_f64()?))
+    };
+    let mut rates: Vec<_> = results.iter().filter_map(rate).collect();
+    ensure!(!rates.is_empty(), "`bench --json` has no rate");
+    rates.push(("crates aes and ctr on one thread, in host memory".into(), reference_rate(key, iv)));
+    Ok(rates)
+}
+
+/// The rate of the crates in GB/s, as `bench` measures a call of an engine: from one buffer to another that is cleared before each
+/// run, after one run that is not timed.
+fn reference_rate(key: &[u8; KEY_BYTES], iv: &[u8; 16]) -> f64 {
+    let (input, mut output) = (vec![0x5a; TIMED.0], vec![0; TIMED.0]);
+    let mut run = || -> Duration {
+        output.fill(0);
+        let start = Instant::now();
+        Ctr128BE::<Aes128>::new(key.into(), iv.into()).apply_keystream_b2b(&input, &mut output);
+        start.elapsed()
+    };
+    run();
+    let mut times: Vec<Duration> = (0..RUNS).map(|_| run()).collect();
+    times.sort();
+    TIMED.0 as f64 / times[RUNS / 2].as_secs_f64() / 1e9
+}
+
+/// A line for each rate, the figures below one another.
+fn table(rates: &[(String, f64)]) -> Vec<String> {
+    let width = rates.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
+    rates.iter().map(|(what, rate)| format!("{what:width$}  {rate:8.2} GB/s")).collect()
 }
 
 /// Runs a program that must succeed; what it says on standard error is the error.
@@ -260,7 +284,7 @@ fn compare(one: &Path, other: &Path) -> Result<()> {
     same(one, other, |_| ()).context("what was decrypted is not what was encrypted")
 }
 
-/// Whether a file, changed piece by piece, is another one.
+/// Whether a file, changed chunk by chunk, is another one.
 fn same(one: &Path, other: &Path, mut change: impl FnMut(&mut [u8])) -> Result<()> {
     let (mut a, mut b) = (BufReader::new(File::open(one)?), BufReader::new(File::open(other)?));
     let (mut left, mut right) = (Zeroizing::new(Vec::with_capacity(CHUNK)), Vec::with_capacity(CHUNK));
@@ -282,14 +306,15 @@ fn same(one: &Path, other: &Path, mut change: impl FnMut(&mut [u8])) -> Result<(
     }
 }
 
-fn rate(bytes: u64, time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    format!("{:.1} MiB in {seconds:.2} s, {:.2} GB/s", bytes as f64 / f64::from(1 << 20), bytes as f64 / seconds / 1e9)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_stand_below_one_another() {
+        let lines = table(&[("engine cpu".into(), 1.234), ("crates".into(), 1234.5)]);
+        assert_eq!(lines, ["engine cpu      1.23 GB/s", "crates       1234.50 GB/s"]);
+    }
 
     #[test]
     fn a_wrong_byte_is_found_wherever_it_is() {

@@ -10,6 +10,7 @@
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `papers` | [`papers`] | the papers' tables on the GPU of this machine |
 //! | `demo` | [`demo`] | the main job, start to end |
+//! | `test`, `test --all` | [`test`] | the tests of the whole workspace |
 //!
 //! [`kernels`] has what is to be stored as it would be generated now, for `gen` and `ptx`.
 //!
@@ -41,6 +42,7 @@ mod papers;
 mod sass;
 mod search;
 mod stored;
+mod test;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -66,8 +68,10 @@ enum Command {
     GpuBundle,
     /// Measure the papers' tables on the GPU of this machine, and render docs/papers.md
     Papers(papers::Args),
-    /// Bake a key, encrypt a file with whatever engine is there, verify it, and show the rate
+    /// Bake a key, encrypt a file with the fastest engine of this machine, verify it, and show the rate
     Demo(demo::Args),
+    /// Run the tests of the whole workspace
+    Test(test::Args),
 }
 
 #[derive(clap::Args)]
@@ -104,6 +108,7 @@ fn main() -> ExitCode {
         Command::GpuBundle => bundle::run(&root),
         Command::Papers(args) => papers::run(&root, &args),
         Command::Demo(args) => demo::run(&root, &args),
+        Command::Test(args) => test::run(&root, &args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,7 +1,7 @@
 //! The papers' tables on the GPU of this machine, measured and rendered by a program of its own: it needs the runtime, which
 //! nothing here depends on.
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, Profile};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub struct Args {
 
 pub fn run(root: &Path, args: &Args) -> Result<()> {
     let cargo = Cargo::new(root);
-    let program = cargo.program(PACKAGE, PACKAGE)?;
+    let program = cargo.program(PACKAGE, PACKAGE, Profile::Release)?;
     let docs = root.join("docs");
     let render = |from: &Path, docs: &Path, options: &[&str]| {
         let mut command = Command::new(&program);

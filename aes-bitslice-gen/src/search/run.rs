@@ -406,7 +406,7 @@ mod tests {
         repeats_and_loses_nothing(2);
     }
 
-    fn repeats_and_loses_nothing(walks: usize) {
+    fn repeats_and_loses_nothing(walks: u64) {
         let found = || {
             let search = Search::new(options(walks, &[Goal::Mix(Direction::Encrypt)]), BestNetlists::stored());
             let mut reports = 0;

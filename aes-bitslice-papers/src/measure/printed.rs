@@ -69,7 +69,9 @@ mod tests {
         let mut names = BTreeSet::new();
         for case in cases(&ALL, 1) {
             let (kernel, dialect) = match case.work {
-                Work::Kernel(kernel) | Work::Copied { kernel, .. } | Work::Sharded { kernel, .. } => (kernel, Dialect::Cuda),
+                Work::Kernel(kernel) | Work::Copied { kernel, .. } | Work::Sharded { kernel, .. } => {
+                    (kernel, Dialect::Cuda)
+                }
                 Work::OpenCl { kernel, .. } => (kernel, Dialect::OpenCl),
                 Work::Allocation | Work::Host { .. } => continue,
             };
@@ -83,7 +85,8 @@ mod tests {
             assert_eq!(printed.manifest.secret, matches!(kernel.code, Code::OneHotMux), "{}", kernel.name());
         }
         assert!(names.len() > 40, "{names:?}");
-        let table = Kernel::engine(Default::default(), aes_bitslice_core::mode::Mode::Ctr).with_key_bits(KeyBits::Aes256);
+        let table =
+            Kernel::engine(Default::default(), aes_bitslice_core::mode::Mode::Ctr).with_key_bits(KeyBits::Aes256);
         assert!(print(&table, &key, Dialect::Cuda).is_err(), "nothing is printed for the engine's own");
     }
 }

@@ -85,7 +85,7 @@ impl Cipher {
         &self.engine
     }
 
-    /// Does an operation on host memory, and returns what comes of it beside its output: for most, nothing.
+    /// Does an operation on host memory, and returns its output value: `()` for operations that only write data, a hash for [`Ghash`](crate::Ghash).
     ///
     /// ```
     /// use aes_bitslice_runtime::{Backend, Ctr, Counter, CounterMode, Ecb, Engine, Key, KeyBits};
@@ -116,8 +116,8 @@ impl Cipher {
         }
     }
 
-    /// What comes of a whole, from what came of calls on its parts, in any order: for operations of which something comes beside the
-    /// output, such as [`Ghash`](crate::Ghash).
+    /// The output value of a whole message, from those of calls on its parts, in any order: for operations that return one, such as
+    /// [`Ghash`](crate::Ghash).
     ///
     /// # Errors
     /// [`Error::PartsDoNotAdjoin`] where parts overlap or one is missing between others, [`Error::NeedsKey`] on a cipher of one
@@ -131,6 +131,10 @@ impl Cipher {
         operation.check(bytes)?;
         if !self.engine.supports(operation) {
             return Err(Error::Unsupported { operation: O::NAME, backend: self.engine.backend().to_string() });
+        }
+        // What comes beside the output is put together on the CPU.
+        if O::SERIAL || size_of::<O::Output>() > 0 {
+            self.cpu_key::<O>()?;
         }
         Ok(())
     }

@@ -97,8 +97,8 @@ impl Cipher {
     /// The same of each of the engine's GPUs, in the order of [`Engine::cuda_contexts`]: for callers with buffers and
     /// streams of their own on each.
     ///
-    /// A message that lies on several GPUs is cut anywhere for CTR, and each piece is given the place of its first byte in
-    /// the message as `offset`, with the same counter; for ECB it is cut at whole blocks; for CBC too, and the IV of a piece
+    /// A message that lies on several GPUs is cut anywhere for CTR, and each part is given the place of its first byte in
+    /// the message as `offset`, with the same counter; for ECB it is cut at whole blocks; for CBC too, and the IV of a part
     /// is the block of ciphertext before it, which in place has to be kept.
     ///
     /// # Errors

@@ -59,7 +59,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// A call that was submitted: a future of its data `B`, or of the data and what came of it beside that, `T`. It needs no executor of any kind, and works with each.
+/// A call that was submitted: a future of `T`: its data, of type `B`, or the data and
+/// the operation's output value. It needs no executor of any kind, and works with each.
 ///
 /// Dropping it neither cancels the call nor waits for it; the data is dropped when the call is done. What is not done
 /// when the process ends is lost.
@@ -68,7 +69,7 @@ pub struct Submitted<B, T = B> {
     call: Arc<Call<B, T>>,
 }
 
-/// A call that was submitted: a future of its data, and of what came of the operation beside that.
+/// A call that was submitted: a future of its data and the operation's output value.
 pub type WithOutput<B, O> = Submitted<B, (B, <O as Steps>::Output)>;
 
 /// Why a call gave no result, and its data: as it was, if the call was refused or failed before it began to write,
@@ -119,7 +120,7 @@ impl Cipher {
         self.submit_for(operation, data, |data, ()| data)
     }
 
-    /// The same for operations of which something comes beside the output, such as a hash: it comes with the data.
+    /// The same for operations that return a value, such as a hash: the future gives the data and that value.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -328,7 +329,7 @@ mod tests {
     use crate::op::ecb::Ecb;
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-    /// Data that can be looked at so many times, then panics.
+    /// Data that can be looked at `looks` times, then panics.
     struct Brittle {
         bytes: [u8; 16],
         looks: usize,
@@ -348,7 +349,7 @@ mod tests {
         }
     }
 
-    /// Submits work of which nothing comes beside the data.
+    /// Submits work that returns no value.
     fn submit<B: AsMut<[u8]> + Send + 'static>(
         queue: &Queue,
         data: B,

@@ -55,7 +55,7 @@ pub enum Error {
         /// Where they do not.
         what: String,
     },
-    /// An operation that an engine has nothing for.
+    /// An operation that an engine, or a kind of memory, does not support.
     #[error("{operation} is not there for {backend}: use host memory and the backend `cpu`")]
     Unsupported {
         /// The operation.

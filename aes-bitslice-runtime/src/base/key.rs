@@ -62,7 +62,7 @@ impl Key {
         self.bits
     }
 
-    /// The secret itself: for whoever stores it. A copy made of these bytes is not wiped.
+    /// The key's bytes, for a caller that stores them. A copy made of them is not wiped.
     pub fn expose(&self) -> &[u8] {
         &self.bytes
     }

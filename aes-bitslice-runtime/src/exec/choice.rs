@@ -22,7 +22,7 @@ pub enum Kernels {
     /// The table kernels: SubBytes, ShiftRows and MixColumns as look-ups in T-boxes (Daemen and Rijmen, *The Design of
     /// Rijndael*, section 4.2).
     Tbox,
-    /// A table kernel and a bitsliced kernel side by side, each on its share of the data.
+    /// A table kernel and a bitsliced kernel, co-resident, each on its share of the data.
     CoResident,
     /// The fastest of all.
     AutoAny,

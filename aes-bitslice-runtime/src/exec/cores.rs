@@ -1,4 +1,4 @@
-//! One call's chunks spread over the cores of the processor.
+//! One call's chunks, divided between the cores of the processor.
 
 use crate::exec::chunk::{Chunk, cut};
 use crate::op::buffers::Buffers;

@@ -153,7 +153,7 @@ mod tests {
     #[derive(Default)]
     struct Fake<'g> {
         delay: Duration,
-        /// Does nothing until so many were counted there.
+        /// Does nothing until the counter has reached this number.
         waits_for: Option<(&'g AtomicUsize, usize)>,
         /// Counts what it has done.
         counts: Option<&'g AtomicUsize>,

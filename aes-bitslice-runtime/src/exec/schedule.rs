@@ -1,10 +1,10 @@
-//! Which of several workers takes which piece of a call: its own share first, front to back, then what the slowest of the
+//! Which of several workers takes which chunk of a call: its own share first, front to back, then what the slowest of the
 //! others has left.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The pieces of a call that nobody has taken yet.
+/// The chunks of a call that no worker has taken yet.
 pub(crate) struct Schedule(Mutex<Vec<Share>>);
 
 struct Share {
@@ -13,7 +13,7 @@ struct Share {
 }
 
 impl Schedule {
-    /// So many pieces, in shares as the weights have it; no weight is negative, and not all are zero.
+    /// For `pieces` chunks, in shares proportional to the weights; no weight is negative, and not all are zero.
     pub(crate) fn new(pieces: usize, weights: &[f64]) -> Self {
         Self::of(shares(pieces, weights), weights)
     }
@@ -23,18 +23,18 @@ impl Schedule {
         Self(Mutex::new(shares.into_iter().zip(weights).map(|(left, &weight)| Share { left, weight }).collect()))
     }
 
-    /// The next piece for the owner of a share: its own, else of another.
+    /// The next chunk for the owner of a share: from its own share, else from another.
     pub(crate) fn next(&self, owner: usize) -> Option<usize> {
         self.next_own(owner).or_else(|| self.next_of_others(0, |_| true))
     }
 
-    /// The next piece of one's own share.
+    /// The next chunk of the owner's share.
     pub(crate) fn next_own(&self, owner: usize) -> Option<usize> {
         self.lock()[owner].left.next()
     }
 
-    /// The last piece of whoever would take longest for what it has left: so all end together, whatever the weights
-    /// promised. Only of those of whom one may take, and who keep `leave` pieces or more.
+    /// The last chunk of the share whose owner would take longest for what is left of it, so that all owners end together even
+    /// if the weights were wrong. Only from shares that `may_take_of` allows and that keep `leave` chunks or more.
     pub(crate) fn next_of_others(&self, leave: usize, may_take_of: impl Fn(usize) -> bool) -> Option<usize> {
         let mut shares = self.lock();
         let time = |share: &Share| share.left.len() as f64 / share.weight.max(f64::MIN_POSITIVE);
@@ -47,7 +47,7 @@ impl Schedule {
     }
 }
 
-/// Cuts so many pieces into adjoining ranges, as long as the weights have it to the nearest piece.
+/// Cuts `pieces` chunks into adjoining ranges, with lengths proportional to the weights, rounded to whole chunks.
 pub(crate) fn shares(pieces: usize, weights: &[f64]) -> Vec<Range<usize>> {
     let all: f64 = weights.iter().sum();
     let mut start = 0;
@@ -80,7 +80,7 @@ mod tests {
         }
     }
 
-    /// Whoever asks in whatever order, every piece is handed out once.
+    /// In whatever order the owners ask, every chunk is handed out once.
     #[test]
     fn every_piece_is_taken_once() {
         for pieces in [0, 1, 2, 7, 64] {

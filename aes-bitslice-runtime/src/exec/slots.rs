@@ -3,7 +3,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The slots of a device, of which each has some `R`.
+/// The slots of a device; each holds an `R`.
 pub(crate) struct Slots<R> {
     most: usize,
     reserve: usize,
@@ -24,13 +24,14 @@ pub(crate) struct Lease<'s, R> {
 }
 
 impl<R> Slots<R> {
-    /// So many slots at most, and how many of them only those get who have none: a large call leaves them to small ones.
+    /// At most `most` slots. `reserve` of them are given by [`take`](Self::take) only, so that a large call leaves some to small ones.
     pub(crate) fn new(most: usize, reserve: usize) -> Self {
         let state = Mutex::new(State { kept: Vec::new(), leased: 0 });
         Self { most, reserve, state, returned: Condvar::new() }
     }
 
-    /// A slot: a kept one that fits, else any, else a new one. Waits while all are in use: whoever has one already must not.
+    /// A slot: a kept one that fits, else any, else a new one. Waits while all are in use: a thread that has one already must not
+    /// call it.
     pub(crate) fn take(&self, fits: impl Fn(&R) -> bool) -> Lease<'_, R> {
         let mut state = self.lock();
         while state.leased == self.most {
@@ -39,7 +40,7 @@ impl<R> Slots<R> {
         self.lease(state, fits)
     }
 
-    /// The same where slots are free, and some left for those who have none.
+    /// The same without waiting: `None` unless more slots are free than the reserve.
     pub(crate) fn try_take(&self, fits: impl Fn(&R) -> bool) -> Option<Lease<'_, R>> {
         let state = self.lock();
         (state.leased + self.reserve < self.most).then(|| self.lease(state, fits))

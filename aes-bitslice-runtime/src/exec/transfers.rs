@@ -29,7 +29,7 @@ pub(crate) struct Plan {
 }
 
 impl Transfers {
-    /// For so many bytes, pinned or not, and so many GPUs.
+    /// For a call on `bytes` bytes, pinned or not, on `devices` GPUs.
     pub(crate) fn plan(self, bytes: usize, pinned: bool, devices: usize) -> Plan {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         self.plan_with(bytes, pinned, devices, cores)
@@ -106,7 +106,7 @@ mod tests {
         most(true, 1, (2, 2), 8 << 20);
         most(true, 4, (2, 8), 8 << 20);
         most(false, 1, (2, 16), 3 << 20);
-        // Sixteen cores, whoever they feed.
+        // Sixteen cores, however many GPUs they feed.
         most(false, 4, (1, 16), 3 << 20);
     }
 

@@ -17,7 +17,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// The error of a call that gives an operation of this access other data than it takes.
+    /// The error of a call whose data is not what an operation of this access takes.
     pub(crate) fn refused(self, operation: &'static str) -> Error {
         let takes = match self {
             Self::Maps => "an input and an output",

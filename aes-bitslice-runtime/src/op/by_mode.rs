@@ -9,8 +9,8 @@ use crate::op::launch::{Launch, Shape};
 use crate::op::operation::Steps;
 use aes_bitslice_core::mode::Mode;
 
-/// The launches of a mode's operation, from a counter block or, for CBC, an IV as a big-endian number: for the known answer that a
-/// kernel of the mode must give.
+/// The launches of a mode's operation, from a counter block or, for CBC, an IV as a big-endian number: for the known-answer
+/// test of a kernel of the mode.
 pub(crate) fn launches_of(mode: Mode, start: u128, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
     match mode {
         Mode::EcbEncrypt => Ecb::encrypt().launches(shape),

@@ -19,7 +19,7 @@ use cipher::array::Array;
 
 /// CBC decryption of whole blocks.
 ///
-/// A long message may be cut at whole blocks and its pieces decrypted in any order; the IV of each is the block of ciphertext
+/// A long message may be cut at whole blocks and its parts decrypted in any order; the IV of each is the block of ciphertext
 /// before it, which in place has to be kept.
 ///
 /// Nothing tells whether the ciphertext was changed. If others learn whether the padding inside was right, by an error or by time,
@@ -32,7 +32,7 @@ pub struct CbcDecrypt {
 /// CBC encryption of whole blocks: on one core of the CPU, whatever the engine.
 ///
 /// The IV must be such that nobody can foretell it (SP 800-38A, appendix C): random bytes, new for every message. A long message
-/// may be cut at whole blocks and its pieces encrypted in order; the IV of each is the last block of ciphertext before it.
+/// may be cut at whole blocks and its parts encrypted in order; the IV of each is the last block of ciphertext before it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CbcEncrypt {
     iv: [u8; 16],

@@ -16,7 +16,7 @@ use aes_bitslice_core::mode::Mode;
 /// CTR from a byte of the key stream on: encryption and decryption both, on any number of bytes.
 ///
 /// Byte 0 of the key stream is the first byte of the encrypted initial counter block, so a long message may be cut anywhere and
-/// its pieces done in any order, each with its own offset.
+/// its parts done in any order, each with its own offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ctr {
     counter: Counter,

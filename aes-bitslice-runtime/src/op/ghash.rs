@@ -17,6 +17,7 @@ use aes_bitslice_core::mode::Mode;
 use cipher::inout::InOutBuf;
 use ghash::GHash;
 use ghash::universal_hash::UniversalHash;
+use zeroize::Zeroizing;
 
 /// GHASH of whole blocks of 16 bytes, which lie at a place in their message.
 ///
@@ -63,7 +64,11 @@ impl Steps for Ghash {
     }
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
-        whole_blocks(bytes)
+        whole_blocks(bytes)?;
+        match self.block.checked_add(bytes / 16) {
+            Some(_) => Ok(()),
+            None => Err(Error::PartsDoNotAdjoin { what: format!("no message has a block {}", u64::MAX) }),
+        }
     }
 
     fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
@@ -72,60 +77,65 @@ impl Steps for Ghash {
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
         let (blocks, _) = Block::slice_as_chunks(data.input());
-        let mut hash = keyed(cipher);
+        let mut hash = GHash::new((&*hash_key(cipher)).into());
         hash.update(blocks);
         PartialHash { block: self.block, blocks: blocks.len() as u64, hash: hash.finalize().into() }
     }
 
-    /// Sorts by position. Parts that do not adjoin are an error of the caller's, found by
-    /// [`Cipher::combine`](crate::Cipher::combine).
+    /// The parts have to begin where this does. That one is missing at the end, the number of blocks tells.
     fn combine(&self, cipher: &impl CpuCipher, mut outputs: Vec<PartialHash>) -> Result<PartialHash, Error> {
         outputs.sort_by_key(|part| (part.block, part.blocks));
-        let Some(first) = outputs.first().copied() else {
-            return Ok(PartialHash { block: self.block, ..Default::default() });
-        };
-        outputs[1..].iter().try_fold(first, |before, part| {
-            if before.block.checked_add(before.blocks) != Some(part.block) {
-                let what =
-                    format!("blocks {} to {} are hashed twice or not at all", before.block + before.blocks, part.block);
+        let key = hash_key(cipher);
+        let mut whole = PartialHash { block: self.block, ..PartialHash::default() };
+        // Most parts are equally long.
+        let mut power = (0, Zeroizing::new(ONE));
+        for part in outputs {
+            let end = whole.block.checked_add(whole.blocks);
+            let blocks = whole.blocks.checked_add(part.blocks);
+            let (Some(blocks), true) = (blocks, end == Some(part.block)) else {
+                let what = format!("a part begins with block {} where block {end:?} is next", part.block);
                 return Err(Error::PartsDoNotAdjoin { what });
+            };
+            if power.0 != part.blocks {
+                power = (part.blocks, self::power(&key, part.blocks));
             }
-            let moved = times_power(cipher, before.hash, part.blocks);
-            let hash = std::array::from_fn(|i| moved[i] ^ part.hash[i]);
-            Ok(PartialHash { blocks: before.blocks + part.blocks, hash, ..before })
-        })
+            let moved = product(&whole.hash, &power.1);
+            whole.hash = std::array::from_fn(|i| moved[i] ^ part.hash[i]);
+            whole.blocks = blocks;
+        }
+        Ok(whole)
     }
 }
 
-/// GHASH with the key that GCM derives: the cipher of a block of zeros (SP 800-38D, section 7.1).
-fn keyed(cipher: &impl CpuCipher) -> GHash {
-    GHash::new(&hash_key(cipher).into())
+/// The element 1 of GHASH's field.
+const ONE: [u8; 16] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// The key that GCM derives: the cipher of a block of zeros (SP 800-38D, section 7.1).
+fn hash_key(cipher: &impl CpuCipher) -> Zeroizing<[u8; 16]> {
+    let mut key = Zeroizing::new([0; 16]);
+    let block: &mut Block = (&mut *key).into();
+    cipher.process(Direction::Encrypt, InOutBuf::from(std::slice::from_mut(block)));
+    key
 }
 
-fn hash_key(cipher: &impl CpuCipher) -> [u8; 16] {
-    let mut key = Block::default();
-    cipher.process(Direction::Encrypt, InOutBuf::from(std::slice::from_mut(&mut key)));
-    key.into()
-}
-
-/// x · H^n, by squaring.
-fn times_power(cipher: &impl CpuCipher, x: [u8; 16], mut n: u64) -> [u8; 16] {
-    let (mut result, mut power) = (x, hash_key(cipher));
+/// x^n, by squaring.
+fn power(x: &[u8; 16], mut n: u64) -> Zeroizing<[u8; 16]> {
+    let (mut result, mut square) = (Zeroizing::new(ONE), Zeroizing::new(*x));
     while n > 0 {
         if n & 1 == 1 {
-            result = product(result, power);
+            result = product(&result, &square);
         }
-        power = product(power, power);
+        square = product(&square, &square);
         n >>= 1;
     }
     result
 }
 
 /// The product of two elements of GHASH's field.
-fn product(x: [u8; 16], y: [u8; 16]) -> [u8; 16] {
-    let mut hash = GHash::new(&y.into());
-    hash.update(&[x.into()]);
-    hash.finalize().into()
+fn product(x: &[u8; 16], y: &[u8; 16]) -> Zeroizing<[u8; 16]> {
+    let mut hash = GHash::new(y.into());
+    hash.update(&[(*x).into()]);
+    Zeroizing::new(hash.finalize().into())
 }
 
 #[cfg(test)]
@@ -163,17 +173,29 @@ mod tests {
             parts.reverse();
             assert_eq!(Ghash::new().combine(&cipher, parts).unwrap(), whole, "{cuts:?}");
         }
-        for missing in [vec![part(0, 10), part(11, 100)], vec![part(0, 10), part(9, 100)]] {
+        let far = PartialHash { block: u64::MAX, blocks: 1, hash: [0; 16] };
+        for missing in [
+            vec![part(0, 10), part(11, 100)],
+            vec![part(0, 10), part(9, 100)],
+            vec![part(1, 100)],
+            vec![far],
+            vec![part(0, 10), PartialHash { blocks: u64::MAX, ..part(10, 11) }],
+        ] {
             assert!(matches!(Ghash::new().combine(&cipher, missing), Err(Error::PartsDoNotAdjoin { .. })));
         }
     }
 
     #[test]
+    fn a_place_beyond_all_messages_is_refused() {
+        assert!(Ghash::from_block(u64::MAX - 1).check(16).is_ok());
+        assert!(matches!(Ghash::from_block(u64::MAX - 1).check(32), Err(Error::PartsDoNotAdjoin { .. })));
+    }
+
+    #[test]
     fn the_field_has_the_identity_that_its_bit_order_has() {
-        let mut one = [0; 16];
-        one[0] = 0x80;
         let x = std::array::from_fn(|i| 16 * i as u8 + 3);
-        assert_eq!(product(x, one), x);
-        assert_eq!(times_power(&cipher(), x, 0), x);
+        assert_eq!(*product(&x, &ONE), x);
+        assert_eq!((*power(&x, 0), *power(&x, 1)), (ONE, x));
+        assert_eq!(*power(&x, 5), *product(&x, &product(&product(&x, &x), &product(&x, &x))));
     }
 }

@@ -79,7 +79,7 @@ impl Launch {
 }
 
 impl Geometry {
-    /// That of a kernel, on a device of so many multiprocessors.
+    /// That of a kernel, on a device of `multiprocessors` multiprocessors.
     pub(crate) fn new(manifest: &Manifest, multiprocessors: u32) -> Self {
         Self {
             threads: manifest.threads,

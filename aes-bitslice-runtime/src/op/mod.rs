@@ -1,4 +1,5 @@
-//! Operations: what is done with a call's data. One file is one operation, and no other file of the engine names it.
+//! Operations: what is done with a call's data. One file is one operation.
+//! Outside its own file an operation is named in `by_mode`, in the named methods (`api/named.rs`) and in `lib.rs`.
 //!
 //! | file | operation | data | source |
 //! |---|---|---|---|

@@ -27,10 +27,10 @@ pub trait Operation: Steps {
 
 /// The steps of an operation, as engines ask for them. Not for use outside the crate, where nothing can name it.
 pub trait Steps: Clone + Send + Sync + 'static {
-    /// What comes of a call, or of a chunk of it, beside what it writes.
+    /// What a call, or a chunk of it, returns in addition to what it writes.
     type Output: Send + Default;
 
-    /// What the kernels compute that do it; `None` where there are no kernels.
+    /// The mode of the kernels that do it; `None` for an operation without kernels.
     fn mode(&self) -> Option<Mode>;
 
     /// Refuses a call on this many bytes that cannot be.
@@ -58,7 +58,7 @@ pub trait Steps: Clone + Send + Sync + 'static {
     /// Does it on one core.
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Output;
 
-    /// What comes of a call, from what came of its parts, in any order.
+    /// The output of a call, from the outputs of its chunks, in any order.
     fn combine(&self, _cipher: &impl CpuCipher, _outputs: Vec<Self::Output>) -> Result<Self::Output, Error> {
         Ok(Self::Output::default())
     }

@@ -214,13 +214,13 @@ fn allow_shared_memory(context: &Context, function: CUfunction, bytes: u32) -> R
     context.call("cuFuncSetAttribute", allowed)
 }
 
-/// Whether the parameters of a function have these sizes, as the driver knows them. It is not asked about more of them: that would
-/// be an error.
+/// Whether the parameters of a function have these sizes, and it has no others, as the driver knows them.
 fn takes(function: CUfunction, sizes: impl Iterator<Item = usize>) -> bool {
-    sizes.enumerate().all(|(index, expected)| {
+    let size_of = |index| {
         let (mut offset, mut size) = (0, 0);
-        // SAFETY: the function is loaded; both pointers are to live integers.
+        // SAFETY: the function is loaded; both pointers are to live integers. An index past the last is an error.
         let found = unsafe { sys::cuFuncGetParamInfo(function, index, &mut offset, &mut size) };
-        found == CUresult::CUDA_SUCCESS && size == expected
-    })
+        (found == CUresult::CUDA_SUCCESS).then_some(size)
+    };
+    (0..).map_while(size_of).eq(sizes)
 }
