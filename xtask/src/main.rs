@@ -10,7 +10,7 @@
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `papers` | [`papers`] | the papers' tables on the GPU of this machine |
 //! | `demo` | [`demo`] | the main job, start to end |
-//! | `test`, `test --all` | [`test`] | the tests of the whole workspace |
+//! | `test`, `test --all` | [`mod@test`] | the tests of the whole workspace |
 //!
 //! [`kernels`] has what is to be stored as it would be generated now, for `gen` and `ptx`.
 //!

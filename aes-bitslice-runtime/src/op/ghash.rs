@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn parts_in_any_order_are_the_whole() {
         let cipher = cipher();
-        let data: Vec<u8> = (0..16 * 100_u32).map(|i| (i * i >> 3) as u8).collect();
+        let data: Vec<u8> = (0..16 * 100_u32).map(|i| ((i * i) >> 3) as u8).collect();
         let whole = Ghash::new().on_cpu(&cipher, Buffers::Read(&data));
         let part = |from: usize, to: usize| {
             Ghash::from_block(from as u64).on_cpu(&cipher, Buffers::Read(&data[16 * from..16 * to]))
