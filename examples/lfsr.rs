@@ -11,7 +11,7 @@ const BITS: usize = 16;
 const TAPS: [usize; 4] = [15, 13, 12, 10];
 /// With these taps a register runs through every state but zero.
 const PERIOD: usize = (1 << BITS) - 1;
-/// A word holds one bit of so many registers.
+/// The registers that have a bit in a word.
 const LANES: usize = u32::BITS as usize;
 /// The bits that the paper counts.
 const WANTED: usize = 1024;

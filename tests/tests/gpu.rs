@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 fn main() -> ExitCode {
     const GPU: Need = Need::Device(Device::CUDA[0]);
     let on_kernels_of_each_kind =
-        tests_of_engines![stored_kernels_at_every_edge, kernels_that_are_refused, streams_of_one_s_own, many_threads];
+        tests_of_engines![stored_kernels_at_every_edge, kernels_that_are_refused, streams_of_the_caller, many_threads];
     let alone =
         tests![every_choice, auto_goes_to_either_engine, every_alignment, refusals_change_nothing, raw_pointers,];
     let compiled = tests![
@@ -527,11 +527,11 @@ fn raw_pointers() {
 
 /// Calls go on the caller's stream in order, several streams beside one another, and the cipher need not live until
 /// they are done.
-fn streams_of_one_s_own(gpus: &'static [Engine]) {
-    gpus.iter().for_each(streams_of_one_s_own_on);
+fn streams_of_the_caller(gpus: &'static [Engine]) {
+    gpus.iter().for_each(streams_of_the_caller_on);
 }
 
-fn streams_of_one_s_own_on(gpu: &Engine) {
+fn streams_of_the_caller_on(gpu: &Engine) {
     let reference = Reference::new(&[1; 24]);
     let contents = noise(4, 200_000);
     let block = [0x11; 16];

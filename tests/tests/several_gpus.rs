@@ -348,7 +348,7 @@ fn many_threads(groups: &'static [Engine]) {
     });
 }
 
-/// Buffers and streams of one's own on each GPU: one message, cut where one likes.
+/// Buffers and streams of the caller's on each GPU: one message, cut anywhere.
 fn each_gpu_by_itself(groups: &'static [Engine]) {
     let engine = &groups[0];
     let cipher = engine.cipher(&key()).unwrap();
