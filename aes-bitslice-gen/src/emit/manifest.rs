@@ -186,7 +186,7 @@ mod tests {
             // An entry point that reads only.
             let reads = source.replacen("_bytes(DATA(u8), ", "_bytes(INPUT(u8), ", 1);
             let reads = reads.replacen("_bytes(OUTPUT(u8), ", "_bytes(INPUT(u8), ", 1);
-            assert_ne!(reads, source, "{}", manifest.kernel);
+            assert!(reads != *source, "{}", manifest.kernel);
             assert!(matches!(manifest.check_source(&reads), Err(ManifestError::Field { field: "entry_bytes", .. })));
         }
     }
