@@ -17,9 +17,14 @@ fn key(turn: usize) -> Vec<u8> {
     (0..bits.bytes()).map(|i| (41 * i) as u8 ^ 0x3c).collect()
 }
 
-/// Runs kernels over several thread blocks, with ragged ends, in place and not, aligned and not.
+/// Whether the tests are asked to do all there is to do. Without it they do a part of it that has every mode.
+fn exhaustive() -> bool {
+    std::env::var("AES_BITSLICE_EXHAUSTIVE").is_ok_and(|value| !["", "0"].contains(&value.as_str()))
+}
+
+/// Runs kernels, by default every fourth, over several thread blocks, with ragged ends, in place and not, aligned and not.
 fn check(specs: &[TableSpec]) {
-    for (i, spec) in specs.iter().enumerate() {
+    for (i, spec) in specs.iter().enumerate().filter(|(i, _)| exhaustive() || i % 4 == 1) {
         let Printed { source, manifest } = print(*spec);
         assert_eq!(Manifest::parse(&manifest.to_json()).unwrap(), manifest);
         manifest.check_source(&source).unwrap();

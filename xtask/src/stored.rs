@@ -12,7 +12,7 @@ use aes_bitslice_gen::kernel::{Design, Plan};
 use aes_bitslice_gen::linear;
 use aes_bitslice_gen::sbox::{BOYAR_PERALTA, LUT3};
 use anyhow::{Context, Result, anyhow, bail};
-use similar::TextDiff;
+use diffy::DiffOptions;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -192,8 +192,9 @@ fn unknown(root: &Path, files: &BTreeMap<(&'static str, String), String>) -> Res
 }
 
 fn print_diff(name: &str, old: &str, new: &str) {
-    let diff = TextDiff::from_lines(old, new);
-    let text = diff.unified_diff().header(&format!("stored {name}"), &format!("generated {name}")).to_string();
+    let mut options = DiffOptions::new();
+    options.set_original_filename(format!("stored {name}")).set_modified_filename(format!("generated {name}"));
+    let text = options.create_patch(old, new).to_string();
     let lines = text.lines().count();
     text.lines().take(DIFF_LINES).for_each(|line| say!("{line}"));
     if lines > DIFF_LINES {
