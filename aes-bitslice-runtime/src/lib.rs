@@ -32,7 +32,8 @@
 //! Features: `cuda` and `opencl` (both on unless asked otherwise) have those backends; `bake` has the generator, which prints kernels
 //! with a key baked in at run time. Without them the CPU remains.
 //!
-//! None of the modes authenticates: if somebody changes ciphertext, plaintext changes and nothing tells.
+//! To encrypt, take [`GcmEncrypt`], which authenticates. The raw modes, ECB, CBC, CTR and XTS, are for interoperating: if
+//! somebody changes ciphertext, plaintext changes and nothing tells.
 // `unsafe` lives in three modules only: those for devices, and that for vector instructions.
 #![deny(unsafe_code)]
 // What only devices use is there in every build, and checked in every build.
@@ -69,13 +70,20 @@ pub use base::backend::Backend;
 pub use base::counter::{Counter, CounterMode};
 pub use base::error::Error;
 pub use base::key::Key;
+pub use base::nonce::Nonce;
+pub use base::tag::Tag;
 
 pub use exec::choice::{Call, Choice, Kernels, Tiles};
 pub use exec::transfers::Transfers;
 pub use op::buffers::{Access, Buffers};
 pub use op::cbc::{CbcDecrypt, CbcEncrypt};
+pub use op::cmac::Cmac;
 pub use op::ctr::Ctr;
 pub use op::ecb::Ecb;
-pub use op::ghash::{Ghash, PartialHash};
+pub use op::gcm::{GcmDecrypt, GcmEncrypt, GcmPart};
+pub use op::ghash::Ghash;
+pub use op::gmac::Gmac;
 pub use op::keystream::Keystream;
-pub use op::operation::Operation;
+pub use op::operation::{Keys, Operation};
+pub use op::partial_hash::PartialHash;
+pub use op::xts::Xts;

@@ -11,6 +11,7 @@
 //! | [`vectors`] | published vectors |
 #![forbid(unsafe_code)]
 
+pub mod cavp;
 pub mod engines;
 pub mod environment;
 pub mod harness;

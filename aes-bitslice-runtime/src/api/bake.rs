@@ -30,7 +30,7 @@ impl Engine {
 /// A kernel with this key baked in, in this layout where the strategy has it.
 fn baked(key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str, layout: Layout) -> Result<KernelSpec, Error> {
     let sbox = Sbox::named(sbox).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
-    let spec = KernelSpec::baked(mode, sbox, strategy, key.expose()).expect("a key has one of the three lengths");
+    let spec = KernelSpec::baked(mode, sbox, strategy, key.first()).expect("a key has one of the three lengths");
     Ok(spec.clone().with_layout(layout).unwrap_or(spec))
 }
 

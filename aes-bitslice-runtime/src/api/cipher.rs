@@ -11,7 +11,7 @@ use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::exec::backend::OnBackend;
 use crate::op::buffers::Buffers;
-use crate::op::operation::Operation;
+use crate::op::operation::{Keys, Operation};
 use std::fmt;
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ key_on!(
 );
 
 impl KeyOn {
-    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Output>, Error> {
+    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
         match self {
             Self::Cpu(key) => OnBackend::run(&**key, operation, data),
             Self::CpuBitsliced(key) => key.run(operation, data),
@@ -100,30 +100,51 @@ impl Cipher {
     ///
     /// # Errors
     /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for other data than the operation takes, what the operation refuses,
-    /// [`Error::Unsupported`] where the engine has nothing for it ([`Engine::supports`]), [`Error::NeedsKey`] for what the CPU does
-    /// on a cipher of one kernel; else what the device reports.
+    /// [`Error::Unsupported`] where the engine has nothing for it ([`Engine::supports`]), [`Error::WrongKeys`] for a key of another
+    /// kind, [`Error::NeedsKey`] for what needs the key on the CPU on a cipher of one kernel; else what the device reports.
     pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
-        let data = data.into().accessed(O::ACCESS, O::NAME)?;
+        let mut data = data.into().accessed(O::ACCESS, O::NAME)?;
         self.check(&operation, data.len() as u64)?;
-        let outputs = match data.len() {
+        let operation = self.keyed(operation)?;
+        let parts = match data.len() {
             0 => vec![],
-            len if self.is_on_cpu(&operation, len as u64) => self.cpu_key::<O>()?.run(operation.clone(), data)?,
-            _ => self.key.run(operation.clone(), data)?,
+            len if self.is_on_cpu(&operation, len as u64) => {
+                self.cpu_key::<O>()?.run(operation.clone(), data.reborrow())?
+            }
+            _ => self.key.run(operation.clone(), data.reborrow())?,
         };
-        match &self.cpu {
-            Some(cpu) => operation.combine(&**cpu, outputs),
-            None => Ok(O::Output::default()),
+        operation.finish(parts).inspect_err(|_| data.output().fill(0))
+    }
+
+    /// The operation with what it derives from the key.
+    fn keyed<O: Operation>(&self, operation: O) -> Result<O, Error> {
+        match O::KEYS {
+            Keys::One => Ok(operation),
+            Keys::OneOnCpu | Keys::Two => Ok(operation.keyed(self.cpu_key::<O>()?)),
         }
     }
 
-    /// The output value of a whole message, from those of calls on its parts, in any order: for operations that return one, such as
-    /// [`Ghash`](crate::Ghash).
+    /// The output value of a whole message, from those of calls on its parts, in any order: the hash of [`Ghash`](crate::Ghash),
+    /// the tag of [`GcmEncrypt`](crate::GcmEncrypt).
     ///
     /// # Errors
     /// [`Error::PartsDoNotAdjoin`] where parts overlap or one is missing between others, [`Error::NeedsKey`] on a cipher of one
-    /// kernel.
-    pub fn combine<O: Operation>(&self, operation: &O, outputs: Vec<O::Output>) -> Result<O::Output, Error> {
-        operation.combine(self.cpu_key::<O>()?, outputs)
+    /// kernel, and what the operation itself returns.
+    pub fn combine<O: Operation>(&self, operation: &O, parts: Vec<O::Part>) -> Result<O::Output, Error> {
+        self.check_keys::<O>()?;
+        self.keyed(operation.clone())?.finish(parts)
+    }
+
+    /// Refuses a key of another kind than the operation needs.
+    fn check_keys<O: Operation>(&self) -> Result<(), Error> {
+        let is_xts = self.cpu.as_ref().is_some_and(|cpu| cpu.is_xts());
+        let needs = match O::KEYS {
+            Keys::One | Keys::OneOnCpu if is_xts => "one AES key, and this is a key of XTS: use `Key::new`",
+            Keys::OneOnCpu | Keys::Two if self.cpu.is_none() => return Err(Error::NeedsKey { what: O::NAME }),
+            Keys::Two if !is_xts => "a key of XTS, which is two AES keys: use `Key::xts`",
+            _ => return Ok(()),
+        };
+        Err(Error::WrongKeys { operation: O::NAME, needs })
     }
 
     /// Refuses a call that cannot be, before any work.
@@ -132,11 +153,7 @@ impl Cipher {
         if !self.engine.supports(operation) {
             return Err(Error::Unsupported { operation: O::NAME, backend: self.engine.backend().to_string() });
         }
-        // What comes beside the output is put together on the CPU.
-        if O::SERIAL || size_of::<O::Output>() > 0 {
-            self.cpu_key::<O>()?;
-        }
-        Ok(())
+        self.check_keys::<O>()
     }
 
     /// Whether the CPU does it, whatever the engine.

@@ -14,21 +14,27 @@ pub enum CounterMode {
     Ctr64BE,
     /// The last 4 bytes. A call that would run past the largest number is refused.
     Ctr32BE,
+    /// The last 4 bytes, wrapping to zero, as GCM counts (SP 800-38D, section 6.2). A call that would come back to the initial
+    /// counter block is refused.
+    Inc32,
 }
 
 impl CounterMode {
     /// All counter modes, widest first.
-    pub const ALL: [Self; 3] = [Self::Ctr128BE, Self::Ctr64BE, Self::Ctr32BE];
+    pub const ALL: [Self; 4] = [Self::Ctr128BE, Self::Ctr64BE, Self::Ctr32BE, Self::Inc32];
 
     /// How many bits count.
     pub fn bits(self) -> u32 {
         match self {
             Self::Ctr128BE => 128,
             Self::Ctr64BE => 64,
-            Self::Ctr32BE => 32,
+            Self::Ctr32BE | Self::Inc32 => 32,
         }
     }
 }
+
+/// The bits of the last 4 bytes.
+const LAST_WORD: u128 = u32::MAX as u128;
 
 /// An initial counter block: the block that is encrypted into the first 16 bytes of keystream.
 ///
@@ -74,7 +80,7 @@ impl Counter {
         let bits = self.mode.bits();
         if bits < 128 && bytes > 0 {
             let field = 1u128 << bits;
-            let left = field - self.block % field;
+            let left = if self.mode == CounterMode::Inc32 { field } else { field - self.block % field };
             // A position is a sum of a few numbers below 2^64, so nothing overflows here.
             let needed = (position + u128::from(bytes)).div_ceil(16);
             if needed > left {
@@ -85,9 +91,21 @@ impl Counter {
     }
 
     /// The counter block that byte `position` of the key stream is of, as a big-endian number. Counting on from it mod 2^128 is
-    /// right for every mode, for what would carry out of a narrower field is [refused](Self::check).
+    /// right for [as many bytes](Self::bytes_to_wrap) as come before the counter wraps in a narrower field; where it does not
+    /// wrap there, more is [refused](Self::check).
     pub(crate) fn at(&self, position: u128) -> u128 {
-        self.block.wrapping_add(position / 16)
+        let counted = self.block.wrapping_add(position / 16);
+        match self.mode {
+            CounterMode::Inc32 => self.block & !LAST_WORD | counted & LAST_WORD,
+            _ => counted,
+        }
+    }
+
+    /// Bytes of key stream from byte `position` on until the counter wraps in a field of fewer than 128 bits; `None` where it
+    /// never does.
+    pub(crate) fn bytes_to_wrap(&self, position: u128) -> Option<u128> {
+        let blocks = (LAST_WORD + 1) - (self.at(position) & LAST_WORD);
+        (self.mode == CounterMode::Inc32).then(|| 16 * blocks - position % 16)
     }
 }
 
@@ -112,6 +130,18 @@ mod tests {
         c.check(u64::MAX.into(), u64::MAX).unwrap();
         assert_eq!((c.at(0), c.at(15), c.at(16), c.at(37)), (u128::MAX, u128::MAX, 0, 1));
         assert_eq!(c.block(), [0xff; 16]);
+    }
+
+    #[test]
+    fn the_last_word_wraps_and_carries_nowhere() {
+        let c = counter(CounterMode::Inc32, u128::MAX - 1);
+        let high = u128::MAX - LAST_WORD;
+        assert_eq!((c.at(16), c.at(32), c.at(33), c.at(48)), (u128::MAX, high, high, high + 1));
+        assert_eq!((c.bytes_to_wrap(0), c.bytes_to_wrap(5), c.bytes_to_wrap(31)), (Some(32), Some(27), Some(1)));
+        assert_eq!(c.bytes_to_wrap(32), Some(16 << 32));
+        c.check(0, 16 << 32).unwrap();
+        assert!(matches!(c.check(1, 16 << 32), Err(Error::CounterOverflow { bits: 32, .. })));
+        assert_eq!(counter(CounterMode::Ctr32BE, 0).bytes_to_wrap(0), None);
     }
 
     #[test]

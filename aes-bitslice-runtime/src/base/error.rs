@@ -12,6 +12,45 @@ pub enum Error {
         /// The bytes given.
         bytes: usize,
     },
+    /// A key that is none of XTS.
+    #[error("not a key of XTS: {what}")]
+    XtsKey {
+        /// What was wrong.
+        what: String,
+    },
+    /// A key of another kind than an operation needs.
+    #[error("{operation} needs {needs}")]
+    WrongKeys {
+        /// The operation, or what else was asked for.
+        operation: &'static str,
+        /// The key that it needs.
+        needs: &'static str,
+    },
+    /// A nonce, or initialisation vector, of a length that the mode does not allow.
+    #[error("a GCM nonce has 1 to 2^61 - 1 bytes, 12 as a rule, not {bytes}")]
+    NonceLength {
+        /// The bytes given.
+        bytes: usize,
+    },
+    /// A tag of a length that the standard does not allow.
+    #[error("a tag has 16, 15, 14, 13 or 12 bytes, or 8 or 4 where that was agreed on, not {bytes}")]
+    TagLength {
+        /// The bytes given.
+        bytes: usize,
+    },
+    /// The data, its nonce, the additional data or the key is not that which the tag was made of.
+    #[error(
+        "authentication failed: the data was changed, or key, nonce or additional data are not those it was encrypted with"
+    )]
+    Unauthenticated,
+    /// A message that the mode has no room for.
+    #[error("{operation}: {what}")]
+    Length {
+        /// The operation.
+        operation: &'static str,
+        /// Which length is wrong, and which are right.
+        what: String,
+    },
     /// A key that is not written as hexadecimal digits; the message never repeats the text.
     #[error("the key is not hexadecimal: {what}")]
     KeyHex {
@@ -28,7 +67,9 @@ pub enum Error {
         name: String,
     },
     /// A block mode on data that is no multiple of 16 bytes.
-    #[error("ECB and CBC work on whole blocks of 16 bytes, and {len} is no multiple of 16: pad the data, or use CTR")]
+    #[error(
+        "the operation works on whole blocks of 16 bytes, and {len} is no multiple of 16: pad the data, or use a mode of any length, such as CTR"
+    )]
     NotWholeBlocks {
         /// The bytes given.
         len: usize,

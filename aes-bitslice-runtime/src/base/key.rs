@@ -1,17 +1,19 @@
-//! The secret: 16, 24 or 32 bytes that are wiped when dropped and never printed.
+//! The secret: an AES key, or the two of XTS, wiped when dropped and never printed.
 
 use crate::base::error::Error;
 use aes_bitslice_core::aes::KeyBits;
 use std::fmt;
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// An AES key.
+/// An AES key, or two of them for XTS.
 ///
 /// Its bytes live in one place on the heap, so that moving the value leaves no copy behind, and are wiped on drop.
 /// `Debug` prints the length only.
 #[derive(Clone)]
 pub struct Key {
     bytes: Zeroizing<Box<[u8]>>,
+    /// Of one AES key.
     bits: KeyBits,
 }
 
@@ -23,6 +25,33 @@ impl Key {
     pub fn new(bytes: &[u8]) -> Result<Self, Error> {
         let bits = KeyBits::from_bytes(bytes.len()).ok_or(Error::KeyLength { bytes: bytes.len() })?;
         Ok(Self { bytes: Zeroizing::new(bytes.into()), bits })
+    }
+
+    /// The key of XTS with these 32 or 64 bytes: the key of the data, then that of the tweaks (IEEE 1619, section 5.1), each of 128
+    /// or each of 256 bits.
+    ///
+    /// # Errors
+    /// [`Error::XtsKey`] for any other number of bytes, and for two keys that are equal (FIPS 140-3, implementation guidance C.I).
+    pub fn xts(bytes: &[u8]) -> Result<Self, Error> {
+        let (data, tweak) = bytes.split_at(bytes.len() / 2);
+        let bits = match bytes.len() {
+            32 | 64 => KeyBits::from_bytes(data.len()).expect("16 or 32 bytes"),
+            other => return Err(Error::XtsKey { what: format!("it has 32 or 64 bytes, not {other}") }),
+        };
+        if bool::from(data.ct_eq(tweak)) {
+            return Err(Error::XtsKey { what: "its halves are equal: the two keys have to be independent".into() });
+        }
+        Ok(Self { bytes: Zeroizing::new(bytes.into()), bits })
+    }
+
+    /// A new key of XTS from the operating system's random number generator, with two AES keys of `bits` bits, 128 or 256.
+    ///
+    /// # Errors
+    /// [`Error::XtsKey`] for 192 bits, [`Error::Random`] when the system gives no random bytes.
+    pub fn generate_xts(bits: KeyBits) -> Result<Self, Error> {
+        let mut bytes = Zeroizing::new(vec![0; 2 * bits.bytes()]);
+        getrandom::fill(&mut bytes)?;
+        Self::xts(&bytes)
     }
 
     /// The key written as 32, 48 or 64 hexadecimal digits of either case, first byte first, and nothing else.
@@ -57,12 +86,27 @@ impl Key {
         Ok(Self { bytes, bits })
     }
 
-    /// The key's length.
+    /// The length of the AES key, or of each of the two of XTS.
     pub fn bits(&self) -> KeyBits {
         self.bits
     }
 
-    /// The key's bytes, for a caller that stores them. A copy made of them is not wiped.
+    /// Whether it is a key of XTS.
+    pub fn is_xts(&self) -> bool {
+        self.bytes.len() != self.bits.bytes()
+    }
+
+    /// The AES key; of XTS that of the data.
+    pub(crate) fn first(&self) -> &[u8] {
+        &self.bytes[..self.bits.bytes()]
+    }
+
+    /// The key of the tweaks, of a key of XTS.
+    pub(crate) fn second(&self) -> Option<&[u8]> {
+        self.is_xts().then(|| &self.bytes[self.bits.bytes()..])
+    }
+
+    /// The key's bytes, for a caller that stores them; of XTS both keys'. A copy made of them is not wiped.
     pub fn expose(&self) -> &[u8] {
         &self.bytes
     }
@@ -70,7 +114,8 @@ impl Key {
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Key({} bits)", self.bits.bits())
+        let of = if self.is_xts() { "XTS, twice " } else { "" };
+        write!(f, "Key({of}{} bits)", self.bits.bits())
     }
 }
 
@@ -94,6 +139,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn keys_of_xts_are_two() {
+        for len in 0..70 {
+            let bytes: Vec<u8> = (0..len).collect();
+            let key = Key::xts(&bytes);
+            match len {
+                32 | 64 => {
+                    let (key, half) = (key.unwrap(), usize::from(len) / 2);
+                    assert!(key.is_xts() && key.bits().bytes() == half);
+                    assert_eq!((key.first(), key.second()), (&bytes[..half], Some(&bytes[half..])));
+                    assert_eq!(format!("{key:?}"), format!("Key(XTS, twice {} bits)", 8 * half));
+                }
+                _ => assert!(matches!(key, Err(Error::XtsKey { .. })), "{len}"),
+            }
+        }
+        assert!(matches!(Key::xts(&[7; 64]), Err(Error::XtsKey { .. })));
+        assert!(Key::generate_xts(KeyBits::Aes192).is_err() && Key::generate_xts(KeyBits::Aes256).unwrap().is_xts());
+        let one = Key::new(&[7; 32]).unwrap();
+        assert!(!one.is_xts() && one.second().is_none() && one.first() == [7; 32]);
     }
 
     #[test]

@@ -5,9 +5,13 @@
 //! | `error` | everything that can go wrong, each with what to do about it |
 //! | `key` | a secret that is wiped and never printed |
 //! | `counter` | where a key stream starts |
+//! | `nonce` | what is new for every message of GCM |
+//! | `tag` | authentication tags, compared in constant time |
 //! | `backend` | where to compute, by name |
 
 pub mod backend;
 pub mod counter;
 pub mod error;
 pub mod key;
+pub mod nonce;
+pub mod tag;

@@ -64,7 +64,7 @@ pub(crate) trait Opened: Send + Sync {
 pub(crate) trait OnBackend: Send + Sync {
     /// Does a call on host memory, which the operation has checked and which is not empty, and returns what comes of each chunk, in
     /// order. If it fails it has either written nothing or cleared all of the output.
-    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Output>, Error>;
+    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error>;
 }
 
 /// Host memory of a backend's own kind, wiped on drop.

@@ -10,15 +10,21 @@ pub(crate) struct Chunk<'a, O> {
 }
 
 /// Cuts the data into chunks that end where blocks end: all but the first of `bytes` bytes, that one shorter by what is missing of
-/// its first block, and the last as long as there is data. `bytes` is a multiple of 16.
+/// its first block, and the last as long as there is data. `bytes` is a multiple of 16; chunks are shorter, or longer, where the
+/// operation's [grain](crate::op::operation::Steps::grain) does not divide it.
 ///
 /// What a chunk is chained to is read now, before anything is overwritten.
 pub(crate) fn cut<O: Operation>(operation: O, data: Buffers<'_>, bytes: usize) -> Vec<Chunk<'_, O>> {
     debug_assert!(bytes > 0 && bytes.is_multiple_of(16));
+    let grain = operation.grain() as usize;
+    let bytes = (bytes / grain * grain).max(grain);
     let mut chunks = Vec::with_capacity((operation.skip() + data.len()).div_ceil(bytes));
     let (mut operation, mut rest) = (operation, data);
     while rest.len() > 0 {
-        let len = (bytes - operation.skip()).min(rest.len());
+        let mut len = (bytes - operation.skip()).min(rest.len());
+        if (1..operation.least()).contains(&((rest.len() - len) as u64)) {
+            len = if len > grain { len - grain } else { rest.len() };
+        }
         let (data, after) = rest.split_at(len);
         let last = || *data.input().last_chunk().expect("whole blocks, and not none");
         let next = operation.after(data.len() as u64, last);

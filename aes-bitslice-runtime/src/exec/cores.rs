@@ -10,8 +10,8 @@ use rayon::prelude::*;
 pub(crate) const CHUNK: usize = 256 << 10;
 
 /// Does a call on all cores; one of a single chunk stays on this thread. Returns what comes of each chunk, in order.
-pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, operation: O, data: Buffers<'_>) -> Vec<O::Output> {
-    if data.len() <= CHUNK {
+pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, operation: O, data: Buffers<'_>) -> Vec<O::Part> {
+    if data.len() <= CHUNK || O::SERIAL {
         return vec![operation.on_cpu(cipher, data)];
     }
     let chunks = cut(operation, data, CHUNK).into_par_iter();

@@ -28,7 +28,7 @@ pub(crate) trait Slot<'a, O: Operation> {
 
     /// Waits until the chunk that was started is done, and tells what came of it: its output is written, and nothing of it is used
     /// any more, whatever is returned.
-    fn finish(&mut self) -> Result<O::Output, Error>;
+    fn finish(&mut self) -> Result<O::Part, Error>;
 }
 
 /// Runs all chunks, and returns what came of each, in order. `workers` has the device of each worker, `weights` how fast the devices
@@ -43,9 +43,9 @@ pub(crate) fn run<'a, O: Operation, L: Slot<'a, O>>(
     workers: &[usize],
     slots: impl Fn(usize) -> Result<Vec<L>, Error> + Sync,
     started: &AtomicBool,
-) -> Result<Vec<O::Output>, Error> {
+) -> Result<Vec<O::Part>, Error> {
     let schedule = Schedule::new(chunks.len(), weights);
-    let outputs = Mutex::new(chunks.iter().map(|_| O::Output::default()).collect::<Vec<_>>());
+    let outputs = Mutex::new(chunks.iter().map(|_| O::Part::default()).collect::<Vec<_>>());
     let chunks: Vec<_> = chunks.into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
     let failed = AtomicBool::new(false);
     let no_room = Mutex::new(None);
@@ -112,7 +112,7 @@ fn run_workers(workers: &[usize], work: &(impl Fn(usize) -> Result<(), Error> + 
 fn work_through<'a, O: Operation, L: Slot<'a, O>>(
     slots: Vec<L>,
     next: impl Fn() -> Option<(usize, Chunk<'a, O>)>,
-    done: impl Fn(usize, O::Output),
+    done: impl Fn(usize, O::Part),
     started: &AtomicBool,
 ) -> Result<(), Error> {
     let (mut idle, mut busy) = (slots, VecDeque::<(usize, L)>::new());

@@ -53,12 +53,12 @@ pub(crate) fn check_baked_key(manifest: &Manifest, key: &Key) -> Result<(), Erro
 
 /// The round keys of a mode's direction.
 pub(crate) fn schedule(mode: Mode, key: &Key) -> KeySchedule {
-    KeySchedule::new(key.expose(), mode.direction()).expect("a key has one of the three lengths")
+    KeySchedule::new(key.first(), mode.direction()).expect("a key has one of the three lengths")
 }
 
 /// The words that a kernel is launched with for a key.
 pub(crate) fn key_words(manifest: &Manifest, key: &Key) -> Result<Zeroizing<Vec<u32>>, Error> {
-    let words = manifest.key_words(key.expose()).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
+    let words = manifest.key_words(key.first()).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
     Ok(words.expect("a key has one of the three lengths"))
 }
 

@@ -175,6 +175,12 @@ impl<'a> Buffers<'a> {
         }
     }
 
+    /// All but the last `bytes`, and these.
+    pub(crate) fn split_at_end(self, bytes: usize) -> (Self, Self) {
+        let at = self.len() - bytes;
+        self.split_at(at)
+    }
+
     /// The first `bytes`, and the rest.
     pub(crate) fn split_at(self, bytes: usize) -> (Self, Self) {
         match self {

@@ -12,7 +12,7 @@
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Gather, Launch, Shape, Value, block_words};
-use crate::op::operation::{Block, CpuCipher, Operation, Steps, whole_blocks};
+use crate::op::operation::{Block, CpuCipher, Keys, Operation, Steps, whole_blocks};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use cipher::array::Array;
@@ -60,6 +60,7 @@ impl Operation for CbcDecrypt {
 impl Operation for CbcEncrypt {
     const NAME: &'static str = "CBC encryption";
     const ACCESS: Access = Access::Maps;
+    const KEYS: Keys = Keys::OneOnCpu;
     const SERIAL: bool = true;
 }
 
@@ -67,6 +68,7 @@ impl Operation for CbcEncrypt {
 const BATCH: usize = 512;
 
 impl Steps for CbcDecrypt {
+    type Part = ();
     type Output = ();
 
     fn mode(&self) -> Option<Mode> {
@@ -119,9 +121,14 @@ impl Steps for CbcDecrypt {
             blocks = rest;
         }
     }
+
+    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 impl Steps for CbcEncrypt {
+    type Part = ();
     type Output = ();
 
     fn mode(&self) -> Option<Mode> {
@@ -138,6 +145,10 @@ impl Steps for CbcEncrypt {
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
         cipher.encrypt_chained(&self.iv, data.into_blocks());
+    }
+
+    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
+        Ok(())
     }
 }
 

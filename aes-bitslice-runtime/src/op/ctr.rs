@@ -12,6 +12,7 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::operation::{CpuCipher, Operation, Steps, head};
 use aes_bitslice_core::mode::Mode;
+use std::ops::Range;
 
 /// CTR from a byte of the key stream on: encryption and decryption both, on any number of bytes.
 ///
@@ -53,6 +54,7 @@ impl Operation for Ctr {
 }
 
 impl Steps for Ctr {
+    type Part = ();
     type Output = ();
 
     fn mode(&self) -> Option<Mode> {
@@ -68,48 +70,73 @@ impl Steps for Ctr {
     }
 
     fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        Self { position: self.position + u128::from(bytes), ..*self }
+        self.at(bytes)
     }
 
     fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        key_stream_launches(self, Self::first, shape)
+        let mut launches = Vec::new();
+        for run in self.runs(shape.len) {
+            self.launches_of(run, shape, &mut launches)?;
+        }
+        Ok(launches)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
-        cipher.add_key_stream(self.first(), self.skip(), data.into_in_out());
+        let mut rest = data;
+        for run in self.runs(rest.len() as u64) {
+            let (data, after) = rest.split_at((run.end - run.start) as usize);
+            let ctr = self.at(run.start);
+            cipher.add_key_stream(ctr.first(), ctr.skip(), data.into_in_out());
+            rest = after;
+        }
+    }
+
+    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
+        Ok(())
     }
 }
 
-/// The launches of an operation that makes key stream from the counter `first` on. Whole blocks of key stream that meet aligned
-/// data go through the entry point for blocks; what comes before them, and after, through that for bytes.
-pub(crate) fn key_stream_launches<O: Steps>(
-    operation: &O,
-    first: impl Fn(&O) -> u128,
-    shape: &Shape<'_>,
-) -> Result<Vec<Launch>, Error> {
-    let no_block = || unreachable!("key stream is not chained");
-    let bytes = |at: u64, len: u64| {
-        let from = operation.after(at, no_block);
-        let (counter, skip) = (first(&from), from.skip() as u64);
-        let values = vec![
-            ("length", Value::U64(len)),
-            ("skip", Value::U32(skip as u32)),
-            ("counter", Value::Words(counter_words(counter))),
-        ];
-        let blocks = if len == 0 { 0 } else { (u128::from(len) + u128::from(skip)).div_ceil(16) as u64 };
-        shape.launch_from(Entry::Bytes, at, blocks, counter, values)
-    };
-    let head = head(operation).min(shape.len);
-    let whole = shape.len - head;
-    let body = if (shape.is_aligned)(head) { whole - whole % 16 } else { 0 };
-    if body == 0 {
-        return Ok(bytes(0, shape.len)?.into_iter().collect());
+impl Ctr {
+    /// The same from `bytes` bytes on.
+    fn at(&self, bytes: u64) -> Self {
+        Self { position: self.position + u128::from(bytes), ..*self }
     }
-    let counter = first(&operation.after(head, no_block));
-    let values = vec![("blocks", Value::U64(body / 16)), ("counter", Value::Words(counter_words(counter)))];
-    let blocks = shape.launch_from(Entry::Blocks, head, body / 16, counter, values)?;
-    let done = head + body;
-    Ok([bytes(0, head)?, blocks, bytes(done, shape.len - done)?].into_iter().flatten().collect())
+
+    /// The bytes of a call of `len` bytes, cut where the counter wraps within its field: one range, or two.
+    fn runs(&self, len: u64) -> impl Iterator<Item = Range<u64>> + use<> {
+        let cut = self.counter.bytes_to_wrap(self.position).map_or(len, |bytes| bytes.min(len.into()) as u64);
+        [0..cut, cut..len].into_iter().filter(|run| !run.is_empty())
+    }
+
+    /// The launches for a range of bytes in which the counter does not wrap. Whole blocks of key stream that meet aligned data go
+    /// through the entry point for blocks; what comes before them, and after, through that for bytes.
+    fn launches_of(&self, run: Range<u64>, shape: &Shape<'_>, launches: &mut Vec<Launch>) -> Result<(), Error> {
+        let bytes = |at: u64, len: u64| {
+            let from = self.at(at);
+            let (counter, skip) = (from.first(), from.skip() as u64);
+            let values = vec![
+                ("length", Value::U64(len)),
+                ("skip", Value::U32(skip as u32)),
+                ("counter", Value::Words(counter_words(counter))),
+            ];
+            let blocks = if len == 0 { 0 } else { (u128::from(len) + u128::from(skip)).div_ceil(16) as u64 };
+            shape.launch_from(Entry::Bytes, at, blocks, counter, values)
+        };
+        let len = run.end - run.start;
+        let head = head(&self.at(run.start)).min(len);
+        let first = run.start + head;
+        let whole = len - head;
+        let body = if (shape.is_aligned)(first) { whole - whole % 16 } else { 0 };
+        if body == 0 {
+            launches.extend(bytes(run.start, len)?);
+            return Ok(());
+        }
+        let counter = self.at(first).first();
+        let values = vec![("blocks", Value::U64(body / 16)), ("counter", Value::Words(counter_words(counter)))];
+        let blocks = shape.launch_from(Entry::Blocks, first, body / 16, counter, values)?;
+        launches.extend([bytes(run.start, head)?, blocks, bytes(first + body, whole - body)?].into_iter().flatten());
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -155,6 +182,24 @@ mod tests {
         assert_eq!(seen(5, 11 + 32 + 3, 5), three);
         assert_eq!(seen(5, 11 + 32 + 3, 0), [by_bytes(0, 46, 5, max)]);
         assert_eq!(seen(15, 1, 3), [by_bytes(0, 1, 15, max)]);
+    }
+
+    #[test]
+    fn a_counter_that_wraps_in_its_field_is_launched_in_two() {
+        let mut block = [0xff; 16];
+        block[15] = 0xfe;
+        let ctr = Ctr::new(&Counter::new(CounterMode::Inc32, block), 5);
+        let geometry = geometry(Grid::Tiles { most: 4, left: 2 });
+        let launches = shape_of(&geometry, 100, 5, |shape| ctr.launches(shape).unwrap());
+        let seen: Vec<_> = launches.iter().map(|l| (l.entry, l.at, l.value("counter").cloned().unwrap())).collect();
+        let words = |low| Value::Words([low, u32::MAX, u32::MAX, u32::MAX]);
+        let expected = [
+            (Entry::Bytes, 0, words(u32::MAX - 1)),
+            (Entry::Blocks, 11, words(u32::MAX)),
+            (Entry::Blocks, 27, words(0)),
+            (Entry::Bytes, 91, words(4)),
+        ];
+        assert_eq!(seen, expected);
     }
 
     #[test]

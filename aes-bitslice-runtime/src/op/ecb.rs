@@ -42,6 +42,7 @@ impl Operation for Ecb {
 }
 
 impl Steps for Ecb {
+    type Part = ();
     type Output = ();
 
     fn mode(&self) -> Option<Mode> {
@@ -64,6 +65,10 @@ impl Steps for Ecb {
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
         cipher.process(self.direction, data.into_blocks());
+    }
+
+    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
+        Ok(())
     }
 }
 

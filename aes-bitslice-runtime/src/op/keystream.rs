@@ -9,7 +9,7 @@
 use crate::base::counter::Counter;
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::ctr::{Ctr, key_stream_launches};
+use crate::op::ctr::Ctr;
 use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{CpuCipher, Operation, Steps};
 use aes_bitslice_core::mode::Mode;
@@ -45,6 +45,7 @@ impl Operation for Keystream {
 }
 
 impl Steps for Keystream {
+    type Part = ();
     type Output = ();
 
     fn mode(&self) -> Option<Mode> {
@@ -64,7 +65,7 @@ impl Steps for Keystream {
     }
 
     fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        key_stream_launches(&self.ctr, Ctr::first, shape)
+        self.ctr.launches(shape)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) {
@@ -75,6 +76,10 @@ impl Steps for Keystream {
             ctr.on_cpu(cipher, Buffers::InPlace(piece));
             ctr = ctr.after(len, || unreachable!("key stream is not chained"));
         }
+    }
+
+    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
+        Ok(())
     }
 }
 

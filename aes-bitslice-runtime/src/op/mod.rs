@@ -7,6 +7,10 @@
 //! | `ctr` | [`Ctr`](ctr::Ctr) | maps any bytes | SP 800-38A, section 6.5 |
 //! | `keystream` | [`Keystream`](keystream::Keystream) | writes any bytes | SP 800-38A, section 6.5 |
 //! | `ghash` | [`Ghash`](ghash::Ghash) | reads whole blocks, gives a hash | SP 800-38D, section 6.4 |
+//! | `gcm` | [`GcmEncrypt`](gcm::GcmEncrypt), [`GcmDecrypt`](gcm::GcmDecrypt), [`GcmPart`](gcm::GcmPart) | maps any bytes, gives a tag | SP 800-38D |
+//! | `gmac` | [`Gmac`](gmac::Gmac) | reads any bytes, gives a tag | SP 800-38D |
+//! | `cmac` | [`Cmac`](cmac::Cmac) | reads any bytes, gives a tag | SP 800-38B |
+//! | `xts` | [`Xts`](xts::Xts) | maps data units | IEEE 1619, SP 800-38E |
 //! | `cbc` | [`CbcDecrypt`](cbc::CbcDecrypt), [`CbcEncrypt`](cbc::CbcEncrypt) | maps whole blocks | SP 800-38A, section 6.2 |
 //!
 //! | file | idea |
@@ -14,14 +18,20 @@
 //! | `operation` | what an operation is, and what engines ask of it |
 //! | `buffers` | the host memory of a call |
 //! | `launch` | a call as launches of a kernel, with arguments by name |
+//! | `partial_hash` | hashes of parts, and how they combine |
 //! | `by_mode` | the operation that the kernels of a mode do |
 
 pub mod buffers;
 pub(crate) mod by_mode;
 pub mod cbc;
+pub mod cmac;
 pub mod ctr;
 pub mod ecb;
+pub mod gcm;
 pub mod ghash;
+pub mod gmac;
 pub mod keystream;
 pub(crate) mod launch;
 pub mod operation;
+pub mod partial_hash;
+pub mod xts;

@@ -21,14 +21,30 @@ pub trait Operation: Steps {
     const NAME: &'static str;
     /// What it does to its data.
     const ACCESS: Access;
+    /// Which keys it needs.
+    const KEYS: Keys = Keys::One;
     /// Whether it has to go through its data in order, on one core of the CPU, whatever the engine.
     const SERIAL: bool = false;
 }
 
+/// Which keys an operation needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keys {
+    /// One AES key. The kernel's is enough on a device, so it may be baked in.
+    One,
+    /// One AES key, which has to be on the CPU, too: something is derived from it before the data is cut, or all is done there.
+    OneOnCpu,
+    /// The two AES keys of XTS, on the CPU, too.
+    Two,
+}
+
 /// The steps of an operation, as engines ask for them. Not for use outside the crate, where nothing can name it.
 pub trait Steps: Clone + Send + Sync + 'static {
-    /// What a call, or a chunk of it, returns in addition to what it writes.
-    type Output: Send + Default;
+    /// What a chunk of a call returns in addition to what it writes.
+    type Part: Send + Default;
+
+    /// What a call returns in addition to what it writes.
+    type Output: Send + 'static;
 
     /// The mode of the kernels that do it; `None` for an operation without kernels.
     fn mode(&self) -> Option<Mode>;
@@ -36,9 +52,25 @@ pub trait Steps: Clone + Send + Sync + 'static {
     /// Refuses a call on this many bytes that cannot be.
     fn check(&self, bytes: u64) -> Result<(), Error>;
 
+    /// The same operation with what it derives from the key, once a call, before the data is cut. Only asked of operations
+    /// that need their [key on the CPU](Keys::OneOnCpu).
+    fn keyed(self, _cipher: &impl CpuCipher) -> Self {
+        self
+    }
+
     /// How many bytes (fewer than 16) into a block the data begins.
     fn skip(&self) -> usize {
         0
+    }
+
+    /// Bytes that all chunks but the last are multiples of, counted from the first byte of the call.
+    fn grain(&self) -> u64 {
+        16
+    }
+
+    /// The fewest bytes that a last chunk behind others has.
+    fn least(&self) -> u64 {
+        1
     }
 
     /// The operation on what remains when the first `bytes` are done. `before` is the block of input before that byte; it is only
@@ -56,12 +88,10 @@ pub trait Steps: Clone + Send + Sync + 'static {
     }
 
     /// Does it on one core.
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Output;
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Part;
 
-    /// The output of a call, from the outputs of its chunks, in any order.
-    fn combine(&self, _cipher: &impl CpuCipher, _outputs: Vec<Self::Output>) -> Result<Self::Output, Error> {
-        Ok(Self::Output::default())
-    }
+    /// What the call returns, from what its chunks returned, in any order. If it fails, the output of the call is cleared.
+    fn finish(&self, parts: Vec<Self::Part>) -> Result<Self::Output, Error>;
 }
 
 /// Bytes before the first whole block.
@@ -74,6 +104,12 @@ pub trait CpuCipher: Sync {
     /// Runs blocks through the block cipher, each on its own.
     fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>);
 
+    /// The second key, of a key for XTS.
+    ///
+    /// # Panics
+    /// If there is none.
+    fn second(&self) -> &Self;
+
     /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`; counters wrap mod 2^128.
     fn add_key_stream(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>);
 
@@ -84,4 +120,10 @@ pub trait CpuCipher: Sync {
 /// Refuses a length that is not whole blocks.
 pub(crate) fn whole_blocks(bytes: u64) -> Result<(), Error> {
     if bytes.is_multiple_of(16) { Ok(()) } else { Err(Error::NotWholeBlocks { len: bytes as usize }) }
+}
+
+/// Encrypts one block.
+pub(crate) fn encrypt_block(cipher: &impl CpuCipher, block: &mut [u8; 16]) {
+    let block: &mut Block = block.into();
+    cipher.process(Direction::Encrypt, InOutBuf::from(std::slice::from_mut(block)));
 }

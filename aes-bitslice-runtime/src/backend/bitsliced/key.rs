@@ -15,6 +15,7 @@ use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::layout;
 use aes_bitslice_core::mode::Mode;
 use cipher::inout::InOutBuf;
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// A key of any length as planes, and the functions that use it.
@@ -24,6 +25,8 @@ pub(crate) struct Bitsliced {
     /// Round keys in the order of use, a word of 0 or `!0` a key bit.
     encrypt: Zeroizing<Vec<[u32; 128]>>,
     decrypt: Zeroizing<Vec<[u32; 128]>>,
+    /// Of XTS.
+    second: Option<Arc<Self>>,
 }
 
 impl Bitsliced {
@@ -38,7 +41,7 @@ impl Bitsliced {
             let schedule = KeySchedule::new(key, direction).expect("16, 24 or 32 bytes");
             Zeroizing::new(layout::schedule_planes(&schedule, Basis::STANDARD))
         };
-        Ok(Self { functions, encrypt: planes(Direction::Encrypt), decrypt: planes(Direction::Decrypt) })
+        Ok(Self { functions, encrypt: planes(Direction::Encrypt), decrypt: planes(Direction::Decrypt), second: None })
     }
 
     pub(super) fn process_blocks(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
@@ -53,6 +56,10 @@ impl Bitsliced {
 impl CpuCipher for Bitsliced {
     fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
         self.process_blocks(direction, blocks);
+    }
+
+    fn second(&self) -> &Self {
+        self.second.as_deref().expect("a key of XTS")
     }
 
     fn add_key_stream(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) {
@@ -71,7 +78,7 @@ impl CpuCipher for Bitsliced {
 }
 
 impl OnBackend for Bitsliced {
-    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Output>, Error> {
+    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
         Ok(cores::run(self, operation, data))
     }
 }
@@ -112,6 +119,7 @@ impl Opened for OnVectors {
     }
 
     fn key(&self, key: &Key, _settings: Settings) -> Result<Bitsliced, Error> {
-        Bitsliced::new(key.expose(), self.isa)
+        let second = key.second().map(|second| Bitsliced::new(second, self.isa).map(Arc::new)).transpose()?;
+        Ok(Bitsliced { second, ..Bitsliced::new(key.first(), self.isa)? })
     }
 }

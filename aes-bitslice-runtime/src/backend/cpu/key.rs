@@ -17,8 +17,14 @@ use cipher::{
     KeyInit, StreamCipher,
 };
 
+/// A key, or the two of XTS.
+pub(crate) struct CpuKey {
+    cipher: Aes,
+    second: Option<Box<CpuKey>>,
+}
+
 /// A key of the `aes` crate, which wipes it on drop.
-pub(crate) enum CpuKey {
+enum Aes {
     Aes128(aes::Aes128),
     Aes192(aes::Aes192),
     Aes256(aes::Aes256),
@@ -26,29 +32,43 @@ pub(crate) enum CpuKey {
 
 impl CpuKey {
     pub(crate) fn new(key: &Key) -> Self {
-        fn of<C: KeyInit>(key: &Key) -> C {
-            C::new_from_slice(key.expose()).expect("a key of the cipher's length")
-        }
-        match key.bits() {
-            KeyBits::Aes128 => Self::Aes128(of(key)),
-            KeyBits::Aes192 => Self::Aes192(of(key)),
-            KeyBits::Aes256 => Self::Aes256(of(key)),
+        let second = key.second().map(|bytes| Box::new(Self { cipher: Aes::new(bytes), second: None }));
+        Self { cipher: Aes::new(key.first()), second }
+    }
+
+    /// The key's length; of XTS that of each of the two.
+    pub(crate) fn bits(&self) -> KeyBits {
+        match self.cipher {
+            Aes::Aes128(_) => KeyBits::Aes128,
+            Aes::Aes192(_) => KeyBits::Aes192,
+            Aes::Aes256(_) => KeyBits::Aes256,
         }
     }
 
-    /// The key's length.
-    pub(crate) fn bits(&self) -> KeyBits {
-        match self {
-            Self::Aes128(_) => KeyBits::Aes128,
-            Self::Aes192(_) => KeyBits::Aes192,
-            Self::Aes256(_) => KeyBits::Aes256,
+    /// Whether they are the two keys of XTS.
+    pub(crate) fn is_xts(&self) -> bool {
+        self.second.is_some()
+    }
+}
+
+impl Aes {
+    /// # Panics
+    /// If the key has not 16, 24 or 32 bytes.
+    fn new(key: &[u8]) -> Self {
+        fn of<C: KeyInit>(key: &[u8]) -> C {
+            C::new_from_slice(key).expect("a key of the cipher's length")
+        }
+        match KeyBits::from_bytes(key.len()).expect("16, 24 or 32 bytes") {
+            KeyBits::Aes128 => Self::Aes128(of(key)),
+            KeyBits::Aes192 => Self::Aes192(of(key)),
+            KeyBits::Aes256 => Self::Aes256(of(key)),
         }
     }
 }
 
 impl OnBackend for CpuKey {
     /// On all cores, or on this thread if it is serial.
-    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Output>, Error> {
+    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
         Ok(match O::SERIAL {
             true => vec![operation.on_cpu(self, data)],
             false => cores::run(self, operation, data),
@@ -59,10 +79,10 @@ impl OnBackend for CpuKey {
 /// Calls a generic function with the cipher of the key's length.
 macro_rules! with_cipher {
     ($key:expr, $cipher:ident => $call:expr) => {
-        match $key {
-            CpuKey::Aes128($cipher) => $call,
-            CpuKey::Aes192($cipher) => $call,
-            CpuKey::Aes256($cipher) => $call,
+        match &$key.cipher {
+            Aes::Aes128($cipher) => $call,
+            Aes::Aes192($cipher) => $call,
+            Aes::Aes256($cipher) => $call,
         }
     };
 }
@@ -73,6 +93,10 @@ impl CpuCipher for CpuKey {
             Direction::Encrypt => cipher.encrypt_blocks_inout(blocks),
             Direction::Decrypt => cipher.decrypt_blocks_inout(blocks),
         });
+    }
+
+    fn second(&self) -> &Self {
+        self.second.as_deref().expect("a key of XTS")
     }
 
     fn add_key_stream(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) {

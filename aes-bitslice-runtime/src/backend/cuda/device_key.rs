@@ -29,7 +29,7 @@ impl DeviceKey {
     /// A key for the stored kernels that are allowed. The device was entered.
     pub(crate) fn with_stored(device: Arc<Device>, key: &Key, kernels: Kernels) -> Self {
         let key_bits = key.bits();
-        let key = ExpandedKey::new(key.expose()).expect("a key has one of the three lengths");
+        let key = ExpandedKey::new(key.first()).expect("a key has one of the three lengths");
         let choices = kernels.choices();
         let is_allowed = |kind: &StoredKind| choices.iter().any(|&choice| StoredKind::of(choice).contains(kind));
         let mut keys: Vec<(KeyForm, RoundKeys)> = Vec::new();

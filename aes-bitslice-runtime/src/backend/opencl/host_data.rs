@@ -25,7 +25,7 @@ const SLOTS: usize = 2;
 const WORKERS: usize = 2;
 
 impl OnBackend for DeviceKey {
-    fn run<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<Vec<O::Output>, Error> {
+    fn run<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
         let mode = self.mode_of(&operation, "OpenCL")?;
         self.prepare(mode)?;
         let plan = Plan::new(self, operation.skip() + data.len())?;
@@ -113,11 +113,11 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         slot.begin()
     }
 
-    fn finish(&mut self) -> Result<O::Output, Error> {
+    fn finish(&mut self) -> Result<O::Part, Error> {
         let waited = self.slot.wait();
         self.chunk = None;
         // Kernels for OpenCL give nothing back beside what they write.
-        waited.map(|()| O::Output::default())
+        waited.map(|()| O::Part::default())
     }
 }
 

@@ -53,7 +53,7 @@ impl GroupKey {
 }
 
 impl OnBackend for GroupKey {
-    fn run<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<Vec<O::Output>, Error> {
+    fn run<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
         let mode = kernel_mode(&operation, "cuda")?;
         self.prepare(mode)?;
         let staged = Staged::of(&mut data);

@@ -107,7 +107,7 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         }
     }
 
-    fn finish(&mut self) -> Result<O::Output, Error> {
+    fn finish(&mut self) -> Result<O::Part, Error> {
         // Whether or not the device is refused meanwhile: something may be on the stream.
         let entered = self.key.device().enter();
         self.slot.wait().and(entered)?;
@@ -118,7 +118,7 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
             past_caches(self.slot.staging(operation.skip(), len), data.output());
         }
         // Operations of which something else comes have no kernels.
-        Ok(O::Output::default())
+        Ok(O::Part::default())
     }
 }
 

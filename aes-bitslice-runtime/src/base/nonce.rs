@@ -1,0 +1,70 @@
+//! Nonces of GCM: the initialisation vector that is new for every message (SP 800-38D, section 8).
+
+use crate::base::error::Error;
+use std::sync::Arc;
+
+/// A nonce, which SP 800-38D calls an initialisation vector: 12 bytes as a rule, and any other number from 1 on.
+///
+/// **Never encrypt two messages under one key with the same nonce:** that gives away the XOR of the messages and the key of the
+/// hash, with which anybody can forge messages.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Nonce {
+    bytes: Arc<[u8]>,
+}
+
+impl Nonce {
+    /// The nonce with these bytes: 12, or any other number from 1 on.
+    ///
+    /// # Errors
+    /// [`Error::NonceLength`] for none.
+    pub fn new(bytes: &[u8]) -> Result<Self, Error> {
+        match bytes.len() {
+            0 => Err(Error::NonceLength { bytes: 0 }),
+            _ => Ok(Self { bytes: bytes.into() }),
+        }
+    }
+
+    /// A new nonce of 12 random bytes, from the operating system's random number generator. Keep it with the message.
+    ///
+    /// No more than 2^32 messages may be encrypted under one key with random nonces (SP 800-38D, section 8.3).
+    ///
+    /// # Errors
+    /// [`Error::Random`] when the system gives no random bytes.
+    pub fn random() -> Result<Self, Error> {
+        let mut bytes = [0; 12];
+        getrandom::fill(&mut bytes)?;
+        Ok(Self { bytes: bytes.into() })
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl From<[u8; 12]> for Nonce {
+    fn from(bytes: [u8; 12]) -> Self {
+        Self { bytes: bytes.into() }
+    }
+}
+
+impl AsRef<[u8]> for Nonce {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_length_but_none() {
+        assert!(matches!(Nonce::new(&[]), Err(Error::NonceLength { bytes: 0 })));
+        for len in [1, 8, 12, 16, 100] {
+            assert_eq!(Nonce::new(&vec![7; len]).unwrap().as_bytes().len(), len);
+        }
+        assert_eq!(Nonce::from([3; 12]), Nonce::new(&[3; 12]).unwrap());
+        assert_ne!(Nonce::random().unwrap(), Nonce::random().unwrap());
+    }
+}

@@ -1,0 +1,116 @@
+//! Authentication tags: compared in constant time, and never half right.
+
+use crate::base::error::Error;
+use std::fmt;
+use subtle::ConstantTimeEq;
+
+/// An authentication tag: 16 bytes, or fewer where both sides agreed on that.
+///
+/// Two tags are compared in time that depends on their lengths only.
+#[derive(Clone, Copy)]
+pub struct Tag {
+    bytes: [u8; 16],
+    len: usize,
+}
+
+impl Tag {
+    /// The tag with these bytes: 16, 15, 14, 13 or 12, or 8 or 4 (SP 800-38D, section 5.2.1.2).
+    ///
+    /// A forged message is accepted with a probability of 2^-8n for a tag of n bytes, and of more for long messages: those of 8
+    /// and 4 are for what appendix C of SP 800-38D allows only.
+    ///
+    /// # Errors
+    /// [`Error::TagLength`] for any other number of bytes.
+    pub fn new(bytes: &[u8]) -> Result<Self, Error> {
+        match bytes.len() {
+            len @ (4 | 8 | 12..=16) => {
+                let mut tag = [0; 16];
+                tag[..len].copy_from_slice(bytes);
+                Ok(Self { bytes: tag, len })
+            }
+            bytes => Err(Error::TagLength { bytes }),
+        }
+    }
+
+    pub(crate) fn of(bytes: [u8; 16]) -> Self {
+        Self { bytes, len: 16 }
+    }
+
+    /// The first `len` bytes as a tag of their own.
+    ///
+    /// # Errors
+    /// [`Error::TagLength`] for a length that [`new`](Self::new) refuses, or of more than this tag has.
+    pub fn truncated(&self, len: usize) -> Result<Self, Error> {
+        Self::new(self.as_bytes().get(..len).ok_or(Error::TagLength { bytes: len })?)
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// Refuses a tag that is not the one computed, all of it or as much as this has.
+    pub(crate) fn verify(&self, computed: &[u8; 16]) -> Result<(), Error> {
+        match bool::from(self.as_bytes().ct_eq(&computed[..self.len])) {
+            true => Ok(()),
+            false => Err(Error::Unauthenticated),
+        }
+    }
+}
+
+impl PartialEq for Tag {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes().ct_eq(other.as_bytes()).into()
+    }
+}
+
+impl Eq for Tag {}
+
+impl AsRef<[u8]> for Tag {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+/// The bytes as hexadecimal digits: a tag is no secret.
+impl fmt::Debug for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tag(")?;
+        self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(")")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_the_standard_and_no_others() {
+        let bytes: [u8; 20] = std::array::from_fn(|i| i as u8);
+        for len in 0..=20 {
+            let tag = Tag::new(&bytes[..len]);
+            assert_eq!(tag.is_ok(), [4, 8, 12, 13, 14, 15, 16].contains(&len), "{len}");
+            let Ok(tag) = tag else { continue };
+            assert_eq!(tag.as_bytes(), &bytes[..len]);
+            assert_eq!(tag.truncated(len).unwrap(), tag);
+            assert!(tag.truncated(len + 1).is_err());
+        }
+    }
+
+    #[test]
+    fn every_bit_counts() {
+        let computed: [u8; 16] = std::array::from_fn(|i| 17 * i as u8);
+        for len in [4, 8, 12, 16] {
+            let tag = Tag::of(computed).truncated(len).unwrap();
+            tag.verify(&computed).unwrap();
+            for bit in 0..8 * len {
+                let mut changed = computed;
+                changed[bit / 8] ^= 1 << (bit % 8);
+                assert!(matches!(tag.verify(&changed), Err(Error::Unauthenticated)));
+                assert_ne!(Tag::of(changed).truncated(len).unwrap(), tag);
+            }
+        }
+        assert_eq!(format!("{:?}", Tag::new(&[0, 1, 0xfe, 255]).unwrap()), "Tag(0001feff)");
+    }
+}

@@ -1,0 +1,108 @@
+//! CMAC: a message authentication code of the block cipher alone (SP 800-38B).
+//!
+//! Serial by nature: the input of each block is the output of the one before. On one core of the CPU, whatever the engine.
+
+use crate::base::error::Error;
+use crate::base::tag::Tag;
+use crate::op::buffers::{Access, Buffers};
+use crate::op::operation::{Block, CpuCipher, Keys, Operation, Steps, encrypt_block};
+use aes_bitslice_core::mode::Mode;
+use cipher::array::Array;
+use cipher::inout::InOutBuf;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// CMAC of a whole message of any length: gives its tag, of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant
+/// time.
+#[derive(Clone, Default)]
+pub struct Cmac {
+    /// K1 and K2 (SP 800-38B, section 6.1), and the tag of an empty message.
+    derived: Option<Zeroizing<[[u8; 16]; 3]>>,
+}
+
+impl Cmac {
+    /// Of a whole message.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl fmt::Debug for Cmac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cmac")
+    }
+}
+
+impl Operation for Cmac {
+    const NAME: &'static str = "CMAC";
+    const ACCESS: Access = Access::Reads;
+    const KEYS: Keys = Keys::OneOnCpu;
+    const SERIAL: bool = true;
+}
+
+/// Blocks that are chained at a time: they stay in the first-level cache.
+const BATCH: usize = 256;
+
+impl Steps for Cmac {
+    type Part = [u8; 16];
+    type Output = Tag;
+
+    fn mode(&self) -> Option<Mode> {
+        None
+    }
+
+    fn check(&self, _bytes: u64) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn keyed(self, cipher: &impl CpuCipher) -> Self {
+        let mut derived = Zeroizing::new([[0; 16]; 3]);
+        let [k1, k2, empty] = &mut *derived;
+        encrypt_block(cipher, k1);
+        double(k1);
+        *k2 = *k1;
+        double(k2);
+        *empty = *k2;
+        empty[0] ^= 0x80;
+        encrypt_block(cipher, empty);
+        Self { derived: Some(derived) }
+    }
+
+    fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
+        unreachable!("a serial operation is not cut")
+    }
+
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> [u8; 16] {
+        let message = data.input();
+        let [k1, k2, _] = self.derived.as_deref().expect("derived before the work");
+        // The last block, whole or not, is another.
+        let (first, last) = message.split_at((message.len() - 1) / 16 * 16);
+        let mut state = [0; 16];
+        let mut chained = [Block::default(); BATCH];
+        for blocks in Block::slice_as_chunks(first).0.chunks(BATCH) {
+            let chained = &mut chained[..blocks.len()];
+            cipher.encrypt_chained(&state, InOutBuf::new(blocks, chained).expect("equal lengths"));
+            state = chained[blocks.len() - 1].into();
+        }
+        Array::slice_as_flattened_mut(&mut chained).fill(0);
+        let mut block = if last.len() == 16 { *k1 } else { *k2 };
+        block.iter_mut().zip(last).for_each(|(byte, data)| *byte ^= data);
+        if last.len() < 16 {
+            block[last.len()] ^= 0x80;
+        }
+        block.iter_mut().zip(state).for_each(|(byte, state)| *byte ^= state);
+        encrypt_block(cipher, &mut block);
+        block
+    }
+
+    fn finish(&self, parts: Vec<[u8; 16]>) -> Result<Tag, Error> {
+        let empty = &self.derived.as_deref().expect("derived before the work")[2];
+        Ok(Tag::of(*parts.first().unwrap_or(empty)))
+    }
+}
+
+/// Times x, in the field of SP 800-38B, section 6.1: a shift, and the polynomial if a bit was shifted out, without a branch.
+fn double(block: &mut [u8; 16]) {
+    let number = u128::from_be_bytes(*block);
+    *block = ((number << 1) ^ ((number >> 127) * 0x87)).to_be_bytes();
+}

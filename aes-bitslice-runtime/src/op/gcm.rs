@@ -1,0 +1,276 @@
+//! Galois/counter mode: encryption with authentication (SP 800-38D).
+//!
+//! CTR from the counter block after J0 on, and GHASH of the additional data, the ciphertext and both lengths, encrypted with J0.
+//! A chunk gives the [`PartialHash`] of its ciphertext; the call's end makes the tag of them.
+
+use crate::base::counter::{Counter, CounterMode};
+use crate::base::error::Error;
+use crate::base::nonce::Nonce;
+use crate::base::tag::Tag;
+use crate::op::buffers::{Access, Buffers};
+use crate::op::ctr::Ctr;
+use crate::op::operation::{CpuCipher, Keys, Operation, Steps, encrypt_block};
+use crate::op::partial_hash::{HashKey, PartialHash};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::mode::Mode;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// The longest message, in bytes: 2^32 - 2 blocks (SP 800-38D, section 5.2.1.1).
+pub const LONGEST: u64 = (1 << 36) - 32;
+
+/// What the calls of GCM have in common: a nonce, the place in the message, and `E`, what is to come of it.
+#[derive(Clone, Debug)]
+pub struct Gcm<E> {
+    direction: Direction,
+    nonce: Nonce,
+    /// The first byte of the data in its message.
+    offset: u64,
+    derived: Option<Derived>,
+    end: E,
+}
+
+/// Encrypts a whole message, and gives its tag, of 16 bytes.
+///
+/// ```
+/// use aes_bitslice_runtime::{Backend, Engine, Error, GcmDecrypt, GcmEncrypt, Key, KeyBits, Nonce};
+///
+/// let cipher = Engine::open(Backend::Cpu)?.cipher(&Key::generate(KeyBits::Aes256)?)?;
+/// let nonce = Nonce::random()?; // a new one for every message
+/// let mut message = *b"a secret message";
+/// let tag = cipher.run(GcmEncrypt::new(&nonce, b"a header that is not secret"), &mut message)?;
+/// cipher.run(GcmDecrypt::new(&nonce, b"a header that is not secret", &tag), &mut message)?;
+/// assert_eq!(&message, b"a secret message");
+/// # Ok::<(), Error>(())
+/// ```
+pub type GcmEncrypt = Gcm<Seal>;
+
+/// Decrypts a whole message, if it is the one that the tag was made of: otherwise the call fails with
+/// [`Error::Unauthenticated`], and its output is cleared.
+pub type GcmDecrypt = Gcm<Open>;
+
+/// Encrypts or decrypts a part of a message, and gives the hash of its ciphertext. Parts may be done in any order; the tag comes
+/// of all hashes, by [`Cipher::combine`](crate::Cipher::combine) with the [`GcmEncrypt`] or [`GcmDecrypt`] of the whole.
+///
+/// Plaintext of a part that was decrypted is **not authentic** before the tag of the whole message was checked.
+pub type GcmPart = Gcm<Part>;
+
+/// The end of an encryption: the tag.
+#[derive(Clone, Debug)]
+pub struct Seal {
+    aad: Arc<[u8]>,
+}
+
+/// The end of a decryption: whether the tag is right.
+#[derive(Clone, Debug)]
+pub struct Open {
+    aad: Arc<[u8]>,
+    tag: Tag,
+}
+
+/// No end: the hash of a part.
+#[derive(Clone, Copy, Debug)]
+pub struct Part;
+
+impl GcmEncrypt {
+    /// With a nonce that no other message under this key has, and additional data, which the tag authenticates and which is not
+    /// encrypted; it may be empty.
+    pub fn new(nonce: &Nonce, aad: &[u8]) -> Self {
+        Self::from_start(Direction::Encrypt, nonce, Seal { aad: aad.into() })
+    }
+}
+
+impl GcmDecrypt {
+    /// With the nonce and the additional data of the encryption, and the tag that it gave, or the first bytes of that.
+    pub fn new(nonce: &Nonce, aad: &[u8], tag: &Tag) -> Self {
+        Self::from_start(Direction::Decrypt, nonce, Open { aad: aad.into(), tag: *tag })
+    }
+}
+
+impl GcmPart {
+    /// Of a message with this nonce, from byte `offset` on, a multiple of 16.
+    pub fn new(direction: Direction, nonce: &Nonce, offset: u64) -> Self {
+        Self { offset, ..Self::from_start(direction, nonce, Part) }
+    }
+}
+
+impl<E> Gcm<E> {
+    fn from_start(direction: Direction, nonce: &Nonce, end: E) -> Self {
+        Self { direction, nonce: nonce.clone(), offset: 0, derived: None, end }
+    }
+
+    fn derived(&self) -> &Derived {
+        self.derived.as_ref().expect("derived before the data is cut")
+    }
+}
+
+/// What GCM derives from a key and a nonce.
+#[derive(Clone, Debug)]
+pub(crate) struct Derived {
+    pub(crate) hash: HashKey,
+    /// J0, the counter block before that of the first block.
+    first: Counter,
+    /// The cipher of J0, which hides the hash.
+    mask: Mask,
+}
+
+/// A secret block, wiped on drop and never printed.
+#[derive(Clone)]
+struct Mask(Zeroizing<[u8; 16]>);
+
+impl std::fmt::Debug for Mask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Mask")
+    }
+}
+
+impl Derived {
+    /// SP 800-38D, section 7.1, steps 1 and 2.
+    pub(crate) fn new(cipher: &impl CpuCipher, nonce: &Nonce) -> Self {
+        let hash = HashKey::new(cipher);
+        let nonce = nonce.as_bytes();
+        let mut first = [0; 16];
+        match nonce.len() {
+            12 => {
+                first[..12].copy_from_slice(nonce);
+                first[15] = 1;
+            }
+            bytes => {
+                let blocks = hash.hash(nonce);
+                first = hash.append(&blocks, &hash.hash(&lengths(0, bytes as u64)), 1);
+            }
+        }
+        let mut mask = Zeroizing::new(first);
+        encrypt_block(cipher, &mut mask);
+        Self { hash, first: Counter::new(CounterMode::Inc32, first), mask: Mask(mask) }
+    }
+
+    /// CTR of the message from byte `offset` on.
+    fn ctr(&self, offset: u64) -> Ctr {
+        Ctr::new(&Counter::new(CounterMode::Inc32, self.first.at(16).to_be_bytes()), offset)
+    }
+
+    /// The tag of additional data with this hash and length, and ciphertext with this hash (SP 800-38D, section 7.1, steps 5 and 6).
+    pub(crate) fn tag(&self, aad: (&[u8; 16], u64), ciphertext: &PartialHash) -> [u8; 16] {
+        let both = self.hash.append(aad.0, &ciphertext.hash, ciphertext.bytes.div_ceil(16));
+        let hash = self.hash.append(&both, &self.hash.hash(&lengths(aad.1, ciphertext.bytes)), 1);
+        std::array::from_fn(|i| hash[i] ^ self.mask.0[i])
+    }
+
+    /// The tag of additional data and the parts of the ciphertext.
+    fn tag_of(&self, aad: &[u8], parts: Vec<PartialHash>) -> Result<[u8; 16], Error> {
+        let ciphertext = self.hash.combine(0, parts)?;
+        Ok(self.tag((&self.hash.hash(aad), aad.len() as u64), &ciphertext))
+    }
+}
+
+/// The last block that is hashed: the lengths in bits, of bytes of additional data and of ciphertext.
+fn lengths(aad: u64, ciphertext: u64) -> [u8; 16] {
+    (u128::from(aad) << 67 | u128::from(ciphertext) << 3).to_be_bytes()
+}
+
+/// What comes of a call of GCM.
+pub trait End: Clone + Send + Sync + 'static {
+    /// What the call returns.
+    type Output: Send + 'static;
+
+    /// It, of the parts of the message from byte `offset` on.
+    #[doc(hidden)]
+    #[expect(private_interfaces, reason = "implemented here only")]
+    fn end(&self, derived: &Derived, offset: u64, parts: Vec<PartialHash>) -> Result<Self::Output, Error>;
+}
+
+#[expect(private_interfaces, reason = "implemented here only")]
+impl End for Seal {
+    type Output = Tag;
+
+    fn end(&self, derived: &Derived, _offset: u64, parts: Vec<PartialHash>) -> Result<Tag, Error> {
+        derived.tag_of(&self.aad, parts).map(Tag::of)
+    }
+}
+
+#[expect(private_interfaces, reason = "implemented here only")]
+impl End for Open {
+    type Output = ();
+
+    fn end(&self, derived: &Derived, _offset: u64, parts: Vec<PartialHash>) -> Result<(), Error> {
+        self.tag.verify(&derived.tag_of(&self.aad, parts)?)
+    }
+}
+
+#[expect(private_interfaces, reason = "implemented here only")]
+impl End for Part {
+    type Output = PartialHash;
+
+    fn end(&self, derived: &Derived, offset: u64, parts: Vec<PartialHash>) -> Result<PartialHash, Error> {
+        derived.hash.combine(offset, parts)
+    }
+}
+
+impl<E: End> Operation for Gcm<E> {
+    const NAME: &'static str = "GCM";
+    const ACCESS: Access = Access::Maps;
+    const KEYS: Keys = Keys::OneOnCpu;
+}
+
+/// Bytes that are encrypted and hashed at a time on a core: they stay in its first-level cache.
+const IN_CACHE: usize = 16 << 10;
+
+impl<E: End> Steps for Gcm<E> {
+    type Part = PartialHash;
+    type Output = E::Output;
+
+    fn mode(&self) -> Option<Mode> {
+        None
+    }
+
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        let refused = |what: String| Err(Error::Length { operation: "GCM", what });
+        if !self.offset.is_multiple_of(16) {
+            return refused(format!("a part begins at a multiple of 16 bytes, and {} is none", self.offset));
+        }
+        match self.offset.checked_add(bytes).is_some_and(|end| end <= LONGEST) {
+            true => Ok(()),
+            false => refused(format!("a message has at most {LONGEST} bytes: cut it into several")),
+        }
+    }
+
+    fn keyed(self, cipher: &impl CpuCipher) -> Self {
+        Self { derived: Some(Derived::new(cipher, &self.nonce)), ..self }
+    }
+
+    fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
+        Self { offset: self.offset + bytes, ..self.clone() }
+    }
+
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
+        let bytes = data.len() as u64;
+        let derived = self.derived();
+        let mut hasher = derived.hash.hasher();
+        let (mut rest, mut ctr) = (data, derived.ctr(self.offset));
+        while rest.len() > 0 {
+            let len = rest.len().min(IN_CACHE);
+            let (mut data, after) = rest.split_at(len);
+            if self.direction == Direction::Decrypt {
+                update(&mut hasher, data.input());
+            }
+            ctr.on_cpu(cipher, data.reborrow());
+            if self.direction == Direction::Encrypt {
+                update(&mut hasher, data.output());
+            }
+            ctr = ctr.after(len as u64, || unreachable!("CTR is not chained"));
+            rest = after;
+        }
+        use ghash::universal_hash::UniversalHash;
+        PartialHash { offset: self.offset, bytes, hash: hasher.finalize().into() }
+    }
+
+    fn finish(&self, parts: Vec<PartialHash>) -> Result<E::Output, Error> {
+        self.end.end(self.derived(), self.offset, parts)
+    }
+}
+
+fn update(hasher: &mut ghash::GHash, bytes: &[u8]) {
+    use ghash::universal_hash::UniversalHash;
+    hasher.update_padded(bytes);
+}

@@ -1,0 +1,74 @@
+//! GMAC: the tag of GCM over additional data alone (SP 800-38D, section 3), for messages that are authenticated and not encrypted.
+
+use crate::base::error::Error;
+use crate::base::nonce::Nonce;
+use crate::base::tag::Tag;
+use crate::op::buffers::{Access, Buffers};
+use crate::op::gcm::Derived;
+use crate::op::operation::{CpuCipher, Keys, Operation, Steps};
+use crate::op::partial_hash::PartialHash;
+use aes_bitslice_core::mode::Mode;
+
+/// GMAC of a whole message: gives its tag, of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant time.
+///
+/// As in GCM, no two messages under one key may have the same nonce.
+#[derive(Clone, Debug)]
+pub struct Gmac {
+    nonce: Nonce,
+    /// The first byte of the data in its message.
+    offset: u64,
+    derived: Option<Derived>,
+}
+
+impl Gmac {
+    /// With a nonce that no other message under this key has.
+    pub fn new(nonce: &Nonce) -> Self {
+        Self { nonce: nonce.clone(), offset: 0, derived: None }
+    }
+
+    fn derived(&self) -> &Derived {
+        self.derived.as_ref().expect("derived before the data is cut")
+    }
+}
+
+impl Operation for Gmac {
+    const NAME: &'static str = "GMAC";
+    const ACCESS: Access = Access::Reads;
+    const KEYS: Keys = Keys::OneOnCpu;
+}
+
+impl Steps for Gmac {
+    type Part = PartialHash;
+    type Output = Tag;
+
+    fn mode(&self) -> Option<Mode> {
+        None
+    }
+
+    /// Messages of up to 2^61 - 1 bytes (SP 800-38D, section 5.2.1.1).
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        match bytes < 1 << 61 {
+            true => Ok(()),
+            false => Err(Error::Length { operation: "GMAC", what: "a message has fewer than 2^61 bytes".into() }),
+        }
+    }
+
+    fn keyed(self, cipher: &impl CpuCipher) -> Self {
+        Self { derived: Some(Derived::new(cipher, &self.nonce)), ..self }
+    }
+
+    fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
+        Self { offset: self.offset + bytes, ..self.clone() }
+    }
+
+    fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
+        let bytes = data.input();
+        PartialHash { offset: self.offset, bytes: bytes.len() as u64, hash: self.derived().hash.hash(bytes) }
+    }
+
+    fn finish(&self, parts: Vec<PartialHash>) -> Result<Tag, Error> {
+        let derived = self.derived();
+        let message = derived.hash.combine(0, parts)?;
+        Ok(Tag::of(derived.tag((&message.hash, message.bytes), &PartialHash::default())))
+    }
+}

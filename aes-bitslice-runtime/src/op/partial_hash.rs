@@ -1,0 +1,179 @@
+//! The hash of a part of a message, and how those of all parts combine by position, in any order.
+//!
+//! ```text
+//! GHASH(A || B) = GHASH(A) · H^n + GHASH(B)          n blocks in B
+//! ```
+
+use crate::base::error::Error;
+use crate::op::operation::{CpuCipher, encrypt_block};
+use ghash::GHash;
+use ghash::universal_hash::UniversalHash;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// The GHASH of a part of a message (SP 800-38D, section 6.4). A last block that is not whole is hashed with zeros behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PartialHash {
+    /// The first byte of the part in its message, from 0: a multiple of 16.
+    pub offset: u64,
+    /// Bytes of the part.
+    pub bytes: u64,
+    /// GHASH of the part alone, in the bit order of SP 800-38D.
+    pub hash: [u8; 16],
+}
+
+/// The key of the hash, H: the cipher of a block of zeros (SP 800-38D, section 7.1). Wiped on drop, and never printed.
+#[derive(Clone)]
+pub(crate) struct HashKey(Zeroizing<[u8; 16]>);
+
+impl HashKey {
+    pub(crate) fn new(cipher: &impl CpuCipher) -> Self {
+        let mut key = Zeroizing::new([0; 16]);
+        encrypt_block(cipher, &mut key);
+        Self(key)
+    }
+
+    /// A hash of nothing so far.
+    pub(crate) fn hasher(&self) -> GHash {
+        GHash::new((&*self.0).into())
+    }
+
+    /// The hash of bytes, the last block filled up with zeros.
+    pub(crate) fn hash(&self, bytes: &[u8]) -> [u8; 16] {
+        let mut hasher = self.hasher();
+        hasher.update_padded(bytes);
+        hasher.finalize().into()
+    }
+
+    /// The hash of a message from its parts, the first of which begins at byte `offset`. That one is missing at the end, the
+    /// number of bytes tells.
+    ///
+    /// # Errors
+    /// [`Error::PartsDoNotAdjoin`] where parts overlap, one is missing between others, or one that does not end with a whole block
+    /// is not the last.
+    pub(crate) fn combine(&self, offset: u64, mut parts: Vec<PartialHash>) -> Result<PartialHash, Error> {
+        parts.sort_by_key(|part| (part.offset, part.bytes));
+        let mut whole = PartialHash { offset, ..PartialHash::default() };
+        // Most parts are equally long.
+        let mut power = (0, Zeroizing::new(ONE));
+        for part in parts {
+            let end = whole.offset.checked_add(whole.bytes);
+            let bytes = whole.bytes.checked_add(part.bytes);
+            let ends_whole = part.bytes == 0 || whole.bytes.is_multiple_of(16);
+            let (Some(bytes), true, true) = (bytes, end == Some(part.offset), ends_whole) else {
+                let next = end.map_or("none".into(), |end| end.to_string());
+                let what = format!("one begins with byte {} where byte {next} is next", part.offset);
+                return Err(Error::PartsDoNotAdjoin { what });
+            };
+            let blocks = part.bytes.div_ceil(16);
+            if power.0 != blocks {
+                power = (blocks, self.power(blocks));
+            }
+            let moved = product(&whole.hash, &power.1);
+            whole.hash = std::array::from_fn(|i| moved[i] ^ part.hash[i]);
+            whole.bytes = bytes;
+        }
+        Ok(whole)
+    }
+
+    /// H^n, by squaring.
+    fn power(&self, n: u64) -> Zeroizing<[u8; 16]> {
+        power(&self.0, n)
+    }
+
+    /// The hash of two messages one after the other, the second of `blocks` blocks of 16 bytes.
+    pub(crate) fn append(&self, first: &[u8; 16], second: &[u8; 16], blocks: u64) -> [u8; 16] {
+        let moved = product(first, &self.power(blocks));
+        std::array::from_fn(|i| moved[i] ^ second[i])
+    }
+}
+
+impl fmt::Debug for HashKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HashKey")
+    }
+}
+
+/// The element 1 of GHASH's field.
+const ONE: [u8; 16] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// x^n. The time depends on n alone, which is a length.
+fn power(x: &[u8; 16], mut n: u64) -> Zeroizing<[u8; 16]> {
+    let (mut result, mut square) = (Zeroizing::new(ONE), Zeroizing::new(*x));
+    while n > 0 {
+        if n & 1 == 1 {
+            result = product(&result, &square);
+        }
+        square = product(&square, &square);
+        n >>= 1;
+    }
+    result
+}
+
+/// The product of two elements of GHASH's field.
+fn product(x: &[u8; 16], y: &[u8; 16]) -> Zeroizing<[u8; 16]> {
+    let mut hash = GHash::new(y.into());
+    hash.update(&[(*x).into()]);
+    Zeroizing::new(hash.finalize().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cpu::key::CpuKey;
+    use crate::base::key::Key;
+
+    /// H of a key of zeros.
+    fn key() -> HashKey {
+        HashKey::new(&CpuKey::new(&Key::new(&[0; 16]).unwrap()))
+    }
+
+    /// McGrew and Viega, "The Galois/Counter Mode of Operation", test case 2: H, and the hash of one block and the lengths.
+    #[test]
+    fn a_published_hash() {
+        let block = [0x03, 0x88, 0xda, 0xce, 0x60, 0xb6, 0xa3, 0x92, 0xf3, 0x28, 0xc2, 0xb9, 0x71, 0xb2, 0xfe, 0x78];
+        let mut lengths = [0; 16];
+        lengths[15] = 128;
+        let expected = [0xf3, 0x8c, 0xbb, 0x1a, 0xd6, 0x92, 0x23, 0xdc, 0xc3, 0x45, 0x7a, 0xe5, 0xb6, 0xb0, 0xf8, 0x85];
+        let key = key();
+        assert_eq!(key.hash(&[block, lengths].concat()), expected);
+        assert_eq!(key.append(&key.hash(&block), &key.hash(&lengths), 1), expected);
+        assert_eq!(format!("{key:?}"), "HashKey");
+    }
+
+    #[test]
+    fn parts_in_any_order_are_the_whole() {
+        let key = key();
+        let data: Vec<u8> = (0..16 * 100_u32 - 5).map(|i| ((i * i) >> 3) as u8).collect();
+        let part = |from: usize, to: usize| {
+            let (from, to) = (16 * from, (16 * to).min(data.len()));
+            PartialHash { offset: from as u64, bytes: (to - from) as u64, hash: key.hash(&data[from..to]) }
+        };
+        let whole = part(0, 100);
+        for cuts in [vec![0, 100], vec![0, 1, 2, 99, 100], vec![0, 0, 37, 37, 64, 100], vec![0, 33, 66, 100]] {
+            let mut parts: Vec<_> = cuts.windows(2).map(|cut| part(cut[0], cut[1])).collect();
+            parts.reverse();
+            assert_eq!(key.combine(0, parts).unwrap(), whole, "{cuts:?}");
+        }
+        let far = PartialHash { offset: u64::MAX - 15, bytes: 16, hash: [0; 16] };
+        let ragged = PartialHash { bytes: 159, ..part(0, 10) };
+        for missing in [
+            vec![part(0, 10), part(11, 100)],
+            vec![part(0, 10), part(9, 100)],
+            vec![part(1, 100)],
+            vec![far],
+            vec![part(0, 10), PartialHash { bytes: u64::MAX, ..part(10, 11) }],
+            vec![ragged, PartialHash { offset: 159, ..part(10, 100) }],
+        ] {
+            assert!(matches!(key.combine(0, missing), Err(Error::PartsDoNotAdjoin { .. })));
+        }
+    }
+
+    #[test]
+    fn the_field_has_the_identity_that_its_bit_order_has() {
+        let x = std::array::from_fn(|i| 16 * i as u8 + 3);
+        assert_eq!(*product(&x, &ONE), x);
+        assert_eq!((*power(&x, 0), *power(&x, 1)), (ONE, x));
+        assert_eq!(*power(&x, 5), *product(&x, &product(&product(&x, &x), &product(&x, &x))));
+    }
+}

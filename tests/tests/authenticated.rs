@@ -1,0 +1,340 @@
+//! GCM, GMAC, CMAC and XTS: every published vector on every engine that has them, equivalence with other implementations, every
+//! bit that may be changed, every cut.
+
+use aes::{Aes128, Aes192, Aes256};
+use aes_bitslice_runtime::{
+    Cipher, Cmac, Direction, Engine, Error, GcmDecrypt, GcmEncrypt, GcmPart, Ghash, Gmac, Key, KeyBits, Nonce, Tag, Xts,
+};
+use aes_bitslice_tests::engines::{Device, name};
+use aes_bitslice_tests::environment::{all_or, all_or_every, random};
+use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::reference::noise;
+use aes_bitslice_tests::{cavp, tests, tests_of_engines};
+use aes_gcm::aead::consts::{U12, U16};
+use aes_gcm::aead::inout::InOutBuf;
+use aes_gcm::{AeadInOut, AesGcm};
+use cipher::KeyInit;
+use cmac::Mac;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    Tests::default()
+        .on_each(
+            &[Device::Cpu],
+            &[],
+            tests_of_engines![
+                gcm_vectors,
+                cmac_vectors,
+                xts_vectors,
+                gcm_is_the_same_as_another,
+                xts_is_the_same_as_another,
+                parts_in_any_order_are_the_whole,
+                what_was_changed_is_refused_and_cleared,
+                lengths_and_keys_that_cannot_be_are_refused,
+            ],
+        )
+        .with(&[], tests![a_counter_that_wraps_in_the_middle])
+        .run()
+}
+
+fn cipher(engine: &Engine, key: &[u8]) -> Cipher {
+    engine.cipher(&Key::new(key).unwrap()).unwrap()
+}
+
+/// In place, and from an input to an output.
+fn both_ways(data: &[u8], run: impl Fn(aes_bitslice_runtime::Buffers<'_>) -> Result<(), Error>) -> Vec<u8> {
+    let mut in_place = data.to_vec();
+    run((&mut in_place).into()).unwrap();
+    let mut output = vec![0xa5; data.len()];
+    run((data, &mut output[..]).into()).unwrap();
+    assert!(in_place == output, "in place and not");
+    output
+}
+
+fn gcm_vectors(engines: &'static [Engine]) {
+    for engine in engines {
+        // Every length of nonce, data and tag is among any few neighbours of fifteen.
+        for case in all_or_every(7, cavp::gcm()) {
+            let source = format!("{}, {}", name(engine), case.source);
+            let cipher = cipher(engine, &case.bytes("Key"));
+            let nonce = Nonce::new(&case.bytes("IV")).unwrap();
+            let (plain, secret, aad) = (case.bytes("PT"), case.bytes("CT"), case.bytes("AAD"));
+            let tag = Tag::new(&case.bytes("Tag")).unwrap();
+            let found = both_ways(&plain, |data| {
+                let found = cipher.run(GcmEncrypt::new(&nonce, &aad), data)?;
+                assert_eq!(found.truncated(tag.as_bytes().len()).unwrap(), tag, "{source}");
+                Ok(())
+            });
+            assert_eq!(found, secret, "{source}");
+            let found = both_ways(&secret, |data| cipher.run(GcmDecrypt::new(&nonce, &aad, &tag), data));
+            assert_eq!(found, plain, "{source}");
+            if plain.is_empty() {
+                let found = cipher.run(Gmac::new(&nonce), &aad).unwrap();
+                assert_eq!(found.truncated(tag.as_bytes().len()).unwrap(), tag, "{source}");
+            }
+        }
+    }
+}
+
+fn cmac_vectors(engines: &'static [Engine]) {
+    for engine in engines {
+        for case in all_or_every(3, cavp::cmac()) {
+            let mut message = case.bytes("Msg");
+            message.truncate(case.number("Mlen"));
+            let found = cipher(engine, &case.bytes("Key")).run(Cmac::new(), &message).unwrap();
+            assert_eq!(found.as_bytes()[..case.number("Tlen")], case.bytes("Mac"), "{}, {}", name(engine), case.source);
+        }
+    }
+}
+
+fn xts_vectors(engines: &'static [Engine]) {
+    let mut seen = 0;
+    for engine in engines {
+        for case in cavp::xts() {
+            // A unit of bits that are not whole bytes is not a unit of bytes.
+            let bits = case.number("DataUnitLen");
+            if !bits.is_multiple_of(8) {
+                continue;
+            }
+            seen += 1;
+            let source = format!("{}, {}", name(engine), case.source);
+            let cipher = engine.cipher(&Key::xts(&case.bytes("Key")).unwrap()).unwrap();
+            let unit = u128::from_le_bytes(case.bytes("i").try_into().unwrap());
+            let bytes = bits as u64 / 8;
+            let (plain, secret) = (case.bytes("PT"), case.bytes("CT"));
+            let encrypt = Xts::encrypt(bytes, unit).unwrap();
+            assert_eq!(both_ways(&plain, |data| cipher.run(encrypt, data)), secret, "{source}");
+            let decrypt = Xts::decrypt(bytes, unit).unwrap();
+            assert_eq!(both_ways(&secret, |data| cipher.run(decrypt, data)), plain, "{source}");
+        }
+    }
+    assert_eq!(seen, engines.len() * 1400);
+}
+
+/// GCM by the `aes-gcm` crate: the ciphertext, and the tag.
+fn other_gcm(key: &[u8], nonce: &[u8], aad: &[u8], data: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    fn run<C: KeyInit + AeadInOut<NonceSize = U12, TagSize = U16>>(
+        key: &[u8],
+        nonce: &[u8],
+        aad: &[u8],
+        data: &[u8],
+    ) -> (Vec<u8>, Vec<u8>) {
+        let cipher = C::new_from_slice(key).unwrap();
+        let mut data = data.to_vec();
+        let nonce: [u8; 12] = nonce.try_into().unwrap();
+        let tag = cipher.encrypt_inout_detached(&nonce.into(), aad, InOutBuf::from(&mut data[..])).unwrap();
+        (data, tag.to_vec())
+    }
+    match key.len() {
+        16 => run::<AesGcm<Aes128, U12>>(key, nonce, aad, data),
+        24 => run::<AesGcm<Aes192, U12>>(key, nonce, aad, data),
+        _ => run::<AesGcm<Aes256, U12>>(key, nonce, aad, data),
+    }
+}
+
+/// CMAC by the `cmac` crate.
+fn other_cmac(key: &[u8], data: &[u8]) -> Vec<u8> {
+    fn run<M: Mac + KeyInit>(key: &[u8], data: &[u8]) -> Vec<u8> {
+        let mut mac = <M as KeyInit>::new_from_slice(key).unwrap();
+        mac.update(data);
+        mac.finalize().into_bytes().to_vec()
+    }
+    match key.len() {
+        16 => run::<cmac::Cmac<Aes128>>(key, data),
+        24 => run::<cmac::Cmac<Aes192>>(key, data),
+        _ => run::<cmac::Cmac<Aes256>>(key, data),
+    }
+}
+
+fn key_bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![Just(16), Just(24), Just(32)].prop_flat_map(|len| prop::collection::vec(any::<u8>(), len))
+}
+
+/// Short, a few chunks, and around the ends of what is done at a time.
+fn lengths() -> impl Strategy<Value = usize> {
+    prop_oneof![0..70_usize, (16_usize << 10) - 20..(16_usize << 10) + 20, (256_usize << 10) - 20..(800_usize << 10)]
+}
+
+fn gcm_is_the_same_as_another(engines: &'static [Engine]) {
+    let values = (key_bytes(), any::<[u8; 12]>(), lengths(), 0..100_usize, any::<u64>());
+    let mut runner = TestRunner::new(random(all_or(200, 20)));
+    let outcome = runner.run(&values, |(key, nonce, len, aad, seed)| {
+        let (data, aad) = (noise(seed, len), noise(!seed, aad));
+        let (expected, tag) = other_gcm(&key, &nonce, &aad, &data);
+        for engine in engines {
+            let cipher = cipher(engine, &key);
+            let mut found = data.clone();
+            let found_tag = cipher.run(GcmEncrypt::new(&nonce.into(), &aad), &mut found).unwrap();
+            prop_assert!(found == expected && found_tag.as_bytes() == tag, "{}, {len} bytes", name(engine));
+            let mac = cipher.run(Cmac::new(), &data).unwrap();
+            prop_assert!(mac.as_bytes() == other_cmac(&key, &data), "{}, CMAC of {len} bytes", name(engine));
+            cipher.run(GcmDecrypt::new(&nonce.into(), &aad, &found_tag), &mut found).unwrap();
+            prop_assert!(found == data, "{}, decryption of {len} bytes", name(engine));
+        }
+        Ok(())
+    });
+    outcome.unwrap_or_else(|e| panic!("{e}"));
+}
+
+fn xts_is_the_same_as_another(engines: &'static [Engine]) {
+    let unit = prop_oneof![16..600_u64, Just(512), Just(4096), Just(520), Just(300_000), Just(1 << 20)];
+    let values = (any::<bool>(), any::<u64>(), unit, lengths(), any::<u128>());
+    let mut runner = TestRunner::new(random(all_or(200, 20)));
+    let outcome = runner.run(&values, |(long, seed, unit, len, first)| {
+        let key = noise(seed, if long { 64 } else { 32 });
+        let first = first.min(u128::MAX - (1 << 40));
+        // A last unit of fewer than 16 bytes cannot be.
+        let len = if (1..16).contains(&(len as u64 % unit)) { len - (len as u64 % unit) as usize } else { len };
+        let data = noise(!seed, len);
+        let mut expected = data.clone();
+        let tweak = |sector: u128| first.wrapping_add(sector).to_le_bytes().into();
+        match long {
+            false => {
+                let halves = [Aes128::new_from_slice(&key[..16]).unwrap(), Aes128::new_from_slice(&key[16..]).unwrap()];
+                let [one, two] = halves;
+                xts_mode::Xts128::new(one, two).encrypt_area(&mut expected, unit as usize, 0, tweak);
+            }
+            true => {
+                let halves = [Aes256::new_from_slice(&key[..32]).unwrap(), Aes256::new_from_slice(&key[32..]).unwrap()];
+                let [one, two] = halves;
+                xts_mode::Xts128::new(one, two).encrypt_area(&mut expected, unit as usize, 0, tweak);
+            }
+        }
+        for engine in engines {
+            let cipher = engine.cipher(&Key::xts(&key).unwrap()).unwrap();
+            let mut found = data.clone();
+            cipher.run(Xts::encrypt(unit, first).unwrap(), &mut found).unwrap();
+            prop_assert!(found == expected, "{}, {len} bytes in units of {unit}", name(engine));
+            cipher.run(Xts::decrypt(unit, first).unwrap(), &mut found).unwrap();
+            prop_assert!(found == data, "{}, decryption of {len} bytes in units of {unit}", name(engine));
+        }
+        Ok(())
+    });
+    outcome.unwrap_or_else(|e| panic!("{e}"));
+}
+
+fn parts_in_any_order_are_the_whole(engines: &'static [Engine]) {
+    let data = noise(3, (1 << 20) + 77);
+    for engine in engines {
+        let cipher = cipher(engine, &[9; 32]);
+        let nonce = Nonce::new(b"not of twelve bytes").unwrap();
+        let mut whole = data.clone();
+        let tag = cipher.run(GcmEncrypt::new(&nonce, b"header"), &mut whole).unwrap();
+        for bytes in [16 << 10, 100 << 10, 1 << 20] {
+            let mut cut = data.clone();
+            let mut chunks: Vec<_> = cut.chunks_mut(bytes).enumerate().collect();
+            let count = chunks.len();
+            chunks.rotate_left(3 % count);
+            let part = |(i, chunk): (usize, &mut [u8])| {
+                cipher.run(GcmPart::new(Direction::Encrypt, &nonce, (i * bytes) as u64), chunk).unwrap()
+            };
+            let parts: Vec<_> = chunks.into_iter().map(part).collect();
+            assert_eq!(
+                cipher.combine(&GcmEncrypt::new(&nonce, b"header"), parts.clone()).unwrap(),
+                tag,
+                "{bytes} bytes"
+            );
+            assert!(cut == whole, "{bytes} bytes a part");
+            cipher.combine(&GcmDecrypt::new(&nonce, b"header", &tag), parts.clone()).unwrap();
+            let missing = cipher.combine(&GcmEncrypt::new(&nonce, b"header"), parts[..count - 1].to_vec());
+            assert!(missing.map_or(true, |other| other != tag));
+        }
+        let (given, submitted) =
+            cipher.submit_with_output(GcmEncrypt::new(&nonce, b"header"), data.clone()).unwrap().wait().unwrap();
+        assert!(given == whole && submitted == tag);
+        // A hash of all of it is that of the ciphertext.
+        let hashed = &whole[..1 << 20];
+        assert_eq!(cipher.run(Ghash::new(), hashed).unwrap().bytes, 1 << 20);
+    }
+}
+
+/// One bit of the ciphertext, the tag, the additional data, the nonce or the key.
+fn what_was_changed_is_refused_and_cleared(engines: &'static [Engine]) {
+    let (key, nonce, aad) = ([7; 16], [5; 12], *b"header");
+    for engine in engines {
+        let right = cipher(engine, &key);
+        for len in [0, 1, 16, 37] {
+            let plain = noise(len as u64, len);
+            let mut secret = plain.clone();
+            let tag = right.run(GcmEncrypt::new(&nonce.into(), &aad), &mut secret).unwrap();
+            let refused = |cipher: &Cipher, secret: &[u8], nonce: [u8; 12], aad: &[u8], tag: &Tag| {
+                let mut output = vec![0xa5; secret.len()];
+                let outcome = cipher.run(GcmDecrypt::new(&nonce.into(), aad, tag), (secret, &mut output[..]));
+                assert!(matches!(outcome, Err(Error::Unauthenticated)), "{}, {len} bytes", name(engine));
+                assert!(output.iter().all(|&byte| byte == 0), "the output is cleared");
+                let mut in_place = secret.to_vec();
+                cipher.run(GcmDecrypt::new(&nonce.into(), aad, tag), &mut in_place).unwrap_err();
+                assert!(in_place.iter().all(|&byte| byte == 0), "in place, too");
+            };
+            let flips = |bytes: &[u8]| {
+                let bytes = bytes.to_vec();
+                (0..8 * bytes.len()).map(move |bit| {
+                    let mut changed = bytes.clone();
+                    changed[bit / 8] ^= 1 << (bit % 8);
+                    changed
+                })
+            };
+            flips(&secret).for_each(|secret| refused(&right, &secret, nonce, &aad, &tag));
+            flips(tag.as_bytes()).for_each(|tag| refused(&right, &secret, nonce, &aad, &Tag::new(&tag).unwrap()));
+            flips(&aad).for_each(|aad| refused(&right, &secret, nonce, &aad, &tag));
+            flips(&nonce).for_each(|nonce| refused(&right, &secret, nonce.try_into().unwrap(), &aad, &tag));
+            flips(&key).for_each(|key| refused(&cipher(engine, &key), &secret, nonce, &aad, &tag));
+            // Bytes that change their place between the additional data and the ciphertext.
+            if len > 0 {
+                refused(&right, &secret[1..], nonce, &[&aad[..], &secret[..1]].concat(), &tag);
+                refused(&right, &secret[..len - 1], nonce, &aad, &tag);
+            }
+        }
+    }
+}
+
+fn lengths_and_keys_that_cannot_be_are_refused(engines: &'static [Engine]) {
+    let nonce = Nonce::from([1; 12]);
+    for engine in engines {
+        let one = cipher(engine, &[7; 32]);
+        let two = engine.cipher(&Key::generate_xts(KeyBits::Aes128).unwrap()).unwrap();
+        let mut data = [7; 48];
+        let xts = Xts::encrypt(16, 0).unwrap();
+        assert!(matches!(one.run(xts, &mut data), Err(Error::WrongKeys { operation: "XTS", .. })));
+        assert!(matches!(two.run(GcmEncrypt::new(&nonce, &[]), &mut data), Err(Error::WrongKeys { .. })));
+        assert!(matches!(two.ecb_encrypt(&mut data), Err(Error::WrongKeys { .. })));
+        for offset in [1, 15, (1 << 36) - 32] {
+            let refused = one.run(GcmPart::new(Direction::Encrypt, &nonce, offset), &mut data);
+            assert!(matches!(refused, Err(Error::Length { operation: "GCM", .. })), "{offset}");
+        }
+        let last = GcmPart::new(Direction::Encrypt, &nonce, (1 << 36) - 32 - 48);
+        one.run(last, &mut [0; 48]).unwrap();
+        for unit in [0, 15, (16 << 20) + 1] {
+            assert!(matches!(Xts::encrypt(unit, 0), Err(Error::Length { operation: "XTS", .. })));
+        }
+        let refused = two.run(Xts::encrypt(32, 0).unwrap(), &mut data[..33]);
+        assert!(matches!(refused, Err(Error::Length { operation: "XTS", .. })));
+        let refused = two.run(Xts::encrypt(16, u128::MAX - 1).unwrap(), &mut data);
+        assert!(matches!(refused, Err(Error::Length { operation: "XTS", .. })));
+        two.run(Xts::encrypt(16, u128::MAX - 2).unwrap(), &mut [0; 48]).unwrap();
+        assert_eq!(data, [7; 48], "nothing was changed");
+    }
+}
+
+/// A nonce of another length gives any initial counter block: some nonce's last word wraps within a message.
+fn a_counter_that_wraps_in_the_middle() {
+    use aes_bitslice_runtime::{Backend, Counter, CounterMode, Ctr};
+    for backend in [Backend::Cpu, Backend::CpuBitsliced] {
+        let cipher = cipher(&Engine::open(backend).unwrap(), &[3; 16]);
+        let mut block = [0xff; 16];
+        block[15] = 0xf0;
+        // Sixteen blocks, then the last word is zero and nothing was carried.
+        let mut found = vec![0; 16 * 1000];
+        cipher.run(Ctr::new(&Counter::new(CounterMode::Inc32, block), 0), &mut found).unwrap();
+        let mut expected = vec![0; 16 * 1000];
+        for (i, expected) in expected.chunks_mut(16).enumerate() {
+            let word = 0xffff_fff0_u32.wrapping_add(i as u32);
+            expected[..12].fill(0xff);
+            expected[12..].copy_from_slice(&word.to_be_bytes());
+        }
+        cipher.ecb_encrypt(&mut expected).unwrap();
+        assert!(found == expected);
+    }
+}
