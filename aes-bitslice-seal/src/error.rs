@@ -1,0 +1,80 @@
+//! Everything that can go wrong, each with what to do about it.
+
+use std::io;
+
+/// Why nothing was sealed or opened, or not all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The input could not be read, or the output not be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] aes_bitslice_runtime::Error),
+    /// The system gave no random bytes.
+    #[error("the system's random number generator failed: {0}")]
+    Random(#[from] getrandom::Error),
+    /// Bytes that are no sealed file.
+    #[error("this is not a sealed file: it does not begin as one")]
+    NotSealed,
+    /// A sealed file of another version.
+    #[error("a sealed file of version {0}, and this program knows version 1: use a newer program")]
+    Version(u8),
+    /// A header that was changed or cut off.
+    #[error("the header of the sealed file is damaged: {0}")]
+    DamagedHeader(&'static str),
+    /// A key of another length.
+    #[error("a key of 256 bits (32 bytes) is needed here, and this one has {0} bits")]
+    KeyLength(usize),
+    /// The wrong key.
+    #[error("wrong key: the file was sealed with another")]
+    WrongKey,
+    /// The wrong passphrase.
+    #[error("wrong passphrase: the file was sealed with another")]
+    WrongPassphrase,
+    /// A key where a passphrase is needed.
+    #[error("the file was sealed with a passphrase: a key does not open it")]
+    NeedsPassphrase,
+    /// A passphrase where a key is needed.
+    #[error("the file was sealed with a key: a passphrase does not open it")]
+    NeedsKey,
+    /// A passphrase of no characters.
+    #[error("the passphrase is empty")]
+    EmptyPassphrase,
+    /// Parameters of Argon2id out of bounds.
+    #[error(
+        "the passphrase is to be stretched with {0}, which is out of bounds: up to 2 GiB of memory, 64 passes, 64 lanes"
+    )]
+    PassphraseCost(String),
+    /// A segment that was changed, moved, or cut off.
+    #[error("segment {index} is damaged: the file was changed, or cut off in or behind it")]
+    Damaged {
+        /// The segment, from 0.
+        index: u64,
+    },
+    /// A first segment that no key of a keyset opens.
+    #[error(
+        "no key of the keyset opens the stream: it is another's, or its beginning was changed, or the associated data are others"
+    )]
+    NoKeyOpens,
+    /// An input that is too short to be a stream.
+    #[error("the stream is cut off: {0}")]
+    CutOff(&'static str),
+    /// A message of more segments than a stream can have.
+    #[error("the message is too long: a stream has at most 2^32 segments")]
+    TooLong,
+    /// A range that the file does not have.
+    #[error("there are no bytes {start} to {end}: the file has {len}")]
+    Range {
+        /// The first byte asked for.
+        start: u64,
+        /// One past the last.
+        end: u64,
+        /// Bytes of the message.
+        len: u64,
+    },
+    /// A text that is no keyset, or has no key that can be used here.
+    #[error("not a usable Tink keyset: {0}")]
+    Keyset(String),
+}

@@ -1,0 +1,178 @@
+//! Tink's keysets as JSON, in the clear.
+//!
+//! A keyset is a list of keys, one of them primary. Of the keys, those of type `AesGcmHkdfStreamingKey` with HKDF by SHA-256 are
+//! used, if they are enabled.
+
+use crate::error::Error;
+use crate::stream::StreamKey;
+use base64ct::{Base64, Encoding};
+use prost::Message;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use zeroize::{Zeroize, Zeroizing};
+
+const TYPE_URL: &str = "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey";
+
+/// SHA-256 in Tink's list of hashes.
+const SHA256: i32 = 3;
+
+/// The keys of a Tink keyset that encrypt streams. Wiped on drop; `Debug` prints their number only.
+#[derive(Clone)]
+pub struct Keyset {
+    /// The primary key first.
+    keys: Vec<StreamKey>,
+}
+
+/// `AesGcmHkdfStreamingKey`, in Tink's `aes_gcm_hkdf_streaming.proto`.
+#[derive(Message)]
+struct StreamingKey {
+    #[prost(uint32, tag = "1")]
+    version: u32,
+    #[prost(message, optional, tag = "2")]
+    parameters: Option<Parameters>,
+    #[prost(bytes = "vec", tag = "3")]
+    key_value: Vec<u8>,
+}
+
+#[derive(Message)]
+struct Parameters {
+    #[prost(uint32, tag = "1")]
+    ciphertext_segment_size: u32,
+    #[prost(uint32, tag = "2")]
+    derived_key_size: u32,
+    #[prost(int32, tag = "3")]
+    hkdf_hash_type: i32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Json {
+    primary_key_id: u32,
+    key: Vec<JsonKey>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonKey {
+    key_data: KeyData,
+    status: String,
+    key_id: u32,
+    output_prefix_type: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KeyData {
+    type_url: String,
+    value: String,
+    key_material_type: String,
+}
+
+impl Drop for KeyData {
+    fn drop(&mut self) {
+        self.value.zeroize();
+    }
+}
+
+impl Drop for StreamingKey {
+    fn drop(&mut self) {
+        self.key_value.zeroize();
+    }
+}
+
+impl Keyset {
+    /// A new keyset of one key: `AES256_GCM_HKDF_1MB`.
+    ///
+    /// # Errors
+    /// [`Error::Random`].
+    pub fn generate() -> Result<Self, Error> {
+        let mut key = Zeroizing::new(vec![0; 32]);
+        getrandom::fill(&mut key)?;
+        Ok(Self { keys: vec![StreamKey::aes256_1mib(key)] })
+    }
+
+    /// The keyset that a JSON text has in the clear.
+    ///
+    /// # Errors
+    /// [`Error::Keyset`]; it never repeats any of the text.
+    pub fn from_json(json: &str) -> Result<Self, Error> {
+        let bad = |what: &str| Error::Keyset(what.into());
+        // What the parser says may quote the text.
+        let json: Json = serde_json::from_str(json)
+            .map_err(|e| Error::Keyset(format!("line {}, column {}: not the JSON of one", e.line(), e.column())))?;
+        let (mut primary, mut others) = (None, vec![]);
+        for key in &json.key {
+            if key.status != "ENABLED" || key.key_data.type_url != TYPE_URL {
+                continue;
+            }
+            let stream_key = stream_key(&key.key_data.value)?;
+            match key.key_id == json.primary_key_id {
+                true => primary = Some(stream_key),
+                false => others.push(stream_key),
+            }
+        }
+        let primary = primary.ok_or_else(|| bad("its primary key is no enabled key of type AesGcmHkdfStreamingKey"))?;
+        Ok(Self { keys: [primary].into_iter().chain(others).collect() })
+    }
+
+    /// The keyset as a JSON text in the clear, with the identifier `id` of its first key, as Tink libraries read it: it is the key.
+    pub fn to_json(&self, id: u32) -> Zeroizing<String> {
+        let key = |(i, key): (usize, &StreamKey)| {
+            let parameters = Parameters {
+                ciphertext_segment_size: key.segment as u32,
+                derived_key_size: key.derived_bytes as u32,
+                hkdf_hash_type: SHA256,
+            };
+            let message = StreamingKey { version: 0, parameters: Some(parameters), key_value: key.input.to_vec() };
+            let encoded = Zeroizing::new(message.encode_to_vec());
+            JsonKey {
+                key_data: KeyData {
+                    type_url: TYPE_URL.into(),
+                    value: Base64::encode_string(&encoded),
+                    key_material_type: "SYMMETRIC".into(),
+                },
+                status: "ENABLED".into(),
+                key_id: id.wrapping_add(i as u32),
+                output_prefix_type: "RAW".into(),
+            }
+        };
+        let json = Json { primary_key_id: id, key: self.keys.iter().enumerate().map(key).collect() };
+        Zeroizing::new(serde_json::to_string_pretty(&json).expect("plain data"))
+    }
+
+    pub(crate) fn keys(&self) -> &[StreamKey] {
+        &self.keys
+    }
+
+    pub(crate) fn primary(&self) -> &StreamKey {
+        &self.keys[0]
+    }
+}
+
+impl fmt::Debug for Keyset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Keyset({} keys)", self.keys.len())
+    }
+}
+
+/// The key of a message in base 64.
+fn stream_key(value: &str) -> Result<StreamKey, Error> {
+    let bad = |what: &str| Error::Keyset(what.into());
+    let bytes = Zeroizing::new(Base64::decode_vec(value).map_err(|_| bad("a key's value is not in base 64"))?);
+    let mut key =
+        StreamingKey::decode(bytes.as_slice()).map_err(|_| bad("a key's value is no AesGcmHkdfStreamingKey"))?;
+    let parameters = key.parameters.take().ok_or_else(|| bad("a key has no parameters"))?;
+    if key.version != 0 || parameters.hkdf_hash_type != SHA256 {
+        return Err(bad("a key is of another version than 0, or its HKDF is not by SHA-256"));
+    }
+    let derived_bytes = parameters.derived_key_size as usize;
+    let segment = parameters.ciphertext_segment_size as usize;
+    if ![16, 32].contains(&derived_bytes) || key.key_value.len() < derived_bytes {
+        return Err(bad("a key derives others of neither 16 nor 32 bytes, or is shorter than those"));
+    }
+    let least = 1 + derived_bytes + 7 + 16 + 1;
+    if !(least..=1 << 30).contains(&segment) {
+        return Err(bad("a key's segments have no room for a header and a byte, or more than 1 GiB"));
+    }
+    Ok(StreamKey { input: Zeroizing::new(std::mem::take(&mut key.key_value)), derived_bytes, segment })
+}

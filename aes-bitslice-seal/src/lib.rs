@@ -1,0 +1,45 @@
+//! Files that are encrypted and authenticated.
+//!
+//! A **sealed file** says what it is: magic, version, how its key was made, and a commitment to the key; then comes a stream in an
+//! existing format, **Tink's AES-GCM-HKDF streaming AEAD** (AES-256, segments of 1 MiB, HKDF with SHA-256). The stream alone can be
+//! read and written, too, with a Tink keyset as the key.
+//!
+//! ```
+//! use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits};
+//! use aes_bitslice_seal::{Secret, open, seal};
+//!
+//! let engine = Engine::open(Backend::Cpu)?;
+//! let key = Key::generate(KeyBits::Aes256)?;
+//! let (mut sealed, mut opened) = (Vec::new(), Vec::new());
+//! seal(&engine, Secret::Key(&key), &b"a message"[..], &mut sealed)?;
+//! open(&engine, Secret::Key(&key), &sealed[..], &mut opened)?;
+//! assert_eq!(opened, b"a message");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | file | idea |
+//! |---|---|
+//! | `sealed` | sealed files: a header, and the stream behind it |
+//! | `header` | the header's bytes |
+//! | `secret` | what a file is sealed with, and the keys that come of it |
+//! | `tink` | the stream alone |
+//! | `keyset` | Tink's keysets |
+//! | `stream` | the stream's segments: their places, nonces and keys |
+//! | `pipeline` | segments read, worked on by all cores, and written, at the same time |
+//! | `error` | everything that can go wrong |
+//!
+//! Nothing of a segment comes out before its tag was checked.
+#![forbid(unsafe_code)]
+
+mod error;
+mod header;
+mod keyset;
+mod pipeline;
+mod sealed;
+mod secret;
+mod stream;
+pub mod tink;
+
+pub use error::Error;
+pub use sealed::{is_sealed, open, open_range, seal, seal_with};
+pub use secret::{PassphraseCost, Secret};

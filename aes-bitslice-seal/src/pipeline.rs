@@ -1,0 +1,185 @@
+//! Segments read, worked on by all cores, and written, at the same time.
+//!
+//! ```text
+//! a thread   read batch 2 | read batch 3 | ...
+//! the cores               | work on 2    | ...
+//! the caller              | write 1      | write 2 | ...
+//! ```
+//!
+//! A batch is a few segments. The buffers go round, and are wiped at the end.
+
+use crate::error::Error;
+use rayon::prelude::*;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use zeroize::Zeroizing;
+
+/// A segment on its way.
+#[derive(Default)]
+pub(crate) struct Segment {
+    pub(crate) index: u64,
+    pub(crate) is_last: bool,
+    pub(crate) bytes: Zeroizing<Vec<u8>>,
+}
+
+/// Batches on their way at the same time: one is read, one worked on, one written.
+const BATCHES: usize = 3;
+
+/// Segments of a batch, for each thread that works.
+const EACH: usize = 4;
+
+/// Reads segments from `input` until it ends, the first with the number `first`, each of `bytes(index)` bytes but the last; `work`s
+/// on each, in any order; and `write`s them in order. A batch in which something fails is not written.
+///
+/// `room` is bytes that a segment may grow by. An empty input is one segment of no bytes.
+pub(crate) fn run(
+    input: impl Read + Send,
+    first: u64,
+    bytes: impl Fn(u64) -> usize + Sync,
+    room: usize,
+    work: impl Fn(&mut Segment) -> Result<(), Error> + Sync,
+    mut write: impl FnMut(&Segment) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let batch_len = EACH * rayon::current_num_threads();
+    thread::scope(|scope| {
+        // A reader that waits to hand over, or for buffers, is let go when the other ends are dropped.
+        let (filled, batches) = sync_channel::<Result<Vec<Segment>, Error>>(1);
+        let (done, buffers) = sync_channel::<Vec<Segment>>(BATCHES);
+        for _ in 0..BATCHES {
+            done.send(Vec::new()).expect("there is room for each");
+        }
+        let bytes = &bytes;
+        let reader = thread::Builder::new().name("aes-bitslice-read".into()).spawn_scoped(scope, move || {
+            let mut input = BufReader::with_capacity(1 << 16, input);
+            let mut index = first;
+            while let Ok(mut batch) = buffers.recv() {
+                let outcome = fill(&mut input, &mut batch, batch_len, &mut index, bytes, room);
+                let is_end = outcome.as_ref().map_or(true, |is_last| *is_last);
+                if filled.send(outcome.map(|_| batch)).is_err() || is_end {
+                    return;
+                }
+            }
+        });
+        reader?;
+        let mut is_last = false;
+        while !is_last {
+            let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
+            batch.par_iter_mut().try_for_each(&work)?;
+            batch.iter().try_for_each(&mut write)?;
+            is_last = batch.last().is_some_and(|segment| segment.is_last);
+            // After the last batch nobody takes them.
+            let _ = done.send(batch);
+        }
+        Ok(())
+    })
+}
+
+/// Fills a batch; whether the input ended.
+fn fill(
+    input: &mut impl BufRead,
+    batch: &mut Vec<Segment>,
+    most: usize,
+    index: &mut u64,
+    bytes: impl Fn(u64) -> usize,
+    room: usize,
+) -> Result<bool, Error> {
+    batch.resize_with(most, Segment::default);
+    for at in 0..most {
+        let segment = &mut batch[at];
+        let wanted = bytes(*index);
+        segment.index = *index;
+        segment.bytes.clear();
+        // All at once: a vector that grows would leave a copy behind.
+        segment.bytes.reserve_exact(wanted + room);
+        input.by_ref().take(wanted as u64).read_to_end(&mut segment.bytes)?;
+        segment.is_last = segment.bytes.len() < wanted || is_at_end(input)?;
+        *index += 1;
+        if segment.is_last {
+            batch.truncate(at + 1);
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn is_at_end(input: &mut impl BufRead) -> Result<bool, Error> {
+    loop {
+        match input.fill_buf() {
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            found => return Ok(found?.is_empty()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Gives a byte at a time.
+    struct Slow<'a>(&'a [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let len = buffer.len().min(1);
+            self.0.read(&mut buffer[..len])
+        }
+    }
+
+    #[test]
+    fn segments_come_in_order_with_the_last_marked() {
+        for len in [0, 1, 9, 10, 11, 20, 29, 1000, 1001] {
+            let data: Vec<u8> = (0..len).map(|i| i as u8).collect();
+            for slow in [false, true] {
+                let (mut found, mut seen) = (vec![], vec![]);
+                let write = |segment: &Segment| {
+                    assert_eq!(segment.bytes.last(), Some(&0xee));
+                    found.extend_from_slice(&segment.bytes[..segment.bytes.len() - 1]);
+                    seen.push((segment.index, segment.is_last));
+                    Ok(())
+                };
+                let work = |segment: &mut Segment| {
+                    segment.bytes.push(0xee);
+                    Ok(())
+                };
+                // The first is shorter, as that behind a header is.
+                let bytes = |index: u64| if index == 0 { 9 } else { 10 };
+                match slow {
+                    true => run(Slow(&data), 0, bytes, 1, work, write).unwrap(),
+                    false => run(&data[..], 0, bytes, 1, work, write).unwrap(),
+                }
+                assert_eq!(found, data);
+                let count = if len <= 9 { 1 } else { 1 + (len as u64 - 9).div_ceil(10) };
+                assert_eq!(seen, (0..count).map(|i| (i, i + 1 == count)).collect::<Vec<_>>(), "{len}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_failure_ends_it_whoever_fails() {
+        struct Failing;
+        impl Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+                Err(std::io::Error::other("on purpose"))
+            }
+        }
+        let nothing = |_: &mut Segment| Ok(());
+        assert!(matches!(run(Failing, 0, |_| 10, 0, nothing, |_| Ok(())), Err(Error::Io(_))));
+        let data = vec![0; 100_000];
+        let written = AtomicUsize::new(0);
+        let work = |segment: &mut Segment| match segment.index {
+            500 => Err(Error::Damaged { index: 500 }),
+            _ => Ok(()),
+        };
+        let write = |segment: &Segment| {
+            assert!(segment.index < 500);
+            written.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        assert!(matches!(run(&data[..], 0, |_| 10, 0, work, write), Err(Error::Damaged { index: 500 })));
+        assert!(written.into_inner() <= 500);
+        let write = |segment: &Segment| if segment.index == 77 { Err(Error::TooLong) } else { Ok(()) };
+        assert!(matches!(run(&data[..], 0, |_| 10, 0, nothing, write), Err(Error::TooLong)));
+    }
+}

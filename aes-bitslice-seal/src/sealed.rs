@@ -1,0 +1,81 @@
+//! Sealed files: a header, and a stream behind it whose associated data the header is.
+
+use crate::error::Error;
+use crate::header::{BYTES, Header, MAGIC};
+use crate::secret::{PassphraseCost, Secret};
+use crate::tink::{decrypt_range, decrypt_stream, encrypt_stream};
+use aes_bitslice_runtime::Engine;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+
+/// Seals `input` to `output`; returns the bytes of `input`. The output is 136 bytes longer, and 16 for each segment of about a MiB.
+///
+/// # Errors
+/// [`Error::KeyLength`], [`Error::EmptyPassphrase`], [`Error::TooLong`], and what reading, writing and the engine report.
+pub fn seal(engine: &Engine, secret: Secret<'_>, input: impl Read + Send, output: impl Write) -> Result<u64, Error> {
+    seal_with(engine, secret, PassphraseCost::default(), input, output)
+}
+
+/// The same where trying a passphrase shall cost something else than by default.
+///
+/// # Errors
+/// As [`seal`], and [`Error::PassphraseCost`].
+pub fn seal_with(
+    engine: &Engine,
+    secret: Secret<'_>,
+    cost: PassphraseCost,
+    input: impl Read + Send,
+    mut output: impl Write,
+) -> Result<u64, Error> {
+    let (header, key) = secret.header(cost)?;
+    let header = header.to_bytes();
+    output.write_all(&header)?;
+    encrypt_stream(engine, &key, &header, input, output)
+}
+
+/// Opens a sealed file from `input` to `output`; returns the bytes of the message.
+///
+/// Nothing of a segment is written before its tag was checked; what was written before an error is the beginning of the message.
+///
+/// # Errors
+/// [`Error::NotSealed`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`], [`Error::WrongPassphrase`],
+/// [`Error::NeedsKey`], [`Error::NeedsPassphrase`], before anything is decrypted; [`Error::Damaged`], [`Error::CutOff`]; and what
+/// reading, writing and the engine report.
+pub fn open(
+    engine: &Engine,
+    secret: Secret<'_>,
+    mut input: impl Read + Send,
+    output: impl Write,
+) -> Result<u64, Error> {
+    let header = read_header(&mut input)?;
+    let key = secret.stream_key(&Header::parse(&header)?)?;
+    decrypt_stream(engine, &key, &header, input, output)
+}
+
+/// Opens the bytes `range` of a sealed message: only the segments that hold them are read.
+///
+/// # Errors
+/// As [`open`], and [`Error::Range`].
+pub fn open_range(
+    engine: &Engine,
+    secret: Secret<'_>,
+    mut input: impl Read + Seek + Send,
+    range: Range<u64>,
+    output: impl Write,
+) -> Result<u64, Error> {
+    input.seek(SeekFrom::Start(0))?;
+    let header = read_header(&mut input)?;
+    let key = secret.stream_key(&Header::parse(&header)?)?;
+    decrypt_range(engine, &key, &header, input, BYTES as u64, range, output)
+}
+
+/// Whether a file that begins with these bytes is a sealed one.
+pub fn is_sealed(start: &[u8]) -> bool {
+    start.starts_with(&MAGIC)
+}
+
+fn read_header(input: &mut impl Read) -> Result<Vec<u8>, Error> {
+    let mut header = Vec::with_capacity(BYTES);
+    input.take(BYTES as u64).read_to_end(&mut header)?;
+    Ok(header)
+}
