@@ -66,12 +66,15 @@ impl Aes {
     }
 }
 
+/// Bytes of stack that the `aes` and `ctr` crates take.
+const STACK: usize = 8 << 10;
+
 impl OnBackend for CpuKey {
     /// On all cores, or on this thread if it is serial.
     fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
         Ok(match O::SERIAL {
-            true => vec![operation.on_cpu(self, data)],
-            false => cores::run(self, operation, data),
+            true => vec![cores::on_this::<STACK, O>(self, &operation, data)],
+            false => cores::run::<STACK, O>(self, operation, data),
         })
     }
 }
