@@ -6,12 +6,12 @@
 //! |---|---|---|---|
 //! | `DATA(type)` | `in`: `Input`, `out`: `Output` | a pointer each | a buffer each, and an offset in units of the type |
 //! | `INPUT(type)`, `OUTPUT(type)` | one of these | a pointer | a buffer and an offset |
-//! | `POINTER(type, name)` | `Pointer` | a pointer | a buffer and an offset |
+//! | `POINTER(u8, name)` | `Pointer` | a pointer | a buffer and an offset in bytes |
 //! | `IN_GLOBAL const type *name` | `Buffer` | a pointer | a buffer |
 //! | `u32 name`, `u64 name` | `U32`, `U64` | a number | a number |
 //! | `KERNEL_PARAMETER type name` | `Words` | a structure of 32-bit words | the same |
 
-use crate::layout::MAX_ROUNDS;
+use crate::key_source::KeySource;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -43,7 +43,7 @@ pub enum Kind {
     Input,
     /// Where the data begins that is written.
     Output,
-    /// A place in device memory.
+    /// A byte of device memory.
     Pointer,
     /// The beginning of a buffer in device memory.
     Buffer,
@@ -74,14 +74,15 @@ impl Kind {
     }
 }
 
-/// The 32-bit words of the structures that travel with a launch.
-const STRUCTURES: [(&str, usize); 4] = [
-    ("counter128", 4),
-    ("block128", 4),
-    // Those of all rounds, and the number of rounds.
-    ("round_keys", 4 * (MAX_ROUNDS + 1) + 1),
-    ("unexpanded_key", 8 + 1),
-];
+/// The 32-bit words of a structure that travels with a launch.
+fn structure_words(name: &str) -> Option<usize> {
+    match name {
+        "counter128" | "block128" => Some(4),
+        "round_keys" => KeySource::Argument.argument_words(),
+        "unexpanded_key" => KeySource::CipherKey.argument_words(),
+        _ => None,
+    }
+}
 
 /// Why what an entry point takes cannot be read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -152,7 +153,7 @@ fn parameter(text: &str) -> Vec<Parameter> {
             ("DATA", [_]) => vec![input, output],
             ("INPUT", [_]) => vec![input],
             ("OUTPUT", [_]) => vec![output],
-            ("POINTER", [_, name]) => vec![one(name, Kind::Pointer)],
+            ("POINTER", ["u8", name]) => vec![one(name, Kind::Pointer)],
             _ => vec![],
         };
     }
@@ -161,11 +162,10 @@ fn parameter(text: &str) -> Vec<Parameter> {
         let is_buffer = ["IN_GLOBAL const ", "IN_CONSTANT const "].iter().any(|space| of.starts_with(space));
         return if is_buffer { vec![one(name, Kind::Buffer)] } else { vec![] };
     }
-    let structure = |of: &str| STRUCTURES.iter().find(|(name, _)| *name == of).map(|(_, words)| Kind::Words(*words));
     let kind = match of {
         "u32" => Some(Kind::U32),
         "u64" => Some(Kind::U64),
-        _ => of.strip_prefix("KERNEL_PARAMETER ").and_then(structure),
+        _ => of.strip_prefix("KERNEL_PARAMETER ").and_then(structure_words).map(Kind::Words),
     };
     kind.map(|kind| one(name, kind)).into_iter().collect()
 }
@@ -204,7 +204,16 @@ mod tests {
     fn what_cannot_be_launched_is_refused() {
         assert_eq!(EntryPoint::read("", "k"), Err(SignatureError::Missing("k".into())));
         assert_eq!(EntryPoint::read("KERNEL k(u64 n", "k"), Err(SignatureError::Missing("k".into())));
-        for unknown in ["int n", "u64", "u64 *n", "KERNEL_PARAMETER thing n", "DATA(u8, u8)", "const u32 *p", ""] {
+        for unknown in [
+            "int n",
+            "u64",
+            "u64 *n",
+            "KERNEL_PARAMETER thing n",
+            "DATA(u8, u8)",
+            "POINTER(u32, n)",
+            "const u32 *p",
+            "",
+        ] {
             let source = format!("KERNEL k({unknown}) {{}}");
             let error = EntryPoint::read(&source, "k").unwrap_err();
             assert_eq!(error, SignatureError::Parameter { entry: "k".into(), parameter: unknown.into() });

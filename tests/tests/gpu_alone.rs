@@ -1,7 +1,10 @@
 //! What would disturb other tests on the same GPU, or be disturbed by them, one after the other, each in a process of its own:
-//! calls that must not wait, a kernel dropped while it runs, no memory left, and a context that is lost.
+//! calls that must not wait, a kernel dropped while it runs or before a graph is launched that needs it, no memory left, and a
+//! context that is lost.
 
-use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, result};
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_papers::kernels::Staged;
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, result, sys};
 use aes_bitslice_runtime::{BakedStrategy, CbcDecrypt, Cipher, Ctr, Direction, Ecb, Engine, Error, Kernels, Key, Mode};
 use aes_bitslice_tests::engines::{Device, gpu};
 use aes_bitslice_tests::harness::{Need, Tests};
@@ -22,6 +25,8 @@ fn main() -> ExitCode {
         .alone(&[GPU, Need::Time], &[], tests![calls_do_not_wait])
         .alone(&[CO_RESIDENT, Need::Time], &[], tests![co_resident_kernels_do_not_wait_for_one_another])
         .alone(&[GPU, Need::CudaCompiler, Need::Time], &[], tests![baked_dropped_while_it_runs])
+        .alone(&[GPU], &[], tests![graph_of_a_stored_kernel_outlives_its_engine])
+        .alone(&[GPU, Need::CudaCompiler], &[], tests![graph_of_a_compiled_kernel_outlives_its_cipher])
         .alone(&[GPU, Need::Time], &[], tests![memory_used_up, context_lost])
         .one_at_a_time()
         .run()
@@ -133,6 +138,54 @@ fn baked_dropped_while_it_runs() {
             expected = reference.ecb(Direction::Encrypt, &expected);
         }
         assert!(stream.clone_dtoh(&data.slice(window.clone())).unwrap() == expected, "bytes {window:?}");
+    }
+}
+
+/// Launches a graph of calls on the cipher after that and its engine were dropped, and something else was put where they were.
+fn launched_later(engine: Engine, cipher: Cipher) {
+    const LEN: usize = (1 << 20) + 7;
+    let context = engine.cuda_context().unwrap();
+    // SAFETY: all of this is on one stream, in order.
+    unsafe { context.disable_event_tracking() };
+    let stream = context.new_stream().unwrap();
+    let mut data = stream.alloc_zeros::<u8>(LEN).unwrap();
+    let (device, ctr) = (cipher.device().unwrap(), Ctr::new(&counter([0x42; 16]), 5));
+    device.prepare(Mode::Ctr).unwrap();
+    stream.synchronize().unwrap();
+    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    device.run(&stream, ctr, &mut data).unwrap();
+    let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0)).unwrap().unwrap();
+    drop((cipher, engine));
+    let others: Vec<_> = (0..64).map(|_| stream.clone_htod(&vec![0xa5_u8; 8 << 10]).unwrap()).collect();
+    for _ in 0..3 {
+        graph.launch().unwrap();
+    }
+    stream.synchronize().unwrap();
+    let found = stream.clone_dtoh(&data).unwrap();
+    assert!(found == Reference::new(&KEY).ctr([0x42; 16], 5, &vec![0; LEN]), "three times is as good as once");
+    drop((graph, others));
+    stream.synchronize().unwrap();
+}
+
+/// The kernel is the engine's.
+fn graph_of_a_stored_kernel_outlives_its_engine() {
+    // Not the one that the tests share, which lives on.
+    let engine = Engine::open(gpu().backend()).unwrap();
+    let cipher = engine.cipher(&Key::new(&KEY).unwrap()).unwrap();
+    launched_later(engine, cipher);
+}
+
+/// The kernel is the cipher's, and so is device memory with the key, or code with it.
+fn graph_of_a_compiled_kernel_outlives_its_cipher() {
+    let key = Key::new(&KEY).unwrap();
+    let in_memory = Staged::hajihassani_2019(Mode::Ctr).unwrap().print(Dialect::Cuda, "a test");
+    let ciphers: [&dyn Fn(&Engine) -> Cipher; 2] = [&|engine| engine.cipher_of(&key, &in_memory).unwrap(), &|engine| {
+        engine.bake(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3").unwrap()
+    }];
+    for cipher in ciphers {
+        let engine = Engine::open(gpu().backend()).unwrap();
+        let cipher = cipher(&engine);
+        launched_later(engine, cipher);
     }
 }
 

@@ -526,7 +526,8 @@ fn auto_takes_no_processor() {
             assert_eq!(auto.backend_for(Mode::Ctr, KeyBits::Aes128, bytes), expected);
         }
     } else {
-        assert!(gpus == 0 || auto.backend().is_cuda(), "{}", auto.description());
+        let why = auto.description();
+        assert!(gpus == 0 || auto.backend().is_cuda() || why.contains("AES instructions are faster"), "{why}");
     }
     assert_eq!(engine.backend_for(Mode::Ctr, KeyBits::Aes128, 1), engine.backend());
 }

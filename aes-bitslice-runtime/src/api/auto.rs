@@ -1,15 +1,23 @@
-//! Which backend is taken where none is named, for calls of a kind that is known beforehand: once, and for all of them.
+//! Which backend is taken where none is named.
+//!
+//! The first CUDA GPU; else the first GPU behind OpenCL; else the CPU. A GPU gets a call on host memory where it is faster than the
+//! CPU: as was measured on it, else as is [built in](instructions::gpu_is_faster_from). Where no call could be faster behind OpenCL,
+//! nothing of OpenCL is loaded.
 
-use crate::api::engine::Engine;
-use crate::base::backend::{Backend, SMALLEST_FOR_OPENCL};
+use crate::api::engine::{Engine, Kind};
+use crate::backend::cpu::instructions;
+use crate::base::backend::Backend;
 use crate::base::error::Error;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 
-/// What is known of the GPUs of this machine without opening one.
-trait Gpus {
+/// What is known of this machine without opening a GPU.
+trait Machine {
     /// Whether the first CUDA GPU is faster than the CPU for a call on host memory; `None` if there is no CUDA GPU.
     fn prefers_cuda(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> Option<bool>;
+
+    /// From how many bytes on a GPU behind OpenCL is faster than the CPU; `None` for never.
+    fn opencl_from(&self) -> Option<u64>;
 
     /// The first GPU behind OpenCL, if there is one. To look for it loads the library of every OpenCL platform.
     fn first_of_opencl(&self) -> Option<Backend>;
@@ -17,35 +25,63 @@ trait Gpus {
 
 impl Engine {
     /// Opens what [`Backend::Auto`] would use for calls of this mode, each on `bytes` bytes in host memory, and for nothing else. Where
-    /// the CPU is faster no GPU is opened, which takes longer than most files do, and no OpenCL library is loaded where a CUDA GPU
-    /// answers or the calls are small. `without_opencl` leaves OpenCL out, for kernels that it does not have.
+    /// the CPU is faster no GPU is opened, which takes longer than most files do, and no OpenCL library is loaded. `without_opencl`
+    /// leaves OpenCL out, for kernels that it does not have.
     ///
     /// The engine is of one backend: its calls are not asked about again. A GPU that does not open leaves the CPU.
     ///
     /// # Errors
     /// None on the CPU.
     pub fn open_for(mode: Mode, key_bits: KeyBits, bytes: u64, without_opencl: bool) -> Result<Self, Error> {
-        match choose(&OfThisMachine { without_opencl }, mode, key_bits, bytes) {
+        match choose(&ThisMachine { without_opencl }, mode, key_bits, bytes) {
             Backend::Cpu => Self::open(Backend::Cpu),
             gpu => Self::open(gpu).or_else(|_| Self::open(Backend::Cpu)),
         }
     }
 }
 
+/// The engine for calls of any kind: it has the CPU too, and asks for each call which is faster.
+pub(crate) fn open() -> Engine {
+    let (kind, why) = first(&ThisMachine { without_opencl: false }, Kind::open);
+    Engine::new(kind.unwrap_or_else(|| Kind::open(Backend::Cpu).expect("the CPU is there")), Some(why))
+}
+
+/// The first GPU that opens and may be faster than the CPU for some call, and why it is this one, or none.
+fn first<K>(machine: &impl Machine, open: impl Fn(Backend) -> Result<K, Error>) -> (Option<K>, String) {
+    let no_cuda = match open(Backend::Cuda { ordinal: 0 }) {
+        Ok(gpu) => return (Some(gpu), "auto: a GPU is there".into()),
+        Err(e) => one_line(&e),
+    };
+    if machine.opencl_from().is_none() {
+        return (None, format!("auto: {no_cuda}; AES instructions are faster than OpenCL"));
+    }
+    match machine.first_of_opencl().map(open) {
+        Some(Ok(gpu)) => (Some(gpu), format!("auto: no CUDA ({no_cuda}); an OpenCL GPU is there")),
+        Some(Err(e)) => (None, format!("auto: {no_cuda}; {}", one_line(&e))),
+        None => (None, format!("auto: {no_cuda}; no OpenCL GPU is there")),
+    }
+}
+
 /// The backend for such calls.
-fn choose(gpus: &impl Gpus, mode: Mode, key_bits: KeyBits, bytes: u64) -> Backend {
-    match gpus.prefers_cuda(mode, key_bits, bytes) {
+fn choose(machine: &impl Machine, mode: Mode, key_bits: KeyBits, bytes: u64) -> Backend {
+    match machine.prefers_cuda(mode, key_bits, bytes) {
         Some(true) => Backend::Cuda { ordinal: 0 },
-        None if bytes >= SMALLEST_FOR_OPENCL => gpus.first_of_opencl().unwrap_or(Backend::Cpu),
+        None if machine.opencl_from().is_some_and(|from| bytes >= from) => {
+            machine.first_of_opencl().unwrap_or(Backend::Cpu)
+        }
         Some(false) | None => Backend::Cpu,
     }
 }
 
-struct OfThisMachine {
+fn one_line(error: &Error) -> String {
+    error.to_string().lines().collect::<Vec<_>>().join(" ")
+}
+
+struct ThisMachine {
     without_opencl: bool,
 }
 
-impl Gpus for OfThisMachine {
+impl Machine for ThisMachine {
     #[cfg(feature = "cuda")]
     fn prefers_cuda(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> Option<bool> {
         crate::backend::cuda::select::tuning::tuning(0).ok().map(|tuning| tuning.prefers_cuda(mode, key_bits, bytes))
@@ -56,14 +92,17 @@ impl Gpus for OfThisMachine {
         None
     }
 
+    fn opencl_from(&self) -> Option<u64> {
+        instructions::gpu_is_faster_from().filter(|_| cfg!(feature = "opencl") && !self.without_opencl)
+    }
+
     #[cfg(feature = "opencl")]
     fn first_of_opencl(&self) -> Option<Backend> {
-        (!self.without_opencl).then(crate::backend::opencl::platforms::first_gpu).flatten()
+        crate::backend::opencl::platforms::first_gpu()
     }
 
     #[cfg(not(feature = "opencl"))]
     fn first_of_opencl(&self) -> Option<Backend> {
-        let _ = self.without_opencl;
         None
     }
 }
@@ -72,15 +111,22 @@ impl Gpus for OfThisMachine {
 mod tests {
     use super::*;
 
-    /// A machine with a CUDA GPU that is faster from 16 MiB on, or without.
+    /// A machine with a CUDA GPU that is faster from 16 MiB on, or without; the CPU has AES instructions or not.
     struct Fake {
         cuda: bool,
+        aes: bool,
         opencl: Option<Option<Backend>>,
     }
 
-    impl Gpus for Fake {
+    const GPU: Backend = Backend::OpenCl { platform: 1, device: 0 };
+
+    impl Machine for Fake {
         fn prefers_cuda(&self, _mode: Mode, _key_bits: KeyBits, bytes: u64) -> Option<bool> {
             self.cuda.then_some(bytes >= 16 << 20)
+        }
+
+        fn opencl_from(&self) -> Option<u64> {
+            instructions::built_in_crossover(self.aes)
         }
 
         fn first_of_opencl(&self) -> Option<Backend> {
@@ -88,23 +134,44 @@ mod tests {
         }
     }
 
-    fn chosen(gpus: &Fake, bytes: u64) -> Backend {
-        choose(gpus, Mode::Ctr, KeyBits::Aes128, bytes)
+    fn chosen(machine: &Fake, bytes: u64) -> Backend {
+        choose(machine, Mode::Ctr, KeyBits::Aes128, bytes)
     }
 
     #[test]
     fn a_cuda_gpu_is_taken_from_where_it_is_faster() {
-        let gpus = Fake { cuda: true, opencl: None };
-        assert_eq!(chosen(&gpus, (16 << 20) - 1), Backend::Cpu);
-        assert_eq!(chosen(&gpus, 16 << 20), Backend::Cuda { ordinal: 0 });
+        let machine = Fake { cuda: true, aes: false, opencl: None };
+        assert_eq!(chosen(&machine, (16 << 20) - 1), Backend::Cpu);
+        assert_eq!(chosen(&machine, 16 << 20), Backend::Cuda { ordinal: 0 });
     }
 
     #[test]
-    fn opencl_is_looked_for_where_there_is_no_cuda_and_enough_to_do() {
-        let gpu = Backend::OpenCl { platform: 1, device: 0 };
-        assert_eq!(chosen(&Fake { cuda: false, opencl: None }, SMALLEST_FOR_OPENCL - 1), Backend::Cpu);
-        assert_eq!(chosen(&Fake { cuda: false, opencl: Some(Some(gpu)) }, SMALLEST_FOR_OPENCL), gpu);
-        assert_eq!(chosen(&Fake { cuda: false, opencl: Some(None) }, SMALLEST_FOR_OPENCL), Backend::Cpu);
+    fn opencl_is_looked_for_only_where_it_could_be_taken() {
+        let without_cuda = |aes, opencl| Fake { cuda: false, aes, opencl };
+        assert_eq!(chosen(&without_cuda(true, None), 1 << 40), Backend::Cpu);
+        assert_eq!(chosen(&without_cuda(false, None), (1 << 20) - 1), Backend::Cpu);
+        assert_eq!(chosen(&without_cuda(false, Some(Some(GPU))), 1 << 20), GPU);
+        assert_eq!(chosen(&without_cuda(false, Some(None)), 1 << 20), Backend::Cpu);
+    }
+
+    #[test]
+    fn the_first_that_opens_is_taken_and_the_reason_told() {
+        let first = |machine: &Fake, opens: &[Backend]| {
+            let open = |backend| match opens.contains(&backend) {
+                true => Ok(backend),
+                false => Err(Error::NotBuilt { what: "it", feature: "x" }),
+            };
+            let (opened, why) = first(machine, open);
+            assert!(why.starts_with("auto: ") && !why.contains('\n'), "{why}");
+            opened
+        };
+        let cuda = Backend::Cuda { ordinal: 0 };
+        let machine = |aes, opencl| Fake { cuda: true, aes, opencl };
+        assert_eq!(first(&machine(true, None), &[cuda, GPU]), Some(cuda));
+        assert_eq!(first(&machine(true, None), &[GPU]), None);
+        assert_eq!(first(&machine(false, Some(Some(GPU))), &[GPU]), Some(GPU));
+        assert_eq!(first(&machine(false, Some(Some(GPU))), &[]), None);
+        assert_eq!(first(&machine(false, Some(None)), &[GPU]), None);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! A backend that was opened.
 
+use crate::api::auto;
 use crate::api::host_buffer::HostBuffer;
 use crate::backend::bitsliced::isa::Isa;
 use crate::backend::bitsliced::key::OnVectors;
 use crate::backend::cpu::key::OnCores;
 #[cfg(feature = "cuda")]
-use crate::backend::cuda::several::group::Group;
+use crate::backend::cuda::several::group::{Group, Shares};
 #[cfg(feature = "opencl")]
 use crate::backend::opencl::opened::OpenClDevice;
 #[cfg(feature = "opencl")]
@@ -72,16 +73,10 @@ impl Engine {
     /// be used; [`Error::OpenClUnavailable`], [`Error::NoSuchOpenClDevice`] or another OpenCL error for a device behind that;
     /// [`Error::NotBuilt`] for a backend that this program was built without.
     pub fn open(backend: Backend) -> Result<Self, Error> {
-        let (kind, why) = match backend {
-            Backend::Auto => first_gpu(),
-            Backend::Cuda { ordinal } => (cuda(&[ordinal])?, None),
-            Backend::CudaAll => (all_of_cuda()?, None),
-            Backend::OpenCl { platform, device } => (opencl(OpenClNumbers::These { platform, device })?, None),
-            Backend::OpenClFirst => (opencl(OpenClNumbers::First)?, None),
-            Backend::Cpu => (Kind::Cpu(OnCores), None),
-            Backend::CpuBitsliced => (Kind::CpuBitsliced(OnVectors::new(Isa::best())), None),
-        };
-        Ok(Self::new(kind, why))
+        match backend {
+            Backend::Auto => Ok(auto::open()),
+            named => Ok(Self::new(Kind::open(named)?, None)),
+        }
     }
 
     pub(crate) fn new(kind: Kind, why: Option<String>) -> Self {
@@ -157,7 +152,7 @@ impl Engine {
     }
 
     /// Where a call on this many bytes in host memory is computed: opened as [`Backend::Auto`] with a GPU, on whichever
-    /// of GPU and CPU is faster for it, for an OpenCL GPU from 1 MiB on; else where the engine is.
+    /// of GPU and CPU is faster for it; else where the engine is.
     pub fn backend_for(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> Backend {
         match !self.is_auto() || each!(&self.opened.kind, device => device.is_preferred(mode, key_bits, bytes)) {
             true => self.backend(),
@@ -199,58 +194,43 @@ impl Engine {
     }
 }
 
-/// The first CUDA device if it opens, else the first GPU behind OpenCL, else the CPU; and why.
-fn first_gpu() -> (Kind, Option<String>) {
-    let no_cuda = match cuda(&[0]) {
-        Ok(kind) => return (kind, Some("auto: a GPU is there".into())),
-        Err(e) => one_line(&e),
-    };
-    match opencl(OpenClNumbers::FirstGpu) {
-        Ok(kind) => (kind, Some(format!("auto: no CUDA ({no_cuda}); an OpenCL GPU is there"))),
-        Err(e) => (Kind::Cpu(OnCores), Some(format!("auto: {no_cuda}; {}", one_line(&e)))),
+impl Kind {
+    /// Opens a backend that was asked for by name, or that `auto` has chosen.
+    pub(crate) fn open(backend: Backend) -> Result<Self, Error> {
+        match backend {
+            Backend::Cuda { .. } | Backend::CudaAll => cuda(backend),
+            Backend::OpenCl { .. } | Backend::OpenClFirst => opencl(backend),
+            Backend::Cpu | Backend::Auto => Ok(Self::Cpu(OnCores)),
+            Backend::CpuBitsliced => Ok(Self::CpuBitsliced(OnVectors::new(Isa::best()))),
+        }
     }
 }
 
 #[cfg(feature = "cuda")]
-fn cuda(ordinals: &[usize]) -> Result<Kind, Error> {
-    Group::open(ordinals, crate::backend::cuda::several::group::Shares::Equal).map(Kind::Cuda)
-}
-
-#[cfg(feature = "cuda")]
-fn all_of_cuda() -> Result<Kind, Error> {
-    Group::open_all().map(Kind::Cuda)
-}
-
-#[cfg(not(feature = "cuda"))]
-fn cuda(_ordinals: &[usize]) -> Result<Kind, Error> {
-    all_of_cuda()
+fn cuda(backend: Backend) -> Result<Kind, Error> {
+    let group = match backend {
+        Backend::Cuda { ordinal } => Group::open(&[ordinal], Shares::Equal),
+        _ => Group::open_all(),
+    };
+    group.map(Kind::Cuda)
 }
 
 #[cfg(not(feature = "cuda"))]
-fn all_of_cuda() -> Result<Kind, Error> {
+fn cuda(_backend: Backend) -> Result<Kind, Error> {
     Err(Error::NotBuilt { what: "CUDA", feature: "cuda" })
 }
 
-/// Which OpenCL device.
-#[cfg_attr(not(feature = "opencl"), allow(dead_code))]
-enum OpenClNumbers {
-    These { platform: usize, device: usize },
-    First,
-    FirstGpu,
-}
-
 #[cfg(feature = "opencl")]
-fn opencl(numbers: OpenClNumbers) -> Result<Kind, Error> {
-    let wanted = match numbers {
-        OpenClNumbers::These { platform, device } => Wanted::Numbered { platform, device },
-        OpenClNumbers::First => Wanted::First,
-        OpenClNumbers::FirstGpu => Wanted::FirstGpu,
+fn opencl(backend: Backend) -> Result<Kind, Error> {
+    let wanted = match backend {
+        Backend::OpenCl { platform, device } => Wanted::Numbered { platform, device },
+        _ => Wanted::First,
     };
     OpenClDevice::open(wanted).map(Kind::OpenCl)
 }
 
 #[cfg(not(feature = "opencl"))]
-fn opencl(_numbers: OpenClNumbers) -> Result<Kind, Error> {
+fn opencl(_backend: Backend) -> Result<Kind, Error> {
     Err(Error::NotBuilt { what: "OpenCL", feature: "opencl" })
 }
 
@@ -258,10 +238,6 @@ impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Engine({})", self.description())
     }
-}
-
-fn one_line(error: &Error) -> String {
-    error.to_string().lines().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::backend::cpu::key::CpuKey;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::exec::backend::{Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::exec::sources;
@@ -29,12 +30,14 @@ impl Engine {
             true => Settings { kernels: Kernels::Auto, ..self.settings() },
             false => self.settings(),
         };
-        let cpu = Arc::new(CpuKey::new(key));
-        let on_backend = match self.kind() {
-            Kind::Cpu(_) => cpu.clone().into(),
-            kind => each!(kind, device => Arc::new(device.key(key, settings)?).into()),
-        };
-        Ok(Cipher::new(self.clone(), on_backend, Some(cpu)))
+        scrubbed::<EXPANSION, _>(|| {
+            let cpu = Arc::new(CpuKey::new(key));
+            let on_backend = match self.kind() {
+                Kind::Cpu(_) => cpu.clone().into(),
+                kind => each!(kind, device => Arc::new(device.key(key, settings)?).into()),
+            };
+            Ok(Cipher::new(self.clone(), on_backend, Some(cpu)))
+        })
     }
 
     /// A kernel with its key baked in, as `cargo xtask gen --key` wrote it; `manifest` is the JSON file beside it.
@@ -85,10 +88,10 @@ impl Engine {
         if digest::of_text(&kernel.source) != manifest.source_sha256 {
             return Err(Error::NoSuchKernel { what: "its manifest is of another source: print both anew".into() });
         }
-        match manifest.secret {
+        scrubbed::<EXPANSION, _>(|| match manifest.secret {
             true => sources::check_baked_key(manifest, key).and_then(|()| self.of_one_kernel(kernel, None)),
             false => self.of_one_kernel(kernel, Some(key)),
-        }
+        })
     }
 
     /// The language of kernels that the device compiles, and the layout that it is fast in.

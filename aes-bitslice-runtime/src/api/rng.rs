@@ -3,13 +3,14 @@
 use crate::backend::cpu::key::CpuKey;
 use crate::base::counter::{Counter, CounterMode};
 use crate::base::key::Key;
+use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::exec::backend::OnBackend;
 use crate::op::buffers::Buffers;
 use crate::op::keystream::Keystream;
 use rand_core::{SeedableRng, TryCryptoRng, TryRng};
 use std::convert::Infallible;
 use std::fmt;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Bytes that are made at a time for small requests.
 const AHEAD: usize = 4096;
@@ -31,7 +32,8 @@ const AHEAD: usize = 4096;
 /// # Ok::<(), aes_bitslice_runtime::Error>(())
 /// ```
 pub struct KeystreamRng {
-    key: CpuKey,
+    /// In one place, wherever the generator is moved to.
+    key: Box<CpuKey>,
     counter: Counter,
     /// Bytes of key stream made so far.
     made: u64,
@@ -46,7 +48,8 @@ impl KeystreamRng {
     /// Give each generator under one key counter blocks of its own: where they overlap, so do the numbers.
     pub fn new(key: &Key, block: [u8; 16]) -> Self {
         let counter = Counter::new(CounterMode::Ctr128BE, block);
-        Self { key: CpuKey::new(key), counter, made: 0, ahead: Zeroizing::new(vec![0; AHEAD]), given: AHEAD }
+        let key = scrubbed::<EXPANSION, _>(|| Box::new(CpuKey::new(key)));
+        Self { key, counter, made: 0, ahead: Zeroizing::new(vec![0; AHEAD]), given: AHEAD }
     }
 
     /// The next bytes of the key stream, past those made ahead.
@@ -59,16 +62,23 @@ impl KeystreamRng {
     fn fill(&mut self, mut bytes: &mut [u8]) {
         let there = bytes.len().min(AHEAD - self.given);
         let first = bytes.split_off_mut(..there).expect("no more than there are");
-        first.copy_from_slice(&self.ahead[self.given..self.given + there]);
-        self.given += there;
+        self.give(first);
         if bytes.len() >= AHEAD {
             self.make(bytes);
         } else if !bytes.is_empty() {
             let mut ahead = std::mem::take(&mut self.ahead);
             self.make(&mut ahead);
-            bytes.copy_from_slice(&ahead[..bytes.len()]);
-            (self.ahead, self.given) = (ahead, bytes.len());
+            (self.ahead, self.given) = (ahead, 0);
+            self.give(bytes);
         }
+    }
+
+    /// Gives bytes out that were made ahead, no more than there are, and keeps no copy of them.
+    fn give(&mut self, bytes: &mut [u8]) {
+        let made = &mut self.ahead[self.given..self.given + bytes.len()];
+        bytes.copy_from_slice(made);
+        made.zeroize();
+        self.given += bytes.len();
     }
 }
 
@@ -137,5 +147,16 @@ mod tests {
         CpuKey::new(&key).run(crate::op::ctr::Ctr::new(&counter, 0), Buffers::InPlace(&mut ctr)).unwrap();
         assert_eq!(ctr, expected[..64]);
         assert_eq!(format!("{rng:?}"), "KeystreamRng { .. }");
+    }
+
+    #[test]
+    fn numbers_that_were_given_are_not_kept() {
+        let mut rng = KeystreamRng::from_seed([7; 32]);
+        let mut bytes = [0; 100];
+        rng.fill_bytes(&mut bytes);
+        let numbers = (rng.next_u32(), rng.next_u64());
+        assert_ne!((bytes, numbers), ([0; 100], (0, 0)));
+        assert_eq!((rng.given, &rng.ahead[..112]), (112, &[0; 112][..]));
+        assert_ne!(rng.ahead[112..128], [0; 16]);
     }
 }

@@ -48,6 +48,7 @@
 use crate::api::cipher::Cipher;
 use crate::base::error::Error;
 use crate::exec::queue::Queue;
+use crate::op::buffers::Access;
 use crate::op::operation::{Operation, Steps};
 use std::any::Any;
 use std::fmt;
@@ -147,14 +148,15 @@ impl Cipher {
             return Err(SubmitError { error, data });
         }
         let cipher = self.clone();
-        submit(self.engine().queue(), data, move |data| cipher.run(operation, data), result)
+        submit(self.engine().queue(), data, O::ACCESS, move |data| cipher.run(operation, data), result)
     }
 }
 
-/// Has a thread of the queue do `work` with the data.
+/// Has a thread of the queue do `work`, which accesses the data as is said.
 fn submit<B, R, T>(
     queue: &Queue,
     data: B,
+    access: Access,
     work: impl FnOnce(&mut [u8]) -> Result<R, Error> + Send + 'static,
     result: fn(B, R) -> T,
 ) -> Result<Submitted<B, T>, SubmitError<B>>
@@ -166,7 +168,7 @@ where
     let state = State { stage: Stage::Queued(data), waker: None };
     let call = Arc::new(Call { state: Mutex::new(state), done: Condvar::new() });
     let job = call.clone();
-    match queue.push(Box::new(move || job.run(work, result))) {
+    match queue.push(Box::new(move || job.run(access, work, result))) {
         Ok(()) => Ok(Submitted { call }),
         Err(error) => Err(SubmitError { error, data: call.begin() }),
     }
@@ -205,8 +207,8 @@ impl<B, T> Call<B, T> {
 }
 
 impl<B: AsMut<[u8]>, T> Call<B, T> {
-    /// Does `work`, and tells all that wait for it. If it panics, the data comes back cleared.
-    fn run<R>(&self, work: impl FnOnce(&mut [u8]) -> Result<R, Error>, result: fn(B, R) -> T) {
+    /// Does `work`, and tells all that wait for it. If it panics, data that it writes to comes back cleared.
+    fn run<R>(&self, access: Access, work: impl FnOnce(&mut [u8]) -> Result<R, Error>, result: fn(B, R) -> T) {
         let mut data = self.begin();
         let outcome = catch_unwind(AssertUnwindSafe(|| work(data.as_mut())));
         // Dropping what a panic threw may panic too: not before all were told.
@@ -214,7 +216,9 @@ impl<B: AsMut<[u8]>, T> Call<B, T> {
             Ok(Ok(output)) => (Ok(result(data, output)), None),
             Ok(Err(error)) => (Err(SubmitError { error, data }), None),
             Err(thrown) => {
-                let _ = catch_unwind(AssertUnwindSafe(|| data.as_mut().fill(0)));
+                if access != Access::Reads {
+                    let _ = catch_unwind(AssertUnwindSafe(|| data.as_mut().fill(0)));
+                }
                 (Err(SubmitError { error: Error::Panicked { what: words(&*thrown) }, data }), Some(thrown))
             }
         };
@@ -355,12 +359,13 @@ mod tests {
         data: B,
         work: impl FnOnce(&mut [u8]) -> Result<(), Error> + Send + 'static,
     ) -> Result<Submitted<B>, SubmitError<B>> {
-        super::submit(queue, data, work, |data, ()| data)
+        super::submit(queue, data, Access::Maps, work, |data, ()| data)
     }
 
     #[test]
     fn what_comes_beside_the_data_comes_with_it() {
-        let submitted = super::submit(&Queue::new(1), vec![1, 2, 3], |data| Ok(data.len()), |data, len| (data, len));
+        let submitted =
+            super::submit(&Queue::new(1), vec![1, 2, 3], Access::Reads, |data| Ok(data.len()), |data, len| (data, len));
         assert_eq!(submitted.unwrap().wait().unwrap(), (vec![1, 2, 3], 3));
     }
 
@@ -378,6 +383,15 @@ mod tests {
                 std::panic::resume_unwind(thrown)
             });
             assert_eq!(panicked(submitted.unwrap().wait()), (words.into(), vec![0; 40]));
+        }
+    }
+
+    #[test]
+    fn data_that_is_only_read_comes_back_from_a_panic_as_it_was() {
+        let work = |_: &mut [u8]| -> Result<(), Error> { std::panic::resume_unwind(Box::new("read")) };
+        for (access, expected) in [(Access::Reads, 7), (Access::Maps, 0), (Access::Writes, 0)] {
+            let submitted = super::submit(&Queue::new(1), vec![7; 40], access, work, |data, ()| data);
+            assert_eq!(panicked(submitted.unwrap().wait()).1, [expected; 40], "{access:?}");
         }
     }
 

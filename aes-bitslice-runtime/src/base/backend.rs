@@ -8,8 +8,10 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The first CUDA device if it opens, else the first GPU behind OpenCL, else the CPU. Data in host memory goes to whichever
-    /// of device and CPU is faster for it: [`Engine::backend_for`](crate::Engine::backend_for).
+    /// The first CUDA device if it opens; else, where the processor has no AES instructions, the first GPU behind OpenCL; else the
+    /// CPU. Data in host memory goes to whichever of device and CPU is faster for it:
+    /// [`Engine::backend_for`](crate::Engine::backend_for). OpenCL is looked for only where it could be taken: to look for it loads
+    /// the library of every installed platform into the process ([`opencl`](crate::opencl#what-a-platforms-library-may-do)).
     #[default]
     Auto,
     /// An NVIDIA GPU.
@@ -34,10 +36,6 @@ pub enum Backend {
     /// The generated bitsliced code on all cores, on the widest vectors the processor has.
     CpuBitsliced,
 }
-
-/// The smallest call on host memory, in bytes, that [`Backend::Auto`] brings to a GPU behind OpenCL: an estimate. Two copies and a
-/// launch cost about what a core with AES instructions needs for this many bytes.
-pub const SMALLEST_FOR_OPENCL: u64 = 1 << 20;
 
 impl Backend {
     /// Whether it is a CUDA GPU, or several.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `error` | everything that can go wrong, each with what to do about it |
 //! | `key` | a secret that is wiped and never printed |
+//! | `scrubbed` | work that leaves no key on the stack |
 //! | `counter` | where a key stream starts |
 //! | `nonce` | what is new for every message of GCM |
 //! | `tag` | authentication tags, compared in constant time |
@@ -15,3 +16,4 @@ pub mod error;
 pub mod key;
 pub mod nonce;
 pub mod tag;
+pub(crate) mod scrubbed;

@@ -3,6 +3,7 @@
 use crate::backend::bitsliced::isa::Isa;
 use crate::backend::bitsliced::key::Bitsliced;
 use crate::base::error::Error;
+use crate::base::scrubbed::{EXPANSION, scrubbed};
 use ::cipher::array::ArraySize;
 use ::cipher::consts::{U16, U24, U32, U64, U256, U512};
 use ::cipher::inout::{InOut, InOutBuf};
@@ -60,7 +61,8 @@ impl<K: KeySize> BitslicedAes<K> {
     /// # Errors
     /// [`Error::IsaUnavailable`] if the processor lacks them.
     pub fn on(isa: Isa, key: &Key<Self>) -> Result<Self, Error> {
-        Ok(Self { inner: Bitsliced::new(key, isa)?, key_size: PhantomData })
+        let inner = scrubbed::<EXPANSION, _>(|| Bitsliced::new(key, isa))?;
+        Ok(Self { inner, key_size: PhantomData })
     }
 }
 

@@ -4,6 +4,7 @@ use crate::backend::cpu::instructions;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::base::scrubbed::scrubbed;
 use crate::exec::backend::{OnBackend, Opened, Settings};
 use crate::exec::cores;
 use crate::op::buffers::Buffers;
@@ -76,14 +77,17 @@ impl OnBackend for CpuKey {
     }
 }
 
-/// Calls a generic function with the cipher of the key's length.
+/// Bytes of stack that the `aes` and `ctr` crates take, with the round keys that they load.
+const STACK: usize = 8 << 10;
+
+/// Calls a generic function with the cipher of the key's length, and leaves nothing of it on the stack.
 macro_rules! with_cipher {
     ($key:expr, $cipher:ident => $call:expr) => {
-        match &$key.cipher {
+        scrubbed::<STACK, _>(|| match &$key.cipher {
             Aes::Aes128($cipher) => $call,
             Aes::Aes192($cipher) => $call,
             Aes::Aes256($cipher) => $call,
-        }
+        })
     };
 }
 

@@ -1,6 +1,7 @@
 //! Data in device memory: on the caller's stream, in place or not, without a synchronisation here.
 
 use crate::backend::cuda::device_key::DeviceKey;
+use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::launch::kernel_mode;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
@@ -35,8 +36,15 @@ use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 ///
 /// The first call that takes a kernel loads it and waits for the known answer it must give. Which one a call takes may
 /// depend on its size and its alignment ([`Kernels::AutoAny`](crate::Kernels::AutoAny)), so that a later call may load
-/// another. [`prepare`](Self::prepare) loads them before time counts, and before a stream is captured into a graph, when
-/// nothing can be loaded; co-resident kernels come one after the other in a graph.
+/// another. [`prepare`](Self::prepare) loads them before time counts.
+///
+/// # Graphs
+/// A stream may be captured into a graph. Nothing can be loaded meanwhile: [`prepare`](Self::prepare) before. The graph, and each
+/// that is instantiated or cloned from it, owns a share of the code and of the keys that its calls need: engine and cipher may be
+/// dropped before it is launched. It holds the round keys, as launch arguments in the driver's memory, until it is destroyed. Buffers
+/// are the caller's to keep. Co-resident kernels come one after the other in a graph. Where a cipher that has a kernel of its own is
+/// dropped while a stream of the context is being captured, the driver refuses to wait, which spoils that capture, and the kernel
+/// stays loaded as long as the context.
 pub struct DeviceCipher<'a> {
     key: &'a DeviceKey,
     choice: Option<Choice>,
@@ -140,6 +148,8 @@ impl<'a> DeviceCipher<'a> {
         let span = span(O::ACCESS, input, output, len)?;
         self.key.device().enter()?;
         // SAFETY: as the caller vouches.
+        unsafe { capture::keep(self.key.device().context(), stream, self.key) }?;
+        // SAFETY: as above.
         unsafe { self.key.launch(stream, span, &operation, mode, self.choice) }
     }
 

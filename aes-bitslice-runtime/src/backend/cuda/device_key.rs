@@ -12,10 +12,11 @@ use aes_bitslice_core::key_source::ExpandedKey;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 
-/// A key on a device.
+/// A key on a device. Cloning is cheap, and clones share code and keys.
+#[derive(Clone)]
 pub(crate) struct DeviceKey {
     device: Arc<Device>,
-    code: Code,
+    code: Arc<Code>,
 }
 
 enum Code {
@@ -38,12 +39,12 @@ impl DeviceKey {
                 keys.push((*form, RoundKeys::Argument(form.words(&key))));
             }
         }
-        Self { device, code: Code::Stored { kernels, key_bits, keys } }
+        Self { device, code: Arc::new(Code::Stored { kernels, key_bits, keys }) }
     }
 
     /// A key for one kernel: baked in, or to be launched with it.
     pub(crate) fn with_kernel(device: Arc<Device>, kernel: Kernel, keys: Option<RoundKeys>) -> Self {
-        Self { device, code: Code::One(kernel, keys) }
+        Self { device, code: Arc::new(Code::One(kernel, keys)) }
     }
 
     pub(crate) fn device(&self) -> &Arc<Device> {
@@ -52,7 +53,7 @@ impl DeviceKey {
 
     /// The kernels that are allowed, and the length of the key; nothing where there is one kernel only.
     pub(crate) fn allowed(&self) -> Option<(Kernels, KeyBits)> {
-        match self.code {
+        match *self.code {
             Code::Stored { kernels, key_bits, .. } => Some((kernels, key_bits)),
             Code::One(..) => None,
         }
@@ -60,7 +61,7 @@ impl DeviceKey {
 
     /// The kernel for a mode and a choice, and the round keys to launch it with; loads it at its first use.
     pub(crate) fn kernel(&self, mode: Mode, choice: Choice) -> Result<(Kernel, Option<&RoundKeys>), Error> {
-        match &self.code {
+        match &*self.code {
             Code::Stored { .. } => {
                 let found = match StoredKind::of(choice) {
                     &[kind] => self.stored(mode, kind, choice)?,
@@ -78,7 +79,7 @@ impl DeviceKey {
 
     /// Loads all that a choice launches, unless that was done before.
     pub(crate) fn load(&self, mode: Mode, choice: Choice) -> Result<(), Error> {
-        match &self.code {
+        match &*self.code {
             Code::Stored { .. } => {
                 StoredKind::of(choice).iter().try_for_each(|&kind| self.stored(mode, kind, choice).map(|_| ()))
             }
@@ -95,7 +96,7 @@ impl DeviceKey {
     }
 
     fn find(&self, mode: Mode, kind: StoredKind, choice: Choice) -> Result<Option<(Kernel, &RoundKeys)>, Error> {
-        let Code::Stored { kernels, keys, .. } = &self.code else { return Ok(None) };
+        let Code::Stored { kernels, keys, .. } = &*self.code else { return Ok(None) };
         let Some(stored) = self.device.stored().find(mode, kind) else { return Ok(None) };
         if !kernels.allow(choice) {
             return Ok(None);
@@ -107,7 +108,7 @@ impl DeviceKey {
     /// Why there is no kernel.
     fn none_for(&self, mode: Mode, choice: Choice) -> Error {
         let name = choice.kernel_name();
-        let what = match (&self.code, choice) {
+        let what = match (&*self.code, choice) {
             (Code::Stored { kernels, .. }, _) if !kernels.allow(choice) => {
                 format!("`{name}` is not among what the engine may use (`{kernels}`): see `Engine::with_kernels`")
             }

@@ -96,6 +96,12 @@ impl Context {
         unsafe { Buffer::new(self.raw(), len) }
     }
 
+    /// A buffer of `len` bytes, at least one, in host memory of the driver's.
+    pub(crate) fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
+        // SAFETY: the context is alive.
+        unsafe { Buffer::on_host(self.raw(), len) }
+    }
+
     /// A buffer of `len` bytes, at least one, all zero. The queue is one of this context's.
     pub(crate) fn zeroed(&self, queue: &Queue, len: usize) -> Result<Buffer, Error> {
         // SAFETY: the context is alive; the driver refuses queues of another.

@@ -4,7 +4,9 @@
 
 use crate::base::error::Error;
 use opencl3::error_codes::{self, cl_int};
-use opencl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_program};
+use opencl3::types::{
+    cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_mem_flags, cl_program,
+};
 use opencl3::{command_queue, event, kernel, memory, program};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -127,8 +129,24 @@ impl Buffer {
     /// # Safety
     /// The context is valid.
     pub(crate) unsafe fn new(context: cl_context, len: usize) -> Result<Self, Error> {
-        // SAFETY: as the caller vouches; no memory of the host is involved.
-        let buffer = unsafe { memory::create_buffer(context, memory::CL_MEM_READ_WRITE, len, std::ptr::null_mut()) };
+        // SAFETY: as the caller vouches.
+        unsafe { Self::with_flags(context, memory::CL_MEM_READ_WRITE, len) }
+    }
+
+    /// The same in host memory of the driver's.
+    ///
+    /// # Safety
+    /// The context is valid.
+    pub(crate) unsafe fn on_host(context: cl_context, len: usize) -> Result<Self, Error> {
+        // SAFETY: as the caller vouches.
+        unsafe { Self::with_flags(context, memory::CL_MEM_READ_WRITE | memory::CL_MEM_ALLOC_HOST_PTR, len) }
+    }
+
+    /// # Safety
+    /// The context is valid, and the flags speak of no memory of the caller's.
+    unsafe fn with_flags(context: cl_context, flags: cl_mem_flags, len: usize) -> Result<Self, Error> {
+        // SAFETY: as the caller vouches.
+        let buffer = unsafe { memory::create_buffer(context, flags, len, std::ptr::null_mut()) };
         // SAFETY: made just now.
         for_buffer("clCreateBuffer", len, buffer).map(|buffer| unsafe { Self::owning(buffer) })
     }

@@ -34,6 +34,14 @@
 //! | `platforms` | is OpenCL there, and which devices it has |
 //! | `handles` | its objects and its errors, in this crate's words |
 //!
+//! # What a platform's library may do
+//!
+//! To look for devices loads the library of every installed platform into the process, whether it has a device or not. Such a
+//! library can start threads, install signal handlers, read environment variables, write files, reserve memory, and end the process
+//! if it does not get that memory: it is code of somebody else's, in this process. What looks for devices is
+//! [`Backend::OpenClFirst`](crate::Backend::OpenClFirst), [`Backend::OpenCl`](crate::Backend::OpenCl), [`devices`] and [`first_gpu`], and
+//! [`Backend::Auto`](crate::Backend::Auto) only where a GPU behind OpenCL could be taken.
+//!
 //! # Secrets
 //!
 //! As on CUDA, what is held in host memory is wiped, and the engine's device memory is cleared before it is released or used for
@@ -55,7 +63,6 @@ pub(crate) mod one_kernel;
 pub(crate) mod opened;
 pub(crate) mod platforms;
 
-pub use crate::base::backend::SMALLEST_FOR_OPENCL as SMALLEST_CALL;
 pub use buffers::BufferCipher;
 pub use memory::device_memory::DeviceMemory;
 pub use memory::slice::BufferSlice;

@@ -1,11 +1,12 @@
 //! An OpenCL device as an engine has it.
 
+use crate::backend::cpu::instructions;
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::device::Device;
 use crate::backend::opencl::device_key::DeviceKey;
 use crate::backend::opencl::one_kernel;
 use crate::backend::opencl::platforms::Wanted;
-use crate::base::backend::{Backend, SMALLEST_FOR_OPENCL};
+use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::exec::backend::{Opened, Settings};
@@ -51,7 +52,7 @@ impl Opened for OpenClDevice {
     }
 
     fn is_preferred(&self, _mode: Mode, _key_bits: KeyBits, bytes: u64) -> bool {
-        bytes >= SMALLEST_FOR_OPENCL
+        instructions::gpu_is_faster_from().is_some_and(|from| bytes >= from)
     }
 
     fn calls_at_once(&self) -> usize {

@@ -79,8 +79,8 @@ pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
     Ok(found()?.into_iter().map(|found| found.info).collect())
 }
 
-/// The first GPU behind OpenCL that can run kernels, as a [`Backend::OpenCl`]: what [`Backend::Auto`] opens without CUDA.
-/// Nothing is opened.
+/// The first GPU behind OpenCL that can run kernels, as a [`Backend::OpenCl`]: what [`Backend::Auto`] opens where there is no CUDA
+/// and the processor has no AES instructions. Nothing is opened.
 pub fn first_gpu() -> Option<Backend> {
     find(Wanted::FirstGpu).ok().map(|found| found.info.backend())
 }

@@ -12,9 +12,10 @@
 //! On a stream that is captured into a graph, the two come one after the other: a side stream in the capture could not be
 //! used for anything else until it ends.
 
+use crate::backend::cuda::kernel::capture::is_in_capture;
 use crate::backend::cuda::kernel::loaded::Kernel;
 use crate::backend::cuda::kernel::round_keys::RoundKeys;
-use crate::backend::cuda::kernel::side_stream::{SideStreams, is_in_capture};
+use crate::backend::cuda::kernel::side_stream::SideStreams;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::op::operation::{Operation, head};

@@ -1,5 +1,6 @@
 //! What the driver loads as a kernel: stored, or compiled here.
 
+use crate::backend::cuda::kernel::parameters;
 use crate::base::error::Error;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_nvrtc as nvrtc;
@@ -44,6 +45,11 @@ impl Image {
             }),
             Err(e) => Err(Error::CompileFailed { kernel: name.clone(), log: e.to_string() }),
         }
+    }
+
+    /// Bytes of each parameter of an entry point, in order; `None` if the code has no such entry point.
+    pub(crate) fn parameter_sizes(&self, entry: &str) -> Option<Vec<usize>> {
+        parameters::sizes(&self.0, entry)
     }
 
     /// Where it begins: a cubin, or PTX that ends with a NUL.

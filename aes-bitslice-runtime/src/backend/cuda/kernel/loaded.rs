@@ -18,7 +18,8 @@ use cudarc::driver::sys::{self, CUfunction, CUmodule, CUresult, CUstream};
 use std::ffi::CString;
 use std::sync::Arc;
 
-/// A module of the driver, unloaded on drop when everything on the device is done.
+/// A module of the driver, unloaded on drop when everything on the device is done. Graphs that need it own a share of it
+/// (`capture`).
 struct Module {
     context: Arc<Context>,
     module: CUmodule,
@@ -31,11 +32,14 @@ unsafe impl Sync for Module {}
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // Nothing can be done here about an error. Launches may be in flight on streams of callers: wait.
         let _ = self.context.make_current();
-        let _ = result::ctx::synchronize();
-        // SAFETY: loaded here, not used after this.
-        let _ = unsafe { result::module::unload(self.module) };
+        // Launches may be in flight on streams of callers: wait. Where that cannot be done, they may still run the code, so it
+        // stays; and a context that is lost has lost the module too.
+        if result::ctx::synchronize().is_ok() {
+            // Nothing can be done here about an error.
+            // SAFETY: loaded here, not used after this, and nothing runs that needs it.
+            let _ = unsafe { result::module::unload(self.module) };
+        }
     }
 }
 
@@ -101,7 +105,7 @@ impl Kernel {
             let function = context.call("cuModuleGetFunction", function)?;
             let binding = Binding::new(entry);
             // What is launched with other arguments than it takes reads beyond them.
-            if !takes(function, binding.sizes()) {
+            if !image.parameter_sizes(&entry.name).is_some_and(|sizes| sizes.into_iter().eq(binding.sizes())) {
                 return Err(no_kernel(format!("the code of {} takes other arguments than {entry}", manifest.kernel)));
             }
             allow_shared_memory(context, function, manifest.shared_bytes)?;
@@ -212,15 +216,4 @@ fn allow_shared_memory(context: &Context, function: CUfunction, bytes: u32) -> R
     // SAFETY: the function is loaded.
     let allowed = unsafe { result::function::set_function_attribute(function, attribute, bytes as i32) };
     context.call("cuFuncSetAttribute", allowed)
-}
-
-/// Whether the parameters of a function have these sizes, and it has no others, as the driver knows them.
-fn takes(function: CUfunction, sizes: impl Iterator<Item = usize>) -> bool {
-    let size_of = |index| {
-        let (mut offset, mut size) = (0, 0);
-        // SAFETY: the function is loaded; both pointers are to live integers. An index past the last is an error.
-        let found = unsafe { sys::cuFuncGetParamInfo(function, index, &mut offset, &mut size) };
-        (found == CUresult::CUDA_SUCCESS).then_some(size)
-    };
-    (0..).map_while(size_of).eq(sizes)
 }

@@ -3,17 +3,21 @@
 //! | file | idea |
 //! |---|---|
 //! | `image` | what the driver loads: stored, or compiled here |
+//! | `parameters` | how large the parameters of an entry point are, as its code says |
 //! | `round_keys` | round keys as kernels take them |
 //! | `binding` | the arguments of a launch, in the order in which the kernel's manifest lists its parameters |
 //! | `loaded` | a kernel that was loaded, and its launches |
 //! | `self_test` | the known answer that it must give first |
+//! | `capture` | what a graph keeps of the calls that are captured into it |
 //! | `side_stream` | a stream beside the caller's |
 //! | `co_resident` | two kernels at the same time, on shares of one input |
 
 pub(crate) mod binding;
+pub(crate) mod capture;
 pub(crate) mod co_resident;
 pub(crate) mod image;
 pub(crate) mod loaded;
+pub(crate) mod parameters;
 pub(crate) mod round_keys;
 pub(crate) mod self_test;
 pub(crate) mod side_stream;

@@ -156,15 +156,3 @@ unsafe fn order(context: &Context, before: CUstream, event: CUevent, after: CUst
         context.call("cuStreamWaitEvent", waits)
     }
 }
-
-/// Whether what is put on a stream is captured into a graph.
-///
-/// # Safety
-/// The stream is live and of the context.
-pub(crate) unsafe fn is_in_capture(context: &Context, stream: CUstream) -> Result<bool, Error> {
-    let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
-    // SAFETY: the caller vouches for the stream; the pointer is to a live value.
-    let asked = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };
-    context.call("cuStreamIsCapturing", asked.result())?;
-    Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
-}

@@ -4,14 +4,12 @@
 //! |---|---|
 //! | `span` | where a call's data lies in device memory |
 //! | `pinned` | host memory that is copied from and to beside kernels |
-//! | `past_caches` | a copy past the processor's caches |
 //! | `slots` | streams with device memory and pinned memory, cleared between calls |
 //! | `key_memory` | round keys in device memory |
 //! | `gather` | blocks that are copied side by side |
 
 pub(crate) mod gather;
 pub(crate) mod key_memory;
-pub(crate) mod past_caches;
 pub(crate) mod pinned;
 pub(crate) mod slots;
 pub(crate) mod span;

@@ -88,16 +88,23 @@ impl Drop for Pinned {
 
 /// Whether all of this memory is pinned, so that copies need no staging. The context is current on this thread.
 pub(crate) fn is_pinned(data: &[u8]) -> bool {
+    use CUpointer_attribute as Attribute;
     let start = data.as_ptr() as CUdeviceptr;
-    let attribute = |attribute, value: *mut c_void| {
-        // SAFETY: the value is as large as the attribute; of memory that it does not know, the driver says so.
-        unsafe { sys::cuPointerGetAttribute(value, attribute, start) == CUresult::CUDA_SUCCESS }
-    };
     let (mut kind, mut range_start, mut range_len) = (0_u32, 0_u64, 0_usize);
-    attribute(CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (&raw mut kind).cast())
+    let mut attributes = [
+        Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+        Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+        Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+    ];
+    let mut values: [*mut c_void; 3] =
+        [(&raw mut kind).cast(), (&raw mut range_start).cast(), (&raw mut range_len).cast()];
+    // All at once: of memory that the driver does not know that is no error, and the values are zero.
+    // SAFETY: each value is as large as its attribute, and both arrays are as long as is said.
+    let asked = unsafe {
+        sys::cuPointerGetAttributes(attributes.len() as u32, attributes.as_mut_ptr(), values.as_mut_ptr(), start)
+    };
+    asked == CUresult::CUDA_SUCCESS
         && kind == CUmemorytype::CU_MEMORYTYPE_HOST as u32
-        && attribute(CUpointer_attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, (&raw mut range_start).cast())
-        && attribute(CUpointer_attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE, (&raw mut range_len).cast())
         && range_start <= start
         && start + data.len() as u64 <= range_start + range_len as u64
 }

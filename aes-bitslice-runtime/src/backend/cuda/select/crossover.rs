@@ -13,19 +13,13 @@ impl Measurements {
     }
 }
 
-/// Where the GPU begins to be faster for data in host memory, where nobody measured it. With AES instructions a core does
-/// several GB/s, and many do what the link does: only measuring tells. Without them no number of cores comes near it.
-pub(crate) fn built_in_crossover(aes_instructions: bool) -> Option<u64> {
-    (!aes_instructions).then_some(1 << 20)
-}
-
 /// Where the GPU begins to be faster for calls of a mode: as measured with the nearest length of key, else as is built
 /// in.
 pub(crate) fn crossover(host: &[HostRates], mode: Mode, key_bits: KeyBits) -> Option<u64> {
     let bits = nearest_bits(host.iter().map(|h| (h.mode, h.key_bits)), mode, key_bits);
     let mut measured: Vec<_> = host.iter().filter(|h| h.mode == mode && Some(h.key_bits) == bits).collect();
     measured.sort_by_key(|h| h.bytes);
-    if measured.is_empty() { built_in_crossover(instructions::has_aes()) } else { meeting(&measured) }
+    if measured.is_empty() { instructions::gpu_is_faster_from() } else { meeting(&measured) }
 }
 
 /// Where the GPU's rate passes the CPU's for good: between two measured sizes, where straight lines through the

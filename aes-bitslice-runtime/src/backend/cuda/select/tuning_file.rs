@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// The version of what is in a file.
 const FORMAT: u32 = 2;
@@ -116,20 +117,15 @@ fn is_plausible(measurements: &Measurements) -> bool {
         && measurements.host.iter().all(|h| size(h.bytes) && rate(h.cpu) && rate(h.cuda))
 }
 
-/// Writes beside the file, then gives it the name.
+/// Writes a new file in the same folder, under a name that nobody can foretell, then gives it its own.
 fn write(path: &Path, measurements: &Measurements) -> io::Result<()> {
     let folder = path.parent().ok_or_else(|| io::Error::other("it is in no folder"))?;
     fs::create_dir_all(folder)?;
-    let beside = path.with_extension(format!("{}.tmp", std::process::id()));
-    let written = File::create(&beside).and_then(|mut file| {
-        file.write_all(measurements.to_json().as_bytes())?;
-        file.sync_all()
-    });
-    let renamed = written.and_then(|()| fs::rename(&beside, path));
-    renamed.inspect_err(|_| {
-        // The error to report is the first.
-        let _ = fs::remove_file(&beside);
-    })
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(measurements.to_json().as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -148,6 +144,22 @@ mod tests {
         }
         let names: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names, ["tuning.json"], "nothing is left beside it");
+    }
+
+    /// Whoever can write to the folder cannot have this program write anywhere else.
+    #[test]
+    #[cfg(unix)]
+    fn links_that_were_laid_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, victim) = (folder.path().join("tuning.json"), folder.path().join("victim"));
+        fs::write(&victim, "unchanged").unwrap();
+        let id = std::process::id();
+        for name in ["tuning.json".into(), format!("tuning.{id}.tmp"), format!("tuning.json.{id}.tmp")] {
+            std::os::unix::fs::symlink(&victim, folder.path().join(name)).unwrap();
+        }
+        write(&path, &measurements()).unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "unchanged");
+        assert_eq!(read(&path, &subject()), Ok(Some(measurements())));
     }
 
     #[test]

@@ -6,10 +6,10 @@
 //! longer than the copies, BENCHMARKS.md.)
 
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::memory::past_caches::past_caches;
 use crate::backend::cuda::memory::pinned::is_pinned;
 use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::memory::span::Span;
+use crate::backend::past_caches::past_caches;
 use crate::base::error::Error;
 use crate::exec::chunk::Chunk;
 use crate::exec::pipeline;

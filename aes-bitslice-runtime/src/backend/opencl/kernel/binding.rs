@@ -208,17 +208,19 @@ mod tests {
             out[at] = keys.w[0]; out[at + 1] = keys.w[60]; out[at + 2] = (uint)number;\n\
         }\n";
 
-    /// The entry point of [`SOURCE`].
-    fn entry_point(context: &Context) -> EntryPoint {
+    /// The entry point of [`SOURCE`], whose last parameter is said to be of this kind.
+    fn entry_point(context: &Context, number: Kind) -> EntryPoint {
         let made = program::create_program_with_source(context.raw(), &[SOURCE]).unwrap();
         // SAFETY: made just now.
         let program = unsafe { Program::owning(made) };
         program::build_program(made, &[context.device()], c"-cl-std=CL1.2", None, ptr::null_mut()).unwrap();
-        let parameters = [("out", Kind::Output), ("keys", Kind::Words(61)), ("number", Kind::U64)];
+        let parameters = [("out", Kind::Output), ("keys", Kind::Words(61)), ("number", number)];
         let parameters = parameters.map(|(name, kind)| Parameter { name: name.into(), kind }).to_vec();
         let signature = signature::EntryPoint { name: "k".into(), parameters };
         EntryPoint::new(context, &program, &signature, 4, 1).unwrap()
     }
+
+    static SEVEN: u64 = 7;
 
     /// Launches what is bound, and reads the three words that it writes, from byte 4 of the buffer on.
     fn launched(context: &Context, buffer: &Buffer, object: cl_kernel) -> [u32; 3] {
@@ -254,7 +256,7 @@ mod tests {
                 return;
             }
         };
-        let entry = entry_point(&context);
+        let entry = entry_point(&context, Kind::U64);
         let buffer = context.zeroed(context.queue(), 16).unwrap();
         let keys = RoundKeys::Argument(Zeroizing::new((1..=61).collect()));
         let output = Some(Place { buffer: buffer.raw(), at: 0 });
@@ -276,5 +278,17 @@ mod tests {
             assert!(matches!(&refused, Error::NoSuchKernel { what } if what.contains("`number`")), "{refused}");
             assert_eq!(launched(&context, &buffer, lock(&entry.object).raw()), [0, 0, 7]);
         }
+
+        // Nor where the driver refuses an argument.
+        let entry = entry_point(&context, Kind::U32);
+        let wrong = launch(vec![("number", Value::U32(7))]);
+        let values = Values { span, launch: &wrong, gathered: &[], keys: Some(&keys) };
+        // SAFETY: as above, but for the number, which is refused.
+        let refused = unsafe { Bound::new(&entry, &values) }.err().expect("refused");
+        assert!(matches!(&refused, Error::OpenCl { call, .. } if call == "clSetKernelArg"), "{refused}");
+        let object = lock(&entry.object);
+        // SAFETY: the fourth argument is a number of this size.
+        unsafe { kernel::set_kernel_arg(object.raw(), 3, 8, (&raw const SEVEN).cast()) }.unwrap();
+        assert_eq!(launched(&context, &buffer, object.raw()), [0, 0, 7]);
     }
 }

@@ -3,7 +3,8 @@
 //! | file | idea |
 //! |---|---|
 //! | `pending` | commands that may still use memory |
-//! | `slots` | queues with device memory, cleared between calls |
+//! | `pinned` | host memory of the driver's, mapped |
+//! | `slots` | queues with device memory and pinned memory, cleared between calls |
 //! | `key_memory` | round keys as kernels take them |
 //! | `slice` | bytes of a buffer: the caller's, or the engine's |
 //! | `device_memory` | buffers for callers that have none of their own |
@@ -12,6 +13,7 @@
 pub(crate) mod device_memory;
 pub(crate) mod key_memory;
 pub(crate) mod pending;
+pub(crate) mod pinned;
 pub(crate) mod slice;
 pub(crate) mod slots;
 pub(crate) mod timed_queue;

@@ -1,10 +1,14 @@
-//! Slots: queues with device memory, each for one chunk of a call at a time.
+//! Slots: queues with device memory and pinned host memory to stage data in, each for one chunk of a call at a time.
 //!
-//! A device has at most 16 of them, and further requests wait. They are kept from call to call, cleared, until the engine is
+//! The device copies from and to what is staged only: whatever a driver still does after it has failed, it does to memory of the
+//! slot's, which is then left to it.
+//!
+//! A device has at most 40 of them, and further requests wait. They are kept from call to call, cleared, until the engine is
 //! dropped.
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Buffer, Event, Queue, event_of};
+use crate::backend::opencl::memory::pinned::Pinned;
 use crate::base::error::Error;
 use crate::exec::slots::{Lease, Slots};
 use opencl3::command_queue;
@@ -12,11 +16,11 @@ use opencl3::types::{CL_FALSE, cl_command_queue};
 use std::ptr;
 use std::sync::Arc;
 
-/// Slots that a device has at most.
-const MOST: usize = 12 + RESERVE;
+/// Slots that a device has at most: two for each of sixteen workers, and the reserve.
+const MOST: usize = 32 + RESERVE;
 
 /// Slots that are only for workers that have none: a large call leaves them to small ones.
-const RESERVE: usize = 4;
+const RESERVE: usize = 8;
 
 /// The slots of a device.
 pub(crate) struct Pool {
@@ -29,6 +33,8 @@ struct Resources {
     queue: Queue,
     buffer: Buffer,
     len: usize,
+    /// As long as the buffer; there until drop.
+    staging: Option<Pinned>,
 }
 
 /// A slot that is in use. It goes back on drop, once nothing in its queue is left to do.
@@ -41,6 +47,8 @@ pub(crate) struct Slot<'p> {
     /// Bytes, from the first on, that have to be cleared.
     used: usize,
     failed: bool,
+    /// Whether the driver may still use what the slot has: it could not be waited for.
+    abandoned: bool,
 }
 
 impl Pool {
@@ -77,7 +85,7 @@ impl<'p> Slot<'p> {
             lease.resources = None;
             lease.resources = Some(Resources::new(context, wanted)?);
         }
-        Ok(Self { context, lease, events: Vec::new(), used: 0, failed: false })
+        Ok(Self { context, lease, events: Vec::new(), used: 0, failed: false, abandoned: false })
     }
 
     fn resources(&self) -> &Resources {
@@ -93,16 +101,23 @@ impl<'p> Slot<'p> {
         self.resources().len
     }
 
-    /// Copies to the buffer, from byte `at` on; done when the queue has come to it.
-    ///
-    /// # Safety
-    /// `data` stays as it is until the slot was waited for.
-    pub(crate) unsafe fn copy_in(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
-        assert!(at + data.len() <= self.len());
-        self.used = self.used.max(at + data.len());
+    /// A part of the staging memory, whose bytes from `at` on are those of the buffer from there on.
+    pub(crate) fn staged(&mut self, at: usize, len: usize) -> &mut [u8] {
+        assert!(self.events.is_empty(), "the queue was waited for");
+        self.used = self.used.max(at + len);
+        let resources = self.lease.resources.as_mut().expect("there until drop");
+        &mut resources.staging.as_mut().expect("there until drop")[at..at + len]
+    }
+
+    /// Stages data, and copies it to the buffer, from byte `at` on; done when the queue has come to it.
+    pub(crate) fn copy_in(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
+        let staged = self.staged(at, data.len());
+        staged.copy_from_slice(data);
+        let from = staged.as_ptr().cast_mut().cast();
         let Resources { queue, buffer, .. } = self.resources();
-        let (queue, buffer, from) = (queue.raw(), buffer.raw(), data.as_ptr().cast_mut().cast());
-        // SAFETY: the range lies in the buffer, as asserted; the caller vouches for the data.
+        let (queue, buffer) = (queue.raw(), buffer.raw());
+        // SAFETY: the range lies in the buffer, which is as long as the staging memory; that stays until the queue was waited for,
+        // or for good.
         let copied = unsafe {
             command_queue::enqueue_write_buffer(queue, buffer, CL_FALSE, at, data.len(), from, 0, ptr::null())
         };
@@ -119,19 +134,18 @@ impl<'p> Slot<'p> {
         launches(self.context, queue, &mut self.events)
     }
 
-    /// Copies from the buffer, from byte `at` on; done when the queue has come to it.
-    ///
-    /// # Safety
-    /// Nobody uses `data` until the slot was waited for.
-    pub(crate) unsafe fn copy_out(&mut self, at: usize, data: &mut [u8]) -> Result<(), Error> {
-        assert!(at + data.len() <= self.len());
+    /// Copies from the buffer, from byte `at` on, to what is [staged](Self::staged); done when the queue has come to it.
+    pub(crate) fn copy_out(&mut self, at: usize, len: usize) -> Result<(), Error> {
+        assert!(at + len <= self.len());
         // What comes from there was written there by a kernel.
-        self.used = self.used.max(at + data.len());
-        let Resources { queue, buffer, .. } = self.resources();
-        let (queue, buffer, to) = (queue.raw(), buffer.raw(), data.as_mut_ptr().cast());
-        // SAFETY: the range lies in the buffer, as asserted; the caller vouches for the data.
-        let copied =
-            unsafe { command_queue::enqueue_read_buffer(queue, buffer, CL_FALSE, at, data.len(), to, 0, ptr::null()) };
+        self.used = self.used.max(at + len);
+        let Resources { queue, buffer, staging, .. } = self.lease.resources.as_mut().expect("there until drop");
+        let to = staging.as_mut().expect("there until drop")[at..].as_mut_ptr().cast();
+        // SAFETY: the range lies in the buffer, as asserted, and in the staging memory, which stays until the queue was waited
+        // for, or for good.
+        let copied = unsafe {
+            command_queue::enqueue_read_buffer(queue.raw(), buffer.raw(), CL_FALSE, at, len, to, 0, ptr::null())
+        };
         self.events.push(event_of("clEnqueueReadBuffer", copied)?);
         Ok(())
     }
@@ -146,6 +160,7 @@ impl<'p> Slot<'p> {
         let waited = Event::wait(&std::mem::take(&mut self.events));
         // After an error, too: whatever is told, the device must be done with it.
         let finished = self.resources().queue.finish();
+        self.abandoned |= finished.is_err();
         let waited = waited.and(finished);
         self.failed |= waited.is_err();
         waited
@@ -156,11 +171,16 @@ impl Drop for Slot<'_> {
     fn drop(&mut self) {
         let mut usable = self.wait().is_ok() && !self.failed;
         if usable && self.used > 0 {
+            let used = self.used.min(self.len());
+            // The compiler keeps these writes: it cannot see what the driver does with the memory.
+            self.staged(0, used).fill(0);
             // The next command in the queue comes after it.
-            let Resources { queue, buffer, len } = self.resources();
-            usable = queue.clear(buffer, self.used.min(*len)).is_ok();
+            let Resources { queue, buffer, .. } = self.resources();
+            usable = queue.clear(buffer, used).is_ok();
         }
-        if !usable {
+        if self.abandoned {
+            std::mem::forget(self.lease.resources.take());
+        } else if !usable {
             self.lease.resources = None;
         }
     }
@@ -173,7 +193,10 @@ impl Resources {
         let mut len = wanted.max(1).next_multiple_of(64 << 10);
         loop {
             match context.zeroed(&queue, len) {
-                Ok(buffer) => return Ok(Self { queue, buffer, len }),
+                Ok(buffer) => {
+                    let staging = Some(Pinned::new(context, &queue, len)?);
+                    return Ok(Self { queue, buffer, len, staging });
+                }
                 Err(Error::OutOfDeviceMemory { .. }) if len > Slot::SMALLEST => {
                     len = (len / 2).next_multiple_of(16).max(Slot::SMALLEST);
                 }
@@ -187,6 +210,7 @@ impl Drop for Resources {
     fn drop(&mut self) {
         // Nothing can be done here about an error.
         let _ = self.queue.clear(&self.buffer, self.len);
+        let _ = self.staging.take().map(|staging| staging.unmap(&self.queue));
         let _ = self.queue.finish();
     }
 }
@@ -207,19 +231,36 @@ mod tests {
     fn a_slot_comes_back_cleared() {
         let Some(pool) = pool() else { return };
         let mut slot = pool.take(8192).unwrap();
-        let mut found = [0; 4096];
-        // SAFETY: waited for below.
-        unsafe { slot.copy_in(4096, &[0xa5; 4096]).and_then(|()| slot.copy_out(4096, &mut found)) }.unwrap();
+        slot.copy_in(4096, &[0xa5; 4096]).unwrap();
         slot.wait().unwrap();
-        assert_eq!(found, [0xa5; 4096]);
+        slot.staged(4096, 4096).fill(1);
+        slot.copy_out(4096, 4096).unwrap();
+        slot.wait().unwrap();
+        assert_eq!(slot.staged(4096, 4096), [0xa5; 4096]);
         let buffer = slot.buffer().raw();
         drop(slot);
         let mut slot = pool.take(8192).unwrap();
         assert_eq!(slot.buffer().raw(), buffer, "the buffer that was kept");
-        // SAFETY: waited for below.
-        unsafe { slot.copy_out(4096, &mut found) }.unwrap();
+        assert_eq!(slot.staged(0, 8192), [0; 8192]);
+        slot.staged(0, 8192).fill(1);
+        slot.copy_out(0, 8192).unwrap();
         slot.wait().unwrap();
-        assert_eq!(found, [0; 4096]);
+        assert_eq!(slot.staged(0, 8192), [0; 8192]);
+    }
+
+    #[test]
+    fn what_the_driver_may_still_use_is_left_to_it() {
+        let Some(pool) = pool() else { return };
+        let mut slot = pool.take(4096).unwrap();
+        slot.copy_in(0, &[0xa5; 4096]).unwrap();
+        slot.wait().unwrap();
+        let (buffer, staged) = (slot.buffer().raw(), slot.staged(0, 4096).as_ptr());
+        // As if the wait had failed.
+        (slot.failed, slot.abandoned) = (true, true);
+        drop(slot);
+        // SAFETY: never unmapped.
+        assert_eq!(unsafe { std::slice::from_raw_parts(staged, 4096) }, [0xa5; 4096]);
+        assert_ne!(pool.take(4096).unwrap().buffer().raw(), buffer);
     }
 
     #[test]

@@ -1,0 +1,25 @@
+//! A program with a `cudarc` of its own choice, whose buffers and streams it gives to a cipher.
+
+use aes_bitslice_runtime::{Backend, Cipher, Counter, Ctr, Engine, Error, Key, KeyBits};
+use cudarc::driver::{CudaSlice, CudaStream};
+
+fn main() -> Result<(), Error> {
+    let engine = Engine::open(Backend::Cpu)?;
+    let cipher = engine.cipher(&Key::generate(KeyBits::Aes256)?)?;
+    let counter = Counter::random()?;
+    let mut data = vec![7; 1000];
+    cipher.ctr_apply(&counter, 0, &mut data)?;
+    cipher.ctr_apply(&counter, 0, &mut data)?;
+    assert_eq!(data, [7; 1000]);
+    let on_device: OnDevice = on_device;
+    let _ = on_device;
+    println!("test result: ok. one program, one cudarc");
+    Ok(())
+}
+
+type OnDevice = fn(&Cipher, &CudaStream, &Counter, &mut CudaSlice<u8>) -> Result<(), Error>;
+
+/// Types of the program's own `cudarc` are the runtime's.
+fn on_device(cipher: &Cipher, stream: &CudaStream, counter: &Counter, data: &mut CudaSlice<u8>) -> Result<(), Error> {
+    cipher.device()?.run(stream, Ctr::new(counter, 0), data)
+}
