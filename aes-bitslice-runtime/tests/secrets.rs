@@ -65,7 +65,7 @@ fn calls(engine: Backend) -> Option<aes_bitslice_runtime::Cipher> {
     let counter = Counter::new(CounterMode::Ctr128BE, [0xf7; 16]);
     let ctr = Ctr::new(&counter, 5);
     for len in [16, 100 << 4, 3 << 20] {
-        let mut data: Vec<u8> = (0..len).map(|i: usize| (i * i >> 7) as u8 | 1).collect();
+        let mut data: Vec<u8> = (0..len).map(|i: usize| ((i * i) >> 7) as u8 | 1).collect();
         cipher.run(ctr, &mut data).unwrap();
         cipher.run(Keystream::new(&counter, 3), &mut data).unwrap();
         cipher.run(Ecb::encrypt(), &mut data).unwrap();

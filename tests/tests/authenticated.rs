@@ -154,7 +154,7 @@ fn key_bytes() -> impl Strategy<Value = Vec<u8>> {
 
 /// Short, a few chunks, and around the ends of what is done at a time.
 fn lengths() -> impl Strategy<Value = usize> {
-    prop_oneof![0..70_usize, (16_usize << 10) - 20..(16_usize << 10) + 20, (256_usize << 10) - 20..(800_usize << 10)]
+    prop_oneof![0..70_usize, (64_usize << 10) - 20..(64_usize << 10) + 20, (256_usize << 10) - 20..(800_usize << 10)]
 }
 
 fn gcm_is_the_same_as_another(engines: &'static [Engine]) {

@@ -213,8 +213,8 @@ impl<E: End> Operation for Gcm<E> {
     const KEYS: Keys = Keys::OneOnCpu;
 }
 
-/// Bytes that are encrypted and hashed at a time on a core: they stay in its first-level cache.
-const IN_CACHE: usize = 16 << 10;
+/// Bytes that are encrypted and hashed at a time on a core: they stay in its second-level cache.
+const IN_CACHE: usize = 64 << 10;
 
 impl<E: End> Steps for Gcm<E> {
     type Part = PartialHash;

@@ -8,7 +8,7 @@
 
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::operation::{Block, CpuCipher, Keys, Operation, Steps, encrypt_block};
+use crate::op::operation::{Block, CpuCipher, Keys, Operation, Steps};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use cipher::array::Array;
@@ -61,11 +61,8 @@ impl Xts {
         Self::new(Direction::Decrypt, unit_bytes, first_unit)
     }
 
-    /// The data of one unit, or of what of it comes from block `first` on.
-    fn unit(&self, cipher: &impl CpuCipher, number: u128, first: u64, data: Buffers<'_>) {
-        let mut tweak = number.to_le_bytes();
-        encrypt_block(cipher.second(), &mut tweak);
-        let mut tweak = times_alpha(u128::from_le_bytes(tweak), first);
+    /// The data of one unit, or of what of it comes from the block with this tweak on.
+    fn unit(&self, cipher: &impl CpuCipher, mut tweak: u128, data: Buffers<'_>) {
         let ragged = data.len() % 16;
         // The last two blocks, where they share bytes.
         let tail = if ragged == 0 { 0 } else { 16 + ragged };
@@ -122,6 +119,9 @@ impl Xts {
         self.masked(cipher, tweak, InOutBuf::from(std::slice::from_mut(block)));
     }
 }
+
+/// Units whose tweaks are encrypted at a time.
+const UNITS: usize = 64;
 
 /// Blocks that are done at a time: whole batches of every engine, and little enough for the first-level cache.
 const BATCH: usize = 512;
@@ -186,12 +186,19 @@ impl Steps for Xts {
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
         let (mut rest, mut at) = (data, *self);
+        let mut tweaks = [Block::default(); UNITS];
         while rest.len() > 0 {
-            let len = rest.len().min((self.unit_bytes - at.before) as usize);
-            let (unit, after) = rest.split_at(len);
-            at.unit(cipher, at.first_unit, at.before / 16, unit);
-            at = at.after(len as u64, || unreachable!("XTS is not chained"));
-            rest = after;
+            let units = (at.before + rest.len() as u64).div_ceil(self.unit_bytes).min(UNITS as u64) as usize;
+            let numbers = (0..units as u128).map(|i| at.first_unit.wrapping_add(i).to_le_bytes());
+            tweaks.iter_mut().zip(numbers).for_each(|(tweak, number)| *tweak = number.into());
+            cipher.second().process(Direction::Encrypt, InOutBuf::from(&mut tweaks[..units]));
+            for tweak in &tweaks[..units] {
+                let len = rest.len().min((self.unit_bytes - at.before) as usize);
+                let (unit, after) = rest.split_at(len);
+                self.unit(cipher, times_alpha(u128::from_le_bytes((*tweak).into()), at.before / 16), unit);
+                at = at.after(len as u64, || unreachable!("XTS is not chained"));
+                rest = after;
+            }
         }
     }
 
