@@ -12,6 +12,7 @@ use crate::base::error::Error;
 use crate::exec::backend::OnBackend;
 use crate::op::buffers::Buffers;
 use crate::op::operation::{Keys, Operation};
+use aes_bitslice_core::mode::Mode;
 use std::fmt;
 use std::sync::Arc;
 
@@ -158,12 +159,20 @@ impl Cipher {
 
     /// Whether the CPU does it, whatever the engine.
     fn is_on_cpu<O: Operation>(&self, operation: &O, bytes: u64) -> bool {
-        match (&self.cpu, operation.mode()) {
+        // To hash takes as long to copy as to encrypt.
+        let mode = operation.mode().or(operation.hashed().map(|_| Mode::Ctr));
+        match (&self.cpu, mode) {
             _ if O::SERIAL => true,
             _ if !self.engine.device_supports(operation) => true,
             (Some(cpu), Some(mode)) => self.engine.backend_for(mode, cpu.bits(), bytes) == Backend::Cpu,
             _ => false,
         }
+    }
+
+    /// The key on the CPU; none on a cipher of one kernel.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn cpu(&self) -> Option<&Arc<CpuKey>> {
+        self.cpu.as_ref()
     }
 
     fn cpu_key<O: Operation>(&self) -> Result<&CpuKey, Error> {

@@ -91,7 +91,7 @@ impl Cipher {
     /// [`Error::NotCuda`] if the engine has no CUDA device, [`Error::SeveralDevices`] if it has several GPUs.
     pub fn device(&self) -> Result<DeviceCipher<'_>, Error> {
         self.engine().gpu("device memory")?;
-        Ok(DeviceCipher::new(&self.group_key("device memory")?.keys()[0]))
+        Ok(DeviceCipher::new(&self.group_key("device memory")?.keys()[0], self.cpu()))
     }
 
     /// The same of each of the engine's GPUs, in the order of [`Engine::cuda_contexts`]: for callers with buffers and
@@ -104,7 +104,7 @@ impl Cipher {
     /// # Errors
     /// [`Error::NotCuda`] if the engine has no CUDA device.
     pub fn devices(&self) -> Result<Vec<DeviceCipher<'_>>, Error> {
-        Ok(self.group_key("device memory")?.keys().iter().map(DeviceCipher::new).collect())
+        Ok(self.group_key("device memory")?.keys().iter().map(|key| DeviceCipher::new(key, self.cpu())).collect())
     }
 
     /// The same calls on device memory that is sharded over the engine's GPUs ([`Engine::sharded`]).
@@ -118,6 +118,10 @@ impl Cipher {
     /// The key on the GPUs.
     fn group_key(&self, what: &'static str) -> Result<&GroupKey, Error> {
         match self.key() {
+            // The kernels would take the first of its keys for the only one.
+            _ if self.cpu().is_some_and(|cpu| cpu.is_xts()) => {
+                Err(Error::WrongKeys { operation: what, needs: "one AES key, and this is a key of XTS: use `Key::new`" })
+            }
             KeyOn::Cuda(key) => Ok(key),
             _ => Err(Error::NotCuda { what, backend: self.engine().backend().to_string() }),
         }

@@ -13,7 +13,7 @@ use crate::backend::opencl::opened::OpenClDevice;
 use crate::backend::opencl::platforms::Wanted;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
-use crate::exec::backend::{Opened, Settings};
+use crate::exec::backend::{KernelsNeeded, Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::exec::queue::Queue;
 use crate::exec::transfers::Transfers;
@@ -148,7 +148,7 @@ impl Engine {
 
     /// Whether the device itself does it.
     pub(crate) fn device_supports<O: Operation>(&self, operation: &O) -> bool {
-        each!(&self.opened.kind, device => device.supports(operation.mode()))
+        each!(&self.opened.kind, device => device.supports(KernelsNeeded::of(operation)))
     }
 
     /// Where a call on this many bytes in host memory is computed: opened as [`Backend::Auto`] with a GPU, on whichever

@@ -21,6 +21,23 @@ pub(crate) struct Settings {
     pub(crate) transfers: Transfers,
 }
 
+/// The kernels that a device needs for an operation: one of the two at least.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct KernelsNeeded {
+    /// Those of a mode; `None` if the cipher has nothing to do.
+    pub(crate) mode: Option<Mode>,
+    /// One that computes GHASH.
+    pub(crate) hash: bool,
+}
+
+impl KernelsNeeded {
+    /// For an operation; `None` if no kernels do it.
+    pub(crate) fn of<O: Operation>(operation: &O) -> Option<Self> {
+        let needed = Self { mode: operation.mode(), hash: operation.hashed().is_some() };
+        (needed.hash || needed.mode.is_some()).then_some(needed)
+    }
+}
+
 /// A backend that was opened.
 pub(crate) trait Opened: Send + Sync {
     /// A key on it.
@@ -32,8 +49,8 @@ pub(crate) trait Opened: Send + Sync {
     /// One line for a reader: the device.
     fn description(&self) -> String;
 
-    /// Whether it has something to compute an operation with whose kernels compute this mode; `None` if it has no kernels.
-    fn supports(&self, mode: Option<Mode>) -> bool;
+    /// Whether it has what computes an operation that takes these kernels on a device; `None` if no kernels do it.
+    fn supports(&self, kernels: Option<KernelsNeeded>) -> bool;
 
     /// Whether a call on host memory is computed here rather than by the `aes` crate, where the choice is free.
     fn is_preferred(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> bool;

@@ -9,7 +9,8 @@ use crate::base::nonce::Nonce;
 use crate::base::tag::Tag;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
-use crate::op::operation::{CpuCipher, Keys, Operation, Steps, encrypt_block};
+use crate::op::launch::{Launch, Shape};
+use crate::op::operation::{CpuCipher, Hashed, Keys, Operation, Steps, encrypt_block};
 use crate::op::partial_hash::{HashKey, PartialHash};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
@@ -174,6 +175,10 @@ pub trait End: Clone + Send + Sync + 'static {
     /// What the call returns.
     type Output: Send + 'static;
 
+    /// Whether it tells that the output is good.
+    #[doc(hidden)]
+    const VERIFIES: bool = false;
+
     /// It, of the parts of the message from byte `offset` on.
     #[doc(hidden)]
     #[expect(private_interfaces, reason = "implemented here only")]
@@ -192,6 +197,7 @@ impl End for Seal {
 #[expect(private_interfaces, reason = "implemented here only")]
 impl End for Open {
     type Output = ();
+    const VERIFIES: bool = true;
 
     fn end(&self, derived: &Derived, _offset: u64, parts: Vec<PartialHash>) -> Result<(), Error> {
         self.tag.verify(&derived.tag_of(&self.aad, parts)?)
@@ -221,7 +227,7 @@ impl<E: End> Steps for Gcm<E> {
     type Output = E::Output;
 
     fn mode(&self) -> Option<Mode> {
-        None
+        Some(Mode::Ctr)
     }
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
@@ -241,6 +247,29 @@ impl<E: End> Steps for Gcm<E> {
 
     fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
         Self { offset: self.offset + bytes, ..self.clone() }
+    }
+
+    fn hashed(&self) -> Option<Hashed> {
+        Some(match self.direction {
+            Direction::Encrypt => Hashed::Output,
+            Direction::Decrypt => Hashed::Input,
+        })
+    }
+
+    fn verifies(&self) -> bool {
+        E::VERIFIES
+    }
+
+    fn hash_key(&self) -> &HashKey {
+        &self.derived().hash
+    }
+
+    fn part(&self, bytes: u64, hash: &[u8; 16]) -> PartialHash {
+        PartialHash { offset: self.offset, bytes, hash: *hash }
+    }
+
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        self.derived().ctr(self.offset).launches(shape)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {

@@ -5,7 +5,7 @@
 
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::operation::{CpuCipher, Keys, Operation, Steps, whole_blocks};
+use crate::op::operation::{CpuCipher, Hashed, Keys, Operation, Steps, whole_blocks};
 use crate::op::partial_hash::{HashKey, PartialHash};
 use aes_bitslice_core::mode::Mode;
 
@@ -64,6 +64,18 @@ impl Steps for Ghash {
 
     fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
         Self { block: self.block + bytes / 16, ..self.clone() }
+    }
+
+    fn hashed(&self) -> Option<Hashed> {
+        Some(Hashed::Input)
+    }
+
+    fn hash_key(&self) -> &HashKey {
+        self.key()
+    }
+
+    fn part(&self, bytes: u64, hash: &[u8; 16]) -> PartialHash {
+        PartialHash { offset: 16 * self.block, bytes, hash: *hash }
     }
 
     fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {

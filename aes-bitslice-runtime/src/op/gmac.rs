@@ -5,8 +5,8 @@ use crate::base::nonce::Nonce;
 use crate::base::tag::Tag;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm::Derived;
-use crate::op::operation::{CpuCipher, Keys, Operation, Steps};
-use crate::op::partial_hash::PartialHash;
+use crate::op::operation::{CpuCipher, Hashed, Keys, Operation, Steps};
+use crate::op::partial_hash::{HashKey, PartialHash};
 use aes_bitslice_core::mode::Mode;
 
 /// GMAC of a whole message: gives its tag, of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant time.
@@ -59,6 +59,18 @@ impl Steps for Gmac {
 
     fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
         Self { offset: self.offset + bytes, ..self.clone() }
+    }
+
+    fn hashed(&self) -> Option<Hashed> {
+        Some(Hashed::Input)
+    }
+
+    fn hash_key(&self) -> &HashKey {
+        &self.derived().hash
+    }
+
+    fn part(&self, bytes: u64, hash: &[u8; 16]) -> PartialHash {
+        PartialHash { offset: self.offset, bytes, hash: *hash }
     }
 
     fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {

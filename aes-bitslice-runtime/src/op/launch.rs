@@ -46,6 +46,8 @@ pub(crate) enum Value {
     U64(u64),
     /// 16 bytes.
     Words([u32; 4]),
+    /// A place in the memory of the device that is not of the call's data.
+    Address(u64),
     /// A place this many bytes before the first byte of the call's input.
     BeforeInput(u64),
     /// Device memory into which blocks of the input are copied before the launch, and which is freed behind it.

@@ -3,6 +3,7 @@
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Launch, Shape};
+use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use cipher::array::Array;
@@ -25,6 +26,15 @@ pub trait Operation: Steps {
     const KEYS: Keys = Keys::One;
     /// Whether it has to go through its data in order, on one core of the CPU, whatever the engine.
     const SERIAL: bool = false;
+}
+
+/// The data of which a hash is computed on a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hashed {
+    /// What is read, before anything is written.
+    Input,
+    /// What is written.
+    Output,
 }
 
 /// Which keys an operation needs.
@@ -85,6 +95,26 @@ pub trait Steps: Clone + Send + Sync + 'static {
     /// The launches of a call, in order. Each works on bytes of its own, and the order in which they are done makes no difference.
     fn launches(&self, _shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
         unreachable!("there are no kernels for it")
+    }
+
+    /// Which data GHASH is computed of on a device, besides what kernels of the [mode](Self::mode) do; none by default.
+    fn hashed(&self) -> Option<Hashed> {
+        None
+    }
+
+    /// Whether what is written must not be used before [`finish`](Self::finish) has said that it is good.
+    fn verifies(&self) -> bool {
+        false
+    }
+
+    /// The key of that hash; asked of operations that were [keyed](Self::keyed).
+    fn hash_key(&self) -> &HashKey {
+        unreachable!("nothing is hashed")
+    }
+
+    /// What a chunk of `bytes` bytes returns that a device did, and of which it made this hash.
+    fn part(&self, _bytes: u64, _hash: &[u8; 16]) -> Self::Part {
+        Self::Part::default()
     }
 
     /// Does it on one core.

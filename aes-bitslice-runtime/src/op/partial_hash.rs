@@ -24,13 +24,25 @@ pub struct PartialHash {
 
 /// The key of the hash, H: the cipher of a block of zeros (SP 800-38D, section 7.1). Wiped on drop, and never printed.
 #[derive(Clone)]
-pub(crate) struct HashKey(Zeroizing<[u8; 16]>);
+pub struct HashKey(Zeroizing<[u8; 16]>);
 
 impl HashKey {
     pub(crate) fn new(cipher: &impl CpuCipher) -> Self {
         let mut key = Zeroizing::new([0; 16]);
         encrypt_block(cipher, &mut key);
         Self(key)
+    }
+
+    /// With this H.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+
+    /// H itself, for what is derived from it: never to be kept in memory that is not wiped.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    pub(crate) fn bytes(&self) -> &[u8; 16] {
+        &self.0
     }
 
     /// A hash of nothing so far.
@@ -95,7 +107,7 @@ impl fmt::Debug for HashKey {
 }
 
 /// The element 1 of GHASH's field.
-const ONE: [u8; 16] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+pub(crate) const ONE: [u8; 16] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// x^n. The time depends on n alone, which is a length.
 fn power(x: &[u8; 16], mut n: u64) -> Zeroizing<[u8; 16]> {

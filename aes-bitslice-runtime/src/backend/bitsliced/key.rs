@@ -6,7 +6,7 @@ use crate::backend::cpu::instructions;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::exec::backend::{OnBackend, Opened, Settings};
+use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
 use crate::exec::cores;
 use crate::op::buffers::Buffers;
 use crate::op::operation::{Block, CpuCipher, Operation};
@@ -106,7 +106,7 @@ impl Opened for OnVectors {
         format!("CPU, bitsliced, {}, {}", self.isa, instructions::threads())
     }
 
-    fn supports(&self, _mode: Option<Mode>) -> bool {
+    fn supports(&self, _kernels: Option<KernelsNeeded>) -> bool {
         true
     }
 

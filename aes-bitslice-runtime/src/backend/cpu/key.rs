@@ -5,7 +5,7 @@ use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::scrubbed;
-use crate::exec::backend::{OnBackend, Opened, Settings};
+use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
 use crate::exec::cores;
 use crate::op::buffers::Buffers;
 use crate::op::operation::{Block, CpuCipher, Operation};
@@ -158,7 +158,7 @@ impl Opened for OnCores {
         format!("CPU, {}", instructions::description())
     }
 
-    fn supports(&self, _mode: Option<Mode>) -> bool {
+    fn supports(&self, _kernels: Option<KernelsNeeded>) -> bool {
         true
     }
 

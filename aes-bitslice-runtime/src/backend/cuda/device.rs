@@ -2,6 +2,8 @@
 
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::driver;
+use crate::backend::cuda::kernel::hash::{self, HashKernel};
+use crate::backend::cuda::kernel::hash_self_test;
 use crate::backend::cuda::kernel::image::Image;
 use crate::backend::cuda::kernel::loaded::Kernel;
 use crate::backend::cuda::kernel::round_keys::RoundKeys;
@@ -11,6 +13,7 @@ use crate::backend::cuda::memory::slots::Slots;
 use crate::backend::cuda::select::stored::{Stored, StoredKind};
 use crate::backend::cuda::select::tuning::Tuning;
 use crate::base::error::Error;
+use crate::exec::backend::KernelsNeeded;
 use crate::exec::known_answer;
 use aes_bitslice_core::key_source::ExpandedKey;
 use aes_bitslice_core::manifest::Manifest;
@@ -29,6 +32,8 @@ pub(crate) struct Device {
     /// The stored kernels for this device.
     stored: Stored,
     kernels: Mutex<HashMap<(Mode, StoredKind), Kernel>>,
+    /// The GHASH kernel, when it was loaded.
+    hash: Mutex<Option<HashKernel>>,
     /// Held while a kernel is loaded and tested. Not `kernels`: the test waits for a slot, and a call that has one launches, and
     /// looks there.
     loading: Mutex<()>,
@@ -53,6 +58,7 @@ impl Device {
             clock_khz: info.clock_khz,
             stored: Stored::for_device(info.shared_memory_bytes),
             kernels: Mutex::default(),
+            hash: Mutex::default(),
             loading: Mutex::default(),
             tuning,
             slots: Slots::new(context.clone()),
@@ -124,6 +130,31 @@ impl Device {
         }
         kernels().insert((mode, kind), kernel.clone());
         Ok(Some(kernel))
+    }
+
+    /// Whether it has these kernels.
+    pub(crate) fn supports(&self, KernelsNeeded { mode, hash }: KernelsNeeded) -> bool {
+        mode.is_none_or(|mode| self.stored.supports(mode)) && (!hash || hash::is_there_for(self.architecture))
+    }
+
+    /// The GHASH kernel, loaded and tested at its first use. The device was entered.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchKernel`] if there is none for this device, [`Error::SelfTestFailed`], and what the driver reports.
+    pub(crate) fn hash_kernel(&self) -> Result<HashKernel, Error> {
+        let loaded = || self.hash.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(kernel) = loaded() {
+            return Ok(kernel);
+        }
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = loaded() {
+            return Ok(kernel);
+        }
+        let kernel = HashKernel::load(&self.context, self.architecture, self.multiprocessors)?;
+        let kernel = kernel.ok_or_else(|| Error::NoSuchKernel { what: "there is none of GHASH for this device".into() })?;
+        hash_self_test::run(&kernel, &self.slots)?;
+        *self.hash.lock().unwrap_or_else(PoisonError::into_inner) = Some(kernel.clone());
+        Ok(kernel)
     }
 
     /// Compiles a source for this device and loads it.

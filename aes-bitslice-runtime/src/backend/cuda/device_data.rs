@@ -1,16 +1,20 @@
 //! Data in device memory: on the caller's stream, in place or not, without a synchronisation here.
 
+use crate::backend::cpu::key::CpuKey;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
-use crate::backend::cuda::launch::kernel_mode;
+use crate::backend::cuda::launch::{kernel_mode, kernels};
 use crate::backend::cuda::memory::span::Span;
+use crate::backend::cuda::pending::{HashMemory, Pending};
 use crate::base::error::Error;
+use crate::exec::backend::KernelsNeeded;
 use crate::exec::choice::Choice;
 use crate::op::buffers::Access;
 use crate::op::operation::Operation;
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+use std::sync::Arc;
 
 /// Calls of a [`Cipher`](crate::Cipher) on device memory.
 ///
@@ -47,6 +51,8 @@ use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 /// stays loaded as long as the context.
 pub struct DeviceCipher<'a> {
     key: &'a DeviceKey,
+    /// The key on the CPU; none of a cipher of one kernel.
+    cpu: Option<&'a Arc<CpuKey>>,
     choice: Option<Choice>,
 }
 
@@ -54,8 +60,8 @@ pub struct DeviceCipher<'a> {
 const MEMORY: &str = "device memory";
 
 impl<'a> DeviceCipher<'a> {
-    pub(crate) fn new(key: &'a DeviceKey) -> Self {
-        Self { key, choice: None }
+    pub(crate) fn new(key: &'a DeviceKey, cpu: Option<&'a Arc<CpuKey>>) -> Self {
+        Self { key, cpu, choice: None }
     }
 
     /// The same calls by this kernel with this geometry, whatever is fastest: for measuring. A cipher of one kernel keeps
@@ -97,6 +103,66 @@ impl<'a> DeviceCipher<'a> {
         let (pointer, _written) = data.device_ptr_mut(stream);
         // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
         unsafe { self.run_raw(stream.cu_stream(), operation, pointer, pointer, len) }
+    }
+
+    /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt): on `data`, in place, or reading it.
+    /// It returns when the work is on the stream; the value is there when the stream has come to it. It cannot be captured into a
+    /// graph.
+    ///
+    /// The first call under a key makes the tables of its hash, and waits for them.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); [`Error::NeedsKey`] on a cipher of one kernel; [`Error::Unsupported`] for
+    /// [`GcmDecrypt`](crate::GcmDecrypt), whose plaintext nobody may see before the tag was checked: decrypt by
+    /// [`GcmPart`](crate::GcmPart), and use nothing of it before [`Cipher::combine`](crate::Cipher::combine) says that it is good.
+    pub fn run_with_output<O: Operation, D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        operation: O,
+        data: &mut D,
+    ) -> Result<Pending<O>, Error> {
+        self.owns(stream)?;
+        self.owns(data.stream())?;
+        let len = data.len() as u64;
+        let (pointer, _written) = data.device_ptr_mut(stream);
+        // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
+        unsafe { self.run_raw_with_output(stream.cu_stream(), operation, pointer, pointer, len) }
+    }
+
+    /// The same on raw device pointers and a raw stream, as [`run_raw`](Self::run_raw).
+    ///
+    /// # Safety
+    /// As there.
+    ///
+    /// # Errors
+    /// As [`run_with_output`](Self::run_with_output), and [`Error::Overlap`].
+    pub unsafe fn run_raw_with_output<O: Operation>(
+        &self,
+        stream: CUstream,
+        operation: O,
+        input: CUdeviceptr,
+        output: CUdeviceptr,
+        len: u64,
+    ) -> Result<Pending<O>, Error> {
+        let KernelsNeeded { mode, hash: true } = kernels(&operation, MEMORY)? else {
+            return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
+        };
+        operation.check(len)?;
+        let key = self.cpu.as_ref().ok_or(Error::NeedsKey { what: O::NAME })?;
+        let operation = operation.keyed(&**key);
+        if operation.verifies() || !self.key.device().supports(KernelsNeeded { mode, hash: true }) {
+            return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
+        }
+        let span = span(O::ACCESS, input, output, len)?;
+        let context = self.key.device().context();
+        self.key.device().enter()?;
+        // SAFETY: as the caller vouches, here and below.
+        unsafe {
+            let memory = HashMemory::new(context, stream)?;
+            self.key.launch_hashing(stream, span, &operation, mode, self.choice, memory.pointer())?;
+            memory.is_at(stream)?;
+            Ok(Pending::new(operation, len, memory))
+        }
     }
 
     /// Does an operation from `input` to `output`.

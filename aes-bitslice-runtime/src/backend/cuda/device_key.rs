@@ -1,22 +1,27 @@
 //! A key on a device: the kernels it may use, and the round keys to launch them with.
 
 use crate::backend::cuda::device::Device;
+use crate::backend::cuda::kernel::hash::HashKernel;
 use crate::backend::cuda::kernel::loaded::Kernel;
 use crate::backend::cuda::kernel::round_keys::RoundKeys;
+use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::cuda::select::stored::{KeyForm, StoredKind};
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::exec::choice::{Choice, Kernels};
+use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::key_source::ExpandedKey;
 use aes_bitslice_core::mode::Mode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A key on a device. Cloning is cheap, and clones share code and keys.
 #[derive(Clone)]
 pub(crate) struct DeviceKey {
     device: Arc<Device>,
     code: Arc<Code>,
+    /// What launches of the GHASH kernel read under this key, once it was asked for.
+    hash_tables: Arc<Mutex<Option<Arc<KeyMemory>>>>,
 }
 
 enum Code {
@@ -39,12 +44,22 @@ impl DeviceKey {
                 keys.push((*form, RoundKeys::Argument(form.words(&key))));
             }
         }
-        Self { device, code: Arc::new(Code::Stored { kernels, key_bits, keys }) }
+        Self { device, code: Arc::new(Code::Stored { kernels, key_bits, keys }), hash_tables: Arc::default() }
     }
 
     /// A key for one kernel: baked in, or to be launched with it.
     pub(crate) fn with_kernel(device: Arc<Device>, kernel: Kernel, keys: Option<RoundKeys>) -> Self {
-        Self { device, code: Arc::new(Code::One(kernel, keys)) }
+        Self { device, code: Arc::new(Code::One(kernel, keys)), hash_tables: Arc::default() }
+    }
+
+    /// The GHASH kernel, and its tables of this key, whose hash key `key` is; made at their first use. The device was entered.
+    pub(crate) fn hash_kernel(&self, key: &HashKey) -> Result<(HashKernel, Arc<KeyMemory>), Error> {
+        let kernel = self.device.hash_kernel()?;
+        let mut tables = self.hash_tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if tables.is_none() {
+            *tables = Some(Arc::new(kernel.tables(key)?));
+        }
+        Ok((kernel, tables.clone().expect("made above")))
     }
 
     pub(crate) fn device(&self) -> &Arc<Device> {

@@ -5,19 +5,30 @@ use crate::backend::cuda::kernel::co_resident::{self, Part};
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
+use crate::exec::backend::KernelsNeeded;
 use crate::exec::choice::{Call, Choice, Kernels, Tiles};
-use crate::op::buffers::Access;
-use crate::op::operation::{Operation, head};
+use crate::op::operation::{Hashed, Operation, head};
 use aes_bitslice_core::mode::Mode;
-use cudarc::driver::sys::CUstream;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
 
 /// What the kernels compute that do an operation, in memory of this kind.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for an operation that has no kernels, or that writes nothing: nothing here brings back what comes of it.
+/// [`Error::Unsupported`] for an operation that has no kernels, or of which a hash is to come back.
 pub(crate) fn kernel_mode<O: Operation>(operation: &O, memory: &str) -> Result<Mode, Error> {
-    let mode = operation.mode().filter(|_| O::ACCESS != Access::Reads && !O::SERIAL);
-    mode.ok_or_else(|| Error::Unsupported { operation: O::NAME, backend: memory.into() })
+    match kernels(operation, memory)? {
+        KernelsNeeded { mode: Some(mode), hash: false } => Ok(mode),
+        _ => Err(Error::Unsupported { operation: O::NAME, backend: memory.into() }),
+    }
+}
+
+/// The kernels that do an operation, in memory of this kind.
+///
+/// # Errors
+/// [`Error::Unsupported`] for an operation that has none.
+pub(crate) fn kernels<O: Operation>(operation: &O, memory: &str) -> Result<KernelsNeeded, Error> {
+    let kernels = KernelsNeeded::of(operation).filter(|_| !O::SERIAL);
+    kernels.ok_or_else(|| Error::Unsupported { operation: O::NAME, backend: memory.into() })
 }
 
 impl DeviceKey {
@@ -36,6 +47,54 @@ impl DeviceKey {
             }
         };
         choices.into_iter().try_for_each(|choice| self.load(mode, choice))
+    }
+
+    /// Loads all that a call of an operation may take, unless that was done before.
+    pub(crate) fn prepare_all(
+        &self,
+        operation: &impl Operation,
+        KernelsNeeded { mode, hash }: KernelsNeeded,
+        asked: Option<Choice>,
+    ) -> Result<(), Error> {
+        mode.map_or(Ok(()), |mode| self.prepare(mode, asked))?;
+        if hash {
+            self.device().enter()?;
+            self.hash_kernel(operation.hash_key())?;
+        }
+        Ok(())
+    }
+
+    /// Puts an operation with a hash on a stream, without waiting: the hash is added to the 16 bytes at `hash`. The cipher's part is
+    /// as in [`launch`](Self::launch).
+    ///
+    /// # Safety
+    /// As there; and `hash` lies in memory of the device, aligned to 4 bytes, that is live until the work is done.
+    pub(crate) unsafe fn launch_hashing<O: Operation>(
+        &self,
+        stream: CUstream,
+        span: Span,
+        operation: &O,
+        mode: Option<Mode>,
+        asked: Option<Choice>,
+        hash: CUdeviceptr,
+    ) -> Result<(), Error> {
+        let (kernel, tables) = self.hash_kernel(operation.hash_key())?;
+        let add_hash = |of: Option<CUdeviceptr>| match of.filter(|_| span.len > 0) {
+            // SAFETY: as the caller vouches; the tables live as long as the key, for which whoever drops it waits.
+            Some(data) => unsafe { kernel.run(stream, data, span.len, &tables, hash) },
+            None => Ok(()),
+        };
+        if operation.hashed() == Some(Hashed::Input) {
+            add_hash(span.input)?;
+        }
+        if let Some(mode) = mode {
+            // SAFETY: as the caller vouches.
+            unsafe { self.launch(stream, span, operation, mode, asked) }?;
+        }
+        if operation.hashed() == Some(Hashed::Output) {
+            add_hash(span.output)?;
+        }
+        Ok(())
     }
 
     /// Puts an operation on a stream, without waiting; as `asked`, else as is fastest of what the key's kernels may be. Its kernels

@@ -29,6 +29,7 @@
 //! | `device_key` | a key on a device |
 //! | `one_kernel` | kernels that are compiled at run time |
 //! | `launch` | one call on device memory: which kernel it takes, and its launch |
+//! | `pending` | what a call on device memory returns, when its stream has come to it |
 //! | `device_data` | calls on data in device memory |
 //! | `several` | one GPU or several: data in host memory, and in memory that is sharded over them |
 
@@ -41,11 +42,13 @@ pub(crate) mod kernel;
 pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod one_kernel;
+pub(crate) mod pending;
 pub(crate) mod select;
 pub(crate) mod several;
 
 pub use cudarc;
 pub use device_data::DeviceCipher;
+pub use pending::Pending;
 pub use driver::{DeviceInfo, devices};
 pub use select::measurements::{HostRates, KernelRates, Measurements, Rate, Subject};
 pub use select::stored::stored_kernels;

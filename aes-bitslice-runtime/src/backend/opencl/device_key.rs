@@ -74,7 +74,7 @@ impl DeviceKey {
     /// [`Error::Unsupported`] where there is no kernel, [`Error::NotInKernel`] where there is one for another mode only.
     pub(crate) fn mode_of<O: Operation>(&self, operation: &O, memory: &str) -> Result<Mode, Error> {
         let unsupported = || Error::Unsupported { operation: O::NAME, backend: memory.into() };
-        let mode = operation.mode().ok_or_else(unsupported)?;
+        let mode = operation.mode().filter(|_| operation.hashed().is_none()).ok_or_else(unsupported)?;
         match &self.code {
             Code::Stored(keys) if !keys.iter().any(|(of, _)| *of == mode) => Err(unsupported()),
             Code::One(kernel, _) if kernel.mode() != mode => Err(not_in(kernel, mode)),

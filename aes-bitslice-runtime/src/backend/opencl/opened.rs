@@ -9,7 +9,7 @@ use crate::backend::opencl::platforms::Wanted;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::exec::backend::{Opened, Settings};
+use crate::exec::backend::{KernelsNeeded, Opened, Settings};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
@@ -47,8 +47,8 @@ impl Opened for OpenClDevice {
         format!("{} (OpenCL {}.{}, {})", info.name, info.platform, info.device, info.driver)
     }
 
-    fn supports(&self, mode: Option<Mode>) -> bool {
-        mode.is_some_and(|mode| self.0.supports(mode))
+    fn supports(&self, kernels: Option<KernelsNeeded>) -> bool {
+        matches!(kernels, Some(KernelsNeeded { mode: Some(mode), hash: false }) if self.0.supports(mode))
     }
 
     fn is_preferred(&self, _mode: Mode, _key_bits: KeyBits, bytes: u64) -> bool {

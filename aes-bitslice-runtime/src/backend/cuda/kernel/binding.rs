@@ -107,6 +107,7 @@ impl Binding {
                     (Some(Value::U32(number)), Kind::U32, _) => Some(Argument::U32(number)),
                     (Some(Value::U64(number)), Kind::U64, _) => Some(Argument::U64(number)),
                     (Some(Value::Words(words)), Kind::Words(_), _) => Some(Argument::Words(words)),
+                    (Some(Value::Address(address)), Kind::Buffer, _) => Some(Argument::Address(*address)),
                     // Wrapping, for nothing is looked up there by the first thread block.
                     (Some(Value::BeforeInput(bytes)), Kind::Pointer, Some(input)) => {
                         Some(Argument::Address(input.wrapping_sub(*bytes)))

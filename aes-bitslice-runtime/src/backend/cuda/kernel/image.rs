@@ -13,17 +13,25 @@ pub(crate) struct Image(Zeroizing<Vec<u8>>);
 impl Image {
     /// The stored form of a kernel that fits an architecture (`sm_90`: 90): machine code where it is stored for that, else PTX.
     pub(crate) fn of_stored(architecture: u32, kernel: &aes_bitslice_kernels::Kernel) -> Result<Self, Error> {
-        // Machine code runs on its own architecture and on later ones of the same generation.
-        let fits = |sm: u32| sm / 10 == architecture / 10 && sm <= architecture;
-        let number = |name: &str| name.strip_prefix("sm_").and_then(|sm| sm.parse().ok());
-        let cubin = kernel.cubins.iter().find(|(name, code)| number(name).is_some_and(fits) && !code.is_empty());
+        Self::of(architecture, kernel.name, kernel.cubins, kernel.ptx)
+    }
+
+    /// The same of machine code by architecture and of PTX, either of which may be missing.
+    pub(crate) fn of(architecture: u32, name: &str, cubins: &[(&str, &[u8])], ptx: &str) -> Result<Self, Error> {
+        // Machine code runs on its own architecture and on later ones of the same generation; that with an `a`, only on its own.
+        let fits = |of: &str| match of.strip_prefix("sm_").map(|sm| (sm.strip_suffix('a'), sm)) {
+            Some((Some(sm), _)) => sm.parse() == Ok(architecture),
+            Some((None, sm)) => sm.parse().is_ok_and(|sm: u32| sm / 10 == architecture / 10 && sm <= architecture),
+            None => false,
+        };
+        let cubin = cubins.iter().find(|(of, code)| fits(of) && !code.is_empty());
         match cubin {
             Some((_, code)) => Ok(Self(Zeroizing::new(code.to_vec()))),
-            None if kernel.ptx.is_empty() => Err(Error::CudaUnavailable {
-                what: format!("kernel {} was generated but not compiled before this program was built", kernel.name),
+            None if ptx.is_empty() => Err(Error::CudaUnavailable {
+                what: format!("kernel {name} was generated but not compiled before this program was built"),
                 help: "run `cargo xtask ptx` and build again, or use the backend `cpu`".into(),
             }),
-            None => Ok(Self(Zeroizing::new([kernel.ptx.as_bytes(), b"\0"].concat()))),
+            None => Ok(Self(Zeroizing::new([ptx.as_bytes(), b"\0"].concat()))),
         }
     }
 

@@ -6,7 +6,10 @@
 //! | `parameters` | how large the parameters of an entry point are, as its code says |
 //! | `round_keys` | round keys as kernels take them |
 //! | `binding` | the arguments of a launch, in the order in which the kernel's manifest lists its parameters |
+//! | `module` | a module of the driver, and its functions |
 //! | `loaded` | a kernel that was loaded, and its launches |
+//! | `hash` | a GHASH kernel, and its launches |
+//! | `hash_self_test` | the known answer that it must give first |
 //! | `self_test` | the known answer that it must give first |
 //! | `capture` | what a graph keeps of the calls that are captured into it |
 //! | `side_stream` | a stream beside the caller's |
@@ -15,8 +18,11 @@
 pub(crate) mod binding;
 pub(crate) mod capture;
 pub(crate) mod co_resident;
+pub(crate) mod hash;
+pub(crate) mod hash_self_test;
 pub(crate) mod image;
 pub(crate) mod loaded;
+pub(crate) mod module;
 pub(crate) mod parameters;
 pub(crate) mod round_keys;
 pub(crate) mod self_test;

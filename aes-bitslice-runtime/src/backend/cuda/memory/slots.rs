@@ -18,6 +18,9 @@ pub(crate) const MOST: usize = 32 + RESERVE;
 /// Slots that only those get who have none: a large call leaves them to small ones.
 const RESERVE: usize = 8;
 
+/// Bytes of a hash.
+const HASH: usize = 16;
+
 /// The slots of a device.
 pub(crate) struct Slots {
     context: Arc<Context>,
@@ -61,6 +64,7 @@ struct Resources {
     buffer: CUdeviceptr,
     len: usize,
     staging: Option<Pinned>,
+    hash_staging: Option<Pinned>,
 }
 
 // SAFETY: stream and buffer are handles, which any thread may use that has made the context its own.
@@ -112,6 +116,48 @@ impl Slot<'_> {
         assert!(at + len <= self.len());
         self.used = self.used.max(at + len);
         self.buffer() + at as u64
+    }
+
+    /// Where the 16 bytes of a hash are, behind the device buffer.
+    pub(crate) fn hash(&self) -> CUdeviceptr {
+        self.buffer() + self.len() as u64
+    }
+
+    /// Sets them to zero, on the stream.
+    pub(crate) fn clear_hash(&mut self) -> Result<(), Error> {
+        // SAFETY: the range is the slot's own.
+        let cleared = unsafe { result::memset_d8_async(self.hash(), 0, HASH, self.stream()) };
+        self.context.call("cuMemsetD8Async", cleared)
+    }
+
+    /// Copies them; done when the stream has come to it.
+    ///
+    /// # Safety
+    /// Nobody uses `hash` until the stream was waited for.
+    pub(crate) unsafe fn copy_hash(&mut self, hash: &mut [u8; HASH]) -> Result<(), Error> {
+        // SAFETY: the range is the slot's own; the caller vouches for the other.
+        let copied = unsafe { result::memcpy_dtoh_async(&mut hash[..], self.hash(), self.stream()) };
+        self.context.call("cuMemcpyDtoHAsync", copied)
+    }
+
+    /// The same to pinned memory of the slot, so that the call does not wait: [`hash_copied`](Self::hash_copied).
+    pub(crate) fn copy_hash_staged(&mut self) -> Result<(), Error> {
+        let context = self.context;
+        let (from, stream) = (self.hash(), self.stream());
+        let resources = self.resources();
+        if resources.hash_staging.is_none() {
+            resources.hash_staging = Some(Pinned::new(context, HASH)?);
+        }
+        let to = resources.hash_staging.as_mut().expect("made above");
+        // SAFETY: both are the slot's own, whose next use is behind a wait.
+        let copied = unsafe { result::memcpy_dtoh_async(&mut to[..], from, stream) };
+        context.call("cuMemcpyDtoHAsync", copied)
+    }
+
+    /// What was copied there, when the stream was waited for.
+    pub(crate) fn hash_copied(&self) -> [u8; HASH] {
+        let staging = self.shared().hash_staging.as_ref().expect("it was copied");
+        *staging.first_chunk().expect("16 bytes")
     }
 
     /// Bytes of device memory.
@@ -215,7 +261,7 @@ impl Resources {
     fn new(context: &Arc<Context>) -> Result<Self, Error> {
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
         let stream = context.call("cuStreamCreate", stream)?;
-        Ok(Self { context: context.clone(), stream, buffer: 0, len: 0, staging: None })
+        Ok(Self { context: context.clone(), stream, buffer: 0, len: 0, staging: None, hash_staging: None })
     }
 
     /// With a buffer of `wanted` bytes, or fewer where the device has too little memory.
@@ -224,10 +270,11 @@ impl Resources {
             return Ok(());
         }
         self.free();
-        let mut len = wanted;
+        // What lies behind it is aligned.
+        let mut len = wanted.next_multiple_of(16);
         self.buffer = loop {
             // SAFETY: the context is current on this thread, as the caller has entered it.
-            match unsafe { result::malloc_sync(len) } {
+            match unsafe { result::malloc_sync(len + HASH) } {
                 Ok(buffer) => break buffer,
                 Err(e) if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY && len > Slot::SMALLEST => {
                     len = (len / 2).next_multiple_of(16).max(Slot::SMALLEST);
@@ -248,7 +295,7 @@ impl Resources {
             // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
             // SAFETY: made here, alive, and not used after this; clearing comes before freeing on the same stream.
             unsafe {
-                let _ = result::memset_d8_async(self.buffer, 0, self.len, self.stream);
+                let _ = result::memset_d8_async(self.buffer, 0, self.len + HASH, self.stream);
                 let _ = result::stream::synchronize(self.stream);
                 let _ = result::free_sync(self.buffer);
             }

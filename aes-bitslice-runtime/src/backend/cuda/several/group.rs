@@ -9,7 +9,7 @@ use crate::backend::cuda::{driver, one_kernel};
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::exec::backend::{HostMemory, Opened, Settings};
+use crate::exec::backend::{HostMemory, KernelsNeeded, Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::op::buffers::Access;
 use crate::op::ctr::Ctr;
@@ -121,8 +121,8 @@ impl Opened for Group {
         self.members.iter().map(name).collect::<Vec<_>>().join(" and ")
     }
 
-    fn supports(&self, mode: Option<Mode>) -> bool {
-        mode.is_some_and(|mode| self.members.iter().all(|member| member.device.stored().supports(mode)))
+    fn supports(&self, kernels: Option<KernelsNeeded>) -> bool {
+        kernels.is_some_and(|kernels| self.members.iter().all(|member| member.device.supports(kernels)))
     }
 
     fn is_preferred(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> bool {

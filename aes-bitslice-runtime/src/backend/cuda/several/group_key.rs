@@ -1,7 +1,7 @@
 //! A key on each GPU of a group, and its calls on host memory.
 
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::launch::kernel_mode;
+use crate::backend::cuda::launch::kernels;
 use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::several::host_data::{self, Staged, room_on};
 use crate::base::error::Error;
@@ -54,8 +54,9 @@ impl GroupKey {
 
 impl OnBackend for GroupKey {
     fn run<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
-        let mode = kernel_mode(&operation, "cuda")?;
-        self.prepare(mode)?;
+        let kernels = kernels(&operation, "cuda")?;
+        self.keys.iter().try_for_each(|key| key.device().enter())?;
+        self.keys.iter().try_for_each(|key| key.prepare_all(&operation, kernels, None))?;
         let staged = Staged::of(&mut data);
         let plan = self.transfers.plan(operation.skip() + data.len(), staged.is_nothing(), self.keys.len());
         let chunk_bytes = match plan.chunk_bytes {
@@ -68,7 +69,7 @@ impl OnBackend for GroupKey {
         let workers: Vec<_> = (0..plan.workers).map(|worker| first.wrapping_add(worker) % self.keys.len()).collect();
         let chunks = cut(operation, data.reborrow(), chunk_bytes);
         let started = AtomicBool::new(false);
-        let slots = |device: usize| host_data::slots(&self.keys[device], mode, &plan, staged);
+        let slots = |device: usize| host_data::slots(&self.keys[device], kernels, &plan, staged);
         let run = || pipeline::run(chunks, &self.weights, &workers, slots, &started);
         let outcome = catch_unwind(AssertUnwindSafe(run));
         // Not even a panic hands half a result out.

@@ -11,12 +11,12 @@ use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::past_caches::past_caches;
 use crate::base::error::Error;
+use crate::exec::backend::KernelsNeeded;
 use crate::exec::chunk::Chunk;
 use crate::exec::pipeline;
 use crate::exec::transfers::Plan;
 use crate::op::buffers::Buffers;
 use crate::op::operation::Operation;
-use aes_bitslice_core::mode::Mode;
 
 /// What is staged: what is read or written, and not pinned.
 #[derive(Clone, Copy)]
@@ -50,16 +50,16 @@ pub(crate) fn room_on(key: &DeviceKey, wanted: usize) -> Result<usize, Error> {
     Ok((slot.len() / 16 * 16).min(wanted))
 }
 
-/// A worker's slots, for operations whose kernels compute `mode`; at least one, with room for a chunk.
+/// A worker's slots, for operations that take these kernels; at least one, with room for a chunk.
 pub(crate) fn slots<'k, 'a, O: Operation>(
     key: &'k DeviceKey,
-    mode: Mode,
+    kernels: KernelsNeeded,
     plan: &Plan,
     staged: Staged,
 ) -> Result<Vec<HostSlot<'k, 'a, O>>, Error> {
     key.device().enter()?;
     let slots = key.device().slots();
-    let host_slot = |slot| HostSlot { key, mode, slot, staged, chunk: None };
+    let host_slot = |slot| HostSlot { key, kernels, slot, staged, chunk: None };
     let first = staged.slot(slots.take(plan.chunk_bytes)?, plan.chunk_bytes)?;
     if first.len() < plan.chunk_bytes {
         return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {} bytes", plan.chunk_bytes) });
@@ -74,7 +74,7 @@ pub(crate) fn slots<'k, 'a, O: Operation>(
 /// A slot with a chunk of the caller's data.
 pub(crate) struct HostSlot<'k, 'a, O> {
     key: &'k DeviceKey,
-    mode: Mode,
+    kernels: KernelsNeeded,
     slot: Slot<'k>,
     staged: Staged,
     chunk: Option<Chunk<'a, O>>,
@@ -82,7 +82,7 @@ pub(crate) struct HostSlot<'k, 'a, O> {
 
 impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
-        let Self { key, mode, slot, staged, chunk: in_flight } = self;
+        let Self { key, kernels, slot, staged, chunk: in_flight } = self;
         // Kept before anything is put on the stream: from here on there is something to wait for.
         let Chunk { operation, data } = in_flight.insert(chunk);
         let (at, len) = (operation.skip(), data.len());
@@ -95,8 +95,19 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
             // SAFETY: the chunk is kept, and left alone, until the stream was waited for: by `finish` or on drop.
             unsafe { slot.copy_in(at, data.input()) }?;
         }
-        // SAFETY: the span lies in the slot's buffer, which outlives the wait.
-        unsafe { key.launch(slot.stream(), span, operation, *mode, None) }?;
+        match *kernels {
+            KernelsNeeded { mode: Some(mode), hash: false } => {
+                // SAFETY: the span lies in the slot's buffer, which outlives the wait.
+                unsafe { key.launch(slot.stream(), span, operation, mode, None) }?;
+            }
+            KernelsNeeded { mode, .. } => {
+                slot.clear_hash()?;
+                let hash = slot.hash();
+                // SAFETY: as above; so is the hash.
+                unsafe { key.launch_hashing(slot.stream(), span, operation, mode, None, hash) }?;
+                slot.copy_hash_staged()?;
+            }
+        }
         if staged.output {
             slot.copy_out_staged(at, len)
         } else if data.writes() {
@@ -111,14 +122,15 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         // Whether or not the device is refused meanwhile: something may be on the stream.
         let entered = self.key.device().enter();
         self.slot.wait().and(entered)?;
-        if let Some(Chunk { operation, mut data }) = self.chunk.take()
-            && self.staged.output
-        {
-            let len = data.len();
+        let Some(Chunk { operation, mut data }) = self.chunk.take() else { return Ok(O::Part::default()) };
+        let len = data.len();
+        if self.staged.output {
             past_caches(self.slot.staging(operation.skip(), len), data.output());
         }
-        // Operations of which something else comes have no kernels.
-        Ok(O::Part::default())
+        match self.kernels.hash {
+            true => Ok(operation.part(len as u64, &self.slot.hash_copied())),
+            false => Ok(O::Part::default()),
+        }
     }
 }
 

@@ -1,0 +1,105 @@
+//! A GHASH kernel on a device, and its launches.
+//!
+//! A launch adds the hash of its data to 16 bytes in the memory of the device (`aes_bitslice_core::hash_manifest`).
+
+use crate::backend::cuda::context::Context;
+use crate::backend::cuda::kernel::image::Image;
+use crate::backend::cuda::kernel::module::{Function, Module};
+use crate::backend::cuda::memory::key_memory::KeyMemory;
+use crate::backend::cuda::memory::span::Span;
+use crate::base::error::Error;
+use crate::op::launch::{Entry, Launch, Value, block_words};
+use crate::op::partial_hash::{HashKey, ONE};
+use aes_bitslice_core::ghash::{self, Element};
+use aes_bitslice_core::hash_manifest::HashManifest;
+use aes_bitslice_kernels::HASHES;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
+use std::sync::Arc;
+
+/// A kernel on a device. Cloning is cheap, and clones share the code.
+#[derive(Clone)]
+pub(crate) struct HashKernel {
+    code: Arc<Code>,
+}
+
+struct Code {
+    manifest: HashManifest,
+    /// Thread blocks at most, for which tables are made.
+    units: u32,
+    blocks: Function,
+    bytes: Function,
+    module: Module,
+}
+
+/// Whether there is a kernel for an architecture (`sm_90`: 90).
+pub(crate) fn is_there_for(architecture: u32) -> bool {
+    stored(architecture).is_some()
+}
+
+/// The fastest for an architecture, and its manifest.
+fn stored(architecture: u32) -> Option<(&'static aes_bitslice_kernels::HashKernel, HashManifest)> {
+    HASHES.iter().find_map(|kernel| {
+        let manifest = HashManifest::parse(kernel.manifest).expect("the manifests of stored kernels are tested");
+        let runs = manifest.compute_capability.is_some_and(|range| range.contains(architecture));
+        runs.then_some((kernel, manifest))
+    })
+}
+
+impl HashKernel {
+    /// Loads the fastest for a device; none if there is none. Its context was entered on this thread.
+    pub(crate) fn load(context: &Arc<Context>, architecture: u32, multiprocessors: u32) -> Result<Option<Self>, Error> {
+        let Some((kernel, manifest)) = stored(architecture) else { return Ok(None) };
+        let image = Image::of(architecture, kernel.name, kernel.cubins, kernel.ptx.unwrap_or_default())?;
+        let module = Module::load(context, &image)?;
+        let function = |entry| module.function(kernel.name, entry, &image, manifest.shared_bytes);
+        let (blocks, bytes) = (function(&manifest.entry)?, function(&manifest.entry_bytes)?);
+        let units = manifest.units_per_sm * multiprocessors;
+        Ok(Some(Self { code: Arc::new(Code { manifest, units, blocks, bytes, module }) }))
+    }
+
+    /// The kernel's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.code.manifest.kernel
+    }
+
+    /// What launches under a hash key read, in the memory of the device, whose context was entered on this thread.
+    pub(crate) fn tables(&self, key: &HashKey) -> Result<KeyMemory, Error> {
+        let Code { manifest, units, module, .. } = &*self.code;
+        let tables = ghash::tables(Element::from_block(*key.bytes()), &manifest.shape, *units);
+        KeyMemory::new(&module.context, &tables)
+    }
+
+    /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting.
+    ///
+    /// # Safety
+    /// Both lie in memory of the device that is live until the work is done, as are the tables, which are of this kernel; `out` is
+    /// aligned to 4 bytes; the stream is live.
+    pub(crate) unsafe fn run(
+        &self,
+        stream: CUstream,
+        input: CUdeviceptr,
+        len: u64,
+        tables: &KeyMemory,
+        out: CUdeviceptr,
+    ) -> Result<(), Error> {
+        let Code { manifest, units, blocks, bytes, module } = &*self.code;
+        let entry = if input.is_multiple_of(16) { Entry::Blocks } else { Entry::Bytes };
+        let function = if entry == Entry::Blocks { blocks } else { bytes };
+        let values = vec![
+            ("length", Value::U64(len)),
+            ("tables", Value::Address(tables.pointer())),
+            ("units", Value::U32(*units)),
+            ("factor", Value::Words(block_words(&ONE))),
+            ("addend", Value::Words([0; 4])),
+        ];
+        let tiles = manifest.shape.tiles(len).clamp(1, (*units).into()) as u32;
+        let launch = Launch { entry, at: 0, thread_blocks: tiles, values };
+        let span = Span { input: Some(input), output: Some(out), len };
+        let arguments =
+            function.binding.arguments(span, &launch, None, |_, _| unreachable!("nothing of it is gathered"))?;
+        let (threads, shared) = (manifest.threads, manifest.shared_bytes);
+        // SAFETY: the arguments are those of the entry point; the caller vouches for what they point to; the geometry is the
+        // manifest's.
+        unsafe { function.launch(&module.context, (launch.thread_blocks, threads), shared, stream, &arguments) }
+    }
+}

@@ -1,0 +1,129 @@
+//! A module of the driver, and its functions.
+
+use crate::backend::cuda::context::Context;
+use crate::backend::cuda::driver;
+use crate::backend::cuda::kernel::binding::{Argument, Binding};
+use crate::backend::cuda::kernel::image::Image;
+use crate::base::error::Error;
+use aes_bitslice_core::signature::EntryPoint;
+use cudarc::driver::result;
+use cudarc::driver::sys::{self, CUfunction, CUmodule, CUresult, CUstream};
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// A module of the driver, unloaded on drop when everything on the device is done. Graphs that need it own a share of it
+/// (`capture`).
+pub(crate) struct Module {
+    pub(crate) context: Arc<Context>,
+    module: CUmodule,
+}
+
+// SAFETY: a handle, which any thread may use that has made the context its own; unloading does that.
+unsafe impl Send for Module {}
+// SAFETY: as above; nothing is changed after loading.
+unsafe impl Sync for Module {}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        let _ = self.context.make_current();
+        // Launches may be in flight on streams of callers: wait. Where that cannot be done, they may still run the code, so it
+        // stays; and a context that is lost has lost the module too.
+        if result::ctx::synchronize().is_ok() {
+            // Nothing can be done here about an error.
+            // SAFETY: loaded here, not used after this, and nothing runs that needs it.
+            let _ = unsafe { result::module::unload(self.module) };
+        }
+    }
+}
+
+/// A function of a module, and what it is launched with.
+pub(crate) struct Function {
+    pub(crate) function: CUfunction,
+    pub(crate) binding: Binding,
+}
+
+// SAFETY: functions are handles, which any thread may use that has made the context its own; nothing is changed
+// after loading.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+impl Module {
+    /// Loads an image on a device whose context is current on this thread.
+    ///
+    /// # Errors
+    /// [`Error::CudaUnavailable`] if the driver is too old for it, and what the driver reports.
+    pub(crate) fn load(context: &Arc<Context>, image: &Image) -> Result<Self, Error> {
+        // SAFETY: the image is a cubin, or PTX with its NUL, and outlives the call.
+        let module = match unsafe { result::module::load_data(image.as_ptr()) } {
+            Err(e) if e.0 == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
+                return Err(Error::CudaUnavailable {
+                    what: format!("the NVIDIA driver is too old for the stored kernels ({})", driver::name(e)),
+                    help: "update it to 580 or later, or use the backend `cpu`".into(),
+                });
+            }
+            other => context.call("cuModuleLoadData", other)?,
+        };
+        Ok(Self { context: context.clone(), module })
+    }
+
+    /// The function of an entry point of a kernel, launched with `shared_bytes` of shared memory.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchKernel`] if the code takes something else than the manifest says, and what the driver reports.
+    pub(crate) fn function(
+        &self,
+        kernel: &str,
+        entry: &EntryPoint,
+        image: &Image,
+        shared_bytes: u32,
+    ) -> Result<Function, Error> {
+        let no_kernel = |what: String| Error::NoSuchKernel { what };
+        let name = CString::new(entry.name.as_str()).map_err(|e| no_kernel(e.to_string()))?;
+        // SAFETY: the module is loaded, and is kept as long as the function.
+        let function = unsafe { result::module::get_function(self.module, name) };
+        let function = self.context.call("cuModuleGetFunction", function)?;
+        let binding = Binding::new(entry);
+        // What is launched with other arguments than it takes reads beyond them.
+        if !image.parameter_sizes(&entry.name).is_some_and(|sizes| sizes.into_iter().eq(binding.sizes())) {
+            return Err(no_kernel(format!("the code of {kernel} takes other arguments than {entry}")));
+        }
+        allow_shared_memory(&self.context, function, shared_bytes)?;
+        Ok(Function { function, binding })
+    }
+}
+
+impl Function {
+    /// Launches it: as many thread blocks, of as many threads, as `grid` says.
+    ///
+    /// # Safety
+    /// The arguments are those of the entry point, and what they point to is live until the work is done; grid and shared memory
+    /// are what the code was made for; the stream is live.
+    pub(crate) unsafe fn launch(
+        &self,
+        context: &Context,
+        (thread_blocks, threads): (u32, u32),
+        shared_bytes: u32,
+        stream: CUstream,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), Error> {
+        // The driver copies arguments when it is called.
+        let mut pointers: Vec<_> = arguments.iter().map(Argument::pointer).collect();
+        let (grid, block) = ((thread_blocks, 1, 1), (threads, 1, 1));
+        // SAFETY: as the caller vouches; the pointers are to live values.
+        let launched =
+            unsafe { result::launch_kernel(self.function, grid, block, shared_bytes, stream, &mut pointers) };
+        context.call("cuLaunchKernel", launched)
+    }
+}
+
+/// Lets a kernel have more shared memory than the 48 KiB that every kernel may have. The context is current on this thread.
+fn allow_shared_memory(context: &Context, function: CUfunction, bytes: u32) -> Result<(), Error> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    // SAFETY: the function is loaded.
+    let allowed = unsafe { result::function::set_function_attribute(function, attribute, bytes as i32) };
+    context.call("cuFuncSetAttribute", allowed)
+}
