@@ -15,5 +15,5 @@ pub mod counter;
 pub mod error;
 pub mod key;
 pub mod nonce;
-pub mod tag;
 pub(crate) mod scrubbed;
+pub mod tag;
