@@ -149,7 +149,7 @@ impl<'a> DeviceCipher<'a> {
         };
         operation.check(len)?;
         let key = self.cpu.as_ref().ok_or(Error::NeedsKey { what: O::NAME })?;
-        let operation = operation.keyed(&**key);
+        let operation = operation.keyed(&***key);
         if operation.verifies() || !self.key.device().supports(KernelsNeeded { mode, hash: true }) {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
