@@ -3,7 +3,8 @@
 
 use aes::{Aes128, Aes192, Aes256};
 use aes_bitslice_runtime::{
-    Cipher, Cmac, Direction, Engine, Error, GcmDecrypt, GcmEncrypt, GcmPart, Ghash, Gmac, Key, KeyBits, Nonce, Tag, Xts,
+    Backend, Cipher, Cmac, Direction, Engine, Error, GcmDecrypt, GcmEncrypt, GcmPart, Ghash, Gmac, Kernels, Key,
+    KeyBits, Nonce, Tag, Xts,
 };
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random};
@@ -22,19 +23,26 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     Tests::default()
         .on_each(
-            &[Device::Cpu],
+            &[Device::Cpu, Device::Cuda(Kernels::Auto)],
             &[],
             tests_of_engines![
                 gcm_vectors,
-                cmac_vectors,
-                xts_vectors,
                 gcm_is_the_same_as_another,
-                xts_is_the_same_as_another,
                 parts_in_any_order_are_the_whole,
                 what_was_changed_is_refused_and_cleared,
+            ],
+        )
+        .on_each(
+            &[Device::Cpu],
+            &[],
+            tests_of_engines![
+                cmac_vectors,
+                xts_vectors,
+                xts_is_the_same_as_another,
                 lengths_and_keys_that_cannot_be_are_refused,
             ],
         )
+        .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![device_memory, long_messages])
         .with(&[], tests![a_counter_that_wraps_in_the_middle])
         .run()
 }
@@ -318,9 +326,66 @@ fn lengths_and_keys_that_cannot_be_are_refused(engines: &'static [Engine]) {
     }
 }
 
+/// On the caller's stream: what is written, and what comes when the stream has come to it.
+fn device_memory(engines: &'static [Engine]) {
+    let engine = &engines[0];
+    let cpu = Engine::open(Backend::Cpu).unwrap();
+    let stream = engine.cuda_context().unwrap().new_stream().unwrap();
+    let nonce = Nonce::from([8; 12]);
+    for (i, len) in [1, 15, 16, 17, 4096, 16383, 16384, 16385, 1 << 20, (3 << 20) + 5, 64 << 20].into_iter().enumerate()
+    {
+        let key = noise(i as u64, [16, 24, 32][i % 3]);
+        let (gpu, cpu) = (cipher(engine, &key), cipher(&cpu, &key));
+        let device = gpu.device().unwrap();
+        let plain = noise(77, len);
+        let mut expected = plain.clone();
+        let tag = cpu.run(GcmEncrypt::new(&nonce, b"header"), &mut expected).unwrap();
+        let mut data = stream.clone_htod(&plain).unwrap();
+        let pending = device.run_with_output(&stream, GcmEncrypt::new(&nonce, b"header"), &mut data).unwrap();
+        assert!(stream.clone_dtoh(&data).unwrap() == expected, "{len} bytes");
+        assert_eq!(pending.wait().unwrap(), tag, "{len} bytes");
+        // Several at a time, and one that nobody waits for.
+        let macs = [1, 2, 3].map(|_| device.run_with_output(&stream, Gmac::new(&nonce), &mut data).unwrap());
+        drop(device.run_with_output(&stream, Gmac::new(&nonce), &mut data).unwrap());
+        let mac = cpu.run(Gmac::new(&nonce), &expected).unwrap();
+        macs.into_iter().for_each(|pending| assert_eq!(pending.wait().unwrap(), mac, "{len} bytes"));
+        let refused = device.run_with_output(&stream, GcmDecrypt::new(&nonce, b"header", &tag), &mut data);
+        assert!(matches!(refused.err(), Some(Error::Unsupported { .. })));
+        let part = GcmPart::new(Direction::Decrypt, &nonce, 0);
+        let part = device.run_with_output(&stream, part, &mut data).unwrap().wait().unwrap();
+        gpu.combine(&GcmDecrypt::new(&nonce, b"header", &tag), vec![part]).unwrap();
+        assert!(gpu.combine(&GcmDecrypt::new(&nonce, b"another", &tag), vec![part]).is_err());
+        assert!(stream.clone_dtoh(&data).unwrap() == plain, "{len} bytes");
+    }
+}
+
+/// From host memory, in many chunks, pinned and not.
+fn long_messages(engines: &'static [Engine]) {
+    let cpu = Engine::open(Backend::Cpu).unwrap();
+    let nonce = Nonce::new(b"a nonce of any length").unwrap();
+    let plain = noise(5, (100 << 20) + 77);
+    let mut expected = plain.clone();
+    let tag = cipher(&cpu, &[4; 32]).run(GcmEncrypt::new(&nonce, &[]), &mut expected).unwrap();
+    for engine in engines {
+        let cipher = cipher(engine, &[4; 32]);
+        let mut pinned = engine.host_buffer(plain.len()).unwrap();
+        for data in [&mut plain.clone()[..], &mut pinned[..]] {
+            data.copy_from_slice(&plain);
+            assert_eq!(cipher.run(GcmEncrypt::new(&nonce, &[]), &mut *data).unwrap(), tag);
+            assert!(data == expected);
+            cipher.run(GcmDecrypt::new(&nonce, &[], &tag), &mut *data).unwrap();
+            assert!(data == plain);
+            data.copy_from_slice(&expected);
+            data[50 << 20] ^= 1;
+            let refused = cipher.run(GcmDecrypt::new(&nonce, &[], &tag), &mut *data);
+            assert!(matches!(refused, Err(Error::Unauthenticated)) && data.iter().all(|&byte| byte == 0));
+        }
+    }
+}
+
 /// A nonce of another length gives any initial counter block: some nonce's last word wraps within a message.
 fn a_counter_that_wraps_in_the_middle() {
-    use aes_bitslice_runtime::{Backend, Counter, CounterMode, Ctr};
+    use aes_bitslice_runtime::{Counter, CounterMode, Ctr};
     for backend in [Backend::Cpu, Backend::CpuBitsliced] {
         let cipher = cipher(&Engine::open(backend).unwrap(), &[3; 16]);
         let mut block = [0xff; 16];

@@ -119,9 +119,10 @@ impl Cipher {
     fn group_key(&self, what: &'static str) -> Result<&GroupKey, Error> {
         match self.key() {
             // The kernels would take the first of its keys for the only one.
-            _ if self.cpu().is_some_and(|cpu| cpu.is_xts()) => {
-                Err(Error::WrongKeys { operation: what, needs: "one AES key, and this is a key of XTS: use `Key::new`" })
-            }
+            _ if self.cpu().is_some_and(|cpu| cpu.is_xts()) => Err(Error::WrongKeys {
+                operation: what,
+                needs: "one AES key, and this is a key of XTS: use `Key::new`",
+            }),
             KeyOn::Cuda(key) => Ok(key),
             _ => Err(Error::NotCuda { what, backend: self.engine().backend().to_string() }),
         }

@@ -151,7 +151,8 @@ impl Device {
             return Ok(kernel);
         }
         let kernel = HashKernel::load(&self.context, self.architecture, self.multiprocessors)?;
-        let kernel = kernel.ok_or_else(|| Error::NoSuchKernel { what: "there is none of GHASH for this device".into() })?;
+        let kernel =
+            kernel.ok_or_else(|| Error::NoSuchKernel { what: "there is none of GHASH for this device".into() })?;
         hash_self_test::run(&kernel, &self.slots)?;
         *self.hash.lock().unwrap_or_else(PoisonError::into_inner) = Some(kernel.clone());
         Ok(kernel)

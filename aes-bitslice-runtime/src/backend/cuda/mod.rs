@@ -48,8 +48,8 @@ pub(crate) mod several;
 
 pub use cudarc;
 pub use device_data::DeviceCipher;
-pub use pending::Pending;
 pub use driver::{DeviceInfo, devices};
+pub use pending::Pending;
 pub use select::measurements::{HostRates, KernelRates, Measurements, Rate, Subject};
 pub use select::stored::stored_kernels;
 pub use select::tuning::{Tuning, tuning};
