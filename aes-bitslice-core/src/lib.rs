@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`aes`] | FIPS 197 from its definitions: the field, the S-box, the key schedule, the cipher on one block |
 //! | [`basis`] | bytes as z = Q x: a basis over GF(2) |
+//! | [`ghash`](mod@ghash) | GHASH: the field, and a kernel's tables of a hash key |
 //! | [`layout`] | which bit-plane holds which bit, and how many threads share the planes |
 //! | [`mode`] | what a kernel computes |
 //! | [`reference`](mod@reference) | the modes by their definitions, for checks |
@@ -13,6 +14,7 @@
 //! | [`dialect`] | the languages that kernels are printed in |
 //! | [`signature`] | what an entry point takes, read from its source |
 //! | [`manifest`] | what must be known of a kernel to launch it, as JSON |
+//! | [`hash_manifest`] | the same for a hash kernel |
 //! | [`digest`] | SHA-256 in hexadecimal |
 //! | [`named`](mod@named) | values with names, written and read |
 #![forbid(unsafe_code)]
@@ -21,6 +23,8 @@ pub mod aes;
 pub mod basis;
 pub mod dialect;
 pub mod digest;
+pub mod ghash;
+pub mod hash_manifest;
 pub mod key_source;
 pub mod layout;
 pub mod manifest;

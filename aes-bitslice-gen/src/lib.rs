@@ -2,7 +2,7 @@
 //!
 //! Data flows one way: [`circuit`] (networks of 3-input lookup tables) → [`sbox`] and [`linear`] (the layers as circuits, in
 //! any basis) → [`kernel`] (a plan of rounds) → [`emit`] (text, of [`templates`] and circuits). Beside it, [`table`] is the
-//! cipher by look-ups: printed, checked and launched in the same way. [`stored`] lists the kernels that are shipped.
+//! cipher by look-ups: printed, checked and launched in the same way. [`mod@ghash`] is another function, the hash of GCM. [`stored`] lists the kernels that are shipped.
 //!
 //! What a kernel needs to be launched is in the crate `aes_bitslice_core`: a kernel is printed as its `manifest::Printed`.
 //! Nothing here opens a device; a circuit is checked where it is made, a printed kernel by [`check`].
@@ -11,6 +11,7 @@
 pub mod check;
 pub mod circuit;
 pub mod emit;
+pub mod ghash;
 pub mod kernel;
 pub mod linear;
 pub mod netlist;

@@ -1,10 +1,12 @@
 //! The kernels that are stored and shipped: those that take their key at launch.
 
 use crate::emit::bitsliced::modes;
+use crate::ghash::Ghash;
 use crate::kernel::design::Design;
 use crate::kernel::spec::KernelSpec;
 use crate::sbox::LUT3;
 use crate::table::conflict_free::spec::{ConflictFree, TableCount};
+use aes_bitslice_core::ghash::Arrangement;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::mode::Mode;
 
@@ -30,6 +32,16 @@ fn of_mode(mode: Mode) -> Vec<Design> {
         designs.extend([table.into(), bits]);
     }
     designs
+}
+
+/// The GHASH kernels that are printed in CUDA C.
+pub fn cuda_hashes() -> Vec<Ghash> {
+    Ghash::ALL.into()
+}
+
+/// Those that are printed in OpenCL C.
+pub fn opencl_hashes() -> Vec<Ghash> {
+    vec![Ghash(Arrangement::Element)]
 }
 
 /// The kernels that are printed in OpenCL C, of each mode those that it has: one by column, for devices whose threads can

@@ -8,12 +8,25 @@ use std::ptr;
 use zeroize::Zeroizing;
 
 /// What to compile for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Target {
     /// PTX for a virtual architecture and all later ones: 75 for `compute_75`.
     Ptx(u32),
     /// Machine code for one architecture: 90 for `sm_90`.
     Cubin(u32),
+    /// The same with instructions that this architecture alone has: 90 for `sm_90a`.
+    SpecificCubin(u32),
+}
+
+impl Target {
+    /// The compiler's name for it.
+    pub fn name(self) -> String {
+        match self {
+            Self::Ptx(arch) => format!("compute_{arch}"),
+            Self::Cubin(arch) => format!("sm_{arch}"),
+            Self::SpecificCubin(arch) => format!("sm_{arch}a"),
+        }
+    }
 }
 
 /// What the compiler made of a source.
@@ -85,10 +98,10 @@ pub fn compile(name: &str, source: &str, target: Target) -> Result<Compiled, Err
     let (source, name_c) = (Zeroizing::new(CString::new(source)?), CString::new(name)?);
     let program =
         Program(result::create_program(&source, Some(&name_c)).map_err(|e| failed("nvrtcCreateProgram", e.0))?);
-    let options = match target {
-        Target::Ptx(arch) => vec![format!("--gpu-architecture=compute_{arch}")],
-        Target::Cubin(arch) => vec![format!("--gpu-architecture=sm_{arch}"), "--ptxas-options=-v".into()],
-    };
+    let mut options = vec![format!("--gpu-architecture={}", target.name())];
+    if !matches!(target, Target::Ptx(_)) {
+        options.push("--ptxas-options=-v".into());
+    }
     // SAFETY: the program was created above and is destroyed only when dropped.
     let outcome = unsafe { result::compile_program(program.0, &options) };
     let log = program.log()?;
@@ -105,7 +118,7 @@ pub fn compile(name: &str, source: &str, target: Target) -> Result<Compiled, Err
             ptx.pop_if(|last| *last == 0);
             (ptx, Vec::new())
         }
-        Target::Cubin(_) => {
+        Target::Cubin(_) | Target::SpecificCubin(_) => {
             (program.fetch("nvrtcGetCUBIN", sys::nvrtcGetCUBINSize, sys::nvrtcGetCUBIN)?, entry_reports(&log))
         }
     };
@@ -227,6 +240,8 @@ mod tests {
                 let compiled = other.unwrap();
                 assert_eq!(compiled.entries[0].name, "one");
                 assert!(compiled.image.starts_with(b"\x7fELF"));
+                let specific = compile("one.cu", source, Target::SpecificCubin(90)).unwrap();
+                assert_eq!(specific.entries[0].name, "one");
                 let ptx = compile("one.cu", source, Target::Ptx(75)).unwrap();
                 assert!(String::from_utf8(ptx.image).unwrap().contains(".entry one"));
                 assert!(matches!(compile("bad.cu", "int", Target::Ptx(75)), Err(Error::Rejected { .. })));

@@ -61,13 +61,31 @@ pub struct Kernel {
     pub cubins: &'static [(&'static str, &'static [u8])],
 }
 
-/// A kernel that takes its round keys at launch, for OpenCL: as source, which is compiled where it runs.
+/// A kernel of a hash, as source and compiled.
+#[cfg(feature = "cuda")]
+#[derive(Debug)]
+pub struct HashKernel {
+    /// Its name.
+    pub name: &'static str,
+    /// What must be known to launch it: the JSON of `aes_bitslice_core::hash_manifest::HashManifest`.
+    pub manifest: &'static str,
+    /// CUDA C.
+    pub source: &'static str,
+    /// PTX for the first compute capability that the manifest names, which the driver compiles for that and all later ones, where
+    /// they have its instructions.
+    pub ptx: Option<&'static str>,
+    /// Machine code by architecture, such as `sm_90a`.
+    pub cubins: &'static [(&'static str, &'static [u8])],
+}
+
+/// A kernel for OpenCL, which takes its keys at launch: as source, which is compiled where it runs.
 #[cfg(feature = "opencl")]
 #[derive(Debug)]
 pub struct OpenClKernel {
     /// Its name.
     pub name: &'static str,
-    /// What must be known to launch it: the JSON of `aes_bitslice_core::manifest::Manifest`.
+    /// What must be known to launch it: the JSON of `aes_bitslice_core::manifest::Manifest`, of a hash that of
+    /// `aes_bitslice_core::hash_manifest::HashManifest`.
     pub manifest: &'static str,
     /// OpenCL C 1.2.
     pub source: &'static str,
@@ -81,9 +99,9 @@ mod cuda;
 mod opencl;
 
 #[cfg(feature = "cuda")]
-pub use cuda::KERNELS;
+pub use cuda::{HASHES, KERNELS};
 #[cfg(feature = "opencl")]
-pub use opencl::OPENCL_KERNELS;
+pub use opencl::{OPENCL_HASHES, OPENCL_KERNELS};
 
 /// The cipher for the CPU, over any word with [`Lanes`].
 ///

@@ -3,7 +3,7 @@
 
 use crate::ceilings::{self, Measures};
 use crate::files;
-use crate::kernels::{self, CUBINS, PTX, RECORD, StoredKernel, cubin_file, ptx_file};
+use crate::kernels::{self, RECORD, ToCompile, image_file};
 use crate::sass::{Disassembler, Instructions, Sass};
 use aes_bitslice_core::digest;
 use aes_bitslice_nvrtc::{self as nvrtc, EntryReport, Target};
@@ -48,7 +48,7 @@ struct Record {
     kernels: BTreeMap<String, KernelRecord>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KernelRecord {
     source_sha256: String,
@@ -58,7 +58,7 @@ struct KernelRecord {
 }
 
 /// What a kernel takes.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Cost {
     /// Lookup tables that the whole cipher runs through on 32 blocks, by key length in bits.
@@ -126,29 +126,31 @@ fn without_remarks(ptx: &[u8]) -> Vec<u8> {
     lines.filter(|line| !is_remark(line.trim_ascii())).flatten().copied().collect()
 }
 
+fn read_record(folder: &Path) -> Result<Record> {
+    Ok(serde_json::from_str(&fs::read_to_string(folder.join(RECORD))?)?)
+}
+
 /// What of the stored images was not made from these kernels, in words.
-pub fn stale(root: &Path, kernels: &[StoredKernel]) -> Vec<String> {
+pub fn stale(root: &Path, kernels: &[ToCompile]) -> Vec<String> {
     let folder = kernels::folder(root).join("cuda");
-    let read = || -> Result<Record> { Ok(serde_json::from_str(&fs::read_to_string(folder.join(RECORD))?)?) };
-    let record = match read() {
-        Ok(record) => record,
-        Err(error) => return vec![format!("the kernels are not compiled ({RECORD}: {error})")],
-    };
+    match read_record(&folder) {
+        Ok(record) => kernels.iter().flat_map(|kernel| stale_of(&folder, &record, kernel)).collect(),
+        Err(error) => vec![format!("the kernels are not compiled ({RECORD}: {error})")],
+    }
+}
+
+/// The same for one kernel.
+fn stale_of(folder: &Path, record: &Record, kernel: &ToCompile) -> Vec<String> {
+    let name = &kernel.name;
+    let Some(compiled) = record.kernels.get(name) else { return vec![format!("{name} was not compiled")] };
     let mut stale = Vec::new();
-    for kernel in kernels {
-        let name = &kernel.name;
-        let Some(compiled) = record.kernels.get(name) else {
-            stale.push(format!("{name} was not compiled"));
-            continue;
-        };
-        if compiled.source_sha256 != digest::of_text(&kernel.source) {
-            stale.push(format!("{name} was compiled from another source"));
-        }
-        for file in kernels::images(std::slice::from_ref(kernel)).into_iter().filter(|f| f != RECORD) {
-            let digest = fs::read(folder.join(&file)).ok().map(|bytes| digest::of_bytes(&bytes));
-            if digest.is_none() || digest.as_ref() != compiled.images.get(&file) {
-                stale.push(format!("{file} is missing or not the one that was compiled"));
-            }
+    if compiled.source_sha256 != digest::of_text(&kernel.source) {
+        stale.push(format!("{name} was compiled from another source"));
+    }
+    for file in kernel.images() {
+        let digest = fs::read(folder.join(&file)).ok().map(|bytes| digest::of_bytes(&bytes));
+        if digest.is_none() || digest.as_ref() != compiled.images.get(&file) {
+            stale.push(format!("{file} is missing or not the one that was compiled"));
         }
     }
     stale
@@ -157,9 +159,17 @@ pub fn stale(root: &Path, kernels: &[StoredKernel]) -> Vec<String> {
 pub fn run(root: &Path, args: &Args) -> Result<()> {
     let (major, minor) = nvrtc::version()?;
     let version = format!("{major}.{minor}");
-    let kernels = kernels::cuda();
+    let kernels = kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes());
     let folder = kernels::folder(root).join("cuda");
-    let (record, images) = compile(&version, &kernels, &args.arch)?;
+    // What is only written anew if it changed: kernels compiled from this source by this compiler.
+    let is_rewritten = !args.check && !args.report;
+    let old = read_record(&folder).ok().filter(|record| is_rewritten && record.nvrtc == version);
+    let is_stale = |kernel: &ToCompile| old.as_ref().is_none_or(|old| !stale_of(&folder, old, kernel).is_empty());
+    let (to_do, done): (Vec<_>, Vec<_>) = kernels.into_iter().partition(is_stale);
+    let kept = done
+        .into_iter()
+        .filter_map(|kernel| Some((kernel.name.clone(), old.as_ref()?.kernels.get(&kernel.name)?.clone())));
+    let (record, images) = compile(&version, &to_do, kept.collect(), &args.arch)?;
     if args.check {
         let mut wrong = Vec::new();
         for (name, image) in &images {
@@ -175,7 +185,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
             bail!("not what NVRTC {version} makes (recorded: {by}): {}; run `cargo xtask ptx`", wrong.join(", "));
         }
         say!("{} files are what NVRTC {version} makes of the kernels", images.len());
-    } else if !args.report {
+    } else if is_rewritten {
         let contents: Vec<(&str, &[u8])> = images.iter().map(|(n, bytes)| (n.as_str(), bytes.as_slice())).collect();
         files::write_all(&folder, &contents, false)?;
         contents.iter().for_each(|(name, bytes)| say!("wrote {name}, {} bytes", bytes.len()));
@@ -186,7 +196,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
 
     let mut measured: Measures = costs.iter().flat_map(|(name, cost)| cost.measures(name)).collect();
     let mut ceilings = ceilings::read(root)?;
-    if !args.check && !args.report {
+    if is_rewritten {
         ceilings = if args.raise { measured.clone() } else { ceilings::lowered(&ceilings, &measured) };
         ceilings::write(root, &ceilings)?;
     }
@@ -206,8 +216,13 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     )
 }
 
-/// Compiles the kernels: what they cost on these architectures, and all files that are made here.
-fn compile(version: &str, kernels: &[StoredKernel], archs: &[u32]) -> Result<(Record, BTreeMap<String, Vec<u8>>)> {
+/// Compiles the kernels: what they and those that are `kept` cost on these architectures, and all files that are made here.
+fn compile(
+    version: &str,
+    kernels: &[ToCompile],
+    kept: BTreeMap<String, KernelRecord>,
+    archs: &[u32],
+) -> Result<(Record, BTreeMap<String, Vec<u8>>)> {
     let disassembler = Disassembler::find()?;
     let one = |kernel| compile_one(kernel, archs, &disassembler);
     // A kernel a thread: each takes the compiler many seconds.
@@ -215,7 +230,7 @@ fn compile(version: &str, kernels: &[StoredKernel], archs: &[u32]) -> Result<(Re
         let threads: Vec<_> = kernels.iter().map(|kernel| scope.spawn(move || one(kernel))).collect();
         threads.into_iter().map(|thread| thread.join().map_err(|_| anyhow!("a compiling thread panicked"))?).collect()
     });
-    let mut record = Record { nvrtc: version.into(), kernels: BTreeMap::new() };
+    let mut record = Record { nvrtc: version.into(), kernels: kept };
     let mut all = BTreeMap::new();
     for (kernel, compiled) in kernels.iter().zip(compiled) {
         let (compiled, mut images) = compiled?;
@@ -229,24 +244,32 @@ fn compile(version: &str, kernels: &[StoredKernel], archs: &[u32]) -> Result<(Re
 
 /// The record and the images of a kernel.
 fn compile_one(
-    kernel: &StoredKernel,
+    kernel: &ToCompile,
     archs: &[u32],
     disassembler: &Disassembler,
 ) -> Result<(KernelRecord, BTreeMap<String, Vec<u8>>)> {
-    let compile = |target| nvrtc::compile(kernel.source_file(), &kernel.source, target);
-    let mut images = BTreeMap::from([(ptx_file(&kernel.name), without_remarks(&compile(Target::Ptx(PTX))?.image))]);
-    let lut3 = kernel.manifest.bitsliced.iter().flat_map(|b| &b.lut3.cipher);
-    let lut3 = lut3.map(|(&bits, &tables)| (bits, tables as u64)).collect();
-    let mut cost = Cost { lut3, ..Cost::default() };
-    for arch in BTreeSet::from_iter(archs.iter().copied().chain(CUBINS)) {
-        let compiled = compile(Target::Cubin(arch)).with_context(|| format!("for sm_{arch}"))?;
-        let takes = compiled.entries.iter().map(|e| (e.name.clone(), Takes::from(e))).collect();
-        if archs.contains(&arch) {
-            cost.takes.insert(format!("sm_{arch}"), takes);
-        }
-        if CUBINS.contains(&arch) {
-            cost.sass.insert(format!("sm_{arch}"), disassembler.count(&compiled.image)?);
-            images.insert(cubin_file(&kernel.name, arch), compiled.image);
+    let mut images = BTreeMap::new();
+    let mut cost = Cost { lut3: kernel.lut3.clone(), ..Cost::default() };
+    let reported = archs.iter().copied().filter(|&arch| (kernel.capable)(arch)).map(Target::Cubin);
+    for target in BTreeSet::from_iter(reported.chain(kernel.targets.iter().copied())) {
+        let compiled =
+            nvrtc::compile(&kernel.file, &kernel.source, target).with_context(|| format!("for {}", target.name()))?;
+        let is_stored = kernel.targets.contains(&target);
+        let image = match target {
+            Target::Ptx(_) => without_remarks(&compiled.image),
+            Target::Cubin(arch) | Target::SpecificCubin(arch) => {
+                if archs.contains(&arch) {
+                    let takes = compiled.entries.iter().map(|e| (e.name.clone(), Takes::from(e))).collect();
+                    cost.takes.insert(target.name(), takes);
+                }
+                if is_stored {
+                    cost.sass.insert(target.name(), disassembler.count(&compiled.image)?);
+                }
+                compiled.image
+            }
+        };
+        if is_stored {
+            images.insert(image_file(&kernel.name, target), image);
         }
     }
     let record = KernelRecord {
@@ -260,7 +283,10 @@ fn compile_one(
 /// Prints a table of registers and spills.
 fn print_registers(version: &str, archs: &[u32], costs: &BTreeMap<String, Cost>) {
     say!("\nRegisters a thread, and bytes spilled where there are any (NVRTC {version}):");
-    let archs: Vec<String> = archs.iter().map(|arch| format!("sm_{arch}")).collect();
+    // Architectures with instructions of their own behind the plain ones.
+    let specific = costs.values().flat_map(|cost| cost.takes.keys()).filter(|arch| arch.ends_with('a'));
+    let specific = BTreeSet::from_iter(specific.cloned());
+    let archs: Vec<String> = archs.iter().map(|arch| format!("sm_{arch}")).chain(specific).collect();
     let rows = |cost: &Cost| -> Vec<(String, Vec<String>)> {
         let entries: BTreeSet<&String> = cost.takes.values().flat_map(BTreeMap::keys).collect();
         let cell = |arch, entry| match cost.takes.get(arch).and_then(|entries| entries.get(entry)) {
@@ -276,7 +302,8 @@ fn print_registers(version: &str, archs: &[u32], costs: &BTreeMap<String, Cost>)
 /// Prints a table of instructions.
 fn print_instructions(costs: &BTreeMap<String, Cost>) {
     let columns = ["all", "hot loop", "LOP3", "ALU", "FMA", "memory", "other"].map(String::from);
-    for arch in CUBINS.map(|arch| format!("sm_{arch}")) {
+    let archs: BTreeSet<&String> = costs.values().flat_map(|cost| cost.sass.keys()).collect();
+    for arch in archs {
         say!("\nInstructions (SASS, {arch}), in all and in the loop of rounds:");
         let row = |(entry, Sass { all, hot_loop }): (&String, &Sass)| {
             let nothing = Instructions::default();
@@ -284,7 +311,7 @@ fn print_instructions(costs: &BTreeMap<String, Cost>) {
             let lop3 = by_opcode.get("LOP3").unwrap_or(&0);
             (entry.clone(), [&all.total, total, lop3, alu, fma, memory, other].map(u32::to_string).to_vec())
         };
-        print_table(&columns, costs.values().filter_map(|c| c.sass.get(&arch)).flatten().map(row).collect());
+        print_table(&columns, costs.values().filter_map(|c| c.sass.get(arch)).flatten().map(row).collect());
     }
 }
 

@@ -1,10 +1,15 @@
 //! The stored kernels as they would be generated now, and the names of their files.
 
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::ghash::Arrangement;
+use aes_bitslice_core::hash_manifest::{HashManifest, PrintedHash};
 use aes_bitslice_core::manifest::{Manifest, Printed};
-use aes_bitslice_gen::emit::{cuda, opencl};
+use aes_bitslice_gen::emit::{cuda, ghash, opencl};
+use aes_bitslice_gen::ghash::Ghash;
 use aes_bitslice_gen::kernel::Design;
 use aes_bitslice_gen::stored;
-use std::collections::BTreeSet;
+use aes_bitslice_nvrtc::Target;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The command line that remakes them.
@@ -58,19 +63,92 @@ pub fn opencl() -> Vec<StoredKernel> {
     stored::opencl().into_iter().map(kernel).collect()
 }
 
-pub fn ptx_file(kernel: &str) -> String {
-    format!("{kernel}.compute_{PTX}.ptx")
+/// A stored GHASH kernel as it would be generated now.
+pub struct StoredHash {
+    pub name: String,
+    pub kernel: Ghash,
+    pub source: String,
+    pub manifest: HashManifest,
 }
 
-pub fn cubin_file(kernel: &str, arch: u32) -> String {
-    format!("{kernel}.sm_{arch}.cubin")
-}
-
-/// The names of all files that are compiled from these kernels.
-pub fn images(kernels: &[StoredKernel]) -> BTreeSet<String> {
-    let images = |k: &StoredKernel| {
-        let cubins = CUBINS.map(|arch| cubin_file(&k.name, arch));
-        cubins.into_iter().chain([ptx_file(&k.name)])
+fn hashes(kernels: Vec<Ghash>, dialect: Dialect) -> Vec<StoredHash> {
+    let print = |kernel: Ghash| {
+        let PrintedHash { source, manifest } = ghash::print(kernel, dialect, COMMAND).expect("a kernel that there is");
+        StoredHash { name: kernel.name(), kernel, source, manifest }
     };
-    kernels.iter().flat_map(images).chain([RECORD.to_string()]).collect()
+    kernels.into_iter().map(print).collect()
+}
+
+/// The GHASH kernels that are to be stored for CUDA.
+pub fn cuda_hashes() -> Vec<StoredHash> {
+    hashes(stored::cuda_hashes(), Dialect::Cuda)
+}
+
+/// Those for OpenCL.
+pub fn opencl_hashes() -> Vec<StoredHash> {
+    hashes(stored::opencl_hashes(), Dialect::OpenCl)
+}
+
+/// What is compiled, of a kernel of any kind.
+pub struct ToCompile {
+    pub name: String,
+    /// The source's file.
+    pub file: String,
+    pub source: String,
+    /// Lookup tables that the whole cipher runs through on 32 blocks, by key length in bits.
+    pub lut3: BTreeMap<usize, u64>,
+    /// The images that are stored.
+    pub targets: Vec<Target>,
+    /// The compute capabilities that it compiles for.
+    pub capable: fn(u32) -> bool,
+}
+
+impl From<&StoredKernel> for ToCompile {
+    fn from(kernel: &StoredKernel) -> Self {
+        let lut3 = kernel.manifest.bitsliced.iter().flat_map(|b| &b.lut3.cipher);
+        Self {
+            name: kernel.name.clone(),
+            file: kernel.source_file().into(),
+            source: kernel.source.clone(),
+            lut3: lut3.map(|(&bits, &tables)| (bits, tables as u64)).collect(),
+            targets: [Target::Ptx(PTX)].into_iter().chain(CUBINS.map(Target::Cubin)).collect(),
+            capable: |_| true,
+        }
+    }
+}
+
+impl From<&StoredHash> for ToCompile {
+    fn from(hash: &StoredHash) -> Self {
+        // Machine code where it is the kernel of choice on an architecture with machine code.
+        let (targets, capable): (_, fn(u32) -> bool) = match hash.kernel.0 {
+            Arrangement::Wgmma => (vec![Target::SpecificCubin(90)], |_| false),
+            Arrangement::Mma => (vec![Target::Ptx(80)], |arch| (80..100).contains(&arch)),
+            Arrangement::Element => (vec![Target::Ptx(PTX)], |_| true),
+        };
+        let (name, file, source) = (hash.name.clone(), hash.manifest.source.clone(), hash.source.clone());
+        Self { name, file, source, lut3: BTreeMap::new(), targets, capable }
+    }
+}
+
+impl ToCompile {
+    /// The names of the files that are compiled from it.
+    pub fn images(&self) -> impl Iterator<Item = String> {
+        self.targets.iter().map(|&target| image_file(&self.name, target))
+    }
+}
+
+/// The file of a compiled kernel.
+pub fn image_file(kernel: &str, target: Target) -> String {
+    let extension = if matches!(target, Target::Ptx(_)) { "ptx" } else { "cubin" };
+    format!("{kernel}.{}.{extension}", target.name())
+}
+
+/// All that is compiled.
+pub fn to_compile(kernels: &[StoredKernel], hashes: &[StoredHash]) -> Vec<ToCompile> {
+    kernels.iter().map(ToCompile::from).chain(hashes.iter().map(ToCompile::from)).collect()
+}
+
+/// The names of all files that are made when these are compiled.
+pub fn images(compiled: &[ToCompile]) -> BTreeSet<String> {
+    compiled.iter().flat_map(ToCompile::images).chain([RECORD.to_string()]).collect()
 }

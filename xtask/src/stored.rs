@@ -1,7 +1,7 @@
 //! The files that `kernels-generated/src/` stores, under `cuda/`, `opencl/` and `rust/`: everything there comes from here or,
 //! compiled, from [`crate::images`], and nothing there is read to make it.
 
-use crate::kernels::{self, COMMAND, StoredKernel};
+use crate::kernels::{self, COMMAND, StoredHash, StoredKernel, ToCompile, image_file};
 use crate::{files, images};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::basis::Basis;
@@ -11,6 +11,7 @@ use aes_bitslice_gen::emit::{cuda, header, rust};
 use aes_bitslice_gen::kernel::{Design, Plan};
 use aes_bitslice_gen::linear;
 use aes_bitslice_gen::sbox::{BOYAR_PERALTA, LUT3};
+use aes_bitslice_nvrtc::Target;
 use anyhow::{Context, Result, anyhow, bail};
 use diffy::DiffOptions;
 use std::collections::BTreeMap;
@@ -24,15 +25,21 @@ const DIFF_LINES: usize = 60;
 const FOLDERS: [&str; 3] = ["cuda", "opencl", "rust"];
 
 /// Every file, by folder and name.
-fn generated(kernels: &[StoredKernel]) -> BTreeMap<(&'static str, String), String> {
+fn generated(kernels: &[StoredKernel], hashes: &[StoredHash]) -> BTreeMap<(&'static str, String), String> {
     let mut files = BTreeMap::new();
-    let opencl_kernels = kernels::opencl();
+    let (opencl_kernels, opencl_hashes) = (kernels::opencl(), kernels::opencl_hashes());
     for kernel in kernels.iter().chain(&opencl_kernels) {
         let folder = kernel.manifest.dialect.name();
         files.insert((folder, kernel.source_file().into()), kernel.source.clone());
         files.insert((folder, format!("{}.json", kernel.name)), kernel.manifest.to_json());
     }
-    for (dialect, index) in [(Dialect::Cuda, index(kernels)), (Dialect::OpenCl, opencl_index(&opencl_kernels))] {
+    for hash in hashes.iter().chain(&opencl_hashes) {
+        let folder = hash.manifest.dialect.name();
+        files.insert((folder, hash.manifest.source.clone()), hash.source.clone());
+        files.insert((folder, format!("{}.json", hash.name)), hash.manifest.to_json());
+    }
+    let of_opencl = opencl_index(&opencl_kernels, &opencl_hashes);
+    for (dialect, index) in [(Dialect::Cuda, index(kernels, hashes)), (Dialect::OpenCl, of_opencl)] {
         files.insert((dialect.name(), "mod.rs".into()), index);
     }
     let directions = [Direction::Encrypt, Direction::Decrypt];
@@ -50,40 +57,63 @@ fn generated(kernels: &[StoredKernel]) -> BTreeMap<(&'static str, String), Strin
 }
 
 /// The module that names what is stored for CUDA.
-fn index(kernels: &[StoredKernel]) -> String {
+fn index(kernels: &[StoredKernel], hashes: &[StoredHash]) -> String {
+    let ptx = |compiled: &ToCompile| {
+        let is_ptx = |target: &&Target| matches!(target, Target::Ptx(_));
+        compiled.targets.iter().find(is_ptx).map(|&t| format!("include_str!(\"{}\")", image_file(&compiled.name, t)))
+    };
+    let cubins = |compiled: &ToCompile| {
+        let cubins = compiled.targets.iter().filter(|target| !matches!(target, Target::Ptx(_)));
+        let cubin = |&target: &Target| {
+            format!("(\"{}\", include_bytes!(\"{}\"))", target.name(), image_file(&compiled.name, target))
+        };
+        cubins.map(cubin).collect::<Vec<_>>().join(", ")
+    };
     let mut body = String::from(
-        "\nuse crate::Kernel;\n\n\
+        "\nuse crate::{HashKernel, Kernel};\n\n\
          /// The kernels for keys given at launch: several for each mode and direction.\n\
          pub static KERNELS: &[Kernel] = &[\n",
     );
     for kernel in kernels {
-        let name = &kernel.name;
-        let ptx = kernels::ptx_file(name);
-        let _ = writeln!(body, "    Kernel {{");
-        let _ = writeln!(body, "        name: \"{name}\",");
-        let _ = writeln!(body, "        manifest: include_str!(\"{name}.json\"),");
-        let _ = writeln!(body, "        source: include_str!(\"{}\"),", kernel.source_file());
-        let _ = writeln!(body, "        ptx: include_str!(\"{ptx}\"),");
-        let cubin = |arch| format!("(\"sm_{arch}\", include_bytes!(\"{}\"))", kernels::cubin_file(name, arch));
-        let _ = writeln!(body, "        cubins: &[{}],\n    }},", kernels::CUBINS.map(cubin).join(", "));
+        let compiled = ToCompile::from(kernel);
+        begin_entry(&mut body, "Kernel", &kernel.name, kernel.source_file());
+        let _ = writeln!(body, "        ptx: {},", ptx(&compiled).expect("of every kernel of the cipher"));
+        let _ = writeln!(body, "        cubins: &[{}],\n    }},", cubins(&compiled));
+    }
+    body += "];\n\n/// The GHASH kernels, the fastest first.\npub static HASHES: &[HashKernel] = &[\n";
+    for hash in hashes {
+        let compiled = ToCompile::from(hash);
+        begin_entry(&mut body, "HashKernel", &hash.name, &hash.manifest.source);
+        let ptx = ptx(&compiled).map_or("None".into(), |ptx| format!("Some({ptx})"));
+        let _ = writeln!(body, "        ptx: {ptx},\n        cubins: &[{}],\n    }},", cubins(&compiled));
     }
     body += "];\n";
     header::with_heading([&*generated_by(), "What is stored for CUDA."], &body)
 }
 
+/// The fields that entries of every kind have.
+fn begin_entry(body: &mut String, of_type: &str, name: &str, source_file: &str) {
+    let _ = writeln!(body, "    {of_type} {{");
+    let _ = writeln!(body, "        name: \"{name}\",");
+    let _ = writeln!(body, "        manifest: include_str!(\"{name}.json\"),");
+    let _ = writeln!(body, "        source: include_str!(\"{source_file}\"),");
+}
+
 /// The module that names what is stored for OpenCL.
-fn opencl_index(kernels: &[StoredKernel]) -> String {
+fn opencl_index(kernels: &[StoredKernel], hashes: &[StoredHash]) -> String {
     let mut body = String::from(
         "\nuse crate::OpenClKernel;\n\n\
          /// The kernels for keys given at launch: for each mode and direction one by column, and one by state.\n\
          pub static OPENCL_KERNELS: &[OpenClKernel] = &[\n",
     );
     for kernel in kernels {
-        let name = &kernel.name;
-        let _ = writeln!(body, "    OpenClKernel {{");
-        let _ = writeln!(body, "        name: \"{name}\",");
-        let _ = writeln!(body, "        manifest: include_str!(\"{name}.json\"),");
-        let _ = writeln!(body, "        source: include_str!(\"{}\"),\n    }},", kernel.source_file());
+        begin_entry(&mut body, "OpenClKernel", &kernel.name, kernel.source_file());
+        body += "    },\n";
+    }
+    body += "];\n\n/// The GHASH kernels.\npub static OPENCL_HASHES: &[OpenClKernel] = &[\n";
+    for hash in hashes {
+        begin_entry(&mut body, "OpenClKernel", &hash.name, &hash.manifest.source);
+        body += "    },\n";
     }
     body += "];\n";
     header::with_heading([&*generated_by(), "What is stored for OpenCL."], &body)
@@ -113,7 +143,15 @@ pub fn rebuild(root: &Path) -> Result<()> {
         let ran = if ran { "printed C compiled and run" } else { "printed C not run for lack of a C compiler" };
         say!("checked {}: circuits evaluated; {ran}", kernel.name);
     }
-    let files = generated(&kernels);
+    let hashes = kernels::cuda_hashes();
+    for hash in &hashes {
+        // Any key will do here, too.
+        let ran = check::printed_hash(&hash.source, &hash.manifest, &[7; 16])?;
+        let ran = if ran { "printed C compiled and run" } else { "printed C not run for lack of a C compiler" };
+        say!("checked {}: {ran}", hash.name);
+    }
+    let files = generated(&kernels, &hashes);
+    let compiled = kernels::to_compile(&kernels, &hashes);
     let mut changed = 0;
     for ((folder, name), text) in &files {
         let folder = kernels::folder(root).join(folder);
@@ -129,14 +167,14 @@ pub fn rebuild(root: &Path) -> Result<()> {
         say!("deleted {}", path.display());
     }
     // The kernels' crate names the images: without NVRTC at hand it still has to build.
-    for name in kernels::images(&kernels) {
+    for name in kernels::images(&compiled) {
         let path = kernels::folder(root).join("cuda").join(name);
         if !path.exists() {
             fs::write(&path, "").with_context(|| format!("cannot write `{}`", path.display()))?;
         }
     }
     say!("{} files, {changed} of them rewritten", files.len());
-    for what in images::stale(root, &kernels) {
+    for what in images::stale(root, &compiled) {
         say!("still to do: {what}: run `cargo xtask ptx`, which needs NVRTC");
     }
     Ok(())
@@ -145,7 +183,8 @@ pub fn rebuild(root: &Path) -> Result<()> {
 /// Compares everything with what is stored and prints what differs.
 pub fn check(root: &Path) -> Result<()> {
     let kernels = kernels::cuda();
-    let files = generated(&kernels);
+    let hashes = kernels::cuda_hashes();
+    let files = generated(&kernels, &hashes);
     let mut stale = 0;
     for ((folder, name), text) in &files {
         let path = kernels::folder(root).join(folder).join(name);
@@ -163,7 +202,7 @@ pub fn check(root: &Path) -> Result<()> {
     if stale > 0 {
         bail!("{stale} stored files are stale: run `cargo xtask gen`");
     }
-    if let Some(what) = images::stale(root, &kernels).into_iter().next() {
+    if let Some(what) = images::stale(root, &kernels::to_compile(&kernels, &hashes)).into_iter().next() {
         return Err(anyhow!("{what}: run `cargo xtask ptx`"));
     }
     say!("{} stored files are what is generated now, and the compiled kernels were made from them", files.len());
@@ -172,7 +211,7 @@ pub fn check(root: &Path) -> Result<()> {
 
 /// Files in the generated folders that are none of these and not made by [`crate::images`].
 fn unknown(root: &Path, files: &BTreeMap<(&'static str, String), String>) -> Result<Vec<PathBuf>> {
-    let compiled = kernels::images(&kernels::cuda());
+    let compiled = kernels::images(&kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes()));
     let mut paths = Vec::new();
     for folder in FOLDERS {
         let path = kernels::folder(root).join(folder);

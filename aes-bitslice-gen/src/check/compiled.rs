@@ -16,6 +16,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use zeroize::Zeroizing;
 
 const PROGRAM: &str = include_str!("program.h");
+/// What programs around kernels have in common.
+pub(super) const THREADS: &str = include_str!("threads.h");
 /// Where Linux has a file system in memory.
 const SHARED_MEMORY: &str = "/dev/shm";
 /// Lines of a compiler's messages that are passed on: the first fault is the one that counts.
@@ -35,47 +37,17 @@ pub struct CompiledC {
 }
 
 impl CompiledC {
-    /// Compiles with the C compiler that the environment variable `CC` names, or else `cc`, `gcc` or `clang`.
-    /// `None` where there is none of these.
+    /// Compiles with the C compiler that the environment variable `CC` names, or else `cc`, `gcc` or `clang`. `None` where there is none
+    /// of these.
     pub fn compile(source: &str, manifest: &Manifest) -> Result<Option<Self>, CheckError> {
         let kernel = manifest.kernel.clone();
         let unknown = |parameter| CheckError::Parameter { kernel: kernel.clone(), parameter };
         let calls = Calls::new(manifest).map_err(unknown)?;
         let text_of_calls = calls.text(manifest);
-        let folder = private_folder()?;
-        let executable = folder.path().join("kernel");
-        let options = ["-std=c11", "-O1", "-pipe", "-x", "c", "-", "-o"];
-        let command = |program: &str| {
-            let mut words = program.split_whitespace();
-            let mut command = Command::new(words.next().unwrap_or_default());
-            command.args(words).args(options).arg(&executable);
-            // Where compilers put what they hand on to the assembler and the linker.
-            command.env("TMPDIR", folder.path());
-            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-            command
-        };
-        let Some((compiler, mut process)) = start_compiler(command)? else { return Ok(None) };
-        // Room for all of it at once: growing would leave copies behind.
-        let parts = [source, "\n", PROGRAM, &text_of_calls];
-        let mut text = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
-        text.extend(parts);
-        let mut stdin = process.stdin.take().expect("piped");
-        // A compiler that gave up early has more to say than the broken pipe.
-        let _ = stdin.write_all(text.as_bytes());
-        drop(stdin);
-        let output = process.wait_with_output()?;
-        if !output.status.success() {
-            let log = match manifest.secret {
-                true => "(its messages are withheld: they may quote the source, which holds the key)".into(),
-                false => String::from_utf8_lossy(&output.stderr).lines().take(LOG_LINES).collect::<Vec<_>>().join("\n"),
-            };
-            return Err(CheckError::Rejected { kernel, compiler, log });
-        }
-        let mut process = Command::new(&executable).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let parts = [source, "\n", THREADS, PROGRAM, &text_of_calls];
+        let Some(mut process) = start_program(&kernel, manifest.secret, &parts)? else { return Ok(None) };
         let requests = process.stdin.take();
         let answers = process.stdout.take().expect("piped");
-        // Where a running program cannot be deleted, the operating system clears its temporary files in time.
-        let _ = folder.close();
         let Manifest { tile_blocks, grid, keys, .. } = *manifest;
         Ok(Some(Self { kernel, tile_blocks, grid, keys, calls, process, requests, answers }))
     }
@@ -176,6 +148,43 @@ impl Drop for CompiledC {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Compiles a text with the C compiler that the environment variable `CC` names, or else `cc`, `gcc` or `clang`, and starts the program.
+/// `None` where there is none of these. `secret` says whether the text holds a key.
+pub(super) fn start_program(kernel: &str, secret: bool, parts: &[&str]) -> Result<Option<Child>, CheckError> {
+    let folder = private_folder()?;
+    let executable = folder.path().join("kernel");
+    let options = ["-std=c11", "-O1", "-pipe", "-x", "c", "-", "-o"];
+    let command = |program: &str| {
+        let mut words = program.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).args(options).arg(&executable);
+        // Where compilers put what they hand on to the assembler and the linker.
+        command.env("TMPDIR", folder.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    let Some((compiler, mut process)) = start_compiler(command)? else { return Ok(None) };
+    // Room for all of it at once: growing would leave copies behind.
+    let mut text = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
+    text.extend(parts.iter().copied());
+    let mut stdin = process.stdin.take().expect("piped");
+    // A compiler that gave up early has more to say than the broken pipe.
+    let _ = stdin.write_all(text.as_bytes());
+    drop(stdin);
+    let output = process.wait_with_output()?;
+    if !output.status.success() {
+        let log = match secret {
+            true => "(its messages are withheld: they may quote the source, which holds the key)".into(),
+            false => String::from_utf8_lossy(&output.stderr).lines().take(LOG_LINES).collect::<Vec<_>>().join("\n"),
+        };
+        return Err(CheckError::Rejected { kernel: kernel.into(), compiler, log });
+    }
+    let process = Command::new(&executable).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    // Where a running program cannot be deleted, the operating system clears its temporary files in time.
+    let _ = folder.close();
+    Ok(Some(process))
 }
 
 /// The compiler's name and process, of the first compiler that starts.

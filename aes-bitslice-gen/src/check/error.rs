@@ -25,6 +25,14 @@ pub enum CheckError {
         /// The first byte of the output that differs from the reference.
         at: usize,
     },
+    /// The printed kernel does not compute the hash.
+    #[error("the printed {kernel} gives a wrong hash of {launch}")]
+    Hash {
+        /// The kernel's name.
+        kernel: String,
+        /// The launch, in words.
+        launch: String,
+    },
     /// The printed kernel wrote where it should not.
     #[error("the printed {kernel} changes bytes outside its output in {launch}")]
     OutOfBounds {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`evaluate`] | circuits, steps and round keys that are not the cipher of FIPS 197 |
 //! | [`printed`] | all of that, and what was printed wrongly: transposition, counters, indices, accesses beyond the data |
+//! | [`printed_hash`] | what was printed wrongly of a hash kernel |
 //!
 //! The printed kernel is plain C11 as well as CUDA C (see [`crate::emit::cuda`]); [`CompiledC`] compiles it with the C
 //! compiler of the system and runs it over a whole grid. Data for the checks is key stream of the reference cipher
@@ -14,6 +15,7 @@
 //! | `checks` | the two checks |
 //! | `launch` | a launch of a printed kernel |
 //! | `compiled` | a printed kernel as a program for the CPU |
+//! | `hash` | a hash kernel as a program, and its check |
 //! | `calls` | the calls of its entry points in C, made of the manifest's parameters |
 //! | `error` | what a check finds |
 
@@ -21,9 +23,11 @@ mod calls;
 mod checks;
 mod compiled;
 mod error;
+mod hash;
 mod launch;
 
 pub use checks::{evaluate, printed};
 pub use compiled::CompiledC;
 pub use error::CheckError;
+pub use hash::{CompiledHash, HashLaunch, printed_hash};
 pub use launch::{Access, Launch};

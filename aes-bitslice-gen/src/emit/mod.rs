@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`c`] | circuits as statements |
 //! | [`bitsliced`] | kernels as text that is the same in every dialect |
+//! | [`ghash`] | kernels of another function, from templates of their own |
 //! | `conflict_free` | kernels as text for the memory of NVIDIA's GPUs |
 //! | [`look_ups`] | what kernels that look tables up have in common |
 //! | [`dialect`] | what is not the same: a page in front of the text |
@@ -18,6 +19,7 @@ pub mod c;
 mod conflict_free;
 pub mod cuda;
 pub mod dialect;
+pub mod ghash;
 pub mod header;
 pub mod look_ups;
 pub mod lut3;

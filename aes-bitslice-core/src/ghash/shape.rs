@@ -1,0 +1,110 @@
+//! How a GHASH kernel divides a message.
+//!
+//! ```text
+//! message   ..., tile, tile, tile           counted from the end; zero blocks in front of the first tile change no hash
+//! unit      every W-th tile                 a thread block, of W that there are at most
+//! tile      segment, segment, ...           `rows` / 8 of them
+//! segment   8 `powers` blocks               neighbouring blocks
+//! row       every eighth block of a segment the row's sum: block t times C^(powers - 1 - t), where C = H^8
+//! ```
+//!
+//! From tile to tile of a unit the sum of a row is multiplied by H^(W · blocks of a tile). In the end each row is multiplied by its
+//! power of H, the rows are added up, and so are the units.
+
+use serde::{Deserialize, Serialize};
+
+/// What a kernel has tables of, and in which order.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrangement {
+    /// Matrices over GF(2) as operands of `wgmma.mma_async.m64n128k256` on single bits, in shared memory.
+    Wgmma,
+    /// Matrices over GF(2) as operands of `mma.m16n8k256` on single bits, a warp's registers after one another.
+    Mma,
+    /// An element of the field.
+    Element,
+}
+
+impl Arrangement {
+    /// All arrangements.
+    pub const ALL: [Self; 3] = [Self::Wgmma, Self::Mma, Self::Element];
+
+    /// The name, in names of kernels and in manifests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Wgmma => "wgmma",
+            Self::Mma => "mma",
+            Self::Element => "element",
+        }
+    }
+}
+
+crate::named!(Arrangement, "arrangement");
+
+/// How a kernel divides a message, and what it has tables of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shape {
+    /// What the tables are of.
+    pub arrangement: Arrangement,
+    /// Blocks of a row in a tile.
+    pub powers: u32,
+    /// Rows of a tile.
+    pub rows: u32,
+}
+
+/// A shape that there are no tables for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ShapeError(pub(super) &'static str);
+
+impl Shape {
+    /// Blocks of 16 bytes of a tile.
+    pub fn tile_blocks(&self) -> u32 {
+        self.powers * self.rows
+    }
+
+    /// Refuses shapes that there are no tables for.
+    ///
+    /// # Errors
+    /// [`ShapeError`] says what is wrong.
+    pub fn check(&self) -> Result<(), ShapeError> {
+        if self.rows == 0 || !self.rows.is_multiple_of(8) || self.rows > 1024 {
+            return Err(ShapeError("rows come in segments of eight, and there are at most 1024"));
+        }
+        match self.arrangement {
+            Arrangement::Element if self.powers != 1 => Err(ShapeError("without matrices, a tile has a block a row")),
+            Arrangement::Wgmma | Arrangement::Mma
+                if self.powers == 0 || !self.powers.is_multiple_of(2) || self.powers > 64 =>
+            {
+                Err(ShapeError("matrices come in pairs, and there are at most 64"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// 32-bit words in front of the elements: matrices, or what is instead of them.
+    pub fn matrix_words(&self) -> usize {
+        match self.arrangement {
+            // One more, for the step from tile to tile.
+            Arrangement::Wgmma => 512 * (self.powers as usize + 1),
+            Arrangement::Mma => 512 * (self.powers as usize + 2),
+            Arrangement::Element => 4,
+        }
+    }
+
+    /// 32-bit words of the tables for this number of units.
+    pub fn table_words(&self, units: u32) -> usize {
+        self.matrix_words() + 4 * (self.rows as usize + units as usize)
+    }
+
+    /// 32-bit words of the scratch memory for this number of units.
+    pub fn scratch_words(&self, units: u32) -> usize {
+        4 * (units as usize + 1)
+    }
+
+    /// Tiles of a message of this length in bytes.
+    pub fn tiles(&self, length: u64) -> u64 {
+        length.div_ceil(16).div_ceil(self.tile_blocks().into())
+    }
+}

@@ -1,0 +1,197 @@
+//! The tables that a kernel has of a hash key H.
+//!
+//! | words | what |
+//! |---|---|
+//! | [`Shape::matrix_words`] | the products with (H^8)^(powers - 1), ..., H^8, 1, then the one with H^(units · blocks of a tile); of an [`Arrangement::Element`] only the last |
+//! | 4 × rows | for row 8 s + n, H^(8 powers (rows / 8 - 1 - s) + 8 - n) |
+//! | 4 × units | for the unit whose last tile is the u-th from the end, H^(u · blocks of a tile) |
+//!
+//! Elements are words of coefficients, that of x^0 lowest.
+
+use super::field::Element;
+use super::shape::{Arrangement, Shape};
+use zeroize::{Zeroize, Zeroizing};
+
+/// 32-bit words of a matrix.
+const MATRIX: usize = 512;
+
+/// The tables of the hash key `key` for a kernel of this shape that runs with at most `units` thread blocks.
+pub fn tables(key: Element, shape: &Shape, units: u32) -> Zeroizing<Vec<u32>> {
+    let Shape { arrangement, powers, rows } = *shape;
+    let tile_blocks = u64::from(shape.tile_blocks());
+    // In one piece: growing would leave copies behind.
+    let mut words = Zeroizing::new(Vec::with_capacity(shape.table_words(units)));
+    let mut tile = key.pow(tile_blocks);
+    let mut step = tile.pow(units.into());
+    match arrangement {
+        Arrangement::Wgmma | Arrangement::Mma => {
+            words.resize(shape.matrix_words(), 0);
+            let mut next = key.pow(8);
+            let mut power = Element::ONE;
+            for t in (0..powers as usize).rev() {
+                put_matrix(&mut words, arrangement, t, power);
+                power = power * next;
+            }
+            put_matrix(&mut words, arrangement, powers as usize, step);
+            power.zeroize();
+            next.zeroize();
+        }
+        Arrangement::Element => words.extend(step.words()),
+    }
+    let segments = rows / 8;
+    let mut segment = key.pow(8 * u64::from(powers));
+    let mut first = Element::ONE;
+    let at = words.len();
+    words.resize(at + 4 * rows as usize, 0);
+    for s in (0..segments as usize).rev() {
+        let mut power = first;
+        for n in (0..8).rev() {
+            power = power * key;
+            put(&mut words, at / 4 + 8 * s + n, power);
+        }
+        power.zeroize();
+        first = first * segment;
+    }
+    let mut power = Element::ONE;
+    for _ in 0..units {
+        words.extend(power.words());
+        power = power * tile;
+    }
+    [&mut tile, &mut step, &mut segment, &mut first, &mut power].into_iter().for_each(Zeroize::zeroize);
+    words
+}
+
+fn put(words: &mut [u32], element: usize, value: Element) {
+    words[4 * element..][..4].copy_from_slice(&value.words());
+}
+
+/// Puts the matrix of the product with `element` where the kernel finds that of block `t` of a row.
+fn put_matrix(words: &mut [u32], arrangement: Arrangement, t: usize, element: Element) {
+    let mut rows = element.matrix();
+    for (j, row) in rows.iter().enumerate() {
+        let (first, step) = place(arrangement, t, j);
+        for q in 0..4 {
+            words[first + q * step] = (row >> (32 * q)) as u32;
+        }
+    }
+    rows.zeroize();
+}
+
+/// Where the words of what goes into output bit `j` are, in the matrix for block `t` of a row: the first one, and the step to the next.
+fn place(arrangement: Arrangement, t: usize, j: usize) -> (usize, usize) {
+    match arrangement {
+        // Core matrices of 8 columns of 16 bytes. A thread (g, q) of a warp has, of a row, the columns 8 i + 2 q and + 1: they are the
+        // bits of word q, so that i < 8 are its lower half.
+        Arrangement::Wgmma => {
+            let (word, half, i, z) = (j / 32, j / 16 % 2, j % 16 / 2, j % 2);
+            let column = 8 * (i + 8 * half) + 2 * word + z;
+            (MATRIX * t + 4 * column, 1)
+        }
+        // Lane 4 g + q of a warp has, of the product m of eight, words q of rows g and g + 8, of an even t and of the next one: 16
+        // neighbouring output bits in all.
+        Arrangement::Mma => {
+            let (g, m, h) = (j / 16, j % 16 / 2, j % 2);
+            (2 * MATRIX * (t / 2) + 128 * m + 16 * g + 2 * (t % 2) + h, 4)
+        }
+        Arrangement::Element => unreachable!("no matrix"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ghash::ghash;
+
+    const SHAPES: [Shape; 4] = [
+        Shape { arrangement: Arrangement::Wgmma, powers: 16, rows: 64 },
+        Shape { arrangement: Arrangement::Mma, powers: 16, rows: 64 },
+        Shape { arrangement: Arrangement::Mma, powers: 2, rows: 8 },
+        Shape { arrangement: Arrangement::Element, powers: 1, rows: 256 },
+    ];
+
+    fn key() -> Element {
+        Element::from_block(std::array::from_fn(|i| (37 * i + 11) as u8))
+    }
+
+    fn word_at(arrangement: Arrangement, t: usize, j: usize, q: usize) -> usize {
+        let (first, step) = place(arrangement, t, j);
+        first + q * step
+    }
+
+    /// What a kernel does, word by word, with the tables alone.
+    fn by_tables(words: &[u32], shape: &Shape, units: u32, blocks: &[u128]) -> Element {
+        let element = |at: usize| {
+            let bits = (0..4).fold(0, |bits, i| bits | u128::from(words[at + i]) << (32 * i));
+            Element::from_block(bits.to_le_bytes().map(u8::reverse_bits))
+        };
+        let times = |t: usize, x: u128| match shape.arrangement {
+            Arrangement::Element if t == 0 => x,
+            Arrangement::Element => u128::from_le_bytes((element(0) * Element::from_block(x.to_le_bytes())).to_block()),
+            arrangement => (0..128).fold(0, |y, j| {
+                let ones: u32 =
+                    (0..4).map(|q| (words[word_at(arrangement, t, j, q)] & (x >> (32 * q)) as u32).count_ones()).sum();
+                y | u128::from(ones % 2) << j
+            }),
+        };
+        let (powers, rows, tile) = (shape.powers as usize, shape.rows as usize, shape.tile_blocks() as usize);
+        let mut sum = Element::default();
+        for u in 0..units as usize {
+            for r in 0..rows {
+                let mut y = 0;
+                for n in (u..blocks.len().div_ceil(tile)).step_by(units as usize).collect::<Vec<_>>().into_iter().rev()
+                {
+                    y = times(powers, y);
+                    for t in 0..powers {
+                        // From the end, where it is the place after the last one.
+                        let from_end = (n + 1) * tile - (r / 8 * 8 * powers + 8 * t + r % 8);
+                        let x = blocks.len().checked_sub(from_end).map_or(0, |at| blocks[at]);
+                        y ^= times(t, x);
+                    }
+                }
+                let row = element(shape.matrix_words() + 4 * r);
+                let unit = element(shape.matrix_words() + 4 * (rows + u));
+                sum = sum + Element::from_block(y.to_le_bytes()) * row * unit;
+            }
+        }
+        sum
+    }
+
+    #[test]
+    fn tables_give_the_hash() {
+        for shape in SHAPES {
+            shape.check().unwrap();
+            for (units, blocks) in [(1, 3), (2, 5 * shape.tile_blocks() / 2), (3, 1)] {
+                let data: Vec<u8> = (0..16 * blocks).map(|i| (i * i >> 3) as u8).collect();
+                let words = tables(key(), &shape, units);
+                assert_eq!(words.len(), shape.table_words(units));
+                let blocks: Vec<u128> = data.as_chunks().0.iter().map(|block| u128::from_le_bytes(*block)).collect();
+                assert!(by_tables(&words, &shape, units, &blocks) == ghash(key(), &data), "{shape:?}, {units} units");
+            }
+        }
+    }
+
+    #[test]
+    fn shapes_without_tables_are_refused() {
+        for (arrangement, powers, rows) in [
+            (Arrangement::Wgmma, 15, 64),
+            (Arrangement::Mma, 0, 64),
+            (Arrangement::Element, 2, 8),
+            (Arrangement::Wgmma, 16, 60),
+        ] {
+            assert!(Shape { arrangement, powers, rows }.check().is_err());
+        }
+    }
+
+    #[test]
+    fn no_word_of_a_matrix_is_written_twice() {
+        for shape in SHAPES.into_iter().filter(|shape| shape.arrangement != Arrangement::Element) {
+            let mut places: Vec<usize> = (0..=shape.powers as usize)
+                .flat_map(|t| (0..128).flat_map(move |j| (0..4).map(move |q| word_at(shape.arrangement, t, j, q))))
+                .collect();
+            places.sort_unstable();
+            let words = places.len();
+            places.dedup();
+            assert_eq!((places.len(), words), (words, MATRIX * (shape.powers as usize + 1)));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What a user of a printed hash kernel must know to launch it, as JSON beside the source. Such a kernel has no cipher's key, mode or
+//! basis, so this is not the [`Manifest`](crate::manifest::Manifest) of a cipher's kernel.
+//!
+//! # How to launch it
+//!
+//! On thread blocks of `threads` threads with `shared_bytes` of shared memory besides what the code declares (in CUDA more than
+//! 48 KiB has to be allowed for the function first). With W *units*, any number from 1 on, the tables made for W, and n =
+//! [`Shape::tiles`] of the message: max(1, min(n, W)) thread blocks. `units_per_sm` times the multiprocessors is the W that is fastest;
+//! fewer leave room for another kernel.
+//!
+//! | parameter | kind | what |
+//! |---|---|---|
+//! | `in` | where the data begins that is read | the message; aligned to 16 bytes but for `entry_bytes` |
+//! | `length` | u64 | bytes; a ragged last block counts as filled up with zeros |
+//! | `tables` | buffer of u32, aligned to 16 bytes | [`tables`](crate::ghash::tables) of the hash key, [`Shape::table_words`] of W |
+//! | `units` | u32 | W |
+//! | `out` | where the data begins that is written, in u32 | 16 bytes, aligned to 4 |
+//! | `factor` | 4 words | a block: an element of the field |
+//! | `addend` | 4 words | a block |
+//!
+//! The launch adds (that is XOR) `hash · factor + addend` to the 16 bytes at `out`, atomically, word by word, in the bit order of
+//! SP 800-38D. So `out` holds zeros, or other parts of the sum, before: launches for parts of one message, each with
+//! factor H^(blocks behind the part), may be in any order and at the same time, on any streams, and need no memory of their own. With
+//! the factor 1 (the byte 0x80, then zeros) and the addend 0 it is the hash of the part alone. GCM's tag comes of one launch over
+//! the ciphertext: factor H, and as addend the hash of the associated data times H^(blocks of ciphertext + 1), plus the block of
+//! lengths times H, plus the encrypted first counter.
+//!
+//! What `out` is in the end can be read when the launch is over, in the order of its stream. Tables and message must stay until then.
+//! Tables, factor and addend give the hash key away: they are to be wiped as keys are.
+
+use crate::dialect::Dialect;
+use crate::digest;
+use crate::ghash::Shape;
+use crate::manifest::ManifestError;
+use crate::signature::{EntryPoint, Kind};
+use serde::{Deserialize, Serialize};
+
+/// The manifest of one hash kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HashManifest {
+    /// Version of this format.
+    pub hash_format: u32,
+    /// The command line that remakes source and manifest, as the source's heading gives it.
+    pub generated_by: String,
+    /// The language of the source.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub dialect: Dialect,
+    /// The kernel's name.
+    pub kernel: String,
+    /// The source file, beside the manifest.
+    pub source: String,
+    /// SHA-256 of the source file, hexadecimal.
+    pub source_sha256: String,
+    /// How it divides a message, and what it has tables of.
+    pub shape: Shape,
+    /// Entry point for messages aligned to 16 bytes, and what it takes.
+    pub entry: EntryPoint,
+    /// Entry point for any alignment, and what it takes; slower.
+    pub entry_bytes: EntryPoint,
+    /// Threads of a thread block.
+    pub threads: u32,
+    /// Bytes of shared memory that a thread block is launched with, in addition to what the code declares.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub shared_bytes: u32,
+    /// Thread blocks of a multiprocessor that are fastest.
+    pub units_per_sm: u32,
+    /// CUDA: the compute capabilities that have its instructions, as 80 for 8.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compute_capability: Option<Capabilities>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// A range of compute capabilities, as 80 for 8.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capabilities {
+    /// The first.
+    pub from: u32,
+    /// The first one behind the last, if there is a last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<u32>,
+}
+
+impl Capabilities {
+    /// Whether this one is among them.
+    pub fn contains(&self, capability: u32) -> bool {
+        self.from <= capability && self.below.is_none_or(|below| capability < below)
+    }
+}
+
+/// What every entry point takes, in order.
+const PARAMETERS: [(&str, Kind); 7] = [
+    ("in", Kind::Input),
+    ("length", Kind::U64),
+    ("tables", Kind::Buffer),
+    ("units", Kind::U32),
+    ("out", Kind::Output),
+    ("factor", Kind::Words(4)),
+    ("addend", Kind::Words(4)),
+];
+
+impl HashManifest {
+    /// The version of the format.
+    pub const FORMAT: u32 = 1;
+
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// [`ManifestError`] says what is wrong with it.
+    pub fn parse(json: &str) -> Result<Self, ManifestError> {
+        let manifest: Self = serde_json::from_str(json)?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    /// Refuses values that no kernel is launched with, or that contradict one another.
+    ///
+    /// # Errors
+    /// [`ManifestError::Field`] names the first of them.
+    pub fn check(&self) -> Result<(), ManifestError> {
+        let field = |field, what: &str| Err(ManifestError::Field { field, what: what.into() });
+        if self.hash_format != Self::FORMAT {
+            return field("hash_format", &format!("is {}, but this version reads {}", self.hash_format, Self::FORMAT));
+        }
+        if self.source.contains(['/', '\\']) || self.source.starts_with('.') {
+            return field("source", "must be a plain file name beside the manifest");
+        }
+        if let Err(error) = self.shape.check() {
+            return field("shape", &error.to_string());
+        }
+        if !self.threads.is_multiple_of(32) || !(32..=1024).contains(&self.threads) {
+            return field("threads", "must be whole warps, 32 to 1024");
+        }
+        if self.units_per_sm == 0 {
+            return field("units_per_sm", "must not be 0");
+        }
+        let name = self.kernel.replace('-', "_");
+        if self.entry.name != name || self.entry_bytes.name != format!("{name}_bytes") {
+            return field("entry", "and `entry_bytes` must be the kernel's name, with underscores");
+        }
+        for (of, entry) in [("entry", &self.entry), ("entry_bytes", &self.entry_bytes)] {
+            if !entry.parameters.iter().map(|p| (p.name.as_str(), p.kind)).eq(PARAMETERS) {
+                return field(of, "takes something else than a hash kernel");
+            }
+        }
+        if (self.dialect == Dialect::Cuda) != self.compute_capability.is_some() {
+            return field("compute_capability", "is there if and only if the dialect is CUDA C");
+        }
+        Ok(())
+    }
+
+    /// Refuses a source that is not the one, or whose entry points take something else than is said here.
+    ///
+    /// # Errors
+    /// [`ManifestError::Signature`] if an entry point is not in the source or cannot be read, [`ManifestError::Field`] if it takes
+    /// something else.
+    pub fn check_source(&self, source: &str) -> Result<(), ManifestError> {
+        for (field, entry) in [("entry", &self.entry), ("entry_bytes", &self.entry_bytes)] {
+            let written = EntryPoint::read(source, &entry.name)?;
+            if written != *entry {
+                let what = format!("says that {entry} is what the source has as {written}: generate both anew");
+                return Err(ManifestError::Field { field, what });
+            }
+        }
+        if self.source_sha256 != digest::of_text(source) {
+            let what = "is of another source: generate both anew".into();
+            return Err(ManifestError::Field { field: "source_sha256", what });
+        }
+        Ok(())
+    }
+
+    /// The manifest as JSON, with a newline at its end.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data") + "\n"
+    }
+}
+
+/// A printed hash kernel.
+pub struct PrintedHash {
+    /// The source, heading included.
+    pub source: String,
+    /// What must be known of it to launch it.
+    pub manifest: HashManifest,
+}

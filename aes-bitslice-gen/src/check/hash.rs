@@ -1,0 +1,209 @@
+//! A printed hash kernel as a program for the CPU, and its check against the definition of GHASH.
+
+use super::compiled::{THREADS, start_program};
+use super::error::CheckError;
+use aes_bitslice_core::aes::{KeySchedule, cipher};
+use aes_bitslice_core::ghash::{Element, Shape, ghash, tables};
+use aes_bitslice_core::hash_manifest::HashManifest;
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::reference::reference;
+use std::fmt;
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout};
+use zeroize::Zeroizing;
+
+const PROGRAM: &str = include_str!("hash_program.h");
+
+/// A printed hash kernel, compiled for the CPU and running.
+#[derive(Debug)]
+pub struct CompiledHash {
+    kernel: String,
+    shape: Shape,
+    process: Child,
+    requests: Option<ChildStdin>,
+    answers: ChildStdout,
+}
+
+/// One launch of a hash kernel, as its manifest has it.
+#[derive(Clone, Copy)]
+pub struct HashLaunch<'a> {
+    /// The hash key.
+    pub key: Element,
+    /// For how many thread blocks the tables are.
+    pub units: u32,
+    /// The message.
+    pub data: &'a [u8],
+    /// By the entry point for any alignment: how far the message lies behind a multiple of 16.
+    pub offset: Option<usize>,
+    /// What the hash is multiplied by, as a block.
+    pub factor: [u8; 16],
+    /// What is added then.
+    pub addend: [u8; 16],
+    /// What that is added to.
+    pub before: [u8; 16],
+}
+
+impl HashLaunch<'_> {
+    /// What the output has to be in the end.
+    pub fn expected(&self) -> [u8; 16] {
+        let [factor, addend, before] = [self.factor, self.addend, self.before].map(Element::from_block);
+        (ghash(self.key, self.data) * factor + addend + before).to_block()
+    }
+}
+
+impl fmt::Display for HashLaunch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.offset {
+            None => write!(f, "{} aligned bytes", self.data.len())?,
+            Some(offset) => write!(f, "{} bytes at offset {offset}", self.data.len())?,
+        }
+        write!(f, ", {} units", self.units)
+    }
+}
+
+impl CompiledHash {
+    /// Compiles as [`CompiledC`](super::CompiledC) does; `None` where there is no C compiler.
+    pub fn compile(source: &str, manifest: &HashManifest) -> Result<Option<Self>, CheckError> {
+        manifest.check()?;
+        let kernel = manifest.kernel.clone();
+        let entries =
+            format!("\n#define ENTRY {}\n#define ENTRY_BYTES {}\n", manifest.entry.name, manifest.entry_bytes.name);
+        let Some(mut process) = start_program(&kernel, false, &[source, "\n", THREADS, &entries, PROGRAM])? else {
+            return Ok(None);
+        };
+        let requests = process.stdin.take();
+        let answers = process.stdout.take().expect("piped");
+        Ok(Some(Self { kernel, shape: manifest.shape, process, requests, answers }))
+    }
+
+    /// Runs all thread blocks, one after the other, and returns the output. That nothing else was changed is checked.
+    pub fn run(&mut self, launch: &HashLaunch<'_>) -> Result<[u8; 16], CheckError> {
+        let tables = tables(launch.key, &self.shape, launch.units);
+        let length = launch.data.len() as u64;
+        let thread_blocks = self.shape.tiles(length).clamp(1, launch.units.into());
+        let offset = launch.offset.unwrap_or(0) as u64;
+        let by_bytes = u64::from(launch.offset.is_some());
+        let numbers = [by_bytes, offset, length, launch.units.into(), thread_blocks, 4 * tables.len() as u64];
+        let mut request = Zeroizing::new(Vec::with_capacity(48 + 4 * tables.len() + 48 + launch.data.len()));
+        request.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
+        request.extend(tables.iter().flat_map(|word| word.to_le_bytes()));
+        request.extend([launch.factor, launch.addend, launch.before].as_flattened());
+        request.extend(launch.data);
+        let requests = self.requests.as_mut().expect("open until dropped");
+        requests.write_all(&request)?;
+        requests.flush()?;
+        let (mut verdict, mut output) = ([0], [0; 16]);
+        self.answers.read_exact(&mut verdict)?;
+        self.answers.read_exact(&mut output)?;
+        let (kernel, launch) = (self.kernel.clone(), launch.to_string());
+        match verdict {
+            [0] => Ok(output),
+            [2] => Err(CheckError::Stuck { kernel, launch }),
+            _ => Err(CheckError::OutOfBounds { kernel, launch }),
+        }
+    }
+}
+
+impl Drop for CompiledHash {
+    fn drop(&mut self) {
+        // The program ends when its standard input does.
+        drop(self.requests.take());
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Compiles a printed hash kernel as C and compares launches of both entry points with the definition, under the hash key that GCM
+/// derives from `key`: lengths around blocks and tiles, of one and several thread blocks, aligned and not. `false` where there is no C
+/// compiler.
+///
+/// Products by tensor cores are made by loops there: that an instruction has its operands where these have them is for a GPU to show.
+pub fn printed_hash(source: &str, manifest: &HashManifest, key: &[u8]) -> Result<bool, CheckError> {
+    let Some(mut kernel) = CompiledHash::compile(source, manifest)? else { return Ok(false) };
+    let schedule = KeySchedule::new(key, Mode::Ctr.direction()).ok_or(CheckError::KeyLength(key.len()))?;
+    let hash_key = Element::from_block(cipher::process([0; 16], &schedule, Mode::Ctr.direction()));
+    let tile = 16 * manifest.shape.tile_blocks() as usize;
+    for (units, length, offset) in [
+        (1, 16, None),
+        (2, 0, None),
+        (3, 5, None),
+        (2, tile, None),
+        (1, tile + 1, None),
+        (2, tile - 16, Some(3)),
+        (2, 5 * tile - 33, None),
+        (3, 4 * tile + 40, Some(5)),
+        (2, 2 * tile, Some(0)),
+        (1, 7 * tile - 5, None),
+    ] {
+        let stream = reference(Mode::Ctr, &schedule, 0x0f1e_2d3c << 96, 0, &vec![0; 48 + length]);
+        let (blocks, data) = stream.split_at(48);
+        let block = |i: usize| blocks.as_chunks().0[i];
+        let (factor, addend, before) = (block(0), block(1), block(2));
+        let launch = HashLaunch { key: hash_key, units, data, offset, factor, addend, before };
+        if kernel.run(&launch)? != launch.expected() {
+            return Err(CheckError::Hash { kernel: manifest.kernel.clone(), launch: launch.to_string() });
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit::ghash::print;
+    use crate::ghash::Ghash;
+    use aes_bitslice_core::dialect::Dialect;
+    use aes_bitslice_core::ghash::Arrangement;
+    use aes_bitslice_core::hash_manifest::PrintedHash;
+
+    const KEY: [u8; 16] = *b"sixteen bytes...";
+
+    fn check(kernel: Ghash, wrong: Option<(&str, &str)>) -> Result<bool, CheckError> {
+        let PrintedHash { mut source, manifest } = print(kernel, Dialect::Cuda, "a test").unwrap();
+        if let Some((text, with)) = wrong {
+            assert!(source.contains(text), "{}: {text}", manifest.kernel);
+            source = source.replacen(text, with, 1);
+        }
+        printed_hash(&source, &manifest, &KEY)
+    }
+
+    #[test]
+    fn printed_kernels_pass_and_faults_show() {
+        for kernel in Ghash::ALL {
+            if !check(kernel, None).unwrap() {
+                eprintln!("there is no C compiler: printed kernels were not tested");
+                return;
+            }
+            let mut faults = vec![
+                // A ragged last block; zeros in front; another share of tiles; the addend from every unit.
+                ("if (at + i < m->length) word", "if (at < m->length) word"),
+                ("const u64 bytes = (length + 15) / 16 * 16;", "const u64 bytes = length / 16 * 16;"),
+                ("m.stride = (u64)units * TILE_BYTES;", "m.stride = (u64)gridDim.x * TILE_BYTES - 16;"),
+                ("blockIdx.x == 0 ? sum ^ addend->word[i] : sum", "sum ^ addend->word[i]"),
+                // The field.
+                ("high.low << 7;", "high.low << 6;"),
+                ("0x11111111u << i;", "0x33333333u << i;"),
+            ];
+            match kernel.0 {
+                Arrangement::Wgmma => faults.extend([
+                    ("sum8 = word_of_row(d, 1);", "sum8 = word_of_row(d, 0);"),
+                    ("bring(memory, barriers, m, n + STAGES)", "bring(memory, barriers, m, n + STAGES + 1)"),
+                    ("rows[row + 8].word[q]", "rows[row + 7].word[q]"),
+                ]),
+                Arrangement::Mma => faults.extend([
+                    ("g & 1 ? 0x7632 : 0x5410", "g & 1 ? 0x5410 : 0x7632"),
+                    ("x[t] = from[32 * t];", "x[t] = from[31 * t];"),
+                    ("word_of_block(halves);", "halves;"),
+                ]),
+                Arrangement::Element => faults.push(("sum = product(sum, step);", "")),
+            }
+            for fault in faults {
+                match check(kernel, Some(fault)) {
+                    Ok(_) => panic!("{}: `{}` is not missed", kernel.name(), fault.0),
+                    Err(CheckError::Hash { .. } | CheckError::OutOfBounds { .. } | CheckError::Stuck { .. }) => {}
+                    Err(other) => panic!("{}: `{}`: {other}", kernel.name(), fault.0),
+                }
+            }
+        }
+    }
+}

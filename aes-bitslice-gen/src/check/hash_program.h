@@ -1,0 +1,62 @@
+
+// ---------------------------------------------------------------------------------------------------------------
+// A program around the hash kernel above, to run it on a CPU: answers launches on standard input until that ends.
+//
+//   launch  request, tables, factor, addend, the output before, the input
+//   answer  a byte: 0, 1 if more than the output was changed, 2 if threads wait for others that do not come; the output
+// ---------------------------------------------------------------------------------------------------------------
+
+typedef struct { u64 by_bytes, offset, length, units, thread_blocks, table_bytes; } request;
+
+static struct {
+    const u8 *in;
+    u64 length;
+    const u32 *tables;
+    u32 units;
+    u32 *out;
+    block128 factor, addend;
+} launch;
+
+static void run_aligned(void) {
+    ENTRY((const uint4 *)launch.in, launch.length, launch.tables, launch.units, launch.out, launch.factor, launch.addend);
+}
+
+static void run_bytes(void) {
+    ENTRY_BYTES(launch.in, launch.length, launch.tables, launch.units, launch.out, launch.factor, launch.addend);
+}
+
+int main(void) {
+    request r;
+    while (get(&r, sizeof r)) {
+        const buffer tables = new_buffer(r.table_bytes, 0), out = new_buffer(16, 0), in = new_buffer(r.length, r.offset);
+        u8 *const original = malloc(r.length + 1), *const original_tables = malloc(r.table_bytes);
+        if (!original || !original_tables) exit(3);
+        if (!get(tables.data, r.table_bytes) || !get(&launch.factor, 16) || !get(&launch.addend, 16)) return 2;
+        if (!get(out.data, 16) || !get(in.data, r.length)) return 2;
+        memcpy(original, in.data, r.length);
+        memcpy(original_tables, tables.data, r.table_bytes);
+        launch.in = in.data;
+        launch.length = r.length;
+        launch.tables = (const u32 *)tables.data;
+        launch.units = (u32)r.units;
+        launch.out = (u32 *)out.data;
+        gridDim.x = (u32)r.thread_blocks;
+        body = r.by_bytes ? run_bytes : run_aligned;
+        int stuck = 0;
+        static u32 launches;
+        last_warp_first = launches++ % 3 == 0;
+        for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) stuck |= !run_thread_block();
+
+        int changed = margins_changed(out, 16) || margins_changed(in, r.length) || margins_changed(tables, r.table_bytes);
+        changed |= memcmp(in.data, original, r.length) || memcmp(tables.data, original_tables, r.table_bytes);
+        putchar(stuck ? 2 : changed);
+        fwrite(out.data, 1, 16, stdout);
+        fflush(stdout);
+        free(tables.start);
+        free(out.start);
+        free(in.start);
+        free(original);
+        free(original_tables);
+    }
+    return 0;
+}

@@ -1,0 +1,109 @@
+// ---------------------------------------------------------------------------------------------------------------
+// What programs have in common that run a kernel above on a CPU: data with margins, and the threads of a thread block.
+// ---------------------------------------------------------------------------------------------------------------
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+static int get(void *to, u64 bytes) { return fread(to, 1, bytes, stdin) == bytes; }
+
+// Data with room on both sides that must stay as it was.
+#define MARGIN 64
+typedef struct { u8 *start, *data, *end; } buffer;
+
+static u8 margin_byte(u64 i) { return (u8)(0xa5 + 29 * i); }
+
+static buffer new_buffer(u64 length, u64 offset) {
+    const u64 size = MARGIN + offset + length + MARGIN;
+    buffer b;
+    b.start = malloc(size); // aligned for every type, so to 16 bytes
+    if (!b.start || (size_t)b.start % 16) exit(3);
+    b.data = b.start + MARGIN + offset;
+    b.end = b.start + size;
+    for (u64 i = 0; i < size; i++) b.start[i] = margin_byte(i);
+    return b;
+}
+
+static int margins_changed(buffer b, u64 length) {
+    for (u8 *p = b.start; p < b.end; p++) {
+        if (p == b.data) p += length;
+        if (*p != margin_byte((u64)(p - b.start))) return 1;
+    }
+    return 0;
+}
+
+// The threads of a thread block take turns: one runs until it has to wait for others. All of a group, a warp or the
+// thread block, have to come to a barrier or shuffle as often as it, and no thread may leave while its neighbours wait for it.
+#define STACK (256 << 10)
+typedef struct { ucontext_t context; u32 arrived[2]; u32 turn; int done; u32 shuffled[2]; char *stack; } cpu_thread;
+static cpu_thread threads[THREADS];
+static ucontext_t scheduler;
+static int last_warp_first; // changes from launch to launch
+static void (*body)(void);
+
+static void take_turns(void) { swapcontext(&threads[threadIdx.x].context, &scheduler); }
+
+static void meet(u32 neighbours) {
+    const int kind = neighbours == 32;
+    const u32 first = threadIdx.x / neighbours * neighbours, here = ++threads[threadIdx.x].arrived[kind];
+    for (u32 i = first; i < first + neighbours; i++)
+        while ((int)(threads[i].arrived[kind] - here) < 0) take_turns();
+}
+
+static u32 from_lane(u32 value, u32 thread) {
+    cpu_thread *const self = &threads[threadIdx.x];
+    const u32 turn = self->turn++ & 1; // the slot of the shuffle before this one may not have been read by all
+    self->shuffled[turn] = value;
+    meet(32);
+    return threads[thread].shuffled[turn];
+}
+
+static void run_body(void) {
+    body();
+    threads[threadIdx.x].done = 1;
+}
+
+// Lets the threads of a warp take turns until none of them comes further; whether any did.
+static int run_warp(u32 first) {
+    int advanced = 0, again;
+    do {
+        again = 0;
+        for (u32 i = first; i < first + 32; i++) {
+            cpu_thread *const t = &threads[i];
+            if (t->done) continue;
+            const u32 before = t->arrived[0] + t->arrived[1];
+            threadIdx.x = i;
+            swapcontext(&scheduler, &t->context);
+            again |= t->done || t->arrived[0] + t->arrived[1] != before;
+        }
+        advanced |= again;
+    } while (again);
+    return advanced;
+}
+
+// Runs all threads of the thread block; 0 if some wait for a thread that has left.
+static int run_thread_block(void) {
+    for (u32 i = 0; i < THREADS; i++) {
+        cpu_thread *const t = &threads[i];
+        if (!t->stack && !(t->stack = malloc(STACK))) exit(3);
+        getcontext(&t->context);
+        t->context.uc_stack.ss_sp = t->stack;
+        t->context.uc_stack.ss_size = STACK;
+        t->context.uc_link = &scheduler;
+        t->arrived[0] = t->arrived[1] = t->turn = 0;
+        t->done = 0;
+        makecontext(&t->context, run_body, 0);
+    }
+    // As far as it comes, one warp after the other, in one order or the other: who relies on a barrier that is not there
+    // meets what another warp has not written yet, or what it has overwritten already.
+    int advanced;
+    do {
+        advanced = 0;
+        for (u32 n = 0; n < THREADS / 32; n++) advanced |= run_warp(32 * (last_warp_first ? THREADS / 32 - 1 - n : n));
+    } while (advanced);
+    for (u32 i = 0; i < THREADS; i++)
+        if (!threads[i].done) return 0;
+    return 1;
+}

@@ -1,0 +1,131 @@
+//! GHASH kernels (SP 800-38D, section 6.4), constant-time.
+//!
+//! Multiplying by a fixed element of GF(2^128) is a linear map of 128 bits, a matrix over GF(2); tensor cores multiply matrices of
+//! bits: AND, count of ones, sum. With C = H^8, a run of 8 T neighbouring blocks x comes down to eight,
+//!
+//! ```text
+//! y(n) = sum over t of x(8 t + n) · C^(T - 1 - t)      n = 0..7
+//! ```
+//!
+//! by one chain of products into the same counts: nothing is reduced, shifted or carried in between, and the lowest bit of a count is
+//! the sum over GF(2). What a thread block has of one tile goes into the chain of its next one, times one more matrix: so only
+//! the rows of its last tile are left, which are multiplied by their powers of H one by one.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `field.h` | the product of two elements, by multiplication of integers with holes |
+//! | `message.h` | the message as tiles, with zeros in front and at the end |
+//! | `sum.h` | from rows to the hash |
+//! | `parities.h` | from counts to bits |
+//! | `wgmma.h`, `mma.h` | rows by tensor cores: compute capability 9.0; 8.0 to 9.0 |
+//! | `element.h` | rows by products of elements: everywhere |
+//!
+//! How a message is divided and what a kernel has tables of is in [`aes_bitslice_core::ghash`], how it is launched in
+//! [`aes_bitslice_core::hash_manifest`].
+
+use aes_bitslice_core::ghash::{Arrangement, Shape};
+use aes_bitslice_core::hash_manifest::Capabilities;
+
+/// A GHASH kernel, by what it has tables of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ghash(pub Arrangement);
+
+/// Stages of the copy engine's pipeline: two thread blocks fit a multiprocessor.
+const STAGES: u32 = 3;
+
+impl Ghash {
+    /// All of them, the fastest first.
+    pub const ALL: [Self; 3] = [Self(Arrangement::Wgmma), Self(Arrangement::Mma), Self(Arrangement::Element)];
+
+    /// The kernel's name: file stem and, with underscores, entry point.
+    pub fn name(self) -> String {
+        format!("ghash-{}", self.0)
+    }
+
+    /// How it divides a message.
+    pub fn shape(self) -> Shape {
+        let (powers, rows) = match self.0 {
+            Arrangement::Wgmma | Arrangement::Mma => (16, 64),
+            Arrangement::Element => (1, 256),
+        };
+        Shape { arrangement: self.0, powers, rows }
+    }
+
+    /// Threads of a thread block.
+    pub fn threads(self) -> u32 {
+        match self.0 {
+            Arrangement::Wgmma | Arrangement::Mma => 128,
+            Arrangement::Element => 256,
+        }
+    }
+
+    /// Thread blocks that there have to be registers for on one multiprocessor.
+    pub fn blocks_per_sm(self) -> u32 {
+        match self.0 {
+            // As many as of a bitsliced kernel, so that one can take the place of one of these.
+            Arrangement::Wgmma => 4,
+            Arrangement::Mma | Arrangement::Element => 3,
+        }
+    }
+
+    /// Thread blocks of a multiprocessor that are fastest.
+    pub fn units_per_sm(self) -> u32 {
+        match self.0 {
+            Arrangement::Wgmma => 2,
+            Arrangement::Mma | Arrangement::Element => 3,
+        }
+    }
+
+    /// Bytes of shared memory that a thread block is launched with.
+    pub fn shared_bytes(self) -> u32 {
+        let shape = self.shape();
+        match self.0 {
+            Arrangement::Wgmma => {
+                let (tiles, matrices) = (STAGES * 16 * shape.tile_blocks(), 2048 * (shape.powers + 1));
+                let (weights, barriers) = (16 * shape.rows, 8 * (STAGES + 1));
+                (tiles + matrices + weights + barriers).next_multiple_of(16)
+            }
+            Arrangement::Mma | Arrangement::Element => 0,
+        }
+    }
+
+    /// The compute capabilities that have its instructions. (From 10.0 on, products of bits are made of others, and slow.)
+    pub fn compute_capability(self) -> Capabilities {
+        let (from, below) = match self.0 {
+            Arrangement::Wgmma => (90, Some(91)),
+            Arrangement::Mma => (80, Some(100)),
+            Arrangement::Element => (75, None),
+        };
+        Capabilities { from, below }
+    }
+
+    /// Numbers that the templates are written with.
+    pub(crate) fn definitions(self) -> Vec<(&'static str, u32)> {
+        let Shape { powers, rows, .. } = self.shape();
+        let mut definitions = vec![
+            ("THREADS", self.threads()),
+            ("BLOCKS_PER_SM", self.blocks_per_sm()),
+            ("POWERS", powers),
+            ("ROWS", rows),
+            ("TILE_BLOCKS", self.shape().tile_blocks()),
+            ("PRODUCTS_ARE_MANY", u32::from(self.0 == Arrangement::Element)),
+        ];
+        if self.0 == Arrangement::Wgmma {
+            definitions.extend([("STAGES", STAGES), ("SHARED_BYTES", self.shared_bytes())]);
+        }
+        definitions
+    }
+
+    /// What it is made of, in order.
+    pub(crate) fn templates(self) -> &'static [&'static str] {
+        const FIELD: &str = include_str!("field.h");
+        const MESSAGE: &str = include_str!("message.h");
+        const SUM: &str = include_str!("sum.h");
+        const PARITIES: &str = include_str!("parities.h");
+        match self.0 {
+            Arrangement::Wgmma => &[FIELD, MESSAGE, SUM, PARITIES, include_str!("wgmma.h")],
+            Arrangement::Mma => &[FIELD, MESSAGE, SUM, PARITIES, include_str!("mma.h")],
+            Arrangement::Element => &[FIELD, MESSAGE, SUM, include_str!("element.h")],
+        }
+    }
+}
