@@ -4,11 +4,13 @@
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
+use aes_bitslice_core::hash_manifest::PrintedHash;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::BakedStrategy;
-use aes_bitslice_gen::emit::{cuda, header, opencl, rust};
+use aes_bitslice_gen::emit::{cuda, ghash, header, opencl, rust};
+use aes_bitslice_gen::ghash::Ghash;
 use aes_bitslice_gen::kernel::{Design, KernelSpec};
 use aes_bitslice_gen::sbox::{self, Sbox};
 use aes_bitslice_gen::stored;
@@ -77,6 +79,10 @@ fn digests() -> String {
     for Printed { source, manifest } in of_sboxes.chain(tables).chain(all_or_every(5, of_papers())) {
         let name = format!("{} {}", manifest.kernel, manifest.dialect);
         add(&name, &(source.to_string() + &manifest.to_json()));
+    }
+    let hashes = Ghash::ALL.into_iter().flat_map(|kernel| Dialect::ALL.map(|d| ghash::print(kernel, d, "a test")));
+    for PrintedHash { source, manifest } in hashes.flatten() {
+        add(&format!("{} {}", manifest.kernel, manifest.dialect), &(source + &manifest.to_json()));
     }
     add("rust, lut3", &rust::lut3());
     add("rust, two_input", &rust::two_input());

@@ -180,6 +180,9 @@ fn on_a_gpu() {
             continue;
         }
         let is_ours = |arch: &str| arch == format!("sm_{capability}") || arch == format!("sm_{capability}a");
+        // An empty one stands for what was never compiled.
+        let sizes = stored.cubins.iter().map(|(_, cubin)| cubin.len()).chain(stored.ptx.map(str::len));
+        assert!(sizes.min() > Some(0), "{} is not compiled: run `cargo xtask ptx`", stored.name);
         let image = match (stored.cubins.iter().find(|(arch, _)| is_ours(arch)), stored.ptx) {
             (Some((_, cubin)), _) => Ptx::from_binary(cubin.to_vec()),
             (None, Some(ptx)) => Ptx::from_src(ptx),

@@ -73,6 +73,7 @@ impl Element {
 
 impl Add for Element {
     type Output = Self;
+    #[expect(clippy::suspicious_arithmetic_impl, reason = "coefficients are bits, and do not carry")]
     fn add(self, other: Self) -> Self {
         Self(self.0 ^ other.0)
     }

@@ -161,7 +161,7 @@ mod tests {
         for shape in SHAPES {
             shape.check().unwrap();
             for (units, blocks) in [(1, 3), (2, 5 * shape.tile_blocks() / 2), (3, 1)] {
-                let data: Vec<u8> = (0..16 * blocks).map(|i| (i * i >> 3) as u8).collect();
+                let data: Vec<u8> = (0..16 * blocks).map(|i| ((i * i) >> 3) as u8).collect();
                 let words = tables(key(), &shape, units);
                 assert_eq!(words.len(), shape.table_words(units));
                 let blocks: Vec<u128> = data.as_chunks().0.iter().map(|block| u128::from_le_bytes(*block)).collect();
