@@ -1,4 +1,4 @@
-//! What a user of a printed kernel must know to launch it, as JSON beside the source.
+//! What a user of a printed kernel must know to launch it, as JSON in a file next to the source.
 
 use crate::basis::Basis;
 use crate::dialect::Dialect;
@@ -24,7 +24,7 @@ pub struct Manifest {
     pub dialect: Dialect,
     /// The kernel's name.
     pub kernel: String,
-    /// The source file, beside the manifest.
+    /// The source file, in the folder of the manifest.
     pub source: String,
     /// SHA-256 of the source file, hexadecimal.
     pub source_sha256: String,
@@ -185,7 +185,7 @@ impl Manifest {
         let manifest = self;
         let field = |field, what: &str| Err(ManifestError::Field { field, what: what.into() });
         if manifest.source.contains(['/', '\\']) || manifest.source.starts_with('.') {
-            return field("source", "must be a plain file name beside the manifest");
+            return field("source", "must be a plain file name in the folder of the manifest");
         }
         manifest.basis()?;
         let mode = manifest.mode()?;

@@ -143,7 +143,7 @@ fn split(list: &str) -> Vec<&str> {
     parts
 }
 
-/// The parameters that a piece of the list stands for; none if it is of no known form.
+/// The parameters that an element of the list stands for; none if it is of no known form.
 fn parameter(text: &str) -> Vec<Parameter> {
     let one = |name: &str, kind| Parameter { name: name.into(), kind };
     let (input, output) = (one("in", Kind::Input), one("out", Kind::Output));

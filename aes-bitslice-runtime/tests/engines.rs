@@ -140,7 +140,7 @@ fn every_length_and_offset() {
     for len in 0..2000 {
         check_ctr(&ciphers, &KEY, &counter, (len * 7 % 40) as u64, len);
     }
-    // Around a batch of the widest vectors, and around a piece of the work of one core.
+    // Around a batch of the widest vectors, and around a chunk of the work of one core.
     for edge in [64 * 16, 256 * 16, 512 * 16, 256 << 10, 3 * (256 << 10)] {
         for len in edge - 17..edge + 18 {
             check_ctr(&ciphers, &KEY, &counter, 3, len);

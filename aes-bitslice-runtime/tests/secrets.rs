@@ -1,16 +1,16 @@
 //! What of a key is left in a process after everything that had it was dropped: nothing, on any stack or heap.
 //!
 //! A child process, which is this program again, makes calls of every kind on an engine and drops everything. This one searches all
-//! memory that the child can write to: for the key, for every round key of both directions, as bytes, as words and as planes. The child
-//! is given the key under a mask, so that what it reads and buffers is not the key.
+//! memory that the child can write to: for the key, for every round key of both directions, as bytes, as words and as planes, and for
+//! the keys that modes derive. The child is given the key under a mask, so that what it reads and buffers is not the key.
 #![cfg(target_os = "linux")]
 
 use aes_bitslice_core::aes::{Direction, KeySchedule};
 use aes_bitslice_core::layout::key_planes;
 use aes_bitslice_runtime::bitsliced::{BitslicedAes128, BitslicedAes192, BitslicedAes256};
-use aes_bitslice_runtime::{Backend, CbcDecrypt, CbcEncrypt, Counter, CounterMode, Ctr, Ecb, Engine, Ghash, Key};
-use aes_bitslice_runtime::{KeyBits, Keystream, KeystreamRng};
-use cipher::KeyInit;
+use aes_bitslice_runtime::{Backend, CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, Ecb, Engine};
+use aes_bitslice_runtime::{GcmEncrypt, Ghash, Gmac, Key, KeyBits, Keystream, KeystreamRng, Nonce, Xts};
+use cipher::{BlockCipherEncrypt, KeyInit};
 use rand_core::Rng;
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -21,6 +21,8 @@ use zeroize::Zeroizing;
 
 /// In the child: the engine.
 const ENGINE: &str = "AES_BITSLICE_TEST_ENGINE";
+/// In the child: the key is one of XTS.
+const XTS: &str = "AES_BITSLICE_TEST_XTS";
 /// In the child: keeps the cipher.
 const KEEP: &str = "AES_BITSLICE_TEST_KEEP";
 const READY: &str = "everything was dropped";
@@ -31,10 +33,12 @@ fn no_key_is_left_in_memory() {
     if let Ok(engine) = std::env::var(ENGINE) {
         return child(engine.parse().unwrap());
     }
+    let mut keys = KeyBits::ALL.map(|bits| Key::generate(bits).unwrap()).to_vec();
+    keys.push(Key::generate_xts(KeyBits::Aes256).unwrap());
     for engine in ["cpu", "cpu-bitsliced"] {
-        for bits in KeyBits::ALL {
-            let key = Key::generate(bits).unwrap();
-            let found = |keep| search(&run(engine, &key, keep), &needles(&key));
+        for key in &keys {
+            let bits = key.bits();
+            let found = |keep| search(&run(engine, key, keep), &needles(key));
             let left = found(false);
             assert!(left.is_empty(), "{engine}, {} bits: {left:#?}", bits.bits());
             // What is looked for would be found.
@@ -58,10 +62,29 @@ fn child(engine: Backend) {
 
 /// On the heap throughout, and never inlined: what this function has on its stack is not the library's.
 #[inline(never)]
-fn calls(engine: Backend) -> Option<aes_bitslice_runtime::Cipher> {
+fn calls(engine: Backend) -> Option<Cipher> {
     let key = key_of_stdin();
     let engine = Engine::open(engine).unwrap();
     let cipher = engine.cipher(&key).unwrap();
+    match key.is_xts() {
+        true => calls_of_xts(&cipher),
+        false => calls_of_one_key(&cipher, &key),
+    }
+    drop((key, engine));
+    std::env::var_os(KEEP).map(|_| cipher)
+}
+
+#[inline(never)]
+fn calls_of_xts(cipher: &Cipher) {
+    for len in [512, 3 << 20] {
+        let mut data = vec![7; len];
+        cipher.run(Xts::encrypt(512, 5).unwrap(), &mut data).unwrap();
+        cipher.run(Xts::decrypt(512, 9).unwrap(), &mut data).unwrap();
+    }
+}
+
+#[inline(never)]
+fn calls_of_one_key(cipher: &Cipher, key: &Key) {
     let counter = Counter::new(CounterMode::Ctr128BE, [0xf7; 16]);
     let ctr = Ctr::new(&counter, 5);
     for len in [16, 100 << 4, 3 << 20] {
@@ -73,9 +96,12 @@ fn calls(engine: Backend) -> Option<aes_bitslice_runtime::Cipher> {
         cipher.run(CbcEncrypt::new(&[9; 16]), &mut data[..len.min(64 << 10)]).unwrap();
         cipher.run(CbcDecrypt::new(&[9; 16]), &mut data).unwrap();
         cipher.run(Ghash::new(), &data).unwrap();
+        cipher.run(Cmac::new(), &data).unwrap();
+        cipher.run(Gmac::new(&Nonce::new(&[1; 12]).unwrap()), &data).unwrap();
+        cipher.run(GcmEncrypt::new(&Nonce::new(&[2; 12]).unwrap(), b"and more"), &mut data).unwrap();
         drop(cipher.submit(ctr, data).unwrap().wait().unwrap());
     }
-    let mut numbers = Box::new(KeystreamRng::new(&key, [1; 16]));
+    let mut numbers = Box::new(KeystreamRng::new(key, [1; 16]));
     numbers.next_u64();
     drop(numbers);
     match key.expose().len() {
@@ -83,8 +109,6 @@ fn calls(engine: Backend) -> Option<aes_bitslice_runtime::Cipher> {
         24 => drop(Box::new(BitslicedAes192::new_from_slice(key.expose()).unwrap())),
         _ => drop(Box::new(BitslicedAes256::new_from_slice(key.expose()).unwrap())),
     }
-    drop((key, engine));
-    std::env::var_os(KEEP).map(|_| cipher)
 }
 
 #[inline(never)]
@@ -95,7 +119,7 @@ fn key_of_stdin() -> Key {
     let mut bytes = Zeroizing::new(vec![0; len[0].into()]);
     stdin.read_exact(&mut bytes).unwrap();
     bytes.iter_mut().for_each(|byte| *byte ^= MASK);
-    Key::new(&bytes).unwrap()
+    if std::env::var_os(XTS).is_some() { Key::xts(&bytes) } else { Key::new(&bytes) }.unwrap()
 }
 
 /// A child that has made its calls; ended on drop.
@@ -114,6 +138,9 @@ fn run(engine: &str, key: &Key, keep: bool) -> Ended {
     if keep {
         command.env(KEEP, "1");
     }
+    if key.is_xts() {
+        command.env(XTS, "1");
+    }
     let mut child = Ended(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
     let masked: Vec<u8> = key.expose().iter().map(|byte| byte ^ MASK).collect();
     let stdin = child.0.stdin.as_mut().unwrap();
@@ -129,17 +156,39 @@ fn run(engine: &str, key: &Key, keep: bool) -> Ended {
 
 /// What to look for, each with its name.
 fn needles(key: &Key) -> Vec<(String, Vec<u8>)> {
+    let (bytes, half) = (key.expose(), key.expose().len() / 2);
+    match key.is_xts() {
+        true => [of_one_key(&bytes[..half]), of_one_key(&bytes[half..])].concat(),
+        false => of_one_key(bytes),
+    }
+}
+
+fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
     let swapped = |bytes: &[u8]| bytes.chunks(4).flat_map(|word| word.iter().rev().copied()).collect::<Vec<u8>>();
     let mut needles = Vec::new();
     let mut bytes = |name: String, bytes: &[u8]| {
         needles.push((format!("{name} as words, the other way round"), swapped(bytes)));
         needles.push((format!("{name} as bytes"), bytes.to_vec()));
     };
-    bytes("the key".into(), key.expose());
-    bytes("the key's second half".into(), &key.expose()[key.expose().len() - 16..]);
+    bytes("the key".into(), key);
+    bytes("the key's second half".into(), &key[key.len() - 16..]);
+    // SP 800-38D, section 7.1; SP 800-38B, section 6.1.
+    let mut zeros = [0; 16].into();
+    match key.len() {
+        16 => aes::Aes128::new_from_slice(key).unwrap().encrypt_block(&mut zeros),
+        24 => aes::Aes192::new_from_slice(key).unwrap().encrypt_block(&mut zeros),
+        _ => aes::Aes256::new_from_slice(key).unwrap().encrypt_block(&mut zeros),
+    }
+    let hash_key = u128::from_be_bytes(zeros.into());
+    let double = |x: u128| (x << 1) ^ (0x87 * (x >> 127));
+    let derived = [("GHASH", hash_key), ("CMAC, the first", double(hash_key)), ("CMAC", double(double(hash_key)))];
+    for (name, derived) in derived {
+        bytes(format!("the key of {name}"), &derived.to_be_bytes());
+        bytes(format!("the key of {name}, the other way round"), &derived.to_le_bytes());
+    }
     let mut planes = Vec::new();
     for direction in [Direction::Encrypt, Direction::Decrypt] {
-        let schedule = KeySchedule::new(key.expose(), direction).unwrap();
+        let schedule = KeySchedule::new(key, direction).unwrap();
         for (round, round_key) in schedule.round_keys().iter().enumerate() {
             let name = format!("round key {round} of {direction:?}");
             bytes(name.clone(), round_key);

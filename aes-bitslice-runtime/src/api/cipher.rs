@@ -9,6 +9,7 @@ use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::opencl::device_key::DeviceKey;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
+use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::exec::backend::OnBackend;
 use crate::op::buffers::Buffers;
 use crate::op::operation::{Keys, Operation};
@@ -103,8 +104,16 @@ impl Cipher {
     /// [`Error::Unsupported`] where the engine has nothing for it ([`Engine::supports`]), [`Error::WrongKeys`] for a key of another
     /// kind, [`Error::NeedsKey`] for what needs the key on the CPU on a cipher of one kernel; else what the device reports.
     pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
-        let mut data = data.into().accessed(O::ACCESS, O::NAME)?;
+        let data = data.into().accessed(O::ACCESS, O::NAME)?;
         self.check(&operation, data.len() as u64)?;
+        match O::KEYS {
+            Keys::One => self.carry_out(operation, data),
+            // What is derived from the key is secret, too.
+            Keys::OneOnCpu | Keys::Two => scrubbed::<DERIVED, _>(|| self.carry_out(operation, data)),
+        }
+    }
+
+    fn carry_out<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<O::Output, Error> {
         let operation = self.keyed(operation)?;
         let parts = match data.len() {
             0 => vec![],

@@ -40,7 +40,7 @@ impl Engine {
         })
     }
 
-    /// A kernel with its key baked in, as `cargo xtask gen --key` wrote it; `manifest` is the JSON file beside it.
+    /// A kernel with its key baked in, as `cargo xtask gen --key` wrote it; `manifest` is its JSON file.
     ///
     /// Manifest and source are code that runs on the device: load only what you trust.
     ///

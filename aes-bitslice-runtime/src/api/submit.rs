@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_beside_the_data_comes_with_it() {
+    fn what_a_call_returns_comes_with_its_data() {
         let submitted =
             super::submit(&Queue::new(1), vec![1, 2, 3], Access::Reads, |data| Ok(data.len()), |data, len| (data, len));
         assert_eq!(submitted.unwrap().wait().unwrap(), (vec![1, 2, 3], 3));

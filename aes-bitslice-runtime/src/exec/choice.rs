@@ -162,12 +162,12 @@ impl Choice {
         let bitsliced = tiles.map(|most| Self::Bitsliced { tiles: Some(Tiles { most, left: LEFT }) });
         let shares = (bytes >= SMALLEST_CO_RESIDENT)
             .then_some([150, 180, 200, 215, 225, 235, 245, 255, 265, 275, 285, 300, 330]);
-        let pairs = shares.into_iter().flatten().map(|bitsliced| Self::CoResident { bitsliced });
+        let co_resident = shares.into_iter().flatten().map(|bitsliced| Self::CoResident { bitsliced });
         let mut all = vec![Self::BITSLICED];
         all.extend(bitsliced);
         all.push(Self::Tbox);
         all.extend(shares.map(|_| Self::CO_RESIDENT));
-        all.extend(pairs);
+        all.extend(co_resident);
         all
     }
 }
@@ -264,13 +264,21 @@ mod tests {
     #[test]
     fn numbers_out_of_bounds_are_an_error() {
         let tiles = |most, left| Choice::Bitsliced { tiles: Some(Tiles { most, left }) };
-        let pair = |bitsliced| Choice::CoResident { bitsliced };
-        for good in [tiles(1, 1), tiles(1 << 16, 1 << 16), pair(1), pair(999), Choice::Tbox, Choice::BITSLICED] {
+        let co_resident = |bitsliced| Choice::CoResident { bitsliced };
+        for good in
+            [tiles(1, 1), tiles(1 << 16, 1 << 16), co_resident(1), co_resident(999), Choice::Tbox, Choice::BITSLICED]
+        {
             assert_eq!(good.checked().unwrap(), good);
         }
-        for bad in
-            [tiles(0, 1), tiles(1, 0), tiles(1, u32::MAX), tiles((1 << 16) + 1, 1), pair(0), pair(1000), pair(5000)]
-        {
+        for bad in [
+            tiles(0, 1),
+            tiles(1, 0),
+            tiles(1, u32::MAX),
+            tiles((1 << 16) + 1, 1),
+            co_resident(0),
+            co_resident(1000),
+            co_resident(5000),
+        ] {
             assert!(matches!(bad.checked(), Err(Error::NoSuchKernel { .. })), "{bad}");
         }
     }

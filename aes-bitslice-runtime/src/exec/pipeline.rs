@@ -1,4 +1,4 @@
-//! The chunks of a call, each brought to a device and back in a slot, beside others: while one is on its way there, another is
+//! The chunks of a call, each brought to a device and back in a slot, several at a time: while one is on its way there, another is
 //! computed, and a third on its way back.
 //!
 //! ```text
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_is_done_once_whoever_does_it() {
+    fn every_byte_is_done_once_by_any_worker() {
         let expected = |len: usize| (0..len).map(|i| i as u8 ^ key_stream(3 * 16 + 7 + i)).collect::<Vec<_>>();
         for (devices, workers) in [(1, vec![0]), (1, vec![0, 0, 0]), (2, vec![0, 1]), (4, vec![0, 1, 2, 3, 0, 1, 2, 3])]
         {

@@ -13,9 +13,9 @@ struct Share {
 }
 
 impl Schedule {
-    /// For `pieces` chunks, in shares proportional to the weights; no weight is negative, and not all are zero.
-    pub(crate) fn new(pieces: usize, weights: &[f64]) -> Self {
-        Self::of(shares(pieces, weights), weights)
+    /// For this many chunks, in shares proportional to the weights; no weight is negative, and not all are zero.
+    pub(crate) fn new(chunks: usize, weights: &[f64]) -> Self {
+        Self::of(shares(chunks, weights), weights)
     }
 
     /// These shares, for owners of these weights.
@@ -47,16 +47,16 @@ impl Schedule {
     }
 }
 
-/// Cuts `pieces` chunks into adjoining ranges, with lengths proportional to the weights, rounded to whole chunks.
-pub(crate) fn shares(pieces: usize, weights: &[f64]) -> Vec<Range<usize>> {
+/// Cuts a number of chunks into adjoining ranges, with lengths proportional to the weights, rounded to whole chunks.
+pub(crate) fn shares(chunks: usize, weights: &[f64]) -> Vec<Range<usize>> {
     let all: f64 = weights.iter().sum();
     let mut start = 0;
     let mut sum = 0.0;
     let share = |(index, weight): (usize, &f64)| {
         sum += weight;
         let end = match index + 1 == weights.len() {
-            true => pieces,
-            false => ((pieces as f64 * sum / all).round() as usize).clamp(start, pieces),
+            true => chunks,
+            false => ((chunks as f64 * sum / all).round() as usize).clamp(start, chunks),
         };
         std::mem::replace(&mut start, end)..end
     };
@@ -71,31 +71,31 @@ mod tests {
     fn shares_adjoin_and_cover_all() {
         assert_eq!(shares(8, &[1.0, 1.0]), [0..4, 4..8]);
         assert_eq!(shares(8, &[3.0, 1.0]), [0..6, 6..8]);
-        for pieces in 0..40 {
+        for chunks in 0..40 {
             for weights in [&[1.0][..], &[0.0, 1.0], &[1.0, 0.0], &[0.1, 0.7, 0.1, 0.1], &[1e-9, 1.0, 3.0]] {
-                let shares = shares(pieces, weights);
-                assert_eq!((shares[0].start, shares[shares.len() - 1].end), (0, pieces));
-                assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
+                let shares = shares(chunks, weights);
+                assert_eq!((shares[0].start, shares[shares.len() - 1].end), (0, chunks));
+                assert!(shares.windows(2).all(|two| two[0].end == two[1].start));
             }
         }
     }
 
     /// In whatever order the owners ask, every chunk is handed out once.
     #[test]
-    fn every_piece_is_taken_once() {
-        for pieces in [0, 1, 2, 7, 64] {
+    fn every_chunk_is_taken_once() {
+        for chunks in [0, 1, 2, 7, 64] {
             for order in [[0, 1, 2], [2, 2, 0], [1, 1, 1]] {
-                let schedule = Schedule::new(pieces, &[5.0, 1.0, 0.0]);
+                let schedule = Schedule::new(chunks, &[5.0, 1.0, 0.0]);
                 let mut taken: Vec<_> = (0..).map_while(|turn| schedule.next(order[turn % 3])).collect();
                 taken.sort_unstable();
-                assert_eq!(taken, (0..pieces).collect::<Vec<_>>());
+                assert_eq!(taken, (0..chunks).collect::<Vec<_>>());
                 assert!((0..3).all(|owner| schedule.next(owner).is_none()));
             }
         }
     }
 
     #[test]
-    fn own_pieces_come_first_and_then_those_of_the_slowest() {
+    fn own_chunks_come_first_and_then_those_of_the_slowest() {
         let schedule = Schedule::new(12, &[1.0, 1.0, 1.0]);
         assert_eq!([schedule.next(0), schedule.next(1), schedule.next(1)], [Some(0), Some(4), Some(5)]);
         assert_eq!((0..3).map(|_| schedule.next(0)).collect::<Vec<_>>(), [Some(1), Some(2), Some(3)]);
@@ -106,7 +106,7 @@ mod tests {
 
     /// Who cannot reach the slowest takes of the next; what is to be left to an owner is left.
     #[test]
-    fn pieces_are_taken_of_whom_one_may_take() {
+    fn chunks_are_taken_of_whom_one_may_take() {
         let schedule = Schedule::of(vec![0..0, 0..4, 4..7], &[1.0, 1.0, 1.0]);
         assert_eq!(schedule.next_own(0), None);
         assert_eq!(schedule.next_of_others(1, |of| of == 2), Some(6));

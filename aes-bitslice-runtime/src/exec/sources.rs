@@ -26,7 +26,7 @@ pub(crate) fn manifest_of_baked(path: &Path) -> Result<Manifest, Error> {
     Ok(manifest)
 }
 
-/// A kernel with its key baked in: its manifest, and the source beside it in the language of the engine.
+/// A kernel with its key baked in: its manifest, and the source in the same folder, in the language of the engine.
 pub(crate) fn read_baked(path: &Path, dialect: Dialect) -> Result<Printed, Error> {
     let bad = |what: String| Error::BadManifest { path: path.into(), what };
     let manifest = manifest_of_baked(path)?;

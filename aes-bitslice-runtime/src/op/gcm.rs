@@ -114,9 +114,9 @@ pub(crate) struct Derived {
     mask: Mask,
 }
 
-/// A secret block, wiped on drop and never printed.
+/// A secret block: in one place, wherever the value is moved to, wiped with the last clone, and never printed.
 #[derive(Clone)]
-struct Mask(Zeroizing<[u8; 16]>);
+struct Mask(Arc<Zeroizing<[u8; 16]>>);
 
 impl std::fmt::Debug for Mask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -142,7 +142,7 @@ impl Derived {
         }
         let mut mask = Zeroizing::new(first);
         encrypt_block(cipher, &mut mask);
-        Self { hash, first: Counter::new(CounterMode::Inc32, first), mask: Mask(mask) }
+        Self { hash, first: Counter::new(CounterMode::Inc32, first), mask: Mask(Arc::new(mask)) }
     }
 
     /// CTR of the message from byte `offset` on.

@@ -9,6 +9,7 @@ use crate::op::operation::{CpuCipher, encrypt_block};
 use ghash::GHash;
 use ghash::universal_hash::UniversalHash;
 use std::fmt;
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// The GHASH of a part of a message (SP 800-38D, section 6.4). A last block that is not whole is hashed with zeros behind it.
@@ -22,20 +23,21 @@ pub struct PartialHash {
     pub hash: [u8; 16],
 }
 
-/// The key of the hash, H: the cipher of a block of zeros (SP 800-38D, section 7.1). Wiped on drop, and never printed.
+/// The key of the hash, H: the cipher of a block of zeros (SP 800-38D, section 7.1). In one place, wherever the value is moved to,
+/// wiped with the last clone, and never printed.
 #[derive(Clone)]
-pub(crate) struct HashKey(Zeroizing<[u8; 16]>);
+pub(crate) struct HashKey(Arc<Zeroizing<[u8; 16]>>);
 
 impl HashKey {
     pub(crate) fn new(cipher: &impl CpuCipher) -> Self {
         let mut key = Zeroizing::new([0; 16]);
         encrypt_block(cipher, &mut key);
-        Self(key)
+        Self(Arc::new(key))
     }
 
     /// A hash of nothing so far.
     pub(crate) fn hasher(&self) -> GHash {
-        GHash::new((&*self.0).into())
+        GHash::new((&**self.0).into())
     }
 
     /// The hash of bytes, the last block filled up with zeros.

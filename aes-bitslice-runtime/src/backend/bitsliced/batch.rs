@@ -114,8 +114,8 @@ pub(super) fn ctr<V: Vector, C: Core>(
         V::store(&mut planes, keystream);
         let bytes = &Array::slice_as_flattened(keystream)[skip..];
         let n = data.len().min(bytes.len());
-        let (piece, rest) = data.split_at(n);
-        xor(piece, &bytes[..n]);
+        let (part, rest) = data.split_at(n);
+        xor(part, &bytes[..n]);
         data = rest;
         skip = 0;
         counter = counter.wrapping_add(V::LANES as u128);

@@ -289,7 +289,7 @@ macro_rules! functions {
 
             static FUNCTIONS: Functions = Functions {
                 lanes: $register::LANES,
-                // SAFETY: whoever has this value got it below.
+                // SAFETY: a value of this type is made below only.
                 ecb: |direction, keys, blocks| unsafe { ecb(direction, keys, blocks) },
                 // SAFETY: likewise.
                 ctr: |keys, counter, skip, data| unsafe { ctr(keys, counter, skip, data) },

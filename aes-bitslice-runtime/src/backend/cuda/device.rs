@@ -71,7 +71,7 @@ impl Device {
         &self.tuning
     }
 
-    /// How fast it ought to be, beside others.
+    /// How fast it ought to be, in proportion to others.
     pub(crate) fn rating(&self) -> f64 {
         f64::from(self.multiprocessors.max(1)) * f64::from(self.clock_khz.max(1))
     }

@@ -114,7 +114,8 @@ mod tests {
             Ok(device) => device,
             // Past the harness, which would keep it to itself.
             Err(e) => {
-                let _ = writeln!(std::io::stderr(), "NO GPU OPENED: loading beside slots was not tested ({e})");
+                let _ =
+                    writeln!(std::io::stderr(), "NO GPU OPENED: loading while slots are in use was not tested ({e})");
                 return;
             }
         };

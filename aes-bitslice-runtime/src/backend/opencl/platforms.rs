@@ -207,7 +207,7 @@ fn of_platform(number: usize, platform: cl_platform_id) -> Result<Vec<Found>, Er
         let largest_buffer = device_number(id, device::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?;
         Ok(Found { info, id: DeviceId::new(id), is_nvidia, largest_buffer, unusable })
     };
-    // One that does not answer is left out beside others that do.
+    // One that does not answer is left out where others do.
     let described: Vec<Result<Found, Error>> = ids.iter().enumerate().map(describe).collect();
     match described.iter().any(Result::is_ok) {
         true => Ok(described.into_iter().flatten().collect()),

@@ -73,7 +73,7 @@ pub(crate) unsafe fn launch<O: Operation>(
             tables.launch(stream, front, operation)?;
             return bits.launch(stream, back, &after);
         }
-        side_streams.run(stream, || tables.launch(stream, front, operation), |beside| bits.launch(beside, back, &after))
+        side_streams.run(stream, || tables.launch(stream, front, operation), |side| bits.launch(side, back, &after))
     }
 }
 

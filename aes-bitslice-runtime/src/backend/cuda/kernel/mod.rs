@@ -9,7 +9,7 @@
 //! | `loaded` | a kernel that was loaded, and its launches |
 //! | `self_test` | the known answer that it must give first |
 //! | `capture` | what a graph keeps of the calls that are captured into it |
-//! | `side_stream` | a stream beside the caller's |
+//! | `side_stream` | a second stream next to the caller's |
 //! | `co_resident` | two kernels at the same time, on shares of one input |
 
 pub(crate) mod binding;

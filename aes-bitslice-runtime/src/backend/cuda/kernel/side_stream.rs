@@ -1,8 +1,8 @@
-//! A stream beside the caller's, on which one launch of a call runs while another runs on the caller's.
+//! A second stream next to the caller's, on which one launch of a call runs while another runs on the caller's.
 //!
 //! ```text
 //! caller's stream ──┬── work ────┬──►
-//!             fork  └── beside ──┘  join
+//!             fork  └── side ────┘  join
 //! ```
 
 use crate::backend::cuda::context::Context;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// How many side streams are kept between calls.
 const KEPT: usize = 8;
 
-/// A stream beside the caller's, and the events that order the two.
+/// A second stream, and the events that order the two.
 ///
 /// Calls return before their work is done, so a stream that is kept for the next call may still have work that waits for
 /// another caller's stream. It is taken again only when that is done, so no caller waits for another.
@@ -92,7 +92,7 @@ impl SideStreams {
         Self { context, kept: Mutex::default() }
     }
 
-    /// Runs `beside` on a stream that it is given, and `work` on the caller's, at the same time; what comes after on the caller's
+    /// Runs `on_side` on a stream that it is given, and `work` on the caller's, at the same time; what comes after on the caller's
     /// waits for both.
     ///
     /// # Safety
@@ -101,13 +101,13 @@ impl SideStreams {
         &self,
         stream: CUstream,
         work: impl FnOnce() -> Result<(), Error>,
-        beside: impl FnOnce(CUstream) -> Result<(), Error>,
+        on_side: impl FnOnce(CUstream) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let context = &*self.context;
         let side = self.take()?;
         // SAFETY: streams and event are live, as the caller vouches and by ownership.
         unsafe { order(context, stream, side.forked, side.stream) }?;
-        let launched = work().and_then(|()| beside(side.stream));
+        let launched = work().and_then(|()| on_side(side.stream));
         // Also after an error: the caller's stream has to wait for what was launched.
         // SAFETY: as above.
         let joined = unsafe { order(context, side.stream, side.joined, stream) };

@@ -3,7 +3,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `span` | where a call's data lies in device memory |
-//! | `pinned` | host memory that is copied from and to beside kernels |
+//! | `pinned` | host memory that is copied from and to while kernels run |
 //! | `slots` | streams with device memory and pinned memory, cleared between calls |
 //! | `key_memory` | round keys in device memory |
 //! | `gather` | blocks that are copied side by side |

@@ -1,5 +1,5 @@
-//! Host memory that the driver keeps where it is (page-locked): copied from and to at the full speed of the bus, beside
-//! kernels.
+//! Host memory that the driver keeps where it is (page-locked): copied from and to at the full speed of the bus, while
+//! kernels run.
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
@@ -79,7 +79,7 @@ impl Drop for Pinned {
             return;
         }
         // The compiler keeps these writes: it cannot see what the driver does with the memory.
-        self.par_chunks_mut(4 << 20).for_each(|piece| piece.fill(0));
+        self.par_chunks_mut(4 << 20).for_each(|part| part.fill(0));
         let _ = self.context.make_current();
         // SAFETY: allocated by us, and not used after this. An error can be met by nothing here.
         let _ = unsafe { result::free_host(self.start.as_ptr().cast::<c_void>()) };

@@ -143,10 +143,10 @@ mod tests {
             assert_eq!(read(&path, &subject()), Ok(Some(measurements())));
         }
         let names: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(names, ["tuning.json"], "nothing is left beside it");
+        assert_eq!(names, ["tuning.json"], "nothing else is left");
     }
 
-    /// Whoever can write to the folder cannot have this program write anywhere else.
+    /// Somebody who can write to the folder cannot have this program write anywhere else.
     #[test]
     #[cfg(unix)]
     fn links_that_were_laid_are_not_followed() {

@@ -47,7 +47,7 @@ pub(crate) struct Group {
 pub(crate) struct Member {
     pub(crate) ordinal: usize,
     pub(crate) device: Arc<Device>,
-    /// How much it gets of the work, beside the others.
+    /// How much it gets of the work, in proportion to the others.
     pub(crate) weight: f64,
 }
 

@@ -41,7 +41,7 @@ impl GroupKey {
         self.keys.iter().try_for_each(|key| key.prepare(mode, None))
     }
 
-    /// How much each gets of the work, beside the others.
+    /// How much each gets of the work, in proportion to the others.
     pub(crate) fn weights(&self) -> &[f64] {
         &self.weights
     }
