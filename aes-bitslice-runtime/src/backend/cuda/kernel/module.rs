@@ -25,10 +25,9 @@ unsafe impl Sync for Module {}
 
 impl Drop for Module {
     fn drop(&mut self) {
-        let _ = self.context.make_current();
         // Launches may be in flight on streams of callers: wait. Where that cannot be done, they may still run the code, so it
         // stays; and a context that is lost has lost the module too.
-        if result::ctx::synchronize().is_ok() {
+        if self.context.make_current().and_then(|()| result::ctx::synchronize()).is_ok() {
             // Nothing can be done here about an error.
             // SAFETY: loaded here, not used after this, and nothing runs that needs it.
             let _ = unsafe { result::module::unload(self.module) };
