@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::method::Method;
-use crate::output::{Options, Output};
+use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
 use crate::secret::Secret;
 use crate::transform::Transform;
@@ -34,8 +34,11 @@ fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     let mut input = Input::open(input)?;
     let transform = Transform::new(&method, &mut input)?;
     secret.must_stay(args.output.as_deref())?;
-    let output = Output::open(args.output.as_deref(), Some(&input), Options { force: args.force, private: false })?;
+    let options = Options { force: args.force, private: false };
+    let target = Target::check(args.output.as_deref(), Some(&input), options)?;
+    // Before anything is made: to look for devices is to load libraries, which can end the process.
     let context = Context::open(&method, secret, &[input.length], args)?;
+    let output = target.open()?;
     let source = Source::new(input, context.workers.chunk_bytes);
     single::run(context, transform, source, output, args.quiet)
 }

@@ -6,8 +6,8 @@ use aes_bitslice_runtime::Key;
 use zeroize::Zeroizing;
 
 use crate::args::key::KeygenArgs;
-use crate::error::Result;
-use crate::output::{Options, Output};
+use crate::error::{Result, warn};
+use crate::output::{Options, Target};
 
 /// Writes a key of `--bits` bits from the operating system's generator as hexadecimal digits and a newline.
 pub fn run(args: &KeygenArgs) -> Result<()> {
@@ -17,9 +17,10 @@ pub fn run(args: &KeygenArgs) -> Result<()> {
     let mut text = Zeroizing::new(Vec::with_capacity(2 * args.bits.bytes() + 1));
     text.extend(digits);
     text.push(b'\n');
-    let output = Output::open(Some(&args.output), None, Options { force: false, private: true })?;
+    let output = Target::check(Some(&args.output), None, Options { force: false, private: true })?.open()?;
     output.writer()?.write_all(&text).map_err(|error| output.error(&error))?;
-    output.finish()
+    output.finish()?.iter().for_each(|warning| warn(warning));
+    Ok(())
 }
 
 /// The digit of `nibble` (0 to 15), computed without a branch or a table.

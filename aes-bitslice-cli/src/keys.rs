@@ -7,6 +7,7 @@ use std::path::Path;
 use aes_bitslice_runtime::Key;
 use zeroize::Zeroizing;
 
+use crate::access::exposure;
 use crate::args::key::{KeyArgs, KeyFormat};
 use crate::error::{Error, Exit, Result, warn};
 
@@ -33,8 +34,8 @@ fn from_file(path: &Path, format: KeyFormat, quiet: bool) -> Result<Key> {
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(refuse("it is a folder, not a file"));
     }
-    if !quiet && is_exposed(&file) {
-        warn(&format!("{name} can be read by other users; run `chmod 600` on it"));
+    if !quiet && let Some(exposed) = file.metadata().ok().and_then(|metadata| exposure(&metadata)) {
+        warn(&format!("{name} {exposed}"));
     }
     // One byte more than a key can have tells a file that is too long, however long it is.
     let mut buffer = Zeroizing::new([0; LIMIT + 1]);
@@ -87,19 +88,6 @@ fn from_hex(bytes: &[u8]) -> Result<Key> {
     let digits = std::str::from_utf8(digits);
     let digits = digits.map_err(|_| Error::new(Exit::Key, "it is not text; see --key-format raw"))?;
     Ok(Key::from_hex(digits)?)
-}
-
-/// Whether anybody but its owner may read the file.
-#[cfg(unix)]
-fn is_exposed(file: &File) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o044 != 0)
-}
-
-/// Whether anybody but its owner may read the file; not known here.
-#[cfg(not(unix))]
-fn is_exposed(_file: &File) -> bool {
-    false
 }
 
 #[cfg(test)]

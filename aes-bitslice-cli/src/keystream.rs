@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::error::{Error, Result, note};
 use crate::method::Method;
 use crate::modes::keystream::KEYSTREAM;
-use crate::output::{Options, Output};
+use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
 use crate::secret::Secret;
 use crate::single;
@@ -36,8 +36,9 @@ pub fn run(args: &KeystreamArgs) -> Result<()> {
     let method = Method::writing(&KEYSTREAM, iv, args.fail_at);
     let secret = Secret::read(&method, key, args.quiet)?;
     secret.must_stay(args.output.as_deref())?;
-    let output = Output::open(args.output.as_deref(), None, Options { force: args.force, private: false })?;
+    let target = Target::check(args.output.as_deref(), None, Options { force: args.force, private: false })?;
     let context = Context::open(&method, secret, &[Some(*bytes)], args)?;
+    let output = target.open()?;
     if *wanted == Some(NewIv::Random) && !args.quiet {
         let digits: String = iv.iter().map(|byte| format!("{byte:02x}")).collect();
         note(&format!("the IV is {digits}"));

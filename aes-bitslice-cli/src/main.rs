@@ -22,10 +22,10 @@
 //! | 4 | input or output: cannot be opened, read or written, exists already, is not whole blocks; a closed pipe |
 //! | 5 | a GPU was asked for and there is none |
 //!
-//! SIGINT and SIGTERM end the process as they end any other, after the unfinished output file is removed.
+//! Signals end the process as they end any other, after the unfinished output file is removed ([`signals`]).
 //!
 //! A failure is one line on standard error, for each of the files of `--out-dir`. A file given with `-o`, or made by
-//! `--out-dir`, is always either complete or as it was before: the output grows in a temporary file beside it
+//! `--out-dir`, is always either complete or as it was before: the output grows in a temporary file in the same folder
 //! and takes its name when it is synced ([`output`]).
 //! Standard output cannot be taken back: what was written before a failure stays written.
 //!
@@ -40,13 +40,15 @@
 //! | [`context`], [`engine`], [`secret`] | a key on an engine, for all streams of a command |
 //! | [`pipeline`] | streams in chunks, over threads |
 //! | [`transform`], [`method`], [`padding`] | what is done to a stream |
-//! | [`input`], [`output`], [`mod@chunk`], [`keys`], [`baked`], [`progress`] | where bytes and keys come from and go to |
+//! | [`input`], [`output`], [`standard`], [`mod@chunk`], [`keys`], [`baked`], [`progress`] | where bytes and keys come from and go to |
+//! | [`scratch`], [`signals`], [`access`] | temporary files, what removes them, and who may use a file |
 //! | [`args`] | the command line as types |
 //! | [`modes`] | the modes: one file is one mode |
 //! | [`error`] | what can go wrong |
 // `unsafe` lives in one module only, which writes files through mappings.
 #![deny(unsafe_code)]
 
+mod access;
 mod args;
 mod baked;
 mod bench;
@@ -67,8 +69,11 @@ mod output;
 mod padding;
 mod pipeline;
 mod progress;
+mod scratch;
 mod secret;
+mod signals;
 mod single;
+mod standard;
 mod transform;
 mod tune;
 
@@ -79,7 +84,7 @@ use args::command::{self, Command};
 use error::Error;
 
 fn main() -> ExitCode {
-    if let Err(error) = output::watch_signals() {
+    if let Err(error) = signals::watch() {
         return Error::io("cannot start a thread", &error).report();
     }
     let outcome = command::parse().and_then(|command| match command {

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::error::{Error, Exit, Result, warn};
 use crate::input::{self, Input};
 use crate::method::Method;
-use crate::output::{Options, Output};
+use crate::output::{Options, Target};
 use crate::pipeline::pool;
 use crate::pipeline::source::Source;
 use crate::progress;
@@ -45,7 +45,7 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
             let Pair { input, output } = &pairs[job];
             let mut input = open_file(input)?;
             let transform = Transform::new(&method, &mut input)?;
-            let output = Output::open(Some(output), Some(&input), options)?;
+            let output = Target::check(Some(output), Some(&input), options)?.open()?;
             let source = Source::new(input, context.workers.chunk_bytes);
             context.stream(transform, source, output, bar.clone())
         }
@@ -53,7 +53,7 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
     let mut failures = Vec::new();
     pool::run(all, workers, open, |job, outcome| {
         bar.suspend(|| match outcome {
-            Ok(warning) => warning.filter(|_| !args.quiet).iter().for_each(|warning| warn(warning)),
+            Ok(warnings) => warnings.iter().filter(|_| !args.quiet).for_each(|warning| warn(warning)),
             Err(error) => failures.push(error.naming(&names[job]).show()),
         });
         ControlFlow::Continue(())

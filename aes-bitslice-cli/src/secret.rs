@@ -6,8 +6,9 @@ use std::path::Path;
 use aes_bitslice_runtime::Key;
 use same_file::Handle;
 
+use crate::access::exposure;
 use crate::args::key::{KeyArgs, KeySource};
-use crate::error::{Error, Exit, Result};
+use crate::error::{Error, Exit, Result, warn};
 use crate::method::Method;
 use crate::{baked, keys};
 
@@ -28,7 +29,14 @@ impl<'a> Secret<'a> {
                 let message = format!("{name} runs on the CPU, a kernel does not; use --key-file or --key-env");
                 Err(Error::usage(message))
             }
-            Some(manifest) => Ok(Secret::Kernel(manifest)),
+            Some(manifest) => {
+                for file in baked::files(manifest).iter().filter(|_| !quiet) {
+                    if let Some(exposed) = fs::metadata(file).ok().and_then(|metadata| exposure(&metadata)) {
+                        warn(&format!("`{}` is the key and {exposed}", file.display()));
+                    }
+                }
+                Ok(Secret::Kernel(manifest))
+            }
             None => Ok(Secret::Key(keys::read(args, quiet)?, &args.source)),
         }
     }

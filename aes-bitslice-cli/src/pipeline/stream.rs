@@ -39,8 +39,8 @@ pub struct Opened {
     pub bar: ProgressBar,
 }
 
-/// How a stream ended: well, and then maybe with a warning, or not.
-pub type Outcome = Result<Option<String>>;
+/// How a stream ended: well, and then maybe with warnings, or not.
+pub type Outcome = Result<Vec<String>>;
 
 /// A stream that is worked at.
 pub struct Stream {
@@ -192,11 +192,12 @@ impl Stream {
             return self.fail(self.write_error(&error));
         }
         let Some(output) = self.end() else { return };
-        let outcome = output.finish().map(|()| {
+        let outcome = output.finish().map(|mut warnings| {
             let mut tally = self.tally();
             let more = bytes - tally.counted;
             self.advance(&mut tally, more);
-            self.source.finish()
+            warnings.extend(self.source.finish());
+            warnings
         });
         self.report(outcome);
     }
@@ -253,7 +254,7 @@ mod tests {
     use super::*;
     use crate::input::Input;
     use crate::method::Method;
-    use crate::output::Options;
+    use crate::output::{Options, Target};
     use aes_bitslice_runtime::{Backend, Engine, Key};
     use std::fs;
     use std::sync::mpsc;
@@ -267,7 +268,8 @@ mod tests {
         let key = Key::new(&[1; 16]).unwrap();
         fs::write(folder.join("in"), [7; 48]).unwrap();
         let mut input = Input::open(Some(&folder.join("in"))).unwrap();
-        let output = Output::open(Some(&folder.join("out")), Some(&input), Options::default()).unwrap();
+        let output =
+            Target::check(Some(&folder.join("out")), Some(&input), Options::default()).unwrap().open().unwrap();
         let bar = ProgressBar::hidden();
         let opened = Opened {
             transform: Transform::new(&Method::ecb_encryption(), &mut input).unwrap(),
@@ -296,7 +298,7 @@ mod tests {
         stream.work(&mut memory, &syncs);
         assert_eq!(bar.position(), 48);
         let (job, outcome) = outcomes.recv().unwrap();
-        assert_eq!((job, outcome.unwrap(), fs::read(folder.path().join("out")).unwrap().len()), (5, None, 48));
+        assert_eq!((job, outcome.unwrap(), fs::read(folder.path().join("out")).unwrap().len()), (5, vec![], 48));
         stream.sync();
         assert_eq!(bar.position(), 48);
     }
