@@ -14,6 +14,7 @@
 //! | `checks` | the two checks |
 //! | `launch` | a launch of a printed kernel |
 //! | `compiled` | a printed kernel as a program for the CPU |
+//! | `unfinished` | compilers and folders that a signal must not leave behind |
 //! | `calls` | the calls of its entry points in C, made of the manifest's parameters |
 //! | `error` | what a check finds |
 
@@ -22,8 +23,10 @@ mod checks;
 mod compiled;
 mod error;
 mod launch;
+mod unfinished;
 
 pub use checks::{evaluate, printed};
 pub use compiled::CompiledC;
 pub use error::CheckError;
 pub use launch::{Access, Launch};
+pub use unfinished::abandon;
