@@ -42,13 +42,16 @@ impl Input {
         Ok(Input { file, name, start, length })
     }
 
-    /// Takes the first 16 bytes off, which are the IV that `--iv random` stored.
+    /// Takes the first 16 bytes off, which are the IV that encryption stored.
     pub fn take_iv(&mut self) -> Result<[u8; 16]> {
         let mut iv = [0; 16];
         self.file.read_exact(&mut iv).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => Error::new(
                 Exit::InputOutput,
-                format!("{} is shorter than the 16 bytes of an IV; was it encrypted with --iv random?", self.name),
+                format!(
+                    "{} is shorter than the 16 bytes of an IV; if it does not begin with one, give it with --iv",
+                    self.name
+                ),
             ),
             _ => Error::io(format!("cannot read {}", self.name), &error),
         })?;

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! aes-bitslice keygen --bits 256 -o key
-//! aes-bitslice encrypt --mode ctr --key-file key --iv random -o data.enc data
-//! aes-bitslice decrypt --mode ctr --key-file key --iv stored -o data.again data.enc
+//! aes-bitslice encrypt --mode ctr --key-file key -o data.enc data
+//! aes-bitslice decrypt --mode ctr --key-file key -o data.again data.enc
 //! aes-bitslice encrypt --mode ctr --key-file key --out-dir encrypted *.tar
-//! aes-bitslice keystream --bytes 1GiB --key-file key --iv random -o random
+//! aes-bitslice keystream --bytes 1GiB --key-file key -o random
 //! ```
 //!
-//! The output is byte for byte that of `openssl enc` with the same mode, key and IV, which `--iv random` puts in front of it.
-//! That of `keystream` is what `encrypt --mode ctr` makes of zeros; its `--iv random` is printed on standard error.
+//! The output is byte for byte that of `openssl enc` with the same mode, key and IV, which is put in front of it unless it is given
+//! with `--iv`. That of `keystream` is what `encrypt --mode ctr` makes of zeros; its IV is printed on standard error.
 //!
 //! # Exit codes
 //!
@@ -35,7 +35,7 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`crypt`] with [`many`], [`mod@keystream`], [`keygen`], [`info`], [`tune`], [`mod@bench`] | the commands |
+//! | [`crypt`] with [`many`], [`mod@keystream`], [`keygen`], [`info`], [`tune`], [`mod@bench`], [`pages`] | the commands |
 //! | [`single`] | one stream by itself |
 //! | [`context`], [`engine`], [`secret`] | a key on an engine, for all streams of a command |
 //! | [`pipeline`] | streams in chunks, over threads |
@@ -67,6 +67,7 @@ mod method;
 mod modes;
 mod output;
 mod padding;
+mod pages;
 mod pipeline;
 mod progress;
 mod scratch;
@@ -95,6 +96,8 @@ fn main() -> ExitCode {
         Command::Info(args) => info::run(&args),
         Command::Tune(args) => tune::command::run(&args),
         Command::Bench(args) => bench::command::run(&args),
+        Command::Completions(args) => pages::completions(&args),
+        Command::Man(args) => pages::man(&args),
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

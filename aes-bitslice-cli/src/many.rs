@@ -6,8 +6,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::args::crypt::CryptArgs;
+use crate::args::iv::Iv;
 use crate::context::Context;
-use crate::error::{Error, Exit, Result, warn};
+use crate::crypt::IF_NOT_STORED;
+use crate::error::{Error, Exit, Result, note, warn};
 use crate::input::{self, Input};
 use crate::method::Method;
 use crate::output::{Options, Target};
@@ -25,9 +27,13 @@ struct Pair {
 
 /// Encrypts or decrypts `inputs` into `folder`.
 pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) -> Result<()> {
+    let is_default = args.iv.is_none();
     let CryptArgs { key, stream: args, .. } = args;
     let secret = Secret::read(&method, key, args.quiet)?;
     let pairs = pairs(inputs, folder, args.force)?;
+    if is_default && method.iv == Some(Iv::Stored) && !args.quiet {
+        note(&format!("each input is taken to begin with its IV; {IF_NOT_STORED}"));
+    }
     pairs.iter().try_for_each(|pair| secret.must_stay(Some(&pair.output)))?;
     // Of what cannot be read we hear when its turn comes.
     let lengths: Vec<Option<u64>> =
@@ -63,7 +69,11 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
         [] => Ok(()),
         [first, ..] => {
             let exit = if failures.iter().all(|exit| *exit == first) { first } else { Exit::Failure };
-            Err(Error::new(exit, format!("{} of {all} files failed", failures.len())))
+            match all {
+                // Its line has said all.
+                1 => Err(Error::told(exit)),
+                _ => Err(Error::new(exit, format!("{} of {all} files failed", failures.len()))),
+            }
         }
     }
 }

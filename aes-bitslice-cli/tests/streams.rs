@@ -518,6 +518,9 @@ fn help_and_version() {
 #[test]
 fn info_as_text_and_as_json() {
     let text = String::from_utf8(bytes(&mut program("info"), b"")).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    // As if it were not wrapped.
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let json: serde_json::Value = serde_json::from_slice(&bytes(&mut program("info --json"), b"")).unwrap();
     assert!(text.contains(json["auto"]["description"].as_str().unwrap()), "{text}");
     assert_eq!(json["auto"]["available"], true);
@@ -525,8 +528,9 @@ fn info_as_text_and_as_json() {
     for engine in engines {
         assert!(text.contains(engine["description"].as_str().unwrap()), "{text}");
     }
+    let kernels = json["kernels"].as_array().unwrap();
+    assert!(kernels.iter().all(|kernel| text.contains(kernel.as_str().unwrap())), "{text}");
     for mode in ["ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "ctr"] {
-        let kernels = json["kernels"].as_array().unwrap();
         let kernel = kernels.iter().filter_map(|name| name.as_str()).find(|name| name.contains(mode));
         assert!(text.contains(kernel.unwrap_or_else(|| panic!("no {mode} in {json}"))), "{text}");
     }

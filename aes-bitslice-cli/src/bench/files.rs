@@ -226,7 +226,7 @@ impl Case<'_> {
         let Job { inputs, folder } = self.job;
         let (direction, mode) = (self.mode.direction, self.mode.mode.name);
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let has_iv = self.mode.mode.iv.is_some();
+        let has_iv = self.mode.mode.iv;
         Ok(match program {
             Program::Ours { backend, kernel, gpu } => {
                 let this = std::env::current_exe().map_err(|error| Error::io("cannot find this program", &error))?;
@@ -271,7 +271,7 @@ impl Case<'_> {
 
     /// Whether the output begins with an IV of its own: several files are never encrypted with the same.
     fn stores_iv(&self, program: &Program) -> bool {
-        let encrypts_with_iv = self.mode.mode.iv.is_some() && self.mode.direction == Direction::Encrypt;
+        let encrypts_with_iv = self.mode.mode.iv && self.mode.direction == Direction::Encrypt;
         matches!(program, Program::Ours { .. }) && encrypts_with_iv && self.job.inputs.len() > 1
     }
 

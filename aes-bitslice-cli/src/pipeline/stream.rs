@@ -35,7 +35,7 @@ pub struct Opened {
     pub sink: Sink,
     /// The output behind the sink, which gets its name when all is written.
     pub output: Output,
-    /// Hears of every byte that is where it should be: on the disk, or handed to who reads the output.
+    /// Hears of every byte that is where it should be: on the disk, or handed to the reader of the output.
     pub bar: ProgressBar,
 }
 
@@ -254,6 +254,9 @@ mod tests {
     use super::*;
     use crate::input::Input;
     use crate::method::Method;
+    use crate::modes::ecb::ECB;
+    use crate::modes::mode::Mode;
+    use crate::modes::table;
     use crate::output::{Options, Target};
     use aes_bitslice_runtime::{Backend, Engine, Key};
     use std::fs;
@@ -264,7 +267,10 @@ mod tests {
     }
 
     /// Three chunks of 16 bytes on their way to the file `out`, as the shell would have it.
-    fn three_chunks(folder: &std::path::Path) -> (Arc<Stream>, mpsc::Receiver<(usize, Outcome)>, ProgressBar) {
+    fn three_chunks(
+        folder: &std::path::Path,
+        mode: &'static Mode,
+    ) -> (Arc<Stream>, mpsc::Receiver<(usize, Outcome)>, ProgressBar) {
         let key = Key::new(&[1; 16]).unwrap();
         fs::write(folder.join("in"), [7; 48]).unwrap();
         let mut input = Input::open(Some(&folder.join("in"))).unwrap();
@@ -272,7 +278,7 @@ mod tests {
             Target::check(Some(&folder.join("out")), Some(&input), Options::default()).unwrap().open().unwrap();
         let bar = ProgressBar::hidden();
         let opened = Opened {
-            transform: Transform::new(&Method::ecb_encryption(), &mut input).unwrap(),
+            transform: Transform::new(&Method::encryption(mode), &mut input).unwrap(),
             source: Source::new(input, 16),
             cipher: cpu().cipher(&key).unwrap(),
             sink: Sink::new(&output, &[], None).unwrap(),
@@ -285,29 +291,31 @@ mod tests {
 
     #[test]
     fn the_bar_hears_of_what_is_on_the_disk() {
-        let folder = tempfile::tempdir().unwrap();
-        let (stream, outcomes, bar) = three_chunks(folder.path());
-        let (syncs, _to_sync) = mpsc::channel();
-        let mut memory = Memory::new(cpu(), 16, Gate::default());
-        assert!(stream.step(&mut memory, &syncs).unwrap());
-        assert_eq!(bar.position(), 0, "written, but not synced");
-        stream.sync();
-        assert_eq!(bar.position(), 16);
-        assert!(stream.step(&mut memory, &syncs).unwrap());
-        assert!(outcomes.try_recv().is_err() && !folder.path().join("out").exists());
-        stream.work(&mut memory, &syncs);
-        assert_eq!(bar.position(), 48);
-        let (job, outcome) = outcomes.recv().unwrap();
-        assert_eq!((job, outcome.unwrap(), fs::read(folder.path().join("out")).unwrap().len()), (5, vec![], 48));
-        stream.sync();
-        assert_eq!(bar.position(), 48);
+        for mode in table::ALL {
+            let folder = tempfile::tempdir().unwrap();
+            let (stream, outcomes, bar) = three_chunks(folder.path(), mode);
+            let (syncs, _to_sync) = mpsc::channel();
+            let mut memory = Memory::new(cpu(), 16, Gate::default());
+            assert!(stream.step(&mut memory, &syncs).unwrap());
+            assert_eq!(bar.position(), 0, "written, but not synced");
+            stream.sync();
+            assert_eq!(bar.position(), 16);
+            assert!(stream.step(&mut memory, &syncs).unwrap());
+            assert!(outcomes.try_recv().is_err() && !folder.path().join("out").exists());
+            stream.work(&mut memory, &syncs);
+            assert_eq!(bar.position(), 48);
+            let (job, outcome) = outcomes.recv().unwrap();
+            assert_eq!((job, outcome.unwrap(), fs::read(folder.path().join("out")).unwrap().len()), (5, vec![], 48));
+            stream.sync();
+            assert_eq!(bar.position(), 48);
+        }
     }
 
-    /// Whoever fails first ends the stream; the others leave, and nothing is left.
+    /// The first failure ends the stream; the other workers leave, and nothing is left.
     #[test]
     fn a_stream_ends_once() {
         let folder = tempfile::tempdir().unwrap();
-        let (stream, outcomes, _) = three_chunks(folder.path());
+        let (stream, outcomes, _) = three_chunks(folder.path(), &ECB);
         let (syncs, _to_sync) = mpsc::channel();
         let mut memory = Memory::new(cpu(), 16, Gate::default());
         assert!(stream.step(&mut memory, &syncs).unwrap());
