@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::manifest::Manifest;
 
@@ -12,11 +13,17 @@ const LARGEST: u64 = 1 << 20;
 
 /// The files that are the key: manifest and source.
 pub fn files(manifest: &Path) -> Vec<PathBuf> {
-    let beside = match read(manifest) {
+    let sources = match read(manifest) {
         Some(parsed) => vec![manifest.with_file_name(parsed.source)],
         None => Dialect::ALL.map(|dialect| manifest.with_extension(dialect.extension())).into(),
     };
-    [vec![manifest.to_path_buf()], beside].concat()
+    [vec![manifest.to_path_buf()], sources].concat()
+}
+
+/// The length of the key, if that can be read.
+pub fn key_bits(manifest: &Path) -> Option<KeyBits> {
+    let bits = read(manifest)?.key_bits?;
+    KeyBits::ALL.into_iter().find(|known| known.bits() == bits)
 }
 
 /// Nothing but a file: anything else can be read once, and is left to the engine that loads it.
@@ -40,10 +47,10 @@ mod tests {
     fn what_a_manifest_names() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("renamed.json");
-        let beside = |names: [&str; 2]| names.map(|name| folder.path().join(name)).to_vec();
-        assert_eq!(files(&path)[1..], beside(["renamed.cu", "renamed.cl"]));
+        let in_folder = |names: [&str; 2]| names.map(|name| folder.path().join(name)).to_vec();
+        assert_eq!(files(&path)[1..], in_folder(["renamed.cu", "renamed.cl"]));
         fs::write(&path, manifest("kernel").to_json()).unwrap();
-        assert_eq!(files(&path), beside(["renamed.json", "kernel.cl"]));
+        assert_eq!(files(&path), in_folder(["renamed.json", "kernel.cl"]));
     }
 
     /// The manifest of a kernel with this name, in OpenCL C and with a key baked in.

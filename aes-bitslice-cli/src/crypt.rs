@@ -5,14 +5,15 @@ use std::path::Path;
 use aes_bitslice_runtime::Direction;
 
 use crate::args::crypt::CryptArgs;
+use crate::args::iv::Iv;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, note};
 use crate::input::Input;
 use crate::method::Method;
-use crate::output::{Options, Output};
+use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
 use crate::secret::Secret;
-use crate::transform::Transform;
+use crate::transform::{Transform, in_hex};
 use crate::{many, single};
 
 /// Encrypts or decrypts as told.
@@ -28,14 +29,29 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
     }
 }
 
+/// What to do about a note on IVs: whether they are stored does not show.
+pub const IF_NOT_STORED: &str =
+    "where that is wrong, so is the output: give the IV with --iv; --iv stored leaves this note out";
+
 fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
+    let is_default = args.iv.is_none();
     let CryptArgs { key, stream: args, .. } = args;
+    if key.source.is_standard_input() && input.is_none_or(|input| input == Path::new("-")) {
+        return Err(Error::usage("standard input is the key or the data, not both; name the input file"));
+    }
     let secret = Secret::read(&method, key, args.quiet)?;
     let mut input = Input::open(input)?;
     let transform = Transform::new(&method, &mut input)?;
+    if is_default && method.iv == Some(Iv::Stored) && !args.quiet {
+        let (name, iv) = (&input.name, in_hex(&transform.iv()));
+        note(&format!("{name} is taken to begin with its IV, {iv}; {IF_NOT_STORED}"));
+    }
     secret.must_stay(args.output.as_deref())?;
-    let output = Output::open(args.output.as_deref(), Some(&input), Options { force: args.force, private: false })?;
+    let options = Options { force: args.force, private: false };
+    let target = Target::check(args.output.as_deref(), Some(&input), options)?;
+    // Before anything is made: to look for devices is to load libraries, which can end the process.
     let context = Context::open(&method, secret, &[input.length], args)?;
+    let output = target.open()?;
     let source = Source::new(input, context.workers.chunk_bytes);
     single::run(context, transform, source, output, args.quiet)
 }

@@ -20,8 +20,8 @@ pub enum Work {
 /// Opens the engine that the options ask for.
 pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
     check(args, work)?;
-    let is_automatic = args.backend == Backend::Auto && args.device.is_none();
-    let engine = match (args.backend, &args.device) {
+    let is_automatic = args.backend.backend == Backend::Auto && args.device.is_none();
+    let engine = match (args.backend.backend, &args.device) {
         (_, Some(Devices::All)) => Engine::open(Backend::CudaAll),
         (_, Some(Devices::These(ordinals))) => Engine::multi(ordinals, Shares::default()),
         (Backend::Auto, None) => match work {
@@ -40,42 +40,47 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
     }
     // What was measured decides for calls of any size and mode: not for a kernel with a key, nor for what is not CUDA's.
     let goes_by_tuning =
-        matches!(work, Work::Calls { .. }) && (is_automatic || args.device.is_some() || args.backend.is_cuda());
+        matches!(work, Work::Calls { .. }) && (is_automatic || args.device.is_some() || args.backend.backend.is_cuda());
     if goes_by_tuning && let Ok(tuning) = cuda::tuning(first_gpu(args)) {
         // Where a GPU is asked for, only what is known of its kernels counts, which is in use if there is a file.
         let matters = is_automatic || tuning.file().is_none();
         tuning.warning().filter(|_| matters).into_iter().for_each(warn);
     }
     if args.kernel != KernelName::Auto && !engine.backend().is_cuda() {
-        warn("--kernel has no effect: no CUDA GPU does this; to have one do what it can, use --backend cuda");
+        warn("--kernel has no effect: no CUDA GPU is used; to use one, add --backend cuda");
     }
     Ok(engine)
 }
 
 /// Refuses options that contradict each other, or what is to be done.
 fn check(args: &EngineArgs, work: Work) -> Result<()> {
-    let on_cpu = matches!(args.backend, Backend::Cpu | Backend::CpuBitsliced);
+    let asked = args.backend.backend;
+    let on_cpu = matches!(asked, Backend::Cpu | Backend::CpuBitsliced);
     if let Work::Baked(backend) = work {
-        let asks_for_cuda = args.backend.is_cuda() || args.device.is_some();
-        if on_cpu || (args.backend.is_opencl() && backend.is_cuda()) || (asks_for_cuda && backend.is_opencl()) {
+        let asks_for_cuda = asked.is_cuda() || args.device.is_some();
+        if on_cpu || (asked.is_opencl() && backend.is_cuda()) || (asks_for_cuda && backend.is_opencl()) {
             return Err(Error::usage(format!(
                 "the kernel of --baked is for {backend}; use --backend {backend}, or a key"
             )));
         }
     }
     match args.device {
-        Some(_) if on_cpu || args.backend.is_opencl() => {
+        Some(_) if on_cpu || asked.is_opencl() => {
             let message = "--device picks CUDA GPUs; leave it out (`--backend opencl:P.D` picks a device of OpenCL's), or use \
                            --backend cuda";
             return Err(Error::usage(message));
         }
-        Some(_) if !matches!(args.backend, Backend::Auto | Backend::Cuda { ordinal: 0 }) => {
-            let message = format!("--backend {} and --device both pick GPUs; give one of them", args.backend);
+        Some(_) if args.backend.is_numbered => {
+            let name = match asked {
+                Backend::Cuda { ordinal } => format!("cuda:{ordinal}"),
+                other => other.to_string(),
+            };
+            let message = format!("--backend {name} and --device both pick GPUs; give one of them");
             return Err(Error::usage(message));
         }
         _ => {}
     }
-    if (on_cpu || args.backend.is_opencl()) && args.kernel != KernelName::Auto {
+    if (on_cpu || asked.is_opencl()) && args.kernel != KernelName::Auto {
         return Err(Error::usage("--kernel picks a kernel of a CUDA GPU; leave it out, or use --backend cuda"));
     }
     Ok(())
@@ -83,7 +88,7 @@ fn check(args: &EngineArgs, work: Work) -> Result<()> {
 
 /// The number of the first CUDA GPU that is used.
 fn first_gpu(args: &EngineArgs) -> usize {
-    match (&args.device, args.backend) {
+    match (&args.device, args.backend.backend) {
         (Some(Devices::These(ordinals)), _) => ordinals[0],
         (None, Backend::Cuda { ordinal }) => ordinal,
         _ => 0,
@@ -93,9 +98,33 @@ fn first_gpu(args: &EngineArgs) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::engine::BackendName;
 
     fn args(backend: Backend) -> EngineArgs {
+        let backend = BackendName { backend, is_numbered: false };
         EngineArgs { backend, device: None, kernel: KernelName::Auto }
+    }
+
+    /// The first GPU by its number is as much a choice as any other.
+    #[test]
+    fn a_gpu_is_picked_once() {
+        for (backend, device, fits) in [
+            ("cuda", "1", true),
+            ("auto", "0,1", true),
+            ("cuda:0", "1", false),
+            ("cuda:0", "0", false),
+            ("cuda:1", "0", false),
+            ("cuda:all", "all", false),
+            ("opencl", "0", false),
+            ("cpu", "0", false),
+        ] {
+            let device = Some(match device {
+                "all" => Devices::All,
+                numbers => Devices::These(numbers.split(',').map(|number| number.parse().unwrap()).collect()),
+            });
+            let args = EngineArgs { backend: backend.parse().unwrap(), device, kernel: KernelName::Auto };
+            assert_eq!(check(&args, Work::OnCpu).is_ok(), fits, "{args:?}");
+        }
     }
 
     /// What is no GPU's business opens none, whether there is one or not.

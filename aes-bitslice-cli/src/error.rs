@@ -25,7 +25,7 @@ pub enum Exit {
 #[derive(Debug)]
 pub struct Error {
     exit: Exit,
-    /// `None` where there is nobody to tell: the reader of the output went away.
+    /// `None` where there is nothing to tell: it was told before, or the reader of the output went away.
     message: Option<String>,
 }
 
@@ -36,6 +36,11 @@ impl Error {
     /// A failure whose `message` says what was wrong and what to do.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Error { exit, message: Some(message.into()) }
+    }
+
+    /// A failure whose message was printed before.
+    pub fn told(exit: Exit) -> Self {
+        Error { exit, message: None }
     }
 
     /// Contradictory or missing options.

@@ -7,6 +7,7 @@ use aes_bitslice_runtime::opencl;
 use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode};
 use indicatif::HumanBytes;
 use serde::Serialize;
+use textwrap::{Options, WordSplitter};
 
 use crate::args::info::InfoArgs;
 use crate::error::Result;
@@ -103,7 +104,7 @@ pub fn run(args: &InfoArgs) -> Result<()> {
     let info = Info::collect();
     let text = match args.json {
         true => output::json(&info),
-        false => info.to_text(),
+        false => wrapped(&info.to_text()),
     };
     output::print(&text)
 }
@@ -237,6 +238,23 @@ impl Tuning {
     }
 }
 
+/// Columns of the text.
+const WIDTH: usize = 80;
+
+/// The same text in lines of at most [`WIDTH`] columns, where words allow it. What follows goes below the last column of a table,
+/// or two columns further in.
+fn wrapped(text: &str) -> String {
+    let wrap = |line: &str| {
+        let indent = line.len() - line.trim_start().len();
+        let column = line[indent..].rfind("  ").map(|at| indent + at + 2);
+        let below = " ".repeat(column.unwrap_or(indent + 2));
+        // Names with dashes stay whole.
+        let options = Options::new(WIDTH).word_splitter(WordSplitter::NoHyphenation).break_words(false);
+        textwrap::fill(line, options.subsequent_indent(&below)) + "\n"
+    };
+    text.lines().map(wrap).collect()
+}
+
 /// Where data in host memory goes, in words.
 pub fn crossover(cuda_from: Option<u64>) -> String {
     match cuda_from {
@@ -293,6 +311,16 @@ impl From<opencl::DeviceInfo> for OpenClDevice {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines_are_wrapped_below_their_column() {
+        let words = "wo-rd ".repeat(30);
+        let text = format!("short\n\n  name   {words}\n  {words}\n{}\n", "x".repeat(100));
+        let shown = wrapped(&text);
+        assert!(shown.lines().all(|line| line.len() <= WIDTH || line.starts_with('x')), "{shown}");
+        assert!(shown.starts_with("short\n\n  name   wo-rd ") && shown.contains("\n         wo-rd "), "{shown}");
+        assert!(shown.contains("\n    wo-rd ") && shown.split_whitespace().eq(text.split_whitespace()), "{shown}");
+    }
 
     #[test]
     fn the_crossover_is_shown_by_mode_and_length_of_key() {

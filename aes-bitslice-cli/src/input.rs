@@ -6,7 +6,10 @@ use std::path::Path;
 
 use same_file::Handle;
 
+use crate::access::Access;
 use crate::error::{Error, Exit, Result};
+use crate::output::is_block_device;
+use crate::standard;
 
 /// An open input.
 pub struct Input {
@@ -25,7 +28,7 @@ impl Input {
     pub fn open(path: Option<&Path>) -> Result<Self> {
         let (name, opened) = match path {
             Some(path) if path != Path::new("-") => (format!("`{}`", path.display()), File::open(path)),
-            _ => ("standard input".to_string(), stdin()),
+            _ => ("standard input".to_string(), Ok(standard::input()?)),
         };
         let opened = opened.and_then(|file| file.metadata().map(|metadata| (file, metadata)));
         let (mut file, metadata) = opened.map_err(|error| Error::io(format!("cannot read {name}"), &error))?;
@@ -33,18 +36,22 @@ impl Input {
             return Err(Error::new(Exit::InputOutput, format!("cannot read {name}: it is a folder, not a file")));
         }
         // Standard input may stand in the middle of a file.
-        let known = length(&metadata).and_then(|length| Some((file.stream_position().ok()?, length)));
+        let length = length(&metadata).filter(|&length| is_true_length(&file, &metadata, length));
+        let known = length.and_then(|length| Some((file.stream_position().ok()?, length)));
         let (start, length) = known.map_or((0, None), |(start, length)| (start, Some(length.saturating_sub(start))));
         Ok(Input { file, name, start, length })
     }
 
-    /// Takes the first 16 bytes off, which are the IV that `--iv random` stored.
+    /// Takes the first 16 bytes off, which are the IV that encryption stored.
     pub fn take_iv(&mut self) -> Result<[u8; 16]> {
         let mut iv = [0; 16];
         self.file.read_exact(&mut iv).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => Error::new(
                 Exit::InputOutput,
-                format!("{} is shorter than the 16 bytes of an IV; was it encrypted with --iv random?", self.name),
+                format!(
+                    "{} is shorter than the 16 bytes of an IV; if it does not begin with one, give it with --iv",
+                    self.name
+                ),
             ),
             _ => Error::io(format!("cannot read {}", self.name), &error),
         })?;
@@ -53,6 +60,27 @@ impl Input {
             *length = length.saturating_sub(16);
         }
         Ok(iv)
+    }
+
+    /// Who may use it; none of what is no file, nor a disk as one.
+    pub fn access(&self) -> Option<Access> {
+        let metadata = self.file.metadata().ok()?;
+        (metadata.is_file() || is_block_device(&metadata)).then(|| Access::of_open(&self.file, &metadata))
+    }
+
+    /// Whether `other` is the same disk, if under another name.
+    #[cfg(unix)]
+    pub fn is_same_device(&self, other: &Metadata) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = self.file.metadata();
+        let is_same = |ours: Metadata| is_block_device(&ours) && is_block_device(other) && ours.rdev() == other.rdev();
+        metadata.is_ok_and(is_same)
+    }
+
+    /// Elsewhere disks are not opened as files are.
+    #[cfg(not(unix))]
+    pub fn is_same_device(&self, _other: &Metadata) -> bool {
+        false
     }
 
     /// Whether `other` is the very same regular file, if under another name.
@@ -75,18 +103,18 @@ pub fn length(metadata: &Metadata) -> Option<u64> {
     (metadata.is_file() && metadata.len() > 0).then_some(metadata.len())
 }
 
-/// Standard input without a buffer of its own: chunks are large already.
+/// Whether a file has the last of its bytes: those in /sys have fewer than they say. They take no space, as those do of which a part
+/// was never written.
 #[cfg(unix)]
-fn stdin() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+fn is_true_length(file: &File, metadata: &Metadata, length: u64) -> bool {
+    use std::os::unix::fs::{FileExt, MetadataExt};
+    metadata.blocks().saturating_mul(512) >= length || file.read_at(&mut [0], length - 1).is_ok_and(|read| read == 1)
 }
 
-/// Standard input without a buffer of its own: chunks are large already.
-#[cfg(windows)]
-fn stdin() -> io::Result<File> {
-    use std::os::windows::io::AsHandle;
-    io::stdin().as_handle().try_clone_to_owned().map(File::from)
+/// Elsewhere they all have.
+#[cfg(not(unix))]
+fn is_true_length(_file: &File, _metadata: &Metadata, _length: u64) -> bool {
+    true
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -1,4 +1,4 @@
-//! Where a key comes from: a file or an environment variable. Every copy made here is wiped.
+//! Where a key comes from: a file, standard input or an environment variable. Every copy made here is wiped.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -7,11 +7,16 @@ use std::path::Path;
 use aes_bitslice_runtime::Key;
 use zeroize::Zeroizing;
 
+use crate::access::exposure;
 use crate::args::key::{KeyArgs, KeyFormat};
 use crate::error::{Error, Exit, Result, warn};
+use crate::standard;
 
 /// The longest key file there can be: 64 hexadecimal digits and a line end of two bytes.
 const LIMIT: usize = 66;
+
+/// What a key is written as.
+const DIGITS: &str = "32, 48 or 64 hexadecimal digits";
 
 /// Reads the key that the options name.
 pub fn read(args: &KeyArgs, quiet: bool) -> Result<Key> {
@@ -24,17 +29,22 @@ pub fn read(args: &KeyArgs, quiet: bool) -> Result<Key> {
 }
 
 fn from_file(path: &Path, format: KeyFormat, quiet: bool) -> Result<Key> {
-    let name = name(path);
+    let is_standard_input = path == Path::new("-");
+    let name = if is_standard_input { "the key on standard input".into() } else { name(path) };
     let refuse = |why: &str| Error::new(Exit::Key, format!("{name}: {why}"));
-    let mut file = File::open(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => refuse("there is no such file; `aes-bitslice keygen` makes one"),
-        _ => refuse(&error.to_string()),
-    })?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+    let mut file = match is_standard_input {
+        true => standard::input()?,
+        false => File::open(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => refuse("there is no such file; `aes-bitslice keygen` makes one"),
+            _ => refuse(&error.to_string()),
+        })?,
+    };
+    let metadata = file.metadata().map_err(|error| refuse(&error.to_string()))?;
+    if metadata.is_dir() {
         return Err(refuse("it is a folder, not a file"));
     }
-    if !quiet && is_exposed(&file) {
-        warn(&format!("{name} can be read by other users; run `chmod 600` on it"));
+    if !quiet && let Some(exposed) = exposure(&metadata) {
+        warn(&format!("{name} {exposed}"));
     }
     // One byte more than a key can have tells a file that is too long, however long it is.
     let mut buffer = Zeroizing::new([0; LIMIT + 1]);
@@ -48,18 +58,18 @@ fn from_file(path: &Path, format: KeyFormat, quiet: bool) -> Result<Key> {
         }
     }
     let bytes = &buffer[..length];
-    if bytes.is_empty() {
-        return Err(refuse("it is empty"));
-    }
+    let is_long = length > LIMIT;
     let key = match format {
-        _ if length > LIMIT => return Err(refuse("it is too long to be a key; see --key-format")),
+        _ if bytes.is_empty() => return Err(refuse("it is empty")),
+        KeyFormat::Hex if is_long => Err(Error::new(Exit::Key, format!("it is too long; a key has {DIGITS}"))),
+        KeyFormat::Raw if is_long => Err(Error::new(Exit::Key, "it is too long; a raw key has 16, 24 or 32 bytes")),
         KeyFormat::Hex => from_hex(bytes),
         KeyFormat::Raw => Key::new(bytes).map_err(Error::from),
     };
     key.map_err(|error| refuse(error.message()))
 }
 
-/// How messages name the key file. Some will put the key itself in its place, and no message may show that.
+/// How messages name the key file. Some users will put the key itself in its place, and no message may show that.
 fn name(path: &Path) -> String {
     let digits = path.file_name().unwrap_or_default().as_encoded_bytes();
     match matches!(digits.len(), 32 | 48 | 64) && digits.iter().all(u8::is_ascii_hexdigit) {
@@ -84,22 +94,12 @@ fn from_environment(variable: &str) -> Result<Key> {
 /// Hexadecimal digits and at most one line end.
 fn from_hex(bytes: &[u8]) -> Result<Key> {
     let digits = bytes.strip_suffix(b"\n").map_or(bytes, |line| line.strip_suffix(b"\r").unwrap_or(line));
-    let digits = std::str::from_utf8(digits);
-    let digits = digits.map_err(|_| Error::new(Exit::Key, "it is not text; see --key-format raw"))?;
-    Ok(Key::from_hex(digits)?)
-}
-
-/// Whether anybody but its owner may read the file.
-#[cfg(unix)]
-fn is_exposed(file: &File) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o044 != 0)
-}
-
-/// Whether anybody but its owner may read the file; not known here.
-#[cfg(not(unix))]
-fn is_exposed(_file: &File) -> bool {
-    false
+    let text = std::str::from_utf8(digits);
+    let text = text.map_err(|_| Error::new(Exit::Key, "it is not text; see --key-format raw"))?;
+    Key::from_hex(text).map_err(|error| match digits.iter().all(u8::is_ascii_hexdigit) {
+        true => Error::new(Exit::Key, format!("a key has {DIGITS}, not {}", digits.len())),
+        false => error.into(),
+    })
 }
 
 #[cfg(test)]

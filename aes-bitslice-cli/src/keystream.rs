@@ -2,32 +2,28 @@
 
 use aes_bitslice_runtime as runtime;
 
-use crate::args::keystream::{KeystreamArgs, NewIv};
+use crate::args::iv::Iv;
+use crate::args::keystream::KeystreamArgs;
 use crate::chunk::BLOCK;
 use crate::context::Context;
 use crate::error::{Error, Result, note};
 use crate::method::Method;
 use crate::modes::keystream::KEYSTREAM;
-use crate::output::{Options, Output};
+use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
 use crate::secret::Secret;
 use crate::single;
-use crate::transform::Transform;
+use crate::transform::{Transform, in_hex};
 
 /// Writes as many bytes as told.
 pub fn run(args: &KeystreamArgs) -> Result<()> {
     let KeystreamArgs { bytes, key, iv: wanted, offset, stream: args } = args;
-    let iv = match wanted {
-        Some(NewIv::Given(iv)) => *iv,
-        Some(NewIv::Random) => {
+    let (iv, is_new) = match wanted {
+        Some(Iv::Given(iv)) => (*iv, false),
+        _ => {
             let mut iv = [0; BLOCK];
             getrandom::fill(&mut iv).map_err(runtime::Error::from)?;
-            iv
-        }
-        None => {
-            let given = KEYSTREAM.iv.unwrap_or_default();
-            let message = format!("keystream needs --iv: `random` to have one made and printed, or {given}");
-            return Err(Error::usage(message));
+            (iv, true)
         }
     };
     if offset.checked_add(*bytes).is_none() {
@@ -36,11 +32,11 @@ pub fn run(args: &KeystreamArgs) -> Result<()> {
     let method = Method::writing(&KEYSTREAM, iv, args.fail_at);
     let secret = Secret::read(&method, key, args.quiet)?;
     secret.must_stay(args.output.as_deref())?;
-    let output = Output::open(args.output.as_deref(), None, Options { force: args.force, private: false })?;
+    let target = Target::check(args.output.as_deref(), None, Options { force: args.force, private: false })?;
     let context = Context::open(&method, secret, &[Some(*bytes)], args)?;
-    if *wanted == Some(NewIv::Random) && !args.quiet {
-        let digits: String = iv.iter().map(|byte| format!("{byte:02x}")).collect();
-        note(&format!("the IV is {digits}"));
+    let output = target.open()?;
+    if is_new && !args.quiet {
+        note(&format!("the IV is {}", in_hex(&iv)));
     }
     let source = Source::nothing(*bytes, context.workers.chunk_bytes);
     single::run(context, Transform::writing(&method, iv, *offset), source, output, args.quiet)

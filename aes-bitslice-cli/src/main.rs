@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! aes-bitslice keygen --bits 256 -o key
-//! aes-bitslice encrypt --mode ctr --key-file key --iv random -o data.enc data
-//! aes-bitslice decrypt --mode ctr --key-file key --iv stored -o data.again data.enc
+//! aes-bitslice encrypt --mode ctr --key-file key -o data.enc data
+//! aes-bitslice decrypt --mode ctr --key-file key -o data.again data.enc
 //! aes-bitslice encrypt --mode ctr --key-file key --out-dir encrypted *.tar
-//! aes-bitslice keystream --bytes 1GiB --key-file key --iv random -o random
+//! aes-bitslice keystream --bytes 1GiB --key-file key -o random
 //! ```
 //!
-//! The output is byte for byte that of `openssl enc` with the same mode, key and IV, which `--iv random` puts in front of it.
-//! That of `keystream` is what `encrypt --mode ctr` makes of zeros; its `--iv random` is printed on standard error.
+//! The output is byte for byte that of `openssl enc` with the same mode, key and IV, which is put in front of it unless it is given
+//! with `--iv`. That of `keystream` is what `encrypt --mode ctr` makes of zeros; its IV is printed on standard error.
 //!
 //! # Exit codes
 //!
@@ -22,10 +22,10 @@
 //! | 4 | input or output: cannot be opened, read or written, exists already, is not whole blocks; a closed pipe |
 //! | 5 | a GPU was asked for and there is none |
 //!
-//! SIGINT and SIGTERM end the process as they end any other, after the unfinished output file is removed.
+//! Signals end the process as they end any other, after the unfinished output file is removed ([`signals`]).
 //!
 //! A failure is one line on standard error, for each of the files of `--out-dir`. A file given with `-o`, or made by
-//! `--out-dir`, is always either complete or as it was before: the output grows in a temporary file beside it
+//! `--out-dir`, is always either complete or as it was before: the output grows in a temporary file in the same folder
 //! and takes its name when it is synced ([`output`]).
 //! Standard output cannot be taken back: what was written before a failure stays written.
 //!
@@ -35,18 +35,20 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`crypt`] with [`many`], [`mod@keystream`], [`keygen`], [`info`], [`tune`], [`mod@bench`] | the commands |
+//! | [`crypt`] with [`many`], [`mod@keystream`], [`keygen`], [`info`], [`tune`], [`mod@bench`], [`pages`] | the commands |
 //! | [`single`] | one stream by itself |
 //! | [`context`], [`engine`], [`secret`] | a key on an engine, for all streams of a command |
 //! | [`pipeline`] | streams in chunks, over threads |
 //! | [`transform`], [`method`], [`padding`] | what is done to a stream |
-//! | [`input`], [`output`], [`mod@chunk`], [`keys`], [`baked`], [`progress`] | where bytes and keys come from and go to |
+//! | [`input`], [`output`], [`standard`], [`mod@chunk`], [`keys`], [`baked`], [`progress`] | where bytes and keys come from and go to |
+//! | [`scratch`], [`signals`], [`access`] | temporary files, what removes them, and who may use a file |
 //! | [`args`] | the command line as types |
 //! | [`modes`] | the modes: one file is one mode |
 //! | [`error`] | what can go wrong |
 // `unsafe` lives in one module only, which writes files through mappings.
 #![deny(unsafe_code)]
 
+mod access;
 mod args;
 mod baked;
 mod bench;
@@ -65,10 +67,14 @@ mod method;
 mod modes;
 mod output;
 mod padding;
+mod pages;
 mod pipeline;
 mod progress;
+mod scratch;
 mod secret;
+mod signals;
 mod single;
+mod standard;
 mod transform;
 mod tune;
 
@@ -79,7 +85,7 @@ use args::command::{self, Command};
 use error::Error;
 
 fn main() -> ExitCode {
-    if let Err(error) = output::watch_signals() {
+    if let Err(error) = signals::watch() {
         return Error::io("cannot start a thread", &error).report();
     }
     let outcome = command::parse().and_then(|command| match command {
@@ -90,6 +96,8 @@ fn main() -> ExitCode {
         Command::Info(args) => info::run(&args),
         Command::Tune(args) => tune::command::run(&args),
         Command::Bench(args) => bench::command::run(&args),
+        Command::Completions(args) => pages::completions(&args),
+        Command::Man(args) => pages::man(&args),
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,11 +6,13 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::args::crypt::CryptArgs;
+use crate::args::iv::Iv;
 use crate::context::Context;
-use crate::error::{Error, Exit, Result, warn};
+use crate::crypt::IF_NOT_STORED;
+use crate::error::{Error, Exit, Result, note, warn};
 use crate::input::{self, Input};
 use crate::method::Method;
-use crate::output::{Options, Output};
+use crate::output::{Options, Target};
 use crate::pipeline::pool;
 use crate::pipeline::source::Source;
 use crate::progress;
@@ -25,9 +27,13 @@ struct Pair {
 
 /// Encrypts or decrypts `inputs` into `folder`.
 pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) -> Result<()> {
+    let is_default = args.iv.is_none();
     let CryptArgs { key, stream: args, .. } = args;
     let secret = Secret::read(&method, key, args.quiet)?;
     let pairs = pairs(inputs, folder, args.force)?;
+    if is_default && method.iv == Some(Iv::Stored) && !args.quiet {
+        note(&format!("each input is taken to begin with its IV; {IF_NOT_STORED}"));
+    }
     pairs.iter().try_for_each(|pair| secret.must_stay(Some(&pair.output)))?;
     // Of what cannot be read we hear when its turn comes.
     let lengths: Vec<Option<u64>> =
@@ -45,7 +51,7 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
             let Pair { input, output } = &pairs[job];
             let mut input = open_file(input)?;
             let transform = Transform::new(&method, &mut input)?;
-            let output = Output::open(Some(output), Some(&input), options)?;
+            let output = Target::check(Some(output), Some(&input), options)?.open()?;
             let source = Source::new(input, context.workers.chunk_bytes);
             context.stream(transform, source, output, bar.clone())
         }
@@ -53,7 +59,7 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
     let mut failures = Vec::new();
     pool::run(all, workers, open, |job, outcome| {
         bar.suspend(|| match outcome {
-            Ok(warning) => warning.filter(|_| !args.quiet).iter().for_each(|warning| warn(warning)),
+            Ok(warnings) => warnings.iter().filter(|_| !args.quiet).for_each(|warning| warn(warning)),
             Err(error) => failures.push(error.naming(&names[job]).show()),
         });
         ControlFlow::Continue(())
@@ -63,7 +69,11 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
         [] => Ok(()),
         [first, ..] => {
             let exit = if failures.iter().all(|exit| *exit == first) { first } else { Exit::Failure };
-            Err(Error::new(exit, format!("{} of {all} files failed", failures.len())))
+            match all {
+                // Its line has said all.
+                1 => Err(Error::told(exit)),
+                _ => Err(Error::new(exit, format!("{} of {all} files failed", failures.len()))),
+            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! What is done to every stream of a command: mode, direction, padding, and where IVs come from.
 
-use aes_bitslice_runtime::{self as runtime, Direction};
+use aes_bitslice_runtime::{self as runtime, Direction, KeyBits};
 
-use crate::args::crypt::{CryptArgs, IvName, PaddingName};
+use crate::args::crypt::{CryptArgs, PaddingName};
+use crate::args::iv::Iv;
 use crate::chunk::BLOCK;
 use crate::error::{Error, Exit, Result};
 use crate::modes::mode::{Mode, Place};
@@ -17,7 +18,9 @@ pub struct Method {
     /// Whether the last block has PKCS #7 padding.
     pub padded: bool,
     /// `None` for a mode without an IV alone.
-    pub iv: Option<IvName>,
+    pub iv: Option<Iv>,
+    /// The length of key that the mode's name asks for.
+    pub key_bits: Option<KeyBits>,
     /// The byte of a stream at which it fails, for tests.
     pub fail_at: Option<u64>,
 }
@@ -25,34 +28,35 @@ pub struct Method {
 impl Method {
     /// What the options ask for.
     pub fn new(direction: Direction, args: &CryptArgs) -> Result<Self> {
-        let mode = args.mode;
+        let mode = args.mode.mode;
         let padded = args.padding == PaddingName::Pkcs7;
         if padded && !mode.whole_blocks {
             let message = format!("--padding has no place in {}, which takes any length; leave it out", mode.title);
             return Err(Error::usage(message));
         }
         let iv = match mode.iv {
-            Some(wanted) => Some(iv(direction, args, wanted)?),
-            None if args.iv.is_some() => {
-                let others = table::names(|mode| mode.iv.is_some());
+            true => Some(iv(direction, args)?),
+            false if args.iv.is_some() => {
+                let others = table::names(|mode| mode.iv);
                 let message = format!("--iv has no place in {}; leave it out, or use --mode {others}", mode.title);
                 return Err(Error::usage(message));
             }
-            None => None,
+            false => None,
         };
-        Ok(Method { direction, mode, padded, iv, fail_at: args.stream.fail_at })
+        Ok(Method { direction, mode, padded, iv, key_bits: args.mode.key_bits, fail_at: args.stream.fail_at })
     }
 
     /// A mode that reads nothing, with this IV, which stands nowhere in the output.
     pub fn writing(mode: &'static Mode, iv: [u8; BLOCK], fail_at: Option<u64>) -> Self {
-        Method { direction: Direction::Encrypt, mode, padded: false, iv: Some(IvName::Given(iv)), fail_at }
+        let iv = Some(Iv::Given(iv));
+        Method { direction: Direction::Encrypt, mode, padded: false, iv, key_bits: None, fail_at }
     }
 
-    /// ECB, which needs nothing.
+    /// Encryption in a mode, with an IV of zeros if it has one.
     #[cfg(test)]
-    pub fn ecb_encryption() -> Self {
-        let mode = &crate::modes::ecb::ECB;
-        Method { direction: Direction::Encrypt, mode, padded: false, iv: None, fail_at: None }
+    pub fn encryption(mode: &'static Mode) -> Self {
+        let iv = mode.iv.then_some(Iv::Given([0; BLOCK]));
+        Method { direction: Direction::Encrypt, mode, padded: false, iv, key_bits: None, fail_at: None }
     }
 
     /// The kernels that do it; `None` for what the CPU does on every engine.
@@ -63,6 +67,11 @@ impl Method {
     /// What is done to a chunk of a stream.
     pub fn operation(&self, place: &Place) -> Box<dyn AnyOperation> {
         (self.mode.operation)(self.direction, place)
+    }
+
+    /// The name of the mode.
+    pub fn mode_name(&self) -> &'static str {
+        self.mode.name
     }
 
     /// The name of the operation.
@@ -96,32 +105,15 @@ impl Method {
     }
 }
 
-/// Where IVs come from. One for encryption has to be as `wanted` says.
-fn iv(direction: Direction, args: &CryptArgs, wanted: &str) -> Result<IvName> {
-    // Files that lie beside one another each have their own.
-    let unless_given = args.out_dir.as_ref().map(|_| match direction {
-        Direction::Encrypt => IvName::Random,
-        Direction::Decrypt => IvName::Stored,
-    });
-    match (direction, args.iv.or(unless_given)) {
-        (Direction::Encrypt, Some(IvName::Stored)) => {
-            Err(Error::usage("--iv stored is for decryption; to encrypt with a new IV and store it, use --iv random"))
-        }
-        (Direction::Decrypt, Some(IvName::Random)) => Err(Error::usage(
-            "--iv random is for encryption; to decrypt what it made, use --iv stored, which reads the IV from the input",
-        )),
-        (Direction::Encrypt, Some(IvName::Given(_))) if args.out_dir.is_some() && args.inputs.len() > 1 => {
+/// Where IVs come from.
+fn iv(direction: Direction, args: &CryptArgs) -> Result<Iv> {
+    match (direction, args.iv) {
+        (Direction::Encrypt, Some(Iv::Given(_))) if args.out_dir.is_some() && args.inputs.len() > 1 => {
             Err(Error::usage(
-                "one IV for several files gives their contents away; use --iv random, which stores a new one in each",
+                "one IV for several files gives their contents away; leave --iv out, and a new one is stored in each",
             ))
         }
-        (_, Some(iv)) => Ok(iv),
-        (_, None) => {
-            let what = match direction {
-                Direction::Encrypt => format!("`random` to have one made and stored, or {wanted}"),
-                Direction::Decrypt => "`stored` if the input begins with it, else its 32 hexadecimal digits".into(),
-            };
-            Err(Error::usage(format!("--mode {} needs --iv: {what}", args.mode.name)))
-        }
+        (Direction::Encrypt, iv) => Ok(iv.unwrap_or(Iv::Random)),
+        (Direction::Decrypt, iv) => Ok(iv.unwrap_or(Iv::Stored)),
     }
 }

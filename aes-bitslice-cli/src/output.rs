@@ -1,17 +1,46 @@
 //! Where the bytes go: a file that appears complete or not at all, or standard output.
 //!
-//! A file is written under a temporary name in its own folder, synced, and renamed. A signal that ends the process
-//! removes the temporary file first.
+//! A file is written under a temporary name in its own folder, synced, and renamed. A [`Target`] is checked and nothing else: the
+//! file is made when all else that can fail has been done.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tempfile::{NamedTempFile, TempDir};
-
-use crate::error::{Error, Exit, Result, warn};
+use crate::access::{Access, Given};
+use crate::error::{Error, Exit, Result};
 use crate::input::Input;
+use crate::scratch::{self, Scratch};
+use crate::standard;
+
+/// A place for an output that may be written to.
+pub struct Target {
+    /// How messages name it.
+    name: String,
+    options: Options,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Standard output.
+    Standard(File),
+    /// A device or a pipe.
+    Special(PathBuf),
+    /// A file to make, and who may use it.
+    File { path: PathBuf, like: Like },
+}
+
+/// Who may use a file that is made.
+enum Like {
+    /// Those whom the umask allows.
+    Any,
+    /// Its owner alone.
+    Private,
+    /// Of those, the ones who may use the input.
+    Input(Access),
+    /// Those who may use the file that it replaces.
+    Old(Access),
+}
 
 /// An output that is being written.
 pub struct Output {
@@ -22,9 +51,9 @@ pub struct Output {
 
 enum Sink {
     /// Standard output, a device or a pipe: written as it comes.
-    Stream(File),
+    Stream { file: File, to_sync: bool },
     /// A file in the making.
-    File { scratch: Scratch, target: PathBuf, force: bool },
+    File { scratch: Scratch, path: PathBuf, force: bool, old: Option<Access> },
 }
 
 /// How a new file is to be had.
@@ -36,20 +65,22 @@ pub struct Options {
     pub private: bool,
 }
 
-impl Output {
-    /// Opens `path`, or standard output for `None` and `-`, for bytes that come from `input`.
-    pub fn open(path: Option<&Path>, input: Option<&Input>, options: Options) -> Result<Self> {
+impl Target {
+    /// That `path` names, standard output for `None` and `-`, for bytes that come from `input`. Nothing is opened or made.
+    pub fn check(path: Option<&Path>, input: Option<&Input>, options: Options) -> Result<Self> {
         match path {
-            Some(path) if path != Path::new("-") => Output::open_path(path, input, options),
+            Some(path) if path != Path::new("-") => Target::check_path(path, input, options),
             _ => {
                 let name = "standard output".to_string();
-                let file = stdout().map_err(|error| Error::io(format!("cannot write {name}"), &error))?;
-                Output::stream(name, file, input, options)
+                let file = standard::output()?;
+                refuse_terminal(&name, &file, options)?;
+                refuse_input(&name, input, &file)?;
+                Ok(Target { name, options, kind: Kind::Standard(file) })
             }
         }
     }
 
-    fn open_path(path: &Path, input: Option<&Input>, options: Options) -> Result<Self> {
+    fn check_path(path: &Path, input: Option<&Input>, options: Options) -> Result<Self> {
         let name = format!("`{}`", path.display());
         let refuse = |why: &str| Err(Error::new(Exit::InputOutput, format!("cannot write {name}: {why}")));
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
@@ -73,15 +104,14 @@ impl Output {
                 if is_block_device(old) && !options.force {
                     return refuse("it is a block device; use --force to write over what it holds");
                 }
-                let file = OpenOptions::new().write(true).open(path);
-                let file = file.map_err(|error| Error::io(format!("cannot write {name}"), &error))?;
-                return Output::stream(name, file, input, options);
+                if input.is_some_and(|input| input.is_same_device(old)) {
+                    return refuse("it is the input; write to another file");
+                }
+                return Ok(Target { name, options, kind: Kind::Special(target) });
             }
             // Asked before permission to overwrite: no option makes this right.
-            if let (Some(input), Ok(file)) = (input, File::open(path))
-                && input.is_same_file(&file)
-            {
-                return refuse("it is the input; write to another file");
+            if let Ok(file) = File::open(path) {
+                refuse_input(&name, input, &file)?;
             }
             if options.private {
                 return refuse("it exists already, and a key is never overwritten; give another name");
@@ -100,37 +130,108 @@ impl Output {
             }
             Err(error) => return refuse(&format!("the folder `{}`: {error}", folder.display())),
         }
-        // Never open to more than the file it replaces, not even while it is empty.
-        let scratch = Scratch::create(folder, options.private || old.is_some()).and_then(|scratch| {
-            if let Some(old) = &old {
-                scratch.file().set_permissions(plain(old.permissions()))?;
+        let like = match (&old, input.and_then(|input| input.access())) {
+            (Some(old), _) => Like::Old(Access::of(&target, old)),
+            (None, _) if options.private => Like::Private,
+            (None, Some(access)) => Like::Input(access),
+            (None, None) => Like::Any,
+        };
+        Ok(Target { name, options, kind: Kind::File { path: target, like } })
+    }
+
+    /// Opens what is there, makes what is not.
+    pub fn open(self) -> Result<Output> {
+        let Target { name, options, kind } = self;
+        let sink = match kind {
+            Kind::Standard(file) => {
+                let to_sync = file.metadata().is_ok_and(|metadata| is_block_device(&metadata));
+                Sink::Stream { file, to_sync }
             }
-            Ok(scratch)
-        });
-        match scratch {
-            Ok(scratch) => Ok(Output { name, sink: Sink::File { scratch, target, force: options.force } }),
-            Err(error) => {
-                refuse(&format!("no file can be made in the folder `{}`: {}", folder.display(), error.kind()))
+            Kind::Special(path) => {
+                let file = OpenOptions::new().write(true).open(path);
+                let file = file.map_err(|error| Error::io(format!("cannot write {name}"), &error))?;
+                refuse_terminal(&name, &file, options)?;
+                Sink::Stream { file, to_sync: true }
             }
+            Kind::File { path, like } => {
+                let folder = folder_of(&path);
+                let made = match like {
+                    Like::Any => Scratch::create(folder, ANYBODY).map(|scratch| (scratch, None)),
+                    Like::Private => Scratch::create(folder, OWNER).map(|scratch| (scratch, None)),
+                    Like::Input(access) => create_like(folder, &access).map(|scratch| (scratch, None)),
+                    // Its owner's alone until it is complete.
+                    Like::Old(access) => Scratch::create(folder, OWNER).map(|scratch| (scratch, Some(access))),
+                };
+                let (scratch, old) = made.map_err(|error| {
+                    let (folder, reason) = (folder.display(), scratch::reason(&error));
+                    let what = format!("cannot write {name}: no file can be made in the folder `{folder}`: {reason}");
+                    Error::new(Exit::InputOutput, what)
+                })?;
+                Sink::File { scratch, path, force: options.force, old }
+            }
+        };
+        Ok(Output { name, sink })
+    }
+
+    /// Whether both are files, and one would replace the other.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        match (&self.kind, &other.kind) {
+            (Kind::File { path, .. }, Kind::File { path: other, .. }) => place(path) == place(other),
+            _ => false,
         }
     }
 
-    fn stream(name: String, file: File, input: Option<&Input>, options: Options) -> Result<Self> {
-        if file.is_terminal() && !options.force {
+    /// Whether it is the file that `path` leads to.
+    pub fn is_file(&self, path: &Path) -> bool {
+        matches!(&self.kind, Kind::File { path: target, .. } if place(target) == place(path))
+    }
+}
+
+/// The modes of new files, before the umask takes away from it what it does.
+const ANYBODY: u32 = 0o666;
+const OWNER: u32 = 0o600;
+
+/// Makes a file that nobody may use who may not use one with this `access`.
+fn create_like(folder: &Path, access: &Access) -> io::Result<Scratch> {
+    let narrow = ANYBODY & access.mode_for_any();
+    let scratch = Scratch::create(folder, narrow)?;
+    // Whose it is shows only now. To change the mode would not ask the umask.
+    match ANYBODY & access.mode_for(scratch.file())? {
+        mode if mode == narrow => Ok(scratch),
+        mode => Scratch::create(folder, mode),
+    }
+}
+
+/// A path with its folder's links followed.
+fn place(path: &Path) -> Option<PathBuf> {
+    Some(fs::canonicalize(folder_of(path)).ok()?.join(path.file_name()?))
+}
+
+fn refuse_terminal(name: &str, file: &File, options: Options) -> Result<()> {
+    match file.is_terminal() && !options.force {
+        true => {
             let message = format!("{name} is a terminal and the output is binary; use -o FILE, a pipe, or --force");
-            return Err(Error::new(Exit::InputOutput, message));
+            Err(Error::new(Exit::InputOutput, message))
         }
-        if input.is_some_and(|input| input.is_same_file(&file)) {
-            let message = format!("cannot write {name}: it is the input; write to another file");
-            return Err(Error::new(Exit::InputOutput, message));
-        }
-        Ok(Output { name, sink: Sink::Stream(file) })
+        false => Ok(()),
     }
+}
 
+fn refuse_input(name: &str, input: Option<&Input>, output: &File) -> Result<()> {
+    match input.is_some_and(|input| input.is_same_file(output)) {
+        true => {
+            let message = format!("cannot write {name}: it is the input; write to another file");
+            Err(Error::new(Exit::InputOutput, message))
+        }
+        false => Ok(()),
+    }
+}
+
+impl Output {
     /// A second handle to write through, for a thread of its own.
     pub fn writer(&self) -> Result<File> {
         let file = match &self.sink {
-            Sink::Stream(file) => file,
+            Sink::Stream { file, .. } => file,
             Sink::File { scratch, .. } => scratch.file(),
         };
         file.try_clone().map_err(|error| self.error(&error))
@@ -146,11 +247,28 @@ impl Output {
         Error::io(format!("cannot write {}", self.name), error)
     }
 
-    /// Everything is written: gives the file its name.
-    pub fn finish(self) -> Result<()> {
+    /// Everything is written: brings it to the disk, and gives a file its name. What there is to say of it comes back.
+    pub fn finish(self) -> Result<Vec<String>> {
         let Output { name, sink } = self;
-        let Sink::File { scratch, target, force } = sink else { return Ok(()) };
-        scratch.publish(&target, force).map_err(|error| match error.kind() {
+        let failed = |error: &io::Error| Error::io(format!("cannot write {name}"), error);
+        let (scratch, path, force, old) = match sink {
+            Sink::Stream { file, to_sync } => {
+                if to_sync {
+                    sync_stream(&file).map_err(|error| failed(&error))?;
+                }
+                return Ok(Vec::new());
+            }
+            Sink::File { scratch, path, force, old } => (scratch, path, force, old),
+        };
+        let mut warnings = Vec::new();
+        if let Some(old) = old
+            && old.give(scratch.file()).map_err(|error| failed(&error))? == Given::Less
+        {
+            warnings.push(format!(
+                "{name}: owner, group or access list of the file that was there could not be kept; fewer may use it now"
+            ));
+        }
+        scratch.publish(&path, force).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
                 Error::new(Exit::InputOutput, format!("cannot write {name}: somebody else has made it meanwhile"))
             }
@@ -158,12 +276,23 @@ impl Output {
                 Exit::InputOutput,
                 format!("cannot write {name}: its folder, or the temporary file in it, was moved or removed meanwhile"),
             ),
-            _ => Error::io(format!("cannot write {name}"), &error),
+            _ => failed(&error),
         })?;
-        if let Err(error) = sync_folder(folder_of(&target)) {
-            warn(&format!("{name} is complete, but its folder could not be synced: {error}"));
+        if let Err(error) = sync_folder(folder_of(&path)) {
+            warnings.push(format!("{name} is complete, but its folder could not be synced: {error}"));
         }
-        Ok(())
+        Ok(warnings)
+    }
+}
+
+/// Brings to a device what was written to it. There is nothing to sync in a pipe or a terminal.
+fn sync_stream(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => match is_block_device(&file.metadata()?) {
+            true => Err(error),
+            false => Ok(()),
+        },
+        synced => synced,
     }
 }
 
@@ -184,27 +313,16 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Who may read, write and run a file, without the bits that would run it as its new owner.
-fn plain(permissions: fs::Permissions) -> fs::Permissions {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::Permissions::from_mode(permissions.mode() & 0o777)
-    }
-    #[cfg(not(unix))]
-    permissions
-}
-
 /// Whether it is a disk or a part of one, which holds data as a file does.
 #[cfg(unix)]
-fn is_block_device(metadata: &fs::Metadata) -> bool {
+pub fn is_block_device(metadata: &Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt;
     metadata.file_type().is_block_device()
 }
 
 /// Elsewhere disks are not opened as files are.
 #[cfg(not(unix))]
-fn is_block_device(_metadata: &fs::Metadata) -> bool {
+pub fn is_block_device(_metadata: &Metadata) -> bool {
     false
 }
 
@@ -217,162 +335,5 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 /// Elsewhere a folder cannot be opened to be synced.
 #[cfg(not(unix))]
 fn sync_folder(_folder: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-/// Standard output without a buffer of its own: chunks are large already.
-#[cfg(unix)]
-fn stdout() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    io::stdout().as_fd().try_clone_to_owned().map(File::from)
-}
-
-/// Standard output without a buffer of its own: chunks are large already.
-#[cfg(windows)]
-fn stdout() -> io::Result<File> {
-    use std::os::windows::io::AsHandle;
-    io::stdout().as_handle().try_clone_to_owned().map(File::from)
-}
-
-/// How the names of temporary files begin.
-const PREFIX: &str = ".aes-bitslice-";
-
-/// The temporary files and folders there are at the moment, for the thread that waits for signals.
-static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
-    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A temporary file, removed when dropped and when a signal ends the process.
-struct Scratch {
-    // Dropped before `_pending`.
-    file: NamedTempFile,
-    _pending: Pending,
-}
-
-/// A path that the thread that waits for signals knows.
-struct Pending(PathBuf);
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        pending().retain(|path| *path != self.0);
-    }
-}
-
-/// A temporary folder, removed with all that is in it when dropped and when a signal ends the process.
-pub struct ScratchFolder {
-    // Dropped before `_pending`.
-    folder: TempDir,
-    _pending: Pending,
-}
-
-impl ScratchFolder {
-    /// Makes one in `parent`, which only its owner may read.
-    pub fn create(parent: &Path) -> Result<Self> {
-        if !parent.is_dir() {
-            let what = format!("`{}` is not a folder; make it first", parent.display());
-            return Err(Error::new(Exit::InputOutput, what));
-        }
-        let mut pending = pending();
-        let made = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent).map(|folder| {
-            let path = folder.path().to_path_buf();
-            pending.push(path.clone());
-            ScratchFolder { folder, _pending: Pending(path) }
-        });
-        made.map_err(|error: io::Error| {
-            // Its own words would tell the name, which is nobody's concern.
-            let what = format!("no folder can be made in `{}`: {}", parent.display(), error.kind());
-            Error::new(Exit::InputOutput, what)
-        })
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-}
-
-impl Scratch {
-    fn create(folder: &Path, private: bool) -> io::Result<Self> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(PREFIX);
-        // Private is what temporary files are anyway; any other file gets what the umask leaves of this.
-        #[cfg(unix)]
-        if !private {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
-        #[cfg(not(unix))]
-        let _ = private;
-        // Held from before the file exists, so that a signal finds either no file or its name.
-        let mut pending = pending();
-        let file = builder.tempfile_in(folder)?;
-        let path = file.path().to_path_buf();
-        pending.push(path.clone());
-        drop(pending);
-        Ok(Scratch { file, _pending: Pending(path) })
-    }
-
-    fn file(&self) -> &File {
-        self.file.as_file()
-    }
-
-    fn publish(self, target: &Path, replace: bool) -> io::Result<()> {
-        self.file().sync_all()?;
-        // Held until the file has its new name or none, so that a signal finds nothing half done.
-        let _held = pending();
-        let published = match replace {
-            true => self.file.persist(target).map(drop),
-            false => self.file.persist_noclobber(target).map(drop),
-        };
-        published.map_err(|error| error.error)
-    }
-}
-
-/// The signals that this process was started to ignore, signal `n` in bit `n - 1`; none where the system does not tell.
-#[cfg(unix)]
-fn ignored_signals() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
-}
-
-/// From now on the signals that end a process remove what is temporary first, but for those that were being ignored, as
-/// under `nohup`; and going over the file size limit is an error of `write` rather than a signal that kills.
-///
-/// A thread waits for them, and all others block them: those that are started later, by libraries too, as this is called before
-/// there are any. A handler would not do, for compilers behind OpenCL have their own, which end the process.
-#[cfg(unix)]
-pub fn watch_signals() -> io::Result<()> {
-    use nix::sys::signal::{SigSet, Signal};
-    let ignored = ignored_signals();
-    let ending = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGXCPU];
-    let ending: SigSet = ending.into_iter().filter(|&signal| ignored >> (signal as i32 - 1) & 1 == 0).collect();
-    let mut blocked = ending;
-    blocked.add(Signal::SIGXFSZ);
-    blocked.thread_block()?;
-    let watch = move || {
-        loop {
-            let Ok(signal) = ending.wait() else { continue };
-            // Held to the end: the file must not get its name now, nor another one be made.
-            let mut pending = pending();
-            for path in pending.drain(..) {
-                // Of a folder, again: another process may still be making files in it.
-                let _ = fs::remove_file(&path)
-                    .or_else(|_| fs::remove_dir_all(&path))
-                    .or_else(|_| fs::remove_dir_all(&path));
-            }
-            let _ = signal_hook::low_level::emulate_default_handler(signal as i32);
-        }
-    };
-    let started = std::thread::Builder::new().name("signals".into()).spawn(watch);
-    // Without it they do what they always do.
-    started.map(drop).inspect_err(|_| _ = blocked.thread_unblock())
-}
-
-/// Elsewhere an interrupted process leaves its temporary file behind.
-#[cfg(not(unix))]
-pub fn watch_signals() -> io::Result<()> {
     Ok(())
 }

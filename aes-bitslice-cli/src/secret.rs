@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use aes_bitslice_runtime::Key;
+use aes_bitslice_runtime::{Key, KeyBits};
 use same_file::Handle;
 
+use crate::access::exposure;
 use crate::args::key::{KeyArgs, KeySource};
-use crate::error::{Error, Exit, Result};
+use crate::error::{Error, Exit, Result, warn};
 use crate::method::Method;
 use crate::{baked, keys};
 
@@ -28,8 +29,20 @@ impl<'a> Secret<'a> {
                 let message = format!("{name} runs on the CPU, a kernel does not; use --key-file or --key-env");
                 Err(Error::usage(message))
             }
-            Some(manifest) => Ok(Secret::Kernel(manifest)),
-            None => Ok(Secret::Key(keys::read(args, quiet)?, &args.source)),
+            Some(manifest) => {
+                for file in baked::files(manifest).iter().filter(|_| !quiet) {
+                    if let Some(exposed) = fs::metadata(file).ok().and_then(|metadata| exposure(&metadata)) {
+                        warn(&format!("`{}` is the key and {exposed}", file.display()));
+                    }
+                }
+                check_length(method, baked::key_bits(manifest))?;
+                Ok(Secret::Kernel(manifest))
+            }
+            None => {
+                let key = keys::read(args, quiet)?;
+                check_length(method, Some(key.bits()))?;
+                Ok(Secret::Key(key, &args.source))
+            }
         }
     }
 
@@ -48,6 +61,9 @@ impl<'a> Secret<'a> {
         let is_output =
             |secret: &Path| is_file(secret) && Handle::from_path(secret).is_ok_and(|secret| secret == output);
         let is_lost = match self {
+            Secret::Key(_, source) if source.is_standard_input() => {
+                Handle::stdin().is_ok_and(|secret| secret == output)
+            }
             Secret::Key(_, source) => source.key_file.as_deref().is_some_and(is_output),
             Secret::Kernel(manifest) => baked::files(manifest).iter().any(|file| is_output(file)),
         };
@@ -55,5 +71,17 @@ impl<'a> Secret<'a> {
             true => Err(Error::new(Exit::InputOutput, format!("{name} is the key; choose another output"))),
             false => Ok(()),
         }
+    }
+}
+
+/// Refuses a key of another length than the mode's name says; a length that is not known is the engine's business.
+fn check_length(method: &Method, key_bits: Option<KeyBits>) -> Result<()> {
+    match (method.key_bits, key_bits) {
+        (Some(wanted), Some(found)) if wanted != found => {
+            let (wanted, found) = (wanted.bits(), found.bits());
+            let message = format!("the mode is named for a key of {wanted} bits, and the key has {found}");
+            Err(Error::new(Exit::Key, format!("{message}; use another key, or --mode {}", method.mode_name())))
+        }
+        _ => Ok(()),
     }
 }

@@ -27,8 +27,8 @@ pub fn run(context: Context, transform: Transform, source: Source, output: Outpu
     };
     let mut end = Ok(());
     pool::run(1, workers, open, |_, outcome| match outcome {
-        Ok(warning) => {
-            bar.suspend(|| warning.filter(|_| !quiet).iter().for_each(|warning| warn(warning)));
+        Ok(warnings) => {
+            bar.suspend(|| warnings.iter().filter(|_| !quiet).for_each(|warning| warn(warning)));
             ControlFlow::Continue(())
         }
         Err(error) => {

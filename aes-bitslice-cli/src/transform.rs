@@ -2,7 +2,7 @@
 
 use aes_bitslice_runtime::{self as runtime, Buffers, Cipher, Direction};
 
-use crate::args::crypt::IvName;
+use crate::args::iv::Iv;
 use crate::chunk::{BLOCK, Chunk};
 use crate::error::Result;
 use crate::input::Input;
@@ -25,13 +25,13 @@ impl Transform {
     pub fn new(method: &Method, input: &mut Input) -> Result<Self> {
         let iv = match method.iv {
             None => [0; BLOCK],
-            Some(IvName::Given(iv)) => iv,
-            Some(IvName::Random) => {
+            Some(Iv::Given(iv)) => iv,
+            Some(Iv::Random) => {
                 let mut iv = [0; BLOCK];
                 getrandom::fill(&mut iv).map_err(runtime::Error::from)?;
                 iv
             }
-            Some(IvName::Stored) => input.take_iv()?,
+            Some(Iv::Stored) => input.take_iv()?,
         };
         if let Some(length) = input.length {
             method.check_length(length, &input.name)?;
@@ -57,7 +57,7 @@ impl Transform {
     /// What stands in front of the output.
     pub fn header(&self) -> &[u8] {
         match self.method.iv {
-            Some(IvName::Random) => &self.iv,
+            Some(Iv::Random) => &self.iv,
             _ => &[],
         }
     }
@@ -99,6 +99,11 @@ impl Transform {
             false => Ok(length),
         }
     }
+}
+
+/// Bytes as hexadecimal digits, of what is no secret.
+pub fn in_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What an engine reports when the GPU is gone, for tests.

@@ -7,13 +7,14 @@ mod common;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{
-    IV, KEYS, PROGRAM, bytes, folder_in_memory, is_ignored, message, names, pipe, program, skipped, wait_for,
+    IV, KEYS, PROGRAM, bytes, folder_in_memory, is_ignored, is_root, message, names, pipe, program, skipped, wait_for,
 };
 use tempfile::TempDir;
 
@@ -266,7 +267,171 @@ fn an_iv_that_is_not_there() {
     let run = |input: &str, bytes: &[u8]| {
         pipe(program(&format!("{arguments} {input}")).env("KEY", KEYS[0]).current_dir(&folder), bytes)
     };
-    let too_short = "is shorter than the 16 bytes of an IV; was it encrypted with --iv random?";
+    let too_short = "is shorter than the 16 bytes of an IV; if it does not begin with one, give it with --iv";
     assert_eq!(failure(folder.path(), &run("in", b""), 4), format!("`in` {too_short}"));
     assert_eq!(failure(folder.path(), &run("", &[1; 15]), 4), format!("standard input {too_short}"));
+}
+
+/// A disk in a file, on a small file system in memory: most of it is not there.
+#[test]
+fn a_disk_that_does_not_take_the_data() {
+    if !is_root() {
+        skipped("only root can make a loop device");
+        return;
+    }
+    let folder = folder(3 << 20);
+    // In a name space that goes with the shell.
+    let script = format!(
+        "mount -t tmpfs -o size=1m none out || exit 77
+         truncate -s 4M out/disk && loop=$(losetup --find --show out/disk) || exit 77
+         {PROGRAM} \"$@\" -o $loop in
+         echo \"exit code $?\"; losetup --detach $loop",
+    );
+    let mut shell = Command::new("unshare");
+    shell.args(["--mount", "sh", "-c", &script, "sh"]).args(encrypt_from_to(folder.path(), "").get_args());
+    let output = match shell.env("KEY", KEYS[0]).current_dir(&folder).output() {
+        Ok(output) if output.status.success() => output,
+        _ => {
+            skipped("no loop device can be made here");
+            return;
+        }
+    };
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.starts_with("aes-bitslice: error: cannot write `/dev/loop"), "{told}");
+    assert!(told.ends_with("Input/output error (os error 5)\n"), "{told}");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "exit code 4\n");
+}
+
+/// What has nothing to sync is no failure.
+#[test]
+fn devices_and_pipes_without_a_disk() {
+    let folder = folder(100);
+    for output in ["/dev/null", "/dev/stdout", "/dev/fd/1"] {
+        let output = encrypt_from_to(folder.path(), &format!("-o {output} in")).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    }
+}
+
+/// Files in /sys say that they have a page of bytes, and have fewer.
+#[test]
+fn a_file_that_is_shorter_than_it_says() {
+    let file = "/sys/devices/system/cpu/online";
+    let Some(content) = fs::read(file).ok().filter(|content| fs::metadata(file).unwrap().len() > content.len() as u64)
+    else {
+        skipped("there is no such file here");
+        return;
+    };
+    let folder = folder(0);
+    for options in ["--workers 1", "--chunk-bytes 16"] {
+        let cipher = bytes(&mut encrypt_from_to(folder.path(), &format!("{options} {file}")), b"");
+        let from_pipe = pipe(&mut encrypt_from_to(folder.path(), ""), &content);
+        assert!(cipher == from_pipe.stdout && cipher.len() == content.len(), "{options}");
+    }
+    // One of which nothing was written has all its bytes.
+    let sparse = folder.path().join("sparse");
+    File::create(&sparse).unwrap().set_len(100_000).unwrap();
+    assert_eq!(bytes(&mut encrypt_from_to(folder.path(), "sparse"), b"").len(), 100_000);
+}
+
+/// Standard output that is not there loses nothing without a word, and what is not there is not read as empty.
+#[test]
+fn closed_standard_streams() {
+    let folder = folder(100);
+    let closed = "it is closed, or `/dev/null` opened for reading and writing";
+    for (redirection, options, message) in [
+        (">&-", "in", format!("cannot write standard output: {closed}; use -o FILE, or a pipe")),
+        ("<&-", "", format!("cannot read standard input: {closed}; name a file, or use a pipe")),
+        ("<&- >&-", "-", format!("cannot read standard input: {closed}; name a file, or use a pipe")),
+        ("1<>/dev/null", "in", format!("cannot write standard output: {closed}; use -o FILE, or a pipe")),
+    ] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec {PROGRAM} \"$@\" {redirection}"), "sh"]);
+        shell.args(encrypt_from_to(folder.path(), options).get_args());
+        let output = shell.env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
+        assert_eq!(failure(folder.path(), &output, 4), message, "{redirection}");
+    }
+    // A shell's `/dev/null` is what it says, and what is not used may be closed.
+    for (redirection, options) in [(">/dev/null", "in"), ("</dev/null", ""), ("<&- >&- 2>&-", "-o out/file in")] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec {PROGRAM} \"$@\" {redirection}"), "sh"]);
+        shell.args(encrypt_from_to(folder.path(), options).get_args());
+        let output = shell.env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{redirection}: {output:?}");
+    }
+}
+
+/// Looking for devices loads libraries, and one of them ends the process: no file has been made by then.
+#[test]
+fn a_library_that_ends_the_process_leaves_no_file() {
+    let folder = folder(2 << 20);
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("vendors")).unwrap();
+    let code = "#include <stdlib.h>\n__attribute__((constructor)) static void end(void) { abort(); }\n";
+    fs::write(at("end.c"), code).unwrap();
+    fs::write(at("vendors/end.icd"), at("end.so").to_str().unwrap()).unwrap();
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o", "end.so", "end.c"]).current_dir(&folder).status();
+    if !compiled.is_ok_and(|compiled| compiled.success()) {
+        skipped("there is no C compiler here");
+        return;
+    }
+    let run = |command: &mut Command| {
+        command.env("OCL_ICD_VENDORS", at("vendors")).env("OPENCL_VENDOR_PATH", at("vendors"));
+        let output = command.env("CUDA_VISIBLE_DEVICES", "").env("KEY", KEYS[0]).output().unwrap();
+        assert_eq!(names(&at("out")), ["file"], "{command:?}");
+        assert_eq!(fs::read(at("out/file")).unwrap(), OLD);
+        output.status.signal() == Some(6)
+    };
+    let encrypt = |backend: &str, options: &str| {
+        let mut command = program(&format!("encrypt --mode ctr --iv {IV} --key-env KEY --force {backend} {options}"));
+        command.current_dir(&folder).stdin(Stdio::null());
+        command
+    };
+    let bench = || {
+        let mut command =
+            program("bench --modes ctr --key-bits 128 --sizes 16 --runs 1 --json out/new --plot out/newer");
+        command.current_dir(&folder);
+        command
+    };
+    let ended = [run(&mut encrypt("--backend opencl", "-o out/file in")), run(bench().args(["--backends", "opencl"]))];
+    if ended != [true; 2] {
+        skipped(&format!("the loader of OpenCL is not here, or does not load this library: {ended:?}"));
+    }
+}
+
+/// As many threads as a process can be kept from starting: the work is done by those there are, or it is an error.
+#[test]
+fn threads_that_cannot_be_started() {
+    if !is_root() || Command::new("setpriv").arg("--version").output().is_err() {
+        skipped("only root can become a user who has no process yet, with `setpriv`");
+        return;
+    }
+    let folder = folder(3 << 20);
+    let expected = bytes(&mut encrypt_from_to(folder.path(), "in"), b"");
+    // Where that user may run it.
+    let (copies, copy) = (TempDir::new().unwrap(), "program");
+    let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::copy(PROGRAM, copies.path().join(copy)).unwrap();
+    open(copies.path());
+    open(folder.path());
+    let mut seen = [false; 2];
+    for (backend, limit) in
+        ["cpu", "cpu-bitsliced"].iter().flat_map(|backend| (1..8).map(move |limit| (backend, limit)))
+    {
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nproc={limit}")).args(["setpriv", "--reuid=54329", "--regid=54329", "--clear-groups"]);
+        command.arg(copies.path().join(copy)).args(["encrypt", "--mode", "ctr", "--iv", IV, "--key-env", "KEY"]);
+        let output =
+            command.args(["--backend", backend, "in"]).env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        match output.status.code() {
+            Some(0) => assert!(told.is_empty() && output.stdout == expected, "{backend} {limit}: {told}"),
+            code => {
+                let refused =
+                    told.starts_with("aes-bitslice: error: cannot start a thread: ") && told.lines().count() == 1;
+                assert!(refused && output.stdout.is_empty(), "{backend} {limit}: {code:?} {told}");
+            }
+        }
+        seen[usize::from(output.status.success())] = true;
+    }
+    assert_eq!(seen, [true; 2], "both ends were met");
 }

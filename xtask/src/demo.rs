@@ -1,10 +1,11 @@
-//! The main job, start to end, for who sees the project for the first time: a key, a kernel with that key baked in, a
-//! file encrypted with the fastest engine of the machine, compared with another implementation, and decrypted again; then
-//! both implementations' rates, measured in the same way.
+//! The main job, start to end, for those who see the project for the first time: a key, a kernel with that key baked in, a file
+//! encrypted with the engine that `auto` takes, compared with another implementation, and decrypted again. It shows no rate: what
+//! it builds is not optimised throughout, and `aes-bitslice bench` measures.
 
 use crate::bake;
 use crate::cargo::{Cargo, Profile};
 use crate::files;
+use crate::scratch::Folder;
 use aes::Aes128;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::mode::Mode;
@@ -17,9 +18,6 @@ use std::fs::{self, File};
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-use tempfile::TempDir;
 use zeroize::Zeroizing;
 
 /// Bytes that are read, made or compared at a time.
@@ -28,10 +26,6 @@ const CHUNK: usize = 1 << 20;
 const GENERATED: usize = 256 << 20;
 /// AES-128.
 const KEY_BYTES: usize = 16;
-/// Bytes of the data that rates are measured on, as the command line writes it.
-const TIMED: (usize, &str) = (64 << 20, "64MiB");
-/// Timed runs, of which the median counts.
-const RUNS: usize = 5;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -50,14 +44,17 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
             .with_context(|| format!("cannot read `{}`", file.display()))?;
     }
     let cargo = Cargo::new(root);
-    let folder = Folder::create(&cargo.target)?;
+    // In the folder of what is built, where files may be large.
+    fs::create_dir_all(&cargo.target)
+        .with_context(|| format!("cannot make the folder `{}`", cargo.target.display()))?;
+    let folder = Folder::create(&cargo.target, "demo-").context("cannot make a temporary folder")?;
     let at = |name: &str| folder.path.join(name);
 
     let mut key = Zeroizing::new([0; KEY_BYTES]);
     let mut iv = [0; 16];
     getrandom::fill(&mut *key)?;
     getrandom::fill(&mut iv)?;
-    let hex = Zeroizing::new(hex::encode(*key));
+    let hex = Zeroizing::new(base16ct::lower::encode_string(&*key));
     files::write_all(&folder.path, &[("key", hex.as_bytes())], true)?;
     step("1  a random key of 128 bits, and a kernel with it baked in");
     let baked = bake::run(
@@ -87,7 +84,9 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let (backend, description) = engine(&program)?;
     let crypt = |verb: &str, backend: &str, secret: &str, is: &Path, from: &Path, to: &Path| {
         let mut command = Command::new(&program);
-        command.args([verb, "--mode", "ctr", "--backend", backend, "--quiet", "--iv"]).arg(hex::encode(iv));
+        command
+            .args([verb, "--mode", "ctr", "--backend", backend, "--quiet", "--iv"])
+            .arg(base16ct::lower::encode_string(&iv));
         command.arg(secret).arg(is).arg("-o").arg(to).arg(from);
         output(&mut command)
     };
@@ -114,12 +113,9 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     compare(&plain, &decrypted)?;
     say!("   equal to the original");
 
-    step(&format!("6  rates: AES-128-CTR on {}, the median of {RUNS} runs", TIMED.1));
-    say!("   {}", table(&rates(&program, &backend, &key, &iv)?).join("\n   "));
-    say!("   in host memory: from one buffer to another, both with and without an engine measured by the host's clock");
-    say!("   programs built for development; built for release, they are as fast or faster");
     folder.delete().context("cannot delete the temporary folder")?;
     say!("\nAll is well. Keys and files made for this are deleted.");
+    say!("How fast it is here: cargo run --release --package aes-bitslice-cli -- bench");
     Ok(())
 }
 
@@ -131,76 +127,6 @@ fn one_line(error: &anyhow::Error) -> String {
 
 fn step(title: &str) {
     say!("\n{title}");
-}
-
-/// A folder that only its owner can enter, beside what is built, where files may be large. It is deleted when dropped
-/// and when a signal ends the process.
-struct Folder {
-    path: PathBuf,
-    /// Shared with the thread that waits for signals; none once it is deleted.
-    folder: Arc<Mutex<Option<TempDir>>>,
-}
-
-impl Folder {
-    fn create(target: &Path) -> Result<Self> {
-        fs::create_dir_all(target).with_context(|| format!("cannot make the folder `{}`", target.display()))?;
-        let shared = Arc::new(Mutex::new(None));
-        // Held from before the folder exists, so that a signal finds either no folder or its name.
-        let mut folder = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        delete_on_signal(Arc::clone(&shared))?;
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let made = builder.prefix("demo-").tempdir_in(target).context("cannot make a temporary folder")?;
-        let path = made.path().to_path_buf();
-        *folder = Some(made);
-        drop(folder);
-        Ok(Self { path, folder: shared })
-    }
-
-    fn delete(&self) -> std::io::Result<()> {
-        // Held while it is deleted: a signal waits until then.
-        let mut folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner);
-        folder.take().map_or(Ok(()), TempDir::close)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = self.delete();
-    }
-}
-
-/// From now on SIGINT and SIGTERM delete the folder before they end the process as they would have.
-#[cfg(unix)]
-fn delete_on_signal(folder: Arc<Mutex<Option<TempDir>>>) -> Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for signal in signals.forever() {
-            // Held to the end: nobody says meanwhile that all is well, or that the folder is gone.
-            let mut folder = folder.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(folder) = folder.take() {
-                let path = folder.path().to_path_buf();
-                // A file that is made just now keeps its folder from being deleted.
-                let _ = folder.close();
-                for _ in 0..10 {
-                    match path.exists() {
-                        true => _ = fs::remove_dir_all(&path),
-                        false => break,
-                    }
-                }
-            }
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
-        }
-    })?;
-    Ok(())
-}
-
-/// Elsewhere an interrupted process leaves its folder behind.
-#[cfg(not(unix))]
-fn delete_on_signal(_folder: Arc<Mutex<Option<TempDir>>>) -> Result<()> {
-    Ok(())
 }
 
 /// Data without a pattern: key stream, of a nonce that is used for nothing else.
@@ -221,47 +147,6 @@ fn engine(program: &Path) -> Result<(String, String)> {
     let auto = &info["auto"];
     let text = |field| auto[field].as_str().with_context(|| format!("`info --json` has no {field} of `auto`"));
     Ok((text("backend")?.into(), text("description")?.into()))
-}
-
-/// What was measured, and its rate in GB/s: the engine on the machine's processor and the one that encrypted, and the crates
-/// `aes` and `ctr` on one thread.
-fn rates(program: &Path, backend: &str, key: &[u8; KEY_BYTES], iv: &[u8; 16]) -> Result<Vec<(String, f64)>> {
-    let mut command = Command::new(program);
-    let backends = if backend == "cpu" { "cpu".into() } else { format!("{backend},cpu") };
-    command.args(["bench", "--modes", "ctr", "--key-bits", "128", "--timings", "host,device", "--json", "-"]);
-    command.args(["--sizes", TIMED.1, "--runs", &RUNS.to_string(), "--backends", &backends]);
-    let report: Value = serde_json::from_slice(&output(&mut command)?.stdout)?;
-    let results = report["results"].as_array().context("`bench --json` has no results")?;
-    let rate = |result: &Value| {
-        let memory = format!("engine {}, in {} memory", result["backend"].as_str()?, result["timing"].as_str()?);
-        Some((memory, result["median_gbytes_per_second"].as_f64()?))
-    };
-    let mut rates: Vec<_> = results.iter().filter_map(rate).collect();
-    ensure!(!rates.is_empty(), "`bench --json` has no rate");
-    rates.push(("crates aes and ctr on one thread, in host memory".into(), reference_rate(key, iv)));
-    Ok(rates)
-}
-
-/// The rate of the crates in GB/s, as `bench` measures a call of an engine: from one buffer to another that is cleared before each
-/// run, after one run that is not timed.
-fn reference_rate(key: &[u8; KEY_BYTES], iv: &[u8; 16]) -> f64 {
-    let (input, mut output) = (vec![0x5a; TIMED.0], vec![0; TIMED.0]);
-    let mut run = || -> Duration {
-        output.fill(0);
-        let start = Instant::now();
-        Ctr128BE::<Aes128>::new(key.into(), iv.into()).apply_keystream_b2b(&input, &mut output);
-        start.elapsed()
-    };
-    run();
-    let mut times: Vec<Duration> = (0..RUNS).map(|_| run()).collect();
-    times.sort();
-    TIMED.0 as f64 / times[RUNS / 2].as_secs_f64() / 1e9
-}
-
-/// A line for each rate, the figures below one another.
-fn table(rates: &[(String, f64)]) -> Vec<String> {
-    let width = rates.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
-    rates.iter().map(|(what, rate)| format!("{what:width$}  {rate:8.2} GB/s")).collect()
 }
 
 /// Runs a program that must succeed; what it says on standard error is the error.
@@ -309,12 +194,6 @@ fn same(one: &Path, other: &Path, mut change: impl FnMut(&mut [u8])) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rates_stand_below_one_another() {
-        let lines = table(&[("engine cpu".into(), 1.234), ("crates".into(), 1234.5)]);
-        assert_eq!(lines, ["engine cpu      1.23 GB/s", "crates       1234.50 GB/s"]);
-    }
 
     #[test]
     fn a_wrong_byte_is_found_wherever_it_is() {

@@ -1,5 +1,6 @@
 //! Where the project lies, and files that are written whole or not at all.
 
+use crate::scratch::{self, Pending};
 use anyhow::{Context, Result};
 use std::fs::{self, File};
 use std::io::Write;
@@ -27,15 +28,22 @@ pub fn write_all(folder: &Path, files: &[(&str, &[u8])], private: bool) -> Resul
         let file = write_temporary(folder, contents, private);
         written.push((file.with_context(|| format!("cannot write `{}`", path.display()))?, path));
     }
-    for (file, path) in written {
-        file.persist(&path).with_context(|| format!("cannot write `{}`", path.display()))?;
-    }
+    // All or none of them, if a signal comes.
+    let held = scratch::hold();
+    let persisted = written.into_iter().map(|((file, pending), path)| {
+        let persisted = file.persist(&path).map(drop);
+        (pending, persisted.with_context(|| format!("cannot write `{}`", path.display())))
+    });
+    let (pending, persisted): (Vec<_>, Vec<_>) = persisted.collect();
+    drop(held);
+    drop(pending);
+    persisted.into_iter().collect::<Result<()>>()?;
     // The names last as well; not every file system can promise it.
     let _ = File::open(folder).and_then(|f| f.sync_all());
     Ok(())
 }
 
-fn write_temporary(folder: &Path, contents: &[u8], private: bool) -> std::io::Result<NamedTempFile> {
+fn write_temporary(folder: &Path, contents: &[u8], private: bool) -> std::io::Result<(NamedTempFile, Pending)> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     if !private {
@@ -44,10 +52,10 @@ fn write_temporary(folder: &Path, contents: &[u8], private: bool) -> std::io::Re
     }
     #[cfg(not(unix))]
     let _ = private;
-    let mut file = builder.prefix(".xtask-").tempfile_in(folder)?;
+    let (mut file, pending) = scratch::file(builder.prefix(".xtask-"), folder)?;
     file.write_all(contents)?;
     file.as_file().sync_all()?;
-    Ok(file)
+    Ok((file, pending))
 }
 
 fn make_folder(folder: &Path, private: bool) -> std::io::Result<()> {

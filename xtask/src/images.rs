@@ -38,7 +38,7 @@ fn architecture(name: &str) -> Result<u32, String> {
 }
 
 /// What was compiled, from which sources, with which compiler: `compiled.json`, which holds all that is known of a
-/// kernel's cost. (The manifest beside each source holds what one must know to launch it.)
+/// kernel's cost. (The manifest of each source holds what one must know to launch it.)
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {
@@ -118,7 +118,7 @@ impl Cost {
     }
 }
 
-/// PTX without what marks each piece of inline assembly: two lines and a blank one for every lookup table.
+/// PTX without what marks each block of inline assembly: two lines and a blank one for every lookup table.
 fn without_remarks(ptx: &[u8]) -> Vec<u8> {
     let is_remark =
         |line: &[u8]| line.is_empty() || line.starts_with(b"// begin inline") || line.starts_with(b"// end inline");

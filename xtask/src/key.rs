@@ -58,15 +58,18 @@ fn parse(text: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
     if text.len() > LIMIT {
         bail!("it is too long: a key is 32, 48 or 64 hexadecimal digits");
     }
-    if let Some(at) = digits.iter().position(|d| !d.is_ascii_hexdigit()) {
-        bail!("character {} is no hexadecimal digit; a key is 32, 48 or 64 of them", at + 1);
+    if digits.len().is_multiple_of(2) && KeyBits::from_bytes(digits.len() / 2).is_some() {
+        let mut key = Zeroizing::new(vec![0; digits.len() / 2]);
+        // In a time that the digits have no influence on.
+        if base16ct::mixed::decode(digits, &mut key).is_ok() {
+            return Ok(key);
+        }
     }
-    if digits.len() % 2 == 1 || KeyBits::from_bytes(digits.len() / 2).is_none() {
-        bail!("a key is 32, 48 or 64 hexadecimal digits, not {}", digits.len());
+    // It is no key, and may be looked at.
+    match digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
+        Some(at) => bail!("character {} is no hexadecimal digit; a key is 32, 48 or 64 of them", at + 1),
+        None => bail!("a key is 32, 48 or 64 hexadecimal digits, not {}", digits.len()),
     }
-    let mut key = Zeroizing::new(vec![0; digits.len() / 2]);
-    hex::decode_to_slice(digits, &mut key).expect("an even number of digits");
-    Ok(key)
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@
 //! | `demo` | [`demo`] | the main job, start to end |
 //! | `test`, `test --all` | [`mod@test`] | the tests of the whole workspace |
 //!
-//! [`kernels`] has what is to be stored as it would be generated now, for `gen` and `ptx`.
+//! [`scratch`] has temporary files and folders, and [`signals`] what removes them when the process is interrupted: no key is left in
+//! one. [`kernels`] has what is to be stored as it would be generated now, for `gen` and `ptx`.
 //!
 //! Nothing here depends on the runtime or on the stored kernels: their folder can be deleted and rebuilt.
 //!
@@ -40,7 +41,9 @@ mod kernels;
 mod key;
 mod papers;
 mod sass;
+mod scratch;
 mod search;
+mod signals;
 mod stored;
 mod test;
 
@@ -68,7 +71,7 @@ enum Command {
     GpuBundle,
     /// Measure the papers' tables on the GPU of this machine, and render docs/papers.md
     Papers(papers::Args),
-    /// Bake a key, encrypt a file with the fastest engine of this machine, verify it, and show the rate
+    /// Bake a key, encrypt a file with the fastest engine of this machine, verify it, and decrypt it again
     Demo(demo::Args),
     /// Run the tests of the whole workspace
     Test(test::Args),
@@ -95,6 +98,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Err(error) = signals::watch() {
+        eprintln!("error: cannot wait for signals: {error}");
+        return ExitCode::FAILURE;
+    }
     let root = files::root();
     let outcome = match cli.command {
         Command::Gen(args) if args.check => stored::check(&root),

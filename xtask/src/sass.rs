@@ -75,13 +75,13 @@ impl Disassembler {
         let folders = |variable: &str| -> Vec<PathBuf> {
             std::env::var_os(variable).map(|paths| std::env::split_paths(&paths).collect()).unwrap_or_default()
         };
-        let beside_nvrtc = folders("LD_LIBRARY_PATH").into_iter().map(|lib| lib.join("../bin"));
+        let next_to_nvrtc = folders("LD_LIBRARY_PATH").into_iter().map(|lib| lib.join("../bin"));
         let elsewhere = folders("PATH").into_iter().chain(["/usr/local/cuda/bin".into()]);
-        let mut candidates = beside_nvrtc.chain(elsewhere).map(|folder| folder.join("nvdisasm"));
+        let mut candidates = next_to_nvrtc.chain(elsewhere).map(|folder| folder.join("nvdisasm"));
         match candidates.find(|path| path.is_file()) {
             Some(path) => Ok(Self(path)),
             None => bail!(
-                "nvdisasm, which disassembles CUDA machine code, was not found beside NVRTC nor on the path: install \
+                "nvdisasm, which disassembles CUDA machine code, was not found next to NVRTC nor on the path: install \
                  the CUDA toolkit or the package nvidia-cuda-nvdisasm, or name it in the environment variable {VARIABLE}"
             ),
         }

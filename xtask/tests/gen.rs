@@ -342,3 +342,50 @@ fn without_a_c_compiler_it_says_so() {
     assert!(output.status.success(), "{}", text(&output));
     assert!(text(&output).contains("printed C not run, for lack of a C compiler"), "{}", text(&output));
 }
+
+/// While the compiler is at work; it outlives a signal to `xtask` alone unless that ends it.
+#[cfg(unix)]
+#[test]
+fn interrupted_it_leaves_nothing_of_the_key() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::ExitStatusExt;
+    use std::thread::sleep;
+    use std::time::{Duration, Instant};
+    for (name, signal, pause) in [("INT", 2, "0.3"), ("TERM", 15, "0"), ("HUP", 1, "0.3"), ("USR1", 10, "0.3")] {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let key = key_file(root);
+        // A compiler that tells where it writes, takes its time, and tells that it is done.
+        let compiler = root.join("compiler");
+        let script = "#!/bin/sh\nfor last; do :; done; echo \"$last\" >ROOT/begun.new; mv ROOT/begun.new ROOT/begun\n\
+                      sleep PAUSE; cc \"$@\"; : >ROOT/ended\n";
+        fs::write(&compiler, script.replace("ROOT", root.to_str().unwrap()).replace("PAUSE", pause)).unwrap();
+        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = xtask(root, &["gen", "--key", &key]);
+        let mut process = command.env("CC", &compiler).env("TMPDIR", root).stdout(Stdio::null()).spawn().unwrap();
+        let start = Instant::now();
+        while !root.join("begun").exists() {
+            assert!(process.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(60));
+            sleep(Duration::from_millis(1));
+        }
+        if pause == "0" {
+            sleep(Duration::from_millis(150));
+        }
+        let killed = Command::new("kill").args(["-s", name, &process.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        let status = process.wait().unwrap();
+        let executable = PathBuf::from(fs::read_to_string(root.join("begun")).unwrap().trim_end());
+        let folder = executable.parent().unwrap();
+        // Before the compiler would be done, and after.
+        assert!(!folder.exists(), "{name}: {}", folder.display());
+        assert_eq!(status.signal(), Some(signal));
+        if pause != "0" {
+            sleep(Duration::from_secs(1));
+            assert!(!folder.exists() && !root.join("ended").exists(), "the compiler went on");
+        }
+        assert!(!root.join("target").exists(), "nothing was checked, and nothing written");
+        let names: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let known = ["key", "compiler", "begun", "ended"];
+        assert!(names.iter().all(|name| known.iter().any(|known| name == known)), "{names:?}");
+    }
+}

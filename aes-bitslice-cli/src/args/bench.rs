@@ -35,43 +35,48 @@ both ways show how many percent of it they reach. `keystream` reads nothing: in 
 /// Options of `bench`.
 #[derive(Args, Debug)]
 pub struct BenchArgs {
-    /// Measure everything, unless other options narrow it: all modes, lengths of keys, strategies and timings, sizes from
-    /// 4 KiB to 4 GiB, 20 runs each
+    /// Measure everything, unless other options narrow it
+    ///
+    /// All modes, lengths of keys, strategies and timings, sizes from 4 KiB to 4 GiB, 20 runs each.
     #[arg(long)]
     pub all: bool,
     /// What to measure
-    #[arg(long, value_delimiter = ',', default_value = MeasuredMode::names())]
+    #[arg(long, value_delimiter = ',', default_value = MeasuredMode::names(), hide_default_value = true)]
     pub modes: Vec<MeasuredMode>,
     /// Lengths of keys
     #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = parse_key_bits)]
     #[arg(default_value = "128,256", default_value_if("all", "true", "128,192,256"))]
     pub key_bits: Vec<KeyBits>,
-    /// Sizes, in bytes or with KiB, MiB, GiB, TiB
+    /// In bytes or with KiB, MiB, GiB, TiB
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_size)]
     #[arg(default_value = "1MiB,64MiB", default_value_if("all", "true", ALL_SIZES))]
     pub sizes: Vec<usize>,
     /// What to time
-    #[arg(long, value_delimiter = ',', default_value = "host,pinned,device")]
+    #[arg(long, value_delimiter = ',', default_value = "host,pinned,device", hide_short_help = true)]
     #[arg(default_value_if("all", "true", "host,host-in-place,pinned,pinned-in-place,device,new-key"))]
     pub timings: Vec<Timing>,
     /// How kernels have their key; those with the key baked in are timed in the largest size
-    #[arg(long, value_delimiter = ',', default_value = "planes")]
+    #[arg(long, value_delimiter = ',', default_value = "planes", hide_short_help = true)]
     #[arg(default_value_if("all", "true", "planes,one-hot-mux,immediate"))]
     pub strategies: Vec<Strategy>,
     /// GPU kernels with the key given at launch; those with tables (tbox, co-resident, auto-any) have to be asked for
     #[arg(long = "kernel", value_name = "KERNELS", value_delimiter = ',', default_value = "auto")]
-    #[arg(value_parser = KernelParser)]
+    #[arg(value_parser = KernelParser, hide_short_help = true)]
     pub kernels: Vec<KernelName>,
     /// The largest size to time from host memory to host memory [default: any; with --all, 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value_if("all", "true", "64MiB"))]
+    #[arg(hide_short_help = true)]
     pub host_largest: Option<usize>,
-    /// Engines: cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu, cpu-bitsliced [default: all there are, of GPUs the first]
-    #[arg(long, value_name = "BACKENDS", value_delimiter = ',')]
+    /// Engines [default: all there are, of GPUs the first]
+    ///
+    /// Of cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu, cpu-bitsliced.
+    #[arg(short, long, value_name = "BACKENDS", value_delimiter = ',')]
     pub backends: Option<Vec<Backend>>,
     #[command(flatten)]
     pub transfers: TransferArgs,
-    /// Time whole commands instead, on files of these sizes in a folder below DIR: this program with every backend, `openssl
-    /// enc` and `cp`, with one file and with 16
+    /// Time whole commands on files in a folder below DIR
+    ///
+    /// On files of these sizes: this program with every backend, `openssl enc` and `cp`, with one file and with 16.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "all", "timings", "strategies", "host_largest", "chunk_bytes", "streams", "workers", "plot",
     ])]
@@ -80,10 +85,14 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(default_value = "7", default_value_if("all", "true", "20"))]
     pub runs: u32,
-    /// Write the results as JSON as well; `-` is standard output, without the table
+    /// Write the results as JSON as well
+    ///
+    /// `-` is standard output, without the table.
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
-    /// Draw throughput over size as SVG as well; `-` is standard output, without the table
+    /// Draw throughput over size as SVG as well
+    ///
+    /// `-` is standard output, without the table.
     #[arg(long, value_name = "PATH")]
     pub plot: Option<PathBuf>,
     /// Measure nothing: draw what --json wrote
@@ -93,7 +102,7 @@ pub struct BenchArgs {
     ])]
     pub plot_from: Option<PathBuf>,
     /// Replace the files if they exist
-    #[arg(long)]
+    #[arg(short, long)]
     pub force: bool,
 }
 
@@ -101,13 +110,13 @@ pub struct BenchArgs {
 #[derive(Args, Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TransferArgs {
     /// Bytes a chunk between host memory and a GPU, at most 64MiB [default: by size]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_size)]
     pub chunk_bytes: Option<usize>,
     /// Chunks on their way at the same time, for each thread, 1 to 32 [default: by size]
-    #[arg(long, value_name = "N", value_parser = parse_in::<1, 32>)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_in::<1, 32>)]
     pub streams: Option<usize>,
     /// Threads that copy, for each GPU, 1 to 16 [default: by size]
-    #[arg(long, value_name = "N", value_parser = parse_in::<1, 16>)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_in::<1, 16>)]
     pub workers: Option<usize>,
 }
 

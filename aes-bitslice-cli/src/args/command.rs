@@ -1,13 +1,15 @@
 //! The commands, their help, and the one-line form of what is wrong with a command line.
 
-use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::bench::{self, BenchArgs};
 use super::crypt::{self, CryptArgs};
 use super::info::InfoArgs;
+use super::iv::parse_to_decrypt;
 use super::key::KeygenArgs;
 use super::keystream::{self, KeystreamArgs};
+use super::pages::{CompletionsArgs, ManArgs};
 use super::tune::TuneArgs;
 use crate::error::{Error, Result};
 
@@ -21,23 +23,28 @@ Exit codes:
   4  input or output: cannot be opened, read or written, exists already,
      is not whole blocks; a closed pipe
   5  a GPU was asked for and there is none
-A signal ends it as it ends any program, after the unfinished output file is removed.";
+A signal that can be handled ends it as it ends any program, after the unfinished
+output file is removed; a real-time signal n ends it with exit code 128 + n.";
 
 const EXAMPLES: &str = "\
 Examples:
   aes-bitslice keygen --bits 256 -o key
-  aes-bitslice encrypt --mode ctr --key-file key --iv random -o data.enc data
-  aes-bitslice decrypt --mode ctr --key-file key --iv stored -o data.again data.enc
-  aes-bitslice encrypt --mode ctr --key-file key --out-dir encrypted *.tar
-  aes-bitslice keystream --bytes 1GiB --key-file key --iv random -o random
+  aes-bitslice encrypt -m ctr -k key -o data.enc data
+  aes-bitslice decrypt -m ctr -k key -o data.again data.enc
+  aes-bitslice encrypt -m ctr -k key -d encrypted *.tar
+  aes-bitslice keystream -n 1GiB -k key -o random
   aes-bitslice info
   aes-bitslice tune
   aes-bitslice bench --modes ctr --sizes 1GiB";
 
-/// Encrypts files and streams with AES on bit-planes, on a GPU where there is one, through CUDA or OpenCL, and on the CPU
-/// otherwise.
+/// Columns of help where the terminal has more.
+const WIDEST: usize = 100;
+
+/// Encrypts files and streams with AES, on a GPU or on the CPU
+///
+/// AES is computed on bit-planes, on a GPU where there is one, through CUDA or OpenCL, and on the CPU otherwise.
 #[derive(Parser, Debug)]
-#[command(name = "aes-bitslice", version, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+#[command(name = "aes-bitslice", version, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"), max_term_width = WIDEST)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -46,22 +53,29 @@ struct Cli {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Encrypt files or a stream, byte for byte as `openssl enc` does
-    #[command(after_help = format!("{}\n\n{EXIT_CODES}", crypt::EXAMPLES))]
+    /// Encrypt files or a stream
+    ///
+    /// With a given IV the output is byte for byte that of `openssl enc`; otherwise a new IV is in front of it.
+    #[command(override_usage = "aes-bitslice encrypt --mode MODE --key-file KEY [OPTIONS] [IN]...")]
+    #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", crypt::EXAMPLES))]
     Encrypt(CryptArgs),
-    /// Decrypt files or a stream, byte for byte as `openssl enc -d` does
-    #[command(after_help = format!("{}\n\n{EXIT_CODES}", crypt::EXAMPLES))]
+    /// Decrypt files or a stream
+    ///
+    /// With a given IV the output is byte for byte that of `openssl enc -d`; otherwise the IV is in front of the input.
+    #[command(override_usage = "aes-bitslice decrypt --mode MODE --key-file KEY [OPTIONS] [IN]...")]
+    #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", crypt::EXAMPLES))]
     Decrypt(CryptArgs),
-    /// Write the key stream of CTR, which without the key cannot be told from random bytes
-    #[command(after_help = format!("{}\n\n{EXIT_CODES}", keystream::EXAMPLES))]
+    /// Write the key stream of CTR: bytes as good as random
+    #[command(override_usage = "aes-bitslice keystream --bytes SIZE --key-file KEY [OPTIONS]")]
+    #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", keystream::EXAMPLES))]
     Keystream(KeystreamArgs),
     /// Write a new random key to a new file that only its owner may read
     #[command(after_help = "Example:\n  aes-bitslice keygen --bits 256 -o key")]
     Keygen(KeygenArgs),
-    /// Show the engines of this machine, which of them `auto` takes and why, and what is tuned
+    /// Show the engines of this machine, which one `auto` takes, and why
     Info(InfoArgs),
-    /// Measure what is fastest on a GPU, and keep it for all that runs there from now on
-    #[command(after_help = "\
+    /// Measure what is fastest on a GPU, and keep it for later commands
+    #[command(after_long_help = "\
 Examples:
   aes-bitslice tune
   aes-bitslice tune --device 1 --seconds 60
@@ -73,29 +87,67 @@ start to end of what is larger. What was fastest is kept in the user's cache fol
 GPUs of this name with this driver and this version of the program. It holds no secret.")]
     Tune(TuneArgs),
     /// Measure the engines, after checking what they compute
-    #[command(after_help = bench::HELP)]
+    #[command(after_long_help = bench::HELP)]
     Bench(BenchArgs),
+    /// Print completions for a shell
+    #[command(
+        after_help = "Example:\n  aes-bitslice completions bash > ~/.local/share/bash-completion/completions/aes-bitslice"
+    )]
+    Completions(CompletionsArgs),
+    /// Print a manual page
+    #[command(after_help = "Example:\n  aes-bitslice man encrypt | man -l -")]
+    Man(ManArgs),
+}
+
+/// The command line as clap has it.
+pub fn command() -> clap::Command {
+    let [short, long] = crypt::IV_TO_DECRYPT;
+    let of_decrypt = |iv: Arg| iv.help(short).long_help(long).value_parser(parse_to_decrypt);
+    Cli::command().mut_subcommands(|command| match command.get_name() {
+        "decrypt" => command.mut_arg("iv", of_decrypt),
+        _ => command,
+    })
 }
 
 /// Parses the command line. `--help` and `--version` print and end the process.
 pub fn parse() -> Result<Command> {
-    let error = match Cli::try_parse() {
+    let matches = command().try_get_matches();
+    let error = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => return Ok(cli.command),
         Err(error) => error,
     };
-    let text = error.render();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             error.print().map_err(|error| Error::io("cannot write standard output", &error))?;
             std::process::exit(0)
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            let names: Vec<_> =
-                Cli::command().get_subcommands().map(|command| command.get_name().to_string()).collect();
+            let names: Vec<_> = command().get_subcommands().map(|command| command.get_name().to_string()).collect();
             Err(Error::usage(format!("no command given: {}; see --help", names.join(", "))))
         }
-        _ => Err(Error::usage(one_line(&text.to_string()))),
+        _ => Err(Error::usage(one_line(&without_digits(error).render().to_string()))),
     }
+}
+
+/// Some users will put the key where another value belongs, and no message may show it: what has many hexadecimal digits is left
+/// out.
+fn without_digits(mut error: clap::Error) -> clap::Error {
+    const MOST: usize = 7;
+    for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
+        let Some(ContextValue::String(text)) = error.get(kind) else { continue };
+        if text.bytes().filter(u8::is_ascii_hexdigit).count() > MOST && !is_name(text) {
+            error.insert(kind, ContextValue::String("(not shown)".into()));
+            // They quote it.
+            error.remove(ContextKind::Suggested);
+        }
+    }
+    error
+}
+
+/// Whether it is the name of an argument.
+fn is_name(text: &str) -> bool {
+    let name = text.trim_start_matches(['-', '<']);
+    name.len() < text.len() && !name.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// The message of clap and its tips as one line, without the usage, which `--help` shows.
@@ -112,6 +164,69 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    #[test]
+    fn no_message_shows_a_key() {
+        for key in
+            ["8badf00d8badf00d8badf00d8badf00d", "8badf00d8badf00d8badf00d8badf00", "0x8badf00d8b", "8badf00dkey"]
+        {
+            for line in [
+                key.to_string(),
+                format!("encrypt -m {key}"),
+                format!("encrypt -m ctr -i {key}"),
+                format!("decrypt -m ctr --iv={key}"),
+                format!("encrypt -m ctr --key-format {key}"),
+                format!("encrypt -m ctr --device {key}"),
+                format!("encrypt -m ctr --{key}"),
+                format!("encrypt -m ctr -{key}"),
+                format!("info {key}"),
+                format!("keystream -n {key}"),
+            ] {
+                let arguments = std::iter::once("aes-bitslice").chain(line.split(' '));
+                let Err(error) = command().try_get_matches_from(arguments) else { panic!("{line}") };
+                let text = one_line(&without_digits(error).render().to_string());
+                assert!(!text.contains(&key[..8]) && !text.contains("f00d"), "{line}: {text}");
+            }
+        }
+        let shown = |line: &str| {
+            let error = command().try_get_matches_from(line.split(' ')).unwrap_err();
+            one_line(&without_digits(error).render().to_string())
+        };
+        assert!(shown("aes-bitslice encrypt -m cfb").contains("'cfb'"));
+        assert!(shown("aes-bitslice encrypt --key-feedback x").contains("'--key-feedback'"));
+    }
+
+    /// Of every command, on a terminal of the usual size; and what is longer in `--help`.
+    #[test]
+    fn short_help_fits_a_screen() {
+        let mut command = command().term_width(80);
+        let names: Vec<_> = command.get_subcommands().map(|command| command.get_name().to_string()).collect();
+        command.build();
+        let check = |name: &str, help: String| {
+            let lines: Vec<&str> = help.lines().collect();
+            assert!(lines.len() <= 24, "{name}: {} lines\n{help}", lines.len());
+            assert!(lines.iter().all(|line| line.chars().count() <= 80), "{name}\n{help}");
+        };
+        check("", command.render_help().to_string());
+        for name in names {
+            let help = command.find_subcommand_mut(&name).unwrap().render_help().to_string();
+            check(&name, help);
+        }
+    }
+
+    #[test]
+    fn decryption_has_an_iv_of_its_own() {
+        let help = |name: &str| {
+            let mut command = command();
+            command.find_subcommand_mut(name).unwrap().render_long_help().to_string()
+        };
+        let of_iv = |name| {
+            let help = help(name);
+            help.split("--iv <IV>").nth(1).unwrap().split("--padding").next().unwrap().to_string()
+        };
+        assert!(of_iv("encrypt").contains("`random`, the default") && !of_iv("encrypt").contains("stored`"));
+        assert!(of_iv("decrypt").contains("`stored`, the default") && !of_iv("decrypt").contains("random"));
     }
 }

@@ -1,6 +1,7 @@
 //! Which engine is used.
 
 use std::ffi::OsStr;
+use std::str::FromStr;
 
 use aes_bitslice_runtime::{Backend, Kernels};
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
@@ -10,17 +11,38 @@ use clap::{Arg, Args, Command, ValueEnum};
 /// Which engine to use.
 #[derive(Args, Debug)]
 pub struct EngineArgs {
-    /// Engine: auto, cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu or cpu-bitsliced; `auto` takes the one that is faster for
-    /// the size of the input, as `info` shows, where the devices and their numbers are, too
-    #[arg(long, default_value = "auto")]
-    pub backend: Backend,
-    /// Number of the CUDA GPU, from 0; or of several that share the work, as in `0,2`, or `all` of them; asks for a GPU
+    /// Engine: auto, cuda, opencl, cpu, cpu-bitsliced
+    ///
+    /// One of auto, cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu and cpu-bitsliced. `auto`, the default, takes the one that
+    /// is faster for the size of the input. `aes-bitslice info` shows which, and lists the devices and their numbers.
+    #[arg(short, long, default_value = "auto", hide_default_value = true)]
+    pub backend: BackendName,
+    /// Number of the CUDA GPU, several as in `0,2`, or `all`
+    ///
+    /// Counted from 0. Several share the work. With it the backend is `cuda`.
     #[arg(long, value_name = "N", value_parser = parse_devices)]
     pub device: Option<Devices>,
-    /// CUDA kernel. Those with tables (tbox, co-resident, auto-any) are faster in places, but look up at addresses that depend
-    /// on key and data: where others can measure what runs, use the default, as the README says
-    #[arg(long, default_value = "auto", conflicts_with = "baked", value_parser = KernelParser)]
+    /// CUDA kernel
+    ///
+    /// Those with tables (tbox, co-resident, auto-any) are faster in places, but look up at addresses that depend on key and
+    /// data: where others can measure what runs, use the default.
+    #[arg(long, default_value = "auto", conflicts_with = "baked", value_parser = KernelParser, hide_short_help = true)]
     pub kernel: KernelName,
+}
+
+/// A backend, and whether its name has the number of a GPU, as `cuda:0` has and `cuda` has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackendName {
+    pub backend: Backend,
+    pub is_numbered: bool,
+}
+
+impl FromStr for BackendName {
+    type Err = aes_bitslice_runtime::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self { backend: text.parse()?, is_numbered: text.contains(':') })
+    }
 }
 
 /// GPUs to ask for.

@@ -1,6 +1,6 @@
 //! Where a key comes from, and options of `keygen`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use aes_bitslice_runtime::KeyBits;
 use clap::{Args, ValueEnum};
@@ -12,8 +12,8 @@ use super::numbers::parse_key_bits;
 pub struct KeyArgs {
     #[command(flatten)]
     pub source: KeySource,
-    /// Form of the key file
-    #[arg(long, value_name = "FORMAT", default_value = "hex")]
+    /// Form of the key file: hex or raw
+    #[arg(long, value_name = "FORMAT", default_value = "hex", hide_short_help = true)]
     pub key_format: KeyFormat,
 }
 
@@ -21,15 +21,24 @@ pub struct KeyArgs {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub struct KeySource {
-    /// File with the key
-    #[arg(long, value_name = "PATH")]
+    /// File with the key; `-` is standard input
+    #[arg(short, long, value_name = "PATH")]
     pub key_file: Option<PathBuf>,
-    /// Environment variable with the key as hexadecimal digits
+    /// Environment variable with the key in hexadecimal
     #[arg(long, value_name = "VAR")]
     pub key_env: Option<String>,
-    /// Manifest of a GPU kernel with the key baked in, as `cargo xtask gen --key` writes it
+    /// Manifest of a GPU kernel with the key baked in
+    ///
+    /// `cargo xtask gen --key` writes one.
     #[arg(long, value_name = "MANIFEST")]
     pub baked: Option<PathBuf>,
+}
+
+impl KeySource {
+    /// Whether the key comes from standard input.
+    pub fn is_standard_input(&self) -> bool {
+        self.key_file.as_deref() == Some(Path::new("-"))
+    }
 }
 
 /// Forms of a key file.
@@ -45,7 +54,7 @@ pub enum KeyFormat {
 #[derive(Args, Debug)]
 pub struct KeygenArgs {
     /// Length of the key: 128, 192 or 256
-    #[arg(long, value_parser = parse_key_bits)]
+    #[arg(short, long, value_parser = parse_key_bits)]
     pub bits: KeyBits,
     /// File to make; never one that exists
     #[arg(short, long, value_name = "PATH")]

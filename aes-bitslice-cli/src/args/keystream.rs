@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::crypt::parse_iv_digits;
+use super::iv::{Iv, parse_for_keystream};
 use super::key::KeyArgs;
 use super::numbers::parse_bytes;
 use super::stream::StreamArgs;
@@ -11,13 +11,13 @@ use super::stream::StreamArgs;
 pub const EXAMPLES: &str = "\
 Examples:
   A file of random bytes:
-    aes-bitslice keystream --bytes 1GiB --key-file key --iv random -o random
+    aes-bitslice keystream -n 1GiB -k key -o random
   Into a pipe, from an IV that is kept elsewhere:
-    aes-bitslice keystream --bytes 16TiB --key-file key --iv $IV | program
+    aes-bitslice keystream -n 16TiB -k key --iv $IV | program
   The second half of a GiB by itself:
-    aes-bitslice keystream --bytes 512MiB --offset 512MiB --key-file key --iv $IV -o half
+    aes-bitslice keystream -n 512MiB --offset 512MiB -k key --iv $IV -o half
   The same bytes, where zeros are encrypted:
-    head -c 1000 /dev/zero | aes-bitslice encrypt --mode ctr --key-file key --iv $IV
+    head -c 1000 /dev/zero | aes-bitslice encrypt -m ctr -k key --iv $IV
   The same bytes from OpenSSL, for a key of 128 bits:
     head -c 1000 /dev/zero | openssl enc -aes-128-ctr -K $(cat key) -iv $IV
 
@@ -32,47 +32,21 @@ What to know:
 #[derive(Args, Debug)]
 pub struct KeystreamArgs {
     /// Bytes to write, or with KiB, MiB, GiB, TiB
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(short = 'n', long, value_name = "SIZE", value_parser = parse_bytes)]
     pub bytes: u64,
     #[command(flatten)]
     pub key: KeyArgs,
-    /// Initial counter block: 32 hexadecimal digits never used before with the same key, or `random` to make one, which is
-    /// printed on standard error, unless --quiet
-    #[arg(long, value_name = "IV", value_parser = parse_iv)]
-    pub iv: Option<NewIv>,
-    /// Bytes of the key stream before those to write, or with KiB, MiB, GiB, TiB
+    /// `random` (default) or 32 hexadecimal digits
+    ///
+    /// Initial counter block. `random`, the default, makes a new one, which is printed on standard error, unless --quiet. One
+    /// that is given must never have been used before with the same key.
+    #[arg(short, long, value_name = "IV", value_parser = parse_for_keystream)]
+    pub iv: Option<Iv>,
+    /// Bytes of the key stream to leave out in front
+    ///
+    /// As a number, or with KiB, MiB, GiB, TiB.
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "0")]
     pub offset: u64,
     #[command(flatten)]
     pub stream: StreamArgs,
-}
-
-/// Where an IV comes from that no input begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NewIv {
-    /// The command line
-    Given([u8; 16]),
-    /// The system's random number generator
-    Random,
-}
-
-fn parse_iv(text: &str) -> Result<NewIv, String> {
-    match text {
-        "random" => Ok(NewIv::Random),
-        _ => parse_iv_digits(text, "`random`").map(NewIv::Given),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ivs() {
-        let digits = "000102030405060708090a0B0c0d0e0F";
-        assert_eq!(parse_iv(digits), Ok(NewIv::Given(std::array::from_fn(|i| i as u8))));
-        assert_eq!(parse_iv("random"), Ok(NewIv::Random));
-        assert!(parse_iv("stored").unwrap_err().ends_with("nothing else, or `random`"));
-        assert!(parse_iv("00").is_err());
-    }
 }

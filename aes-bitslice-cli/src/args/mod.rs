@@ -5,10 +5,11 @@
 //! | `command` | the commands, and the one-line form of what is wrong with a command line |
 //! | `crypt` | options of `encrypt` and `decrypt` |
 //! | `keystream` | options of `keystream` |
+//! | `mode`, `iv` | modes by name, and where an IV comes from |
 //! | `stream` | those of them that every command has which writes a stream |
 //! | `key` | where a key comes from; options of `keygen` |
 //! | `engine` | which engine is used |
-//! | `info`, `tune`, `bench` | options of these commands |
+//! | `info`, `tune`, `bench`, `pages` | options of these commands |
 //! | `numbers` | sizes and numbers within bounds |
 
 pub mod bench;
@@ -16,8 +17,11 @@ pub mod command;
 pub mod crypt;
 pub mod engine;
 pub mod info;
+pub mod iv;
 pub mod key;
 pub mod keystream;
+pub mod mode;
 mod numbers;
+pub mod pages;
 pub mod stream;
 pub mod tune;

@@ -16,10 +16,10 @@ pub struct StreamArgs {
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
     /// Replace outputs that exist; write to a terminal
-    #[arg(long)]
+    #[arg(short, long)]
     pub force: bool,
-    /// No progress bar and no warnings
-    #[arg(long, short)]
+    /// No progress bar, no notes and no warnings
+    #[arg(short, long)]
     pub quiet: bool,
     /// Bytes a chunk, for tests
     #[arg(long, hide = true, value_parser = parse_whole_blocks)]

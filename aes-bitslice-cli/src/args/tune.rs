@@ -8,7 +8,9 @@ pub struct TuneArgs {
     /// Number of the GPU, from 0
     #[arg(long, value_name = "N", default_value = "0")]
     pub device: usize,
-    /// How long it may take, more or less; however short, everything is run a few times
+    /// How long to measure, about
+    ///
+    /// With start and checks it takes some 10 s more. Everything is run a few times, however short it is to be.
     #[arg(long, value_name = "S", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub seconds: u32,
     /// Keep nothing: only show what would be kept

@@ -13,28 +13,47 @@ use super::sizes::Sizes;
 use super::subject::Subject;
 use super::{files, plot};
 use crate::args::bench::{BenchArgs, Timing};
-use crate::error::{Error, Result};
-use crate::output::{self, Options, Output};
+use crate::args::engine::KernelName;
+use crate::error::{Error, Result, warn};
+use crate::output::{self, Options, Output, Target};
 
 /// Measures and reports.
 pub fn run(args: &BenchArgs) -> Result<()> {
-    if args.json.is_some() && args.json == args.plot {
-        return Err(Error::usage("--json and --plot name the same output; give each its own"));
-    }
     let table = ![&args.json, &args.plot].iter().any(|path| path.as_deref() == Some(Path::new("-")));
     // Found out before minutes of measuring, not after.
     let options = Options { force: args.force, private: false };
-    let open = |path: &Path| Output::open(Some(path), None, options);
-    let json = args.json.as_deref().map(open).transpose()?;
-    let plot = args.plot.as_deref().map(open).transpose()?;
-    let report = match (&args.plot_from, &args.files) {
-        (Some(path), _) => Report::read(path)?,
-        (None, Some(folder)) => files::measure(args, folder, table)?,
-        (None, None) => measure(args, table)?,
+    let check = |path: &Path| Target::check(Some(path), None, options);
+    let json = args.json.as_deref().map(check).transpose()?;
+    let plot = args.plot.as_deref().map(check).transpose()?;
+    let is_same = |(json, plot): (&Target, &Target)| json.is_same_file(plot);
+    if (args.json.is_some() && args.json == args.plot) || json.as_ref().zip(plot.as_ref()).is_some_and(is_same) {
+        return Err(Error::usage("--json and --plot name the same output; give each its own"));
+    }
+    if let Some(from) = &args.plot_from
+        && plot.as_ref().is_some_and(|plot| plot.is_file(from))
+    {
+        return Err(Error::usage("--plot would replace what --plot-from reads; give it another name"));
+    }
+    let source = match &args.plot_from {
+        Some(path) => Source::Report(Report::read(path)?),
+        None => {
+            let (engines, skipped) = open(args.backends.as_deref(), args.transfers)?;
+            let skipped = [skipped, without_kernels(args, &engines)].concat();
+            Source::Engines(Report { skipped, ..Report::new(&engines, args.transfers) }, engines)
+        }
     };
-    let write = |file: Output, text: &str| {
+    // After what can end the process: to look for devices is to load libraries.
+    let json = json.map(Target::open).transpose()?;
+    let plot = plot.map(Target::open).transpose()?;
+    let report = match (source, &args.files) {
+        (Source::Report(report), _) => report,
+        (Source::Engines(report, engines), Some(folder)) => files::measure(args, folder, table, engines, report)?,
+        (Source::Engines(report, engines), None) => measure(args, table, engines, report)?,
+    };
+    let write = |file: Output, text: &str| -> Result<()> {
         file.writer()?.write_all(text.as_bytes()).map_err(|error| file.error(&error))?;
-        file.finish()
+        file.finish()?.iter().for_each(|warning| warn(warning));
+        Ok(())
     };
     if let Some(file) = json {
         write(file, &output::json(&report))?;
@@ -45,11 +64,28 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
+/// Where the results come from.
+enum Source {
+    /// They were measured before.
+    Report(Report),
+    /// Engines that are measured now, and a report without results.
+    Engines(Report, Vec<Engine>),
+}
+
+/// What `--kernel` asks for on engines that have no kernels to choose from, which is left out.
+fn without_kernels(args: &BenchArgs, engines: &[Engine]) -> Vec<String> {
+    let names: Vec<_> = args.kernels.iter().filter(|&&kernel| kernel != KernelName::Auto).collect();
+    let names: Vec<_> = names.iter().map(|kernel| kernel.kernels().name()).collect();
+    let others = engines.iter().filter(|engine| !is_gpu(engine) && !names.is_empty());
+    let skip = |engine: &Engine| {
+        format!("--kernel {} on {}: it has no kernels to choose from", names.join(","), engine.backend())
+    };
+    others.map(skip).collect()
+}
+
 /// Measures all that is asked for, and prints it as it comes if there is to be a `table`.
-fn measure(args: &BenchArgs, table: bool) -> Result<Report> {
+fn measure(args: &BenchArgs, table: bool, engines: Vec<Engine>, mut report: Report) -> Result<Report> {
     let say = |text: &str| if table { output::print(text) } else { Ok(()) };
-    let (engines, skipped) = open(args.backends.as_deref(), args.transfers)?;
-    let mut report = Report { skipped, ..Report::new(&engines, args.transfers) };
     let sizes = Sizes::new(args, &engines);
     let mut data = HostData::new(sizes.largest())?;
     let gpu = engines.iter().find(|engine| is_gpu(engine));

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use aes_bitslice_runtime::{Backend, Buffers, Cipher, Direction, Engine, Key};
 
 use super::cores::first_difference;
-use super::engines::{is_gpu, open};
+use super::engines::is_gpu;
 use super::random;
 use super::report::{FileRates, Rates, Report};
 use super::start::IV;
@@ -22,7 +22,8 @@ use crate::args::engine::KernelName;
 use crate::error::{Error, Exit, Result};
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Place;
-use crate::output::{self, ScratchFolder};
+use crate::output;
+use crate::scratch::{self, ScratchFolder};
 
 /// How many files are done together.
 const MANY: usize = 16;
@@ -33,11 +34,16 @@ const CHUNK: usize = 32 << 20;
 /// Where this program finds the key.
 const KEY_VARIABLE: &str = "AES_BITSLICE_BENCH_KEY";
 
-/// Measures in a folder below `folder`, which is removed again, and prints a table if there is to be one.
-pub fn measure(args: &BenchArgs, folder: &Path, table: bool) -> Result<Report> {
+/// Measures `engines` in a folder below `folder`, which is removed again, completes `report`, and prints a table if there is to
+/// be one.
+pub fn measure(
+    args: &BenchArgs,
+    folder: &Path,
+    table: bool,
+    engines: Vec<Engine>,
+    mut report: Report,
+) -> Result<Report> {
     let say = |text: &str| if table { output::print(text) } else { Ok(()) };
-    let (engines, skipped) = open(args.backends.as_deref(), args.transfers)?;
-    let mut report = Report { skipped, ..Report::new(&engines, args.transfers) };
     let mut programs = Vec::new();
     for engine in engines {
         let kernels = if is_gpu(&engine) { args.kernels.as_slice() } else { &[KernelName::Auto] };
@@ -54,7 +60,14 @@ pub fn measure(args: &BenchArgs, folder: &Path, table: bool) -> Result<Report> {
     for mode in others {
         report.skipped.push(format!("{}: it reads no files", mode.name()));
     }
-    let scratch = ScratchFolder::create(folder)?;
+    if !folder.is_dir() {
+        let what = format!("`{}` is not a folder; make it first", folder.display());
+        return Err(Error::new(Exit::InputOutput, what));
+    }
+    let scratch = ScratchFolder::create(folder).map_err(|error| {
+        let what = format!("no folder can be made in `{}`: {}", folder.display(), scratch::reason(&error));
+        Error::new(Exit::InputOutput, what)
+    })?;
     let reference = Engine::open(Backend::Cpu)?;
     say(&report.heading())?;
     for what in &report.skipped {
@@ -213,7 +226,7 @@ impl Case<'_> {
         let Job { inputs, folder } = self.job;
         let (direction, mode) = (self.mode.direction, self.mode.mode.name);
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let has_iv = self.mode.mode.iv.is_some();
+        let has_iv = self.mode.mode.iv;
         Ok(match program {
             Program::Ours { backend, kernel, gpu } => {
                 let this = std::env::current_exe().map_err(|error| Error::io("cannot find this program", &error))?;
@@ -258,7 +271,7 @@ impl Case<'_> {
 
     /// Whether the output begins with an IV of its own: several files are never encrypted with the same.
     fn stores_iv(&self, program: &Program) -> bool {
-        let encrypts_with_iv = self.mode.mode.iv.is_some() && self.mode.direction == Direction::Encrypt;
+        let encrypts_with_iv = self.mode.mode.iv && self.mode.direction == Direction::Encrypt;
         matches!(program, Program::Ours { .. }) && encrypts_with_iv && self.job.inputs.len() > 1
     }
 

@@ -16,7 +16,7 @@
 //! | `opencl` | the same behind OpenCL |
 //! | `sharded` | memory sharded over several CUDA GPUs: whole calls |
 //! | `copy` | what the links to GPUs give: the ceiling of whole calls on them |
-//! | `files` | whole commands on files, beside those of other programs |
+//! | `files` | whole commands on files, compared with those of other programs |
 //! | `baked` | kernels with their key baked in |
 //! | `host_data` | inputs, outputs, and what is expected |
 //! | `chunks` | what is compared of data that is too large to be compared as a whole |

@@ -9,7 +9,7 @@ pub static CBC: Mode = Mode {
     name: "cbc",
     title: "CBC",
     help: "Cipher block chaining: every block chained to the ciphertext before it",
-    iv: Some("32 random hexadecimal digits for every message"),
+    iv: true,
     whole_blocks: true,
     kernels: |direction| (direction == Direction::Decrypt).then_some(runtime::Mode::CbcDecrypt),
     operation: |direction, place| match direction {

@@ -9,7 +9,7 @@ pub static CTR: Mode = Mode {
     name: "ctr",
     title: "CTR",
     help: "Counter mode of SP 800-38A, 128-bit counter, any length",
-    iv: Some("32 hexadecimal digits never used before with the same key"),
+    iv: true,
     whole_blocks: false,
     kernels: |_| Some(runtime::Mode::Ctr),
     operation: |_, place| Box::new(Ctr::new(&Counter::new(CounterMode::Ctr128BE, place.iv), place.offset)),

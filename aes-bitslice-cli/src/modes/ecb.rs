@@ -9,7 +9,7 @@ pub static ECB: Mode = Mode {
     name: "ecb",
     title: "ECB",
     help: "Electronic codebook: every block on its own",
-    iv: None,
+    iv: false,
     whole_blocks: true,
     kernels: |direction| Some(runtime::Mode::ecb(direction)),
     operation: |direction, _| Box::new(Ecb::new(direction)),

@@ -10,7 +10,7 @@ pub static KEYSTREAM: Mode = Mode {
     name: "keystream",
     title: "key stream of CTR",
     help: "The key stream of CTR, any length",
-    iv: Some("32 hexadecimal digits never used before with the same key"),
+    iv: true,
     whole_blocks: false,
     kernels: |_| Some(runtime::Mode::Keystream),
     operation: |_, place| Box::new(Keystream::new(&Counter::new(CounterMode::Ctr128BE, place.iv), place.offset)),

@@ -14,8 +14,8 @@ pub struct Mode {
     pub title: &'static str,
     /// A line for `--help`.
     pub help: &'static str,
-    /// What an IV given for encryption has to be, for the message where it is missing; `None` for a mode without an IV.
-    pub iv: Option<&'static str>,
+    /// Whether it takes an IV.
+    pub iv: bool,
     /// Whether data has to be whole blocks of 16 bytes, or be padded to them.
     pub whole_blocks: bool,
     /// The kernels that do it; `None` for what the CPU does on every engine.

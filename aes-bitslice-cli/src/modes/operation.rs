@@ -9,7 +9,7 @@ use aes_bitslice_runtime::{Access, Buffers, Cipher, Error, Operation};
 /// What calls return.
 type Result = std::result::Result<(), Error>;
 
-/// An operation that gives nothing back beside what it writes. All there are have these methods: each is one call of the
+/// An operation that returns nothing but what it writes. All there are have these methods: each is one call of the
 /// runtime. One that only writes leaves the input alone, which it is given all the same.
 pub trait AnyOperation {
     /// The name, for messages.

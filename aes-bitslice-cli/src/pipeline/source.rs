@@ -1,5 +1,5 @@
 //! Where chunks come from: any thread takes the next one, and reads it by itself where the input allows it. Where nothing is
-//! read there are chunks, too: what is to be written, piece by piece.
+//! read there are chunks, too: what is to be written, chunk by chunk.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};

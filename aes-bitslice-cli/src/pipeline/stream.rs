@@ -35,12 +35,12 @@ pub struct Opened {
     pub sink: Sink,
     /// The output behind the sink, which gets its name when all is written.
     pub output: Output,
-    /// Hears of every byte that is where it should be: on the disk, or handed to who reads the output.
+    /// Hears of every byte that is where it should be: on the disk, or handed to the reader of the output.
     pub bar: ProgressBar,
 }
 
-/// How a stream ended: well, and then maybe with a warning, or not.
-pub type Outcome = Result<Option<String>>;
+/// How a stream ended: well, and then maybe with warnings, or not.
+pub type Outcome = Result<Vec<String>>;
 
 /// A stream that is worked at.
 pub struct Stream {
@@ -192,11 +192,12 @@ impl Stream {
             return self.fail(self.write_error(&error));
         }
         let Some(output) = self.end() else { return };
-        let outcome = output.finish().map(|()| {
+        let outcome = output.finish().map(|mut warnings| {
             let mut tally = self.tally();
             let more = bytes - tally.counted;
             self.advance(&mut tally, more);
-            self.source.finish()
+            warnings.extend(self.source.finish());
+            warnings
         });
         self.report(outcome);
     }
@@ -253,7 +254,10 @@ mod tests {
     use super::*;
     use crate::input::Input;
     use crate::method::Method;
-    use crate::output::Options;
+    use crate::modes::ecb::ECB;
+    use crate::modes::mode::Mode;
+    use crate::modes::table;
+    use crate::output::{Options, Target};
     use aes_bitslice_runtime::{Backend, Engine, Key};
     use std::fs;
     use std::sync::mpsc;
@@ -263,14 +267,18 @@ mod tests {
     }
 
     /// Three chunks of 16 bytes on their way to the file `out`, as the shell would have it.
-    fn three_chunks(folder: &std::path::Path) -> (Arc<Stream>, mpsc::Receiver<(usize, Outcome)>, ProgressBar) {
+    fn three_chunks(
+        folder: &std::path::Path,
+        mode: &'static Mode,
+    ) -> (Arc<Stream>, mpsc::Receiver<(usize, Outcome)>, ProgressBar) {
         let key = Key::new(&[1; 16]).unwrap();
         fs::write(folder.join("in"), [7; 48]).unwrap();
         let mut input = Input::open(Some(&folder.join("in"))).unwrap();
-        let output = Output::open(Some(&folder.join("out")), Some(&input), Options::default()).unwrap();
+        let output =
+            Target::check(Some(&folder.join("out")), Some(&input), Options::default()).unwrap().open().unwrap();
         let bar = ProgressBar::hidden();
         let opened = Opened {
-            transform: Transform::new(&Method::ecb_encryption(), &mut input).unwrap(),
+            transform: Transform::new(&Method::encryption(mode), &mut input).unwrap(),
             source: Source::new(input, 16),
             cipher: cpu().cipher(&key).unwrap(),
             sink: Sink::new(&output, &[], None).unwrap(),
@@ -283,29 +291,31 @@ mod tests {
 
     #[test]
     fn the_bar_hears_of_what_is_on_the_disk() {
-        let folder = tempfile::tempdir().unwrap();
-        let (stream, outcomes, bar) = three_chunks(folder.path());
-        let (syncs, _to_sync) = mpsc::channel();
-        let mut memory = Memory::new(cpu(), 16, Gate::default());
-        assert!(stream.step(&mut memory, &syncs).unwrap());
-        assert_eq!(bar.position(), 0, "written, but not synced");
-        stream.sync();
-        assert_eq!(bar.position(), 16);
-        assert!(stream.step(&mut memory, &syncs).unwrap());
-        assert!(outcomes.try_recv().is_err() && !folder.path().join("out").exists());
-        stream.work(&mut memory, &syncs);
-        assert_eq!(bar.position(), 48);
-        let (job, outcome) = outcomes.recv().unwrap();
-        assert_eq!((job, outcome.unwrap(), fs::read(folder.path().join("out")).unwrap().len()), (5, None, 48));
-        stream.sync();
-        assert_eq!(bar.position(), 48);
+        for mode in table::ALL {
+            let folder = tempfile::tempdir().unwrap();
+            let (stream, outcomes, bar) = three_chunks(folder.path(), mode);
+            let (syncs, _to_sync) = mpsc::channel();
+            let mut memory = Memory::new(cpu(), 16, Gate::default());
+            assert!(stream.step(&mut memory, &syncs).unwrap());
+            assert_eq!(bar.position(), 0, "written, but not synced");
+            stream.sync();
+            assert_eq!(bar.position(), 16);
+            assert!(stream.step(&mut memory, &syncs).unwrap());
+            assert!(outcomes.try_recv().is_err() && !folder.path().join("out").exists());
+            stream.work(&mut memory, &syncs);
+            assert_eq!(bar.position(), 48);
+            let (job, outcome) = outcomes.recv().unwrap();
+            assert_eq!((job, outcome.unwrap(), fs::read(folder.path().join("out")).unwrap().len()), (5, vec![], 48));
+            stream.sync();
+            assert_eq!(bar.position(), 48);
+        }
     }
 
-    /// Whoever fails first ends the stream; the others leave, and nothing is left.
+    /// The first failure ends the stream; the other workers leave, and nothing is left.
     #[test]
     fn a_stream_ends_once() {
         let folder = tempfile::tempdir().unwrap();
-        let (stream, outcomes, _) = three_chunks(folder.path());
+        let (stream, outcomes, _) = three_chunks(folder.path(), &ECB);
         let (syncs, _to_sync) = mpsc::channel();
         let mut memory = Memory::new(cpu(), 16, Gate::default());
         assert!(stream.step(&mut memory, &syncs).unwrap());

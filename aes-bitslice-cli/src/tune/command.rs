@@ -83,7 +83,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     Ok(saved.map(drop)?)
 }
 
-/// The sizes whose input and output fit in `free` bytes of memory, beside what engine and driver need.
+/// The sizes whose input and output fit in `free` bytes of memory, in addition to what engine and driver need.
 fn that_fit(free: u64) -> &'static [u64] {
     const RESERVED: u64 = 512 << 20;
     let fit = SIZES.iter().take_while(|&&size| 2 * size + RESERVED <= free).count();

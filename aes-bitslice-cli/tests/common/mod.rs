@@ -83,6 +83,12 @@ pub fn folder_in_memory() -> Option<TempDir> {
     folder
 }
 
+/// Whether this process may do what only root may.
+pub fn is_root() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().any(|line| line.strip_prefix("Uid:").is_some_and(|ids| ids.split_whitespace().nth(1) == Some("0")))
+}
+
 /// Whether this process was started to ignore a signal, as under `nohup`: what it starts ignores it, too.
 pub fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

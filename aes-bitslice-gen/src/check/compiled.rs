@@ -3,11 +3,12 @@
 //! Kernel and program reach the compiler through a pipe, and the executable is deleted as soon as it runs: the program
 //! then answers launches on its standard input until that closes. What the compiler writes lies in memory where Linux
 //! has a file system there that programs run from (`/dev/shm`), so that a baked key rests on no disk. Elsewhere it lies
-//! in the temporary folder until then, and deletion does not overwrite it.
+//! in the temporary folder until then, and deletion does not overwrite it. For what a signal ends, see [`super::abandon`].
 
 use super::calls::Calls;
 use super::error::CheckError;
 use super::launch::{Access, Launch};
+use super::unfinished::Unfinished;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::{MAX_ROUNDS, PLANES};
 use aes_bitslice_core::manifest::{Grid, Manifest};
@@ -18,8 +19,6 @@ use zeroize::Zeroizing;
 const PROGRAM: &str = include_str!("program.h");
 /// What programs around kernels have in common.
 pub(super) const THREADS: &str = include_str!("threads.h");
-/// Where Linux has a file system in memory.
-const SHARED_MEMORY: &str = "/dev/shm";
 /// Lines of a compiler's messages that are passed on: the first fault is the one that counts.
 const LOG_LINES: usize = 12;
 
@@ -153,7 +152,7 @@ impl Drop for CompiledC {
 /// Compiles a text with the C compiler that the environment variable `CC` names, or else `cc`, `gcc` or `clang`, and starts the program.
 /// `None` where there is none of these. `secret` says whether the text holds a key.
 pub(super) fn start_program(kernel: &str, secret: bool, parts: &[&str]) -> Result<Option<Child>, CheckError> {
-    let folder = private_folder()?;
+    let folder = Unfinished::new()?;
     let executable = folder.path().join("kernel");
     let options = ["-std=c11", "-O1", "-pipe", "-x", "c", "-", "-o"];
     let command = |program: &str| {
@@ -165,7 +164,7 @@ pub(super) fn start_program(kernel: &str, secret: bool, parts: &[&str]) -> Resul
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         command
     };
-    let Some((compiler, mut process)) = start_compiler(command)? else { return Ok(None) };
+    let Some((compiler, mut process)) = start_compiler(&folder, command)? else { return Ok(None) };
     // Room for all of it at once: growing would leave copies behind.
     let mut text = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
     text.extend(parts.iter().copied());
@@ -174,6 +173,7 @@ pub(super) fn start_program(kernel: &str, secret: bool, parts: &[&str]) -> Resul
     let _ = stdin.write_all(text.as_bytes());
     drop(stdin);
     let output = process.wait_with_output()?;
+    folder.ended();
     if !output.status.success() {
         let log = match secret {
             true => "(its messages are withheld: they may quote the source, which holds the key)".into(),
@@ -182,67 +182,27 @@ pub(super) fn start_program(kernel: &str, secret: bool, parts: &[&str]) -> Resul
         return Err(CheckError::Rejected { kernel: kernel.into(), compiler, log });
     }
     let process = Command::new(&executable).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    // Where a running program cannot be deleted, the operating system clears its temporary files in time.
-    let _ = folder.close();
+    drop(folder);
     Ok(Some(process))
 }
 
 /// The compiler's name and process, of the first compiler that starts.
-fn start_compiler(command: impl Fn(&str) -> Command) -> Result<Option<(String, Child)>, CheckError> {
+fn start_compiler(
+    folder: &Unfinished,
+    command: impl Fn(&str) -> Command,
+) -> Result<Option<(String, Child)>, CheckError> {
     if let Some(named) = std::env::var("CC").ok().filter(|cc| !cc.trim().is_empty()) {
-        return match command(&named).spawn() {
+        return match folder.start(&mut command(&named)) {
             Ok(process) => Ok(Some((named, process))),
             Err(cause) => Err(CheckError::Compiler { command: named, cause }),
         };
     }
     for name in ["cc", "gcc", "clang"] {
-        match command(name).spawn() {
+        match folder.start(&mut command(name)) {
             Ok(process) => return Ok(Some((name.into(), process))),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error.into()),
         }
     }
     Ok(None)
-}
-
-/// A temporary folder that only its owner can enter, in memory where that can be had.
-fn private_folder() -> std::io::Result<tempfile::TempDir> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    builder.prefix("aes-bitslice-check-");
-    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    match runs_programs_from_memory(&mounts) {
-        // Even so it may be full, or not for us to write to.
-        true => builder.tempdir_in(SHARED_MEMORY).or_else(|_| builder.tempdir()),
-        false => builder.tempdir(),
-    }
-}
-
-/// Whether [`SHARED_MEMORY`] is a file system in memory whose files may be executed, by a table as in `proc_mounts(5)`:
-/// device, folder, type and options. Of several, the last lies on top.
-fn runs_programs_from_memory(mounts: &str) -> bool {
-    let mut mounts = mounts.lines().rev().map(|line| line.split(' ').collect::<Vec<_>>());
-    let top = mounts.find(|fields| fields.get(1) == Some(&SHARED_MEMORY));
-    matches!(top.as_deref(), Some([_, _, "tmpfs", options, ..]) if options.split(',').all(|option| option != "noexec"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::runs_programs_from_memory;
-
-    #[test]
-    fn memory_that_programs_run_from() {
-        let usable = "proc /proc proc rw 0 0\ntmpfs /dev/shm tmpfs rw,nosuid,nodev 0 0\n";
-        assert!(runs_programs_from_memory(usable));
-        for other in [
-            "",
-            "tmpfs /dev tmpfs rw 0 0\n",
-            "shm /dev/shm tmpfs rw,nosuid,nodev,noexec,relatime 0 0\n",
-            "/dev/sda1 /dev/shm ext4 rw 0 0\n",
-            &format!("{usable}tmpfs /dev/shm tmpfs rw,noexec 0 0\n"),
-        ] {
-            assert!(!runs_programs_from_memory(other), "{other:?}");
-        }
-    }
 }

@@ -16,6 +16,7 @@
 //! | `launch` | a launch of a printed kernel |
 //! | `compiled` | a printed kernel as a program for the CPU |
 //! | `hash` | a hash kernel as a program, and its check |
+//! | `unfinished` | compilers and folders that a signal must not leave behind |
 //! | `calls` | the calls of its entry points in C, made of the manifest's parameters |
 //! | `error` | what a check finds |
 
@@ -25,9 +26,11 @@ mod compiled;
 mod error;
 mod hash;
 mod launch;
+mod unfinished;
 
 pub use checks::{evaluate, printed};
 pub use compiled::CompiledC;
 pub use error::CheckError;
 pub use hash::{CompiledHash, HashLaunch, printed_hash};
 pub use launch::{Access, Launch};
+pub use unfinished::abandon;

@@ -155,7 +155,9 @@ pub enum Error {
         isa: String,
     },
     /// A call that only a CUDA engine answers.
-    #[error("{what} needs a CUDA engine, and this one is {backend}: open the engine with `Backend::Cuda`")]
+    #[error(
+        "{what} needs a CUDA engine, and this one is {backend}: open the engine with `Backend::Cuda {{ ordinal: 0 }}`"
+    )]
     NotCuda {
         /// What was asked for.
         what: &'static str,
@@ -163,7 +165,7 @@ pub enum Error {
         backend: String,
     },
     /// A call that only an OpenCL engine answers.
-    #[error("{what} needs an OpenCL engine, and this one is {backend}: open the engine with `Backend::OpenCl`")]
+    #[error("{what} needs an OpenCL engine, and this one is {backend}: open the engine with `Backend::OpenClFirst`")]
     NotOpenCl {
         /// What was asked for.
         what: &'static str,
@@ -172,7 +174,7 @@ pub enum Error {
     },
     /// A call that only an engine with a device answers.
     #[error(
-        "{what} needs a CUDA or OpenCL engine, and this one is {backend}: open the engine with `Backend::Cuda` or `Backend::OpenCl`"
+        "{what} needs a CUDA or OpenCL engine, and this one is {backend}: open the engine with `Backend::Cuda {{ ordinal: 0 }}` or `Backend::OpenClFirst`"
     )]
     NoDevice {
         /// What was asked for.
@@ -195,7 +197,7 @@ pub enum Error {
         what: String,
     },
     /// A call that is one GPU's, on an engine that has several.
-    #[error("{what} is one GPU's, and this engine has several: open the engine with `Backend::Cuda`")]
+    #[error("{what} is one GPU's, and this engine has several: open the engine with `Backend::Cuda {{ ordinal: 0 }}`")]
     SeveralDevices {
         /// What was asked for.
         what: &'static str,

@@ -56,24 +56,28 @@ impl Key {
 
     /// The key written as 32, 48 or 64 hexadecimal digits of either case, first byte first, and nothing else.
     ///
+    /// The time it takes depends on the number of digits alone, as long as they are digits.
+    ///
     /// # Errors
     /// [`Error::KeyHex`] for an odd number of digits or anything that is no digit, [`Error::KeyLength`] for another
     /// length. Neither repeats any of the text.
     pub fn from_hex(hex: &str) -> Result<Self, Error> {
         let digits = hex.as_bytes();
-        if let Some(i) = digits.iter().position(|d| !d.is_ascii_hexdigit()) {
-            return Err(Error::KeyHex { what: format!("character {} is no hexadecimal digit", i + 1) });
-        }
-        if digits.len() % 2 == 1 {
-            return Err(Error::KeyHex { what: format!("an odd number of digits ({})", digits.len()) });
-        }
-        let value = |d: u8| char::from(d).to_digit(16).expect("a digit, as checked") as u8;
         let bytes = digits.len() / 2;
-        // A length that is no key's is refused before there is a copy; room for all bytes at once leaves none behind.
-        KeyBits::from_bytes(bytes).ok_or(Error::KeyLength { bytes })?;
-        let mut decoded = Zeroizing::new(Vec::with_capacity(bytes));
-        decoded.extend(digits.chunks_exact(2).map(|pair| value(pair[0]) << 4 | value(pair[1])));
-        Self::new(&decoded)
+        if digits.len().is_multiple_of(2) && KeyBits::from_bytes(bytes).is_some() {
+            let mut decoded = Zeroizing::new(vec![0; bytes]);
+            if base16ct::mixed::decode(digits, &mut decoded).is_ok() {
+                return Self::new(&decoded);
+            }
+        }
+        // It is no key, and may be looked at.
+        Err(match digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
+            Some(i) => Error::KeyHex { what: format!("character {} is no hexadecimal digit", i + 1) },
+            None if digits.len() % 2 == 1 => {
+                Error::KeyHex { what: format!("an odd number of digits ({})", digits.len()) }
+            }
+            None => Error::KeyLength { bytes },
+        })
     }
 
     /// A new key from the operating system's random number generator.

@@ -4,15 +4,19 @@ use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::exec::chunk::{Chunk, cut};
 use crate::op::buffers::Buffers;
 use crate::op::operation::{CpuCipher, Keys, Operation};
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
+use std::error::Error as _;
+use std::sync::OnceLock;
 
 /// Bytes of a chunk: small enough to balance the cores and stay in their second-level caches, large enough that starting one
 /// costs nothing in comparison.
 pub(crate) const CHUNK: usize = 256 << 10;
 
-/// Does a call on all cores; one of a single chunk stays on this thread. Returns what comes of each chunk, in order.
+/// Does a call on all cores; one of a single chunk, or where there are no other threads, stays on this thread. Returns what comes of
+/// each chunk, in order.
 pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, operation: O, data: Buffers<'_>) -> Vec<O::Part> {
-    if data.len() <= CHUNK || O::SERIAL {
+    if data.len() <= CHUNK || O::SERIAL || threads() == 1 {
         return vec![on_this(cipher, &operation, data)];
     }
     let chunks = cut(operation, data, CHUNK).into_par_iter();
@@ -25,4 +29,25 @@ fn on_this<O: Operation>(cipher: &impl CpuCipher, operation: &O, data: Buffers<'
         Keys::One => operation.on_cpu(cipher, data),
         Keys::OneOnCpu | Keys::Two => scrubbed::<DERIVED, _>(|| operation.on_cpu(cipher, data)),
     }
+}
+
+/// Sets memory to zero, on all cores.
+pub(crate) fn clear(data: &mut [u8]) {
+    match threads() {
+        1 => data.fill(0),
+        _ => data.par_chunks_mut(4 << 20).for_each(|chunk| chunk.fill(0)),
+    }
+}
+
+/// How many threads share the work: those of the rayon pool that this thread is in, else of the global one. Where the system starts
+/// no threads, 1: the caller's. To ask rayon would be a panic then.
+pub(crate) fn threads() -> usize {
+    static STARTED: OnceLock<bool> = OnceLock::new();
+    let start = || {
+        let started = ThreadPoolBuilder::new().build_global();
+        // That it was started before has no further cause.
+        started.map_or_else(|error| error.source().is_none(), |()| true)
+    };
+    let is_there = rayon::current_thread_index().is_some() || *STARTED.get_or_init(start);
+    if is_there { rayon::current_num_threads() } else { 1 }
 }

@@ -3,7 +3,7 @@
 #
 #   ./run.sh [test|sanitize|bench|papers|all]      default: all
 #
-# What they print goes to the folder that $RESULTS names (default: results beside this script) as well. Ends with 1
+# What they print goes to the folder that $RESULTS names (default: results next to this script) as well. Ends with 1
 # if anything failed. AES_BITSLICE_LARGE=1 in the environment adds the tests of buffers above 4 GiB.
 set -u
 cd "$(dirname "$0")" || exit 1

@@ -115,7 +115,7 @@ impl Opened for OnVectors {
     }
 
     fn calls_at_once(&self) -> usize {
-        rayon::current_num_threads()
+        cores::threads()
     }
 
     fn key(&self, key: &Key, _settings: Settings) -> Result<Bitsliced, Error> {

@@ -1,5 +1,7 @@
 //! What the processor has for AES, how many threads share the work, and when a GPU is faster.
 
+use crate::exec::cores;
+
 /// Its instructions and threads, in words.
 pub(crate) fn description() -> String {
     format!("{}, {}", instructions(), threads())
@@ -7,7 +9,7 @@ pub(crate) fn description() -> String {
 
 /// How many threads share the work, in words.
 pub(crate) fn threads() -> String {
-    match rayon::current_num_threads() {
+    match cores::threads() {
         1 => "1 thread".into(),
         n => format!("{n} threads"),
     }

@@ -167,7 +167,7 @@ impl Opened for OnCores {
     }
 
     fn calls_at_once(&self) -> usize {
-        rayon::current_num_threads()
+        cores::threads()
     }
 
     fn key(&self, key: &Key, _settings: Settings) -> Result<CpuKey, Error> {

@@ -4,9 +4,9 @@
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
 use crate::exec::backend::HostMemory;
+use crate::exec::cores;
 use cudarc::driver::sys::{self, CUdeviceptr, CUmemorytype, CUpointer_attribute, CUresult};
 use cudarc::driver::{DriverError, result};
-use rayon::prelude::*;
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -79,7 +79,7 @@ impl Drop for Pinned {
             return;
         }
         // The compiler keeps these writes: it cannot see what the driver does with the memory.
-        self.par_chunks_mut(4 << 20).for_each(|part| part.fill(0));
+        cores::clear(self);
         let _ = self.context.make_current();
         // SAFETY: allocated by us, and not used after this. An error can be met by nothing here.
         let _ = unsafe { result::free_host(self.start.as_ptr().cast::<c_void>()) };

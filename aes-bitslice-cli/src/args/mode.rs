@@ -1,0 +1,81 @@
+//! `--mode`: a mode by its name, or by that of a cipher as other programs have it.
+
+use std::ffi::OsStr;
+
+use aes_bitslice_runtime::KeyBits;
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::{Arg, Command, ValueEnum};
+
+use crate::modes::mode::Mode;
+
+/// A mode, and the length of key that its name asks for, as `aes-256-ctr` does.
+#[derive(Clone, Copy, Debug)]
+pub struct ModeName {
+    pub mode: &'static Mode,
+    pub key_bits: Option<KeyBits>,
+}
+
+/// Reads `ctr`, `CTR`, `aes-ctr`, `aes-256-ctr`, `AES256-CTR`.
+#[derive(Clone)]
+pub struct ModeParser;
+
+impl TypedValueParser for ModeParser {
+    type Value = ModeName;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<ModeName, clap::Error> {
+        let name = value.to_str().and_then(parse);
+        name.map_or_else(
+            // Its error lists what there is.
+            || {
+                let parsed = EnumValueParser::<&'static Mode>::new().parse_ref(command, arg, value);
+                parsed.map(|mode| ModeName { mode, key_bits: None })
+            },
+            Ok,
+        )
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(<&Mode>::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
+}
+
+fn parse(text: &str) -> Option<ModeName> {
+    let text = text.to_ascii_lowercase().replace('_', "-");
+    let without_dash = |text: &str| text.strip_prefix('-').unwrap_or(text).to_string();
+    let (mode, key_bits) = match text.strip_prefix("aes") {
+        Some(rest) => {
+            let rest = without_dash(rest);
+            let with_bits =
+                |bits: KeyBits| Some((without_dash(rest.strip_prefix(&bits.bits().to_string())?), Some(bits)));
+            KeyBits::ALL.into_iter().find_map(with_bits).unwrap_or((rest.clone(), None))
+        }
+        None => (text, None),
+    };
+    let mode = <&Mode>::value_variants().iter().find(|known| known.name == mode)?;
+    Some(ModeName { mode, key_bits })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_modes() {
+        for (text, mode, bits) in [
+            ("ctr", "ctr", None),
+            ("CTR", "ctr", None),
+            ("Cbc", "cbc", None),
+            ("aes-ecb", "ecb", None),
+            ("aes-128-ctr", "ctr", Some(128)),
+            ("AES-192-CBC", "cbc", Some(192)),
+            ("aes256-ctr", "ctr", Some(256)),
+            ("aes_256_ctr", "ctr", Some(256)),
+        ] {
+            let parsed = parse(text).unwrap();
+            assert_eq!((parsed.mode.name, parsed.key_bits.map(KeyBits::bits)), (mode, bits), "{text}");
+        }
+        for text in ["", "aes", "aes-256", "aes-512-ctr", "256-ctr", "ctr-256", "aes-256-gcm", "des-ctr"] {
+            assert!(parse(text).is_none(), "{text}");
+        }
+    }
+}

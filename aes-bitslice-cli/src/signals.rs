@@ -1,0 +1,96 @@
+//! Signals that end the process: what is temporary is removed first.
+//!
+//! Handled are HUP, INT, QUIT, TERM, USR1, USR2, ALRM, VTALRM, PROF and XCPU, on Linux also IO, PWR, STKFLT and the real-time
+//! signals: all whose default is to end a process, but for these:
+//!
+//! - KILL, which no program can handle;
+//! - ABRT, BUS, FPE, ILL, SEGV, SYS and TRAP, which tell of a fault in the program or its libraries;
+//! - PIPE and XFSZ, which are errors of a write instead.
+//!
+//! One that was ignored when the process was started, as under `nohup`, stays ignored; one that was handled by then, by a library
+//! that was loaded in front of the program, is left to that.
+
+#![cfg_attr(not(unix), allow(dead_code))]
+
+use std::io;
+
+#[cfg(unix)]
+use crate::scratch;
+
+/// From now on signals are handled so.
+///
+/// A thread waits for them, and all others block them: those that are started later, by libraries too, as this is called before
+/// there are any. A handler would not do, for compilers behind OpenCL have their own, which end the process. Real-time signals
+/// have one all the same, as libraries may use them between their threads.
+#[cfg(unix)]
+pub fn watch() -> io::Result<()> {
+    use nix::sys::signal::SigSet;
+    use nix::sys::signal::Signal::*;
+    let taken = taken();
+    let is_free = |signal: i32| taken >> (signal - 1) & 1 == 0;
+    let mut ending: SigSet = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU]
+        .into_iter()
+        .collect();
+    #[cfg(target_os = "linux")]
+    ending.extend([SIGIO, SIGPWR]);
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    ending.add(SIGSTKFLT);
+    let ending: SigSet = ending.iter().filter(|&signal| is_free(signal as i32)).collect();
+    let mut blocked = ending;
+    blocked.add(SIGXFSZ);
+    blocked.thread_block()?;
+    let wait = move || {
+        loop {
+            let Ok(signal) = ending.wait() else { continue };
+            scratch::remove_all();
+            let _ = signal_hook::low_level::emulate_default_handler(signal as i32);
+            // Some it does not know.
+            let _ = SigSet::from(signal).thread_unblock();
+            let _ = nix::sys::signal::raise(signal);
+            std::process::exit(128 + signal as i32);
+        }
+    };
+    let started = std::thread::Builder::new().name("signals".into()).spawn(wait);
+    // Without it they do what they always do.
+    started.inspect_err(|_| _ = blocked.thread_unblock())?;
+    // Without a thread for them, they do what they always do.
+    #[cfg(target_os = "linux")]
+    let _ = watch_real_time(is_free);
+    Ok(())
+}
+
+/// The process ends with the exit code that a shell shows for a process that such a signal ended.
+#[cfg(target_os = "linux")]
+fn watch_real_time(is_free: impl Fn(i32) -> bool) -> io::Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new::<[i32; 0], i32>([])?;
+    let handle = signals.handle();
+    let wait = move || {
+        if let Some(signal) = signals.forever().next() {
+            scratch::remove_all();
+            std::process::exit(128 + signal);
+        }
+    };
+    std::thread::Builder::new().name("real-time".into()).spawn(wait)?;
+    for signal in (32..=64).filter(|&signal| is_free(signal)) {
+        // The C library keeps the first few for itself.
+        let _ = handle.add_signal(signal);
+    }
+    Ok(())
+}
+
+/// The signals that are ignored or handled, signal `n` in bit `n - 1`; none where the system does not tell.
+#[cfg(unix)]
+fn taken() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = |name: &str| {
+        let digits = status.lines().find_map(|line| line.strip_prefix(name));
+        digits.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0)
+    };
+    mask("SigIgn:") | mask("SigCgt:")
+}
+
+/// Elsewhere an interrupted process leaves its temporary files behind.
+#[cfg(not(unix))]
+pub fn watch() -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Compilers at work on a kernel, which may be a key, and the folders they work in: what must not outlive a process that a signal
+//! ends.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::{Builder, TempDir};
+
+/// Where Linux has a file system in memory.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// Every folder there is, and the compiler that works in it: a process group of its own, as it starts others.
+static FOLDERS: Mutex<Vec<(PathBuf, Option<u32>)>> = Mutex::new(Vec::new());
+
+fn folders() -> MutexGuard<'static, Vec<(PathBuf, Option<u32>)>> {
+    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends all compilers that check a kernel, and deletes what they wrote. From then on no check comes to an end: the process is to
+/// be ended. Without it, a process that is ended by a signal leaves them behind.
+pub fn abandon() {
+    let mut folders = folders();
+    let unfinished = std::mem::take(&mut *folders);
+    std::mem::forget(folders);
+    unfinished.iter().filter_map(|(_, compiler)| *compiler).for_each(end);
+    for (folder, _) in unfinished {
+        // Where processes cannot be ended, they may still write: until there is no folder to write to.
+        for _ in 0..100 {
+            match folder.exists() {
+                true => _ = fs::remove_dir_all(&folder),
+                false => break,
+            }
+        }
+    }
+}
+
+/// Ends a process group, and waits for it, at most a second: nobody may be there to clear its dead processes away.
+#[cfg(unix)]
+fn end(group: u32) {
+    use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+    use std::time::Duration;
+    let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) else { return };
+    let _ = kill_process_group(group, Signal::KILL);
+    for _ in 0..100 {
+        if test_kill_process_group(group).is_err() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Elsewhere a compiler goes on, and finds its folder gone.
+#[cfg(not(unix))]
+fn end(_group: u32) {}
+
+/// A temporary folder that only its owner can enter, in memory where that can be had. It is deleted when dropped and by
+/// [`abandon`].
+pub struct Unfinished {
+    /// None once it is deleted.
+    folder: Option<TempDir>,
+    path: PathBuf,
+}
+
+impl Unfinished {
+    /// Makes one.
+    pub fn new() -> io::Result<Self> {
+        let mut builder = Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        builder.prefix("aes-bitslice-check-");
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        // Held from before the folder exists, so that a signal finds either no folder or its name.
+        let mut folders = folders();
+        let folder = match runs_programs_from_memory(&mounts) {
+            // Even so it may be full, or not for us to write to.
+            true => builder.tempdir_in(SHARED_MEMORY).or_else(|_| builder.tempdir())?,
+            false => builder.tempdir()?,
+        };
+        let path = folder.path().to_path_buf();
+        folders.push((path.clone(), None));
+        Ok(Self { folder: Some(folder), path })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Starts the compiler that works in it.
+    pub fn start(&self, command: &mut Command) -> io::Result<Child> {
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(command, 0);
+        // Held until it is known.
+        let mut folders = folders();
+        let process = command.spawn()?;
+        self.set(&mut folders, Some(process.id()));
+        Ok(process)
+    }
+
+    /// The compiler has ended.
+    pub fn ended(&self) {
+        self.set(&mut folders(), None);
+    }
+
+    fn set(&self, folders: &mut [(PathBuf, Option<u32>)], compiler: Option<u32>) {
+        folders.iter_mut().filter(|(path, _)| *path == self.path).for_each(|entry| entry.1 = compiler);
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // Held while it is deleted.
+        let mut folders = folders();
+        // Where a running program cannot be deleted, the operating system clears its temporary files in time.
+        drop(self.folder.take());
+        folders.retain(|(path, _)| *path != self.path);
+    }
+}
+
+/// Whether [`SHARED_MEMORY`] is a file system in memory whose files may be executed, by a table as in `proc_mounts(5)`:
+/// device, folder, type and options. Of several, the last lies on top.
+fn runs_programs_from_memory(mounts: &str) -> bool {
+    let mut mounts = mounts.lines().rev().map(|line| line.split(' ').collect::<Vec<_>>());
+    let top = mounts.find(|fields| fields.get(1) == Some(&SHARED_MEMORY));
+    matches!(top.as_deref(), Some([_, _, "tmpfs", options, ..]) if options.split(',').all(|option| option != "noexec"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runs_programs_from_memory;
+
+    #[test]
+    fn memory_that_programs_run_from() {
+        let usable = "proc /proc proc rw 0 0\ntmpfs /dev/shm tmpfs rw,nosuid,nodev 0 0\n";
+        assert!(runs_programs_from_memory(usable));
+        for other in [
+            "",
+            "tmpfs /dev tmpfs rw 0 0\n",
+            "shm /dev/shm tmpfs rw,nosuid,nodev,noexec,relatime 0 0\n",
+            "/dev/sda1 /dev/shm ext4 rw 0 0\n",
+            &format!("{usable}tmpfs /dev/shm tmpfs rw,noexec 0 0\n"),
+        ] {
+            assert!(!runs_programs_from_memory(other), "{other:?}");
+        }
+    }
+}
