@@ -2,7 +2,7 @@
 
 use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_gen::emit::{cuda, opencl};
-use aes_bitslice_gen::kernel::Design;
+use aes_bitslice_gen::kernel::{Design, Preset};
 use aes_bitslice_gen::stored;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -56,6 +56,22 @@ pub fn opencl() -> Vec<StoredKernel> {
         StoredKernel::new(design, printed)
     };
     stored::opencl().into_iter().map(kernel).collect()
+}
+
+/// Those of papers, with a key that everybody knows, which are stored as sources only.
+pub fn published() -> Vec<StoredKernel> {
+    let kernel = |design: Design| {
+        let mode = design.mode();
+        let command =
+            format!("cargo xtask gen --key {} --mode {mode} --preset {}", published_key(), Preset::Hajihassani2019);
+        let printed = cuda::print(&design, &command).expect("a kernel that there is");
+        StoredKernel::new(design, printed)
+    };
+    stored::published().into_iter().map(kernel).collect()
+}
+
+fn published_key() -> String {
+    stored::PUBLISHED_KEY.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub fn ptx_file(kernel: &str) -> String {
