@@ -63,6 +63,8 @@ fn main() {
     for (form, registers, operations) in [
         ("serial: one register", 1, CLOCK_OPERATIONS),
         ("parallel: 16 threads, one each", 16, 16 * CLOCK_OPERATIONS),
+        ("bitsliced: one thread, 16 lanes", 16, gates),
+        ("bitsliced: 16 threads, 16 lanes", 16 * 16, 16 * gates),
         ("bitsliced: one thread, 32 lanes", LANES, gates),
         ("bitsliced: 16 threads, 32 lanes", 16 * LANES, 16 * gates),
     ] {

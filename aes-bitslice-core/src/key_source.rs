@@ -1,11 +1,14 @@
 //! How a key reaches a kernel, and the words that it is launched with.
 
-use crate::aes::{Direction, KeySchedule};
+use crate::aes::{Direction, KeySchedule, sbox};
 use crate::basis::Basis;
-use crate::layout::{self, MAX_ROUNDS};
+use crate::layout::{self, MAX_ROUNDS, PLANES};
 use crate::strategy::KeyStrategy;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
+
+/// Words of the longest key schedule.
+pub const SCHEDULE_WORDS: usize = 4 * (MAX_ROUNDS + 1);
 
 /// How a key reaches a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -22,6 +25,9 @@ pub enum KeySource {
     /// As bit-planes in device memory, 128 words a round key, all ones or zero ([`layout::schedule_planes`]): with the launch
     /// come a pointer to them and the number of rounds as a word.
     Memory,
+    /// As a key schedule in device memory, where the S-box and its inverse are, too: with the launch come a pointer to them and the
+    /// number of rounds as a word. The schedule has [`SCHEDULE_WORDS`] words, each table 64.
+    ScheduleInMemory,
     /// It is in the code.
     Baked,
 }
@@ -41,7 +47,7 @@ impl KeySource {
         match self {
             Self::Argument | Self::Schedule => Some(4 * (MAX_ROUNDS + 1) + 1),
             Self::CipherKey => Some(8 + 1),
-            Self::Memory | Self::Baked => None,
+            Self::Memory | Self::ScheduleInMemory | Self::Baked => None,
         }
     }
 
@@ -69,6 +75,18 @@ impl KeySource {
             Self::Memory => {
                 let planes = Zeroizing::new(layout::schedule_planes(schedule, basis));
                 Zeroizing::new(planes.as_flattened().to_vec())
+            }
+            Self::ScheduleInMemory => {
+                // As long as planes would be, which tells the number of rounds.
+                let mut words = Zeroizing::new(vec![0; PLANES * (schedule.rounds() + 1)]);
+                let keys = layout::key_words(key.schedule(Direction::Encrypt), Basis::STANDARD);
+                words[..4 * (schedule.rounds() + 1)]
+                    .copy_from_slice(&keys.as_flattened()[..4 * (schedule.rounds() + 1)]);
+                let tables = [Direction::Encrypt, Direction::Decrypt].map(sbox::table);
+                let bytes = tables.iter().flat_map(|table| table.as_chunks().0);
+                let tables = bytes.map(|bytes| u32::from_le_bytes(*bytes));
+                words[SCHEDULE_WORDS..].iter_mut().zip(tables).for_each(|(word, entries)| *word = entries);
+                words
             }
             Self::Baked => Zeroizing::default(),
         }
@@ -122,6 +140,9 @@ mod tests {
             let planes = words(KeySource::Memory);
             assert_eq!(planes.len(), 128 * 15);
             assert!((0..32).all(|bit| planes[bit] == 0u32.wrapping_sub(in_order[0] >> bit & 1)));
+            let buffer = words(KeySource::ScheduleInMemory);
+            assert_eq!((buffer.len(), &buffer[..60]), (128 * 15, &schedule[..60]));
+            assert_eq!((buffer[60], buffer[124]), (0x7b777c63, 0xd56a0952), "the S-boxes' first bytes");
             assert!(words(KeySource::Baked).is_empty());
         }
         assert!(ExpandedKey::new(&key[1..]).is_none());

@@ -1,8 +1,9 @@
-//! The kernels that are stored and shipped: those that take their key at launch.
+//! The kernels that are stored and shipped: those that take their key at launch, and some with a key that everybody knows.
 
 use crate::emit::bitsliced::modes;
 use crate::ghash::Ghash;
 use crate::kernel::design::Design;
+use crate::kernel::preset::Preset;
 use crate::kernel::spec::KernelSpec;
 use crate::sbox::LUT3;
 use crate::table::conflict_free::spec::{ConflictFree, TableCount};
@@ -51,6 +52,16 @@ pub fn opencl() -> Vec<KernelSpec> {
     let all =
         Mode::ALL.into_iter().flat_map(|mode| [Layout::Column, Layout::State].map(|layout| in_layout(mode, layout)));
     all.flatten().filter(|spec| modes::parts(spec).is_some()).collect()
+}
+
+/// The key of FIPS 197, appendix B, which everybody knows.
+pub const PUBLISHED_KEY: [u8; 16] = *b"\x2b\x7e\x15\x16\x28\xae\xd2\xa6\xab\xf7\x15\x88\x09\xcf\x4f\x3c";
+
+/// The kernels of [`Preset::Hajihassani2019`], in CUDA C, with [`PUBLISHED_KEY`] in them: to be read.
+pub fn published() -> Vec<Design> {
+    let preset = Preset::Hajihassani2019;
+    let kernel = |mode: &Mode| preset.baked(*mode, &PUBLISHED_KEY).expect("a key of 16 bytes").into();
+    preset.modes().iter().map(kernel).collect()
 }
 
 #[cfg(test)]

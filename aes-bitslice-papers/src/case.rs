@@ -4,7 +4,7 @@ use crate::measured::Kind;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::kernel::Design;
-use aes_bitslice_papers::kernels::{Bytewise, Staged, TableSpec};
+use aes_bitslice_papers::kernels::{Bitsliced, Bytewise, Lfsr, Representation, TableSpec, WordMajor};
 use aes_bitslice_runtime::{Backend, Kernels};
 
 /// A place in a table and its work.
@@ -23,15 +23,21 @@ pub struct Case {
 pub enum Work {
     /// A kernel by the GPU's events, from one buffer in its memory to another.
     Kernel(Kernel),
-    /// Copies from pinned memory, the kernel, and copies back, by the host's clock: each chunk on a stream of its own.
+    /// Copies from host memory, the kernel, and copies back, by the host's clock: each chunk on a stream of its own.
     Copied {
         /// The kernel.
         kernel: Kernel,
         /// Into how many chunks the data is cut.
         chunks: usize,
+        /// Which host memory.
+        memory: HostMemory,
     },
-    /// The allocation of pinned memory, by the host's clock.
+    /// The allocation of pinned memory by the driver, by the host's clock; nothing is written to it.
     Allocation,
+    /// A kernel that is no cipher of the runtime's, by the GPU's events.
+    Program(Program),
+    /// A computation on the processor, by the host's clock.
+    Processor(Processor),
     /// A kernel on several GPUs at once, each with its share of the data in its own memory, by the host's clock.
     Sharded {
         /// The kernel.
@@ -40,6 +46,10 @@ pub enum Work {
         gpus: usize,
         /// How large the shares are.
         shares: Shares,
+        /// Where the data is before and after.
+        data: ShardedData,
+        /// Whether the last GPU does its share twice, as one of half the rate would take for it.
+        slowed: bool,
     },
     /// A kernel on the first OpenCL device of a kind, by the device's clock, from one buffer in its memory to another.
     OpenCl {
@@ -68,9 +78,51 @@ impl Work {
             | Self::Sharded { kernel, .. }
             | Self::OpenCl { kernel, .. } => Some((kernel.mode, kernel.key_bits)),
             Self::Host { mode, key_bits, .. } => Some((*mode, *key_bits)),
-            Self::Allocation => None,
+            Self::Program(Program::WordMajor(kernel)) => Some((kernel.mode(), KeyBits::Aes128)),
+            Self::Processor(Processor::Tables) => Some((Mode::EcbEncrypt, KeyBits::Aes128)),
+            Self::Allocation | Self::Program(_) | Self::Processor(_) => None,
         }
     }
+}
+
+/// Host memory that data is copied from and to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostMemory {
+    /// What any program has.
+    Pageable,
+    /// What the driver keeps where it is.
+    Pinned,
+}
+
+/// Where sharded data is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ShardedData {
+    /// In the memory of the GPUs.
+    Resident,
+    /// In pinned host memory, from which it is distributed and where it is collected.
+    Copied,
+}
+
+/// A kernel that is no cipher of the runtime's.
+#[derive(Clone, Copy, Debug)]
+pub enum Program {
+    /// The change of representation alone.
+    Representation(Representation),
+    /// Shift registers; the number of bytes is what they put out.
+    Lfsr(Lfsr),
+    /// Blocks in the order of their words, with a key of 128 bits.
+    WordMajor(WordMajor),
+}
+
+/// What the processor computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Processor {
+    /// AES-128-ECB by four T-boxes, on one core.
+    Tables,
+    /// The change of representation, on all cores.
+    Representation,
+    /// Blocks into the order of their words, on all cores.
+    WordMajor,
 }
 
 /// How much of the data each GPU gets (Hajihassani et al. 2019, section 6.6).
@@ -120,11 +172,8 @@ pub enum Code {
     Table(TableSpec),
     /// A kernel that computes byte by byte, likewise.
     Bytewise(Bytewise),
-    /// A bitsliced kernel that goes through shared memory, likewise.
-    Staged(Staged),
-    /// Printed with the key in it, by one-hot multiplexers and Canright's S-box, a thread holding the state (Hajihassani et
-    /// al. 2019, section 4.6).
-    OneHotMux,
+    /// A bitsliced kernel between the paper's and this project's, likewise.
+    Bitsliced(Bitsliced),
 }
 
 impl Kernel {
@@ -154,14 +203,9 @@ impl Kernel {
         Self::new(spec.mode(), Code::Bytewise(spec))
     }
 
-    /// A bitsliced kernel that goes through shared memory.
-    pub fn staged(spec: Staged) -> Self {
-        Self::new(spec.mode(), Code::Staged(spec))
-    }
-
-    /// The bitsliced kernel with the key in it.
-    pub fn one_hot_mux(mode: Mode) -> Self {
-        Self::new(mode, Code::OneHotMux)
+    /// A bitsliced kernel between the paper's and this project's.
+    pub fn bitsliced(spec: Bitsliced) -> Self {
+        Self::new(spec.mode, Code::Bitsliced(spec))
     }
 
     /// The same with a key of another length.
@@ -176,8 +220,7 @@ impl Kernel {
             Code::Design(design) => design.name(),
             Code::Table(spec) => spec.name(),
             Code::Bytewise(spec) => spec.name(),
-            Code::Staged(spec) => spec.name(),
-            Code::OneHotMux => format!("{}, one-hot-mux", self.mode),
+            Code::Bitsliced(spec) => spec.name(),
         };
         format!("{code}, {} bits", self.key_bits.bits())
     }

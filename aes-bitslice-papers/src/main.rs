@@ -27,13 +27,14 @@ mod render;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
-use measured::Measured;
+use measured::{Measured, Price};
 use papers::paper::Paper;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 /// The file of the figures among those that are rendered.
 const FIGURES: &str = "papers.json";
@@ -58,9 +59,15 @@ enum Command {
         /// One run of each case, none with more than 1 MiB: to see whether everything works
         #[arg(long)]
         quick: bool,
-        /// The price of the GPU in dollars, for throughput per price
+        /// The price of the GPU in dollars today, for throughput per price
         #[arg(long, value_parser = price)]
         price: Option<f64>,
+    },
+    /// Run one kernel of the papers, for a profiler to count
+    #[command(hide = true)]
+    Launch {
+        /// The kernel
+        kernel: String,
     },
     /// Render papers.md and its plots, keeping papers that were not measured; needs no GPU
     Render {
@@ -70,7 +77,7 @@ enum Command {
         /// The folder to write to
         #[arg(long, default_value = "docs")]
         docs: PathBuf,
-        /// The price of the GPU in dollars, instead of the one that was given when it was measured
+        /// The price of the GPU in dollars today, instead of the one that was given when it was measured
         #[arg(long, value_parser = price)]
         price: Option<f64>,
         /// Change nothing; fail if a file there is not what would be rendered
@@ -84,6 +91,11 @@ fn price(text: &str) -> Result<f64, String> {
     price.ok_or_else(|| "a price is a number of dollars, such as 30000".into())
 }
 
+/// A price of today.
+fn today(dollars: f64) -> Price {
+    Price { dollars, date: measure::date::date(SystemTime::now()) }
+}
+
 /// What became of a command that did not fail.
 #[derive(PartialEq)]
 enum Done {
@@ -94,8 +106,9 @@ enum Done {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Measure { paper, out, quick, price } => measure(&paper, &out, quick, price),
-        Command::Render { from, docs, price, check } => render(&from, &docs, price, check),
+        Command::Measure { paper, out, quick, price } => measure(&paper, &out, quick, price.map(today)),
+        Command::Launch { kernel } => measure::counters::launch(&kernel).map(|()| Done::Whole),
+        Command::Render { from, docs, price, check } => render(&from, &docs, price.map(today), check),
     };
     match outcome {
         Ok(Done::Whole) => ExitCode::SUCCESS,
@@ -118,7 +131,7 @@ fn say(message: &str) {
 }
 
 /// Of no papers, all.
-fn measure(papers: &[&Paper], out: &Path, quick: bool, price: Option<f64>) -> Result<Done> {
+fn measure(papers: &[&Paper], out: &Path, quick: bool, price: Option<Price>) -> Result<Done> {
     // Found out before minutes of measuring, not after.
     let folder = folder_of(out);
     if !folder.is_dir() {
@@ -136,9 +149,9 @@ fn measure(papers: &[&Paper], out: &Path, quick: bool, price: Option<f64>) -> Re
     Ok(Done::WithGaps)
 }
 
-fn render(from: &Path, docs: &Path, price: Option<f64>, check: bool) -> Result<Done> {
+fn render(from: &Path, docs: &Path, price: Option<Price>, check: bool) -> Result<Done> {
     let mut measured = Measured::read(from)?;
-    measured.runs.iter_mut().for_each(|run| run.price = price.or(run.price));
+    measured.runs.iter_mut().for_each(|run| run.price = price.clone().or(run.price.take()));
     let there = docs.join(FIGURES);
     if papers::all::ALL.iter().any(|paper| measured.of(paper.name).is_none()) && there.exists() {
         measured = measured.after(Measured::read(&there)?);
@@ -232,7 +245,7 @@ mod tests {
         assert!(fs::read_dir(&docs).unwrap().next().is_none(), "a check writes nothing");
         assert!(render(None, false) == Done::Whole && render(None, true) == Done::Whole);
         assert!(Measured::read(&docs.join(FIGURES)).unwrap() == made_up(2), "figures come through unchanged");
-        assert!(render(Some(25_000.0), true) == Done::WithGaps, "a price changes the page");
+        assert!(render(Some(today(25_000.0)), true) == Done::WithGaps, "a price changes the page");
         fs::write(docs.join(render::page::PAGE), "other").unwrap();
         assert!(render(None, true) == Done::WithGaps);
     }
@@ -255,7 +268,7 @@ mod tests {
             measured.runs.iter().map(names).collect::<Vec<_>>()
         };
         let all = rendered(&made_up(1));
-        assert_eq!(names(&all), ["abdelrahman-2017 hajihassani-2019 iwai-2010 li-2012 ul-haq-2011"]);
+        assert_eq!(names(&all), ["abdelrahman-2017 hajihassani-2019 iwai-2010 li-2012 ul-haq-2011"], "of one GPU");
 
         let mut alone = made_up_run(&[&papers::ul_haq_2011::PAPER], 0);
         alone.date = "2027-01-01".into();
@@ -267,7 +280,7 @@ mod tests {
         let again = rendered(&Measured { runs: vec![alone.clone()] });
         assert!(again.runs[0] == both.runs[0] && again.runs[1..] == [alone], "an empty run is dropped");
         assert!(rendered(&made_up(1)) == made_up(1), "what has all papers keeps nothing");
-        let check = render(&docs.join(FIGURES), &docs, Some(1000.0), true).unwrap();
+        let check = render(&docs.join(FIGURES), &docs, Some(today(1000.0)), true).unwrap();
         assert!(check == Done::WithGaps);
     }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::{fmt, fs};
 
@@ -31,12 +31,61 @@ pub struct Run {
     pub opencl: Vec<OpenClDevice>,
     /// The CPU, as its engine describes it.
     pub cpu: String,
-    /// The price of one GPU in dollars, where the user gave it.
-    pub price: Option<f64>,
+    /// The price of one GPU, where the user gave it.
+    pub price: Option<Price>,
     /// Of a quick run, which only shows that everything works: larger cases were measured with this many bytes.
     pub largest: Option<u64>,
+    /// What kernels that were printed in CUDA C take of a multiprocessor, by name.
+    #[serde(default)]
+    pub profiles: BTreeMap<String, Profile>,
+    /// What the profiler counted while kernels encrypted [`COUNTED_BYTES`], by kernel and counter; none where there is no profiler.
+    #[serde(default)]
+    pub counters: BTreeMap<String, BTreeMap<String, f64>>,
     /// Everything that was to be timed.
     pub timings: Vec<Timing>,
+}
+
+/// What is counted, as `ncu` names it.
+pub const COUNTERS: [&str; 8] = [
+    "smsp__inst_executed.sum",
+    "smsp__inst_executed_pipe_alu.sum",
+    "smsp__inst_executed_pipe_fma.sum",
+    "smsp__inst_executed_pipe_lsu.sum",
+    "smsp__inst_executed_op_shared_ld.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "smsp__inst_executed.avg.per_cycle_active",
+    "sm__warps_active.avg.pct_of_peak_sustained_active",
+];
+
+/// The bytes that kernels encrypt while the profiler counts.
+pub const COUNTED_BYTES: u64 = 64 << 20;
+
+/// What a GPU costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// In dollars.
+    pub dollars: f64,
+    /// The day that it is of, as 2026-11-21.
+    pub date: String,
+}
+
+/// What a kernel takes of a multiprocessor, as the driver tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Registers a thread.
+    pub registers: u32,
+    /// Bytes of local memory a thread, spills and indexed arrays.
+    pub local_bytes: u32,
+    /// Bytes of shared memory a thread block.
+    pub shared_bytes: u32,
+    /// Threads a thread block.
+    pub threads: u32,
+    /// Thread blocks that a multiprocessor has at a time.
+    pub thread_blocks: u32,
+    /// Their threads, in parts of all that it may have.
+    pub occupancy: f64,
 }
 
 /// A GPU, as its driver describes it.
@@ -55,6 +104,12 @@ pub struct Gpu {
     pub memory_bytes: u64,
     /// The newest CUDA that its driver supports.
     pub driver: String,
+    /// The highest clock of its memory, in MHz.
+    #[serde(default)]
+    pub memory_clock_mhz: Option<u32>,
+    /// Bits that its memory's bus transfers at a time.
+    #[serde(default)]
+    pub memory_bus_bits: Option<u32>,
 }
 
 /// An OpenCL device, as its driver describes it.
@@ -138,6 +193,9 @@ pub struct Times {
     /// Of the fastest.
     pub min_seconds: f64,
 }
+
+/// Why there is no time of a case that is in no run.
+pub const NOT_MEASURED: &str = "was not measured";
 
 /// The name of the paper that a table is from, which the table's name begins with.
 pub fn paper_of(table: &str) -> &str {
@@ -226,8 +284,13 @@ impl Run {
         match self.timings.iter().find(is_it).map(|timing| &timing.outcome) {
             Some(Outcome::Timed(times)) => Ok(times.median_seconds),
             Some(Outcome::Failed(why)) => Err(why),
-            None => Err("was not measured"),
+            None => Err(NOT_MEASURED),
         }
+    }
+
+    /// What a kernel takes, by its name.
+    pub fn profile(&self, kernel: &str) -> Option<Profile> {
+        self.profiles.get(kernel).copied()
     }
 
     /// The median rate of a case in Gbit/s (10^9 bits a second), or why there is none.

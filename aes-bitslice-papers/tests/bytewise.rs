@@ -4,18 +4,20 @@ use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_gen::check::{self, CheckError};
-use aes_bitslice_papers::kernels::{Bytewise, KeyExpansion, TableMemory};
+use aes_bitslice_papers::kernels::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
 
 fn key(bits: KeyBits) -> Vec<u8> {
     (0..bits.bytes()).map(|i| (59 * i) as u8 ^ 0xc3).collect()
 }
 
+/// Every variant, with keys of all lengths where tests do all there is to do; else the lengths take turns.
 #[test]
 fn every_variant_and_key_length() {
+    let exhaustive = std::env::var("AES_BITSLICE_EXHAUSTIVE").is_ok_and(|value| !["", "0"].contains(&value.as_str()));
     for direction in [Direction::Encrypt, Direction::Decrypt] {
-        for spec in Bytewise::ul_haq_2011(direction) {
+        for (i, spec) in Bytewise::ul_haq_2011(direction).into_iter().enumerate() {
             let Printed { source, manifest } = spec.print(Dialect::Cuda, "a test");
-            for bits in KeyBits::ALL {
+            for bits in KeyBits::ALL.into_iter().cycle().skip(i).take(if exhaustive { 3 } else { 1 }) {
                 if !check::printed(&source, &manifest, &key(bits)).unwrap_or_else(|e| panic!("{e}")) {
                     eprintln!("there is no C compiler: bytewise kernels were not tested");
                     return;
@@ -23,6 +25,23 @@ fn every_variant_and_key_length() {
             }
         }
     }
+}
+
+/// Where the tables and the round keys are buffers: a schedule that ends too soon, and the other table.
+#[test]
+fn faults_of_the_basic_kernel_show() {
+    for (line, wrong) in [("schedule[4 * round + i / 4]", "schedule[4 * round]"), ("256 * 0", "256 * 1")] {
+        let Printed { source, manifest } = Bytewise::basic(Direction::Encrypt).print(Dialect::Cuda, "a test");
+        assert!(source.contains(line), "{line}");
+        match check::printed(&source.replace(line, wrong), &manifest, &key(KeyBits::Aes192)) {
+            Ok(false) => return,
+            Ok(true) => panic!("`{line}` is not missed"),
+            Err(CheckError::Printed { .. } | CheckError::OutOfBounds { .. }) => {}
+            Err(e) => panic!("{e}"),
+        }
+    }
+    let (global, argument) = (SboxMemory::Global, ScheduleMemory::Argument);
+    assert_eq!(Bytewise::new(Direction::Encrypt, global, argument, BlockAccess::Bytes), None);
 }
 
 /// What would be another text if it were not needed is found missing.
@@ -36,7 +55,7 @@ fn faults_show() {
         (Direction::Decrypt, "shift_rows(state, 3);", "shift_rows(state, 1);"),
         (Direction::Decrypt, "x_time(x_time(*x ^ *y))", "x_time(*x ^ *y)"),
     ] {
-        let spec = Bytewise { direction, sbox: TableMemory::Shared, keys: KeyExpansion::Device };
+        let spec = Bytewise::new(direction, SboxMemory::Shared, ScheduleMemory::Shared, BlockAccess::Vector).unwrap();
         let Printed { source, manifest } = spec.print(Dialect::Cuda, "a test");
         assert!(source.contains(line), "{line}");
         match check::printed(&source.replace(line, without), &manifest, &key(KeyBits::Aes256)) {

@@ -5,7 +5,9 @@ use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::check::{self, CheckError};
 use aes_bitslice_gen::table::TableCount;
-use aes_bitslice_papers::kernels::{Granularity, KeyMemory, Staging, TableMemory, TableSpec, Tables, ThreadBlocks};
+use aes_bitslice_papers::kernels::{
+    Granularity, KeyMemory, Rounds, Staging, TableMemory, TableSpec, Tables, ThreadBlocks,
+};
 
 fn print(spec: TableSpec) -> Printed {
     spec.print("a test")
@@ -57,25 +59,61 @@ fn combinations(granularity: Granularity, staging: Staging) {
     }
     for mode in TableSpec::modes() {
         let some = specs.iter().filter(|spec| spec.mode() == mode).count();
-        assert_eq!(some == 0, granularity.shares_blocks() && !matches!(mode, Mode::EcbEncrypt | Mode::EcbDecrypt));
+        assert_eq!(some == 0, staging != Staging::Registers && !matches!(mode, Mode::EcbEncrypt | Mode::EcbDecrypt));
     }
     check(&specs);
 }
 
 #[test]
 fn combinations_in_registers() {
-    for granularity in [Granularity::B16, Granularity::B32, Granularity::B64] {
+    for granularity in [Granularity::B16, Granularity::B32, Granularity::B48, Granularity::B64] {
         combinations(granularity, Staging::Registers);
     }
 }
 
 #[test]
 fn combinations_with_shared_blocks() {
-    for granularity in [Granularity::B1, Granularity::B4, Granularity::B8] {
+    for granularity in [Granularity::B1, Granularity::B4, Granularity::B8, Granularity::B16] {
         for staging in [Staging::Aos, Staging::Soa] {
             combinations(granularity, staging);
         }
     }
+}
+
+/// Rounds written out, with keys of the length that they are for and of others; and plaintext that goes through shared memory first.
+#[test]
+fn unrolled_and_plaintext_first() {
+    let shared = Tables { memory: TableMemory::Shared, count: TableCount::Four };
+    let new =
+        |granularity, keys, staging| TableSpec::new(Mode::EcbEncrypt, granularity, shared, keys, staging, 128).unwrap();
+    let mut specs = vec![TableSpec::li_2012(Mode::CbcDecrypt).unwrap()];
+    for (granularity, staging) in [
+        (Granularity::B1, Staging::Soa),
+        (Granularity::B4, Staging::Aos),
+        (Granularity::B8, Staging::Soa),
+        (Granularity::B16, Staging::Aos),
+        (Granularity::B16, Staging::Registers),
+        (Granularity::B48, Staging::Registers),
+    ] {
+        let spec = new(granularity, KeyMemory::Shuffle, staging).with_thread_blocks(ThreadBlocks::Loop { each: 2 });
+        specs.push(spec.with_rounds(Rounds::Unrolled));
+        specs.extend(spec.with_plaintext_first());
+    }
+    assert_eq!(specs.len(), 1 + 6 + 3);
+    for spec in specs {
+        let Printed { source, manifest } = print(spec);
+        for bits in KeyBits::ALL {
+            let key: Vec<u8> = (0..bits.bytes()).map(|i| (29 * i) as u8 ^ 0xa7).collect();
+            check::printed(&source, &manifest, &key).unwrap_or_else(|e| panic!("{}: {e}", spec.name()));
+        }
+    }
+    // Its barrier is missed.
+    let first = new(Granularity::B8, KeyMemory::Constant, Staging::Aos).with_plaintext_first().unwrap();
+    let Printed { source, manifest } = print(first);
+    let at = source.find("shared[AT(word / 4, word % 4)] = column[0];").unwrap();
+    let without = source[..at].to_string() + &source[at..].replacen("BARRIER();", "", 1);
+    assert!(!matches!(check::printed(&without, &manifest, &key(0)), Ok(true)));
+    assert!(new(Granularity::B16, KeyMemory::Constant, Staging::Registers).with_plaintext_first().is_err());
 }
 
 /// What is wrong in a kernel shows: entries of tables, guards of the end, barriers, and the links of a chain.

@@ -91,15 +91,32 @@ pub struct OpenClKernel {
     pub source: &'static str,
 }
 
+/// A kernel with a key in it that everybody knows, for CUDA: as source, to be read, and to be tried with an engine's `cipher_of`.
+#[cfg(feature = "cuda")]
+#[derive(Debug)]
+pub struct BakedKernel {
+    /// Its name.
+    pub name: &'static str,
+    /// What must be known to launch it: the JSON of `aes_bitslice_core::manifest::Manifest`.
+    pub manifest: &'static str,
+    /// CUDA C.
+    pub source: &'static str,
+}
+
 #[cfg(feature = "cuda")]
 #[rustfmt::skip]
 mod cuda;
+#[cfg(feature = "cuda")]
+#[rustfmt::skip]
+mod published;
 #[cfg(feature = "opencl")]
 #[rustfmt::skip]
 mod opencl;
 
 #[cfg(feature = "cuda")]
 pub use cuda::{HASHES, KERNELS};
+#[cfg(feature = "cuda")]
+pub use published::PUBLISHED_KERNELS;
 #[cfg(feature = "opencl")]
 pub use opencl::{OPENCL_HASHES, OPENCL_KERNELS};
 

@@ -16,9 +16,9 @@ use aes_bitslice_gen::sbox::{self, Sbox};
 use aes_bitslice_gen::stored;
 use aes_bitslice_gen::table::{ConflictFree, TableCount};
 use aes_bitslice_kernels::{KERNELS, OPENCL_KERNELS};
-use aes_bitslice_papers::kernels::{Bytewise, Staged, TableSpec};
+use aes_bitslice_papers::kernels::{Bytewise, TableSpec};
 use aes_bitslice_tests::environment::all_or_every;
-use aes_bitslice_tests::kernels::print;
+use aes_bitslice_tests::kernels::{COMPLETE, print};
 use aes_bitslice_tests::reference::noise;
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -56,8 +56,11 @@ fn tables() -> impl Iterator<Item = Design> {
 
 /// The kernels that only the papers have.
 fn of_papers() -> impl Iterator<Item = Printed> {
-    let staged = sbox::ALL.iter().flat_map(|sbox| Staged::modes().filter_map(|mode| Staged::new(mode, sbox)));
-    let staged = staged.flat_map(|spec| Dialect::ALL.map(|dialect| spec.print(dialect, "a test")));
+    let staged = sbox::ALL.iter().flat_map(|sbox| {
+        let spec = |mode| KernelSpec::planes_in_memory(mode, sbox);
+        COMPLETE.into_iter().flat_map(move |mode| [spec(mode).staged(), spec(mode).published().staged()])
+    });
+    let staged = staged.flat_map(|spec| Dialect::ALL.map(|dialect| print(spec.clone(), dialect))).flatten();
     let bytewise = [Direction::Encrypt, Direction::Decrypt].into_iter().flat_map(Bytewise::ul_haq_2011);
     let bytewise = bytewise.flat_map(|spec| Dialect::ALL.map(|dialect| spec.print(dialect, "a test")));
     staged.chain(bytewise).chain(TableSpec::papers().into_iter().map(|spec| spec.print("a test")))

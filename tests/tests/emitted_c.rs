@@ -11,13 +11,13 @@ use aes_bitslice_core::manifest::{Grid, Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::check::{Access, CompiledC, Launch};
-use aes_bitslice_gen::kernel::KernelSpec;
+use aes_bitslice_gen::kernel::{KernelSpec, Preset};
 use aes_bitslice_gen::sbox;
-use aes_bitslice_kernels::KERNELS;
-use aes_bitslice_papers::kernels::Staged;
+use aes_bitslice_gen::stored::PUBLISHED_KEY;
+use aes_bitslice_kernels::{KERNELS, PUBLISHED_KERNELS};
 use aes_bitslice_runtime::Key;
 use aes_bitslice_tests::environment::{all_or, all_or_every, random, say};
-use aes_bitslice_tests::kernels::print;
+use aes_bitslice_tests::kernels::{COMPLETE, print};
 use aes_bitslice_tests::operation::AnyOperation;
 use aes_bitslice_tests::reference::{Reference, noise};
 use proptest::prelude::*;
@@ -129,11 +129,11 @@ fn keys_as_bits() {
 /// Planes may be in another basis than the standard one, too: that of the S-box of fewest lookup tables.
 #[test]
 fn keys_in_memory() {
-    for (i, mode) in Staged::modes().enumerate() {
-        let kernels = [Staged::hajihassani_2019(mode), Staged::new(mode, &sbox::LUT3)];
-        for kernel in kernels.into_iter().cycle().skip(i).take(all_or(2, 1)) {
-            let Printed { source, manifest } = kernel.unwrap().print(Dialect::Cuda, "a test");
-            check(&source, &manifest, &keys(i));
+    for (i, mode) in COMPLETE.into_iter().enumerate() {
+        let lut3 = KernelSpec::planes_in_memory(mode, &sbox::LUT3);
+        let kernels = [KernelSpec::hajihassani_2019(mode), lut3.clone().staged(), lut3];
+        for kernel in kernels.into_iter().cycle().skip(i).take(all_or(3, 1)) {
+            check_printed(kernel, &keys(i));
         }
     }
 }
@@ -159,6 +159,22 @@ fn freshly_baked_one_hot_mux() {
 #[test]
 fn freshly_baked_one_hot_mux_by_state() {
     freshly_baked(BakedStrategy::OneHotMux, Layout::State, 1);
+}
+
+/// As a paper describes it, with a key in it that nobody has seen before; and as it is stored, with one that everybody knows.
+#[test]
+fn presets() {
+    for preset in Preset::ALL {
+        for (i, mode) in preset.modes().iter().enumerate() {
+            for bits in KeyBits::ALL.into_iter().cycle().skip(i).take(all_or(3, 1)) {
+                let key = Key::generate(bits).unwrap();
+                check_printed(preset.baked(*mode, key.expose()).unwrap(), &[key.expose().to_vec()]);
+            }
+        }
+    }
+    for stored in PUBLISHED_KERNELS {
+        check(stored.source, &Manifest::parse(stored.manifest).unwrap(), &[PUBLISHED_KEY.to_vec()]);
+    }
 }
 
 #[test]

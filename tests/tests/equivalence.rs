@@ -2,13 +2,16 @@
 //!
 //! Each call runs in the middle of a larger buffer, at an odd alignment, and nothing outside its slice may change.
 
-use aes_bitslice_runtime::{Buffers, Cipher, Counter, CounterMode, Direction, Engine, Error, Key, Mode};
-use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_gen::kernel::{KernelSpec, Preset};
+use aes_bitslice_runtime::{Buffers, Cipher, Counter, CounterMode, Direction, Engine, Error, Key, KeyBits, Mode};
+use aes_bitslice_tests::engines::{Device, gpu, has_mode, is_slow, name};
 use aes_bitslice_tests::environment::{all_or, exhaustive, random};
-use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::harness::{Need, Tests};
+use aes_bitslice_tests::kernels::print;
 use aes_bitslice_tests::operation::AnyOperation;
 use aes_bitslice_tests::reference::{Reference, noise};
-use aes_bitslice_tests::tests_of_engines;
+use aes_bitslice_tests::{tests, tests_of_engines};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::process::ExitCode;
@@ -28,7 +31,9 @@ fn main() -> ExitCode {
         every_edge,
         long_messages,
     ];
-    Tests::default().on_each(&Device::ALL, &[], tests).run()
+    let compiled = tests![published_kernels];
+    let needs = [Need::Device(Device::CUDA[0]), Need::CudaCompiler];
+    Tests::default().on_each(&Device::ALL, &[], tests).with(&needs, compiled).run()
 }
 
 /// Bytes before and after a call's slice that must stay as they are.
@@ -167,6 +172,56 @@ fn ctr(engines: &'static [Engine]) {
             let c = open(engine, &key);
             let apply_to = |i: &[u8], o: &mut [u8]| c.ctr_apply_to(&counter, offset, i, o);
             let output = both_forms(&input, shift, |d| c.ctr_apply(&counter, offset, d), apply_to)?;
+            same(&output, &expected, engine)?;
+        }
+    });
+}
+
+/// The bitsliced kernels of Hajihassani et al. 2019 on a CUDA GPU, by state, with Canright's S-box: keys fetched, and keys in the code of
+/// kernels that are printed for a random key of each length; on random data of any length, alignment and counter.
+fn published_kernels() {
+    let engine = gpu();
+    let keys = KeyBits::ALL.map(|bits| Key::generate(bits).unwrap());
+    let preset = Preset::Hajihassani2019;
+    let specs: Vec<_> = preset
+        .modes()
+        .iter()
+        .flat_map(|&mode| keys.iter().map(move |key| (mode, key)))
+        .flat_map(|(mode, key)| {
+            let baked = preset.baked(mode, key.expose()).unwrap();
+            [(mode, key, baked), (mode, key, KernelSpec::hajihassani_2019(mode))]
+        })
+        .collect();
+    // The compiler takes its time; each kernel on a thread.
+    let ciphers: Vec<_> = std::thread::scope(|scope| {
+        let open = |(mode, key, spec): (Mode, &Key, KernelSpec)| {
+            let kernel = print(spec, Dialect::Cuda).unwrap();
+            let cipher = engine.cipher_of(key, &kernel).unwrap_or_else(|e| panic!("{}: {e}", kernel.manifest.kernel));
+            (mode, Reference::new(key.expose()), cipher)
+        };
+        let threads: Vec<_> = specs.into_iter().map(|spec| scope.spawn(move || open(spec))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    proptest!(random(64), |(block in counter_block(), offset in offset(), len in length(), shift in 0usize..=16, seed: u64)| {
+        let counter = Counter::new(CounterMode::Ctr128BE, block);
+        for (mode, reference, c) in &ciphers {
+            let input = noise(seed, if *mode == Mode::Ctr { len } else { len / 16 * 16 });
+            let (output, expected) = match mode {
+                Mode::Ctr => {
+                    let to = |i: &[u8], o: &mut [u8]| c.ctr_apply_to(&counter, offset, i, o);
+                    let output = both_forms(&input, shift, |d| c.ctr_apply(&counter, offset, d), to)?;
+                    (output, reference.ctr(block, offset, &input))
+                }
+                Mode::EcbEncrypt => {
+                    let output = both_forms(&input, shift, |d| c.ecb_encrypt(d), |i, o| c.ecb_encrypt_to(i, o))?;
+                    (output, reference.ecb(Direction::Encrypt, &input))
+                }
+                _ => {
+                    let ciphertext = reference.ecb(Direction::Encrypt, &input);
+                    let output = both_forms(&ciphertext, shift, |d| c.ecb_decrypt(d), |i, o| c.ecb_decrypt_to(i, o))?;
+                    (output, input)
+                }
+            };
             same(&output, &expected, engine)?;
         }
     });

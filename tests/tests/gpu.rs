@@ -8,10 +8,12 @@
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
 use aes_bitslice_core::manifest::{Manifest, Printed};
-use aes_bitslice_gen::kernel::KernelSpec;
+use aes_bitslice_gen::kernel::{KernelSpec, Preset};
 use aes_bitslice_gen::sbox;
+use aes_bitslice_gen::stored::PUBLISHED_KEY;
 use aes_bitslice_gen::table::{ConflictFree, TableCount};
-use aes_bitslice_papers::kernels::{Staged, TableSpec};
+use aes_bitslice_kernels::PUBLISHED_KERNELS;
+use aes_bitslice_papers::kernels::TableSpec;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
 use aes_bitslice_runtime::cuda::devices;
 use aes_bitslice_runtime::{
@@ -21,7 +23,7 @@ use aes_bitslice_runtime::{
 use aes_bitslice_tests::engines::{Device, gpu, has_mode, modes_of, name};
 use aes_bitslice_tests::environment::{LARGE, is_set, random, say, small};
 use aes_bitslice_tests::harness::{Need, Tests};
-use aes_bitslice_tests::kernels::print;
+use aes_bitslice_tests::kernels::{COMPLETE, print};
 use aes_bitslice_tests::operation::{AnyOperation, counter};
 use aes_bitslice_tests::reference::{Reference, noise};
 use aes_bitslice_tests::{tests, tests_of_engines, with_operation};
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     let compiled = tests![
         baked_kernels_at_every_edge,
         published_kernels_at_every_edge,
+        presets_at_every_edge,
         published_table_kernels_at_every_edge,
         keys_in_memory_outlive_their_launches,
         baked_kernels_from_files,
@@ -273,8 +276,39 @@ fn baked_kernels_at_every_edge() {
 }
 
 fn published_kernels_at_every_edge() {
-    let kernels = Staged::modes().map(|mode| Staged::hajihassani_2019(mode).unwrap().print(Dialect::Cuda, "a test"));
+    let fetched = COMPLETE.map(KernelSpec::hajihassani_2019);
+    // Without staging, threads without data come to the barriers of the keys.
+    let direct = KernelSpec::planes_in_memory(Mode::EcbEncrypt, &sbox::CANRIGHT).published();
+    let kernels = fetched.into_iter().chain([direct]).filter_map(|spec| print(spec, Dialect::Cuda));
     check_edges(gpu(), &printed(gpu(), kernels, small()));
+}
+
+/// The preset with keys of each length in it, which take turns among the small tests, and as it is stored.
+fn presets_at_every_edge() {
+    let subject = |mode: Mode, key: Vec<u8>, kernel: &Printed| {
+        let name = format!("{}, {} bits", kernel.manifest.kernel, 8 * key.len());
+        let cipher = gpu().cipher_of(&Key::new(&key).unwrap(), kernel).unwrap_or_else(|e| panic!("{name}: {e}"));
+        Subject { name, cipher, reference: Reference::new(&key), modes: vec![mode], choice: None }
+    };
+    let modes = Preset::ALL.into_iter().flat_map(|preset| preset.modes().iter().map(move |&mode| (preset, mode)));
+    let fresh = modes.enumerate().flat_map(|(i, (preset, mode))| {
+        let lengths = KeyBits::ALL.into_iter().enumerate().filter(move |(k, _)| !small() || *k == i % 3);
+        lengths.map(move |(_, bits)| (mode, key_bytes(bits), preset.baked(mode, &key_bytes(bits)).unwrap()))
+    });
+    let stored = PUBLISHED_KERNELS.iter().map(|stored| {
+        let manifest = Manifest::parse(stored.manifest).unwrap();
+        let source = stored.source.to_string().into();
+        (manifest.mode().unwrap(), PUBLISHED_KEY.to_vec(), Printed { source, manifest })
+    });
+    let fresh = fresh.map(|(mode, key, spec)| (mode, key, print(spec, Dialect::Cuda).unwrap()));
+    let all: Vec<_> = fresh.chain(stored).collect();
+    // The compiler takes its time; each kernel on a thread.
+    let subjects: Vec<Subject> = std::thread::scope(|scope| {
+        let threads = all.iter().map(|(mode, key, kernel)| scope.spawn(move || subject(*mode, key.clone(), kernel)));
+        let threads: Vec<_> = threads.collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    check_edges(gpu(), &subjects);
 }
 
 /// What is not allowed, or not there, is refused and changes nothing: kernels that look tables up have to be asked for, and
@@ -342,7 +376,7 @@ fn keys_in_memory_outlive_their_launches() {
     let (key, contents) = (key_bytes(KeyBits::Aes256), noise(6, if small() { 1 << 16 } else { 16 << 20 }));
     let (stream, reference) = (stream(gpu), Reference::new(&key));
     let mut data = stream.clone_htod(&contents).unwrap();
-    let kernel = Staged::hajihassani_2019(Mode::Ctr).unwrap().print(Dialect::Cuda, "a test");
+    let kernel = print(KernelSpec::hajihassani_2019(Mode::Ctr), Dialect::Cuda).unwrap();
     let cipher = gpu.cipher_of(&Key::new(&key).unwrap(), &kernel).unwrap();
     let ctr = Ctr::new(&counter([0xff; 16]), 0);
     // An odd number of times: as good as once.

@@ -14,7 +14,7 @@ use aes_bitslice_gen::emit;
 use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_gen::sbox::LUT3;
 use aes_bitslice_gen::table::{ConflictFree, TableCount};
-use aes_bitslice_papers::kernels::{Bytewise, Staged};
+use aes_bitslice_papers::kernels::Bytewise;
 use aes_bitslice_runtime::opencl::opencl3::command_queue::{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CommandQueue};
 use aes_bitslice_runtime::opencl::opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
 use aes_bitslice_runtime::opencl::opencl3::types::CL_TRUE;
@@ -247,8 +247,8 @@ fn planes_in_the_other_layout() {
 /// The kernels of Hajihassani et al. 2019.
 fn planes_in_memory() {
     // That which another test here has, too: it is compiled once.
-    let specs = modes(Mode::EcbEncrypt).into_iter().filter_map(Staged::hajihassani_2019);
-    with_keys(specs.map(|spec| spec.print(Dialect::OpenCl, "a test")));
+    let specs = modes(Mode::EcbEncrypt).into_iter().map(KernelSpec::hajihassani_2019);
+    with_keys(specs.filter_map(|spec| print(spec, Dialect::OpenCl)));
 }
 
 /// Kernels that are co-resident on CUDA, where others look tables up.
@@ -260,7 +260,7 @@ fn bits() {
 /// The kernels of Ul Haq et al. 2011.
 fn bytewise() {
     let specs = [Direction::Encrypt, Direction::Decrypt].into_iter().flat_map(Bytewise::ul_haq_2011);
-    // One each way, with its keys from elsewhere and its tables in other memory.
+    // Of any seven in a row one, the basic kernel among them.
     with_keys(all_or_every(7, specs).map(|spec| spec.print(Dialect::OpenCl, "a test")));
 }
 
@@ -465,7 +465,7 @@ fn what_is_in_a_queue_outlives_what_it_was_made_of() {
     let data = noise(3, 100_000 / 16 * 16);
     let expected = reference.ecb(Direction::Encrypt, &data);
     let buffers = Buffers::new(engine);
-    let in_memory = Staged::hajihassani_2019(Mode::EcbEncrypt).unwrap().print(Dialect::OpenCl, "a test");
+    let in_memory = print(KernelSpec::hajihassani_2019(Mode::EcbEncrypt), Dialect::OpenCl).unwrap();
     for cipher in [engine.cipher(&key).unwrap(), engine.cipher_of(&key, &in_memory).unwrap()] {
         let output = buffers.with(&vec![0; data.len()]);
         let input = buffers.with(&data);

@@ -8,7 +8,7 @@ use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::check;
 use aes_bitslice_gen::emit::{cuda, opencl};
-use aes_bitslice_gen::kernel::{Design, KernelSpec, Plan};
+use aes_bitslice_gen::kernel::{Design, KernelSpec, Layers, Plan, Preset};
 use aes_bitslice_gen::sbox::Sbox;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
 use anyhow::{Context, Result, anyhow, bail};
@@ -28,6 +28,10 @@ pub struct Args {
     /// The mode of operation, such as ecb-encrypt or ctr
     #[arg(long, requires = "key", default_value_t = Mode::Ctr)]
     pub mode: Mode,
+    /// A kernel as a paper describes it: hajihassani-2019 is 32 blocks a thread by state, which come and go through shared
+    /// memory, 64 threads a thread block, Canright's S-box, MixColumns as in equation 5, and one-hot multiplexers
+    #[arg(long, requires = "key", value_name = "NAME", conflicts_with_all = ["strategy", "sbox", "layout"])]
+    pub preset: Option<Preset>,
     /// Where the kernel has its key: one-hot-mux (rounds in a loop, which fits the instruction cache) or immediate (rounds
     /// unrolled, fewer instructions)
     #[arg(long, requires = "key", default_value_t = BakedStrategy::OneHotMux)]
@@ -55,21 +59,29 @@ pub struct Args {
 pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     let key_option = Zeroizing::new(args.key.unwrap_or_default());
     let sbox = Sbox::named(&args.sbox)?;
+    if let Some(preset) = args.preset.filter(|preset| !preset.modes().contains(&args.mode)) {
+        let modes: Vec<&str> = preset.modes().iter().map(|mode| mode.name()).collect();
+        bail!("`{preset}` has no mode `{}`: take {}", args.mode, modes.join(", "));
+    }
     let key = key::read(&key_option)?;
     let folder = args.out.unwrap_or_else(|| files::target(root).join("baked"));
 
-    let spec = KernelSpec::baked(args.mode, sbox, args.strategy, &key)
-        .ok_or_else(|| anyhow!("a key has 16, 24 or 32 bytes"))?;
+    let spec = match args.preset {
+        Some(preset) => preset.baked(args.mode, &key),
+        None => KernelSpec::baked(args.mode, sbox, args.strategy, &key),
+    };
+    let spec = spec.ok_or_else(|| anyhow!("a key has 16, 24 or 32 bytes"))?;
     let spec = match args.layout {
         Some(layout) => spec.with_layout(layout)?,
         None => spec,
     };
     let plan = Plan::new(&spec);
     let name = spec.name();
-    let mut command = format!(
-        "cargo xtask gen --key @FILE --mode {} --strategy {} --sbox {} --layout {}",
-        args.mode, args.strategy, sbox.name, spec.layout
-    );
+    let mut command = format!("cargo xtask gen --key @FILE --mode {}", args.mode);
+    command += &match args.preset {
+        Some(preset) => format!(" --preset {preset}"),
+        None => format!(" --strategy {} --sbox {} --layout {}", args.strategy, sbox.name, spec.layout),
+    };
     if args.dialect != Dialect::Cuda {
         command += &format!(" --dialect {}", args.dialect);
     }
@@ -105,10 +117,14 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
         manifest.threads,
         manifest.tile_blocks
     );
+    let gates = match spec.layers {
+        Layers::Fewest => "LUT3s      ",
+        Layers::Published => "gates      ",
+    };
     say!(
-        "LUT3s      {} an S-box ({}), {} a column of MixColumns with its key; {} in {rounds} rounds",
+        "{gates}{} an S-box ({}), {} a column of MixColumns with its key; {} in {rounds} rounds",
         counts.sub_byte,
-        sbox.name,
+        spec.sbox.name,
         counts.mix_column,
         plan.gates_executed(rounds)
     );

@@ -62,6 +62,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         bake::Args {
             key: Some(format!("@{}", at("key").display())),
             mode: Mode::Ctr,
+            preset: None,
             strategy: BakedStrategy::OneHotMux,
             sbox: "lut3".into(),
             out: Some(at("baked")),

@@ -6,7 +6,7 @@ use aes_bitslice_core::hash_manifest::{HashManifest, PrintedHash};
 use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_gen::emit::{cuda, ghash, opencl};
 use aes_bitslice_gen::ghash::Ghash;
-use aes_bitslice_gen::kernel::Design;
+use aes_bitslice_gen::kernel::{Design, Preset};
 use aes_bitslice_gen::stored;
 use aes_bitslice_nvrtc::Target;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +61,22 @@ pub fn opencl() -> Vec<StoredKernel> {
         StoredKernel::new(design, printed)
     };
     stored::opencl().into_iter().map(kernel).collect()
+}
+
+/// Those of papers, with a key that everybody knows, which are stored as sources only.
+pub fn published() -> Vec<StoredKernel> {
+    let kernel = |design: Design| {
+        let mode = design.mode();
+        let command =
+            format!("cargo xtask gen --key {} --mode {mode} --preset {}", published_key(), Preset::Hajihassani2019);
+        let printed = cuda::print(&design, &command).expect("a kernel that there is");
+        StoredKernel::new(design, printed)
+    };
+    stored::published().into_iter().map(kernel).collect()
+}
+
+fn published_key() -> String {
+    stored::PUBLISHED_KEY.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A stored GHASH kernel as it would be generated now.

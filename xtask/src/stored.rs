@@ -1,4 +1,4 @@
-//! The files that `kernels-generated/src/` stores, under `cuda/`, `opencl/` and `rust/`: everything there comes from here or,
+//! The files that `kernels-generated/src/` stores, under `cuda/`, `opencl/`, `published/` and `rust/`: everything there comes from here or,
 //! compiled, from [`crate::images`], and nothing there is read to make it.
 
 use crate::kernels::{self, COMMAND, StoredHash, StoredKernel, ToCompile, image_file};
@@ -12,6 +12,7 @@ use aes_bitslice_gen::kernel::{Design, Plan};
 use aes_bitslice_gen::linear;
 use aes_bitslice_gen::sbox::{BOYAR_PERALTA, LUT3};
 use aes_bitslice_nvrtc::Target;
+use aes_bitslice_gen::stored::PUBLISHED_KEY;
 use anyhow::{Context, Result, anyhow, bail};
 use diffy::DiffOptions;
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// Lines of a file's diff that are printed.
 const DIFF_LINES: usize = 60;
 /// The folders of which every file is generated.
-const FOLDERS: [&str; 3] = ["cuda", "opencl", "rust"];
+const FOLDERS: [&str; 4] = ["cuda", "opencl", "published", "rust"];
 
 /// Every file, by folder and name.
 fn generated(kernels: &[StoredKernel], hashes: &[StoredHash]) -> BTreeMap<(&'static str, String), String> {
@@ -38,6 +39,12 @@ fn generated(kernels: &[StoredKernel], hashes: &[StoredHash]) -> BTreeMap<(&'sta
         files.insert((folder, hash.manifest.source.clone()), hash.source.clone());
         files.insert((folder, format!("{}.json", hash.name)), hash.manifest.to_json());
     }
+    let published = kernels::published();
+    for kernel in &published {
+        files.insert(("published", kernel.source_file().into()), kernel.source.clone());
+        files.insert(("published", format!("{}.json", kernel.name)), kernel.manifest.to_json());
+    }
+    files.insert(("published", "mod.rs".into()), published_index(&published));
     let of_opencl = opencl_index(&opencl_kernels, &opencl_hashes);
     for (dialect, index) in [(Dialect::Cuda, index(kernels, hashes)), (Dialect::OpenCl, of_opencl)] {
         files.insert((dialect.name(), "mod.rs".into()), index);
@@ -119,6 +126,24 @@ fn opencl_index(kernels: &[StoredKernel], hashes: &[StoredHash]) -> String {
     header::with_heading([&*generated_by(), "What is stored for OpenCL."], &body)
 }
 
+/// The module that names what is stored of papers.
+fn published_index(kernels: &[StoredKernel]) -> String {
+    let mut body = String::from(
+        "\nuse crate::BakedKernel;\n\n\
+         /// The kernels of papers, with the key of FIPS 197, appendix B, in them.\n\
+         pub static PUBLISHED_KERNELS: &[BakedKernel] = &[\n",
+    );
+    for kernel in kernels {
+        let name = &kernel.name;
+        let _ = writeln!(body, "    BakedKernel {{");
+        let _ = writeln!(body, "        name: \"{name}\",");
+        let _ = writeln!(body, "        manifest: include_str!(\"{name}.json\"),");
+        let _ = writeln!(body, "        source: include_str!(\"{}\"),\n    }},", kernel.source_file());
+    }
+    body += "];\n";
+    header::with_heading([&*generated_by(), "What is stored of papers."], &body)
+}
+
 fn generated_by() -> String {
     format!("{}{COMMAND}", header::COMMAND)
 }
@@ -142,6 +167,13 @@ pub fn rebuild(root: &Path) -> Result<()> {
         let ran = check::printed(&kernel.source, &kernel.manifest, &key)?;
         let ran = if ran { "printed C compiled and run" } else { "printed C not run for lack of a C compiler" };
         say!("checked {}: circuits evaluated; {ran}", kernel.name);
+    }
+    for kernel in kernels::published() {
+        if let Design::Bitsliced(spec) = &kernel.design {
+            check::evaluate(&Plan::new(spec), &PUBLISHED_KEY)?;
+        }
+        check::printed(&kernel.source, &kernel.manifest, &PUBLISHED_KEY)?;
+        say!("checked {}, with the key of FIPS 197 in it, likewise", kernel.name);
     }
     let hashes = kernels::cuda_hashes();
     for hash in &hashes {

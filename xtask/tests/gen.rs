@@ -167,6 +167,36 @@ fn every_change_is_undone() {
     succeed(root, &["gen", "--check"]);
 }
 
+/// The paper's kernel by its name, and nothing else beside it.
+#[test]
+fn a_preset_is_the_paper_s_kernel() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let key = key_file(root);
+    let gen_preset = ["gen", "--key", &key, "--preset", "hajihassani-2019"];
+    let said = text(&succeed(root, &[&gen_preset[..], &["--mode", "ecb-encrypt"]].concat()));
+    assert!(said.contains("gates      120 an S-box (canright)") && !said.contains(KEY), "{said}");
+    let name = "target/baked/aes-192-ecb-encrypt-one-hot-mux-state";
+    let manifest = Manifest::parse(&fs::read_to_string(root.join(format!("{name}.json"))).unwrap()).unwrap();
+    assert!(
+        manifest.generated_by.ends_with("--mode ecb-encrypt --preset hajihassani-2019"),
+        "{}",
+        manifest.generated_by
+    );
+    assert_eq!((manifest.threads, manifest.tile_blocks, manifest.secret), (64, 64 * 32, true));
+    let source = fs::read_to_string(root.join(format!("{name}.cu"))).unwrap();
+    for line in [
+        "// MixColumns on one column (Hajihassani et al. 2019, equation 5 and algorithm 1).",
+        "SHARED uint4 tile[BLOCKS];",
+    ] {
+        assert!(source.contains(line), "{line}");
+    }
+    let other_mode = fail(xtask(root, &[&gen_preset[..], &["--mode", "cbc-decrypt"]].concat()), 1);
+    assert!(other_mode.contains("take ecb-encrypt, ecb-decrypt, ctr"), "{other_mode}");
+    let with_sbox = xtask(root, &[&gen_preset[..], &["--sbox", "lut3"]].concat()).output().unwrap();
+    assert_eq!(with_sbox.status.code(), Some(2), "{}", text(&with_sbox));
+}
+
 #[test]
 fn a_baked_kernel_is_private_and_the_same_from_everywhere() {
     let root = tempfile::tempdir().unwrap();

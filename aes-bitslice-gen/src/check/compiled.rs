@@ -129,10 +129,12 @@ impl CompiledC {
         }
         let words = launch.key.len();
         match self.keys {
-            KeySource::Memory if words.is_multiple_of(PLANES) && (3..=MAX_ROUNDS + 1).contains(&(words / PLANES)) => {
-                Ok(())
+            KeySource::Memory | KeySource::ScheduleInMemory => {
+                match words.is_multiple_of(PLANES) && (3..=MAX_ROUNDS + 1).contains(&(words / PLANES)) {
+                    true => Ok(()),
+                    false => Err("it takes the planes of 3 to 15 round keys, or as many words"),
+                }
             }
-            KeySource::Memory => Err("it takes the planes of 3 to 15 round keys"),
             KeySource::Baked if words > 0 => Err("its key is baked in"),
             keys if words != keys.argument_words().unwrap_or(0) => Err("its key has another number of words"),
             _ => Ok(()),

@@ -9,14 +9,29 @@ pub fn function(circuit: &Circuit, name: &str) -> String {
     let stats = circuit.stats();
     let mut text = format!("// Circuit: {}; {} LUT3, depth {}.\n", circuit.name(), stats.gates(), stats.depth);
     let _ = writeln!(text, "DEVICE void {name}(const u32 *x, u32 *y) {{");
-    statements(circuit, |i| format!("x[{i}]"), "y", &mut text);
+    statements(circuit, |i| format!("x[{i}]"), "y", Gates::Tables, &mut text);
     text += "}\n";
     text
 }
 
+/// How gates are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Gates {
+    /// As one instruction each, which the compiler leaves as it is, unless C has an operator for it.
+    Tables,
+    /// Of two inputs, as operators, which the compiler may merge.
+    Operators,
+}
+
 /// The gates of a circuit and the assignments to its outputs, `input` being the expression for an input and `target`
 /// the array for the outputs.
-pub(super) fn statements(circuit: &Circuit, input: impl Fn(usize) -> String, target: &str, text: &mut String) {
+pub(super) fn statements(
+    circuit: &Circuit,
+    input: impl Fn(usize) -> String,
+    target: &str,
+    gates: Gates,
+    text: &mut String,
+) {
     let operand = |wire: Wire| match wire.index().checked_sub(circuit.inputs().len()) {
         Some(gate) => format!("n{gate}"),
         None => input(wire.index()),
@@ -28,6 +43,9 @@ pub(super) fn statements(circuit: &Circuit, input: impl Fn(usize) -> String, tar
             Lut3::AND => writeln!(text, "    const u32 n{i} = {a} & {b};"),
             Lut3::OR => writeln!(text, "    const u32 n{i} = {a} | {b};"),
             Lut3::NOT => writeln!(text, "    const u32 n{i} = ~{a};"),
+            table if gates == Gates::Operators && table == Lut3::XOR.complement() => {
+                writeln!(text, "    const u32 n{i} = ~({a} ^ {b});")
+            }
             Lut3(table) => writeln!(text, "    const u32 n{i} = LUT3({a}, {b}, {c}, {table:#04x});"),
         };
     }

@@ -1,7 +1,7 @@
 //! From a specification to a plan: the places round keys can come from, each as the steps of the cipher with its circuits.
 
 use super::plan::{Call, KeyOperand, Plan, Step};
-use super::spec::{KernelSpec, RoundKeys};
+use super::spec::{KernelSpec, Layers, RoundKeys};
 use crate::circuit::{Circuit, Wire};
 use crate::linear;
 use aes_bitslice_core::aes::{Direction, KeySchedule, cipher};
@@ -17,7 +17,8 @@ impl Plan {
         let mut plan =
             Self { spec: spec.clone(), functions: Vec::new(), first: Vec::new(), round: Vec::new(), last: Vec::new() };
         match (&spec.round_keys, spec.layout) {
-            (RoundKeys::Planes | RoundKeys::Bits, _) | (RoundKeys::OneHotMux(_), Layout::Column) => planes(&mut plan),
+            (RoundKeys::Planes | RoundKeys::PlanesInMemory | RoundKeys::Bits, _)
+            | (RoundKeys::OneHotMux(_), Layout::Column) => planes(&mut plan),
             (RoundKeys::OneHotMux(schedule), Layout::State) => one_hot_mux(&mut plan, schedule),
             (RoundKeys::Immediate(schedule), _) => immediate(&mut plan, schedule),
         }
@@ -30,18 +31,24 @@ fn planes(plan: &mut Plan) {
     let (direction, basis) = (plan.direction(), plan.spec.basis);
     let add = plan.function("add_round_key", ADD_ROUND_KEY, linear::add_key_column);
     let [first, middle, last] = [Place::First, Place::Middle, Place::Last].map(|place| sub_bytes(plan, place));
-    let mix = plan.function("mix_column", &about_mix(direction), || linear::mix_column_with_key(direction, basis));
-    let mix = Step::MixColumns(Call { functions: [mix; 4], key: KeyOperand::Planes });
     let add = |key| Call { functions: [add; 4], key };
+    let mix = match plan.spec.layers {
+        Layers::Fewest => {
+            let mix =
+                plan.function("mix_column", &about_mix(direction), || linear::mix_column_with_key(direction, basis));
+            vec![Step::MixColumns(Call { functions: [mix; 4], key: KeyOperand::Planes })]
+        }
+        Layers::Published => vec![published_mix(plan), Step::AddRoundKey(add(KeyOperand::Planes))],
+    };
     // A thread that holds a column has the round key of its column as one word, the same for all its blocks.
     let (first_key, last_key) = match (plan.spec.layout, plan.spec.mode.state()) {
         (Layout::State, _) => (KeyOperand::Planes, KeyOperand::Planes),
         (Layout::Column, State::Data) => (KeyOperand::Bytes, KeyOperand::Bytes),
         (Layout::Column, State::Counters) => (KeyOperand::Planes, KeyOperand::Bytes),
     };
-    plan.first = vec![Step::AddFirstRoundKey(add(first_key)), first];
-    plan.round = vec![mix.clone(), middle];
-    plan.last = vec![mix, last, Step::AddLastRoundKey(add(last_key))];
+    plan.first = vec![Step::AddRoundKey(add(first_key)), first];
+    plan.round = [&mix[..], &[middle]].concat();
+    plan.last = [&mix[..], &[last, Step::AddLastRoundKey(add(last_key))]].concat();
 }
 
 /// Round keys baked in and picked by one-hot selectors; the rounds are a loop
@@ -51,21 +58,36 @@ fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) {
     let round_keys = layout::round_keys(keys, basis);
     let last = keys.rounds();
     let [first_sub, middle_sub, last_sub] = [Place::First, Place::Middle, Place::Last].map(|p| sub_bytes(plan, p));
-    let mix = std::array::from_fn(|c| {
-        let about = format!("{} Its round key is picked by the selectors.", about_mix(direction));
-        plan.function(&format!("mix_column_{c}"), &about, || {
+    // The circuit of a layer that meets a key, its key bits of a column picked by the selectors.
+    let keyed = |layer: &Circuit, c: usize, layers| {
+        let mut circuit = Circuit::new(
+            format!("{} with a one-hot multiplexer", layer.name()),
+            names("x", 32).chain((1..last).map(|r| format!("round{r}"))),
+        );
+        let mut args: Vec<Wire> = (0..32).map(|i| circuit.input(i)).collect();
+        for bit in 0..32 {
+            args.push(multiplexer(&mut circuit, layers, |r| layout::key_bit(&round_keys[r], 32 * c + bit), last));
+        }
+        include_all(circuit, layer, &args)
+    };
+    let mix = match plan.spec.layers {
+        Layers::Fewest => {
+            let about = format!("{} Its round key is picked by the selectors.", about_mix(direction));
             let mix = linear::mix_column_with_key(direction, basis);
-            let mut circuit = Circuit::new(
-                format!("{} with a one-hot multiplexer", mix.name()),
-                names("x", 32).chain((1..last).map(|r| format!("round{r}"))),
-            );
-            let mut args: Vec<Wire> = (0..32).map(|i| circuit.input(i)).collect();
-            for bit in 0..32 {
-                args.push(multiplexer(&mut circuit, |r| layout::key_bit(&round_keys[r], 32 * c + bit), last));
-            }
-            include_all(circuit, &mix, &args)
-        })
-    });
+            let functions = std::array::from_fn(|c| {
+                plan.function(&format!("mix_column_{c}"), &about, || keyed(&mix, c, Layers::Fewest))
+            });
+            vec![Step::MixColumns(Call { functions, key: KeyOperand::Selectors })]
+        }
+        Layers::Published => {
+            let about = "AddRoundKey on one column, the round key picked by the selectors.";
+            let add = linear::add_key_column();
+            let functions = std::array::from_fn(|c| {
+                plan.function(&format!("add_round_key_{c}"), about, || keyed(&add, c, Layers::Published))
+            });
+            vec![published_mix(plan), Step::AddRoundKey(Call { functions, key: KeyOperand::Selectors })]
+        }
+    };
     let mut add_constant = |name: &str, round: usize| {
         std::array::from_fn(|c| {
             let key = round_keys[round];
@@ -76,17 +98,21 @@ fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) {
         })
     };
     let (first, final_) = (add_constant("add_first_round_key", 0), add_constant("add_last_round_key", last));
-    let mix = Step::MixColumns(Call { functions: mix, key: KeyOperand::Selectors });
-    plan.first = vec![Step::AddFirstRoundKey(Call { functions: first, key: KeyOperand::None }), first_sub];
-    plan.round = vec![mix.clone(), middle_sub];
-    plan.last = vec![mix, last_sub, Step::AddLastRoundKey(Call { functions: final_, key: KeyOperand::None })];
+    plan.first = vec![Step::AddRoundKey(Call { functions: first, key: KeyOperand::None }), first_sub];
+    plan.round = [&mix[..], &[middle_sub]].concat();
+    let final_ = Step::AddLastRoundKey(Call { functions: final_, key: KeyOperand::None });
+    plan.last = [&mix[..], &[last_sub, final_]].concat();
 }
 
 /// The key bit of the selected round, `selector` of round `r` being input `31 + r`: an OR of the selectors of the
 /// rounds in which the bit is set. Selectors go in groups of three, so that key bits with the same pattern in a
-/// group share a gate.
-fn multiplexer(circuit: &mut Circuit, bit: impl Fn(usize) -> bool, last: usize) -> Wire {
+/// group share a gate; as published, one after the other, the ANDs with key bits that are known being folded.
+fn multiplexer(circuit: &mut Circuit, layers: Layers, bit: impl Fn(usize) -> bool, last: usize) -> Wire {
     let rounds: Vec<usize> = (1..last).collect();
+    if layers == Layers::Published {
+        let set: Vec<Wire> = rounds.iter().filter(|&&r| bit(r)).map(|&r| circuit.input(31 + r)).collect();
+        return set.into_iter().reduce(|a, b| circuit.or(a, b)).unwrap_or_else(|| circuit.constant(false));
+    }
     let mut groups = Vec::new();
     for group in rounds.chunks(3) {
         let set: Vec<Wire> = group.iter().filter(|&&r| bit(r)).map(|&r| circuit.input(31 + r)).collect();
@@ -95,6 +121,17 @@ fn multiplexer(circuit: &mut Circuit, bit: impl Fn(usize) -> bool, last: usize) 
         }
     }
     circuit.or_all(&groups)
+}
+
+/// MixColumns without a key, as it was published.
+fn published_mix(plan: &mut Plan) -> Step {
+    let direction = plan.direction();
+    let about = match direction {
+        Direction::Encrypt => "MixColumns on one column (Hajihassani et al. 2019, equation 5 and algorithm 1).",
+        Direction::Decrypt => "InvMixColumns on one column, likewise by doubling and sums.",
+    };
+    let mix = plan.function("mix_column", about, || linear::mix_column_from_definition(direction));
+    Step::MixColumns(Call { functions: [mix; 4], key: KeyOperand::None })
 }
 
 /// Round keys folded into truth tables; the rounds are written out.
@@ -177,6 +214,9 @@ fn folded_sub_byte(plan: &mut Plan, place: Place, before: u8, after: u8) -> usiz
         }
     };
     let sbox = plan.spec.sbox;
+    if plan.spec.layers == Layers::Published {
+        return plan.function(&name, &about, || sbox.circuit(direction));
+    }
     plan.function(&name, &about, || {
         sbox.lut3_between(direction, from, to).complemented(|i| before >> i & 1 == 1, |i| after >> i & 1 == 1)
     })

@@ -67,11 +67,12 @@ impl<const PARTS: usize> Call<PARTS> {
 /// last but one in the last.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// AddRoundKey with the first round key, column by column: 32 planes to 32.
-    AddFirstRoundKey(Call<4>),
+    /// AddRoundKey with the round's key, column by column: 32 planes to 32.
+    AddRoundKey(Call<4>),
     /// SubBytes, byte by byte: 8 planes to 8.
     SubBytes(Call<16>),
-    /// ShiftRows, MixColumns and AddRoundKey, column by column: 32 planes, by row and from where ShiftRows finds them, to 32.
+    /// ShiftRows, MixColumns and, unless it is a step of its own, AddRoundKey, column by column: 32 planes, by row and from where
+    /// ShiftRows finds them, to 32.
     MixColumns(Call<4>),
     /// ShiftRows and AddRoundKey with the last round key, column by column: 32 planes to 32.
     AddLastRoundKey(Call<4>),
@@ -134,8 +135,8 @@ impl Plan {
         let gates = |functions: &[usize]| functions.iter().map(|&f| self.functions[f].circuit.gates().len()).sum();
         let step = |step: &Step| -> usize {
             match step {
-                Step::AddFirstRoundKey(c) | Step::AddLastRoundKey(c) if c.key == KeyOperand::Bytes => 0,
-                Step::AddFirstRoundKey(c) | Step::MixColumns(c) | Step::AddLastRoundKey(c) => gates(&c.functions),
+                Step::AddRoundKey(c) | Step::AddLastRoundKey(c) if c.key == KeyOperand::Bytes => 0,
+                Step::AddRoundKey(c) | Step::MixColumns(c) | Step::AddLastRoundKey(c) => gates(&c.functions),
                 Step::SubBytes(c) => gates(&c.functions),
                 Step::Section(_) => 0,
             }
@@ -189,7 +190,7 @@ impl<W: Word> Run<'_, W> {
         let shifted = |c: usize| layout::shifted_column(c, direction);
         for step in steps {
             match step {
-                Step::AddFirstRoundKey(call) => self.columns(call, 0, straight),
+                Step::AddRoundKey(call) => self.columns(call, self.round, straight),
                 Step::MixColumns(call) => self.columns(call, self.round, shifted),
                 Step::AddLastRoundKey(call) => self.columns(call, self.round + 1, shifted),
                 Step::SubBytes(call) => {

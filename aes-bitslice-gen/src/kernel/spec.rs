@@ -13,6 +13,8 @@ use aes_bitslice_core::strategy::{BakedStrategy, KeyStrategy};
 pub enum RoundKeys {
     /// See [`KeyStrategy::Planes`].
     Planes,
+    /// See [`KeyStrategy::PlanesInMemory`].
+    PlanesInMemory,
     /// See [`KeyStrategy::Bits`].
     Bits,
     /// See [`KeyStrategy::OneHotMux`].
@@ -26,6 +28,7 @@ impl RoundKeys {
     pub fn strategy(&self) -> KeyStrategy {
         match self {
             Self::Planes => KeyStrategy::Planes,
+            Self::PlanesInMemory => KeyStrategy::PlanesInMemory,
             Self::Bits => KeyStrategy::Bits,
             Self::OneHotMux(_) => KeyStrategy::OneHotMux,
             Self::Immediate(_) => KeyStrategy::Immediate,
@@ -35,10 +38,29 @@ impl RoundKeys {
     /// The keys that are baked in, if any.
     pub fn baked(&self) -> Option<&KeySchedule> {
         match self {
-            Self::Planes | Self::Bits => None,
+            Self::Planes | Self::PlanesInMemory | Self::Bits => None,
             Self::OneHotMux(keys) | Self::Immediate(keys) => Some(keys),
         }
     }
+}
+
+/// Which circuits the layers of a round are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Layers {
+    /// The fewest LUT3s that are known, MixColumns and AddRoundKey being one circuit.
+    Fewest,
+    /// As Hajihassani et al. 2019 describe them (sections 4.3 to 4.6): gates of two inputs, which the compiler may merge, the
+    /// S-box as it was published, MixColumns by equation 5 and algorithm 1, and AddRoundKey apart.
+    Published,
+}
+
+/// How a thread that holds the state of 32 blocks reaches its data.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DataPath {
+    /// From and to device memory.
+    Direct,
+    /// Through shared memory: the thread block copies its data there and back (Hajihassani et al. 2019, sections 6.3 and 6.4).
+    Staged,
 }
 
 /// A kernel to generate.
@@ -54,6 +76,10 @@ pub struct KernelSpec {
     pub layout: Layout,
     /// The basis of every byte between rounds.
     pub basis: Basis,
+    /// The circuits of the layers.
+    pub layers: Layers,
+    /// How threads reach their data; by column, directly.
+    pub data: DataPath,
 }
 
 /// A kernel that cannot be; see [`KeyStrategy::has`].
@@ -70,6 +96,11 @@ impl KernelSpec {
         Self::new(mode, sbox, RoundKeys::Planes)
     }
 
+    /// A kernel that fetches one round key at a time from device memory into shared memory.
+    pub fn planes_in_memory(mode: Mode, sbox: &'static Sbox) -> Self {
+        Self::new(mode, sbox, RoundKeys::PlanesInMemory)
+    }
+
     /// A kernel to run on the same multiprocessors as one that keeps shared memory busy.
     pub fn co_resident(mode: Mode, sbox: &'static Sbox) -> Self {
         Self::new(mode, sbox, RoundKeys::Bits)
@@ -78,7 +109,8 @@ impl KernelSpec {
     /// The layout of the strategy, and the basis of the S-box.
     fn new(mode: Mode, sbox: &'static Sbox, round_keys: RoundKeys) -> Self {
         let layout = round_keys.strategy().layout();
-        Self { mode, sbox, round_keys, layout, basis: sbox.basis(mode.direction()) }
+        let basis = sbox.basis(mode.direction());
+        Self { mode, sbox, round_keys, layout, basis, layers: Layers::Fewest, data: DataPath::Direct }
     }
 
     /// The same in another layout.
@@ -92,6 +124,20 @@ impl KernelSpec {
     /// The same with bytes in another basis between rounds.
     pub fn with_basis(self, basis: Basis) -> Self {
         Self { basis, ..self }
+    }
+
+    /// The same with layers as they were published, by state and in the standard basis. Nothing changes where every key bit is
+    /// folded into a circuit: there is no layer that could be apart.
+    pub fn published(self) -> Self {
+        match self.round_keys {
+            RoundKeys::Immediate(_) => self,
+            _ => Self { layout: Layout::State, basis: Basis::STANDARD, layers: Layers::Published, ..self },
+        }
+    }
+
+    /// The same with data that goes through shared memory, by state.
+    pub fn staged(self) -> Self {
+        Self { layout: Layout::State, data: DataPath::Staged, ..self }
     }
 
     /// A kernel with a key of 16, 24 or 32 bytes baked in; `None` for other lengths.

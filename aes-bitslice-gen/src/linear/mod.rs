@@ -110,11 +110,12 @@ pub fn change_basis(circuit: &mut Circuit, bits: &[Wire], from: Basis, to: Basis
     bits.as_chunks::<8>().0.iter().flat_map(|byte| xor_network::xor_network(circuit, byte, &rows)).collect()
 }
 
-/// MixColumns or InvMixColumns as FIPS 197, section 5.1.3, defines it, in two-input XORs.
+/// MixColumns or InvMixColumns in two-input XORs, as Hajihassani et al. 2019 have it (section 4.4, equation 5 and algorithm 1).
 ///
-/// A product is a sum of products by powers of x, and a product by x, of a byte that lies in eight planes, moves the
-/// planes up and adds the top one to three others (Hajihassani et al., "Fast AES Implementation: A High-Throughput
-/// Bitsliced Approach", IEEE TPDS 2019, eq. 5).
+/// A new byte is a sum of products of the column's four bytes by small numbers (FIPS 197, sections 5.1.3 and 5.3.3). By
+/// Horner's rule it is doubled as often as the largest of these has bits behind its first: 2 (x0 + x1) + x1 + x2 + x3, which is
+/// equation 5, and 2 (2 (2 (x0 + x1 + x2 + x3) + x0 + x2) + x0 + x1) + x1 + x2 + x3 for the inverse, whose form the paper's
+/// text does not give.
 pub fn mix_column_from_definition(direction: Direction) -> Circuit {
     let name = match direction {
         Direction::Encrypt => "MixColumns by definition",
@@ -122,23 +123,18 @@ pub fn mix_column_from_definition(direction: Direction) -> Circuit {
     };
     let mut circuit = Circuit::new(name, names("x"));
     let coefficients = cipher::mix_coefficients(direction);
-    // powers[i][r]: byte r times x^i.
-    let mut powers: Vec<[[Wire; 8]; 4]> =
-        vec![std::array::from_fn(|r| std::array::from_fn(|b| circuit.input(8 * r + b)))];
-    while powers.len() < 4 {
-        let last = powers[powers.len() - 1];
-        powers.push(last.map(|byte| multiply_by_x(&mut circuit, byte)));
-    }
+    let bytes: [[Wire; 8]; 4] = std::array::from_fn(|r| std::array::from_fn(|b| circuit.input(8 * r + b)));
     for row in 0..4 {
-        // The new byte: the sum of these.
-        let multiples: Vec<[Wire; 8]> = (0..4)
-            .flat_map(|i| (0..4).map(move |k| (i, k)))
-            .filter(|(i, k)| coefficients[(k + 4 - row) % 4] >> i & 1 == 1)
-            .map(|(i, k)| powers[i][k])
-            .collect();
-        for bit in 0..8 {
-            let sum = multiples.iter().map(|m| m[bit]).reduce(|a, b| circuit.xor(a, b)).expect("a row is not zero");
-            circuit.output(format!("y{}", 8 * row + bit), sum);
+        let mut sum: Option<[Wire; 8]> = None;
+        for power in (0..4).rev() {
+            sum = sum.map(|sum| double(&mut circuit, sum));
+            for k in (0..4).filter(|k| coefficients[*k] >> power & 1 == 1) {
+                let byte = bytes[(row + k) % 4];
+                sum = Some(sum.map_or(byte, |sum| std::array::from_fn(|b| circuit.xor(sum[b], byte[b]))));
+            }
+        }
+        for (bit, wire) in sum.expect("a row is not zero").into_iter().enumerate() {
+            circuit.output(format!("y{}", 8 * row + bit), wire);
         }
     }
     circuit.pruned()
@@ -155,8 +151,8 @@ pub fn add_key_column() -> Circuit {
     circuit
 }
 
-/// x times a byte: one place up, and the reduction polynomial x^8 + x^4 + x^3 + x + 1 where a bit falls out.
-fn multiply_by_x(circuit: &mut Circuit, byte: [Wire; 8]) -> [Wire; 8] {
+/// Twice a byte: bits move up by other names, and the bit that falls out is added to three of them (algorithm 1).
+fn double(circuit: &mut Circuit, byte: [Wire; 8]) -> [Wire; 8] {
     let top = byte[7];
     std::array::from_fn(|b| match b {
         0 => top,

@@ -1,17 +1,23 @@
-//! Kernels that only the papers have: each printed as a source and a manifest, which the runtime takes.
+//! Kernels that only the papers have: each printed as a source and a manifest, which the runtime takes, or as a program that is no
+//! cipher.
 //!
 //! | module | idea |
 //! |---|---|
 //! | [`table`] | T-boxes in constant or shared memory: papers of 2010 to 2017 |
 //! | [`bytewise`] | the S-box only, and the transformations of the standard: Ul Haq et al. 2011 |
-//! | [`staged`] | bit-planes, with data and round keys staged through shared memory: Hajihassani et al. 2019 |
+//! | [`bitsliced`] | bit-planes, from the kernel of Hajihassani et al. 2019 to this project's, one thing changed at a time |
+//! | [`lfsr`], [`representation`] | a shift register, and the change of representation alone: Hajihassani et al. 2019 |
 
+pub mod bitsliced;
 pub mod bytewise;
-pub mod staged;
+pub mod lfsr;
+pub mod representation;
 pub mod table;
 mod table_memory;
 
-pub use bytewise::{Bytewise, KeyExpansion};
-pub use staged::Staged;
-pub use table::{Granularity, KeyMemory, Staging, TableError, TableSpec, Tables, ThreadBlocks};
+pub use bitsliced::{Bitsliced, RoundKeys};
+pub use bytewise::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
+pub use lfsr::{Form, Lfsr};
+pub use representation::Representation;
+pub use table::{Granularity, KeyMemory, Rounds, Staging, TableError, TableSpec, Tables, ThreadBlocks, WordMajor};
 pub use table_memory::TableMemory;

@@ -6,13 +6,15 @@ use crate::measure::date::date;
 use crate::measure::devices::Devices;
 use crate::measure::kernels::Kernels;
 use crate::measure::runs::Runs;
-use crate::measure::{copies, host, sharded};
-use crate::measured::{Outcome, Run, Times, Timing};
+use crate::measure::sharded::{Opened, Setting};
+use crate::measure::{copies, counters, host, processor, program};
+use crate::measured::{Outcome, Price, Run, Times, Timing};
 use crate::papers::all;
 use crate::papers::paper::{Api, Paper};
 use aes_bitslice_runtime::{Backend, Engine};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
 /// The sizes of a quick run end here.
@@ -23,7 +25,7 @@ const QUICK: u64 = 1 << 20;
 /// # Errors
 /// Without the GPU and the compiler that a paper needs, or if not one kernel opens. Everything else is recorded in what is
 /// returned: OpenCL devices that are missing, too, unless there is nothing to measure without them.
-pub fn run(papers: &[&Paper], quick: bool, price: Option<f64>) -> Result<Run> {
+pub fn run(papers: &[&Paper], quick: bool, price: Option<Price>) -> Result<Run> {
     let start = Instant::now();
     let uses = |api| papers.iter().any(|paper| paper.api == api);
     let mut devices = Devices::none();
@@ -47,8 +49,9 @@ pub fn run(papers: &[&Paper], quick: bool, price: Option<f64>) -> Result<Run> {
     bar.set_message("kernels are compiled");
     let kernels = Kernels::open(&devices, &keys, &cases).inspect_err(|_| bar.finish_and_clear())?;
     let cut = |bytes: u64| largest.map_or(bytes, |largest| bytes.min(largest)) as usize;
-    let most = cases.iter().map(|case| cut(case.bytes)).max().context("there are no cases")?;
-    let mut bench = Bench { data: Data::new(&keys, most)?, devices, keys, kernels, runs };
+    let most = cases.iter().map(|case| cut(case.bytes)).max();
+    let most = most.context("there is nothing to measure of this on this machine: it takes several GPUs")?;
+    let mut bench = Bench { data: Data::new(&keys, most)?, devices, keys, kernels, sharded: Opened::default(), runs };
     let mut timings = Vec::new();
     for case in &cases {
         bar.set_message(format!("{}: {}", case.table, case.name));
@@ -59,6 +62,8 @@ pub fn run(papers: &[&Paper], quick: bool, price: Option<f64>) -> Result<Run> {
         timings.push(Timing { table: case.table.into(), case: case.name.clone(), bytes: case.bytes, outcome });
         bar.inc(1);
     }
+    bar.set_message("the profiler counts");
+    let counters = if quick { BTreeMap::new() } else { counters::of(papers) };
     bar.finish_and_clear();
     Ok(Run {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -69,6 +74,8 @@ pub fn run(papers: &[&Paper], quick: bool, price: Option<f64>) -> Result<Run> {
         gpus: bench.devices.gpus,
         price,
         largest,
+        profiles: bench.kernels.profiles,
+        counters,
         timings,
     })
 }
@@ -78,6 +85,7 @@ struct Bench {
     devices: Devices,
     keys: Keys,
     kernels: Kernels,
+    sharded: Opened,
     data: Data,
     runs: Runs,
 }
@@ -85,7 +93,7 @@ struct Bench {
 impl Bench {
     /// The times of a case on this number of bytes.
     fn time(&mut self, case: &Case, bytes: usize) -> Result<Times> {
-        let Bench { devices, keys, kernels, data, runs } = self;
+        let Bench { devices, keys, kernels, sharded, data, runs } = self;
         if let Some((mode, key_bits)) = case.work.computes() {
             data.expect(mode, key_bits)?;
         }
@@ -93,12 +101,16 @@ impl Bench {
             Work::Kernel(kernel) => {
                 devices.cuda_memory()?.time(kernels.get(None, kernel)?, kernel.mode, bytes, data, *runs)?
             }
-            Work::Copied { kernel, chunks } => {
-                copies::time(kernels.get(None, kernel)?, kernel.mode, bytes, *chunks, data, *runs)?
+            Work::Copied { kernel, chunks, memory } => {
+                copies::time(kernels.get(None, kernel)?, kernel.mode, bytes, (*chunks, *memory), data, *runs)?
             }
             Work::Allocation => copies::time_allocation(devices.engine(None)?, bytes, *runs)?,
-            Work::Sharded { kernel, gpus, shares } => {
-                sharded::time(keys, kernel, &devices.gpus[..*gpus], *shares, bytes, data, *runs)?
+            Work::Program(what) => program::time(devices.engine(None)?, what, keys, bytes, data, *runs)?,
+            Work::Processor(what) => processor::time(*what, keys, bytes, data, *runs)?,
+            Work::Sharded { kernel, gpus, shares, data: place, slowed } => {
+                let gpus = &devices.gpus[..*gpus];
+                let setting = Setting { gpus, shares: *shares, data: *place, slowed: *slowed };
+                sharded.time(keys, kernel, setting, bytes, data, *runs)?
             }
             Work::OpenCl { kernel, on } => {
                 let cipher = kernels.get(Some(*on), kernel)?;

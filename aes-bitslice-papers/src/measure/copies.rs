@@ -1,5 +1,6 @@
-//! A kernel timed between copies from pinned memory and back, by the host's clock; and what pinned memory takes to allocate.
+//! A kernel timed between copies from host memory and back, by the host's clock; and what pinned memory takes to allocate.
 
+use crate::case::HostMemory;
 use crate::measure::data::{Data, apply};
 use crate::measure::driver::driver;
 use crate::measure::runs::Runs;
@@ -7,7 +8,7 @@ use aes_bitslice_core::mode::Mode;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use aes_bitslice_runtime::{Cipher, Engine};
 use anyhow::Result;
-use std::ops::Range;
+use std::ops::{DerefMut, Range};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,13 +22,26 @@ struct Chunk {
     output: CudaSlice<u8>,
 }
 
-/// The time of each run in seconds, from the first copy's submission until all is back in pinned memory.
-pub fn time(cipher: &Cipher, mode: Mode, bytes: usize, chunks: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
+/// The time of each run in seconds, from the first copy's submission until all is back in host memory.
+pub fn time(
+    cipher: &Cipher,
+    mode: Mode,
+    bytes: usize,
+    (chunks, memory): (usize, HostMemory),
+    data: &mut Data,
+    runs: Runs,
+) -> Result<Vec<f64>> {
     let device = cipher.device()?;
     let context = cipher.engine().cuda_context()?;
     let mut chunks = cut(&context, bytes, chunks, data)?;
-    let (mut source, mut target) = (cipher.engine().host_buffer(bytes)?, cipher.engine().host_buffer(bytes)?);
-    let (source, target) = (&mut *source, &mut *target);
+    let buffer = || -> Result<Box<dyn DerefMut<Target = [u8]>>> {
+        Ok(match memory {
+            HostMemory::Pinned => Box::new(cipher.engine().host_buffer(bytes)?),
+            HostMemory::Pageable => Box::new(vec![0; bytes]),
+        })
+    };
+    let (mut source, mut target) = (buffer()?, buffer()?);
+    let (source, target) = (&mut **source, &mut **target);
     source.copy_from_slice(&data.input[..bytes]);
 
     let mut run = |target: &mut [u8]| -> Result<f64> {
@@ -79,13 +93,7 @@ fn cut(context: &Arc<CudaContext>, bytes: usize, chunks: usize, data: &Data) -> 
 
 /// The time of each allocation of `bytes` of pinned memory, in seconds.
 pub fn time_allocation(engine: &Engine, bytes: usize, runs: Runs) -> Result<Vec<f64>> {
-    let allocate = || -> Result<f64> {
-        let start = Instant::now();
-        let memory = engine.host_buffer(bytes)?;
-        let time = start.elapsed().as_secs_f64();
-        drop(memory);
-        Ok(time)
-    };
+    let allocate = || -> Result<f64> { Ok(engine.pinning_time(bytes)?.as_secs_f64()) };
     let runs = runs.count(allocate()?);
     (0..runs).map(|_| allocate()).collect()
 }

@@ -82,6 +82,11 @@ impl Data {
         Ok(())
     }
 
+    /// What is expected.
+    pub fn expected(&self) -> &[u8] {
+        &self.expected
+    }
+
     /// An error if `output` is not what the mode makes of the input from byte `at` on.
     pub fn check(&self, output: &[u8], at: usize) -> Result<()> {
         let expected = &self.expected[at..at + output.len()];

@@ -121,6 +121,8 @@ fn gpu(device: &DeviceInfo) -> Result<Gpu> {
     let (major, minor) = device.compute_capability;
     let context = Engine::open(Backend::Cuda { ordinal: device.ordinal })?.cuda_context()?;
     let clock = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE).map_err(driver)?;
+    // What a driver does not tell is no reason not to measure.
+    let told = |a| context.attribute(a).ok().filter(|&value| value > 0).map(|value| value as u32);
     Ok(Gpu {
         name: device.name.clone(),
         compute_capability: format!("{major}.{minor}"),
@@ -129,5 +131,7 @@ fn gpu(device: &DeviceInfo) -> Result<Gpu> {
         clock_mhz: clock as u32 / 1000,
         memory_bytes: device.memory_bytes,
         driver: device.driver_version.clone(),
+        memory_clock_mhz: told(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE).map(|khz| khz / 1000),
+        memory_bus_bits: told(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
     })
 }

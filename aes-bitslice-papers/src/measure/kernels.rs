@@ -4,7 +4,7 @@ use crate::case::{Case, Kernel, Work};
 use crate::measure::data::Keys;
 use crate::measure::devices::Devices;
 use crate::measure::printed;
-use crate::measured::Kind;
+use crate::measured::{Kind, Profile};
 use aes_bitslice_runtime::{self as runtime, Cipher};
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
@@ -12,7 +12,11 @@ use std::sync::Mutex;
 use std::thread;
 
 /// Kernels, each on the first CUDA GPU or on the OpenCL device of a kind, by name; or why they did not open.
-pub struct Kernels(BTreeMap<Place, Result<Cipher, String>>);
+pub struct Kernels {
+    opened: BTreeMap<Place, Result<Cipher, String>>,
+    /// What those that are printed in CUDA C take, by name.
+    pub profiles: BTreeMap<String, Profile>,
+}
 
 type Place = (Option<Kind>, String);
 
@@ -27,7 +31,7 @@ impl Kernels {
             Work::OpenCl { kernel, on } => Some(((Some(*on), kernel.name()), kernel)),
             // On other GPUs, too.
             Work::Sharded { .. } => None,
-            Work::Allocation | Work::Host { .. } => None,
+            Work::Allocation | Work::Host { .. } | Work::Program(_) | Work::Processor(_) => None,
         });
         let wanted: BTreeMap<Place, &Kernel> = kernels.collect();
         let (left, opened) = (Mutex::new(wanted.into_iter()), Mutex::new(BTreeMap::new()));
@@ -43,7 +47,7 @@ impl Kernels {
                 scope.spawn(open);
             }
         });
-        let mut kernels = BTreeMap::new();
+        let (mut kernels, mut profiles) = (BTreeMap::new(), BTreeMap::new());
         let mut last = None;
         for (place, opened) in opened.into_inner().unwrap_or_default() {
             let opened = match opened {
@@ -51,19 +55,22 @@ impl Kernels {
                     return Err(error);
                 }
                 Err(error) => Err(last.insert(format!("{error:#}")).clone()),
-                Ok(cipher) => Ok(cipher),
+                Ok((cipher, profile)) => {
+                    profiles.extend(profile.map(|profile| (place.1.clone(), profile)));
+                    Ok(cipher)
+                }
             };
             kernels.insert(place, opened);
         }
         match last {
             Some(why) if kernels.values().all(Result::is_err) => bail!("no kernel opens: {why}"),
-            _ => Ok(Self(kernels)),
+            _ => Ok(Self { opened: kernels, profiles }),
         }
     }
 
     /// A kernel on a device, or why it did not open.
     pub fn get(&self, on: Option<Kind>, kernel: &Kernel) -> Result<&Cipher> {
-        let found = self.0.get(&(on, kernel.name())).ok_or_else(|| anyhow!("{} was not opened", kernel.name()))?;
+        let found = self.opened.get(&(on, kernel.name())).ok_or_else(|| anyhow!("{} was not opened", kernel.name()))?;
         found.as_ref().map_err(|why| anyhow!("{why}"))
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Untimed runs right before each timed one: while the GPU is at them, the host submits that one and both its events, so
 /// that no time passes between the first event and the kernel.
-const LEAD: usize = 2;
+pub(super) const LEAD: usize = 2;
 
 /// Memory of a GPU, as much as was needed so far.
 pub struct Memory {
@@ -57,17 +57,7 @@ impl Memory {
         let (from, mut to) = (input.slice(..bytes), output.slice_mut(..bytes));
         let (device, start) = (cipher.device()?, (0, data.before(0)));
         let run = |to: &mut CudaViewMut<u8>| apply(&device, mode, &stream, start, &from, to);
-        let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);
-        let timed = |to: &mut CudaViewMut<u8>| -> Result<f64> {
-            let (start, end) = (event()?, event()?);
-            for _ in 0..LEAD {
-                run(to)?;
-            }
-            start.record(&stream).map_err(driver)?;
-            run(to)?;
-            end.record(&stream).map_err(driver)?;
-            Ok(f64::from(start.elapsed_ms(&end).map_err(driver)?) / 1e3)
-        };
+        let timed = |to: &mut CudaViewMut<u8>| timed(&context, &stream, || run(to));
         let check = |to: &CudaViewMut<u8>, data: &mut Data| -> Result<()> {
             stream.memcpy_dtoh(to, &mut data.output[..bytes]).map_err(driver)?;
             stream.synchronize().map_err(driver)?;
@@ -86,4 +76,21 @@ impl Memory {
         check(&to, data)?;
         Ok(times)
     }
+}
+
+/// The time in seconds by a GPU's events of what is put on a stream, the default one.
+pub(super) fn timed(
+    context: &Arc<CudaContext>,
+    stream: &Arc<CudaStream>,
+    mut run: impl FnMut() -> Result<()>,
+) -> Result<f64> {
+    let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);
+    let (start, end) = (event()?, event()?);
+    for _ in 0..LEAD {
+        run()?;
+    }
+    start.record(stream).map_err(driver)?;
+    run()?;
+    end.record(stream).map_err(driver)?;
+    Ok(f64::from(start.elapsed_ms(&end).map_err(driver)?) / 1e3)
 }

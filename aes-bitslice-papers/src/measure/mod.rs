@@ -5,9 +5,14 @@
 //! | `bench` | some papers' cases, one after the other |
 //! | `kernels` | all kernels opened at the same time |
 //! | `devices` | the devices, opened |
+//! | `profile` | what a kernel takes of a multiprocessor |
+//! | `counters` | what the profiler counts, where there is one |
 //! | `sharded` | a kernel timed on several GPUs |
 //! | `memory` | a kernel timed from one buffer in GPU memory to another |
-//! | `copies` | a kernel timed between copies from and to pinned memory |
+//! | `program` | a kernel that is no cipher, timed |
+//! | `processor` | what the papers compare with on the processor, timed |
+//! | `word_major` | blocks in the order of their words |
+//! | `copies` | a kernel timed between copies from and to host memory |
 //! | `opencl` | a kernel timed through OpenCL |
 //! | `host` | an engine on the processor, timed |
 //! | `printed` | a kernel printed, opened and ready to be launched |
@@ -20,8 +25,9 @@
 
 pub mod bench;
 mod copies;
+pub mod counters;
 mod data;
-mod date;
+pub mod date;
 mod devices;
 mod driver;
 mod host;
@@ -29,5 +35,9 @@ mod kernels;
 mod memory;
 mod opencl;
 mod printed;
+mod processor;
+mod profile;
+mod program;
 mod runs;
 mod sharded;
+mod word_major;

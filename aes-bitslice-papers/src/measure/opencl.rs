@@ -137,7 +137,7 @@ mod tests {
         for kind in [Kind::Gpu, Kind::Cpu] {
             let Ok(engine) = devices.engine(Some(kind)).cloned() else { continue };
             let [right, wrong] = [KeyBits::Aes192, KeyBits::Aes256]
-                .map(|bits| printed::open(&engine, &keys, &kernel.clone().with_key_bits(bits)).unwrap());
+                .map(|bits| printed::open(&engine, &keys, &kernel.clone().with_key_bits(bits)).unwrap().0);
             let memory = devices.opencl_memory(kind).unwrap();
             for (clock, bytes) in [(memory.clock, 4096), (Clock::Host, 8192), (memory.clock, 16)] {
                 memory.clock = clock;

@@ -1,10 +1,8 @@
-//! A kernel timed on several GPUs, each with a share of the data in its own memory, by the host's clock (Hajihassani et al.
-//! 2019, section 6.6).
+//! A kernel timed on several GPUs, each with a share of the data, by the host's clock (Hajihassani et al. 2019, section 6.6).
 
-use crate::case::{Kernel, Shares};
+use crate::case::{Kernel, ShardedData, Shares};
 use crate::measure::data::{Data, Keys, apply};
 use crate::measure::driver::driver;
-use crate::measure::memory::Memory;
 use crate::measure::printed;
 use crate::measure::runs::Runs;
 use crate::measured::{Gpu, Times};
@@ -12,6 +10,7 @@ use aes_bitslice_core::mode::Mode;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream};
 use aes_bitslice_runtime::{Backend, Cipher, Engine};
 use anyhow::{Result, anyhow};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -20,10 +19,27 @@ use std::time::Instant;
 /// Untimed runs before the timed ones.
 const WARM_UP: usize = 3;
 /// Shares are multiples of this, which thread blocks work on at a time.
-const GRAIN: usize = 16 << 10;
+const GRAIN: usize = 32 << 10;
+
+/// Kernels that were opened so far, by name and GPU.
+#[derive(Default)]
+pub struct Opened(BTreeMap<(String, usize), (Engine, Cipher)>);
+
+/// What is measured of a kernel.
+#[derive(Clone, Copy)]
+pub struct Setting<'a> {
+    /// The GPUs.
+    pub gpus: &'a [Gpu],
+    /// How large the shares are.
+    pub shares: Shares,
+    /// Where the data is.
+    pub data: ShardedData,
+    /// Whether the last GPU does its share twice.
+    pub slowed: bool,
+}
 
 /// A GPU with its share of the data.
-struct Shard {
+struct Shard<'a> {
     cipher: Cipher,
     stream: Arc<CudaStream>,
     range: Range<usize>,
@@ -31,46 +47,88 @@ struct Shard {
     before: [u8; 16],
     input: CudaSlice<u8>,
     output: CudaSlice<u8>,
+    /// The share in host memory, before and after, where it is distributed and collected.
+    host: Option<(&'a [u8], &'a mut [u8])>,
+    /// How often the kernel runs.
+    times: usize,
 }
 
-/// The time of each run in seconds, from the moment that the first GPU's thread may launch until the last GPU is done.
-pub fn time(
-    keys: &Keys,
-    kernel: &Kernel,
-    gpus: &[Gpu],
-    shares: Shares,
-    bytes: usize,
-    data: &mut Data,
-    runs: Runs,
-) -> Result<Vec<f64>> {
-    let open = |ordinal| -> Result<(Engine, Cipher)> {
-        let engine = Engine::open(Backend::Cuda { ordinal })?;
-        let cipher = printed::open(&engine, keys, kernel)?;
-        Ok((engine, cipher))
-    };
-    let opened = (0..gpus.len()).map(open).collect::<Result<Vec<_>>>()?;
-    let weights = match shares {
-        Shares::Equal => vec![1.0; gpus.len()],
-        Shares::Rated => gpus.iter().map(|gpu| f64::from(gpu.multiprocessors) * f64::from(gpu.clock_mhz)).collect(),
-        Shares::Measured => {
-            let alone = (bytes / gpus.len()).next_multiple_of(GRAIN).min(bytes);
-            let mut rate = |(engine, cipher): &(Engine, Cipher)| -> Result<f64> {
-                let times = Memory::new(engine)?.time(cipher, kernel.mode, alone, data, runs)?;
-                Ok(1.0 / Times::new(times).median_seconds)
-            };
-            opened.iter().map(&mut rate).collect::<Result<_>>()?
+impl Opened {
+    fn open(&mut self, keys: &Keys, kernel: &Kernel, ordinal: usize) -> Result<(Engine, Cipher)> {
+        let place = (kernel.name(), ordinal);
+        if let Some(opened) = self.0.get(&place) {
+            return Ok(opened.clone());
         }
-    };
-    let shard = |((engine, cipher), range): ((Engine, Cipher), Range<usize>)| -> Result<Shard> {
-        let stream = engine.cuda_context()?.default_stream();
-        let input = stream.clone_htod(&data.input[range.clone()]).map_err(driver)?;
-        let output = stream.alloc_zeros(range.len()).map_err(driver)?;
-        Ok(Shard { before: data.before(range.start), cipher, stream, range, input, output })
-    };
-    let mut shards = opened.into_iter().zip(ranges(bytes, &weights)).map(shard).collect::<Result<Vec<_>>>()?;
+        let engine = Engine::open(Backend::Cuda { ordinal })?;
+        let (cipher, _) = printed::open(&engine, keys, kernel)?;
+        Ok(self.0.entry(place).or_insert((engine, cipher)).clone())
+    }
 
-    let warm = run(&mut shards, kernel.mode, data, WARM_UP)?;
-    run(&mut shards, kernel.mode, data, runs.count(warm[WARM_UP - 1]))
+    /// The time of each run in seconds, from the moment that the first GPU's thread may launch, or copy, until the last GPU is
+    /// done.
+    pub fn time(
+        &mut self,
+        keys: &Keys,
+        kernel: &Kernel,
+        setting: Setting<'_>,
+        bytes: usize,
+        data: &mut Data,
+        runs: Runs,
+    ) -> Result<Vec<f64>> {
+        let Setting { gpus, shares, data: place, slowed } = setting;
+        let opened: Vec<_> = (0..gpus.len()).map(|ordinal| self.open(keys, kernel, ordinal)).collect::<Result<_>>()?;
+        let times = |gpu: usize| if slowed && gpu == gpus.len() - 1 { 2 } else { 1 };
+        let weights: Vec<f64> = match shares {
+            Shares::Equal => vec![1.0; gpus.len()],
+            Shares::Rated => {
+                let rating = |gpu: &Gpu| f64::from(gpu.multiprocessors) * f64::from(gpu.clock_mhz);
+                gpus.iter().enumerate().map(|(i, gpu)| rating(gpu) / times(i) as f64).collect()
+            }
+            Shares::Measured => {
+                let alone = (bytes / gpus.len()).next_multiple_of(GRAIN).min(bytes);
+                let mut rate = |(i, opened): (usize, &(Engine, Cipher))| -> Result<f64> {
+                    let mut shards = [shard(opened, times(i), 0..alone, None, data)?];
+                    let found = several(&mut shards, kernel.mode, data, runs)?;
+                    Ok(1.0 / Times::new(found).median_seconds)
+                };
+                opened.iter().enumerate().map(&mut rate).collect::<Result<_>>()?
+            }
+        };
+        // In the first GPU's context, for all.
+        let mut host = match place {
+            ShardedData::Resident => None,
+            ShardedData::Copied => Some((opened[0].0.host_buffer(bytes)?, opened[0].0.host_buffer(bytes)?)),
+        };
+        let mut halves = host.as_mut().map(|(source, target)| {
+            source.copy_from_slice(&data.input[..bytes]);
+            (&**source, &mut **target)
+        });
+        let mut shards = Vec::new();
+        for (i, (opened, range)) in opened.iter().zip(ranges(bytes, &weights)).enumerate() {
+            let own = halves.take().map(|(source, target)| {
+                let (source, left_source) = source.split_at(range.len());
+                let (target, left_target) = target.split_at_mut(range.len());
+                halves = Some((left_source, left_target));
+                (source, target)
+            });
+            shards.push(shard(opened, times(i), range, own, data)?);
+        }
+        several(&mut shards, kernel.mode, data, runs)
+    }
+}
+
+/// A GPU with a part of the data in its memory.
+fn shard<'a>(
+    (engine, cipher): &(Engine, Cipher),
+    times: usize,
+    range: Range<usize>,
+    host: Option<(&'a [u8], &'a mut [u8])>,
+    data: &Data,
+) -> Result<Shard<'a>> {
+    let stream = engine.cuda_context()?.default_stream();
+    let input = stream.clone_htod(&data.input[range.clone()]).map_err(driver)?;
+    let output = stream.alloc_zeros(range.len()).map_err(driver)?;
+    Ok(Shard { before: data.before(range.start), cipher: cipher.clone(), stream, range, input, output, host, times })
 }
 
 /// Ranges that cover all bytes, as long as the weights have it. The last is what is left.
@@ -84,21 +142,27 @@ fn ranges(bytes: usize, weights: &[f64]) -> Vec<Range<usize>> {
     (0..=last).map(|shard| end(shard)..if shard == last { bytes } else { end(shard + 1) }).collect()
 }
 
+/// Runs to warm up, then those that are counted.
+fn several(shards: &mut [Shard<'_>], mode: Mode, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
+    let warm = run(shards, mode, data, WARM_UP)?;
+    run(shards, mode, data, runs.count(warm[WARM_UP - 1]))
+}
+
 /// Runs all shards several times over, each time all at once; the times, of outputs that were right.
-fn run(shards: &mut [Shard], mode: Mode, data: &mut Data, runs: usize) -> Result<Vec<f64>> {
+fn run(shards: &mut [Shard<'_>], mode: Mode, data: &mut Data, runs: usize) -> Result<Vec<f64>> {
     for Shard { stream, output, .. } in &mut *shards {
         stream.memset_zeros(output).map_err(driver)?;
         stream.synchronize().map_err(driver)?;
     }
     let together = Barrier::new(shards.len());
-    let timed = |shard: &mut Shard| -> Result<(Instant, Instant)> {
+    let timed = |shard: &mut Shard<'_>| -> Result<(Instant, Instant)> {
         together.wait();
         let start = Instant::now();
         shard.run(mode)?;
         Ok((start, Instant::now()))
     };
     // Whatever happens to one, it is at the barrier as often as the others.
-    let several = |shard: &mut Shard| (0..runs).map(|_| timed(shard)).collect::<Vec<_>>();
+    let several = |shard: &mut Shard<'_>| (0..runs).map(|_| timed(shard)).collect::<Vec<_>>();
     let times = thread::scope(|scope| -> Result<Vec<Vec<_>>> {
         let threads: Vec<_> = shards.iter_mut().map(|shard| scope.spawn(|| several(shard))).collect();
         let join = |thread: thread::ScopedJoinHandle<Vec<Result<_>>>| {
@@ -106,25 +170,39 @@ fn run(shards: &mut [Shard], mode: Mode, data: &mut Data, runs: usize) -> Result
         };
         threads.into_iter().map(join).collect()
     })?;
-    for Shard { stream, range, output, .. } in &*shards {
-        stream.memcpy_dtoh(output, &mut data.output[range.clone()]).map_err(driver)?;
-        stream.synchronize().map_err(driver)?;
-        data.check(&data.output[range.clone()], range.start)?;
+    for Shard { stream, range, output, host, .. } in &*shards {
+        match host {
+            Some((_, target)) => data.check(target, range.start)?,
+            None => {
+                stream.memcpy_dtoh(output, &mut data.output[range.clone()]).map_err(driver)?;
+                stream.synchronize().map_err(driver)?;
+                data.check(&data.output[range.clone()], range.start)?;
+            }
+        }
     }
-    let one = |run: usize| {
-        let start = times.iter().map(|times| times[run].0).min();
-        let end = times.iter().map(|times| times[run].1).max();
-        start.zip(end).map_or(0.0, |(start, end)| (end - start).as_secs_f64())
-    };
-    Ok((0..runs).map(one).collect())
+    Ok((0..runs)
+        .map(|run| {
+            let first = times.iter().map(|times| times[run].0).min();
+            let last = times.iter().map(|times| times[run].1).max();
+            last.zip(first).map_or(0.0, |(last, first)| (last - first).as_secs_f64())
+        })
+        .collect())
 }
 
-impl Shard {
-    /// Launches, and waits for the end.
+impl Shard<'_> {
+    /// One run to its end.
     fn run(&mut self, mode: Mode) -> Result<()> {
-        let at = (self.range.start, self.before);
-        apply(&self.cipher.device()?, mode, &self.stream, at, &self.input, &mut self.output)?;
-        self.stream.synchronize().map_err(driver)
+        let Self { cipher, stream, range, before, input, output, host, times } = self;
+        if let Some((source, _)) = host {
+            stream.memcpy_htod(*source, input).map_err(driver)?;
+        }
+        for _ in 0..*times {
+            apply(&cipher.device()?, mode, stream, (range.start, *before), input, output)?;
+        }
+        if let Some((_, target)) = host {
+            stream.memcpy_dtoh(output, &mut **target).map_err(driver)?;
+        }
+        stream.synchronize().map_err(driver)
     }
 }
 

@@ -1,8 +1,9 @@
 //! A. A. Abdelrahman, M. M. Fouad, H. Dahshan, A. M. Mousa, 2017: two blocks a thread, keys by warp shuffle, threads a block.
 
 use crate::case::{Case, Kernel, Work};
+use crate::papers::claim::{Claim, Expected};
 use crate::papers::paper::{Api, Paper};
-use aes_bitslice_papers::kernels::{Granularity, KeyMemory, TableSpec};
+use aes_bitslice_papers::kernels::{Granularity, KeyMemory, Rounds, TableSpec};
 
 /// The paper.
 pub const PAPER: Paper = Paper {
@@ -12,6 +13,8 @@ pub const PAPER: Paper = Paper {
     at: "Computing Conference",
     api: Api::Cuda,
     cases: |_| cases(),
+    counted: Vec::new,
+    claims,
 };
 /// Its GPUs, of tables VI, VII and VIII.
 pub const GPUS: [&str; 3] = ["GTX 780", "GTX TITAN X", "GTX 1080"];
@@ -19,10 +22,27 @@ pub const GPUS: [&str; 3] = ["GTX 780", "GTX TITAN X", "GTX 1080"];
 /// Tables VI to VIII, and the sizes of figures 3 to 8.
 pub const TABLES: &str = "abdelrahman-2017, tables VI-VIII";
 
-/// Threads a thread block, in the order of the tables' columns.
-pub const THREADS: [u32; 4] = [1024, 512, 256, 128];
-/// Bytes a thread, in the order of the tables' columns; the last is none of theirs, but spoken of in section III.B.
-pub const GRANULARITIES: [Granularity; 3] = [Granularity::B16, Granularity::B32, Granularity::B64];
+/// Rounds in a loop and unrolled.
+pub const ROUNDS: &str = "abdelrahman-2017, rounds";
+/// The size at which they are compared.
+pub const ROUNDS_BYTES: u64 = 512 << 20;
+
+/// Threads a thread block, in the order of the tables' columns; the last is in table II only.
+pub const THREADS: [u32; 5] = [1024, 512, 256, 128, 64];
+/// Bytes a thread, in the order of the tables' columns; the last two are none of theirs, but spoken of in section III.B.
+pub const GRANULARITIES: [Granularity; 4] = [Granularity::B16, Granularity::B32, Granularity::B48, Granularity::B64];
+/// Table II: threads a thread block, thread blocks that make up 2,048 threads, and the occupancy on compute capability 5.2 in per
+/// cent.
+pub const TABLE_2: [(u32, u32, u32); 5] = [(64, 32, 75), (128, 16, 100), (256, 8, 100), (512, 4, 100), (1024, 2, 100)];
+/// Table III: reference, Gbit/s, mode, device, granularity; T-boxes and keys are in shared memory in all of them.
+pub const TABLE_3: [[&str; 5]; 6] = [
+    ["Mei et al. 2010", "51.2", "unknown", "9200M GS", "unknown"],
+    ["Bos et al. 2010", "59.6", "unknown", "GTX 295", "unknown"],
+    ["Nishikawa et al. 2012", "48.6", "ECB", "Tesla C2050", "16 B a thread"],
+    ["Li et al. 2012", "60.0", "ECB", "Tesla C2050", "16 B a thread"],
+    ["Gilger et al. 2012", "47.0", "ECB", "GTX 295", "16 B a thread"],
+    ["Nishikawa et al. 2014", "68.6", "ECB", "GTX 680", "16 B a thread"],
+];
 /// Where the round keys are, in words.
 pub const KEYS: [(KeyMemory, &str); 2] =
     [(KeyMemory::Shared, "in shared memory"), (KeyMemory::Shuffle, "by warp shuffle")];
@@ -111,7 +131,8 @@ pub const SIZES: [Size; 4] = [
     },
 ];
 
-/// A scheme of the paper, or one with 64 bytes a thread.
+/// A scheme of the paper, or one that its tables do not have.
+#[derive(Clone, Copy)]
 pub struct Scheme {
     /// Where it is in [`KEYS`].
     pub keys: usize,
@@ -123,17 +144,17 @@ pub struct Scheme {
     pub column: Option<usize>,
 }
 
+fn scheme(granularity: Granularity, keys: usize, threads: u32) -> Scheme {
+    let place = |place: Option<usize>, most: usize| place.filter(|&place| place < most);
+    let row = place(GRANULARITIES.iter().position(|&other| other == granularity), 2);
+    let column = place(THREADS.iter().position(|&other| other == threads), 4);
+    Scheme { keys, granularity, threads, column: row.zip(column).map(|(row, column)| 4 * row + column) }
+}
+
 /// All schemes, in the order of the tables.
 pub fn schemes() -> Vec<Scheme> {
-    let mut schemes = Vec::new();
-    for keys in 0..KEYS.len() {
-        for (column, (granularity, threads)) in
-            GRANULARITIES.into_iter().flat_map(|granularity| THREADS.map(|threads| (granularity, threads))).enumerate()
-        {
-            schemes.push(Scheme { keys, granularity, threads, column: (column < COLUMNS).then_some(column) });
-        }
-    }
-    schemes
+    let all = (0..KEYS.len()).flat_map(|keys| GRANULARITIES.map(|granularity| (keys, granularity)));
+    all.flat_map(|(keys, granularity)| THREADS.map(|threads| scheme(granularity, keys, threads))).collect()
 }
 
 impl Scheme {
@@ -141,17 +162,97 @@ impl Scheme {
     pub fn name(&self) -> String {
         format!("keys {}, {} B a thread, {} threads", KEYS[self.keys].1, self.granularity.bytes(), self.threads)
     }
+
+    fn spec(&self) -> TableSpec {
+        TableSpec::abdelrahman_2017(self.granularity, KEYS[self.keys].0, self.threads).expect("a kernel of the paper")
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> Kernel {
+        Kernel::table(self.spec())
+    }
+}
+
+/// A scheme in each form of the rounds, with what the result is found by.
+pub fn rounds() -> [(Rounds, String); 2] {
+    let name = scheme(Granularity::B32, 0, 256).name();
+    [(Rounds::Loop, format!("{name}, rounds in a loop")), (Rounds::Unrolled, format!("{name}, rounds unrolled"))]
 }
 
 /// What to measure.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for scheme in schemes() {
-        let spec = TableSpec::abdelrahman_2017(scheme.granularity, KEYS[scheme.keys].0, scheme.threads);
-        let kernel = Kernel::table(spec.expect("a kernel of the paper"));
         for bytes in POWERS.map(|power| 1 << power) {
-            cases.push(Case { table: TABLES, name: scheme.name(), bytes, work: Work::Kernel(kernel.clone()) });
+            // Of those that the paper's figures do not have, the sizes of its tables.
+            if scheme.column.is_none() && SIZES.iter().all(|size| size.bytes != bytes) {
+                continue;
+            }
+            cases.push(Case { table: TABLES, name: scheme.name(), bytes, work: Work::Kernel(scheme.kernel()) });
         }
     }
+    for (rounds, name) in rounds() {
+        let kernel = Kernel::table(scheme(Granularity::B32, 0, 256).spec().with_rounds(rounds));
+        cases.push(Case { table: ROUNDS, name, bytes: ROUNDS_BYTES, work: Work::Kernel(kernel) });
+    }
     cases
+}
+
+/// What the paper says, of its largest size and newest GPU.
+fn claims() -> Vec<Claim> {
+    let place = |scheme: Scheme| (TABLES, scheme.name(), SIZES[0].bytes);
+    let theirs = |a: Scheme, b: Scheme| {
+        let rate = |scheme: Scheme| scheme.column.map(|column| SIZES[0].gbits[2][scheme.keys][column]);
+        rate(a).zip(rate(b)).map(|(a, b)| a / b)
+    };
+    let claim = |says, a: Scheme, b: Scheme, compared: String, expected| Claim {
+        says,
+        theirs: theirs(a, b),
+        compared,
+        first: place(a),
+        second: place(b),
+        expected,
+    };
+    let mut claims = Vec::new();
+    for threads in &THREADS[..4] {
+        let [a, b] = [Granularity::B32, Granularity::B16].map(|granularity| scheme(granularity, 0, *threads));
+        let compared = format!("{threads} threads, keys in shared memory");
+        claims.push(claim(
+            "32 bytes a thread are better than 16 on modern GPUs (VI.E.1)",
+            a,
+            b,
+            compared,
+            Expected::Faster,
+        ));
+    }
+    for granularity in [Granularity::B16, Granularity::B32] {
+        let [a, b] = [0, 1].map(|keys| scheme(granularity, keys, 256));
+        let compared = format!("{} B a thread, 256 threads", granularity.bytes());
+        claims.push(claim(
+            "keys in shared memory are faster than keys by warp shuffle (VI)",
+            a,
+            b,
+            compared,
+            Expected::Faster,
+        ));
+    }
+    let [a, b] = [Granularity::B48, Granularity::B32].map(|granularity| scheme(granularity, 0, 256));
+    claims.push(claim(
+        "a thread may have more than two blocks (III.B)",
+        a,
+        b,
+        "48 to 32 B, 256 threads".into(),
+        Expected::Faster,
+    ));
+    let [a, b] = [Granularity::B64, Granularity::B32].map(|granularity| scheme(granularity, 0, 256));
+    claims.push(claim("the same", a, b, "64 to 32 B, 256 threads".into(), Expected::Faster));
+    let [a, b] = [128, 64].map(|threads| scheme(Granularity::B16, 0, threads));
+    claims.push(claim(
+        "64 threads leave a multiprocessor with less occupancy (table II)",
+        a,
+        b,
+        "16 B, 128 to 64 threads".into(),
+        Expected::Faster,
+    ));
+    claims
 }

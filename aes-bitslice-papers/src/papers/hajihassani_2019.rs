@@ -1,11 +1,13 @@
 //! O. Hajihassani, S. K. Monfared, S. H. Khasteh, S. Gorgin, 2019: bit-planes by column, several GPUs, rates for a price.
 
-use crate::case::{Case, Kernel, Shares, Work};
+use crate::case::{Case, Kernel, Processor, Program, Work};
+use crate::papers::claim::{Claim, Expected};
 use crate::papers::paper::{Api, Paper};
+use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::table::{ConflictFree, TableCount};
-use aes_bitslice_papers::kernels::Staged;
-use aes_bitslice_runtime::Kernels;
+use aes_bitslice_papers::kernels::{Bitsliced, Form, Lfsr, Representation, RoundKeys};
+use aes_bitslice_runtime::{Backend, Kernels};
 
 /// The paper.
 pub const PAPER: Paper = Paper {
@@ -14,7 +16,9 @@ pub const PAPER: Paper = Paper {
     title: "Fast AES Implementation: A High-throughput Bitsliced Approach",
     at: "IEEE Transactions on Parallel and Distributed Systems",
     api: Api::Cuda,
-    cases,
+    cases: |_| cases(),
+    counted: || KEYS.map(|(keys, _)| Kernel::bitsliced(Bitsliced::hajihassani_2019(Mode::EcbEncrypt, keys))).to_vec(),
+    claims,
 };
 /// What each of 524,288 threads does with 32 blocks (sections 6.3 and 6.4); the paper calls it 2 Gbit.
 pub const BYTES: u64 = 256 << 20;
@@ -23,8 +27,16 @@ pub const SIZES: [u64; 2] = [BYTES, 4 << 30];
 
 /// Tables 3 and 4, and what figures 12 to 14 are made of.
 pub const TABLES: &str = "hajihassani-2019, tables 3 and 4";
-/// Section 6.6.
-pub const GPUS: &str = "hajihassani-2019, section 6.6";
+/// Section 4.6 and the rest of the way to this project's kernel: one thing changed at a time.
+pub const CHANGES: &str = "hajihassani-2019, one change at a time";
+/// The size at which that is measured.
+pub const CHANGES_BYTES: u64 = 1 << 30;
+/// Section 6.3: the change of representation.
+pub const REPRESENTATION: &str = "hajihassani-2019, section 6.3";
+/// Section 4.1: shift registers.
+pub const LFSR: &str = "hajihassani-2019, section 4.1";
+/// What the shift registers put out.
+pub const LFSR_BYTES: u64 = 64 << 20;
 
 /// A GPU in tables 3 and 4.
 pub struct Row {
@@ -72,13 +84,36 @@ pub const RELATED_CTR: [Related; 2] = [
     Related { authors: "Lee et al. 2016", gpu: "GTX 980", gbits: 149.5 },
 ];
 
-/// Of two GTX 980, in parts of twice what one does (section 6.6).
-pub const TWO_GPUS: f64 = 0.92;
+/// Table 1's CBC, whose decryption is parallel; no figure shows it.
+pub const RELATED_CBC: [Related; 1] = [Related { authors: "Jang et al. 2011", gpu: "GTX 580", gbits: 34.0 }];
+
+/// What a GPU's price was, as table 3 implies it, and table 4 within 3 %: throughput divided by throughput for a dollar. The paper's appendix G, which
+/// has the others, is not at hand.
+pub fn price(gpu: &str) -> Option<f64> {
+    let row = ROWS.iter().find(|row| row.gpu == gpu || row.gpu == format!("Tesla {gpu}"))?;
+    Some((row.ecb.0 / row.ecb.1).round())
+}
+
+/// A row of table 2: single and double precision in Gflop/s, memory bandwidth in GB/s.
+pub const TABLE_2: [(&str, [u32; 3]); 6] = [
+    ("GTX 980", [4612, 144, 224]),
+    ("GTX 1050 Ti", [1981, 62, 112]),
+    ("GTX 1080", [8228, 257, 320]),
+    ("GTX 1080 Ti", [10609, 332, 484]),
+    ("Tesla P100", [8071, 4036, 732]),
+    ("Tesla V100", [14028, 7014, 900]),
+];
+
+/// The gates that the paper counts in its S-box (section 4.3).
+pub const SBOX_GATES: usize = 253;
+
+/// The paper's two ways to store the keys (section 4.6), in words.
+pub const KEYS: [(RoundKeys, &str); 2] = [(RoundKeys::Fetched, "keys fetched"), (RoundKeys::OneHot, "one-hot keys")];
 
 /// Modes of tables 3 and 4 and of fig. 14.
 pub const MODES: [Mode; 3] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr];
-/// Modes whose data is sharded over GPUs.
-pub const SHARDED_MODES: [Mode; 2] = [Mode::EcbEncrypt, Mode::Ctr];
+/// Modes in which one thing is changed at a time.
+pub const CHANGED_MODES: [Mode; 2] = [Mode::EcbEncrypt, Mode::Ctr];
 
 /// A way to compute all of [`MODES`].
 pub struct Way {
@@ -95,8 +130,8 @@ pub const WAYS: [Way; 6] = {
         Way { name, is_the_papers, kernel }
     }
     [
-        way("the paper's, keys fetched", true, fetched),
-        way("the paper's, one-hot keys", true, Kernel::one_hot_mux),
+        way("hajihassani-2019, keys fetched", true, |mode| paper(mode, RoundKeys::Fetched)),
+        way("hajihassani-2019, one-hot keys", true, |mode| paper(mode, RoundKeys::OneHot)),
         way("bitsliced", false, |mode| Kernel::engine(Kernels::Bitsliced, mode)),
         way("T-boxes, a copy a lane", false, |mode| copies(mode, TableCount::Four)),
         way("one T-box, a copy a lane", false, |mode| copies(mode, TableCount::One)),
@@ -104,9 +139,9 @@ pub const WAYS: [Way; 6] = {
     ]
 };
 
-/// The paper's kernel whose round keys are fetched into shared memory.
-fn fetched(mode: Mode) -> Kernel {
-    Kernel::staged(Staged::hajihassani_2019(mode).expect("a mode of the paper"))
+/// The paper's kernel.
+fn paper(mode: Mode, keys: RoundKeys) -> Kernel {
+    Kernel::bitsliced(Bitsliced::hajihassani_2019(mode, keys))
 }
 
 /// The kernel with a copy of its T-boxes for each lane of a warp.
@@ -126,16 +161,39 @@ impl Way {
     }
 }
 
-/// What the result of this number of GPUs is found by.
-pub fn gpus_name(mode: Mode, gpus: usize, shares: Shares) -> String {
-    match gpus {
-        1 => format!("{mode}, 1 GPU"),
-        _ => format!("{mode}, {gpus} GPUs, {} shares", shares.name()),
-    }
+/// The engines that decrypt CBC, beside table 1's.
+pub const CBC: [(Kernels, &str); 2] = [(Kernels::Bitsliced, "bitsliced"), (Kernels::Tbox, "T-boxes, a copy a lane")];
+
+/// What the result of CBC decryption is found by.
+pub fn cbc_name(kernels: &str) -> String {
+    format!("cbc-decrypt, {kernels}")
 }
 
-/// What to measure on a machine with this number of GPUs.
-fn cases(gpus: usize) -> Vec<Case> {
+/// How often the representation is changed, of which all times but one are undone: what the others take is the change without the
+/// memory.
+pub const TIMES: [u32; 2] = [1, 33];
+
+/// What the results of section 6.3 are found by.
+pub fn representation_name(times: u32) -> String {
+    format!("GPU, {times} changes of representation")
+}
+/// On the processor.
+pub const ON_PROCESSOR: [&str; 2] = ["processor, change of representation", "processor, bitsliced ecb-encrypt"];
+
+/// Shift registers in their forms, and what they are found by.
+pub fn registers() -> Vec<(String, Lfsr)> {
+    let filling = |form| Lfsr::filling(form, LFSR_BYTES as usize);
+    let mut registers = vec![("parallel: a register a thread".into(), filling(Form::Parallel))];
+    for lanes in [16, 32] {
+        let name = format!("bitsliced: {lanes} registers a thread");
+        registers.push((name, filling(Form::Bitsliced { lanes })));
+    }
+    registers.push(("bitsliced: 16 registers a thread, 16 threads, 4 clocks".into(), Lfsr::PAPER));
+    registers
+}
+
+/// What to measure.
+fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for mode in MODES {
         for way in &WAYS {
@@ -144,14 +202,115 @@ fn cases(gpus: usize) -> Vec<Case> {
             }
         }
     }
-    for mode in SHARDED_MODES {
-        for gpus in [1, 2, 4, 8].into_iter().filter(|&count| count <= gpus) {
-            for shares in Shares::ALL.into_iter().take(if gpus == 1 { 1 } else { Shares::ALL.len() }) {
-                let kernel = Kernel::engine(Kernels::Bitsliced, mode);
-                let work = Work::Sharded { kernel, gpus, shares };
-                cases.push(Case { table: GPUS, name: gpus_name(mode, gpus, shares), bytes: SIZES[1], work });
-            }
+    for (kernels, name) in CBC {
+        let work = Work::Kernel(Kernel::engine(kernels, Mode::CbcDecrypt));
+        cases.push(Case { table: TABLES, name: cbc_name(name), bytes: BYTES, work });
+    }
+    for mode in CHANGED_MODES {
+        for (name, _, kernel) in Bitsliced::changes(mode) {
+            let work = Work::Kernel(Kernel::bitsliced(kernel));
+            cases.push(Case { table: CHANGES, name: format!("{mode}, {name}"), bytes: CHANGES_BYTES, work });
         }
     }
+    let mut other = |table, name, bytes, work| cases.push(Case { table, name, bytes, work });
+    for changes in TIMES {
+        let work = Work::Program(Program::Representation(Representation { changes }));
+        other(REPRESENTATION, representation_name(changes), BYTES, work);
+    }
+    let engine = Work::Host { backend: Backend::CpuBitsliced, mode: Mode::EcbEncrypt, key_bits: KeyBits::Aes128 };
+    for (name, work) in ON_PROCESSOR.into_iter().zip([Work::Processor(Processor::Representation), engine]) {
+        other(REPRESENTATION, name.into(), BYTES, work);
+    }
+    for (name, lfsr) in registers() {
+        other(LFSR, name, lfsr.output_bytes() as u64, Work::Program(Program::Lfsr(lfsr)));
+    }
     cases
+}
+
+/// What the paper says.
+fn claims() -> Vec<Claim> {
+    let way = |mode, name: &str| (TABLES, format!("{mode}, {name}"), SIZES[1]);
+    let changed = |number: usize| {
+        let (name, _, _) = Bitsliced::changes(Mode::EcbEncrypt)[number];
+        (CHANGES, format!("{}, {name}", Mode::EcbEncrypt), CHANGES_BYTES)
+    };
+    let (fetched, one_hot) = ("hajihassani-2019, keys fetched", "hajihassani-2019, one-hot keys");
+    let claim = |says, theirs, compared: &str, first, second, expected| Claim {
+        says,
+        theirs,
+        compared: compared.into(),
+        first,
+        second,
+        expected,
+    };
+    let faster = "keys in the code are faster than keys fetched (4.6)";
+    vec![
+        claim(faster, None, "data staged, 64 threads", changed(1), changed(0), Expected::Faster),
+        claim(faster, None, "data not staged, 64 threads", changed(3), changed(2), Expected::Faster),
+        claim(faster, None, "data not staged, 128 threads", changed(5), changed(4), Expected::Faster),
+        claim(
+            "shared memory for the data minimises the delay of memory (6.2)",
+            None,
+            "one-hot keys, 64 threads: staged to not staged",
+            changed(1),
+            changed(3),
+            Expected::Faster,
+        ),
+        claim(
+            "CTR, with one change of representation, is faster than ECB with two (6.4)",
+            Some(1478.42 / 1384.51),
+            "one-hot keys, 4 GiB",
+            way(Mode::Ctr, one_hot),
+            way(Mode::EcbEncrypt, one_hot),
+            Expected::Faster,
+        ),
+        claim(
+            "encryption is faster than decryption, whose MixColumns is the larger circuit (6.5)",
+            None,
+            "one-hot keys, 4 GiB",
+            way(Mode::EcbEncrypt, one_hot),
+            way(Mode::EcbDecrypt, one_hot),
+            Expected::Faster,
+        ),
+        claim(
+            "the same",
+            None,
+            "keys fetched, 4 GiB",
+            way(Mode::EcbEncrypt, fetched),
+            way(Mode::EcbDecrypt, fetched),
+            Expected::Faster,
+        ),
+        claim(
+            "bitslicing is faster than tables (table 1: 805.16 to 280 Gbit/s on a GTX 1080)",
+            Some(805.16 / 280.0),
+            "one-hot keys to this project's T-boxes with a copy a lane, ECB, 4 GiB",
+            way(Mode::EcbEncrypt, one_hot),
+            way(Mode::EcbEncrypt, "T-boxes, a copy a lane"),
+            Expected::Faster,
+        ),
+        claim(
+            "the change of representation is two orders of magnitude faster than encryption (6.3)",
+            Some(100.0),
+            "alone, with its memory accesses, to one-hot keys, ECB, 256 MiB",
+            (REPRESENTATION, representation_name(1), BYTES),
+            (TABLES, format!("{}, {one_hot}", Mode::EcbEncrypt), BYTES),
+            Expected::Times(100),
+        ),
+        claim(
+            "the same, on a processor",
+            Some(100.0),
+            "alone, all cores, plain Rust, to the bitsliced engine on its vectors, 256 MiB",
+            (REPRESENTATION, ON_PROCESSOR[0].into(), BYTES),
+            (REPRESENTATION, ON_PROCESSOR[1].into(), BYTES),
+            Expected::Times(100),
+        ),
+        claim(
+            "a bitsliced shift register is faster than one a thread (4.1)",
+            Some(16.0),
+            "16 registers a thread to one",
+            (LFSR, registers()[1].0.clone(), LFSR_BYTES),
+            (LFSR, registers()[0].0.clone(), LFSR_BYTES),
+            Expected::Faster,
+        ),
+    ]
 }

@@ -1,9 +1,10 @@
 //! K. Iwai, T. Kurokawa, N. Nishikawa, 2010: how finely threads share the work, and where tables and keys lie.
 
-use crate::case::{Case, Kernel, Work};
+use crate::case::{Case, HostMemory, Kernel, Processor, Work};
+use crate::papers::claim::{Claim, Expected};
 use crate::papers::paper::{Api, Paper};
 use aes_bitslice_gen::table::TableCount;
-use aes_bitslice_papers::kernels::{Granularity, KeyMemory, Staging, TableMemory, TableSpec, ThreadBlocks};
+use aes_bitslice_papers::kernels::{Granularity, KeyMemory, Rounds, Staging, TableMemory, TableSpec, ThreadBlocks};
 
 /// The paper.
 pub const PAPER: Paper = Paper {
@@ -13,6 +14,8 @@ pub const PAPER: Paper = Paper {
     at: "International Conference on Networking and Computing",
     api: Api::Cuda,
     cases: |_| cases(),
+    counted: Vec::new,
+    claims,
 };
 /// Its GPU (table II).
 pub const GPU: &str = "GeForce GTX 285";
@@ -23,6 +26,22 @@ pub const BYTES: u64 = 256 << 20;
 pub const TABLE_3: &str = "iwai-2010, table III";
 /// Sections V.C and V.D, of which the paper gives no figures.
 pub const CHOICES: &str = "iwai-2010, sections V.C and V.D";
+/// The processor beside the GPU (sections VI.A and VI.C).
+pub const PROCESSOR: &str = "iwai-2010, processor";
+/// What the processor's result is found by.
+pub const ONE_CORE: &str = "T-boxes, one core";
+/// The paper's processor: 1.2 Gbit/s on a Core i7-920, of which the GPU has 28.39 times the rate.
+pub const CPU: (&str, f64, f64) = ("Core i7-920", 1.2, 28.39);
+/// The bytes that the processor encrypts, which takes its time.
+pub const PROCESSOR_BYTES: u64 = 64 << 20;
+/// Table I: reference, device, language, throughput.
+pub const TABLE_1: [[&str; 4]; 5] = [
+    ["Cook et al.", "GeForce3 Ti200", "OpenGL", "1.53 Mbit/s"],
+    ["Harrison et al.", "GeForce 7900GT", "DirectX 9", "870.8 Mbit/s"],
+    ["Manavski", "GeForce 8800GTX", "CUDA", "8.28 Gbit/s"],
+    ["Di Biagio et al.", "GeForce 8800GT", "CUDA", "12.5 Gbit/s"],
+    ["Nishikawa et al.", "GeForce GTX 285", "CUDA", "6.25 Gbit/s"],
+];
 /// Section VI.C: copies counted.
 pub const OVERLAP: &str = "iwai-2010, section VI.C";
 
@@ -61,8 +80,11 @@ pub const COLUMNS: [Column; 11] = {
     ]
 };
 
-/// Numbers of chunks, where one is copied while another is encrypted, and the paper's throughput, copies counted (section VI.C).
-pub const CHUNKS: [(usize, f64); 2] = [(1, 13.4), (4, 22.0)];
+/// Numbers of chunks, where one is copied while another is encrypted, and the paper's throughput, copies counted, where it gives one
+/// (section VI.C). Its abstract has 22.5 for the best.
+pub const CHUNKS: [(usize, Option<f64>); 5] = [(1, Some(13.4)), (2, None), (4, Some(22.0)), (8, None), (16, None)];
+/// Of the best number of chunks, as the abstract has it.
+pub const ABSTRACT: f64 = 22.5;
 
 impl Column {
     /// The kernel with this number of T-boxes, whose threads loop.
@@ -87,19 +109,64 @@ pub fn memory(tables: TableMemory) -> &'static str {
     if tables == TableMemory::Constant { "constant" } else { "shared" }
 }
 
-/// One table or four, and threads that loop or thread blocks for all: 16 bytes a thread, everything in shared memory. Each
-/// with what the result is found by.
-pub fn choices() -> Vec<(TableSpec, String)> {
+/// Thread blocks a multiprocessor that a kernel of this number of threads has: 2,048 threads.
+fn looping(spec: TableSpec) -> TableSpec {
+    spec.with_thread_blocks(ThreadBlocks::Loop { each: 2048 / spec.threads() })
+}
+
+/// What sections V.B to VI.B speak of beside table III, each kernel with what the result is found by, and the kernel that it is but for
+/// one thing, by its name.
+pub fn choices() -> Vec<(TableSpec, String, Option<String>)> {
     let mut choices = Vec::new();
     for count in [TableCount::One, TableCount::Four] {
         let looping = COLUMNS[2].spec(count);
-        for (spec, name) in
-            [(looping, "threads loop"), (looping.with_thread_blocks(ThreadBlocks::Cover), "threads do not")]
-        {
-            choices.push((spec, format!("T-boxes: {}; {name}", count.number())));
-        }
+        let name = |what: &str| format!("T-boxes: {}; {what}", count.number());
+        let one = (count == TableCount::Four).then(|| format!("T-boxes: {}; threads loop", TableCount::One.number()));
+        choices.push((looping, name("threads loop"), one));
+        let covers = looping.with_thread_blocks(ThreadBlocks::Cover);
+        choices.push((covers, name("threads do not"), Some(name("threads loop"))));
+    }
+    let best = "T-boxes: 4; threads loop".to_string();
+    let unrolled = COLUMNS[2].spec(TableCount::Four).with_rounds(Rounds::Unrolled);
+    choices.push((unrolled, "T-boxes: 4; threads loop; rounds unrolled".into(), Some(best.clone())));
+    // The plaintext of a whole block in shared memory, which table III does not have.
+    for (staging, what) in [(Staging::Aos, "AoS"), (Staging::Soa, "SoA")] {
+        let spec =
+            TableSpec::iwai_2010(Granularity::B16, TableMemory::Shared, TableCount::Four, KeyMemory::Shared, staging);
+        let name = format!("16 B a thread, state in shared memory, {what}");
+        choices.push((spec.expect("a kernel of the paper"), name, Some(best.clone())));
+    }
+    for (granularity, staging, what) in [
+        (Granularity::B16, Staging::Aos, "16 B a thread, state in shared memory, AoS"),
+        (Granularity::B8, Staging::Aos, "8 B a thread, AoS"),
+        (Granularity::B8, Staging::Soa, "8 B a thread, SoA"),
+        (Granularity::B4, Staging::Aos, "4 B a thread, AoS"),
+        (Granularity::B4, Staging::Soa, "4 B a thread, SoA"),
+    ] {
+        let keys = if granularity == Granularity::B16 { KeyMemory::Shared } else { KeyMemory::Constant };
+        let spec = TableSpec::iwai_2010(granularity, TableMemory::Shared, TableCount::Four, keys, staging);
+        let first = spec.and_then(TableSpec::with_plaintext_first).expect("a kernel of the paper");
+        let without = match granularity {
+            Granularity::B16 => what.to_string(),
+            _ => {
+                let of = |column: &&Column| {
+                    (column.granularity, column.keys, column.staging) == (granularity, keys, staging)
+                };
+                COLUMNS.iter().find(of).expect("a column of table III").name()
+            }
+        };
+        choices.push((first, format!("{what}, plaintext loaded into shared memory first"), Some(without)));
+    }
+    for column in &COLUMNS {
+        let spec = column.spec(TableCount::Four).with_threads(256).expect("a kernel of the paper");
+        choices.push((looping(spec), format!("{}, 256 threads", column.name()), Some(column.name())));
     }
     choices
+}
+
+/// The table that a kernel of [`choices`] or of table III is in.
+pub fn table_of(name: &str) -> &'static str {
+    if COLUMNS.iter().any(|column| column.name() == name) { TABLE_3 } else { CHOICES }
 }
 
 /// What to measure.
@@ -110,14 +177,158 @@ fn cases() -> Vec<Case> {
         let kernel = Kernel::table(column.spec(TableCount::Four));
         cases.push(case(TABLE_3, column.name(), Work::Kernel(kernel)));
     }
-    for (spec, name) in choices() {
+    for (spec, name, _) in choices() {
         cases.push(case(CHOICES, name, Work::Kernel(Kernel::table(spec))));
     }
     for (chunks, _) in CHUNKS {
         let kernel = Kernel::table(COLUMNS[2].spec(TableCount::Four));
-        cases.push(case(OVERLAP, chunks_name(chunks), Work::Copied { kernel, chunks }));
+        let memory = HostMemory::Pinned;
+        cases.push(case(OVERLAP, chunks_name(chunks), Work::Copied { kernel, chunks, memory }));
     }
+    let work = Work::Processor(Processor::Tables);
+    cases.push(Case { table: PROCESSOR, name: ONE_CORE.into(), bytes: PROCESSOR_BYTES, work });
     cases
+}
+
+/// What the paper says.
+fn claims() -> Vec<Claim> {
+    let column = |number: usize| (TABLE_3, COLUMNS[number].name(), BYTES);
+    let choice = |name: &str| (CHOICES, name.to_string(), BYTES);
+    let of = |a: usize, b: usize| Some(COLUMNS[a].gbits / COLUMNS[b].gbits);
+    let chunks = |number| (OVERLAP, chunks_name(number), BYTES);
+    let claim = |says, theirs, compared: &str, first, second, expected| Claim {
+        says,
+        theirs,
+        compared: compared.into(),
+        first,
+        second,
+        expected,
+    };
+    use Expected::{Faster, Same};
+    vec![
+        claim(
+            "16 bytes a thread are better than 8 (VI.B)",
+            of(1, 3),
+            "keys constant; what also differs: state in registers, not AoS",
+            column(1),
+            column(3),
+            Faster,
+        ),
+        claim(
+            "16 bytes a thread are better than 4 (VI.B)",
+            of(1, 6),
+            "keys constant; what also differs: state in registers, not AoS",
+            column(1),
+            column(6),
+            Faster,
+        ),
+        claim(
+            "the same of 8 bytes",
+            None,
+            "keys shared, AoS",
+            choice("16 B a thread, state in shared memory, AoS"),
+            column(4),
+            Faster,
+        ),
+        claim(
+            "the same of 4 bytes",
+            None,
+            "keys shared, AoS",
+            choice("16 B a thread, state in shared memory, AoS"),
+            column(7),
+            Faster,
+        ),
+        claim(
+            "4 bytes a thread are better than 1 (VI.B)",
+            of(6, 10),
+            "keys constant, AoS",
+            column(6),
+            column(10),
+            Faster,
+        ),
+        claim(
+            "T-boxes belong in shared memory, not in constant memory (VI.B)",
+            of(1, 0),
+            "16 B, keys constant",
+            column(1),
+            column(0),
+            Faster,
+        ),
+        claim(
+            "with 16 bytes, keys in shared memory are faster (VI.B)",
+            of(2, 1),
+            "shared to constant",
+            column(2),
+            column(1),
+            Faster,
+        ),
+        claim(
+            "with 8 bytes, keys in constant memory are faster (VI.B)",
+            of(3, 4),
+            "constant to shared, AoS",
+            column(3),
+            column(4),
+            Faster,
+        ),
+        claim(
+            "with 4 bytes, keys in constant memory are faster (VI.B)",
+            of(6, 7),
+            "constant to shared, AoS",
+            column(6),
+            column(7),
+            Faster,
+        ),
+        claim(
+            "with 1 byte, keys in shared memory are faster (VI.B)",
+            of(9, 10),
+            "shared to constant, AoS",
+            column(9),
+            column(10),
+            Faster,
+        ),
+        claim("AoS beats SoA with 4 bytes a thread (VI.B)", of(6, 8), "keys constant", column(6), column(8), Faster),
+        claim("AoS beats SoA with 8 bytes a thread (VI.B)", of(3, 5), "keys constant", column(3), column(5), Faster),
+        claim(
+            "plaintext in registers is faster than in shared memory (VI.B)",
+            None,
+            "16 B, keys shared; registers to AoS",
+            column(2),
+            choice("16 B a thread, state in shared memory, AoS"),
+            Faster,
+        ),
+        claim(
+            "four T-boxes are faster than one (V.C, VI.B)",
+            None,
+            "16 B, keys shared",
+            choice("T-boxes: 4; threads loop"),
+            choice("T-boxes: 1; threads loop"),
+            Faster,
+        ),
+        claim(
+            "threads that loop are faster than many thread blocks (V.D)",
+            None,
+            "16 B, four T-boxes",
+            choice("T-boxes: 4; threads loop"),
+            choice("T-boxes: 4; threads do not"),
+            Faster,
+        ),
+        claim(
+            "256 threads are within 0.4 % of 512 (VI.B)",
+            None,
+            "16 B, keys shared; 256 to 512",
+            choice(&format!("{}, 256 threads", COLUMNS[2].name())),
+            column(2),
+            Same,
+        ),
+        claim(
+            "copies overlapped in 4 chunks are faster than in one (VI.C)",
+            Some(22.0 / 13.4),
+            "copies counted",
+            chunks(4),
+            chunks(1),
+            Faster,
+        ),
+    ]
 }
 
 /// What a result with copies is found by.

@@ -1,9 +1,10 @@
 //! Q. Li, C. Zhong, K. Zhao, X. Mei, X. Chu, 2012: T-boxes in shared memory, CBC decryption, streams.
 
-use crate::case::{Case, Kernel, Work};
+use crate::case::{Case, HostMemory, Kernel, Processor, Program, Work};
+use crate::papers::claim::{Claim, Expected};
 use crate::papers::paper::{Api, Paper};
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_papers::kernels::TableSpec;
+use aes_bitslice_papers::kernels::{Rounds, TableSpec, WordMajor};
 
 /// The paper.
 pub const PAPER: Paper = Paper {
@@ -13,17 +14,42 @@ pub const PAPER: Paper = Paper {
     at: "IEEE 14th International Conference on High Performance Computing and Communications",
     api: Api::Cuda,
     cases: |_| cases(),
+    counted: || vec![Kernel::table(kernel(Mode::EcbEncrypt, Rounds::Unrolled))],
+    claims,
 };
 /// Its GPU (table III).
 pub const GPU: &str = "Tesla C2050";
 
 /// Fig. 1.
 pub const FIGURE_1: &str = "li-2012, fig. 1";
+/// Section V.C and the appendices: the order of words, and rounds.
+pub const VARIANTS: &str = "li-2012, variants";
+/// The size at which these are measured.
+pub const VARIANT_BYTES: u64 = 256 << 20;
 /// Table IV.
 pub const TABLE_4: &str = "li-2012, table IV";
 
 /// The highest throughput of fig. 1, as the text has it (section VI.B); the others are in the picture only.
 pub const FASTEST: f64 = 60.0;
+/// 50 times a Core i7-920 with 1.2 Gbit/s, which Iwai et al. 2010 give.
+pub const CPU: (&str, f64, f64) = ("Core i7-920", 1.2, 50.0);
+/// The processor's result, of [`PROCESSOR_BYTES`].
+pub const ONE_CORE: &str = "processor: T-boxes, one core";
+/// What it encrypts, which takes its time.
+pub const PROCESSOR_BYTES: u64 = 64 << 20;
+/// With copies that are not overlapped, in Gbit/s, at most (section VI.C).
+pub const WITH_COPIES: f64 = 11.3;
+/// Table II: reference, device, mode, throughput.
+pub const TABLE_2: [[&str; 4]; 8] = [
+    ["Harrison et al.", "GeForce 7900GT", "ECB", "870 Mbit/s"],
+    ["Manavski et al.", "GeForce 8800GTX", "unknown", "8.28 Gbit/s"],
+    ["Harrison et al.", "NVIDIA G80", "CTR", "6.91 Gbit/s"],
+    ["Di Biagio et al.", "GeForce 8800GT", "CTR", "12.5 Gbit/s"],
+    ["Chonglei Mei et al.", "GeForce 9200M", "unknown", "6.4 Gbit/s"],
+    ["Nishikawa et al.", "GeForce GTX 285", "ECB", "6.25 Gbit/s"],
+    ["Iwai et al.", "GeForce GTX 285", "ECB", "35 Gbit/s"],
+    ["Nishikawa et al.", "Tesla C2050", "ECB", "50.6 Gbit/s"],
+];
 /// Fig. 1's curves.
 pub const MODES: [Mode; 2] = [Mode::EcbEncrypt, Mode::CbcDecrypt];
 /// Binary logarithms of the sizes of fig. 1 here: 16 KiB to 256 MiB.
@@ -32,7 +58,7 @@ pub const POWERS: std::ops::RangeInclusive<u32> = 14..=28;
 /// Table IV's numbers of streams.
 pub const STREAMS: [usize; 5] = [0, 2, 4, 8, 16];
 /// What the time that an allocation takes is found by.
-pub const ALLOCATION: &str = "allocation of pinned memory";
+pub const ALLOCATION: &str = "allocation of pinned memory by the driver alone";
 
 /// A row of table IV: times in milliseconds.
 pub struct Row {
@@ -54,27 +80,153 @@ pub const ROWS: [Row; 6] = [
     Row { bytes: 256 << 20, milliseconds: [189.5, 140.2, 97.03, 92.47, 124.36], allocation: 58.5 },
 ];
 
+/// The kernel of a curve.
+fn kernel(mode: Mode, rounds: Rounds) -> TableSpec {
+    TableSpec::li_2012(mode).expect("a kernel of the paper").with_rounds(rounds)
+}
+
+/// What a point of a curve is found by.
+pub fn curve_name(mode: Mode) -> String {
+    format!("{mode}, rounds unrolled")
+}
+
 /// What the time with this number of streams is found by.
-pub fn streams_name(streams: usize) -> String {
-    format!("{streams} streams")
+pub fn streams_name(streams: usize, memory: HostMemory) -> String {
+    let memory = if memory == HostMemory::Pinned { "pinned" } else { "pageable" };
+    format!("{streams} streams, {memory} memory")
+}
+
+/// The ways in which an order of words and rounds are told apart, for each mode.
+pub const WAYS: [&str; 3] = [
+    "words column-major, rounds unrolled",
+    "vectors of 16 bytes, rounds unrolled",
+    "vectors of 16 bytes, rounds in a loop",
+];
+
+/// What the reordering on the host is found by.
+pub const REORDERING: &str = "reordering on the processor, all cores";
+
+/// What a way is found by.
+pub fn variant_name(mode: Mode, way: usize) -> String {
+    format!("{mode}, {}", WAYS[way])
 }
 
 /// What to measure.
 fn cases() -> Vec<Case> {
-    let kernel = |mode| Kernel::table(TableSpec::li_2012(mode).expect("a kernel of the paper"));
     let mut cases = Vec::new();
     for mode in MODES {
         for bytes in POWERS.map(|power| 1 << power) {
-            cases.push(Case { table: FIGURE_1, name: mode.to_string(), bytes, work: Work::Kernel(kernel(mode)) });
+            let work = Work::Kernel(Kernel::table(kernel(mode, Rounds::Unrolled)));
+            cases.push(Case { table: FIGURE_1, name: curve_name(mode), bytes, work });
+        }
+        let word_major = WordMajor::new(mode).expect("a kernel of the paper");
+        let works = [
+            Work::Program(Program::WordMajor(word_major)),
+            Work::Kernel(Kernel::table(kernel(mode, Rounds::Unrolled))),
+            Work::Kernel(Kernel::table(kernel(mode, Rounds::Loop))),
+        ];
+        for (way, work) in works.into_iter().enumerate() {
+            cases.push(Case { table: VARIANTS, name: variant_name(mode, way), bytes: VARIANT_BYTES, work });
         }
     }
+    let work = Work::Processor(Processor::WordMajor);
+    cases.push(Case { table: VARIANTS, name: REORDERING.into(), bytes: VARIANT_BYTES, work });
+    let work = Work::Processor(Processor::Tables);
+    cases.push(Case { table: VARIANTS, name: ONE_CORE.into(), bytes: PROCESSOR_BYTES, work });
     for Row { bytes, .. } in ROWS {
-        for streams in STREAMS {
-            // Without a stream of its own, all of it is one chunk.
-            let work = Work::Copied { kernel: kernel(Mode::CbcDecrypt), chunks: streams.max(1) };
-            cases.push(Case { table: TABLE_4, name: streams_name(streams), bytes, work });
-        }
+        // Streams need pinned memory; without one of its own, all of it is one chunk, which may be in either.
+        let copied = |streams: usize, memory| Case {
+            table: TABLE_4,
+            name: streams_name(streams, memory),
+            bytes,
+            work: Work::Copied {
+                kernel: Kernel::table(kernel(Mode::CbcDecrypt, Rounds::Unrolled)),
+                chunks: streams.max(1),
+                memory,
+            },
+        };
+        cases.push(copied(0, HostMemory::Pageable));
+        cases.extend(STREAMS.map(|streams| copied(streams, HostMemory::Pinned)));
         cases.push(Case { table: TABLE_4, name: ALLOCATION.into(), bytes, work: Work::Allocation });
     }
     cases
+}
+
+/// What the paper says.
+fn claims() -> Vec<Claim> {
+    let variant = |mode, way| (VARIANTS, variant_name(mode, way), VARIANT_BYTES);
+    let [small, .., large] = &ROWS;
+    let streams = |row: &Row, streams, memory| (TABLE_4, streams_name(streams, memory), row.bytes);
+    // Of the same size, the ratio of rates is that of times turned round.
+    let ratio = |row: &Row, streams: usize| Some(row.milliseconds[0] / row.milliseconds[streams]);
+    let claim = |says, theirs, compared: &str, first, second, expected| Claim {
+        says,
+        theirs,
+        compared: compared.into(),
+        first,
+        second,
+        expected,
+    };
+    use Expected::{Faster, Same};
+    use HostMemory::{Pageable, Pinned};
+    let [ecb, cbc] = MODES;
+    vec![
+        claim(
+            "ECB encryption and CBC decryption lie on one another (VI.B)",
+            None,
+            "vectors, rounds unrolled, 256 MiB; CBC to ECB",
+            variant(cbc, 1),
+            variant(ecb, 1),
+            Same,
+        ),
+        claim(
+            "words column-major are another way to coalesced accesses than vectors (V.C)",
+            None,
+            "ECB, rounds unrolled, reordering not counted; words to vectors",
+            variant(ecb, 0),
+            variant(ecb, 1),
+            Same,
+        ),
+        claim("the same", None, "CBC", variant(cbc, 0), variant(cbc, 1), Same),
+        claim(
+            "8 streams make 256 MiB faster (VI.C)",
+            ratio(large, 3),
+            "pinned, to none in pageable memory",
+            streams(large, 8, Pinned),
+            streams(large, 0, Pageable),
+            Faster,
+        ),
+        claim(
+            "the same",
+            None,
+            "pinned, to none in pinned memory",
+            streams(large, 8, Pinned),
+            streams(large, 0, Pinned),
+            Faster,
+        ),
+        claim(
+            "4 streams make 256 KiB faster (VI.C)",
+            ratio(small, 2),
+            "pinned, to none in pageable memory",
+            streams(small, 4, Pinned),
+            streams(small, 0, Pageable),
+            Faster,
+        ),
+        claim(
+            "the same",
+            None,
+            "pinned, to none in pinned memory",
+            streams(small, 4, Pinned),
+            streams(small, 0, Pinned),
+            Faster,
+        ),
+        claim(
+            "more than 8 streams make it slower again (VI.C)",
+            Some(124.36 / 92.47),
+            "256 MiB, 8 to 16",
+            streams(large, 8, Pinned),
+            streams(large, 16, Pinned),
+            Faster,
+        ),
+    ]
 }

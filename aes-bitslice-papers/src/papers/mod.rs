@@ -8,11 +8,15 @@
 //! | `all` | all papers, and everything to measure of them |
 //! | `iwai_2010`, ... | the figures and the cases of a paper |
 //! | `paper` | what a paper is |
+//! | `claim` | what a paper says of its kernels, as a comparison |
+//! | `several_gpus` | section 6.6 of Hajihassani et al. 2019, which takes a machine of its own |
 
 pub mod abdelrahman_2017;
 pub mod all;
+pub mod claim;
 pub mod hajihassani_2019;
 pub mod iwai_2010;
 pub mod li_2012;
 pub mod paper;
+pub mod several_gpus;
 pub mod ul_haq_2011;

@@ -1,6 +1,7 @@
 //! What a paper is.
 
-use crate::case::Case;
+use crate::case::{Case, Kernel};
+use crate::papers::claim::Claim;
 
 /// What a paper is, in the words of its first page, and what is measured of it.
 pub struct Paper {
@@ -16,6 +17,10 @@ pub struct Paper {
     pub api: Api,
     /// What to measure on a machine with this number of CUDA GPUs.
     pub cases: fn(usize) -> Vec<Case>,
+    /// The kernels among them whose instructions are counted where there is a profiler.
+    pub counted: fn() -> Vec<Kernel>,
+    /// What it says of its kernels.
+    pub claims: fn() -> Vec<Claim>,
 }
 
 /// An interface to devices.

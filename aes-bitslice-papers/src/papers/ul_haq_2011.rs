@@ -5,10 +5,11 @@
 
 use crate::case::{Case, Kernel, Work};
 use crate::measured::Kind;
+use crate::papers::claim::{Claim, Expected};
 use crate::papers::paper::{Api, Paper};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_papers::kernels::{Bytewise, TableMemory};
+use aes_bitslice_papers::kernels::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
 use aes_bitslice_runtime::{Backend, Kernels};
 
 /// The paper.
@@ -19,6 +20,8 @@ pub const PAPER: Paper = Paper {
     at: "AMD Developer Central",
     api: Api::OpenCl,
     cases: |_| cases(),
+    counted: Vec::new,
+    claims,
 };
 
 /// Fig. 11: kernels over sizes, on the GPU.
@@ -36,11 +39,11 @@ pub const SPEED_UPS: [(&str, f64); 2] = [("Radeon HD 5870", 16.0), ("Mobility Ra
 /// The key of its figures.
 pub const KEY_BITS: KeyBits = KeyBits::Aes256;
 /// Binary logarithms of the sizes on the GPU: 1 MiB to 1 GiB.
-pub const POWERS: std::ops::RangeInclusive<u32> = 20..=30;
+pub const POWERS: [u32; 6] = [20, 22, 24, 26, 28, 30];
 /// Likewise on the processor, which takes its time: 1 to 64 MiB.
-pub const CPU_POWERS: std::ops::RangeInclusive<u32> = 20..=26;
+pub const CPU_POWERS: [u32; 4] = [20, 22, 24, 26];
 /// The size at which keys of other lengths and decryption are measured.
-pub const LARGEST: u64 = 1 << *POWERS.end();
+pub const LARGEST: u64 = 256 << 20;
 
 /// The engines without OpenCL, each with what the result is found by.
 pub const ENGINES: [(Backend, &str); 2] =
@@ -58,7 +61,7 @@ pub struct Way {
 /// The paper's kernels, then this project's.
 pub fn ways(direction: Direction) -> Vec<Way> {
     let theirs = |kernel: Bytewise| Way {
-        name: format!("S-box in {} memory, keys expanded by the {}", memory(kernel.sbox), kernel.keys),
+        name: way_name(kernel.sbox(), kernel.schedule(), kernel.access()),
         is_the_papers: true,
         kernel: Kernel::bytewise(kernel),
     };
@@ -70,9 +73,39 @@ pub fn ways(direction: Direction) -> Vec<Way> {
     Bytewise::ul_haq_2011(direction).into_iter().map(theirs).chain([ours]).collect()
 }
 
-/// The name that OpenCL has for a table's place.
-fn memory(tables: TableMemory) -> &'static str {
-    if tables == TableMemory::Constant { "constant" } else { "local" }
+/// Those of [`ways`] that take part where a case takes long: the basic kernel, the S-box in constant and in local memory with keys from
+/// the host and from the device, and this project's.
+pub fn main_ways(direction: Direction) -> Vec<Way> {
+    use {BlockAccess as A, SboxMemory as S, ScheduleMemory as K};
+    let main = [
+        (S::Global, K::Global, A::Bytes),
+        (S::Constant, K::Constant, A::Vector),
+        (S::Shared, K::Argument, A::Vector),
+        (S::Shared, K::Shared, A::Vector),
+    ];
+    let main = main.map(|(sbox, schedule, access)| way_name(sbox, schedule, access));
+    ways(direction).into_iter().filter(|way| !way.is_the_papers || main.contains(&way.name)).collect()
+}
+
+/// What a kernel of the paper is found by, in the words that OpenCL has for memory.
+fn way_name(sbox: SboxMemory, schedule: ScheduleMemory, access: BlockAccess) -> String {
+    let sbox = match sbox {
+        SboxMemory::Global => "global",
+        SboxMemory::Constant => "constant",
+        SboxMemory::Shared => "local",
+    };
+    let keys = match schedule {
+        ScheduleMemory::Argument => "as an argument",
+        ScheduleMemory::Global => "global",
+        ScheduleMemory::Constant => "constant",
+        ScheduleMemory::Shared => "local, expanded there",
+    };
+    let access = match access {
+        BlockAccess::Vector => "vectors",
+        BlockAccess::Bytes => "by bytes",
+    };
+    let basic = if sbox == "global" && access == "by bytes" { " (the basic kernel)" } else { "" };
+    format!("S-box {sbox}; keys {keys}; {access}{basic}")
 }
 
 impl Way {
@@ -92,27 +125,32 @@ pub struct Other {
     pub key_bits: KeyBits,
 }
 
-/// Those that fig. 11 does not have.
-pub const OTHER: [Other; 3] = [
+/// All of them; fig. 11 has encryption with 256 bits, of other sizes too.
+pub const OTHER: [Other; 6] = [
     Other { direction: Direction::Encrypt, key_bits: KeyBits::Aes128 },
     Other { direction: Direction::Encrypt, key_bits: KeyBits::Aes192 },
-    Other { direction: Direction::Decrypt, key_bits: KEY_BITS },
+    Other { direction: Direction::Encrypt, key_bits: KeyBits::Aes256 },
+    Other { direction: Direction::Decrypt, key_bits: KeyBits::Aes128 },
+    Other { direction: Direction::Decrypt, key_bits: KeyBits::Aes192 },
+    Other { direction: Direction::Decrypt, key_bits: KeyBits::Aes256 },
 ];
 
 /// What to measure.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for (table, on, powers) in [(FIGURE_11, Kind::Gpu, POWERS), (FIGURE_12, Kind::Cpu, CPU_POWERS)] {
-        for way in ways(Direction::Encrypt) {
+    let mut over_sizes = |table, on, ways: Vec<Way>, powers: &[u32]| {
+        for way in ways {
             let kernel = way.kernel.with_key_bits(KEY_BITS);
-            for bytes in powers.clone().map(|power| 1 << power) {
+            for power in powers {
                 let work = Work::OpenCl { kernel: kernel.clone(), on };
-                cases.push(Case { table, name: way.name.clone(), bytes, work });
+                cases.push(Case { table, name: way.name.clone(), bytes: 1 << power, work });
             }
         }
-    }
+    };
+    over_sizes(FIGURE_11, Kind::Gpu, ways(Direction::Encrypt), &POWERS);
+    over_sizes(FIGURE_12, Kind::Cpu, main_ways(Direction::Encrypt), &CPU_POWERS);
     for other in OTHER {
-        for way in ways(other.direction) {
+        for way in main_ways(other.direction) {
             let name = way.other(other);
             let work = Work::OpenCl { kernel: way.kernel.with_key_bits(other.key_bits), on: Kind::Gpu };
             cases.push(Case { table: OTHERS, name, bytes: LARGEST, work });
@@ -125,4 +163,75 @@ fn cases() -> Vec<Case> {
         }
     }
     cases
+}
+
+/// What the article says.
+fn claims() -> Vec<Claim> {
+    use {BlockAccess as A, SboxMemory as S, ScheduleMemory as K};
+    let largest = 1 << POWERS[POWERS.len() - 1];
+    let gpu = |sbox, keys, access| (FIGURE_11, way_name(sbox, keys, access), largest);
+    let claim = |says, compared: &str, first, second, expected| Claim {
+        says,
+        theirs: None,
+        compared: compared.into(),
+        first,
+        second,
+        expected,
+    };
+    let basic = gpu(S::Global, K::Global, A::Bytes);
+    let other = |key_bits, direction, way: usize| {
+        (OTHERS, main_ways(direction)[way].other(Other { direction, key_bits }), LARGEST)
+    };
+    use Expected::{Faster, Same};
+    vec![
+        claim(
+            "constant memory is faster than global memory (Memory Optimizations)",
+            "the S-box moved",
+            gpu(S::Constant, K::Global, A::Bytes),
+            basic.clone(),
+            Faster,
+        ),
+        claim(
+            "local memory is faster than global memory (Memory Optimizations)",
+            "the S-box moved",
+            gpu(S::Shared, K::Global, A::Bytes),
+            basic,
+            Faster,
+        ),
+        claim(
+            "the same of constant memory",
+            "the keys moved, S-box in local memory",
+            gpu(S::Shared, K::Constant, A::Bytes),
+            gpu(S::Shared, K::Global, A::Bytes),
+            Faster,
+        ),
+        claim(
+            "key expansion in local memory costs not much (Key Expansion using Local Memory)",
+            "S-box local, vectors; keys expanded there to keys in a constant buffer",
+            gpu(S::Shared, K::Shared, A::Vector),
+            gpu(S::Shared, K::Constant, A::Vector),
+            Same,
+        ),
+        claim(
+            "the same",
+            "S-box constant",
+            gpu(S::Constant, K::Shared, A::Vector),
+            gpu(S::Constant, K::Constant, A::Vector),
+            Same,
+        ),
+        claim(
+            "an access pattern by bytes allows coalescing (Forward Cipher)",
+            "S-box local, keys constant; by bytes to vectors",
+            gpu(S::Shared, K::Constant, A::Bytes),
+            gpu(S::Shared, K::Constant, A::Vector),
+            Same,
+        ),
+        claim(
+            "the inverse cipher takes minor changes (Inverse Cipher)",
+            "S-box local, keys as an argument, 256 bits; decryption to encryption",
+            other(KeyBits::Aes256, Direction::Decrypt, 2),
+            other(KeyBits::Aes256, Direction::Encrypt, 2),
+            Same,
+        ),
+    ]
 }

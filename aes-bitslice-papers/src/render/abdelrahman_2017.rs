@@ -1,7 +1,10 @@
 //! Tables VI to VIII, and figures 3 to 8.
 
-use crate::papers::abdelrahman_2017::{GPUS, KEYS, PAPER, POWERS, SIZES, TABLES, THREADS, schemes};
-use crate::render::page::{Page, best, bold_if, figure, printed};
+use crate::papers::abdelrahman_2017::{
+    GPUS, GRANULARITIES, KEYS, PAPER, POWERS, ROUNDS, ROUNDS_BYTES, SIZES, Scheme, TABLE_2, TABLE_3, TABLES, THREADS,
+    rounds, schemes,
+};
+use crate::render::page::{Page, best, bold_if, figure, percent, printed, words};
 use aes_bitslice_papers::kernels::Granularity;
 use aes_bitslice_plot::{Chart, Line, Lines, colour, dashes};
 
@@ -10,20 +13,71 @@ const NOTES: &str = include_str!("../../notes/abdelrahman-2017.md");
 /// The paper's part of the page.
 pub fn render(page: &mut Page) {
     page.paper(&PAPER);
+    table_2(page);
+    page.say("### Table III: previous work, as the paper quotes it");
+    page.say("T-boxes and keys are in shared memory in all of them.");
+    page.table(&words(["reference", "Gbit/s:", "mode", "GPU", "granularity"], &TABLE_3));
     page.say("### Tables VI, VII and VIII: where the keys are, bytes a thread, threads a thread block");
     page.say(
-        "ECB encryption, four T-boxes in shared memory, Gbit/s; the best of a GPU and size is bold. 64 B a thread are not in the \
-         paper's tables.",
+        "ECB encryption, four T-boxes in shared memory, rounds in a loop, Gbit/s; the best of a GPU and size is bold. 48 and 64 B a \
+         thread and 64 threads are not in the paper's tables: its text names several blocks a thread, table II 64 threads. An auto-tuner \
+         that chooses among these is the paper's future work; this project has none for these kernels.",
     );
     for (index, size) in SIZES.iter().enumerate() {
         page.say(&format!("{} MB:", size.bytes >> 20));
         tables(page, index);
     }
+    unrolled(page);
     page.say("### Figures 3 to 8: throughput over the size of the input");
     let charts: Vec<Chart> = (0..KEYS.len()).filter_map(|keys| chart(page, keys)).collect();
     page.plots("papers-abdelrahman-2017.svg", "Throughput of Abdelrahman et al.'s schemes over the size", &charts);
-    page.say("### What still holds, and what turned round");
+    page.claims(&PAPER);
+    page.say("### What is simplified");
     page.say(NOTES);
+}
+
+fn table_2(page: &mut Page) {
+    page.say("### Table II: occupancy");
+    page.say(&format!(
+        "Threads that a multiprocessor has at a time, in parts of all that it may have: in the paper for a kernel that is limited by \
+         threads and thread blocks alone, on compute capability 5.2; on {} for the kernels of tables VI to VIII with the keys in shared \
+         memory, as the driver tells it, with registers a thread and bytes of local memory a thread in parentheses. The compiler is \
+         asked for registers for 2,048 threads a multiprocessor with 16 B a thread, 1,024 with 32, 640 with 48 and 512 with 64, or for one thread block: more \
+         blocks a thread need more registers, so that granularities differ in occupancy too.",
+        page.gpu()
+    ));
+    let mut rows = vec![["threads", "thread blocks:", "there:"].map(String::from).to_vec()];
+    let granularities = GRANULARITIES;
+    rows[0].extend(granularities.map(|granularity| format!("{} B a thread:", granularity.bytes())));
+    for (threads, thread_blocks, occupancy) in TABLE_2 {
+        let mut row = vec![threads.to_string(), thread_blocks.to_string(), format!("{occupancy} %")];
+        for granularity in granularities {
+            let is_it =
+                |scheme: &&Scheme| (scheme.keys, scheme.granularity, scheme.threads) == (0, granularity, threads);
+            let schemes = schemes();
+            let scheme = schemes.iter().find(is_it).expect("all combinations are there");
+            let profile = page.run.profile(&scheme.kernel().name());
+            row.push(profile.map_or_else(
+                || figure(None),
+                |profile| {
+                    let part = percent(Some(profile.occupancy), Some(1.0));
+                    format!("{part} ({}, {})", profile.registers, profile.local_bytes)
+                },
+            ));
+        }
+        rows.push(row);
+    }
+    page.table(&rows);
+}
+
+fn unrolled(page: &mut Page) {
+    page.say("Rounds in a loop, two a turn, and unrolled, 512 MB:");
+    let mut rows = vec![vec!["scheme".into(), format!("{}, Gbit/s:", page.gpu())]];
+    for (_, name) in rounds() {
+        let rate = page.gbits(ROUNDS, &name, ROUNDS_BYTES);
+        rows.push(vec![name, figure(rate)]);
+    }
+    page.table(&rows);
 }
 
 fn tables(page: &mut Page, size: usize) {
@@ -50,12 +104,12 @@ fn tables(page: &mut Page, size: usize) {
     page.table(&rows);
 }
 
-/// All schemes with keys in one place; none if none was measured.
+/// All schemes of the paper with keys in one place; none if none was measured.
 fn chart(page: &mut Page, keys: usize) -> Option<Chart> {
-    let colours = [colour::BLUE, colour::VERMILION, colour::GREEN, colour::PURPLE];
+    let colours = [colour::BLUE, colour::VERMILION, colour::GREEN, colour::PURPLE, colour::GREY];
     let mut lines = Vec::new();
-    for scheme in schemes().into_iter().filter(|scheme| scheme.keys == keys) {
-        let rate = |power: u32| Some((power.into(), page.gbits(TABLES, &scheme.name(), 1 << power)?));
+    for scheme in schemes().into_iter().filter(|scheme| scheme.keys == keys && scheme.column.is_some()) {
+        let rate = |power: u32| Some((power.into(), page.run.gbits(TABLES, &scheme.name(), 1 << power).ok()?));
         let points: Vec<(f64, f64)> = POWERS.filter_map(rate).collect();
         if points.is_empty() {
             continue;

@@ -5,7 +5,7 @@ use crate::papers;
 use crate::papers::all::ALL;
 use crate::papers::paper::Paper;
 use crate::render::page::Page;
-use crate::render::{abdelrahman_2017, hajihassani_2019, iwai_2010, li_2012, ul_haq_2011};
+use crate::render::{abdelrahman_2017, hajihassani_2019, iwai_2010, li_2012, several_gpus, ul_haq_2011};
 use std::collections::BTreeMap;
 
 /// Writes a paper's part of the page.
@@ -28,22 +28,27 @@ pub fn render(measured: &Measured) -> BTreeMap<String, String> {
             render(&mut page);
         }
     }
+    // Section 6.6 goes with its paper, and may be of another machine.
+    if measured.of(papers::hajihassani_2019::PAPER.name).is_some() {
+        several_gpus::render(&mut page, measured.of(papers::several_gpus::PAPER.name));
+    }
     page.files()
 }
 
 fn heading(measured: &Measured, page: &mut Page) {
     page.say(
-        "<!-- Rendered by `cargo xtask papers --from docs/papers.json`; the sentences below the tables are from \
-         aes-bitslice-papers/notes. -->\n# The papers' tables on today's GPU",
+        "<!-- Rendered by `cargo xtask papers --from docs/papers.json`; what is simplified is from aes-bitslice-papers/notes. -->\n# The papers' tables on today's GPU",
     );
     page.say("Measured by `cargo xtask papers`; all figures are in [papers.json](papers.json):");
     page.say(&measured.runs.iter().map(machine).collect::<String>());
     page.say(
         "AES-128 where nothing else is said, random key and data. A rate is that of the median run, in Gbit/s, 10^9 bits a second; \
          the runs, 5 to 20, come after warm-up. Unless copies are counted, the time is the GPU's own, between two events around \
-         the kernel, from one buffer in its memory to another. All of the output was compared with that of the `aes` and `ctr` \
-         crates before a case was timed and once more after. MB in a paper is taken as 2^20 bytes. The papers' kernels are \
-         printed by this project's generator; their figures are theirs, in the precision they give.",
+         the kernel, from one buffer in its memory to another. All of a cipher's output was compared with that of the `aes` and `ctr` \
+         crates before a case was timed and once more after, and that of a kernel that is no cipher with its definition; orders of words \
+         and planes that the processor makes are tested elsewhere. MB in a paper is taken as 2^20 bytes. The papers' kernels are \
+         printed by this project's generator, from what the papers' texts say; their figures are theirs, in the precision they give. What \
+         is not measured yet says so in its place.",
     );
     page.say(
         "Table kernels look tables up at addresses that depend on key and data; only the bitsliced ones are constant-time \
@@ -61,7 +66,9 @@ fn machine(run: &Run) -> String {
         run.seconds,
         run.version
     );
-    if let Some(Gpu { name, compute_capability, multiprocessors, clock_mhz, memory_bytes, driver }) = run.gpus.first() {
+    if let Some(Gpu { name, compute_capability, multiprocessors, clock_mhz, memory_bytes, driver, .. }) =
+        run.gpus.first()
+    {
         let others = match run.gpus.len() {
             1 => String::new(),
             count => format!(", {count} of them where more than one is named"),
@@ -90,7 +97,7 @@ fn machine(run: &Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measured::{Outcome, Times, Timing, paper_of};
+    use crate::measured::{Outcome, Price, Times, Timing, paper_of};
     use crate::render::made_up::{made_up, made_up_run};
     use crate::render::page::PAGE;
 
@@ -99,6 +106,8 @@ mod tests {
         let files = render(&made_up(4));
         let page = &files[PAGE];
         assert!(!page.contains("Not measured"), "{page}");
+        let places = page.matches("| not measured").count();
+        assert_eq!(places, 0, "{page}");
         for name in files.keys().filter(|name| name.ends_with(".svg")) {
             assert!(page.contains(&format!("]({name})")), "{name} is shown nowhere");
         }
@@ -139,7 +148,7 @@ mod tests {
             let at = left.iter().position(|name| *name == paper_of(&timing.table));
             at.map(|at| left.remove(at)).is_some()
         });
-        assert!(render(&measured)[PAGE].contains("was not measured"));
+        assert!(render(&measured)[PAGE].contains("| not measured |"));
     }
 
     /// Each table names the GPU of its run, and the page begins with all of them.
@@ -186,7 +195,7 @@ mod tests {
     fn a_price_is_shown_where_it_is_given() {
         let mut measured = made_up(1);
         assert!(!render(&measured)[PAGE].contains("$30000"));
-        measured.runs[0].price = Some(30_000.0);
-        assert!(render(&measured)[PAGE].contains("$30000"));
+        measured.runs[0].price = Some(Price { dollars: 30_000.0, date: "2026-11-22".into() });
+        assert!(render(&measured)[PAGE].contains("$30000 (2026-11-22)"));
     }
 }

@@ -1,59 +1,123 @@
-//! Tables 3 and 4, figures 12 to 14, section 6.6.
+//! Tables 1 to 4, figures 12 to 14, and sections 4.1, 4.3, 4.6, 6.2 and 6.3.
 
-use crate::case::Shares;
+use crate::measured::{COUNTED_BYTES, COUNTERS, Gpu, Price};
 use crate::papers::hajihassani_2019::{
-    BYTES, GPUS, MODES, PAPER, RELATED_CTR, RELATED_ECB, ROWS, Related, SHARDED_MODES, SIZES, TABLES, TWO_GPUS, WAYS,
-    gpus_name,
+    BYTES, CBC, CHANGED_MODES, CHANGES, CHANGES_BYTES, LFSR, MODES, ON_PROCESSOR, PAPER, RELATED_CBC, RELATED_CTR,
+    RELATED_ECB, REPRESENTATION, ROWS, Related, SBOX_GATES, SIZES, TABLE_2, TABLES, TIMES, WAYS, cbc_name, price,
+    registers, representation_name,
 };
 use crate::render::page::{Page, best, figure, percent, printed, times};
+use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
+use aes_bitslice_gen::circuit::Lut3;
+use aes_bitslice_gen::sbox::CANRIGHT;
+use aes_bitslice_papers::kernels::Bitsliced;
 use aes_bitslice_plot::{Bar, Bars, Chart, colour, size};
+use std::sync::OnceLock;
 
 const NOTES: &str = include_str!("../../notes/hajihassani-2019.md");
 
 /// The paper's part of the page.
 pub fn render(page: &mut Page) {
     page.paper(&PAPER);
+    table_2(page);
     tables_3_and_4(page);
+    table_1(page);
     figures_12_and_13(page);
     figure_14(page);
-    section_6_6(page);
-    page.say("### What still holds, and what turned round");
+    changes(page);
+    gates(page);
+    profile(page);
+    representation(page);
+    lfsr(page);
+    page.claims(&PAPER);
+    page.say("### What is simplified");
     page.say(NOTES);
 }
 
-/// Gbit/s for a dollar.
-fn for_price(rate: Option<f64>, price: f64) -> String {
-    rate.map_or_else(|| figure(None), |rate| format!("{:.3}", rate / price))
+/// Gbit/s for a dollar; nothing without a price.
+fn for_price(rate: Option<f64>, price: Option<f64>) -> String {
+    match (rate, price) {
+        (_, None) => "no price".into(),
+        (None, _) => figure(None),
+        (Some(rate), Some(price)) => format!("{:.3}", rate / price),
+    }
+}
+
+/// The price of the GPU that was measured, in dollars.
+fn dollars(page: &Page) -> Option<f64> {
+    page.run.price.as_ref().map(|price| price.dollars)
+}
+
+/// What is said of prices.
+fn priced(page: &Page) -> String {
+    let ours = match &page.run.price {
+        Some(Price { dollars, date }) => format!("the {} is counted as ${dollars} ({date})", page.gpu()),
+        None => format!("for the {} none was given (`--price`)", page.gpu()),
+    };
+    format!("Prices are of different years: the paper's GPUs have the paper's; {ours}.")
+}
+
+/// Single and double precision in Gflop/s, and memory bandwidth in GB/s, by what the driver tells of clocks.
+fn peaks(gpu: &Gpu) -> [Option<f64>; 3] {
+    // Lanes of a multiprocessor for single and double precision.
+    let lanes = match gpu.compute_capability.as_str() {
+        "8.0" => Some((64.0, 32.0)),
+        "9.0" => Some((128.0, 64.0)),
+        _ => None,
+    };
+    let flops = |lanes: f64| 2.0 * lanes * f64::from(gpu.multiprocessors) * f64::from(gpu.clock_mhz) / 1e3;
+    let bus = gpu.memory_clock_mhz.zip(gpu.memory_bus_bits);
+    // Two transfers a clock.
+    let bandwidth = bus.map(|(mhz, bits)| 2.0 * f64::from(mhz) * f64::from(bits) / 8.0 / 1e3);
+    [lanes.map(|(single, _)| flops(single)), lanes.map(|(_, double)| flops(double)), bandwidth]
+}
+
+fn table_2(page: &mut Page) {
+    page.say("### Table 2: the GPUs");
+    page.say(&format!(
+        "Of {}, multiprocessors times clock times lanes times two, and two transfers of the memory's bus a clock: peaks, as the driver's \
+         clocks have them.",
+        page.gpu()
+    ));
+    let names = ["GPU", "single precision, Gflop/s:", "double precision, Gflop/s:", "memory bandwidth, GB/s:"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    for (gpu, peaks) in TABLE_2 {
+        rows.push([gpu.to_string()].into_iter().chain(peaks.map(|peak| peak.to_string())).collect());
+    }
+    if let Some(gpu) = page.run.gpus.first() {
+        let told = |peak: Option<f64>| peak.map_or_else(|| figure(None), |peak| format!("{peak:.0}"));
+        rows.push([gpu.name.clone()].into_iter().chain(peaks(gpu).map(told)).collect());
+    }
+    page.table(&rows);
 }
 
 fn tables_3_and_4(page: &mut Page) {
     page.say("### Tables 3 and 4: throughput of ECB and CTR encryption");
-    let price = page.run.price;
-    let priced = price.map_or(String::new(), |price| {
-        format!(" A {} is counted as ${price}; the papers' prices are those of their year.", page.gpu())
-    });
     page.say(&format!(
-        "Gbit/s. {} is what the paper's threads encrypt at once, 32 blocks each; {} keeps this GPU busy for longer. The first \
-         two kernels on {} have the paper's layout and S-box, and store the keys in its two ways (section 4.6): fetched from \
-         memory round by round, with its 64 threads a thread block and its data in shared memory; and in the code, picked by \
-         one-hot multiplexers. The others are this project's: bitsliced, four T-boxes or one with a copy for each lane of a \
-         warp, and four T-boxes and bitsliced at once on shares of the data. The paper's CTR makes key stream; here it is XOR-ed with data that is read from memory.{priced}",
+        "Gbit/s. {} is what the paper's threads encrypt at once, 32 blocks each; {} keeps this GPU busy for longer. The kernels \
+         hajihassani-2019 on {} are the paper's: 32 blocks a thread by state, Canright's S-box of two-input gates, MixColumns by equation 5 and \
+         algorithm 1, AddRoundKey apart, 64 threads a thread block with their data in shared memory, and the keys in its two ways (section \
+         4.6): fetched from memory round by round, or in the code, picked by one-hot multiplexers (`cargo xtask gen --preset \
+         hajihassani-2019`). The others are this project's: bitsliced, four T-boxes or one with a copy for each lane of a warp, and \
+         four T-boxes and bitsliced at once on shares of the data. Here CTR is the encryption of data that is read from memory; the \
+         paper's counters are made in the code, and its shared memory holds the input data (section 6.4). {}",
         size(SIZES[0]),
         size(SIZES[1]),
         page.gpu(),
+        priced(page),
     ));
+    let own = dollars(page);
     let modes = [Mode::EcbEncrypt, Mode::Ctr];
     let mut rows = vec![vec!["GPU".to_string(), "kernel".into()]];
     for mode in ["ECB", "CTR"] {
         rows[0].extend(SIZES.map(|bytes| format!("{mode}, {}:", size(bytes))));
-        rows[0].extend(price.map(|_| format!("{mode}, Gbit/s for a dollar:")));
+        rows[0].push(format!("{mode}, Gbit/s for a dollar:"));
     }
     for row in &ROWS {
         let mut cells = vec![row.gpu.to_string(), "the paper's".into()];
         for (rate, for_dollar) in [row.ecb, row.ctr] {
-            cells.extend([printed(rate), String::new()]);
-            cells.extend(price.map(|_| printed(for_dollar)));
+            cells.extend([printed(rate), String::new(), printed(for_dollar)]);
         }
         rows.push(cells);
     }
@@ -62,45 +126,86 @@ fn tables_3_and_4(page: &mut Page) {
         for mode in modes {
             let rates = SIZES.map(|bytes| page.gbits(TABLES, &way.case(mode), bytes));
             cells.extend(rates.map(figure));
-            cells.extend(price.map(|price| for_price(best(rates), price)));
+            cells.push(for_price(best(rates), own));
         }
         rows.push(cells);
     }
     page.table(&rows);
 }
 
+fn table_1(page: &mut Page) {
+    page.say("### Table 1: CBC");
+    page.say(
+        "Of all modes but ECB and CTR the paper says that they are sequential (section 5); its table 1 has a CBC of others, whose \
+         decryption is parallel, as it says itself (section 3).",
+    );
+    let Related { authors, gpu, gbits } = &RELATED_CBC[0];
+    let mut rows = vec![["work", "GPU", "CBC decryption, Gbit/s:", "to theirs:"].map(String::from).to_vec()];
+    rows.push(vec![authors.to_string(), gpu.to_string(), printed(*gbits), String::new()]);
+    for (_, name) in CBC {
+        let rate = page.gbits(TABLES, &cbc_name(name), BYTES);
+        rows.push(vec![
+            format!("this project's, {name}, {}", size(BYTES)),
+            page.gpu().into(),
+            figure(rate),
+            times(rate, *gbits),
+        ]);
+    }
+    page.table(&rows);
+}
+
 fn figures_12_and_13(page: &mut Page) {
     page.say("### Figures 12 and 13: beside the work of others, as the paper quotes it");
+    page.say(&format!(
+        "{}, Gbit/s, and Gbit/s for a dollar. {} Of others' GPUs those have a price here whose price the paper's own tables imply; the \
+         rest is in its appendix G, which is not at hand.",
+        size(BYTES),
+        priced(page)
+    ));
+    let own = dollars(page);
     let mut charts = Vec::new();
     for (mode, number, related) in [(Mode::EcbEncrypt, 12, &RELATED_ECB[..]), (Mode::Ctr, 13, &RELATED_CTR[..])] {
         let ours: Vec<_> = WAYS.iter().map(|way| (way, page.gbits(TABLES, &way.case(mode), BYTES))).collect();
-        let mut bars = Vec::new();
-        let theirs = ROWS.iter().map(|row| Related {
-            authors: "Hajihassani et al. 2019",
-            gpu: row.gpu,
-            gbits: if mode == Mode::Ctr { row.ctr.0 } else { row.ecb.0 },
+        let (mut bars, mut costs) = (Vec::new(), Vec::new());
+        let theirs = ROWS.iter().map(|row| {
+            let (gbits, cost) = if mode == Mode::Ctr { row.ctr } else { row.ecb };
+            (Related { authors: "Hajihassani et al. 2019", gpu: row.gpu, gbits }, Some(cost))
         });
-        // As the paper's, without tables; and the fastest of all, which has some.
+        let related = related.iter().map(|r| (Related { ..*r }, price(r.gpu).map(|price| r.gbits / price)));
+        // The paper's kernel, this project's without tables, and the fastest of all, which has some.
+        let papers = best(ours.iter().filter(|(way, _)| way.is_the_papers).map(|(_, rate)| *rate));
         let bitsliced = best(ours.iter().filter(|(way, _)| way.is_bitsliced()).map(|(_, rate)| *rate));
         let fastest = best(ours.iter().map(|(_, rate)| *rate));
-        let mut rows = vec![["work", "GPU", "Gbit/s:"].map(String::from).to_vec()];
-        rows[0].push(format!("our bitsliced on {}, to theirs:", page.gpu()));
-        rows[0].push("our fastest, with tables:".into());
-        for Related { authors, gpu, gbits } in related.iter().map(|r| Related { ..*r }).chain(theirs) {
-            let ratios = [bitsliced, fastest].map(|ours| times(ours, gbits));
-            rows.push([vec![authors.into(), gpu.into(), printed(gbits)], ratios.to_vec()].concat());
+        let mut rows = vec![["work", "GPU", "Gbit/s:", "for a dollar:"].map(String::from).to_vec()];
+        rows[0].push(format!("the paper's kernel on {}, to theirs:", page.gpu()));
+        rows[0].extend(["this project's bitsliced:", "its fastest, with tables:"].map(String::from));
+        for (Related { authors, gpu, gbits }, cost) in related.chain(theirs) {
+            let ratios = [papers, bitsliced, fastest].map(|ours| times(ours, gbits));
+            let label = for_price(cost, cost.map(|_| 1.0));
+            rows.push([vec![authors.into(), gpu.into(), printed(gbits), label.clone()], ratios.to_vec()].concat());
             let name = format!("{authors}, {gpu}");
+            costs.extend(cost.map(|rate| Bar { name: name.clone(), rate, colour: colour::GREY, label }));
             bars.push(Bar { name, rate: gbits, colour: colour::GREY, label: printed(gbits) });
         }
         for (way, rate) in ours {
             let colour = if way.is_the_papers { colour::VERMILION } else { colour::BLUE };
             let bar = |rate| Bar { name: way.name.into(), rate, colour, label: figure(Some(rate)) };
             bars.extend(rate.map(bar));
+            costs.extend(rate.zip(own).map(|(rate, price)| Bar {
+                name: way.name.into(),
+                rate: rate / price,
+                colour,
+                label: for_price(Some(rate), Some(price)),
+            }));
         }
         page.say(&format!("Fig. {number}, {mode}:"));
         page.table(&rows);
         let title = format!("{mode}, Gbit/s; coloured: kernels on {}", page.gpu());
         charts.push(Chart::Bars(Bars { title, bars }));
+        charts.push(Chart::Bars(Bars {
+            title: format!("{mode}, Gbit/s for a dollar, where there is a price"),
+            bars: costs,
+        }));
     }
     // Fig. 14's bars go with them.
     charts.push(Chart::Bars(Bars {
@@ -147,39 +252,185 @@ fn figure_14(page: &mut Page) {
     page.table(&rows);
 }
 
-fn section_6_6(page: &mut Page) {
-    page.say("### Section 6.6: several GPUs");
+fn changes(page: &mut Page) {
+    page.say("### Section 4.6, and from the paper's kernel to this project's: one thing changed at a time");
     page.say(&format!(
-        "{} in the memory of the GPUs, this project's bitsliced kernels, from the moment at which all of them may start until \
-         the last is done, by the host's clock, one host thread a GPU. Shares are equal, rated by multiprocessors times clock, \
-         or as each GPU alone was measured. The paper's two GTX 980 come to {} of twice one.",
-        size(SIZES[1]),
-        percent(Some(TWO_GPUS), Some(1.0)),
+        "{}, Gbit/s, each kernel to the one that it is but for one thing. Staging is the way of the data through shared memory. The paper's \
+         layers are of two-input gates, which the compiler may merge, with AddRoundKey apart; in the fewest LUT3s MixColumns and \
+         AddRoundKey are one circuit that was searched for, and Canright's S-box is covered by LUT3s.",
+        size(CHANGES_BYTES)
     ));
-    let mut rows = vec![["GPUs", "shares"].map(String::from).to_vec()];
-    for mode in SHARDED_MODES {
-        rows[0].extend([format!("{mode}, Gbit/s:"), "of as many times one:".into()]);
+    let mut rows = vec![["", "kernel", "to"].map(String::from).to_vec()];
+    for mode in CHANGED_MODES {
+        rows[0].extend([format!("{mode}:"), "ratio:".into()]);
     }
-    let mut one = SHARDED_MODES.map(|_| None);
-    for gpus in [1, 2, 4, 8].into_iter().filter(|&gpus| gpus <= page.run.gpus.len()) {
-        let shares = if gpus == 1 { &Shares::ALL[..1] } else { &Shares::ALL[..] };
-        for &shares in shares {
-            let rates = SHARDED_MODES.map(|mode| page.gbits(GPUS, &gpus_name(mode, gpus, shares), SIZES[1]));
-            if gpus == 1 {
-                one = rates;
-            }
-            let name = if gpus == 1 { "-" } else { shares.name() };
-            let mut row = vec![gpus.to_string(), name.into()];
-            for (rate, one) in rates.into_iter().zip(one) {
-                row.extend([figure(rate), percent(rate, one.map(|one| one * gpus as f64))]);
-            }
-            rows.push(row);
+    let changes = Bitsliced::changes(CHANGED_MODES[0]);
+    let rates = CHANGED_MODES.map(|mode| {
+        let rate =
+            |(name, ..): &(&str, usize, Bitsliced)| page.gbits(CHANGES, &format!("{mode}, {name}"), CHANGES_BYTES);
+        changes.iter().map(rate).collect::<Vec<_>>()
+    });
+    for (number, (name, to, _)) in changes.iter().enumerate() {
+        let to_itself = *to == number;
+        let other = if to_itself { String::new() } else { (to + 1).to_string() };
+        let mut row = vec![(number + 1).to_string(), name.to_string(), other];
+        for rates in &rates {
+            let ratio = times(rates[*to].and(rates[number]), rates[*to].unwrap_or(1.0));
+            row.extend([figure(rates[number]), if to_itself { String::new() } else { ratio }]);
         }
+        rows.push(row);
     }
     page.table(&rows);
-    if page.run.gpus.len() == 1 {
-        page.say("This machine has one GPU.");
+}
+
+/// Two-input gates of Canright's S-box and of its inverse: sums, and products.
+fn sbox_gates() -> [(usize, usize); 2] {
+    // All choices are tried to find the circuit.
+    static GATES: OnceLock<[(usize, usize); 2]> = OnceLock::new();
+    *GATES.get_or_init(|| {
+        [Direction::Encrypt, Direction::Decrypt].map(|direction| {
+            let circuit = CANRIGHT.circuit(direction);
+            let is_sum = |table: Lut3| [Lut3::XOR, Lut3::XOR.complement()].contains(&table);
+            let sums = circuit.gates().iter().filter(|gate| is_sum(gate.table)).count();
+            (sums, circuit.gates().len() - sums)
+        })
+    })
+}
+
+fn gates(page: &mut Page) {
+    let [(sums, products), (inverse_sums, inverse_products)] = sbox_gates();
+    let lut3 = CANRIGHT.lut3(Direction::Encrypt).gates().len();
+    page.say("### Section 4.3: the gates of the S-box");
+    page.say(&format!(
+        "The paper counts {SBOX_GATES} gates. Here each operator of two inputs is one: {} in Canright's S-box, {sums} XOR or XNOR and {products} AND \
+         or OR, and {} in its inverse, {inverse_sums} and {inverse_products}; complements are in the XNORs. In gates of the area of a NAND, with {} for an XOR \
+         and one for the others, the S-box has {:.0}. Neither is {SBOX_GATES}, and the paper's circuit (its appendix A) is not at hand. In LUT3s, \
+         which one instruction of a GPU is, it takes {lut3}.",
+        sums + products,
+        inverse_sums + inverse_products,
+        1.75,
+        1.75 * sums as f64 + products as f64,
+    ));
+}
+
+fn profile(page: &mut Page) {
+    page.say("### Section 6.2: profile");
+    page.say(
+        "ECB encryption. The paper's profile, of a GTX 1050 Ti, is in its appendix C, which is not at hand. Registers a thread, local memory \
+         a thread, shared memory a thread block, and the threads of a multiprocessor in parts of all that it may have, as the driver \
+         tells them.",
+    );
+    let names = ["kernel", "registers:", "local, bytes:", "shared, bytes:", "threads:", "thread blocks:", "occupancy:"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    for (name, _, kernel) in Bitsliced::changes(Mode::EcbEncrypt) {
+        let profile = page.run.profile(&crate::case::Kernel::bitsliced(kernel).name());
+        let cells = profile.map_or_else(
+            || vec![figure(None); 6],
+            |p| {
+                let numbers = [p.registers, p.local_bytes, p.shared_bytes, p.threads, p.thread_blocks];
+                let occupancy = percent(Some(p.occupancy), Some(1.0));
+                numbers.map(|n| n.to_string()).into_iter().chain([occupancy]).collect()
+            },
+        );
+        rows.push([vec![name.to_string()], cells].concat());
     }
+    page.table(&rows);
+    counted(page);
+}
+
+/// What the profiler counted, if there was one.
+fn counted(page: &mut Page) {
+    let run = page.run;
+    if run.counters.is_empty() {
+        page.say("The instruction mix is counted by NVIDIA's profiler, `ncu`, where it is on the path: not measured.");
+        return;
+    }
+    page.say(&format!(
+        "Counted by NVIDIA's profiler, `ncu`, over {}: instructions of warps by the pipe that executes them, wavefronts for each load from \
+         shared memory (1 without bank conflicts), instructions a cycle of a quarter of a multiprocessor, and the warps that were there, \
+         of all.",
+        size(COUNTED_BYTES)
+    ));
+    let names =
+        ["kernel", "instructions:", "ALU:", "FMA:", "loads and stores:", "wavefronts a load:", "a cycle:", "warps:"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    for (kernel, counters) in &run.counters {
+        let of = |index: usize| counters.get(COUNTERS[index]).copied();
+        let all = of(0);
+        let wavefronts =
+            of(5).zip(of(4)).filter(|(_, loads)| *loads > 0.0).map(|(wavefronts, loads)| wavefronts / loads);
+        rows.push(vec![
+            kernel.clone(),
+            all.map_or_else(|| figure(None), |all| format!("{:.1} M", all / 1e6)),
+            percent(of(1), all),
+            percent(of(2), all),
+            percent(of(3), all),
+            wavefronts.map_or_else(String::new, |wavefronts| format!("{wavefronts:.2}")),
+            figure(of(6)),
+            percent(of(7), Some(100.0)),
+        ]);
+    }
+    page.table(&rows);
+}
+
+fn representation(page: &mut Page) {
+    page.say("### Section 6.3: the change of representation");
+    page.say(&format!(
+        "{}: 32 blocks to 128 planes, nothing encrypted, from one buffer to another. On the GPU once, with its memory accesses; and {} times, of \
+         which all but one are undone, so that the difference is the change without them. On the processor on all cores, in plain Rust, \
+         beside this project's bitsliced engine, which encrypts on its widest vectors. ECB changes the representation twice. The \
+         paper's two orders of magnitude are given without figures, and without a word on which of these they are.",
+        size(BYTES),
+        TIMES[1]
+    ));
+    let encryption = page.gbits(TABLES, &WAYS[1].case(Mode::EcbEncrypt), BYTES);
+    let once = page.milliseconds(REPRESENTATION, &representation_name(TIMES[0]), BYTES);
+    let often = page.milliseconds(REPRESENTATION, &representation_name(TIMES[1]), BYTES);
+    let bits = 8.0 * BYTES as f64;
+    let alone =
+        once.zip(often).map(|(once, often)| (often - once) / f64::from(TIMES[1] - TIMES[0])).filter(|ms| *ms > 0.0);
+    let rate = |ms: Option<f64>| ms.map(|ms| bits / ms / 1e6);
+    let processor = ON_PROCESSOR.map(|name| page.gbits(REPRESENTATION, name, BYTES));
+    let mut rows = vec![["on", "what", "Gbit/s:", "to encryption:"].map(String::from).to_vec()];
+    for (on, what, rate, than) in [
+        ("GPU", "ECB encryption, one-hot keys", encryption, None),
+        ("GPU", "one change, with memory", rate(once), encryption),
+        ("GPU", "one change, without", rate(alone), encryption),
+        ("processor", "ECB encryption, bitsliced", processor[1], None),
+        ("processor", "one change, with memory", processor[0], processor[1]),
+    ] {
+        let ratio = if what.starts_with("ECB") { String::new() } else { times(than.and(rate), than.unwrap_or(1.0)) };
+        rows.push(vec![on.into(), what.into(), figure(rate), ratio]);
+    }
+    page.table(&rows);
+}
+
+fn lfsr(page: &mut Page) {
+    page.say("### Section 4.1: shift registers");
+    page.say(
+        "Registers of 16 bits with linear feedback, as kernels that write all new bits to memory. The paper counts clocks: for 1,024 bits \
+         1,024 of one register, 64 of 16 threads with a register each, and 4 of 16 threads with 16 registers each in words of 16 bits. A \
+         GPU's words have 32. The last row is the paper's number of threads, whose time is that of a launch.",
+    );
+    let mut rows = vec![
+        ["registers", "bits a clock of 16 threads:", "clocks for 1,024 bits:", "Gbit/s:", "time, µs:"]
+            .map(String::from)
+            .to_vec(),
+    ];
+    for (name, lfsr) in registers() {
+        let lanes = lfsr.lanes() as usize;
+        let bytes = lfsr.output_bytes() as u64;
+        let (rate, ms) = (page.gbits(LFSR, &name, bytes), page.milliseconds(LFSR, &name, bytes));
+        let bits = 16 * lanes;
+        rows.push(vec![
+            name,
+            bits.to_string(),
+            (1024 / bits).to_string(),
+            figure(rate),
+            ms.map_or_else(|| figure(None), |ms| format!("{:.1}", 1e3 * ms)),
+        ]);
+    }
+    page.table(&rows);
 }
 
 #[cfg(test)]
@@ -188,7 +439,18 @@ mod tests {
 
     #[test]
     fn a_rate_for_a_price() {
-        assert_eq!(for_price(Some(1384.51), 6628.0), "0.209");
-        assert_eq!(for_price(None, 1.0), "-");
+        assert_eq!(for_price(Some(1384.51), Some(6628.0)), "0.209");
+        assert_eq!([for_price(None, Some(1.0)), for_price(Some(1.0), None)], ["not measured", "no price"]);
+        // Its own tables imply what the paper's GPUs cost, and both imply about the same.
+        for row in &ROWS {
+            let (ecb, ctr) = (row.ecb.0 / row.ecb.1, row.ctr.0 / row.ctr.1);
+            assert!((ecb / ctr - 1.0).abs() < 0.03 && price(row.gpu) == Some(ecb.round()), "{}", row.gpu);
+        }
+        assert!(price("P100") == price("Tesla P100") && price("HD 7970").is_none());
+    }
+
+    #[test]
+    fn the_gates_of_the_s_box() {
+        assert_eq!(sbox_gates().map(|(sums, products)| sums + products), [120, 125]);
     }
 }

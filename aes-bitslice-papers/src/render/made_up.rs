@@ -1,9 +1,10 @@
 //! Runs with made-up times, for tests.
 
-use crate::case::Case;
-use crate::measured::{Clock, Gpu, Kind, Measured, OpenClDevice, Outcome, Run, Times, Timing};
+use crate::case::{Case, Work};
+use crate::measured::{COUNTERS, Clock, Gpu, Kind, Measured, OpenClDevice, Outcome, Profile, Run, Times, Timing};
 use crate::papers::all::{ALL, cases};
 use crate::papers::paper::Paper;
+use std::collections::BTreeMap;
 
 /// Some papers measured on a machine with this number of GPUs, with made-up times.
 pub fn made_up_run(papers: &[&Paper], gpus: usize) -> Run {
@@ -14,6 +15,8 @@ pub fn made_up_run(papers: &[&Paper], gpus: usize) -> Run {
         clock_mhz: 2000,
         memory_bytes: 64 << 30,
         driver: "CUDA 13.0".into(),
+        memory_clock_mhz: Some(3000),
+        memory_bus_bits: Some(5000),
     };
     let device = |kind| OpenClDevice {
         platform: "platform of the test".into(),
@@ -27,7 +30,7 @@ pub fn made_up_run(papers: &[&Paper], gpus: usize) -> Run {
         table: case.table.into(),
         case: case.name,
         bytes: case.bytes,
-        outcome: Outcome::Timed(Times::new(vec![1e-5 + case.bytes as f64 / (1e11 + 1e9 * index as f64)])),
+        outcome: Outcome::Timed(Times::new(vec![1e-5 + case.bytes as f64 * (1.0 + index as f64) / 1e12])),
     };
     Run {
         version: "0".into(),
@@ -38,8 +41,22 @@ pub fn made_up_run(papers: &[&Paper], gpus: usize) -> Run {
         cpu: "a CPU".into(),
         price: None,
         largest: None,
+        profiles: cases(papers, gpus).into_iter().filter_map(profile).collect(),
+        counters: papers.iter().flat_map(|paper| (paper.counted)()).map(|kernel| (kernel.name(), counters())).collect(),
         timings: cases(papers, gpus).into_iter().enumerate().map(timing).collect(),
     }
+}
+
+/// What a kernel takes whose profile is shown.
+fn profile(case: Case) -> Option<(String, Profile)> {
+    let Work::Kernel(kernel) = case.work else { return None };
+    let profile =
+        Profile { registers: 40, local_bytes: 0, shared_bytes: 4352, threads: 256, thread_blocks: 6, occupancy: 0.75 };
+    Some((kernel.name(), profile))
+}
+
+fn counters() -> BTreeMap<String, f64> {
+    COUNTERS.iter().enumerate().map(|(i, name)| (name.to_string(), 1e6 * (1 + i) as f64)).collect()
 }
 
 /// Everything in one run.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `files` | every file that is rendered |
 //! | `iwai_2010`, ... | the tables and plots of a paper |
+//! | `several_gpus` | section 6.6 of Hajihassani et al. 2019 |
 //! | `page` | text, tables, and notes on what is missing |
 
 mod abdelrahman_2017;
@@ -14,4 +15,5 @@ mod li_2012;
 #[cfg(test)]
 pub mod made_up;
 pub mod page;
+mod several_gpus;
 mod ul_haq_2011;

@@ -1,6 +1,7 @@
 //! Text, tables, and notes on what is missing.
 
-use crate::measured::Run;
+use crate::measured::{NOT_MEASURED, Run};
+use crate::papers::claim::{ABOUT, Place, SAME};
 use crate::papers::paper::Paper;
 use aes_bitslice_plot::Chart;
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ pub struct Page<'a> {
 }
 
 /// What stands for a figure that is missing.
-const MISSING: &str = "-";
+const MISSING: &str = "not measured";
 
 impl<'a> Page<'a> {
     /// Empty, with figures from a run.
@@ -59,9 +60,41 @@ impl<'a> Page<'a> {
         self.noted(case, found)
     }
 
+    /// What a case is told by, where nothing is told of it: a claim's table has that already.
+    fn rate(&self, (table, case, bytes): &Place) -> Option<f64> {
+        self.run.gbits(table, case, *bytes).ok()
+    }
+
+    /// What a paper says, and what comes of it.
+    pub fn claims(&mut self, paper: &Paper) {
+        self.say("### What holds, and what turned round");
+        self.say(&format!(
+            "Each row compares two cases of the tables above, by one thing that differs, or it says what else does: how many times as \
+             fast the first is as the second. Within {:.0} % there is no difference; about the same is within {:.0} %.",
+            100.0 * SAME,
+            100.0 * ABOUT
+        ));
+        let mut rows = vec![["the paper says", "compared", "there:", "here:", "so"].map(String::from).to_vec()];
+        for claim in (paper.claims)() {
+            let ours = self.rate(&claim.first).zip(self.rate(&claim.second)).map(|(first, second)| first / second);
+            rows.push(vec![
+                claim.says.into(),
+                claim.compared,
+                claim.theirs.map_or(String::new(), |ratio| times(Some(ratio), 1.0)),
+                times(ours, 1.0),
+                ours.map_or(MISSING, |ratio| claim.expected.verdict(ratio)).into(),
+            ]);
+        }
+        self.table(&rows);
+    }
+
     fn noted(&mut self, case: &str, found: Result<f64, &str>) -> Option<f64> {
         found
-            .inspect_err(|why| {
+            .inspect_err(|&why| {
+                // The table says so in its place.
+                if why == NOT_MEASURED {
+                    return;
+                }
                 let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
                 *self.missing.entry(format!("{case}: {why}")).or_default() += 1;
             })
@@ -128,6 +161,12 @@ pub fn figure(number: Option<f64>) -> String {
     }
 }
 
+/// Rows of words, the first naming the columns.
+pub fn words<const N: usize>(names: [&str; N], rows: &[[&str; N]]) -> Vec<Vec<String>> {
+    let row = |cells: &[&str; N]| cells.map(String::from).to_vec();
+    [row(&names)].into_iter().chain(rows.iter().map(row)).collect()
+}
+
 /// A figure as it is.
 pub fn printed(number: f64) -> String {
     number.to_string()
@@ -166,8 +205,8 @@ mod tests {
     fn figures() {
         let shown = [4719.6, 94.04, 9.996, 0.5].map(|number| figure(Some(number)));
         assert_eq!(shown, ["4720", "94.0", "10.00", "0.50"]);
-        assert_eq!((figure(None), times(Some(120.0), 60.0)), ("-".into(), "2.00 ×".into()));
-        assert_eq!((percent(Some(1.0), Some(8.0)), percent(None, Some(8.0))), ("12 %".into(), "-".into()));
+        assert_eq!((figure(None), times(Some(120.0), 60.0)), (MISSING.into(), "2.00 ×".into()));
+        assert_eq!((percent(Some(1.0), Some(8.0)), percent(None, Some(8.0))), ("12 %".into(), MISSING.into()));
         let some = [None, Some(1.0), Some(3.0), Some(2.0)];
         assert_eq!((best(some), least(some), least([None])), (Some(3.0), Some(1.0), None));
     }

@@ -2,12 +2,12 @@
 
 use crate::measured::{Clock, Kind, OpenClDevice};
 use crate::papers::ul_haq_2011::{
-    CPU, CPU_POWERS, ENGINES, FIGURE_11, FIGURE_12, KEY_BITS, LARGEST, OTHER, OTHERS, PAPER, POWERS, SPEED_UPS, ways,
+    CPU, CPU_POWERS, ENGINES, FIGURE_11, FIGURE_12, KEY_BITS, LARGEST, OTHER, OTHERS, PAPER, POWERS, SPEED_UPS, Way,
+    main_ways, ways,
 };
 use crate::render::page::{Page, bold_if, figure, least, times};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_plot::{Chart, Line, Lines, colour, dashes, size};
-use std::ops::RangeInclusive;
 
 const NOTES: &str = include_str!("../../notes/ul-haq-2011.md");
 
@@ -24,7 +24,8 @@ pub fn render(page: &mut Page) {
         "Throughput of Ul Haq et al.'s kernels over the size, and their speed-up",
         &charts,
     );
-    page.say("### What still holds, and what turned round");
+    page.claims(&PAPER);
+    page.say("### What is simplified");
     page.say(NOTES);
 }
 
@@ -58,36 +59,45 @@ fn figure_11(page: &mut Page, charts: &mut Vec<Chart>) {
     page.say("### Fig. 11: kernels on the GPU, over the size of the input");
     page.say(&format!(
         "ECB encryption with keys of {} bits, milliseconds from one buffer in the GPU's memory to another; the shortest of a size \
-         is bold. A thread has a block, as bytes. Round keys are expanded by the host, or by the first thread of each \
-         work-group, of 256, into local memory. Beside the paper's kernels this project's bitsliced one, in OpenCL C, too. {}",
+         is bold. A thread has a block, as bytes. The basic kernel has its tables and the expanded key in buffers in global memory, and \
+         reads and writes byte by byte into the columns of its state; the others have one thing or more elsewhere, and each is there \
+         with vectors of 16 bytes, too. Keys that are local are expanded there by the first thread of each work-group, of 256; all \
+         others by the host. The last kernel is this project's bitsliced one, in OpenCL C, too. {}",
         KEY_BITS.bits(),
         described(page, Kind::Gpu),
     ));
-    over_sizes(page, FIGURE_11, Kind::Gpu, POWERS);
+    over_sizes(page, FIGURE_11, Kind::Gpu, ways(Direction::Encrypt), &POWERS);
     charts.extend(chart_11(page));
 }
 
-/// A table of times by size and kernel.
-fn over_sizes(page: &mut Page, table: &str, kind: Kind, powers: RangeInclusive<u32>) {
-    let ways = ways(Direction::Encrypt);
-    let mut rows = vec![vec![format!("size, on {}", name(page, kind))]];
-    rows[0].extend(ways.iter().map(|way| format!("{}, ms:", way.name)));
-    for bytes in powers.map(|power| 1 << power) {
-        let times: Vec<_> = ways.iter().map(|way| page.milliseconds(table, &way.name, bytes)).collect();
-        let shortest = least(times.clone());
-        let shown = times.into_iter().map(|time| bold_if(time.is_some() && time == shortest, ms(time)));
-        rows.push([size(bytes)].into_iter().chain(shown).collect());
+/// A table of times by kernel and size, and how many times as fast as the first kernel it is at the largest size.
+fn over_sizes(page: &mut Page, table: &str, kind: Kind, ways: Vec<Way>, powers: &[u32]) {
+    let sizes: Vec<u64> = powers.iter().map(|power| 1 << power).collect();
+    let mut rows = vec![vec![format!("kernel, on {}, ms", name(page, kind))]];
+    rows[0].extend(sizes.iter().map(|&bytes| format!("{}:", size(bytes))));
+    rows[0].push("to the basic kernel:".into());
+    let mut times_of = |way: &Way| -> Vec<Option<f64>> {
+        sizes.iter().map(|&bytes| page.milliseconds(table, &way.name, bytes)).collect()
+    };
+    let all: Vec<_> = ways.into_iter().map(|way| (times_of(&way), way)).collect();
+    let shortest: Vec<_> = (0..sizes.len()).map(|i| least(all.iter().map(|(times, _)| times[i]))).collect();
+    let base = all.first().and_then(|(times, _)| *times.last()?);
+    for (times, way) in &all {
+        let shown =
+            times.iter().zip(&shortest).map(|(&time, &least)| bold_if(time.is_some() && time == least, ms(time)));
+        let last = ratio(base, times.last().copied().flatten());
+        rows.push([way.name.clone()].into_iter().chain(shown).chain([last]).collect());
     }
     page.table(&rows);
 }
 
 /// What the times come to.
 fn chart_11(page: &mut Page) -> Option<Chart> {
-    let colours = [colour::VERMILION, colour::PURPLE, colour::GREEN, colour::GREY];
+    let colours = [colour::GREY, colour::PURPLE, colour::VERMILION, colour::GREEN];
     let mut lines = Vec::new();
-    for (index, way) in ways(Direction::Encrypt).into_iter().enumerate() {
+    for (index, way) in main_ways(Direction::Encrypt).into_iter().enumerate() {
         let rate = |power: u32| Some((power.into(), page.gbits(FIGURE_11, &way.name, 1 << power)?));
-        let points: Vec<(f64, f64)> = POWERS.filter_map(rate).collect();
+        let points: Vec<(f64, f64)> = POWERS.into_iter().filter_map(rate).collect();
         let (name, colour, dashes) = match way.is_the_papers {
             true => (short(&way.name), colours[index % colours.len()], dashes::LONG),
             false => (way.name, colour::BLUE, dashes::SOLID),
@@ -100,25 +110,31 @@ fn chart_11(page: &mut Page) -> Option<Chart> {
 
 /// A name that there is room for at the end of a line.
 fn short(name: &str) -> String {
-    name.replace("S-box in ", "").replace(" memory, keys expanded by the ", ", keys: ")
+    name.replace("S-box ", "")
+        .replace("; keys ", ", ")
+        .replace(", expanded there", "")
+        .replace("as an ", "")
+        .replace("; vectors", "")
+        .replace("; by bytes (the basic kernel)", ": basic")
 }
 
 fn others(page: &mut Page) {
     page.say("### Keys of all lengths, and decryption");
     page.say(&format!(
-        "{}, milliseconds. Decryption is the inverse cipher, whose MixColumns multiplies by larger numbers; round keys serve both \
-         as they are.",
+        "{}, milliseconds. Decryption is the inverse cipher; round keys serve both as they are. The article says that all transformations but \
+         SubBytes stay the same in it: that is an error. ShiftRows goes the other way, and MixColumns multiplies by other numbers (FIPS \
+         197, section 5.3), as it does here.",
         size(LARGEST)
     ));
-    let mut rows = vec![["kernel", "encryption, 128 bits:", "encryption, 192 bits:"].map(String::from).to_vec()];
-    rows[0].extend(["encryption, 256 bits:", "decryption, 256 bits:", "decryption to encryption:"].map(String::from));
-    for way in ways(Direction::Encrypt) {
-        let [aes128, aes192, decryption] = OTHER.map(|other| page.milliseconds(OTHERS, &way.other(other), LARGEST));
-        let aes256 = page.milliseconds(FIGURE_11, &way.name, LARGEST);
-        let mut row = vec![way.name];
-        row.extend([aes128, aes192, aes256, decryption].map(ms));
-        row.push(ratio(decryption, aes256));
-        rows.push(row);
+    let mut rows = vec![vec!["kernel".to_string()]];
+    for direction in ["encryption", "decryption"] {
+        rows[0].extend([128, 192, 256].map(|bits| format!("{direction}, {bits} bits:")));
+    }
+    rows[0].push("decryption to encryption, 256 bits:".into());
+    for way in main_ways(Direction::Encrypt) {
+        let times = OTHER.map(|other| page.milliseconds(OTHERS, &way.other(other), LARGEST));
+        let last = ratio(times[5], times[2]);
+        rows.push([way.name].into_iter().chain(times.map(ms)).chain([last]).collect());
     }
     page.table(&rows);
 }
@@ -134,7 +150,7 @@ fn figure_12(page: &mut Page) {
         "The same kernels on the processor, milliseconds, of 3 runs at least. {}",
         described(page, Kind::Cpu)
     ));
-    over_sizes(page, FIGURE_12, Kind::Cpu, CPU_POWERS);
+    over_sizes(page, FIGURE_12, Kind::Cpu, main_ways(Direction::Encrypt), &CPU_POWERS);
     page.say(&format!(
         "The fastest of the paper's kernels on each, milliseconds, and this project's; and, for scale, the processor without OpenCL, \
          from host memory to host memory by the host's clock: {}.",
@@ -167,7 +183,7 @@ impl Times {
     fn new(page: &mut Page, bytes: u64) -> Self {
         let mut fastest = |table| {
             [true, false].map(|is_the_papers| {
-                let ways = ways(Direction::Encrypt).into_iter().filter(|way| way.is_the_papers == is_the_papers);
+                let ways = main_ways(Direction::Encrypt).into_iter().filter(|way| way.is_the_papers == is_the_papers);
                 least(ways.map(|way| page.milliseconds(table, &way.name, bytes)).collect::<Vec<_>>())
             })
         };
@@ -180,18 +196,21 @@ fn figure_13(page: &mut Page, charts: &mut Vec<Chart>) {
     page.say("### Fig. 13: how many times as fast the GPU is");
     let theirs = SPEED_UPS.map(|(gpu, most)| format!("up to {most} times with a {gpu}")).join(" and ");
     page.say(&format!(
-        "The paper has {theirs}, both against a {CPU} with 8 threads through OpenCL. Here {} against {}, the same kernels on both, \
-         the fastest of the paper's at each size; and whichever kernel is the fastest on the GPU against the processor's AES \
-         instructions, without OpenCL.",
+        "The paper has {theirs}, both against a {CPU} with 8 threads through OpenCL. Here {} against {}: the basic kernel on both; the \
+         fastest of the paper's kernels of fig. 12 on each; this project's on both; and the fastest kernel on the GPU against the \
+         processor's AES instructions, without OpenCL.",
         name(page, Kind::Gpu),
         name(page, Kind::Cpu),
     ));
-    let names = ["the paper's kernels", "bitsliced", "against AES instructions"];
+    let names = ["the basic kernel", "the paper's fastest", "bitsliced", "against AES instructions"];
     let mut rows = vec![[vec!["size".to_string()], names.map(|name| format!("{name}:")).to_vec()].concat()];
-    let mut lines = [colour::VERMILION, colour::BLUE, colour::GREEN].map(|colour| (colour, Vec::new()));
+    let basic = main_ways(Direction::Encrypt)[0].name.clone();
+    let colours = [colour::PURPLE, colour::VERMILION, colour::BLUE, colour::GREEN];
+    let mut lines = colours.map(|colour| (colour, Vec::new()));
     for power in CPU_POWERS {
         let Times { gpu, cpu, engines } = Times::new(page, 1 << power);
-        let pairs = [(cpu[0], gpu[0]), (cpu[1], gpu[1]), (engines[0], least(gpu))];
+        let [on_cpu, on_gpu] = [FIGURE_12, FIGURE_11].map(|table| page.milliseconds(table, &basic, 1 << power));
+        let pairs = [(on_cpu, on_gpu), (cpu[0], gpu[0]), (cpu[1], gpu[1]), (engines[0], least(gpu))];
         for ((_, points), (cpu, gpu)) in lines.iter_mut().zip(pairs) {
             points.extend(cpu.zip(gpu).map(|(cpu, gpu)| (f64::from(power), cpu / gpu)));
         }
@@ -212,7 +231,7 @@ fn figure_13(page: &mut Page, charts: &mut Vec<Chart>) {
         name: format!("paper: up to {most}"),
         colour: colour::GREY,
         dashes: dashes::LONG,
-        points: [CPU_POWERS.start(), CPU_POWERS.end()].map(|&power| (f64::from(power), most)).to_vec(),
+        points: [CPU_POWERS[0], CPU_POWERS[CPU_POWERS.len() - 1]].map(|power| (f64::from(power), most)).to_vec(),
     }));
     let title = format!("Ul Haq et al. 2011, fig. 13: {} against the processor", name(page, Kind::Gpu));
     charts.push(Chart::Lines(Lines { title, x: "size of the input", y: "times as fast, median", lines }));
@@ -225,14 +244,14 @@ mod tests {
     #[test]
     fn figures() {
         let shown = [None, Some(0.00834), Some(0.5), Some(0.99999), Some(7.5), Some(832.1)].map(ms);
-        assert_eq!(shown, ["-", "0.00834", "0.500", "1.000", "7.50", "832"]);
+        assert_eq!(shown, ["not measured", "0.00834", "0.500", "1.000", "7.50", "832"]);
         assert_eq!(ratio(Some(6.0), Some(3.0)), "2.00 ×");
-        assert_eq!((ratio(None, Some(3.0)), ratio(Some(6.0), None)), ("-".into(), "-".into()));
+        assert_eq!([ratio(None, Some(3.0)), ratio(Some(6.0), None)], ["not measured"; 2]);
     }
 
     #[test]
     fn names_are_short_at_the_ends_of_lines() {
-        for way in ways(Direction::Encrypt) {
+        for way in main_ways(Direction::Encrypt) {
             assert!(short(&way.name).len() <= "constant, keys: device".len(), "{}", short(&way.name));
         }
     }

@@ -4,6 +4,8 @@ use crate::api::cipher::{Cipher, KeyOn};
 use crate::api::engine::{Engine, Kind};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_data::DeviceCipher;
+use crate::backend::cuda::memory::pinned;
+use crate::backend::cuda::program::Program;
 use crate::backend::cuda::select::tuning::Tuning;
 use crate::backend::cuda::several::group::{Group, Shares};
 use crate::backend::cuda::several::group_key::GroupKey;
@@ -12,6 +14,7 @@ use crate::backend::cuda::several::sharded_data::ShardedCipher;
 use crate::base::error::Error;
 use cudarc::driver::CudaContext;
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Engine {
     /// Opens several GPUs, by their numbers, that share the work of every call, and are done at the same time: one that is
@@ -68,6 +71,27 @@ impl Engine {
     pub fn cuda_contexts(&self) -> Result<Vec<Arc<CudaContext>>, Error> {
         let members = self.group("a CUDA context")?.members();
         Ok(members.iter().map(|member| member.device.context().shared().clone()).collect())
+    }
+
+    /// Compiles a kernel that is no cipher, `ENTRY(const void *in, void *out, unsigned long long count)` in CUDA C, for thread blocks
+    /// of `threads`: to try and to measure. The source holds no key.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several, [`Error::NvrtcUnavailable`],
+    /// [`Error::CompileFailed`], [`Error::NoSuchKernel`] if the entry point takes something else, and what the driver reports.
+    pub fn cuda_program(&self, source: &str, entry: &str, threads: u32) -> Result<Program, Error> {
+        Program::load(self.gpu("a kernel")?, source, entry, threads)
+    }
+
+    /// How long the driver takes to allocate this much pinned memory for its GPU, with nothing written to it: to measure. It is
+    /// freed again.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several, and what the driver reports.
+    pub fn pinning_time(&self, bytes: usize) -> Result<Duration, Error> {
+        let context = self.gpu("pinned memory")?.context();
+        context.enter()?;
+        pinned::time_to_allocate(context, bytes)
     }
 
     /// The GPU, for calls that only one answers.
@@ -143,6 +167,8 @@ mod tests {
             assert!(matches!(engine.sharded(16), Err(Error::NotCuda { .. })));
             assert!(matches!(engine.cuda_context(), Err(Error::NotCuda { .. })));
             assert!(matches!(engine.cuda_contexts(), Err(Error::NotCuda { .. })));
+            assert!(matches!(engine.cuda_program("", "", 32), Err(Error::NotCuda { .. })));
+            assert!(matches!(engine.pinning_time(16), Err(Error::NotCuda { .. })));
             let cipher = engine.cipher(&Key::new(&[1; 16]).unwrap()).unwrap();
             assert!(matches!(cipher.device(), Err(Error::NotCuda { .. })));
             assert!(matches!(cipher.devices(), Err(Error::NotCuda { .. })));

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 12276 of LUT3 for 10 rounds, 14716 of LUT3 for 12 rounds, 17156 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 1158a902dc767f9efa5c705af7f179805389f5169728ef09a40e178122537a8b
+// SHA-256 of all that follows this line: 64a10cba72b0341a173866c7106d72c033e8ffd539223c33c84fb87c8a78664e
 
 #define THREADS 128
 #define BLOCKS_PER_SM 2
@@ -767,7 +767,7 @@ KERNEL aes_ecb_decrypt_planes_state(DATA(uint4), u64 blocks, KERNEL_PARAMETER ro
     if (count == 32) {
         UNROLL for (int j = 0; j < 32; j++) put_block(s, j, in[first + 32 * j]);
     } else {
-        UNROLL for (int j = 0; j < 32; j++) put_block(s, j, in[first + (j < count ? 32 * j : 0)]);
+        UNROLL for (int j = 0; j < 32; j++) put_block(s, j, in[j < count ? first + 32 * j : 0]);
     }
     transpose_state(s);
     cipher(s, key);

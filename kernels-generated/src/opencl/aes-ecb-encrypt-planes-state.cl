@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 12156 of LUT3 for 10 rounds, 14548 of LUT3 for 12 rounds, 16940 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: df6be582085cfe8bc78a5beea75aeb2bfbd465cd85fb481d9d4c94c54a2aa6e3
+// SHA-256 of all that follows this line: b187b53f58967c997ab9a0ebda43f4531afae0112fc311c3e173216f05c841e8
 
 #define THREADS 128
 #define BLOCKS_PER_SM 2
@@ -770,7 +770,7 @@ KERNEL aes_ecb_encrypt_planes_state(DATA(uint4), u64 blocks, KERNEL_PARAMETER ro
     if (count == 32) {
         UNROLL for (int j = 0; j < 32; j++) put_block(s, j, in[first + 32 * j]);
     } else {
-        UNROLL for (int j = 0; j < 32; j++) put_block(s, j, in[first + (j < count ? 32 * j : 0)]);
+        UNROLL for (int j = 0; j < 32; j++) put_block(s, j, in[j < count ? first + 32 * j : 0]);
     }
     transpose_state(s);
     cipher(s, key);

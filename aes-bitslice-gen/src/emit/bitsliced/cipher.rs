@@ -2,19 +2,24 @@
 
 use super::parts::KeyAccess;
 use crate::circuit::Circuit;
-use crate::emit::c;
+use crate::emit::c::{self, Gates};
 use crate::kernel::plan::{Call, Function, KeyOperand, Plan, Step};
+use crate::kernel::spec::Layers;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::layout::Layout;
 use std::fmt::Write;
 
 /// A circuit as a C function: of a byte in place if it has eight outputs, else of four bytes, and maybe a key, to four.
-pub(super) fn function(function: &Function, key: &str, text: &mut String) {
+pub(super) fn function(function: &Function, layers: Layers, key: &str, text: &mut String) {
     let circuit = &function.circuit;
     let stats = circuit.stats();
+    let (gates, unit) = match layers {
+        Layers::Fewest => (Gates::Tables, "LUT3"),
+        Layers::Published => (Gates::Operators, "gates"),
+    };
     let _ = writeln!(
         text,
-        "// {}\n// Circuit: {}; {} LUT3, depth {}, at most {} values alive.",
+        "// {}\n// Circuit: {}; {} {unit}, depth {}, at most {} values alive.",
         function.about,
         circuit.name(),
         stats.gates(),
@@ -36,14 +41,14 @@ pub(super) fn function(function: &Function, key: &str, text: &mut String) {
             "DEVICE void {name}(const u32 *row0, const u32 *row1, const u32 *row2, const u32 *row3, {key}u32 *y) {{"
         ),
     };
-    c::statements(circuit, input, if byte { "x" } else { "y" }, text);
+    c::statements(circuit, input, if byte { "x" } else { "y" }, gates, text);
     *text += "}\n";
 }
 
 /// Whether the printed code calls a function: not if all it does is done to bytes.
 pub(super) fn is_called(plan: &Plan, function: usize) -> bool {
     plan.first.iter().chain(&plan.round).chain(&plan.last).any(|step| match step {
-        Step::AddFirstRoundKey(c) | Step::MixColumns(c) | Step::AddLastRoundKey(c) => {
+        Step::AddRoundKey(c) | Step::MixColumns(c) | Step::AddLastRoundKey(c) => {
             c.key != KeyOperand::Bytes && c.functions.contains(&function)
         }
         Step::SubBytes(c) => c.functions.contains(&function),
@@ -88,31 +93,38 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, text: &mut String) {
     };
     part(&format!("begin(u32 *s{parameter})"), &plan.first, "0");
     for step in &plan.round {
-        let heading = match step {
-            Step::MixColumns(_) => match plan.spec.layout {
-                Layout::State => format!("mix_columns(u32 *s{parameter}, u32 round)"),
-                Layout::Column => "mix_columns(u32 *s, const u32 *k, cipher_key key)".into(),
-            },
-            Step::SubBytes(_) => "sub_bytes(u32 *s)".into(),
-            other => unreachable!("{other:?} in a round"),
+        let heading = match (step, plan.spec.layout) {
+            (Step::SubBytes(_), _) => "sub_bytes(u32 *s)".into(),
+            (Step::MixColumns(_), Layout::Column) => "mix_columns(u32 *s, const u32 *k, cipher_key key)".into(),
+            (step, _) if has_key(step) => format!("{}(u32 *s{parameter}, u32 round)", layer(step)),
+            (step, _) => format!("{}(u32 *s)", layer(step)),
         };
         part(&heading, std::slice::from_ref(step), "round");
     }
+    // A layer of a round by state, as a call.
+    let call = |step: &Step, round: &str| match has_key(step) {
+        true => format!("{}(s{argument}, {round});", layer(step)),
+        false => format!("{}(s);", layer(step)),
+    };
     let mut last = plan.last.as_slice();
     // Measured, kernel by kernel: docs/performance.md. Rounds are even in number, from wherever the loop begins.
     let unrolled = if plan.rounds().is_some() { 2 } else { 1 };
-    if rolled {
-        // The last MixColumns is the function that is there already.
-        last = &last[1..];
-    }
+    // The last round's layers up to SubBytes are the functions that are there already.
+    let before_sub_bytes = plan.round.iter().take_while(|step| !matches!(step, Step::SubBytes(_)));
+    let (again, others) = last.split_at(before_sub_bytes.count());
+    last = others;
     let _ = match (rolled, plan.spec.layout) {
-        (true, Layout::State) => writeln!(
-            text,
-            "DEVICE void finish(u32 *s{parameter}, u32 round) {{\n    \
-             ROLLED for (; round < {rounds} - 1; round++) {{\n        \
-             mix_columns(s{argument}, round);\n        sub_bytes(s);\n    }}\n    \
-             mix_columns(s{argument}, {rounds} - 1);"
-        ),
+        (true, Layout::State) => {
+            let round: Vec<String> = plan.round.iter().map(|step| call(step, "round")).collect();
+            let again: Vec<String> = again.iter().map(|step| call(step, &format!("{rounds} - 1"))).collect();
+            writeln!(
+                text,
+                "DEVICE void finish(u32 *s{parameter}, u32 round) {{\n    \
+                 ROLLED for (; round < {rounds} - 1; round++) {{\n        {}\n    }}\n    {}",
+                round.join("\n        "),
+                again.join("\n    ")
+            )
+        }
         (true, Layout::Column) => writeln!(
             text,
             "DEVICE void finish(u32 *s, cipher_key key, u32 round) {{\n    \
@@ -134,6 +146,21 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, text: &mut String) {
     );
 }
 
+/// The name of a round's layer as a function.
+fn layer(step: &Step) -> &'static str {
+    match step {
+        Step::MixColumns(_) => "mix_columns",
+        Step::AddRoundKey(_) => "add_round_keys",
+        Step::SubBytes(_) => "sub_bytes",
+        other => unreachable!("{other:?} in a round"),
+    }
+}
+
+/// Whether a layer meets a key.
+fn has_key(step: &Step) -> bool {
+    matches!(step, Step::MixColumns(call) | Step::AddRoundKey(call) if call.key != KeyOperand::None)
+}
+
 struct Steps<'a> {
     plan: &'a Plan,
     text: &'a mut String,
@@ -150,7 +177,7 @@ impl Steps<'_> {
         for step in steps {
             match step {
                 Step::Section(title) => self.line(&format!("// {title}")),
-                Step::AddFirstRoundKey(call) => self.columns(call, "0", false),
+                Step::AddRoundKey(call) => self.columns(call, &self.round.clone(), false),
                 Step::MixColumns(call) => self.columns(call, &self.round.clone(), true),
                 Step::AddLastRoundKey(call) => self.columns(call, &format!("{} + 1", self.round), true),
                 Step::SubBytes(call) => self.bytes(call),

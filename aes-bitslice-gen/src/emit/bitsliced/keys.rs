@@ -36,6 +36,15 @@ pub(super) fn key_access(spec: &KernelSpec) -> KeyAccess {
             source_argument: ", &keys",
             ..baked
         },
+        (RoundKeys::PlanesInMemory, _) => KeyAccess {
+            shared: true,
+            has_barriers: true,
+            source_parameter: ", IN_GLOBAL const u32 *key_planes, u32 rounds",
+            rounds: "rounds".into(),
+            kernel_parameter: ", IN_GLOBAL const u32 *key_planes, u32 rounds",
+            source_argument: ", key_planes, rounds",
+            ..KeyAccess::default()
+        },
         (RoundKeys::OneHotMux(keys), Layout::Column) => {
             KeyAccess { shared: true, source: multiplexer(keys, spec.basis), word: "round_key_word(i)", ..baked }
         }

@@ -18,6 +18,6 @@ pub(crate) mod modes;
 pub(crate) mod parts;
 pub(crate) mod print;
 
-pub use modes::{COUNTER_PLANES, STATE_WORDS};
+pub use modes::{REPRESENTATION, parts};
 pub use parts::{Geometry, KeyAccess, Parts};
 pub use print::{print, print_parts, source};

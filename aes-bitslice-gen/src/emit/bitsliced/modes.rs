@@ -1,20 +1,22 @@
-//! The parts of the generator's bitsliced kernels: a row for each mode and layout. A new mode is its templates and a row for
-//! each layout that it has; what has no row is not there.
+//! The parts of the generator's bitsliced kernels: a row for each mode, layout and way to the data. A new mode is its templates
+//! and a row for each that it has; what has no row is not there.
 
 use super::keys::key_access;
 use super::parts::{Geometry, Parts};
-use crate::kernel::spec::KernelSpec;
+use super::print::TRANSPOSE;
+use crate::kernel::spec::{DataPath, KernelSpec};
 use crate::templates::{CBC, COUNTER, SHARE};
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::KeyStrategy;
 
-/// The kernels of a mode in a layout. All sizes are the ones measured to be the fastest (docs/performance.md), and those in
+/// The kernels of a mode in a layout, which reach their data in one way. All sizes are the ones measured to be the fastest (docs/performance.md), and those in
 /// which nothing spills: 255 registers for the state and what is between two of its layers, or 96 to 128 for a column of it.
 struct Row {
     mode: Mode,
     layout: Layout,
+    data: DataPath,
     /// Templates of the mode, in order; the entry points are in the last.
     templates: &'static [&'static str],
     /// With the key given at launch.
@@ -45,10 +47,27 @@ const TILES: Grid = Grid::Tiles { most: 8, left: 64 };
 const CTR_CO_RESIDENT: Grid = Grid::Persistent { each: 3 };
 const CO_RESIDENT: Grid = Grid::Persistent { each: 4 * 14 };
 
-const ROWS: [Row; 10] = [
+/// As Hajihassani et al. 2019 have it (sections 6.3 and 6.4): the data of 64 threads is what fits in shared memory.
+const fn staged(mode: Mode, templates: &'static [&'static str]) -> Row {
+    Row {
+        mode,
+        layout: Layout::State,
+        data: DataPath::Staged,
+        templates,
+        at_launch: geometry(64, 4),
+        baked: Some(geometry(64, 4)),
+        grid: Grid::Covers,
+        co_resident: None,
+    }
+}
+
+const STAGED_ECB: &[&str] = &[include_str!("staged/ecb.h")];
+
+const ROWS: [Row; 14] = [
     Row {
         mode: Mode::EcbEncrypt,
         layout: Layout::Column,
+        data: DataPath::Direct,
         templates: COLUMN_ECB,
         at_launch: geometry(128, 5),
         baked: Some(geometry(128, 4)),
@@ -58,6 +77,7 @@ const ROWS: [Row; 10] = [
     Row {
         mode: Mode::EcbEncrypt,
         layout: Layout::State,
+        data: DataPath::Direct,
         templates: STATE_ECB,
         at_launch: geometry(128, 2),
         baked: Some(geometry(128, 2)),
@@ -67,6 +87,7 @@ const ROWS: [Row; 10] = [
     Row {
         mode: Mode::EcbDecrypt,
         layout: Layout::Column,
+        data: DataPath::Direct,
         templates: COLUMN_ECB,
         at_launch: geometry(128, 4),
         baked: Some(geometry(128, 4)),
@@ -76,6 +97,7 @@ const ROWS: [Row; 10] = [
     Row {
         mode: Mode::EcbDecrypt,
         layout: Layout::State,
+        data: DataPath::Direct,
         templates: STATE_ECB,
         at_launch: geometry(128, 2),
         baked: Some(geometry(128, 2)),
@@ -85,6 +107,7 @@ const ROWS: [Row; 10] = [
     Row {
         mode: Mode::Ctr,
         layout: Layout::Column,
+        data: DataPath::Direct,
         templates: &[COUNTER, SHARE, PRESENT, COLUMN_KEY_STREAM, include_str!("column/ctr.h")],
         at_launch: geometry(128, 4),
         baked: Some(geometry(128, 4)),
@@ -94,6 +117,7 @@ const ROWS: [Row; 10] = [
     Row {
         mode: Mode::Ctr,
         layout: Layout::State,
+        data: DataPath::Direct,
         templates: &[COUNTER, COUNTER_PLANES, include_str!("state/ctr.h")],
         at_launch: geometry(128, 2),
         baked: Some(geometry(128, 2)),
@@ -103,6 +127,7 @@ const ROWS: [Row; 10] = [
     Row {
         mode: Mode::Keystream,
         layout: Layout::Column,
+        data: DataPath::Direct,
         templates: &[COUNTER, SHARE, PRESENT, COLUMN_KEY_STREAM, include_str!("column/keystream.h")],
         at_launch: geometry(128, 4),
         baked: None,
@@ -112,6 +137,7 @@ const ROWS: [Row; 10] = [
     Row {
         mode: Mode::Keystream,
         layout: Layout::State,
+        data: DataPath::Direct,
         templates: &[COUNTER, COUNTER_PLANES, include_str!("state/keystream.h")],
         at_launch: geometry(128, 2),
         baked: None,
@@ -121,6 +147,7 @@ const ROWS: [Row; 10] = [
     Row {
         mode: Mode::CbcDecrypt,
         layout: Layout::Column,
+        data: DataPath::Direct,
         templates: &[CBC, SHARE, PRESENT, COLUMN_WORDS, include_str!("column/cbc.h")],
         at_launch: geometry(128, 4),
         baked: Some(geometry(128, 4)),
@@ -130,6 +157,7 @@ const ROWS: [Row; 10] = [
     Row {
         mode: Mode::CbcDecrypt,
         layout: Layout::State,
+        data: DataPath::Direct,
         templates: &[CBC, include_str!("state/cbc.h")],
         // The ciphertext of 64 states is what fits in shared memory.
         at_launch: geometry(64, 4),
@@ -137,30 +165,45 @@ const ROWS: [Row; 10] = [
         grid: Grid::Covers,
         co_resident: None,
     },
+    staged(Mode::EcbEncrypt, STAGED_ECB),
+    staged(Mode::EcbDecrypt, STAGED_ECB),
+    staged(Mode::Ctr, &[COUNTER, COUNTER_PLANES, include_str!("staged/ctr.h")]),
+    staged(Mode::CbcDecrypt, &[CBC, include_str!("staged/cbc.h")]),
 ];
 
 /// The parts of a kernel; none if there is no such kernel.
-pub(crate) fn parts(spec: &KernelSpec) -> Option<Parts> {
+pub fn parts(spec: &KernelSpec) -> Option<Parts> {
     let strategy = spec.round_keys.strategy();
-    let row = ROWS.iter().find(|row| (row.mode, row.layout) == (spec.mode, spec.layout))?;
+    let is_it = |row: &&Row| (row.mode, row.layout, row.data) == (spec.mode, spec.layout, spec.data);
+    let row = ROWS.iter().find(is_it)?;
     let (geometry, grid) = match strategy {
-        KeyStrategy::Planes => (row.at_launch, row.grid),
+        KeyStrategy::Planes | KeyStrategy::PlanesInMemory => (row.at_launch, row.grid),
         KeyStrategy::Bits => (row.at_launch, row.co_resident?),
         KeyStrategy::OneHotMux | KeyStrategy::Immediate => (row.baked?, row.grid),
-        KeyStrategy::PlanesInMemory => return None,
     };
-    let (planes, keys) = match spec.layout {
-        Layout::State => (vec![STATE_PLANES, STATE_WORDS], include_str!("state/keys.h")),
-        Layout::Column => (vec![include_str!("column/planes.h")], include_str!("column/keys.h")),
+    let planes = match (spec.layout, spec.data) {
+        (Layout::State, DataPath::Direct) => vec![STATE_PLANES, STATE_WORDS],
+        (Layout::State, DataPath::Staged) => vec![include_str!("staged/planes.h"), STATE_WORDS],
+        (Layout::Column, _) => vec![include_str!("column/planes.h")],
+    };
+    let keys = match (spec.layout, strategy) {
+        (Layout::State, KeyStrategy::PlanesInMemory) => include_str!("state/keys_in_memory.h"),
+        (Layout::State, _) => include_str!("state/keys.h"),
+        (Layout::Column, _) => include_str!("column/keys.h"),
     };
     let (name, mode, access) = (spec.name(), row.templates.to_vec(), key_access(spec));
     Some(Parts { name, strategy, geometry, grid, planes, keys, mode, access })
 }
 
+/// By state: which thread has which blocks.
 const STATE_PLANES: &str = include_str!("state/planes.h");
 
+/// What changes the representation of 32 blocks, in the order in which it is printed: their transposition, which thread has which of
+/// them, and their words.
+pub const REPRESENTATION: [&str; 3] = [TRANSPOSE, STATE_PLANES, STATE_WORDS];
+
 /// By state: the words of 32 blocks, and their transposition.
-pub const STATE_WORDS: &str = include_str!("state/words.h");
+const STATE_WORDS: &str = include_str!("state/words.h");
 
 /// By state: the bit-planes of 32 counters.
-pub const COUNTER_PLANES: &str = include_str!("state/counters.h");
+const COUNTER_PLANES: &str = include_str!("state/counters.h");

@@ -46,6 +46,9 @@ pub struct Parts {
 pub struct KeyAccess {
     /// Whether they lie in shared memory, and a value `cipher_key key` is handed from function to function.
     pub shared: bool,
+    /// Whether the cipher has barriers, which every thread must come to: `@LEAVE@`, by state, is nothing then. Else it ends
+    /// threads without data.
+    pub has_barriers: bool,
     /// `@KEY_FORM@`. By column: the form they have in shared memory.
     pub form: &'static str,
     /// `@KEY_SOURCE@`. Where a thread block gets them from, before it spreads them: a type or a function.
@@ -91,6 +94,11 @@ impl Parts {
                 part if i % 2 == 0 => part,
                 "NAME" => &entry,
                 "KEY" => access.pass(", key"),
+                "CIPHER_KEY" => access.pass(", cipher_key key"),
+                "LEAVE" => match access.has_barriers {
+                    true => "",
+                    false => "    if (count == 0) return;\n",
+                },
                 "KEY_LOAD" => &load,
                 "KEY_PARAMETER" => access.kernel_parameter,
                 "KEY_FORM" => access.form,

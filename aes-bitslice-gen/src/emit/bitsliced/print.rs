@@ -6,6 +6,7 @@ use super::parts::{Geometry, Parts};
 use crate::emit::no_such_kernel::NoSuchKernel;
 use crate::emit::{dialect, header, manifest};
 use crate::kernel::plan::Plan;
+use crate::kernel::spec::{DataPath, Layers};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::{Layout, MAX_ROUNDS};
@@ -13,7 +14,7 @@ use aes_bitslice_core::manifest::Printed;
 use std::fmt::Write;
 use zeroize::Zeroizing;
 
-const TRANSPOSE: &str = include_str!("transpose.h");
+pub(super) const TRANSPOSE: &str = include_str!("transpose.h");
 
 /// Prints a kernel of the fastest geometry. `command` is the command line that remakes it.
 ///
@@ -46,7 +47,11 @@ pub fn source(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> St
     assert!(threads.is_power_of_two() && (32..=1024).contains(&threads), "{threads} threads a block");
     let body = body(plan, parts, dialect);
     let spec = &plan.spec;
-    let rounds = |r: usize| format!("{} of LUT3 for {r} rounds", plan.gates_executed(r));
+    let unit = match spec.layers {
+        Layers::Fewest => "of LUT3",
+        Layers::Published => "of two inputs",
+    };
+    let rounds = |r: usize| format!("{} {unit} for {r} rounds", plan.gates_executed(r));
     let mut lines = Vec::new();
     if spec.round_keys.baked().is_some() {
         lines.push(
@@ -57,6 +62,9 @@ pub fn source(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> St
     lines.push(format!("Kernel: {}, AES on bit-planes.", parts.name));
     lines.push(format!("Mode: {}; round keys: {}; S-box: {}.", spec.mode, parts.strategy, spec.sbox.name));
     lines.push(match spec.layout {
+        Layout::State if spec.data == DataPath::Staged => {
+            "Layout: a thread holds the state of 32 blocks, which come and go through shared memory.".into()
+        }
         Layout::State => "Layout: a thread holds the state of 32 blocks.".into(),
         Layout::Column => "Layout: a thread holds a column of 32 blocks, four threads the state.".into(),
     });
@@ -66,7 +74,10 @@ pub fn source(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> St
         Some(r) => vec![rounds(r)],
         None => KeyBits::ALL.iter().map(|k| rounds(k.rounds())).collect(),
     };
-    lines.push(format!("Lookup tables: {}.", counts.join(", ")));
+    lines.push(match spec.layers {
+        Layers::Fewest => format!("Lookup tables: {}.", counts.join(", ")),
+        Layers::Published => format!("Gates, which the compiler may merge: {}.", counts.join(", ")),
+    });
     header::with_heading(lines.iter().map(String::as_str), &body)
 }
 
@@ -92,7 +103,7 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     };
     for f in (0..plan.functions.len()).filter(|&i| is_called(plan, i)).map(|i| &plan.functions[i]) {
         *text += "\n";
-        function(f, key, &mut text);
+        function(f, plan.spec.layers, key, &mut text);
     }
     *text += &banner("The cipher on bit-planes.");
     *text += "\n";

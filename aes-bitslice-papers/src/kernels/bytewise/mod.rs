@@ -2,11 +2,11 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `spec` | where the S-box lies, and who expands the key |
+//! | `spec` | where the S-box and the round keys lie, and who expands the key |
 //! | `print` | the text |
 //! | `*.h` | its templates |
 
 mod print;
 mod spec;
 
-pub use spec::{Bytewise, KeyExpansion};
+pub use spec::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};

@@ -3,13 +3,12 @@
 //! | files | idea |
 //! |---|---|
 //! | `tables`, `sbox_*` | the S-boxes, and where the one that is looked up lies |
-//! | `keys_*` | who expands the key |
+//! | `keys_*` | where the round keys lie |
 //! | `state` | what both ciphers do to a state |
 //! | `forward`, `inverse` | the ciphers |
 //! | `ecb` | the entry points |
 
-use super::spec::{Bytewise, KeyExpansion};
-use crate::kernels::table_memory::TableMemory;
+use super::spec::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
 use aes_bitslice_core::aes::{Direction, sbox};
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::key_source::KeySource;
@@ -26,9 +25,10 @@ impl Bytewise {
         let source = Zeroizing::new(source(self, dialect, command));
         let (name, threads) = (self.name(), Self::THREADS);
         let plain = manifest::plain(&name, self.mode(), threads, threads, Grid::Covers, dialect, &source);
-        let keys = match self.keys {
-            KeyExpansion::Host => KeySource::Schedule,
-            KeyExpansion::Device => KeySource::CipherKey,
+        let keys = match self.schedule() {
+            ScheduleMemory::Argument => KeySource::Schedule,
+            ScheduleMemory::Global | ScheduleMemory::Constant => KeySource::ScheduleInMemory,
+            ScheduleMemory::Shared => KeySource::CipherKey,
         };
         Printed { source, manifest: Manifest { keys, ..plain } }
     }
@@ -36,20 +36,27 @@ impl Bytewise {
 
 /// The kernel's source, heading included. `command` is the command line that remakes it.
 fn source(spec: &Bytewise, dialect: Dialect, command: &str) -> String {
-    let sbox = match spec.sbox {
-        TableMemory::Constant => "constant memory",
-        TableMemory::Shared => "shared memory",
+    let sbox = match spec.sbox() {
+        SboxMemory::Global => "global memory",
+        SboxMemory::Constant => "constant memory",
+        SboxMemory::Shared => "shared memory",
     };
-    let keys = match spec.keys {
-        KeyExpansion::Host => "the host",
-        KeyExpansion::Device => "the first thread of each thread block",
+    let keys = match spec.schedule() {
+        ScheduleMemory::Argument => "from the launch",
+        ScheduleMemory::Global => "in global memory",
+        ScheduleMemory::Constant => "in constant memory",
+        ScheduleMemory::Shared => "in shared memory, expanded by the first thread of each thread block",
+    };
+    let access = match spec.access() {
+        BlockAccess::Vector => "read and written as vectors",
+        BlockAccess::Bytes => "read and written byte by byte",
     };
     let heading = [
         format!("{}{command}", header::COMMAND),
         format!("Kernel: {}, AES byte by byte.", spec.name()),
         "NOT CONSTANT-TIME: what it looks up, and for how long, depends on key and data.".into(),
-        format!("Mode: {}; S-box: in {sbox}; key expansion: by {keys}.", spec.mode()),
-        "State: a block a thread, as bytes.".into(),
+        format!("Mode: {}; S-box: in {sbox}; round keys: {keys}.", spec.mode()),
+        format!("State: a block a thread, as bytes, {access}."),
         format!("Geometry: {} threads a block.", Bytewise::THREADS),
     ];
     header::with_heading(heading.iter().map(String::as_str), &body(spec, dialect))
@@ -57,17 +64,36 @@ fn source(spec: &Bytewise, dialect: Dialect, command: &str) -> String {
 
 fn body(spec: &Bytewise, dialect: Dialect) -> String {
     let mut text = format!("\n#define THREADS {}\n#define BLOCKS_PER_SM 1\n", Bytewise::THREADS);
-    let (sbox, sbox_load) = match spec.sbox {
-        TableMemory::Constant => (include_str!("sbox_constant.h"), "in_constant_memory"),
-        TableMemory::Shared => (include_str!("sbox_shared.h"), "share_table(table_memory)"),
+    let (sbox, sbox_load) = match spec.sbox() {
+        SboxMemory::Global => (include_str!("sbox_global.h"), "in_global_memory(key_planes)"),
+        SboxMemory::Constant => (include_str!("sbox_constant.h"), "in_constant_memory"),
+        SboxMemory::Shared => (include_str!("sbox_shared.h"), "share_table(table_memory)"),
     };
-    let (keys, key_load) = match spec.keys {
-        KeyExpansion::Host => (include_str!("keys_host.h"), "keys.word[0]"),
-        KeyExpansion::Device => (include_str!("keys_device.h"), "share_schedule(schedule_memory, &keys)"),
+    // The templates, the parameters of an entry point, the schedule and the number of rounds.
+    let (keys, key_parameters, key_load, rounds) = match spec.schedule() {
+        ScheduleMemory::Argument => {
+            (include_str!("keys_argument.h"), "KERNEL_PARAMETER round_keys keys", "keys.word[0]", "keys.rounds")
+        }
+        ScheduleMemory::Global => {
+            (include_str!("keys_global.h"), "IN_GLOBAL const u32 *key_planes, u32 rounds", "key_planes", "rounds")
+        }
+        ScheduleMemory::Constant => {
+            (include_str!("keys_constant.h"), "IN_CONSTANT const u32 *key_planes, u32 rounds", "key_planes", "rounds")
+        }
+        ScheduleMemory::Shared => (
+            include_str!("keys_shared.h"),
+            "KERNEL_PARAMETER unexpanded_key keys",
+            "share_schedule(schedule_memory, &keys)",
+            "keys.rounds",
+        ),
     };
-    let cipher = match spec.direction {
+    let cipher = match spec.direction() {
         Direction::Encrypt => include_str!("forward.h"),
         Direction::Decrypt => include_str!("inverse.h"),
+    };
+    let access = match spec.access() {
+        BlockAccess::Vector => include_str!("ecb_vector.h"),
+        BlockAccess::Bytes => include_str!("ecb_bytes.h"),
     };
     let parts = [
         &dialect::page(dialect, ""),
@@ -78,6 +104,7 @@ fn body(spec: &Bytewise, dialect: Dialect) -> String {
         include_str!("state.h"),
         cipher,
         include_str!("ecb.h"),
+        access,
     ];
     let shared_table = "    SHARED u8 table_memory[256];\n";
     let shared_schedule = "    SHARED u32 schedule_memory[4 * (MAX_ROUNDS + 1)];\n";
@@ -90,23 +117,25 @@ fn body(spec: &Bytewise, dialect: Dialect) -> String {
                 "S_BOX" => numbers(sbox::table(Direction::Encrypt), &mut text),
                 "INVERSE_S_BOX" => numbers(sbox::table(Direction::Decrypt), &mut text),
                 "TABLE" => {
-                    text += match spec.direction {
+                    text += match spec.direction() {
                         Direction::Encrypt => "s_box",
                         Direction::Decrypt => "inverse_s_box",
                     }
                 }
-                "KEY_TYPE" => {
-                    text += match spec.keys {
-                        KeyExpansion::Host => "round_keys",
-                        KeyExpansion::Device => "unexpanded_key",
+                "TABLE_NUMBER" => {
+                    text += match spec.direction() {
+                        Direction::Encrypt => "0",
+                        Direction::Decrypt => "1",
                     }
                 }
+                "KEY_PARAMETERS" => text += key_parameters,
+                "ROUNDS" => text += rounds,
                 "PREPARE" => {
-                    text += if spec.sbox == TableMemory::Shared { shared_table } else { "" };
-                    text += if spec.keys == KeyExpansion::Device { shared_schedule } else { "" };
+                    text += if spec.sbox() == SboxMemory::Shared { shared_table } else { "" };
+                    text += if spec.schedule() == ScheduleMemory::Shared { shared_schedule } else { "" };
                     let _ = writeln!(text, "    IN_TABLE const u8 *const table = {sbox_load};");
                     let _ = writeln!(text, "    IN_SCHEDULE const u32 *const schedule = {key_load};");
-                    if spec.sbox == TableMemory::Shared || spec.keys == KeyExpansion::Device {
+                    if spec.sbox() == SboxMemory::Shared || spec.schedule() == ScheduleMemory::Shared {
                         text += "    BARRIER();\n";
                     }
                 }

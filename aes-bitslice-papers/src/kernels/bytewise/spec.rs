@@ -1,56 +1,110 @@
 //! The cipher byte by byte, as the standard has it: the kernels of Ul Haq, Masood, Majeed and Aziz, "Bulk Encryption on GPUs"
 //! (AMD Developer Central, 2011), in OpenCL.
 
-use crate::kernels::table_memory::TableMemory;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
-use std::fmt;
 
-/// Who expands the key.
+/// Where the S-box lies.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum KeyExpansion {
-    /// The host: the round keys come with the launch.
-    Host,
-    /// The first thread of each thread block, into shared memory, while the others wait (section "Key Expansion using Local
+pub enum SboxMemory {
+    /// In a buffer in global memory, that of the round keys ([`ScheduleMemory::Global`]).
+    Global,
+    /// In constant memory.
+    Constant,
+    /// In shared memory, into which each thread block copies it.
+    Shared,
+}
+
+/// Where the round keys lie, and who has expanded them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ScheduleMemory {
+    /// In an argument of the launch, from the host.
+    Argument,
+    /// In a buffer in global memory, from the host.
+    Global,
+    /// In a buffer in constant memory, from the host.
+    Constant,
+    /// In shared memory, from the first thread of each thread block, while the others wait (section "Key Expansion using Local
     /// Memory").
-    Device,
+    Shared,
 }
 
-impl KeyExpansion {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Host, Self::Device];
-}
-
-impl fmt::Display for KeyExpansion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Host => "host",
-            Self::Device => "device",
-        })
-    }
+/// How a thread reads and writes its block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BlockAccess {
+    /// As a vector of 16 bytes.
+    Vector,
+    /// Byte by byte, each into its place of the state (section "Indexing Schemes").
+    Bytes,
 }
 
 /// A kernel of that paper: ECB, a thread a block, whose state is 16 bytes that go through the transformations of the standard
 /// one after the other (FIPS 197, sections 5.1 and 5.3: decryption is the inverse cipher, not the equivalent one). For keys of
 /// all three lengths.
+///
+/// The article has a buffer each for its tables and for the expanded key; here they are one buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bytewise {
-    /// Forward or inverse cipher.
-    pub direction: Direction,
-    /// Where the S-box lies. The paper's first kernel, which has it in global memory, is not here.
-    pub sbox: TableMemory,
-    /// Who expands the key.
-    pub keys: KeyExpansion,
+    direction: Direction,
+    sbox: SboxMemory,
+    schedule: ScheduleMemory,
+    access: BlockAccess,
 }
 
 impl Bytewise {
     /// Threads a thread block.
     pub const THREADS: u32 = 256;
 
-    /// All of one direction: the paper's variants.
+    /// A kernel; `None` for an S-box in global memory without round keys there.
+    pub fn new(direction: Direction, sbox: SboxMemory, schedule: ScheduleMemory, access: BlockAccess) -> Option<Self> {
+        let is_there = sbox != SboxMemory::Global || schedule == ScheduleMemory::Global;
+        is_there.then_some(Self { direction, sbox, schedule, access })
+    }
+
+    /// The basic kernel: tables and expanded key in global memory, byte by byte.
+    pub fn basic(direction: Direction) -> Self {
+        let (sbox, schedule, access) = (SboxMemory::Global, ScheduleMemory::Global, BlockAccess::Bytes);
+        Self { direction, sbox, schedule, access }
+    }
+
+    /// All of one direction: the basic kernel, one thing changed after the other up to the S-box and the keys in shared memory, each
+    /// with vectors too.
     pub fn ul_haq_2011(direction: Direction) -> Vec<Self> {
-        let of = |sbox| KeyExpansion::ALL.map(|keys| Self { direction, sbox, keys });
-        [TableMemory::Constant, TableMemory::Shared].into_iter().flat_map(of).collect()
+        use {SboxMemory as S, ScheduleMemory as K};
+        let places = [
+            (S::Global, K::Global),
+            (S::Constant, K::Global),
+            (S::Constant, K::Constant),
+            (S::Constant, K::Shared),
+            (S::Shared, K::Global),
+            (S::Shared, K::Constant),
+            (S::Shared, K::Argument),
+            (S::Shared, K::Shared),
+        ];
+        let of = |(sbox, schedule)| {
+            [BlockAccess::Bytes, BlockAccess::Vector].map(|access| Self { direction, sbox, schedule, access })
+        };
+        places.into_iter().flat_map(of).collect()
+    }
+
+    /// Forward or inverse cipher.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Where the S-box lies.
+    pub fn sbox(&self) -> SboxMemory {
+        self.sbox
+    }
+
+    /// Where the round keys lie.
+    pub fn schedule(&self) -> ScheduleMemory {
+        self.schedule
+    }
+
+    /// How a thread reads and writes its block.
+    pub fn access(&self) -> BlockAccess {
+        self.access
     }
 
     /// Mode and direction.
@@ -60,6 +114,21 @@ impl Bytewise {
 
     /// The kernel's name: file stem and, with underscores, entry point.
     pub fn name(&self) -> String {
-        format!("aes-{}-bytewise-{}-{}", self.mode(), self.sbox, self.keys)
+        let sbox = match self.sbox {
+            SboxMemory::Global => "global",
+            SboxMemory::Constant => "constant",
+            SboxMemory::Shared => "shared",
+        };
+        let schedule = match self.schedule {
+            ScheduleMemory::Argument => "argument",
+            ScheduleMemory::Global => "global",
+            ScheduleMemory::Constant => "constant",
+            ScheduleMemory::Shared => "shared",
+        };
+        let access = match self.access {
+            BlockAccess::Vector => "vector",
+            BlockAccess::Bytes => "bytes",
+        };
+        format!("aes-{}-bytewise-{sbox}-keys-{schedule}-{access}", self.mode())
     }
 }

@@ -61,6 +61,12 @@ DEVICE void last_round(state *s, cipher_key key) {
 // Rounds are even in number, so that the turns go on from one tile to the next.
 DEVICE void cipher(state *s, cipher_key key) {
     *s ^= key_byte(key, 0);
+    if (UNROLLED && key.rounds == 10) {
+        UNROLL for (u32 round = 1; round < 10; round++) next_round(s, key, round);
+        key.rounds = 10; // A round key's place is known then.
+        last_round(s, key);
+        return;
+    }
     ROLLED for (u32 round = 1; round < key.rounds; round++) next_round(s, key, round);
     last_round(s, key);
 }

@@ -4,6 +4,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `spec` | what a thread has of the data, where tables and round keys lie, and what the papers measured |
+//! | `word_major` | blocks in the order of their words, and the paper's chain of CBC: Li et al. 2012 |
 //! | `modes` | the templates of each mode |
 //! | `print` | the text |
 //! | `*.h` | its templates |
@@ -11,5 +12,7 @@
 mod modes;
 mod print;
 mod spec;
+mod word_major;
 
-pub use spec::{Granularity, KeyMemory, Staging, TableError, TableSpec, Tables, ThreadBlocks};
+pub use spec::{Granularity, KeyMemory, Rounds, Staging, TableError, TableSpec, Tables, ThreadBlocks};
+pub use word_major::WordMajor;

@@ -7,11 +7,12 @@
 //! | `look_up` | a look-up, with one table or four |
 //! | `keys_*` | where the round keys lie |
 //! | `registers`, `words`, `bytes` | what a thread has of a block, and the cipher on it |
+//! | `load_*` | whether plaintext goes through shared memory first |
 //! | `staging_*` | how blocks lie in shared memory where threads share them |
 //! | `ecb`, `ctr`, `cbc` | modes, with the entry points |
 
 use super::modes;
-use super::spec::{Granularity, KeyMemory, Staging, TableSpec, ThreadBlocks};
+use super::spec::{Granularity, KeyMemory, Rounds, Staging, TableSpec, ThreadBlocks};
 use crate::kernels::table_memory::TableMemory;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::manifest::{Grid, Printed};
@@ -57,37 +58,46 @@ fn source(spec: &TableSpec, command: &str) -> String {
         Staging::Aos => "in shared memory, an array of structures",
         Staging::Soa => "in shared memory, a structure of arrays",
     };
+    let rounds = match spec.rounds() {
+        Rounds::Loop => "a loop",
+        Rounds::Unrolled => "written out for keys of 128 bits",
+    };
     let heading = [
         format!("{}{command}", header::COMMAND),
         format!("Kernel: {}, AES by look-ups in tables.", spec.name()),
         "NOT CONSTANT-TIME: what it looks up, and for how long, depends on key and data.".into(),
         format!("Mode: {}; tables: {tables} in {memory}; round keys: {keys}.", spec.mode()),
-        format!("State: {bytes} bytes a thread, {state}."),
+        format!("State: {bytes} bytes a thread, {state}; rounds: {rounds}."),
         format!("Geometry: {threads} threads a block, {} blocks a multiprocessor.", blocks_per_sm(spec)),
     ];
     header::with_heading(heading.iter().map(String::as_str), &body(spec))
 }
 
 /// Thread blocks that the compiler must leave registers for on one multiprocessor: 32 registers a thread, with which a
-/// multiprocessor has all its threads, or 64 and 128 for two and four blocks a thread. Nothing spills there: only 1,024
+/// multiprocessor has all its threads, or 64, 96 and 128 for two, three and four blocks a thread. Nothing spills there: only 1,024
 /// threads with four blocks each have no more than 64, and may, where data is not aligned.
 fn blocks_per_sm(spec: &TableSpec) -> u32 {
     let threads_per_sm = match spec.granularity() {
         Granularity::B1 | Granularity::B4 | Granularity::B8 | Granularity::B16 => 2048,
         Granularity::B32 => 1024,
+        Granularity::B48 => 640,
         Granularity::B64 => 512,
     };
     (threads_per_sm / spec.threads()).max(1)
 }
 
-fn body(spec: &TableSpec) -> String {
+pub(super) fn body(spec: &TableSpec) -> String {
     let direction = spec.mode().direction();
     let mut text = format!("\n#define THREADS {}\n#define BLOCKS_PER_SM {}\n", spec.threads(), blocks_per_sm(spec));
     let _ = writeln!(text, "#define TABLES {}", spec.tables().count.number());
-    let _ = match spec.granularity().bytes() {
-        1 => Ok(()),
-        bytes @ (4 | 8) => writeln!(text, "#define COLUMNS {}", bytes / 4),
-        bytes => writeln!(text, "#define BLOCKS_PER_THREAD {}", bytes / 16),
+    let _ = writeln!(text, "#define UNROLLED {}", u32::from(spec.rounds() == Rounds::Unrolled));
+    let _ = match (spec.granularity().bytes(), spec.staging()) {
+        (1, _) => Ok(()),
+        (bytes, Staging::Registers) => writeln!(text, "#define BLOCKS_PER_THREAD {}", bytes / 16),
+        (bytes, _) => {
+            let first = u32::from(spec.plaintext_first());
+            writeln!(text, "#define COLUMNS {}\n#define PLAINTEXT_FIRST {first}", bytes / 4)
+        }
     };
     let shifted = shifted_macro(direction);
     let tables = match spec.tables().memory {
@@ -99,10 +109,10 @@ fn body(spec: &TableSpec) -> String {
         KeyMemory::Shared => include_str!("keys_shared.h"),
         KeyMemory::Shuffle => include_str!("keys_shuffle.h"),
     };
-    let state = match spec.granularity().bytes() {
-        1 => include_str!("bytes.h"),
-        4 | 8 => include_str!("words.h"),
-        _ => include_str!("registers.h"),
+    let state = match (spec.granularity(), spec.staging()) {
+        (Granularity::B1, _) => include_str!("bytes.h"),
+        (_, Staging::Registers) => include_str!("registers.h"),
+        _ => include_str!("words.h"),
     };
     let mode = modes::templates(spec.mode()).expect("a specification is of a mode that has them");
     let parts = [
@@ -142,6 +152,13 @@ fn fill(spec: &TableSpec, template: &str, text: &mut String) {
             "S_BOX" => {
                 *text += "\n";
                 numbers(boxes::last_round(direction), text);
+            }
+            "LOAD" => {
+                *text += match spec.plaintext_first() {
+                    true => include_str!("load_first.h"),
+                    false => include_str!("load_direct.h"),
+                }
+                .trim_end();
             }
             "STAGING" => {
                 *text += match spec.staging() {

@@ -70,6 +70,12 @@ DEVICE void cipher(state *s, cipher_key key) {
     get_round_key(k, key, 0);
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++)
         UNROLL for (int c = 0; c < 4; c++) s->column[n][c] ^= k[c];
+    if (UNROLLED && key.rounds == 10) {
+        UNROLL for (u32 round = 1; round < 10; round++) next_round(s, key, round);
+        key.rounds = 10; // A round key's place is known then.
+        last_round(s, key);
+        return;
+    }
     // Rounds before the last are odd in number, whatever the key's length.
     next_round(s, key, 1);
     ROLLED for (u32 round = 2; round < key.rounds; round += 2)

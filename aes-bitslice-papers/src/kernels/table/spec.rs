@@ -20,13 +20,15 @@ pub enum Granularity {
     B16,
     /// Two blocks.
     B32,
+    /// Three blocks.
+    B48,
     /// Four blocks.
     B64,
 }
 
 impl Granularity {
     /// All of them, the finest first.
-    pub const ALL: [Self; 6] = [Self::B1, Self::B4, Self::B8, Self::B16, Self::B32, Self::B64];
+    pub const ALL: [Self; 7] = [Self::B1, Self::B4, Self::B8, Self::B16, Self::B32, Self::B48, Self::B64];
 
     /// Bytes a thread.
     pub const fn bytes(self) -> u32 {
@@ -36,6 +38,7 @@ impl Granularity {
             Self::B8 => 8,
             Self::B16 => 16,
             Self::B32 => 32,
+            Self::B48 => 48,
             Self::B64 => 64,
         }
     }
@@ -104,6 +107,15 @@ pub enum Staging {
     Soa,
 }
 
+/// Whether the rounds are a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Rounds {
+    /// A loop over rounds whose number comes with the launch; of whole blocks, two rounds a turn.
+    Loop,
+    /// Written out for keys of 128 bits; a loop for others.
+    Unrolled,
+}
+
 /// How many thread blocks a launch has. The text of a kernel does not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ThreadBlocks {
@@ -122,8 +134,8 @@ pub enum ThreadBlocks {
 pub enum TableError {
     /// A state that is in registers although threads share it, or the other way round.
     #[error(
-        "with {bytes} bytes a thread the state is {has}: with 16 bytes and more it stays in registers, with fewer it is an \
-         array of structures or a structure of arrays in shared memory",
+        "with {bytes} bytes a thread the state is {has}: with more than 16 bytes it stays in registers, with fewer it is an \
+         array of structures or a structure of arrays in shared memory, and with 16 it is either",
         bytes = .granularity.bytes(),
         has = match .staging { Staging::Registers => "in registers", Staging::Aos | Staging::Soa => "in shared memory" }
     )]
@@ -133,8 +145,8 @@ pub enum TableError {
         /// What does not go with it.
         staging: Staging,
     },
-    /// Threads that share a block know ECB only.
-    #[error("{mode} needs whole blocks in a thread: take 16 bytes a thread or more, not {bytes}", bytes = .granularity.bytes())]
+    /// Where the state is in shared memory there is ECB only.
+    #[error("{mode} needs whole blocks in registers: take 16 bytes a thread or more, not {bytes} in shared memory", bytes = .granularity.bytes())]
     Mode {
         /// The mode.
         mode: Mode,
@@ -147,6 +159,11 @@ pub enum TableError {
     /// A thread block is a power of two of threads, from one warp to 1,024.
     #[error("{0} threads a thread block: take a power of two from 32 to 1024")]
     Threads(u32),
+    /// The plaintext cannot go through shared memory first.
+    #[error(
+        "the plaintext goes through shared memory first where threads have whole columns there: take 4, 8 or 16 bytes a thread"
+    )]
+    PlaintextFirst,
     /// Tables, round keys and states do not fit in shared memory.
     #[error(
         "{0} bytes of shared memory a thread block, where {max} is the most: take fewer threads, or fewer bytes a thread",
@@ -165,6 +182,8 @@ pub struct TableSpec {
     staging: Staging,
     threads: u32,
     thread_blocks: ThreadBlocks,
+    rounds: Rounds,
+    plaintext_first: bool,
 }
 
 impl TableSpec {
@@ -186,17 +205,19 @@ impl TableSpec {
         threads: u32,
     ) -> Result<Self, TableError> {
         let thread_blocks = ThreadBlocks::Cover;
-        let spec = Self { mode, granularity, tables, keys, staging, threads, thread_blocks };
+        let (rounds, plaintext_first) = (Rounds::Loop, false);
+        let spec = Self { mode, granularity, tables, keys, staging, threads, thread_blocks, rounds, plaintext_first };
         if modes::templates(mode).is_none() {
             return Err(TableError::NoMode(mode));
         }
         if !threads.is_power_of_two() || !(32..=1024).contains(&threads) {
             return Err(TableError::Threads(threads));
         }
-        if granularity.shares_blocks() != (staging != Staging::Registers) {
+        let in_registers = staging == Staging::Registers;
+        if granularity.shares_blocks() && in_registers || granularity > Granularity::B16 && !in_registers {
             return Err(TableError::Staging { granularity, staging });
         }
-        if granularity.shares_blocks() && !matches!(mode, Mode::EcbEncrypt | Mode::EcbDecrypt) {
+        if !in_registers && !matches!(mode, Mode::EcbEncrypt | Mode::EcbDecrypt) {
             return Err(TableError::Mode { mode, granularity });
         }
         if spec.static_shared_bytes() > Self::MAX_SHARED_BYTES {
@@ -206,11 +227,13 @@ impl TableSpec {
     }
 
     /// Li, Zhong, Zhao, Mei and Chu, "Implementation and Analysis of AES Encryption on GPU", HPCC 2012, section V and
-    /// the appendices: a block a thread, four T-boxes in shared memory, round keys in constant memory, 512 threads. For
-    /// CBC decryption the ciphertext waits in shared memory (section V.D). Theirs are ECB encryption and CBC decryption.
+    /// the appendices: a block a thread, four T-boxes in shared memory, round keys in constant memory, 512 threads, rounds
+    /// unrolled. For CBC decryption the ciphertext waits in shared memory (section V.D). Theirs are ECB encryption and CBC
+    /// decryption. Here a thread loads its block as a vector of 16 bytes; [`WordMajor`](super::WordMajor) has the paper's order of words.
     pub fn li_2012(mode: Mode) -> Result<Self, TableError> {
         let tables = Tables { memory: TableMemory::Shared, count: TableCount::Four };
-        Self::new(mode, Granularity::B16, tables, KeyMemory::Constant, Staging::Registers, 512)
+        let spec = Self::new(mode, Granularity::B16, tables, KeyMemory::Constant, Staging::Registers, 512)?;
+        Ok(spec.with_rounds(Rounds::Unrolled))
     }
 
     /// Iwai, Kurokawa and Nishikawa, "AES Encryption Implementation on CUDA GPU and Its Analysis", ICNC 2010, section V:
@@ -257,13 +280,13 @@ impl TableSpec {
         Self::new(Mode::EcbEncrypt, granularity, tables, keys, Staging::Registers, threads)
     }
 
-    /// What tables VI to VIII of Abdelrahman et al. 2017 have, row by row and column by column, and behind them in each
-    /// row the 64 bytes a thread that section III.B speaks of.
+    /// What tables VI to VIII of Abdelrahman et al. 2017 have, row by row and column by column, and between them 64 threads, of which
+    /// table II gives the occupancy, and the 48 and 64 bytes a thread that section III.B speaks of.
     pub fn abdelrahman_2017_tables_6_to_8() -> Vec<Self> {
         let mut specs = Vec::new();
         for keys in [KeyMemory::Shared, KeyMemory::Shuffle] {
-            for granularity in [Granularity::B16, Granularity::B32, Granularity::B64] {
-                for threads in [1024, 512, 256, 128] {
+            for granularity in [Granularity::B16, Granularity::B32, Granularity::B48, Granularity::B64] {
+                for threads in [1024, 512, 256, 128, 64] {
                     specs.push(Self::abdelrahman_2017(granularity, keys, threads).expect("a kernel of the paper"));
                 }
             }
@@ -279,9 +302,37 @@ impl TableSpec {
 
     /// The same in another mode.
     pub fn with_mode(self, mode: Mode) -> Result<Self, TableError> {
-        let Self { granularity, tables, keys, staging, threads, thread_blocks, .. } = self;
-        let spec = Self::new(mode, granularity, tables, keys, staging, threads)?;
+        let Self { granularity, tables, keys, staging, threads, thread_blocks, rounds, .. } = self;
+        let spec = Self::new(mode, granularity, tables, keys, staging, threads)?.with_rounds(rounds);
         Ok(spec.with_thread_blocks(thread_blocks))
+    }
+
+    /// The same with another number of threads a thread block.
+    pub fn with_threads(self, threads: u32) -> Result<Self, TableError> {
+        let Self { mode, granularity, tables, keys, staging, thread_blocks, rounds, .. } = self;
+        let spec = Self::new(mode, granularity, tables, keys, staging, threads)?.with_rounds(rounds);
+        Ok(spec.with_thread_blocks(thread_blocks))
+    }
+
+    /// The same with rounds that are a loop, or not.
+    pub fn with_rounds(self, rounds: Rounds) -> Self {
+        Self { rounds, ..self }
+    }
+
+    /// The same with the plaintext of a thread block copied to shared memory before its threads take their parts of it (Iwai et
+    /// al. 2010, section V.B).
+    ///
+    /// # Errors
+    /// [`TableError::PlaintextFirst`] where threads have no columns in shared memory, [`TableError::SharedMemory`].
+    pub fn with_plaintext_first(self) -> Result<Self, TableError> {
+        if self.staging == Staging::Registers || self.granularity == Granularity::B1 {
+            return Err(TableError::PlaintextFirst);
+        }
+        let spec = Self { plaintext_first: true, ..self };
+        match spec.static_shared_bytes() {
+            bytes if bytes > Self::MAX_SHARED_BYTES => Err(TableError::SharedMemory(bytes)),
+            _ => Ok(spec),
+        }
     }
 
     /// The same with another number of thread blocks.
@@ -319,6 +370,16 @@ impl TableSpec {
         self.threads
     }
 
+    /// Whether the rounds are a loop.
+    pub fn rounds(&self) -> Rounds {
+        self.rounds
+    }
+
+    /// Whether the plaintext goes through shared memory first.
+    pub fn plaintext_first(&self) -> bool {
+        self.plaintext_first
+    }
+
     /// How many thread blocks a launch has.
     pub fn thread_blocks(&self) -> ThreadBlocks {
         self.thread_blocks
@@ -340,8 +401,13 @@ impl TableSpec {
             ThreadBlocks::Cover => "",
             ThreadBlocks::Loop { .. } => "-loop",
         };
+        let rounds = match self.rounds {
+            Rounds::Loop => "",
+            Rounds::Unrolled => "-unrolled",
+        };
+        let first = if self.plaintext_first { "-first" } else { "" };
         let Self { mode, granularity, tables, keys, threads, .. } = self;
-        format!("aes-{mode}-tbox-{granularity}{staging}-{tables}-keys-{keys}-{threads}{thread_blocks}")
+        format!("aes-{mode}-tbox-{granularity}{staging}{first}-{tables}-keys-{keys}-{threads}{rounds}{thread_blocks}")
     }
 
     /// Bytes of shared memory a thread block, as the kernel's text declares it.
@@ -351,8 +417,9 @@ impl TableSpec {
             TableMemory::Constant => 0,
         };
         let keys = if self.keys == KeyMemory::Shared { 16 * 15 } else { 0 };
-        // The state before a round and before the next; for CBC, the ciphertext.
-        let state = if self.staging == Staging::Registers { 0 } else { 2 * 16 * self.tile_blocks() };
+        // The state before a round and before the next, and the plaintext; for CBC, the ciphertext.
+        let states = if self.plaintext_first { 3 } else { 2 };
+        let state = if self.staging == Staging::Registers { 0 } else { states * 16 * self.tile_blocks() };
         let ciphertext = if self.mode == Mode::CbcDecrypt { 16 * (self.tile_blocks() + 2) } else { 0 };
         tables + keys + state + ciphertext
     }
@@ -366,11 +433,11 @@ mod tests {
     #[test]
     fn kernels_of_the_papers() {
         assert_eq!(TableSpec::iwai_2010_table_3().len(), 11);
-        assert_eq!(TableSpec::abdelrahman_2017_tables_6_to_8().len(), 24);
+        assert_eq!(TableSpec::abdelrahman_2017_tables_6_to_8().len(), 40);
         let papers = TableSpec::papers();
-        assert_eq!(papers.len(), 2 + 11 + 24);
+        assert_eq!(papers.len(), 2 + 11 + 40);
         assert_eq!(papers.iter().map(TableSpec::name).collect::<BTreeSet<_>>().len(), papers.len());
-        assert_eq!(papers[0].name(), "aes-ecb-encrypt-tbox-16b-shared4-keys-constant-512");
+        assert_eq!(papers[0].name(), "aes-ecb-encrypt-tbox-16b-shared4-keys-constant-512-unrolled");
         let one = TableSpec::iwai_2010(
             Granularity::B4,
             TableMemory::Constant,
@@ -387,7 +454,7 @@ mod tests {
         let new = |mode, granularity, staging, threads| {
             TableSpec::new(mode, granularity, shared, KeyMemory::Constant, staging, threads)
         };
-        for (granularity, staging) in [(Granularity::B8, Staging::Registers), (Granularity::B16, Staging::Aos)] {
+        for (granularity, staging) in [(Granularity::B8, Staging::Registers), (Granularity::B32, Staging::Aos)] {
             let error = new(Mode::EcbEncrypt, granularity, staging, 512).unwrap_err();
             assert_eq!(error, TableError::Staging { granularity, staging });
         }

@@ -1,6 +1,6 @@
 // ---------------------------------------------------------------------------------------------------------------
-// A thread has COLUMNS of the four columns of a block; its neighbours have the others. They share the block through
-// shared memory, once a round.
+// A thread has COLUMNS of the four columns of a block; its neighbours have the others, if there are any. The block is in shared
+// memory, through which they share it once a round.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define PARTS 4 // of a block, shared as one
@@ -11,24 +11,19 @@ typedef struct { u32 column[COLUMNS]; } state;
 DEVICE u32 place_in_tile(void) { return threadIdx.x * COLUMNS / 4; }
 DEVICE u32 first_column(void) { return threadIdx.x * COLUMNS % 4; }
 
+// What the threads share, by turns: while slow ones read the state before this round, fast ones write the next.
+// And, where it goes there first, the plaintext.
+SHARED u32 shared_column[2 + PLAINTEXT_FIRST][PARTS * TILE_BLOCKS];
+
+@STAGING@
+
 // The thread's columns of its block of the tile that begins with block `first`; zeros where there is no data.
-DEVICE state load(const u8 *in, u64 first, u64 blocks, int aligned) {
-    const u64 block = first + place_in_tile();
-    state s;
-    UNROLL for (int i = 0; i < COLUMNS; i++) s.column[i] = 0;
-    if (block < blocks) load_words(s.column, COLUMNS, in + 16 * block + 4 * first_column(), aligned);
-    return s;
-}
+@LOAD@
 
 DEVICE void store(u8 *out, u64 first, u64 blocks, state s, int aligned) {
     const u64 block = first + place_in_tile();
     if (block < blocks) store_words(out + 16 * block + 4 * first_column(), COLUMNS, s.column, aligned);
 }
-
-// What the threads share, by turns: while slow ones read the state before this round, fast ones write the next.
-SHARED u32 shared_column[2][PARTS * TILE_BLOCKS];
-
-@STAGING@
 
 // All columns of the thread's block, beginning with its own.
 DEVICE void share_columns(u32 *all, const state *s, u32 round) {
@@ -59,6 +54,12 @@ DEVICE void last_round(state *s, cipher_key key) {
 // Rounds are even in number, so that the turns go on from one tile to the next.
 DEVICE void cipher(state *s, cipher_key key) {
     UNROLL for (int i = 0; i < COLUMNS; i++) s->column[i] ^= key_word(key, 0, first_column() + i);
+    if (UNROLLED && key.rounds == 10) {
+        UNROLL for (u32 round = 1; round < 10; round++) next_round(s, key, round);
+        key.rounds = 10; // A round key's place is known then.
+        last_round(s, key);
+        return;
+    }
     ROLLED for (u32 round = 1; round < key.rounds; round++) next_round(s, key, round);
     last_round(s, key);
 }

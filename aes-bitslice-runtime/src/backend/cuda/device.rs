@@ -67,6 +67,11 @@ impl Device {
         })
     }
 
+    /// Its architecture: 90 for `sm_90`.
+    pub(crate) fn architecture(&self) -> u32 {
+        self.architecture
+    }
+
     /// The device's name, as its driver tells it.
     pub(crate) fn name(&self) -> &str {
         &self.name

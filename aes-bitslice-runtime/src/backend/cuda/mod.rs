@@ -28,6 +28,7 @@
 //! | `device` | a device that was opened |
 //! | `device_key` | a key on a device |
 //! | `one_kernel` | kernels that are compiled at run time |
+//! | `program` | kernels that are no cipher |
 //! | `launch` | one call on device memory: which kernel it takes, and its launch |
 //! | `pending` | what a call on device memory returns, when its stream has come to it |
 //! | `device_data` | calls on data in device memory |
@@ -43,6 +44,7 @@ pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod one_kernel;
 pub(crate) mod pending;
+pub(crate) mod program;
 pub(crate) mod select;
 pub(crate) mod several;
 
@@ -50,6 +52,7 @@ pub use cudarc;
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
 pub use pending::Pending;
+pub use program::Program;
 pub use select::measurements::{HostRates, KernelRates, Measurements, Rate, Subject};
 pub use select::stored::stored_kernels;
 pub use select::tuning::{Tuning, tuning};

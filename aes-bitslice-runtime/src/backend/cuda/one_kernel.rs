@@ -22,7 +22,7 @@ pub(crate) fn load(device: &Arc<Device>, printed: &Printed, key: Option<&Key>) -
     };
     let words = sources::key_words(manifest, key)?;
     let keys = match manifest.keys {
-        KeySource::Memory => RoundKeys::in_memory(device.context(), &words)?,
+        KeySource::Memory | KeySource::ScheduleInMemory => RoundKeys::in_memory(device.context(), &words)?,
         _ => RoundKeys::Argument(words),
     };
     let expected = self_test::expected(kernel.mode(), &sources::schedule(kernel.mode(), key));

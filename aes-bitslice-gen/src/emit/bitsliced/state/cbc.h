@@ -20,8 +20,7 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL
     keep_block_before(&kept, &iv, previous, stride);
     ROLLED for (int j = 0; j < count; j++) kept.block[place(j)] = in[first + 32 * j];
     BARRIER();
-    if (count == 0) return;
-    UNROLL for (int j = 0; j < 32; j++) put_block(s, j, kept.block[place(j < count ? j : 0)]);
+@LEAVE@    UNROLL for (int j = 0; j < 32; j++) put_block(s, j, kept.block[place(j < count ? j : 0)]);
     transpose_state(s);
     cipher(s@KEY@);
     transpose_state(s);
@@ -46,8 +45,7 @@ KERNEL @NAME@_bytes(DATA(u8), u64 blocks, POINTER(u8, previous), u64 stride, KER
         ROLLED for (int i = 0; i < 16; i++) to[i] = in[16 * (first + 32 * j) + i];
     }
     BARRIER();
-    if (count == 0) return;
-    UNROLL for (int j = 0; j < 32; j++) put_block(s, j, kept.block[place(j < count ? j : 0)]);
+@LEAVE@    UNROLL for (int j = 0; j < 32; j++) put_block(s, j, kept.block[place(j < count ? j : 0)]);
     transpose_state(s);
     cipher(s@KEY@);
     transpose_state(s);

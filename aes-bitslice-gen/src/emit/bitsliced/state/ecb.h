@@ -6,12 +6,11 @@ KERNEL @NAME@(DATA(uint4), u64 blocks@KEY_PARAMETER@) {
     LOCATE_DATA(uint4);
 @KEY_LOAD@    const u64 first = warp_first_block() + lane();
     const int count = blocks_of_thread(first, blocks);
-    if (count == 0) return;
-    u32 s[128];
+@LEAVE@    u32 s[128];
     if (count == 32) {
         UNROLL for (int j = 0; j < 32; j++) put_block(s, j, in[first + 32 * j]);
     } else {
-        UNROLL for (int j = 0; j < 32; j++) put_block(s, j, in[first + (j < count ? 32 * j : 0)]);
+        UNROLL for (int j = 0; j < 32; j++) put_block(s, j, in[j < count ? first + 32 * j : 0]);
     }
     transpose_state(s);
     cipher(s@KEY@);
@@ -28,8 +27,7 @@ KERNEL @NAME@_bytes(DATA(u8), u64 blocks@KEY_PARAMETER@) {
     LOCATE_DATA(u8);
 @KEY_LOAD@    const u64 first = warp_first_block() + lane();
     const int count = blocks_of_thread(first, blocks);
-    if (count == 0) return;
-    u32 s[128], w[128];
+@LEAVE@    u32 s[128], w[128];
     ROLLED for (int j = 0; j < count; j++) {
         IN_GLOBAL const u8 *block = in + 16 * (first + 32 * j);
         ROLLED for (int i = 0; i < 4; i++)

@@ -2,8 +2,7 @@ KERNEL @NAME@(OUTPUT(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter@KEY
     LOCATE_OUTPUT(uint4);
 @KEY_LOAD@    const u64 first = warp_first_block() + lane();
     const int count = blocks_of_thread(first, blocks);
-    if (count == 0) return;
-    u32 s[128];
+@LEAVE@    u32 s[128];
     counter_planes(s, counter, first, 5);
     cipher(s@KEY@);
     transpose_state(s);
@@ -20,8 +19,7 @@ KERNEL @NAME@_bytes(OUTPUT(u8), u64 length, u32 skip, KERNEL_PARAMETER counter12
 @KEY_LOAD@    const u64 end = skip + length; // in bytes of key stream
     const u64 first = warp_first_block() + lane();
     const int count = blocks_of_thread(first, (end + 15) / 16);
-    if (count == 0) return;
-    u32 s[128], w[128];
+@LEAVE@    u32 s[128], w[128];
     counter_planes(s, counter, first, 5);
     cipher(s@KEY@);
     transpose_state(s);

@@ -41,17 +41,11 @@ impl Image {
         let name = &manifest.kernel;
         match nvrtc::compile(name, source, nvrtc::Target::Cubin(architecture)) {
             Ok(compiled) => Ok(Self(Zeroizing::new(compiled.image))),
-            Err(nvrtc::Error::NotFound) => Err(Error::NvrtcUnavailable {
-                what: "libnvrtc.so was not found".into(),
-                help: "install the CUDA toolkit or the package nvidia-cuda-nvrtc, and put it on the library path; \
-                       or use keys given at run time, which need no compiler"
-                    .into(),
-            }),
             Err(nvrtc::Error::Rejected { .. }) if manifest.secret => Err(Error::CompileFailed {
                 kernel: name.clone(),
                 log: "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
             }),
-            Err(e) => Err(Error::CompileFailed { kernel: name.clone(), log: e.to_string() }),
+            Err(error) => Err(not_compiled(name, error)),
         }
     }
 
@@ -60,8 +54,32 @@ impl Image {
         parameters::sizes(&self.0, entry)
     }
 
+    /// Compiles a source without a manifest, which holds no key.
+    pub(crate) fn compile_source(architecture: u32, name: &str, source: &str) -> Result<Self, Error> {
+        let compiled = nvrtc::compile(name, source, nvrtc::Target::Cubin(architecture));
+        compiled.map(|compiled| Self(Zeroizing::new(compiled.image))).map_err(|error| not_compiled(name, error))
+    }
+
+    /// All of it.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// Where it begins: a cubin, or PTX that ends with a NUL.
     pub(crate) fn as_ptr(&self) -> *const c_void {
         self.0.as_ptr().cast()
+    }
+}
+
+/// Why there is no machine code of a source that holds no key.
+fn not_compiled(name: &str, error: nvrtc::Error) -> Error {
+    match error {
+        nvrtc::Error::NotFound => Error::NvrtcUnavailable {
+            what: "libnvrtc.so was not found".into(),
+            help: "install the CUDA toolkit or the package nvidia-cuda-nvrtc, and put it on the library path; \
+                   or use keys given at run time, which need no compiler"
+                .into(),
+        },
+        error => Error::CompileFailed { kernel: name.into(), log: error.to_string() },
     }
 }

@@ -12,6 +12,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Pinned memory for all devices of this process, cleared before it is freed. To allocate it takes the driver long: use it
 /// more than once.
@@ -84,6 +85,19 @@ impl Drop for Pinned {
         // SAFETY: allocated by us, and not used after this. An error can be met by nothing here.
         let _ = unsafe { result::free_host(self.start.as_ptr().cast::<c_void>()) };
     }
+}
+
+/// How long the driver takes to allocate this much pinned memory for one device; it is freed again. The context was entered on
+/// this thread.
+pub(crate) fn time_to_allocate(context: &Context, bytes: usize) -> Result<Duration, Error> {
+    let start = Instant::now();
+    // SAFETY: the context is current on this thread.
+    let allocated = unsafe { result::malloc_host(bytes, 0) };
+    let time = start.elapsed();
+    let memory = context.call("cuMemHostAlloc", allocated)?;
+    // SAFETY: allocated above, and used by nobody.
+    context.call("cuMemFreeHost", unsafe { result::free_host(memory) })?;
+    Ok(time)
 }
 
 /// Whether all of this memory is pinned, so that copies need no staging. The context is current on this thread.

@@ -27,7 +27,7 @@ impl RoundKeys {
         words: Zeroizing<Vec<u32>>,
     ) -> Result<Option<Self>, Error> {
         Ok(match source {
-            KeySource::Memory => {
+            KeySource::Memory | KeySource::ScheduleInMemory => {
                 let rounds = (words.len() / PLANES) as u32 - 1;
                 Some(Self::Memory { planes: KeyMemory::new(context, &words)?, rounds })
             }

@@ -1,8 +1,9 @@
-// Adds the key stream. What others have put into shared memory is there, for the cipher has barriers.
-DEVICE void add_key_stream(IN_SHARED uint4 *tile, counter128 counter, cipher_key key) {
+// Adds the key stream.
+DEVICE void add_key_stream(IN_SHARED uint4 *tile, counter128 counter@CIPHER_KEY@) {
     u32 s[128];
+    BARRIER();
     counter_planes(s, counter, first_block() + 32 * threadIdx.x, 0);
-    cipher(s, key);
+    cipher(s@KEY@);
     transpose_state(s);
     UNROLL for (int j = 0; j < 32; j++) {
         add_block(s, j, tile[own(j)]);
@@ -15,7 +16,7 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter@KEY_P
     LOCATE_DATA(uint4);
     SHARED uint4 tile[BLOCKS];
 @KEY_LOAD@    load_blocks(tile, in, blocks);
-    add_key_stream(tile, counter, key);
+    add_key_stream(tile, counter@KEY@);
     store_blocks(tile, out, blocks);
 }
 
@@ -24,6 +25,6 @@ KERNEL @NAME@_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 
     LOCATE_DATA(u8);
     SHARED uint4 tile[BLOCKS];
 @KEY_LOAD@    load_bytes(tile, in, skip, skip + length);
-    add_key_stream(tile, counter, key);
+    add_key_stream(tile, counter@KEY@);
     store_bytes(tile, out, skip, skip + length);
 }

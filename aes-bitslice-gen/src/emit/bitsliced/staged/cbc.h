@@ -1,9 +1,9 @@
-DEVICE void cbc(IN_SHARED uint4 *tile, IN_SHARED uint4 *before, cipher_key key) {
+DEVICE void cbc(IN_SHARED uint4 *tile, IN_SHARED uint4 *before@CIPHER_KEY@) {
     u32 s[128];
     BARRIER();
     UNROLL for (int j = 0; j < 32; j++) put_block(s, j, tile[own(j)]);
     transpose_state(s);
-    cipher(s, key);
+    cipher(s@KEY@);
     transpose_state(s);
     UNROLL for (int j = 0; j < 32; j++) {
         const u32 n = 32 * threadIdx.x + j;
@@ -21,7 +21,7 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL
     SHARED uint4 before;
 @KEY_LOAD@    load_blocks(tile, in, blocks);
     if (threadIdx.x < 4) ((IN_SHARED u32 *)&before)[threadIdx.x] = word_before_share(&iv, previous, stride, threadIdx.x);
-    cbc(tile, &before, key);
+    cbc(tile, &before@KEY@);
     store_blocks(tile, out, blocks);
 }
 
@@ -33,6 +33,6 @@ KERNEL @NAME@_bytes(DATA(u8), u64 blocks, POINTER(u8, previous), u64 stride, KER
     SHARED uint4 before;
 @KEY_LOAD@    load_bytes(tile, in, 0, 16 * blocks);
     if (threadIdx.x < 4) ((IN_SHARED u32 *)&before)[threadIdx.x] = word_before_share(&iv, previous, stride, threadIdx.x);
-    cbc(tile, &before, key);
+    cbc(tile, &before@KEY@);
     store_bytes(tile, out, 0, 16 * blocks);
 }

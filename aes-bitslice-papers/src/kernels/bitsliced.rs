@@ -1,0 +1,94 @@
+//! Bitsliced kernels from that of Hajihassani et al. 2019 to this project's, one thing changed at a time.
+
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::layout::Layout;
+use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::strategy::BakedStrategy;
+use aes_bitslice_gen::emit::bitsliced::{self, Geometry};
+use aes_bitslice_gen::kernel::{DataPath, KernelSpec, Layers, Plan};
+use aes_bitslice_gen::sbox::{CANRIGHT, LUT3, Sbox};
+
+/// Where the round keys are: the paper's two ways (section 4.6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RoundKeys {
+    /// As planes in device memory, fetched into shared memory one at a time.
+    Fetched,
+    /// In the code, picked by one-hot multiplexers.
+    OneHot,
+}
+
+/// A bitsliced kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Bitsliced {
+    /// Mode and direction.
+    pub mode: Mode,
+    /// Where the round keys are.
+    pub keys: RoundKeys,
+    /// How a thread reaches its data.
+    pub data: DataPath,
+    /// Threads a thread block, by state.
+    pub threads: u32,
+    /// The circuits of the layers.
+    pub layers: Layers,
+    /// The S-box.
+    pub sbox: &'static Sbox,
+    /// What a thread holds. By column the key is in the code.
+    pub layout: Layout,
+}
+
+impl Bitsliced {
+    /// The kernel of Hajihassani et al. 2019 ([`KernelSpec::hajihassani_2019`]).
+    pub fn hajihassani_2019(mode: Mode, keys: RoundKeys) -> Self {
+        let (data, layers, layout) = (DataPath::Staged, Layers::Published, Layout::State);
+        Self { mode, keys, data, threads: 64, layers, sbox: &CANRIGHT, layout }
+    }
+
+    /// From the paper's kernel to one of this project's, each with what it is called, and the place of the one that it is but for one
+    /// thing.
+    pub fn changes(mode: Mode) -> Vec<(&'static str, usize, Self)> {
+        use RoundKeys::{Fetched, OneHot};
+        let paper = |keys| Self::hajihassani_2019(mode, keys);
+        let direct = |keys| Self { data: DataPath::Direct, ..paper(keys) };
+        let wide = |keys| Self { threads: 128, ..direct(keys) };
+        let fewest = Self { layers: Layers::Fewest, ..wide(OneHot) };
+        let searched = Self { sbox: &LUT3, ..fewest };
+        vec![
+            ("the paper's: keys fetched, data staged, 64 threads", 0, paper(Fetched)),
+            ("the paper's: one-hot keys, data staged, 64 threads", 0, paper(OneHot)),
+            ("keys fetched, data not staged, 64 threads", 0, direct(Fetched)),
+            ("one-hot keys, data not staged, 64 threads", 1, direct(OneHot)),
+            ("keys fetched, data not staged, 128 threads", 2, wide(Fetched)),
+            ("one-hot keys, data not staged, 128 threads", 3, wide(OneHot)),
+            ("the same, layers in the fewest LUT3s", 5, fewest),
+            ("the same, the S-box that was searched for", 6, searched),
+            ("the same, by column", 7, Self { layout: Layout::Column, ..searched }),
+        ]
+    }
+
+    /// A name that no other kernel has.
+    pub fn name(&self) -> String {
+        let Self { mode, keys, data, threads, layers, sbox, layout } = self;
+        format!("{mode}, {keys:?}, {data:?}, {threads} threads, {layers:?}, {}, by {layout}", sbox.name)
+    }
+
+    /// Prints the kernel, in CUDA C. `command` is the command line that remakes it. `None` for a key of no AES length, and if there is
+    /// no such kernel.
+    pub fn print(&self, key: &[u8], command: &str) -> Option<Printed> {
+        let spec = match self.keys {
+            RoundKeys::Fetched => KernelSpec::planes_in_memory(self.mode, self.sbox),
+            RoundKeys::OneHot => KernelSpec::baked(self.mode, self.sbox, BakedStrategy::OneHotMux, key)?,
+        };
+        let spec = match self.layers {
+            Layers::Published => spec.published(),
+            Layers::Fewest => spec.with_layout(self.layout).ok()?,
+        };
+        let spec = if self.data == DataPath::Staged { spec.staged() } else { spec };
+        let mut parts = bitsliced::parts(&spec)?;
+        if spec.layout == Layout::State {
+            // 255 registers for each of 256 threads are what a multiprocessor has.
+            parts.geometry = Geometry { threads: self.threads, blocks_per_sm: 256 / self.threads };
+        }
+        Some(bitsliced::print_parts(&Plan::new(&spec), &parts, Dialect::Cuda, command))
+    }
+}

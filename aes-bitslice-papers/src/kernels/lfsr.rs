@@ -1,0 +1,171 @@
+//! Shift registers with linear feedback, serial and bitsliced (Hajihassani et al. 2019, section 4.1), as kernels.
+
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_gen::circuit::Circuit;
+use aes_bitslice_gen::emit::{c, dialect};
+
+/// Bits of the register.
+const BITS: usize = 16;
+/// What the new bit is the sum of (equation 1).
+const TAPS: [usize; 4] = [15, 13, 12, 10];
+
+/// How registers are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// A register a thread, which is shifted (fig. 5).
+    Parallel,
+    /// This number of registers a thread, a bit of each in a word (fig. 6): 16, as the paper has it, or 32.
+    Bitsliced {
+        /// Registers a thread.
+        lanes: u32,
+    },
+}
+
+/// A kernel: each thread puts out the new bits of its registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lfsr {
+    /// How.
+    pub form: Form,
+    /// Threads a thread block.
+    pub threads: u32,
+    /// Thread blocks.
+    pub thread_blocks: u32,
+    /// Clocks of a turn.
+    pub clocks: u32,
+    /// Turns.
+    pub turns: u64,
+}
+
+impl Lfsr {
+    /// The entry point, `void (const void *in, void *out, u64 turns)`.
+    pub const ENTRY: &'static str = "lfsr";
+
+    /// As the paper counts: 16 threads with 16 registers each, 4 clocks, 1,024 bits.
+    pub const PAPER: Self =
+        Self { form: Form::Bitsliced { lanes: 16 }, threads: 16, thread_blocks: 1, clocks: 4, turns: 1 };
+
+    /// A kernel that puts out `bytes`, a multiple of 256 KiB, by enough threads to keep a GPU busy.
+    pub fn filling(form: Form, bytes: usize) -> Self {
+        let threads = 256;
+        let thread_blocks = (bytes / (64 * threads)).clamp(1, 1024);
+        let clocks = match form {
+            Form::Parallel => 32,
+            Form::Bitsliced { .. } => 16,
+        };
+        let turn = Self { form, threads: threads as u32, thread_blocks: thread_blocks as u32, clocks, turns: 1 };
+        Self { turns: (bytes / turn.output_bytes()) as u64, ..turn }
+    }
+
+    /// Threads altogether.
+    fn all(&self) -> usize {
+        (self.threads * self.thread_blocks) as usize
+    }
+
+    /// Registers a thread.
+    pub fn lanes(&self) -> u32 {
+        match self.form {
+            Form::Parallel => 1,
+            Form::Bitsliced { lanes } => lanes,
+        }
+    }
+
+    /// Bytes of the words that it begins with.
+    pub fn input_bytes(&self) -> usize {
+        match self.form {
+            Form::Parallel => 4 * self.all(),
+            Form::Bitsliced { .. } => 4 * BITS * self.all(),
+        }
+    }
+
+    /// Bytes that it puts out.
+    pub fn output_bytes(&self) -> usize {
+        let turn = match self.form {
+            Form::Parallel => 4,
+            Form::Bitsliced { lanes } => (lanes / 8 * self.clocks) as usize,
+        };
+        turn * self.turns as usize * self.all()
+    }
+
+    /// The source.
+    pub fn source(&self) -> String {
+        let mut text =
+            format!("#define THREADS {}\n#define BLOCKS_PER_SM 1\n#define CLOCKS {}\n", self.threads, self.clocks);
+        text += &dialect::page(Dialect::Cuda, "");
+        match self.form {
+            Form::Parallel => text += include_str!("lfsr_parallel.h"),
+            Form::Bitsliced { lanes } => {
+                text += &format!("\ntypedef {} lanes;\n\n", if lanes == 16 { "unsigned short" } else { "u32" });
+                text += &c::function(&clock(), "clock_lfsr");
+                text += include_str!("lfsr_bitsliced.h");
+            }
+        }
+        text
+    }
+
+    /// What it puts out, from these words, by the definition, register by register.
+    pub fn expected(&self, input: &[u8]) -> Vec<u8> {
+        let (all, words) = (self.all(), input.as_chunks::<4>().0);
+        let word = |at: usize| u32::from_le_bytes(words[at]);
+        let clocks = self.clocks as usize * self.turns as usize;
+        let mut output = vec![0; self.output_bytes()];
+        for thread in 0..all {
+            match self.form {
+                Form::Parallel => {
+                    let mut register = word(thread) as u16;
+                    for clock in 0..clocks {
+                        let at = 4 * (clock / 32 * all + thread) + clock % 32 / 8;
+                        output[at] |= (next(&mut register) as u8) << (clock % 8);
+                    }
+                }
+                Form::Bitsliced { lanes } => {
+                    for lane in 0..lanes as usize {
+                        let bit = |i: usize| (word(i * all + thread) >> lane & 1) as u16;
+                        let mut register = (0..BITS).fold(0, |register, i| register | bit(i) << i);
+                        for clock in 0..clocks {
+                            let at = lanes as usize / 8 * (clock * all + thread) + lane / 8;
+                            output[at] |= (next(&mut register) as u8) << (lane % 8);
+                        }
+                    }
+                }
+            }
+        }
+        output
+    }
+}
+
+/// One clock of a register; the new bit.
+fn next(register: &mut u16) -> u16 {
+    let new = TAPS.iter().fold(0, |sum, tap| sum ^ *register >> tap) & 1;
+    *register = *register << 1 | new;
+    new
+}
+
+/// One clock of all registers, word i being bit i of each: the shift is a renaming of words.
+fn clock() -> Circuit {
+    let mut circuit = Circuit::new("one clock of 16-bit LFSRs", (0..BITS).map(|i| format!("r{i}")));
+    let taps = TAPS.map(|tap| circuit.input(tap));
+    let new = circuit.xor_all(&taps);
+    circuit.output("r0", new);
+    for i in 1..BITS {
+        circuit.output(format!("r{i}"), circuit.input(i - 1));
+    }
+    circuit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_paper_s_bits() {
+        assert_eq!((8 * Lfsr::PAPER.output_bytes(), Lfsr::PAPER.input_bytes()), (1024, 16 * 16 * 4));
+        for form in [Form::Parallel, Form::Bitsliced { lanes: 16 }, Form::Bitsliced { lanes: 32 }] {
+            for bytes in [256 << 10, 1 << 20, 256 << 20] {
+                assert_eq!(Lfsr::filling(form, bytes).output_bytes(), bytes);
+            }
+        }
+        // A register by hand: bits 15, 13, 12 and 10 of 0x8000 sum up to 1.
+        let mut register = 0x8000;
+        assert_eq!((next(&mut register), register), (1, 1));
+    }
+}

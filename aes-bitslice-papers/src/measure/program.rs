@@ -1,0 +1,129 @@
+//! Kernels that are no cipher of the runtime's, timed by the GPU's events, and what they must put out.
+
+use crate::case::Program;
+use crate::measure::data::{Data, Keys};
+use crate::measure::driver::driver;
+use crate::measure::memory::{LEAD, timed};
+use crate::measure::runs::Runs;
+use crate::measure::word_major;
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_papers::kernels::{Lfsr, Representation, WordMajor};
+use aes_bitslice_runtime::Engine;
+use anyhow::{Result, anyhow, bail};
+use zeroize::Zeroizing;
+
+/// The source of a program; with a key in it, where it has one: `None` for a key of no AES length.
+pub fn source(program: &Program, key: &[u8]) -> Option<Zeroizing<String>> {
+    Some(match program {
+        Program::Representation(kernel) => Zeroizing::new(kernel.source()),
+        Program::Lfsr(kernel) => Zeroizing::new(kernel.source()),
+        Program::WordMajor(kernel) => kernel.source(key)?,
+    })
+}
+
+/// A launch: source, entry point, threads a thread block, thread blocks, the third argument, the input, and the right output.
+struct Launch {
+    source: Zeroizing<String>,
+    entry: &'static str,
+    threads: u32,
+    thread_blocks: usize,
+    count: u64,
+    input: Vec<u8>,
+    expected: Vec<u8>,
+}
+
+impl Launch {
+    fn new(program: &Program, keys: &Keys, bytes: usize, data: &Data) -> Result<Self> {
+        let input = &data.input[..bytes];
+        let source = |program| {
+            let source = source(program, keys.get(KeyBits::Aes128).expose());
+            source.ok_or_else(|| anyhow!("a key of no AES length"))
+        };
+        Ok(match program {
+            Program::Representation(_) => Self {
+                source: source(program)?,
+                entry: Representation::ENTRY,
+                threads: Representation::THREADS,
+                thread_blocks: bytes / (512 * Representation::THREADS as usize),
+                count: (bytes / 16) as u64,
+                expected: Representation::expected(input),
+                input: input.to_vec(),
+            },
+            Program::Lfsr(kernel) => {
+                let kernel = match kernel.output_bytes() {
+                    own if own <= bytes => *kernel,
+                    // Of a quick run.
+                    _ => Lfsr::filling(kernel.form, bytes),
+                };
+                let words: Vec<u8> = data.input.iter().copied().cycle().take(kernel.input_bytes()).collect();
+                Self {
+                    source: source(&Program::Lfsr(kernel))?,
+                    entry: Lfsr::ENTRY,
+                    threads: kernel.threads,
+                    thread_blocks: kernel.thread_blocks as usize,
+                    count: kernel.turns,
+                    expected: kernel.expected(&words),
+                    input: words,
+                }
+            }
+            Program::WordMajor(kernel) => {
+                let (input, expected) = (word_major::of(input), word_major::of(&data.expected()[..bytes]));
+                let (input, expected) = match kernel.mode() {
+                    // Behind the IV; and behind the output, the last block of ciphertext.
+                    Mode::CbcDecrypt => {
+                        ([&data.before(0)[..], &*input].concat(), [&*expected, &data.before(bytes)[..]].concat())
+                    }
+                    _ => (input, expected),
+                };
+                Self {
+                    source: source(program)?,
+                    entry: WordMajor::ENTRY,
+                    threads: WordMajor::THREADS,
+                    thread_blocks: (bytes / 16).div_ceil(WordMajor::THREADS as usize),
+                    count: (bytes / 16) as u64,
+                    input,
+                    expected,
+                }
+            }
+        })
+    }
+}
+
+/// The time of each run in seconds; the outputs of the first run and of the timed ones were right.
+pub fn time(
+    engine: &Engine,
+    program: &Program,
+    keys: &Keys,
+    bytes: usize,
+    data: &Data,
+    runs: Runs,
+) -> Result<Vec<f64>> {
+    let launch = Launch::new(program, keys, bytes, data)?;
+    let kernel = engine.cuda_program(&launch.source, launch.entry, launch.threads)?;
+    let context = engine.cuda_context()?;
+    let stream = context.default_stream();
+    let input = stream.clone_htod(&launch.input).map_err(driver)?;
+    let mut output = stream.alloc_zeros::<u8>(launch.expected.len()).map_err(driver)?;
+    let thread_blocks = u32::try_from(launch.thread_blocks)?;
+    let mut found = vec![0; launch.expected.len()];
+    let mut check = |output: &_| -> Result<()> {
+        stream.memcpy_dtoh(output, &mut found).map_err(driver)?;
+        stream.synchronize().map_err(driver)?;
+        match found.iter().zip(&launch.expected).position(|(found, expected)| found != expected) {
+            None => Ok(()),
+            Some(first) => bail!("the output is wrong: byte {first} of {} is the first that differs", found.len()),
+        }
+    };
+    kernel.run(&stream, thread_blocks, &input, &mut output, launch.count)?;
+    check(&output)?;
+    let time = |output: &mut _| {
+        timed(&context, &stream, || Ok(kernel.run(&stream, thread_blocks, &input, output, launch.count)?))
+    };
+    // Warm-up: clocks rise, caches fill.
+    let runs = runs.count((LEAD + 1) as f64 * time(&mut output)?);
+    stream.memset_zeros(&mut output).map_err(driver)?;
+    let times = (0..runs).map(|_| time(&mut output)).collect::<Result<_>>()?;
+    check(&output)?;
+    Ok(times)
+}

@@ -1,0 +1,97 @@
+//! Section 6.6 of Hajihassani et al. 2019: several GPUs, for which it takes a machine of its own.
+
+use crate::case::{Case, Kernel, ShardedData, Shares, Work};
+use crate::papers::hajihassani_2019;
+use crate::papers::paper::{Api, Paper};
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_papers::kernels::{Bitsliced, RoundKeys};
+
+/// The section, as a paper whose run is kept where it is not repeated.
+pub const PAPER: Paper = Paper {
+    name: "hajihassani-2019-gpus",
+    authors: "Hajihassani, Monfared, Khasteh, Gorgin 2019, section 6.6",
+    title: hajihassani_2019::PAPER.title,
+    at: hajihassani_2019::PAPER.at,
+    api: Api::Cuda,
+    cases,
+    counted: Vec::new,
+    claims: Vec::new,
+};
+
+/// The table.
+pub const TABLE: &str = "hajihassani-2019-gpus, section 6.6";
+/// Of two GTX 980, in parts of twice what one does.
+pub const TWO_GPUS: f64 = 0.92;
+/// Modes whose data is sharded.
+pub const MODES: [Mode; 2] = [Mode::EcbEncrypt, Mode::Ctr];
+/// Numbers of GPUs, as far as there are as many.
+pub const GPUS: [usize; 4] = [1, 2, 4, 8];
+
+/// A row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// How many GPUs.
+    pub gpus: usize,
+    /// How large their shares are; of one, equal.
+    pub shares: Shares,
+    /// Where the data is before and after.
+    pub data: ShardedData,
+    /// Whether the last GPU has half the rate.
+    pub slowed: bool,
+}
+
+impl Row {
+    /// All rows of a machine with this number of GPUs.
+    pub fn all(gpus: usize) -> Vec<Self> {
+        let mut rows = Vec::new();
+        for data in [ShardedData::Resident, ShardedData::Copied] {
+            for gpus in GPUS.into_iter().filter(|&count| count <= gpus) {
+                let shares = if gpus == 1 { &Shares::ALL[..1] } else { &Shares::ALL[..] };
+                rows.extend(shares.iter().map(|&shares| Self { gpus, shares, data, slowed: false }));
+            }
+        }
+        if gpus >= 2 {
+            let slowed = |shares| Self { gpus: 2, shares, data: ShardedData::Resident, slowed: true };
+            rows.extend(Shares::ALL.map(slowed));
+        }
+        rows
+    }
+
+    /// Bytes of the data: as much as keeps the GPUs busy, or the bus.
+    pub fn bytes(&self) -> u64 {
+        match self.data {
+            ShardedData::Resident => 4 << 30,
+            ShardedData::Copied => 1 << 30,
+        }
+    }
+
+    /// How many GPUs of the full rate they come to.
+    pub fn worth(&self) -> f64 {
+        self.gpus as f64 - if self.slowed { 0.5 } else { 0.0 }
+    }
+
+    /// What the result in a mode is found by.
+    pub fn name(&self, mode: Mode) -> String {
+        let data = if self.data == ShardedData::Copied { ", distributed and collected" } else { "" };
+        let slowed = if self.slowed { ", one of half the rate" } else { "" };
+        match self.gpus {
+            1 => format!("{mode}, 1 GPU{data}"),
+            gpus => format!("{mode}, {gpus} GPUs{slowed}, {} shares{data}", self.shares.name()),
+        }
+    }
+}
+
+/// Nothing where there is one GPU: then the figures of another machine stay.
+fn cases(gpus: usize) -> Vec<Case> {
+    let rows = if gpus < 2 { Vec::new() } else { Row::all(gpus) };
+    let mut cases = Vec::new();
+    for mode in MODES {
+        for row in &rows {
+            let kernel = Kernel::bitsliced(Bitsliced::hajihassani_2019(mode, RoundKeys::OneHot));
+            let Row { gpus, shares, data, slowed } = *row;
+            let work = Work::Sharded { kernel, gpus, shares, data, slowed };
+            cases.push(Case { table: TABLE, name: row.name(mode), bytes: row.bytes(), work });
+        }
+    }
+    cases
+}

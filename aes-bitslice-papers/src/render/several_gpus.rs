@@ -1,0 +1,52 @@
+//! Section 6.6 of Hajihassani et al. 2019, of whichever machine it was measured on.
+
+use crate::case::ShardedData;
+use crate::measured::Run;
+use crate::papers::several_gpus::{MODES, PAPER, Row, TABLE, TWO_GPUS};
+use crate::render::page::{Page, figure, percent};
+use aes_bitslice_plot::size;
+
+/// The section; of no run, what it takes to have one.
+pub fn render<'a>(page: &mut Page<'a>, run: Option<&'a Run>) {
+    page.say("### Section 6.6: several GPUs");
+    let what = format!(
+        "The paper's kernel with one-hot keys, one host thread a GPU, from the moment at which all of them may start until the last is \
+         done, by the host's clock. The data is in the memory of the GPUs, {}; or in pinned host memory, {}, from which it is distributed \
+         and where it is collected, which the paper names among what is lost with 4 and 8 GPUs. Shares are equal, rated by multiprocessors times \
+         clock, or as each GPU alone was measured. A GPU of half the rate is one that does its share twice, and is rated so. The \
+         paper's two GTX 980 come to {} of twice one, and its text does not say whether copies are counted.",
+        size(4 << 30),
+        size(1 << 30),
+        percent(Some(TWO_GPUS), Some(1.0)),
+    );
+    let Some(run) = run else {
+        page.say(&format!("{what} Not measured yet: it takes a machine with several GPUs (`--paper {}`).", PAPER.name));
+        return;
+    };
+    page.run = run;
+    page.say(&format!("{what} Measured on {} {}, {}.", run.gpus.len(), page.gpu(), run.date));
+    let mut rows = vec![["GPUs", "data", "shares"].map(String::from).to_vec()];
+    for mode in MODES {
+        rows[0].extend([format!("{mode}, Gbit/s:"), "of as many times one:".into()]);
+    }
+    let mut one = MODES.map(|_| None);
+    for row in Row::all(run.gpus.len()) {
+        let rates = MODES.map(|mode| page.gbits(TABLE, &row.name(mode), row.bytes()));
+        if row.gpus == 1 {
+            one = rates;
+        }
+        // The rows of the slowed GPU come last, and are of resident data.
+        if row.slowed {
+            one = MODES.map(|mode| page.gbits(TABLE, &Row { gpus: 1, slowed: false, ..row }.name(mode), row.bytes()));
+        }
+        let data = if row.data == ShardedData::Copied { "distributed and collected" } else { "in GPU memory" };
+        let gpus = if row.slowed { format!("{}, one of half the rate", row.gpus) } else { row.gpus.to_string() };
+        let shares = if row.gpus == 1 { "-" } else { row.shares.name() };
+        let mut cells = vec![gpus, data.into(), shares.into()];
+        for (rate, one) in rates.into_iter().zip(one) {
+            cells.extend([figure(rate), percent(rate, one.map(|one| one * row.worth()))]);
+        }
+        rows.push(cells);
+    }
+    page.table(&rows);
+}

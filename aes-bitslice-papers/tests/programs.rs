@@ -1,0 +1,129 @@
+//! Kernels that are no cipher of the runtime's, compiled by the C compiler and run on the CPU: a thread after the other, each thread
+//! block twice, so that what its threads share is there the second time.
+
+use aes_bitslice_core::aes::{KeySchedule, cipher};
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_papers::kernels::representation::Representation;
+use aes_bitslice_papers::kernels::{Form, Lfsr, WordMajor};
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// What a program of this many thread blocks makes of an input; `None` without a C compiler.
+fn run(
+    source: &str,
+    entry: &str,
+    threads: u32,
+    blocks: u32,
+    count: u64,
+    input: &[u8],
+    bytes: usize,
+) -> Option<Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    let (c, program) = (folder.path().join("program.c"), folder.path().join("program"));
+    let main = format!(
+        "#include <stdio.h>\n#include <stdlib.h>\n\
+         static void meet(u32 neighbours) {{ (void)neighbours; }}\n\
+         static u32 from_lane(u32 value, u32 thread) {{ (void)thread; return value; }}\n\
+         static u64 in[{}], out[{}];\n\
+         int main(void) {{\n\
+             if (fread(in, 1, {}, stdin) != {}) return 2;\n\
+             gridDim.x = {blocks};\n\
+             for (u32 b = 0; b < {blocks}; b++)\n\
+                 for (int twice = 0; twice < 2; twice++)\n\
+                     for (u32 t = 0; t < {threads}; t++) {{\n\
+                         blockIdx.x = b;\n\
+                         threadIdx.x = t;\n\
+                         {entry}(in, out, {count});\n\
+                     }}\n\
+             return fwrite(out, 1, {bytes}, stdout) == {bytes} ? 0 : 3;\n\
+         }}\n",
+        input.len().div_ceil(8),
+        bytes.div_ceil(8),
+        input.len(),
+        input.len(),
+    );
+    fs::write(&c, [source, &main].concat()).unwrap();
+    let Ok(compiled) = Command::new("cc").args(["-std=gnu11", "-O1", "-w", "-o"]).args([&program, &c]).output() else {
+        eprintln!("there is no C compiler: programs were not tested");
+        return None;
+    };
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let mut child = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let bytes_in = input.to_vec();
+    let writer = std::thread::spawn(move || stdin.write_all(&bytes_in).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert!(output.status.success(), "{}", output.status);
+    Some(output.stdout)
+}
+
+fn noise(bytes: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    std::iter::repeat_with(next).take(bytes).collect()
+}
+
+#[test]
+fn representations() {
+    // Two thread blocks.
+    let input = noise(2 * 128 * 512);
+    for changes in [1, 3] {
+        let source = Representation { changes }.source();
+        let count = (input.len() / 16) as u64;
+        let Some(output) = run(&source, Representation::ENTRY, 128, 2, count, &input, input.len()) else { return };
+        assert!(output == Representation::expected(&input), "{changes} changes");
+    }
+}
+
+#[test]
+fn shift_registers() {
+    let filling = [Form::Parallel, Form::Bitsliced { lanes: 16 }, Form::Bitsliced { lanes: 32 }];
+    for lfsr in filling.map(|form| Lfsr::filling(form, 256 << 10)).into_iter().chain([Lfsr::PAPER]) {
+        let input = noise(lfsr.input_bytes());
+        let (blocks, bytes) = (lfsr.thread_blocks, lfsr.output_bytes());
+        let output = run(&lfsr.source(), Lfsr::ENTRY, lfsr.threads, blocks, lfsr.turns, &input, bytes);
+        let Some(output) = output else { return };
+        assert!(output == lfsr.expected(&input), "{lfsr:?}");
+    }
+}
+
+/// The words of blocks in their order; and blocks of words.
+fn word_major(data: &[u8]) -> Vec<u8> {
+    let word = |c: usize| data.chunks(16).flat_map(move |block| block[4 * c..4 * c + 4].to_vec());
+    (0..4).flat_map(word).collect()
+}
+
+#[test]
+fn words_column_major() {
+    let (key, iv) = (noise(16), noise(32)[16..].to_vec());
+    // More than one thread block, and not all of the last.
+    let blocks = 512 + 77;
+    let data = noise(16 * blocks);
+    for mode in [Mode::EcbEncrypt, Mode::CbcDecrypt] {
+        let direction = mode.direction();
+        let schedule = KeySchedule::new(&key, direction).unwrap();
+        let mut expected: Vec<u8> = data
+            .chunks(16)
+            .flat_map(|block| cipher::process(block.try_into().unwrap(), &schedule, direction))
+            .collect();
+        let mut input = word_major(&data);
+        let mut left = Vec::new();
+        if mode == Mode::CbcDecrypt {
+            let before = iv.iter().chain(&data);
+            expected.iter_mut().zip(before).for_each(|(byte, before)| *byte ^= before);
+            input = [iv.clone(), input].concat();
+            left = data[16 * (blocks - 1)..].to_vec();
+        }
+        let expected = [word_major(&expected), left].concat();
+        let source = WordMajor::new(mode).unwrap().source(&key).unwrap();
+        let run = run(&source, WordMajor::ENTRY, WordMajor::THREADS, 2, blocks as u64, &input, expected.len());
+        let Some(output) = run else { return };
+        assert!(output == expected, "{mode}");
+    }
+    assert!(WordMajor::new(Mode::Ctr).is_none() && WordMajor::new(Mode::EcbEncrypt).unwrap().source(&[0; 5]).is_none());
+}
