@@ -38,17 +38,16 @@ fn no_key_is_left_in_memory() {
     for engine in ["cpu", "cpu-bitsliced"] {
         for key in &keys {
             let bits = key.bits();
-            let found = |keep| search(&run(engine, key, keep), &needles(key));
-            let left = found(false);
+            let left = search(&run(engine, key, false), &needles(key));
             assert!(left.is_empty(), "{engine}, {} bits: {left:#?}", bits.bits());
-            // What is looked for would be found.
-            let kept = found(true).join("\n");
-            let forms: &[&str] = match engine {
-                "cpu" => &["round key 1 of Encrypt as bytes", "round key 1 of Decrypt as bytes"],
-                _ => &["round key 0 of Encrypt as planes", "round key 0 of Decrypt as planes"],
-            };
-            assert!(forms.iter().all(|form| kept.contains(form)), "{engine}, {} bits: {kept}", bits.bits());
         }
+        // What is looked for would be found.
+        let kept = search(&run(engine, &keys[0], true), &needles(&keys[0])).join("\n");
+        let forms: &[&str] = match engine {
+            "cpu" => &["round key 1 of Encrypt as bytes", "round key 1 of Decrypt as bytes"],
+            _ => &["round key 0 of Encrypt as planes", "round key 0 of Decrypt as planes"],
+        };
+        assert!(forms.iter().all(|form| kept.contains(form)), "{engine}: {kept}");
     }
 }
 

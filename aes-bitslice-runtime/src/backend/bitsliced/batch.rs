@@ -84,6 +84,9 @@ pub(super) fn ecb<V: Vector, C: Core>(direction: Direction, keys: &[[u32; 128]],
             V::load(batch.get_in(), &mut planes);
         } else {
             partial[..n].copy_from_slice(batch.get_in());
+            // The other lanes compute what is computed anyway: not the cipher of zeros, from which modes derive keys.
+            let last = partial[n - 1];
+            partial[n..].fill(last);
             V::load(partial, &mut planes);
         }
         C::run(direction, &mut planes, keys);

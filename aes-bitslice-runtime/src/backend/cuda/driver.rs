@@ -146,7 +146,9 @@ pub(crate) fn error(call: &str, e: DriverError) -> Error {
 /// Whether an error leaves the context unusable: every later call on it would fail too.
 pub(crate) fn is_sticky(e: DriverError) -> bool {
     use CUresult::*;
-    matches!(
+    /// `CUDA_ERROR_CONTAINED`, which bindings of older versions have no name for.
+    const CONTAINED: u32 = 226;
+    let is_named = matches!(
         e.0,
         CUDA_ERROR_ILLEGAL_ADDRESS
             | CUDA_ERROR_LAUNCH_TIMEOUT
@@ -160,10 +162,10 @@ pub(crate) fn is_sticky(e: DriverError) -> bool {
             | CUDA_ERROR_ECC_UNCORRECTABLE
             | CUDA_ERROR_NVLINK_UNCORRECTABLE
             | CUDA_ERROR_CONTEXT_IS_DESTROYED
-            | CUDA_ERROR_CONTAINED
             | CUDA_ERROR_DEVICE_UNAVAILABLE
             | CUDA_ERROR_UNKNOWN
-    )
+    );
+    is_named || e.0 as u32 == CONTAINED
 }
 
 #[cfg(test)]
