@@ -115,10 +115,10 @@ mod opencl;
 
 #[cfg(feature = "cuda")]
 pub use cuda::{HASHES, KERNELS};
-#[cfg(feature = "cuda")]
-pub use published::PUBLISHED_KERNELS;
 #[cfg(feature = "opencl")]
 pub use opencl::{OPENCL_HASHES, OPENCL_KERNELS};
+#[cfg(feature = "cuda")]
+pub use published::PUBLISHED_KERNELS;
 
 /// The cipher for the CPU, over any word with [`Lanes`].
 ///

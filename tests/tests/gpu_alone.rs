@@ -3,11 +3,12 @@
 //! context that is lost.
 
 use aes_bitslice_core::dialect::Dialect;
-use aes_bitslice_papers::kernels::Staged;
+use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, result, sys};
 use aes_bitslice_runtime::{BakedStrategy, CbcDecrypt, Cipher, Ctr, Direction, Ecb, Engine, Error, Kernels, Key, Mode};
 use aes_bitslice_tests::engines::{Device, gpu};
 use aes_bitslice_tests::harness::{Need, Tests};
+use aes_bitslice_tests::kernels::print;
 use aes_bitslice_tests::operation::counter;
 use aes_bitslice_tests::reference::{Reference, noise};
 use aes_bitslice_tests::tests;
@@ -178,7 +179,7 @@ fn graph_of_a_stored_kernel_outlives_its_engine() {
 /// The kernel is the cipher's, and so is device memory with the key, or code with it.
 fn graph_of_a_compiled_kernel_outlives_its_cipher() {
     let key = Key::new(&KEY).unwrap();
-    let in_memory = Staged::hajihassani_2019(Mode::Ctr).unwrap().print(Dialect::Cuda, "a test");
+    let in_memory = print(KernelSpec::hajihassani_2019(Mode::Ctr), Dialect::Cuda).unwrap();
     let ciphers: [&dyn Fn(&Engine) -> Cipher; 2] = [&|engine| engine.cipher_of(&key, &in_memory).unwrap(), &|engine| {
         engine.bake(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3").unwrap()
     }];

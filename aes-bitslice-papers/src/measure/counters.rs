@@ -34,7 +34,7 @@ fn count(kernel: &str) -> Result<BTreeMap<String, f64>> {
 fn last_launch(text: &str) -> Option<BTreeMap<String, f64>> {
     let mut rows = text.lines().filter(|line| line.starts_with('"')).map(cells);
     let names = rows.next()?;
-    let last = rows.last()?;
+    let last = rows.next_back()?;
     let number = |cell: &String| cell.replace(',', "").parse::<f64>().ok();
     let counters: BTreeMap<_, _> = names
         .into_iter()
