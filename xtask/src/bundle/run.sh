@@ -59,8 +59,8 @@ sanitize() {
         failed="$failed sanitize"
         return
     fi
-    # Loading a kernel asks the driver for one parameter more than it has, and an error is the right answer; errors
-    # of calls that ought to work fail the tests themselves.
+    # Some tests ask for what cannot be, and an error is the right answer; errors of calls that ought to work fail the
+    # tests themselves.
     for tool in "memcheck --report-api-errors no" racecheck initcheck; do
         # shellcheck disable=SC2086  # an option is a word of its own
         step "${tool%% *}" env AES_BITSLICE_SMALL=1 "$sanitizer" --tool $tool --error-exitcode 9 \
