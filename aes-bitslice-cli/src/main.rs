@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! aes-bitslice keygen --bits 256 -o key
+//! aes-bitslice seal -k key -o data.sealed data
+//! aes-bitslice open -k key -o data.again data.sealed
 //! aes-bitslice encrypt --mode ctr --key-file key -o data.enc data
 //! aes-bitslice decrypt --mode ctr --key-file key -o data.again data.enc
 //! aes-bitslice encrypt --mode ctr --key-file key --out-dir encrypted *.tar
@@ -35,7 +37,7 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`crypt`] with [`many`], [`mod@keystream`], [`keygen`], [`info`], [`tune`], [`mod@bench`], [`pages`] | the commands |
+//! | [`mod@seal`], [`crypt`] with [`many`], [`mod@keystream`], [`keygen`], [`info`], [`tune`], [`mod@bench`], [`pages`] | the commands |
 //! | [`single`] | one stream by itself |
 //! | [`context`], [`engine`], [`secret`] | a key on an engine, for all streams of a command |
 //! | [`pipeline`] | streams in chunks, over threads |
@@ -71,6 +73,7 @@ mod pages;
 mod pipeline;
 mod progress;
 mod scratch;
+mod seal;
 mod secret;
 mod signals;
 mod single;
@@ -91,6 +94,8 @@ fn main() -> ExitCode {
     let outcome = command::parse().and_then(|command| match command {
         Command::Encrypt(args) => crypt::run(Direction::Encrypt, &args),
         Command::Decrypt(args) => crypt::run(Direction::Decrypt, &args),
+        Command::Seal(args) => seal::seal(&args),
+        Command::Open(args) => seal::open(&args),
         Command::Keystream(args) => keystream::run(&args),
         Command::Keygen(args) => keygen::run(&args),
         Command::Info(args) => info::run(&args),

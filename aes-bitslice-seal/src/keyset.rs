@@ -5,6 +5,7 @@
 
 use crate::error::Error;
 use crate::stream::StreamKey;
+use aes_bitslice_runtime::Key;
 use base64ct::{Base64, Encoding};
 use prost::Message;
 use serde::{Deserialize, Serialize};
@@ -89,6 +90,19 @@ impl Keyset {
         let mut key = Zeroizing::new(vec![0; 32]);
         getrandom::fill(&mut key)?;
         Ok(Self { keys: vec![StreamKey::aes256_1mib(key)] })
+    }
+
+    /// The keyset of this key alone, of 256 bits: `AES256_GCM_HKDF_1MB`.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn of_key(key: &Key) -> Result<Self, Error> {
+        match key.expose() {
+            bytes if bytes.len() == 32 && !key.is_xts() => {
+                Ok(Self { keys: vec![StreamKey::aes256_1mib(Zeroizing::new(bytes.to_vec()))] })
+            }
+            bytes => Err(Error::KeyLength(8 * bytes.len())),
+        }
     }
 
     /// The keyset that a JSON text has in the clear.

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::header::{BYTES, Header, MAGIC};
 use crate::secret::{PassphraseCost, Secret};
-use crate::tink::{decrypt_range, decrypt_stream, encrypt_stream};
+use crate::tink::{decrypt_stream, encrypt_stream, range_of_stream};
 use aes_bitslice_runtime::Engine;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -66,7 +66,7 @@ pub fn open_range(
     input.seek(SeekFrom::Start(0))?;
     let header = read_header(&mut input)?;
     let key = secret.stream_key(&Header::parse(&header)?)?;
-    decrypt_range(engine, &key, &header, input, BYTES as u64, range, output)
+    range_of_stream(engine, &key, &header, input, BYTES as u64, range, output)
 }
 
 /// Whether a file that begins with these bytes is a sealed one.

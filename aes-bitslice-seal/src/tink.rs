@@ -54,6 +54,21 @@ pub fn decrypt(
     decrypt_stream(engine, key, associated_data, start.chain(input), output)
 }
 
+/// The bytes `range` of the message of a stream, with the primary key of a keyset: only the segments that hold them are read.
+///
+/// # Errors
+/// As [`decrypt`], and [`Error::Range`].
+pub fn decrypt_range(
+    engine: &Engine,
+    keyset: &Keyset,
+    associated_data: &[u8],
+    input: impl Read + Seek + Send,
+    range: Range<u64>,
+    output: impl Write,
+) -> Result<u64, Error> {
+    range_of_stream(engine, keyset.primary(), associated_data, input, 0, range, output)
+}
+
 pub(crate) fn encrypt_stream(
     engine: &Engine,
     key: &StreamKey,
@@ -104,7 +119,7 @@ pub(crate) fn decrypt_stream(
 }
 
 /// The bytes `range` of the message of a stream that begins at byte `start` of `input`: only the segments that hold them are read.
-pub(crate) fn decrypt_range(
+pub(crate) fn range_of_stream(
     engine: &Engine,
     key: &StreamKey,
     associated_data: &[u8],

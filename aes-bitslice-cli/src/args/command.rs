@@ -10,16 +10,18 @@ use super::iv::parse_to_decrypt;
 use super::key::KeygenArgs;
 use super::keystream::{self, KeystreamArgs};
 use super::pages::{CompletionsArgs, ManArgs};
+use super::seal::{self, OpenArgs, SealArgs};
 use super::tune::TuneArgs;
 use crate::error::{Error, Result};
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  failure: bad padding, an engine that fails or disagrees with the reference;
+  1  failure: a sealed file that was changed, bad padding, an engine that fails or disagrees with the reference;
      failures of several kinds
   2  usage: an unknown, missing or contradictory option
-  3  key: missing, unreadable, not hexadecimal, or of a length AES does not have
+  3  key: missing, unreadable, not hexadecimal, of a wrong length, or not the one that
+     a file was sealed with
   4  input or output: cannot be opened, read or written, exists already,
      is not whole blocks; a closed pipe
   5  a GPU was asked for and there is none
@@ -29,6 +31,8 @@ output file is removed; a real-time signal n ends it with exit code 128 + n.";
 const EXAMPLES: &str = "\
 Examples:
   aes-bitslice keygen --bits 256 -o key
+  aes-bitslice seal -k key -o data.sealed data
+  aes-bitslice open -k key -o data.again data.sealed
   aes-bitslice encrypt -m ctr -k key -o data.enc data
   aes-bitslice decrypt -m ctr -k key -o data.again data.enc
   aes-bitslice encrypt -m ctr -k key -d encrypted *.tar
@@ -53,13 +57,23 @@ struct Cli {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Encrypt files or a stream
+    /// Encrypt and authenticate a file or a stream
+    ///
+    /// AES-256-GCM in segments of 1 MiB; a sealed file says how it is to be opened.
+    #[command(override_usage = "aes-bitslice seal --key-file KEY [OPTIONS] [IN]")]
+    #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", seal::EXAMPLES))]
+    Seal(SealArgs),
+    /// Open what `seal` made, if nothing of it was changed
+    #[command(override_usage = "aes-bitslice open --key-file KEY [OPTIONS] [IN]")]
+    #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", seal::EXAMPLES))]
+    Open(OpenArgs),
+    /// Encrypt files or a stream in a raw mode, without authentication
     ///
     /// With a given IV the output is byte for byte that of `openssl enc`; otherwise a new IV is in front of it.
     #[command(override_usage = "aes-bitslice encrypt --mode MODE --key-file KEY [OPTIONS] [IN]...")]
     #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", crypt::EXAMPLES))]
     Encrypt(CryptArgs),
-    /// Decrypt files or a stream
+    /// Decrypt files or a stream in a raw mode
     ///
     /// With a given IV the output is byte for byte that of `openssl enc -d`; otherwise the IV is in front of the input.
     #[command(override_usage = "aes-bitslice decrypt --mode MODE --key-file KEY [OPTIONS] [IN]...")]

@@ -5,6 +5,7 @@
 //! | `command` | the commands, and the one-line form of what is wrong with a command line |
 //! | `crypt` | options of `encrypt` and `decrypt` |
 //! | `keystream` | options of `keystream` |
+//! | `seal` | options of `seal` and `open` |
 //! | `mode`, `iv` | modes by name, and where an IV comes from |
 //! | `stream` | those of them that every command has which writes a stream |
 //! | `key` | where a key comes from; options of `keygen` |
@@ -23,5 +24,6 @@ pub mod keystream;
 pub mod mode;
 mod numbers;
 pub mod pages;
+pub mod seal;
 pub mod stream;
 pub mod tune;

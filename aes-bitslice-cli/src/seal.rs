@@ -1,0 +1,211 @@
+//! `seal` and `open`: files that are encrypted and authenticated.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use aes_bitslice_runtime::{Backend, Engine, Key};
+use aes_bitslice_seal::tink::{self, Keyset};
+use aes_bitslice_seal::{self as seal, Secret};
+use indicatif::ProgressBar;
+use zeroize::Zeroizing;
+
+use crate::access::exposure;
+use crate::args::key::{KeyArgs, KeyFormat, KeySource};
+use crate::args::seal::{Format, OpenArgs, SealArgs, SecretArgs};
+use crate::error::{Error, Exit, Result, warn};
+use crate::input::Input;
+use crate::output::{Options, Output, Target};
+use crate::{keys, progress};
+
+/// Seals as told.
+pub fn seal(args: &SealArgs) -> Result<()> {
+    run(args, true, |engine, secret, data, input, output| match secret {
+        Given::Keyset(keyset) => tink::encrypt(engine, keyset, data, input, output),
+        Given::Secret(secret) => seal::seal(engine, secret, input, output),
+    })
+}
+
+/// Opens as told.
+pub fn open(args: &OpenArgs) -> Result<()> {
+    let range = args.range.clone();
+    run(&args.common, false, move |engine, secret, data, input, output| match (secret, range) {
+        (Given::Keyset(keyset), None) => tink::decrypt(engine, keyset, data, input, output),
+        (Given::Keyset(keyset), Some(range)) => tink::decrypt_range(engine, keyset, data, input, range, output),
+        (Given::Secret(secret), None) => seal::open(engine, secret, input, output),
+        (Given::Secret(secret), Some(range)) => seal::open_range(engine, secret, input, range, output),
+    })
+}
+
+/// What was given to seal with.
+enum Given<'a> {
+    Keyset(&'a Keyset),
+    Secret(Secret<'a>),
+}
+
+/// The same, read.
+enum Held {
+    Key(Key),
+    Passphrase(Zeroizing<String>),
+    Keyset(Keyset),
+}
+
+fn run(
+    args: &SealArgs,
+    is_new: bool,
+    work: impl FnOnce(&Engine, Given<'_>, &[u8], From<'_>, To<'_>) -> std::result::Result<u64, seal::Error>,
+) -> Result<()> {
+    let is_standard_input = args.input.as_deref().is_none_or(|input| input == Path::new("-"));
+    if args.secret.key_file.as_deref() == Some(Path::new("-")) && is_standard_input {
+        return Err(Error::usage("standard input is the key or the data, not both; name the input file"));
+    }
+    if args.format == Format::Sealed && args.associated_data.is_some() {
+        return Err(Error::usage("--associated-data is for --format tink; a sealed file has its header there"));
+    }
+    let secret = read(&args.secret, args.format, is_new, args.quiet)?;
+    let input = Input::open(args.input.as_deref())?;
+    let options = Options { force: args.force, private: false };
+    let target = Target::check(args.output.as_deref(), Some(&input), options)?;
+    let engine = Engine::open(Backend::Cpu)?;
+    let output = target.open()?;
+    let bar = progress::bar(input.length, args.quiet);
+    let given = match &secret {
+        Held::Key(key) => Given::Secret(Secret::Key(key)),
+        Held::Passphrase(passphrase) => Given::Secret(Secret::Passphrase(passphrase.as_bytes())),
+        Held::Keyset(keyset) => Given::Keyset(keyset),
+    };
+    let data = args.associated_data.as_deref().unwrap_or_default().as_bytes();
+    let (from, to) = (From { input: &input, bar: &bar }, To { output: &output, file: output.writer()? });
+    let outcome = work(&engine, given, data, from, to).map_err(|error| explain(&input.name, error));
+    let outcome = outcome.and_then(|_| output.finish());
+    progress::finish(&bar, Backend::Cpu, outcome.is_ok());
+    outcome?.iter().filter(|_| !args.quiet).for_each(|warning| warn(warning));
+    Ok(())
+}
+
+/// The input, whose failures name it, and which moves the bar.
+struct From<'a> {
+    input: &'a Input,
+    bar: &'a ProgressBar,
+}
+
+impl Read for From<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = (&self.input.file).read(buffer).map_err(|error| named("read", &self.input.name, &error))?;
+        self.bar.inc(read as u64);
+        Ok(read)
+    }
+}
+
+impl Seek for From<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        (&self.input.file).seek(to).map_err(|error| match error.raw_os_error() {
+            Some(29) => io::Error::other(format!(
+                "--range needs a file that can be read from any byte on, and {} is none",
+                self.input.name
+            )),
+            _ => named("read", &self.input.name, &error),
+        })
+    }
+}
+
+/// The output, whose failures name it.
+struct To<'a> {
+    output: &'a Output,
+    file: File,
+}
+
+impl Write for To<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.file.write(buffer).map_err(|error| named("write", &self.output.name, &error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn named(verb: &str, name: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), Error::io(format!("cannot {verb} {name}"), error).message().to_owned())
+}
+
+fn explain(name: &str, error: seal::Error) -> Error {
+    use seal::Error as Seal;
+    match error {
+        Seal::Io(error) => match error.kind() {
+            io::ErrorKind::BrokenPipe => Error::io("", &error),
+            _ => Error::new(Exit::InputOutput, error.to_string()),
+        },
+        Seal::Engine(error) => error.into(),
+        Seal::KeyLength(_) | Seal::EmptyPassphrase | Seal::Keyset(_) => Error::new(Exit::Key, error.to_string()),
+        Seal::WrongKey | Seal::WrongPassphrase | Seal::NeedsPassphrase | Seal::NeedsKey | Seal::NoKeyOpens => {
+            Error::new(Exit::Key, format!("{name}: {error}"))
+        }
+        Seal::Range { .. } => Error::new(Exit::Usage, format!("{name}: {error}")),
+        _ => Error::new(Exit::Failure, format!("{name}: {error}")),
+    }
+}
+
+/// Reads what the options name.
+fn read(args: &SecretArgs, format: Format, is_new: bool, quiet: bool) -> Result<Held> {
+    let name = |path: &Path| format!("`{}`", path.display());
+    if let Some(path) = &args.keyset {
+        if format != Format::Tink {
+            return Err(Error::usage("--keyset is for --format tink; give a key or a passphrase"));
+        }
+        let text = secret_text(path, &name(path), quiet)?;
+        let keyset =
+            Keyset::from_json(&text).map_err(|error| Error::new(Exit::Key, format!("{}: {error}", name(path))))?;
+        return Ok(Held::Keyset(keyset));
+    }
+    let passphrase = match (&args.passphrase_file, args.passphrase) {
+        (Some(path), _) => {
+            let text = secret_text(path, &name(path), quiet)?;
+            Some(Zeroizing::new(text.lines().next().unwrap_or_default().to_owned()))
+        }
+        (None, true) => Some(ask(is_new)?),
+        (None, false) => None,
+    };
+    if let Some(passphrase) = passphrase {
+        return match format {
+            Format::Sealed => Ok(Held::Passphrase(passphrase)),
+            Format::Tink => Err(Error::usage("a Tink stream has no passphrase; give --keyset or a key")),
+        };
+    }
+    let source = KeySource { key_file: args.key_file.clone(), key_env: args.key_env.clone(), baked: None };
+    let key = keys::read(&KeyArgs { source, key_format: KeyFormat::Hex }, quiet)?;
+    match format {
+        Format::Sealed => Ok(Held::Key(key)),
+        Format::Tink => Ok(Held::Keyset(Keyset::of_key(&key).map_err(|error| explain("the key", error))?)),
+    }
+}
+
+/// The text of a file that holds a secret.
+fn secret_text(path: &Path, name: &str, quiet: bool) -> Result<Zeroizing<String>> {
+    /// More than any keyset has.
+    const MOST: u64 = 1 << 20;
+    let refuse = |error: &io::Error| Error::new(Exit::Key, format!("{name}: {error}"));
+    let file = File::open(path).map_err(|error| refuse(&error))?;
+    let metadata = file.metadata().map_err(|error| refuse(&error))?;
+    if !quiet && let Some(exposed) = exposure(&metadata) {
+        warn(&format!("{name} {exposed}"));
+    }
+    // Room for all of it at once: growing would leave copies behind.
+    let mut text = Zeroizing::new(String::with_capacity(metadata.len().min(MOST) as usize + 1));
+    file.take(MOST).read_to_string(&mut text).map_err(|error| refuse(&error))?;
+    Ok(text)
+}
+
+/// Asks for a passphrase on the terminal, twice for a new one.
+fn ask(is_new: bool) -> Result<Zeroizing<String>> {
+    let ask = |what: &str| {
+        rpassword::prompt_password(what).map(Zeroizing::new).map_err(|error| {
+            Error::new(Exit::Key, format!("cannot ask for a passphrase: {error}; use --passphrase-file or a key"))
+        })
+    };
+    let passphrase = ask("Passphrase: ")?;
+    if is_new && *ask("The same again: ")? != *passphrase {
+        return Err(Error::new(Exit::Key, "the two passphrases are not the same"));
+    }
+    Ok(passphrase)
+}

@@ -1,0 +1,152 @@
+//! `seal` and `open`: what comes back, what is refused and how, and that nothing half done is left.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use common::{message, names, program};
+use tempfile::TempDir;
+
+const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+fn folder(len: usize) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("data"), message(len)).unwrap();
+    fs::write(folder.path().join("words"), "correct horse\nmore\n").unwrap();
+    folder
+}
+
+fn command(folder: &Path, arguments: &str) -> Command {
+    let mut command = program(arguments);
+    command.env("KEY", KEY).current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &Path, arguments: &str) -> Output {
+    command(folder, arguments).output().unwrap()
+}
+
+fn succeed(folder: &Path, arguments: &str) -> Vec<u8> {
+    let output = run(folder, arguments);
+    assert!(output.status.success(), "{arguments}: {output:?}");
+    output.stdout
+}
+
+/// The message of a failure, of one line, after it was checked that no output was made.
+fn fail(folder: &Path, arguments: &str, code: i32) -> String {
+    let before = names(folder);
+    let output = run(folder, arguments);
+    assert_eq!(output.status.code(), Some(code), "{arguments}: {output:?}");
+    assert_eq!(names(folder), before, "{arguments}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    let errors: Vec<_> = text.lines().filter(|line| line.contains("error: ")).collect();
+    assert_eq!(errors.len(), 1, "{text}");
+    errors[0].to_owned()
+}
+
+#[test]
+fn what_was_sealed_is_opened() {
+    for len in [0, 1, 5000, (3 << 20) + 7] {
+        let folder = folder(len);
+        let folder = folder.path();
+        let data = fs::read(folder.join("data")).unwrap();
+        for secret in ["--key-env KEY", "--passphrase-file words -q", "--key-env KEY --format tink --associated-data x"]
+        {
+            succeed(folder, &format!("seal {secret} -f -o sealed data"));
+            succeed(folder, &format!("open {secret} -f -o opened sealed"));
+            assert!(fs::read(folder.join("opened")).unwrap() == data, "{secret}");
+            assert!(succeed(folder, &format!("open {secret} sealed")) == data);
+            if len > 100 {
+                let part = succeed(folder, &format!("open {secret} --range 40..{} sealed", len - 3));
+                assert!(part == data[40..len - 3], "{secret}");
+            }
+        }
+        // Through pipes.
+        let mut sealing = command(folder, "seal --key-env KEY");
+        let sealed = sealing.stdin(fs::File::open(folder.join("data")).unwrap()).output().unwrap().stdout;
+        fs::write(folder.join("piped"), sealed).unwrap();
+        let mut opening = command(folder, "open --key-env KEY -");
+        let opened = opening.stdin(fs::File::open(folder.join("piped")).unwrap()).output().unwrap().stdout;
+        assert!(opened == data);
+    }
+}
+
+#[test]
+fn what_was_changed_or_is_another_is_refused() {
+    let folder = folder((2 << 20) + 100);
+    let folder = folder.path();
+    succeed(folder, "seal --key-env KEY -o sealed data");
+    let open = |key: &str, from: &str, code| {
+        let before = names(folder);
+        let output = command(folder, &format!("open --key-env KEY -o opened {from}")).env("KEY", key).output().unwrap();
+        assert_eq!((output.status.code(), names(folder)), (Some(code), before), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(open(&KEY.replace("00", "ff"), "sealed", 3).contains("wrong key"));
+    assert!(open(&KEY[..32], "sealed", 3).contains("256 bits"));
+    assert!(open(KEY, "data", 1).contains("not a sealed file"));
+    let sealed = fs::read(folder.join("sealed")).unwrap();
+    for at in [3, 8, 30, 60, 95, 100, 140, 1 << 20, sealed.len() - 1] {
+        let mut changed = sealed.clone();
+        changed[at] ^= 0x10;
+        fs::write(folder.join("changed"), changed).unwrap();
+        let said = open(KEY, "changed", 1);
+        assert!(!said.contains("wrong key"), "byte {at}: {said}");
+    }
+    for len in [0, 50, 96, 135, 152, 1 << 20, sealed.len() - 1] {
+        fs::write(folder.join("cut"), &sealed[..len]).unwrap();
+        open(KEY, "cut", 1);
+    }
+    assert!(fail(folder, "open --passphrase-file words -o opened sealed", 3).contains("sealed with a key"));
+    succeed(folder, "seal --passphrase-file words -o by-words data");
+    fs::write(folder.join("others"), "correct house").unwrap();
+    assert!(fail(folder, "open --passphrase-file others -o opened by-words", 3).contains("wrong passphrase"));
+    assert!(fail(folder, "open --key-env KEY -o opened by-words", 3).contains("sealed with a passphrase"));
+}
+
+#[test]
+fn bad_options_are_refused_with_a_line() {
+    let folder = folder(100);
+    let folder = folder.path();
+    succeed(folder, "seal --key-env KEY -o sealed data");
+    for (arguments, code, says) in [
+        ("seal data", 2, "--key-file"),
+        ("seal --key-env KEY --passphrase-file words data", 2, "cannot be used with"),
+        ("seal --key-env KEY --associated-data x data", 2, "--format tink"),
+        ("seal --keyset words data", 2, "--format tink"),
+        ("seal --format tink --keyset words data", 3, "not a usable Tink keyset"),
+        ("seal --format tink --passphrase-file words data", 2, "no passphrase"),
+        ("seal --passphrase data", 3, "--passphrase-file"),
+        ("seal --passphrase-file none data", 3, "none"),
+        ("seal --key-env KEY none", 4, "none"),
+        ("seal --key-env KEY -o sealed data", 4, "exists already"),
+        ("open --key-env KEY --range 6..5 sealed", 2, "range"),
+        ("open --key-env KEY --range 0..101 sealed", 2, "the file has 100"),
+        ("seal -k - -", 2, "not both"),
+    ] {
+        // Without a terminal to ask on.
+        let mut command = Command::new("setsid");
+        command.arg("--wait").arg(common::PROGRAM).args(arguments.split(' '));
+        let output = command.env("KEY", KEY).current_dir(folder).stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {text}");
+        assert!(text.contains(says), "{arguments}: {text}");
+    }
+}
+
+#[test]
+fn what_tink_wrote_is_opened() {
+    let tink = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../aes-bitslice-seal/tests/tink"));
+    let opened = succeed(
+        tink,
+        "open -q --format tink --keyset aes256-4kb.json --associated-data associated aes256-4kb-10000.bin",
+    );
+    let expected: Vec<u8> = (0..10000_u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 13) as u8).collect();
+    assert!(opened == expected);
+    let said = fail(tink, "open -q --format tink --keyset aes256-4kb.json aes256-4kb-10000.bin", 1);
+    assert!(said.contains("damaged") || said.contains("associated"), "{said}");
+}
