@@ -2,7 +2,7 @@
 //!
 //! Known are owner, group, mode, and on Linux the POSIX access list. Elsewhere but on Unix a file is as the system makes it.
 
-#![cfg_attr(not(unix), allow(dead_code))]
+#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 
 use std::fs::{File, Metadata};
 use std::io;

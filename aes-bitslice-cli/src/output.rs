@@ -265,7 +265,7 @@ impl Output {
             && old.give(scratch.file()).map_err(|error| failed(&error))? == Given::Less
         {
             warnings.push(format!(
-                "{name}: owner, group or access list of the file that was there could not be kept; fewer may use it now"
+                "{name}: owner, group or access list of the file that was there could not be kept; it is no more open than before"
             ));
         }
         scratch.publish(&path, force).map_err(|error| match error.kind() {

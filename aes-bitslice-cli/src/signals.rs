@@ -10,8 +10,6 @@
 //! One that was ignored when the process was started, as under `nohup`, stays ignored; one that was handled by then, by a library
 //! that was loaded in front of the program, is left to that.
 
-#![cfg_attr(not(unix), allow(dead_code))]
-
 use std::io;
 
 #[cfg(unix)]
@@ -28,6 +26,7 @@ pub fn watch() -> io::Result<()> {
     use nix::sys::signal::Signal::*;
     let taken = taken();
     let is_free = |signal: i32| taken >> (signal - 1) & 1 == 0;
+    #[cfg_attr(not(target_os = "linux"), allow(unused_mut))]
     let mut ending: SigSet = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU]
         .into_iter()
         .collect();
