@@ -98,11 +98,6 @@ impl Shape {
         self.matrix_words() + 4 * (self.rows as usize + units as usize)
     }
 
-    /// 32-bit words of the scratch memory for this number of units.
-    pub fn scratch_words(&self, units: u32) -> usize {
-        4 * (units as usize + 1)
-    }
-
     /// Tiles of a message of this length in bytes.
     pub fn tiles(&self, length: u64) -> u64 {
         length.div_ceil(16).div_ceil(self.tile_blocks().into())
