@@ -42,20 +42,24 @@ pub struct Manifest {
     pub entry: EntryPoint,
     /// Entry point for any alignment, and what it takes.
     pub entry_bytes: EntryPoint,
-    /// Threads of a thread block.
+    /// Threads of a thread block; the most of one where the grid says how many.
     pub threads: u32,
     /// Thread blocks that there have to be registers for on one multiprocessor, where the source cannot say so; 0 where it
     /// does.
     #[serde(default, skip_serializing_if = "is_default")]
     pub blocks_per_sm: u32,
-    /// Blocks of 16 bytes of a tile: what a thread block works on at a time.
+    /// Blocks of 16 bytes of a tile: what a thread block works on at a time, or a warp where the grid is of [`Grid::Warps`].
     pub tile_blocks: u32,
     /// Bytes of shared memory that a thread block is launched with, in addition to what the code declares.
     #[serde(default, skip_serializing_if = "is_default")]
     pub shared_bytes: u32,
     /// How many thread blocks to launch.
     pub grid: Grid,
-    /// CTR: whether thread blocks begin where the counter is a multiple of `tile_blocks`.
+    /// Whether it may begin before what is ahead of it on its stream is done: code for compute capability 9.0 and later waits for that
+    /// itself, before it reads or writes data.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overlaps: bool,
+    /// CTR: whether tiles begin where the counter is a multiple of `tile_blocks`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aligned_counters: bool,
     /// What it is made of, if it is bitsliced.
@@ -74,39 +78,67 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// How many thread blocks to launch. Any number is right but for [`Covers`](Self::Covers): each takes an equal share of the tiles,
-/// one after the other.
+/// How many thread blocks to launch, and of how many threads. Any number is right but for [`Covers`](Self::Covers): each takes an equal
+/// share of the tiles, one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grid {
     /// One thread block for each tile.
     Covers,
-    /// As many tiles for each thread block as pay for what it does once, and as leave thread blocks enough to keep the device
-    /// busy to the end.
-    Tiles {
-        /// The most tiles of a thread block.
-        most: u32,
-        /// The fewest thread blocks of a multiprocessor.
-        left: u32,
-    },
     /// The same number of thread blocks on each multiprocessor, whatever the size of the data.
     Persistent {
         /// Thread blocks of a multiprocessor.
         each: u32,
     },
+    /// The same number of thread blocks on each multiprocessor, of as many warps as they have tiles, for a tile is what a warp works
+    /// on at a time: then every size keeps as much of the device busy as it can, and all thread blocks end together.
+    Warps {
+        /// Thread blocks of a multiprocessor.
+        each: u32,
+        /// The fewest warps of a thread block.
+        least: u32,
+    },
+}
+
+/// Schedulers of a multiprocessor, between which its warps are divided.
+const SCHEDULERS: u64 = 4;
+
+/// The size of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct GridSize {
+    /// Thread blocks.
+    pub thread_blocks: u64,
+    /// Threads of each.
+    pub threads: u32,
 }
 
 impl Grid {
-    /// The number of thread blocks for `tiles`, on a device of `multiprocessors`.
-    pub fn thread_blocks(self, tiles: u64, multiprocessors: u32) -> u64 {
-        let each = match self {
-            Self::Covers => 1,
-            Self::Tiles { most, left } => {
-                (tiles / (u64::from(multiprocessors) * u64::from(left))).clamp(1, most.into())
+    /// The launch for `tiles` on a device of `multiprocessors`, `threads` being those of the kernel's manifest.
+    pub fn size(self, tiles: u64, multiprocessors: u32, threads: u32) -> GridSize {
+        let resident = |each: u32| (u64::from(multiprocessors) * u64::from(each)).max(1);
+        match self {
+            Self::Covers => GridSize { thread_blocks: tiles, threads },
+            Self::Persistent { each } => {
+                let each = tiles.div_ceil(resident(each)).max(1);
+                GridSize { thread_blocks: tiles.div_ceil(each), threads }
             }
-            Self::Persistent { each } => tiles.div_ceil(u64::from(multiprocessors) * u64::from(each)).max(1),
-        };
-        tiles.div_ceil(each)
+            Self::Warps { each, least } => {
+                let (thread_blocks, most) = (tiles.min(resident(each)), u64::from(threads / 32));
+                let tiles = tiles.div_ceil(thread_blocks.max(1)).max(1);
+                // Of several turns, none for a few warps only; and every scheduler has the same number of warps.
+                let warps = match tiles.div_ceil(most) {
+                    1 => tiles,
+                    turns => tiles.div_ceil(turns).next_multiple_of(SCHEDULERS).min(most),
+                };
+                GridSize { thread_blocks, threads: (32 * warps as u32).max(32 * least).min(threads) }
+            }
+        }
+    }
+
+    /// Blocks of 16 bytes of a tile of a bitsliced kernel in a layout, `threads` being those of its manifest.
+    pub fn tile_blocks(self, layout: Layout, threads: u32) -> u32 {
+        let threads = if matches!(self, Self::Warps { .. }) { 32 } else { threads };
+        BLOCKS_PER_WORD * threads / layout.threads()
     }
 }
 
@@ -160,7 +192,7 @@ pub enum ManifestError {
 
 impl Manifest {
     /// The version of the format.
-    pub const FORMAT: u32 = 4;
+    pub const FORMAT: u32 = 5;
 
     /// Reads a manifest.
     pub fn parse(json: &str) -> Result<Self, ManifestError> {
@@ -201,7 +233,7 @@ impl Manifest {
         }
         if matches!(
             manifest.grid,
-            Grid::Tiles { most: 0, .. } | Grid::Tiles { left: 0, .. } | Grid::Persistent { each: 0 }
+            Grid::Persistent { each: 0 } | Grid::Warps { each: 0, .. } | Grid::Warps { least: 0, .. }
         ) {
             return field("grid", "must not be of no thread blocks");
         }
@@ -211,8 +243,8 @@ impl Manifest {
         }
         if manifest.bitsliced.is_some() {
             let (strategy, layout) = (manifest.strategy()?, manifest.layout()?);
-            if manifest.tile_blocks != BLOCKS_PER_WORD * manifest.threads / layout.threads() {
-                return field("tile_blocks", "must be what the threads of a thread block hold in this layout");
+            if manifest.tile_blocks != manifest.grid.tile_blocks(layout, manifest.threads) {
+                return field("tile_blocks", "must be what the threads of a warp or thread block hold in this layout");
             }
             // Another layout than the code's would leave data out: the code's entry points say which it has.
             let name = kernel_name(mode, strategy, manifest.key_bits, layout);
@@ -225,9 +257,16 @@ impl Manifest {
             if manifest.keys != KeySource::of(strategy) {
                 return field("keys", "must be as the strategy has it");
             }
-            // Several tiles, and counters that begin at multiples, are what code by column does.
-            if (layout == Layout::Column) == (manifest.grid == Grid::Covers) {
-                return field("grid", "must be `covers` where the layout is `state`, and only there");
+            // That warps take several tiles, and that counters begin at multiples, is what code by column does.
+            let is_right = match layout {
+                Layout::State => manifest.grid == Grid::Covers,
+                Layout::Column => matches!(manifest.grid, Grid::Warps { .. }),
+            };
+            if !is_right {
+                return field(
+                    "grid",
+                    "must be `covers` where the layout is `state`, and of `warps` where it is `column`",
+                );
             }
             if manifest.aligned_counters != (layout == Layout::Column && mode.state() == State::Counters) {
                 return field("aligned_counters", "must be true where blocks by column are counters, and only there");
@@ -313,4 +352,38 @@ pub struct Printed {
     pub source: Zeroizing<String>,
     /// What must be known of it to launch it.
     pub manifest: Manifest,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tile_has_a_warp_and_no_thread_block_is_without() {
+        for (grid, threads) in [
+            (Grid::Warps { each: 1, least: 1 }, 512),
+            (Grid::Warps { each: 1, least: 4 }, 512),
+            (Grid::Warps { each: 3, least: 4 }, 128),
+            (Grid::Warps { each: 1, least: 16 }, 512),
+        ] {
+            let Grid::Warps { each, least } = grid else { unreachable!() };
+            for tiles in (1..5000).chain([1 << 20, u64::from(u32::MAX)]) {
+                let size = grid.size(tiles, 132, threads);
+                assert!(size.thread_blocks <= tiles.min(132 * u64::from(each)), "{tiles}");
+                assert!(size.threads.is_multiple_of(32) && (32 * least..=threads).contains(&size.threads), "{tiles}");
+                // Warps enough for all tiles at once, or for no more turns than with all that there may be.
+                let turns = |warps: u32| tiles.div_ceil(size.thread_blocks).div_ceil(warps.into());
+                assert_eq!(turns(size.threads / 32), turns(threads / 32), "{tiles}");
+                assert!(turns(threads / 32) == 1 || size.thread_blocks == 132 * u64::from(each), "{tiles}");
+            }
+        }
+        let none = Grid::Warps { each: 1, least: 1 }.size(0, 132, 512);
+        assert_eq!(none, GridSize { thread_blocks: 0, threads: 32 });
+        // 1 MiB in tiles of 4 KiB: two warps on nearly every multiprocessor.
+        let mebibyte = Grid::Warps { each: 1, least: 1 }.size(256, 132, 512);
+        assert_eq!(mebibyte, GridSize { thread_blocks: 132, threads: 64 });
+        // 10 MiB are 19.4 tiles a multiprocessor: twelve warps with two turns, not sixteen and then four.
+        let ten = Grid::Warps { each: 1, least: 1 }.size(2560, 132, 512);
+        assert_eq!(ten, GridSize { thread_blocks: 132, threads: 384 });
+    }
 }

@@ -73,7 +73,7 @@ pub use base::key::Key;
 pub use base::nonce::Nonce;
 pub use base::tag::Tag;
 
-pub use exec::choice::{Call, Choice, Kernels, Tiles};
+pub use exec::choice::{Call, Choice, Kernels};
 pub use exec::transfers::Transfers;
 pub use op::buffers::{Access, Buffers};
 pub use op::cbc::{CbcDecrypt, CbcEncrypt};

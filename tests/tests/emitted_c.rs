@@ -40,17 +40,18 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
             let data = noise(len as u64, len);
             // Where a thread block may have several tiles, as many as come to one that is not whole.
             let tiles = if manifest.grid == Grid::Covers { 1 } else { 1 + len / 16 % 3 };
+            let warps = 1 + len / 16 % 5;
             let in_place = in_place && kernel.borrow().can_be_in_place();
-            let launch = Launch { access, in_place, start, skip, key: &words, tiles, data: &data };
+            let launch = Launch { access, in_place, start, skip, key: &words, tiles, warps, data: &data };
             let output = kernel.borrow_mut().run(&launch).unwrap_or_else(|e| panic!("{name}: {e}"));
             let expected = AnyOperation::of(mode, start, skip as u64).expected(&reference, &data);
             let wrong = output.iter().zip(&expected).position(|(o, e)| o != e);
             assert!(output.len() == len && wrong.is_none(), "{name}: {launch}: wrong at {wrong:?}");
         };
-        // The edges of lanes, warps and tiles.
-        let warp = tile / 4;
+        // The edges of lanes, parts of tiles and tiles.
+        let part = tile / 4;
         let blocks =
-            [0, 1, 2, 31, 32, 33, 63, warp - 1, warp, warp + 1, 2 * warp - 1, tile - 1, tile, tile + 1, 2 * tile + 33];
+            [0, 1, 2, 31, 32, 33, 63, part - 1, part, part + 1, 2 * part - 1, tile - 1, tile, tile + 1, 5 * tile + 33];
         for (i, &blocks) in blocks.iter().enumerate() {
             let len = 16 * blocks;
             // Carries out of the bits that a thread's blocks count, and out of each word of 32.

@@ -63,7 +63,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     // A third for data in host memory.
     let time = Duration::from_secs(args.seconds.into());
     let bar = progress_bar();
-    let kernels = kernels::measure(&engine, device.multiprocessors, &subjects, sizes, time * 2 / 3, &bar);
+    let kernels = kernels::measure(&engine, &subjects, sizes, time * 2 / 3, &bar);
     let host = kernels.and_then(|kernels| Ok((kernels, host::measure(&engine, &subjects, sizes, time / 3, &bar)?)));
     bar.finish_and_clear();
     let (kernels, host) = host?;

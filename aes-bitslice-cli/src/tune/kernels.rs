@@ -54,7 +54,6 @@ impl Timed {
 /// Times every candidate for every subject and size, in `time` altogether.
 pub fn measure(
     engine: &Engine,
-    multiprocessors: u32,
     subjects: &[Subject],
     sizes: &[u64],
     time: Duration,
@@ -69,7 +68,7 @@ pub fn measure(
         let (cipher, reference) = (engine.cipher(&subject.key)?, reference.cipher(&subject.key)?);
         let keyed = Keyed { subject, cipher, reference };
         for &bytes in sizes {
-            let candidates = keyed.candidates(bytes, multiprocessors, &mut broken)?;
+            let candidates = keyed.candidates(bytes, &mut broken)?;
             contests.push((keyed.clone(), bytes, candidates));
         }
     }
@@ -99,15 +98,10 @@ struct Keyed<'a> {
 
 impl Keyed<'_> {
     /// The candidates that there are kernels for. Warns of one that is `broken`, once for each mode, and goes on without.
-    fn candidates(
-        &self,
-        bytes: u64,
-        multiprocessors: u32,
-        broken: &mut Vec<(MeasuredMode, Choice)>,
-    ) -> Result<Vec<Choice>> {
+    fn candidates(&self, bytes: u64, broken: &mut Vec<(MeasuredMode, Choice)>) -> Result<Vec<Choice>> {
         let mode = self.subject.mode;
         let mut there = Vec::new();
-        for choice in Choice::candidates(bytes, multiprocessors) {
+        for choice in Choice::candidates(bytes) {
             if broken.iter().any(|(of, kernel)| *of == mode && kernel.is_kernel_of(choice)) {
                 continue;
             }

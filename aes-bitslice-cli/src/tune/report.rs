@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use aes_bitslice_plot::size;
+use aes_bitslice_runtime::Kernels;
 use aes_bitslice_runtime::cuda::{Measurements, Rate};
-use aes_bitslice_runtime::{Choice, Kernels};
 
 use super::kernels::Timed;
 use crate::info;
@@ -16,24 +16,22 @@ pub fn text(kernels: &[Timed], measurements: &Measurements, file: Option<&Path>)
     let mut text = format!("{}, driver {}; {}\n\n", subject.gpu, subject.driver, subject.cpu);
     let _ = writeln!(
         text,
-        "In the memory of the GPU: the fastest constant-time kernel, and how much faster it is than as built in; the\n\
-         fastest of all, which has to be asked for (--kernel auto-any), and how much faster that is again\n\n\
-         {:<12} {:>4} {:>8}  {:<16} {:>9} {:>8}  {:<16} {:>9} {:>8}",
-        "mode", "key", "size", "auto", "GB/s", "", "auto-any", "GB/s", ""
+        "In the memory of the GPU: the fastest constant-time kernel; the fastest of all, which has to be asked for\n\
+         (--kernel auto-any), and how much faster that is\n\n\
+         {:<12} {:>4} {:>8}  {:<16} {:>9}  {:<16} {:>9} {:>8}",
+        "mode", "key", "size", "auto", "GB/s", "auto-any", "GB/s", ""
     );
     for (timed, best) in kernels.iter().zip(&measurements.kernels) {
         let fastest = |kernels| best.fastest(kernels, |_| true);
         let Some((auto, any)) = fastest(Kernels::Auto).zip(fastest(Kernels::AutoAny)) else { continue };
-        let built_in = timed.candidates.iter().find(|rate| rate.kernel == Choice::BITSLICED).copied().unwrap_or(auto);
         let _ = writeln!(
             text,
-            "{:<12} {:>4} {:>8}  {:<16} {:>9.3} {:>8}  {:<16} {:>9.3} {:>8}",
+            "{:<12} {:>4} {:>8}  {:<16} {:>9.3}  {:<16} {:>9.3} {:>8}",
             timed.mode.name(),
             timed.key_bits.bits(),
             size(timed.bytes),
             auto.kernel.to_string(),
             auto.gbytes_per_second,
-            gain(auto, built_in),
             any.kernel.to_string(),
             any.gbytes_per_second,
             gain(any, auto),
@@ -86,7 +84,7 @@ mod tests {
     #[test]
     fn what_won_is_shown_with_by_how_much_and_where_it_is_kept() {
         let rate = |kernel: &str, rate| Rate { kernel: kernel.parse().unwrap(), gbytes_per_second: rate };
-        let candidates = vec![rate("bitsliced", 100.0), rate("bitsliced:8:8", 110.0), rate("tbox", 165.0)];
+        let candidates = vec![rate("bitsliced", 110.0), rate("tbox", 165.0)];
         let timed = [Timed { mode: MeasuredMode::CTR, key_bits: KeyBits::Aes128, bytes: 1 << 30, candidates }];
         let host = |bytes, cuda| HostRates { mode: Mode::Ctr, key_bits: KeyBits::Aes128, bytes, cpu: 2.0, cuda };
         let named = |name: &str| name.to_string();
@@ -97,7 +95,7 @@ mod tests {
         };
         let shown = text(&timed, &measurements, Some(Path::new("/cache/tuning.json")));
         let row = shown.lines().find(|line| line.starts_with("ctr") && line.contains("1 GiB")).unwrap();
-        for part in ["bitsliced:8:8", "110.000", "+10.0 %", "tbox", "165.000", "+50.0 %"] {
+        for part in ["bitsliced", "110.000", "tbox", "165.000", "+50.0 %"] {
             assert!(row.contains(part), "{part} in {row}");
         }
         assert!(shown.contains("cpu up to 2.00 MiB, cuda above"), "{shown}");

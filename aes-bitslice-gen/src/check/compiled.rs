@@ -26,6 +26,7 @@ const LOG_LINES: usize = 12;
 #[derive(Debug)]
 pub struct CompiledC {
     kernel: String,
+    threads: u32,
     tile_blocks: u32,
     grid: Grid,
     keys: KeySource,
@@ -47,8 +48,8 @@ impl CompiledC {
         let Some(mut process) = start_program(&kernel, manifest.secret, &parts)? else { return Ok(None) };
         let requests = process.stdin.take();
         let answers = process.stdout.take().expect("piped");
-        let Manifest { tile_blocks, grid, keys, .. } = *manifest;
-        Ok(Some(Self { kernel, tile_blocks, grid, keys, calls, process, requests, answers }))
+        let Manifest { threads, tile_blocks, grid, keys, .. } = *manifest;
+        Ok(Some(Self { kernel, threads, tile_blocks, grid, keys, calls, process, requests, answers }))
     }
 
     /// Whether the output may replace the input: not where there is only one of them.
@@ -75,8 +76,15 @@ impl CompiledC {
         let (reads, writes) = (self.calls.reads, self.calls.writes);
         let tiles = launch.blocks().div_ceil(self.tile_blocks.into());
         let thread_blocks = tiles.div_ceil(launch.tiles as u64).max(1);
-        // Bytes of data that a thread block has; the last one may have less.
-        let share = 16 * u64::from(self.tile_blocks) * tiles.div_ceil(thread_blocks);
+        // What is chained goes by shares of thread blocks or of warps: bytes of data in each; the last one may have less.
+        let (threads, shares) = match self.grid {
+            Grid::Warps { .. } => {
+                let warps = (launch.warps as u64).min((self.threads / 32).into());
+                (32 * warps, warps * thread_blocks)
+            }
+            _ => (self.threads.into(), thread_blocks),
+        };
+        let share = 16 * u64::from(self.tile_blocks) * tiles.div_ceil(shares);
         let numbers = [
             by_bytes,
             u64::from(launch.in_place),
@@ -85,6 +93,8 @@ impl CompiledC {
             if reads { length } else { 0 },
             if writes { length } else { 0 },
             thread_blocks,
+            threads,
+            shares,
             share,
             u64::from(self.calls.chained),
         ];
@@ -123,6 +133,9 @@ impl CompiledC {
         }
         if launch.tiles == 0 || (launch.tiles > 1 && self.grid == Grid::Covers) {
             return Err("a thread block has one tile");
+        }
+        if launch.warps == 0 {
+            return Err("a thread block has a warp");
         }
         if launch.in_place && !self.can_be_in_place() {
             return Err("it does not both read and write");

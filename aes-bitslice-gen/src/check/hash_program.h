@@ -41,6 +41,7 @@ int main(void) {
         launch.units = (u32)r.units;
         launch.out = (u32 *)out.data;
         gridDim.x = (u32)r.thread_blocks;
+        blockDim.x = THREADS;
         body = r.by_bytes ? run_bytes : run_aligned;
         int stuck = 0;
         static u32 launches;

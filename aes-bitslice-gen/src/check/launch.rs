@@ -32,6 +32,9 @@ pub struct Launch<'a> {
     pub key: &'a [u32],
     /// Tiles of a thread block: 1, or more where the grid need not cover all.
     pub tiles: usize,
+    /// Warps of a thread block, where the grid is of [`Grid::Warps`](aes_bitslice_core::manifest::Grid::Warps); as many as there may be
+    /// at most.
+    pub warps: usize,
     /// The input; of a kernel that only writes, the length counts. Whole blocks unless the entry point takes any length.
     pub data: &'a [u8],
 }
@@ -52,6 +55,6 @@ impl fmt::Display for Launch<'_> {
                 write!(f, "{} bytes at offsets {input} and {output}, {place}", self.data.len())?
             }
         }
-        write!(f, ", start {:#x}, skip {}, {} tiles", self.start, self.skip, self.tiles)
+        write!(f, ", start {:#x}, skip {}, {} tiles, {} warps", self.start, self.skip, self.tiles, self.warps)
     }
 }

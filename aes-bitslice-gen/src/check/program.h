@@ -9,7 +9,7 @@
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct {
-    u64 by_bytes, in_place, in_offset, out_offset, in_length, out_length, thread_blocks, share, is_chained;
+    u64 by_bytes, in_place, in_offset, out_offset, in_length, out_length, thread_blocks, threads, shares, share, is_chained;
 } request;
 
 // What an entry point is called with, beside values that come with the request.
@@ -19,15 +19,15 @@ static int get_values(void);
 static void run_aligned(void);
 static void run_bytes(void);
 
-// Where each thread block but the first finds the ciphertext block before its share: in the input, or, if that is
+// Where each share but the first finds the ciphertext block before it: in the input, or, if that is
 // overwritten, in a copy of those blocks.
 static u8 *prepare_previous(const u8 *in, const request *r) {
     launch.previous = in - 16;
     launch.stride = r->share;
     if (!r->in_place) return 0;
-    u8 *const copies = malloc(16 * r->thread_blocks);
+    u8 *const copies = malloc(16 * r->shares);
     if (!copies) exit(3);
-    for (u64 b = 1; b < r->thread_blocks && r->share * b < r->in_length; b++)
+    for (u64 b = 1; b < r->shares && r->share * b < r->in_length; b++)
         memcpy(copies + 16 * b, in + r->share * b - 16, 16);
     launch.previous = copies;
     launch.stride = 16;
@@ -47,6 +47,7 @@ int main(void) {
         launch.in = in.data;
         launch.out = out.data;
         gridDim.x = (u32)r.thread_blocks;
+        blockDim.x = (u32)r.threads;
         u8 *const copies = r.is_chained ? prepare_previous(in.data, &r) : 0;
         body = r.by_bytes ? run_bytes : run_aligned;
         int stuck = 0;

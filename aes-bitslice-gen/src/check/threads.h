@@ -85,7 +85,7 @@ static int run_warp(u32 first) {
 
 // Runs all threads of the thread block; 0 if some wait for a thread that has left.
 static int run_thread_block(void) {
-    for (u32 i = 0; i < THREADS; i++) {
+    for (u32 i = 0; i < blockDim.x; i++) {
         cpu_thread *const t = &threads[i];
         if (!t->stack && !(t->stack = malloc(STACK))) exit(3);
         getcontext(&t->context);
@@ -101,9 +101,10 @@ static int run_thread_block(void) {
     int advanced;
     do {
         advanced = 0;
-        for (u32 n = 0; n < THREADS / 32; n++) advanced |= run_warp(32 * (last_warp_first ? THREADS / 32 - 1 - n : n));
+        for (u32 n = 0; n < blockDim.x / 32; n++)
+            advanced |= run_warp(32 * (last_warp_first ? blockDim.x / 32 - 1 - n : n));
     } while (advanced);
-    for (u32 i = 0; i < THREADS; i++)
+    for (u32 i = 0; i < blockDim.x; i++)
         if (!threads[i].done) return 0;
     return 1;
 }

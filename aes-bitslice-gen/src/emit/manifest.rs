@@ -55,6 +55,7 @@ pub fn plain(
         tile_blocks,
         shared_bytes: 0,
         grid,
+        overlaps: false,
         aligned_counters: false,
         bitsliced: None,
         known_answer_sha256: None,
@@ -80,8 +81,13 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
     });
     let mix_column = largest(|name| name.starts_with("mix_column")) + apart.sum::<usize>();
     let lengths = spec.key_bits().map_or(KeyBits::ALL.to_vec(), |k| vec![k]);
-    let tile_blocks = geometry.tile_blocks(spec.layout);
-    let plain = plain(&parts.name, spec.mode, geometry.threads, tile_blocks, parts.grid, dialect, source);
+    let grid = match (parts.grid, dialect) {
+        // In OpenCL C the source says how many threads a work-group has.
+        (Grid::Warps { each, .. }, Dialect::OpenCl) => Grid::Warps { each, least: geometry.threads / 32 },
+        (grid, _) => grid,
+    };
+    let tile_blocks = grid.tile_blocks(spec.layout, geometry.threads);
+    let plain = plain(&parts.name, spec.mode, geometry.threads, tile_blocks, grid, dialect, source);
     let answer = |keys| digest::of_bytes(&self_test::expected(spec.mode, keys));
     Manifest {
         secret: spec.round_keys.baked().is_some(),
@@ -92,6 +98,7 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
             Dialect::Cuda => 0,
             Dialect::OpenCl => geometry.blocks_per_sm,
         },
+        overlaps: source.contains("    LET_NEXT_BEGIN();\n") && dialect == Dialect::Cuda,
         aligned_counters: spec.layout == Layout::Column && spec.mode.state() == State::Counters,
         bitsliced: Some(Bitsliced {
             strategy: strategy.name().into(),
@@ -128,7 +135,6 @@ mod tests {
     use crate::kernel::spec::KernelSpec;
     use crate::sbox::LUT3;
     use crate::stored;
-    use aes_bitslice_core::layout::BLOCKS_PER_WORD;
     use aes_bitslice_core::manifest::{ManifestError, Printed};
     use aes_bitslice_core::strategy::BakedStrategy;
 
@@ -147,14 +153,14 @@ mod tests {
             let right = manifest(strategy, layout);
             assert_eq!(Manifest::parse(&right.to_json()).unwrap(), right);
             let (other, grid) = match layout {
-                Layout::State => (Layout::Column, Grid::Tiles { most: 8, left: 64 }),
+                Layout::State => (Layout::Column, Grid::Warps { each: 1, least: 1 }),
                 Layout::Column => (Layout::State, Grid::Covers),
             };
             let refused = |wrong: Manifest| {
                 assert!(matches!(Manifest::parse(&wrong.to_json()), Err(ManifestError::Field { .. })), "{strategy}");
             };
             refused(Manifest { grid, ..right.clone() });
-            let tile_blocks = BLOCKS_PER_WORD * right.threads / other.threads();
+            let tile_blocks = grid.tile_blocks(other, right.threads);
             let bitsliced = right.bitsliced.clone().map(|b| Bitsliced { layout: other.name().into(), ..b });
             refused(Manifest { bitsliced, tile_blocks, grid, ..right });
         }

@@ -87,7 +87,7 @@ impl Bitsliced {
         let mut parts = bitsliced::parts(&spec)?;
         if spec.layout == Layout::State {
             // 255 registers for each of 256 threads are what a multiprocessor has.
-            parts.geometry = Geometry { threads: self.threads, blocks_per_sm: 256 / self.threads };
+            parts.geometry = Geometry { threads: self.threads, blocks_per_sm: 256 / self.threads, unrolled: 1 };
         }
         Some(bitsliced::print_parts(&Plan::new(&spec), &parts, Dialect::Cuda, command))
     }

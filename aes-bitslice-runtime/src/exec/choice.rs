@@ -46,7 +46,7 @@ impl Kernels {
     /// Whether a call may take this choice.
     pub fn allow(self, choice: Choice) -> bool {
         match self {
-            Self::Auto | Self::Bitsliced => matches!(choice, Choice::Bitsliced { .. }),
+            Self::Auto | Self::Bitsliced => choice == Choice::Bitsliced,
             Self::Tbox => matches!(choice, Choice::Tbox),
             Self::CoResident => matches!(choice, Choice::CoResident { .. }),
             Self::AutoAny => true,
@@ -55,7 +55,7 @@ impl Kernels {
 
     /// The kernels that a call may take, as their manifests say.
     pub(crate) fn choices(self) -> Vec<Choice> {
-        [Choice::BITSLICED, Choice::Tbox, Choice::CO_RESIDENT]
+        [Choice::Bitsliced, Choice::Tbox, Choice::CO_RESIDENT]
             .into_iter()
             .filter(|&choice| self.allow(choice))
             .collect()
@@ -77,17 +77,14 @@ impl FromStr for Kernels {
     }
 }
 
-/// A kernel with its geometry. Written `bitsliced`, `bitsliced:MOST:LEFT`, `tbox` or `co-resident:THOUSANDTHS`.
+/// A kernel, with what is left to choose of it. Written `bitsliced`, `tbox` or `co-resident:THOUSANDTHS`.
 ///
-/// A call by one whose numbers are out of bounds fails with [`Error::NoSuchKernel`].
+/// A call by one whose number is out of bounds fails with [`Error::NoSuchKernel`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Choice {
     /// The bitsliced kernel.
-    Bitsliced {
-        /// How many tiles a thread block works through; as the kernel's manifest says if `None`.
-        tiles: Option<Tiles>,
-    },
+    Bitsliced,
     /// The table kernel.
     Tbox,
     /// Both at the same time.
@@ -97,19 +94,7 @@ pub enum Choice {
     },
 }
 
-/// How many tiles a thread block works through, one after the other: the more, the less weighs what it does once; the
-/// fewer, the more thread blocks there are, and the more evenly is the device busy.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Tiles {
-    /// As many at most: 1 to 65,536.
-    pub most: u32,
-    /// Fewer, if otherwise a multiprocessor would be left with fewer thread blocks than this: 1 to 65,536.
-    pub left: u32,
-}
-
 impl Choice {
-    /// The bitsliced kernel as its manifest says.
-    pub const BITSLICED: Self = Self::Bitsliced { tiles: None };
     /// Both, each with what it gets done in the time of the other, as measured on an H200.
     pub const CO_RESIDENT: Self = Self::CoResident { bitsliced: 240 };
 
@@ -122,50 +107,33 @@ impl Choice {
         }
     }
 
-    /// Whether all numbers are within their bounds: no geometry comes near the largest, and none may overflow what is
-    /// computed with it.
     fn is_within_bounds(self) -> bool {
-        let number = |n: u32| (1..=1 << 16).contains(&n);
         match self {
-            Self::Bitsliced { tiles } => tiles.is_none_or(|tiles| number(tiles.most) && number(tiles.left)),
-            Self::Tbox => true,
+            Self::Bitsliced | Self::Tbox => true,
             Self::CoResident { bitsliced } => (1..1000).contains(&bitsliced),
         }
     }
 
-    /// The same if all numbers are within their bounds.
+    /// The same if its number is within its bounds.
     pub(crate) fn checked(self) -> Result<Self, Error> {
-        let what = || {
-            format!(
-                "`{self}` has a number out of bounds: use 1 to 65536 for tiles, 1 to 999 for a co-resident kernel's share"
-            )
-        };
+        let what = || format!("`{self}` has a number out of bounds: use 1 to 999 for a co-resident kernel's share");
         if self.is_within_bounds() { Ok(self) } else { Err(Error::NoSuchKernel { what: what() }) }
     }
 
-    /// Whether this is the same kernel, with whatever geometry.
+    /// Whether this is the same kernel, with whatever share.
     pub fn is_kernel_of(self, other: Self) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 
-    /// What is worth measuring for calls of a size on a device: every kernel with every geometry that makes a
-    /// difference there. Of each kernel, the first is as its manifest says.
-    pub fn candidates(bytes: u64, multiprocessors: u32) -> Vec<Self> {
-        /// Bytes of a tile, where threads hold columns.
-        const TILE: u64 = 16 << 10;
-        /// Thread blocks that a multiprocessor is left with, so that it does not run dry before the others.
-        const LEFT: u32 = 8;
+    /// What is worth measuring for calls of a size: every kernel with every share that makes a difference there. Of each kernel,
+    /// the first is what is built in.
+    pub fn candidates(bytes: u64) -> Vec<Self> {
         /// Below this the second launch costs more than it can bring.
         const SMALLEST_CO_RESIDENT: u64 = 1 << 20;
-        let fits = |most: &u32| bytes >= TILE * u64::from(*most) * u64::from(multiprocessors * LEFT);
-        let tiles = [1, 2, 4, 8, 16, 32].into_iter().filter(|most| *most == 1 || fits(most));
-        let bitsliced = tiles.map(|most| Self::Bitsliced { tiles: Some(Tiles { most, left: LEFT }) });
         let shares = (bytes >= SMALLEST_CO_RESIDENT)
             .then_some([150, 180, 200, 215, 225, 235, 245, 255, 265, 275, 285, 300, 330]);
         let co_resident = shares.into_iter().flatten().map(|bitsliced| Self::CoResident { bitsliced });
-        let mut all = vec![Self::BITSLICED];
-        all.extend(bitsliced);
-        all.push(Self::Tbox);
+        let mut all = vec![Self::Bitsliced, Self::Tbox];
         all.extend(shares.map(|_| Self::CO_RESIDENT));
         all.extend(co_resident);
         all
@@ -175,9 +143,8 @@ impl Choice {
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Bitsliced { tiles: Some(Tiles { most, left }) } => write!(f, "{}:{most}:{left}", self.kernel_name()),
             Self::CoResident { bitsliced } => write!(f, "{}:{bitsliced}", self.kernel_name()),
-            Self::Bitsliced { tiles: None } | Self::Tbox => f.write_str(self.kernel_name()),
+            Self::Bitsliced | Self::Tbox => f.write_str(self.kernel_name()),
         }
     }
 }
@@ -190,13 +157,12 @@ impl FromStr for Choice {
         let kernel = parts.next();
         let numbers: Option<Vec<u32>> = parts.map(|text| text.parse().ok()).collect();
         let choice = match (kernel, numbers.as_deref()) {
-            (Some("bitsliced"), Some([])) => Some(Self::BITSLICED),
-            (Some("bitsliced"), Some(&[most, left])) => Some(Self::Bitsliced { tiles: Some(Tiles { most, left }) }),
+            (Some("bitsliced"), Some([])) => Some(Self::Bitsliced),
             (Some("tbox"), Some([])) => Some(Self::Tbox),
             (Some("co-resident"), Some(&[bitsliced])) => Some(Self::CoResident { bitsliced }),
             _ => None,
         };
-        let known = "bitsliced, bitsliced:MOST:LEFT, tbox, co-resident:THOUSANDTHS";
+        let known = "bitsliced, tbox, co-resident:THOUSANDTHS";
         choice
             .filter(|choice| choice.is_within_bounds())
             .ok_or_else(|| UnknownName::new("choice of a kernel", name, &[known]))
@@ -228,25 +194,14 @@ mod tests {
         assert!(
             "any".parse::<Kernels>().unwrap_err().to_string().contains("auto, bitsliced, tbox, co-resident, auto-any")
         );
-        let tiles = Some(Tiles { most: 16, left: 32 });
-        for choice in [
-            Choice::BITSLICED,
-            Choice::Bitsliced { tiles },
-            Choice::Tbox,
-            Choice::CoResident { bitsliced: 1 },
-            Choice::CO_RESIDENT,
-        ] {
+        for choice in [Choice::Bitsliced, Choice::Tbox, Choice::CoResident { bitsliced: 1 }, Choice::CO_RESIDENT] {
             assert_eq!(choice.to_string().parse(), Ok(choice));
         }
         for bad in [
             "",
             "bitsliced:",
             "bitsliced:8",
-            "bitsliced:0:8",
-            "bitsliced:8:-1",
-            "bitsliced:8:64:1",
-            "bitsliced:99999:1",
-            "bitsliced:8:",
+            "bitsliced:8:64",
             "tbox:0",
             "tbox:1",
             "tbox:x",
@@ -263,22 +218,11 @@ mod tests {
 
     #[test]
     fn numbers_out_of_bounds_are_an_error() {
-        let tiles = |most, left| Choice::Bitsliced { tiles: Some(Tiles { most, left }) };
-        let co_resident = |bitsliced| Choice::CoResident { bitsliced };
-        for good in
-            [tiles(1, 1), tiles(1 << 16, 1 << 16), co_resident(1), co_resident(999), Choice::Tbox, Choice::BITSLICED]
-        {
+        let pair = |bitsliced| Choice::CoResident { bitsliced };
+        for good in [pair(1), pair(999), Choice::Tbox, Choice::Bitsliced] {
             assert_eq!(good.checked().unwrap(), good);
         }
-        for bad in [
-            tiles(0, 1),
-            tiles(1, 0),
-            tiles(1, u32::MAX),
-            tiles((1 << 16) + 1, 1),
-            co_resident(0),
-            co_resident(1000),
-            co_resident(5000),
-        ] {
+        for bad in [pair(0), pair(1000), pair(5000)] {
             assert!(matches!(bad.checked(), Err(Error::NoSuchKernel { .. })), "{bad}");
         }
     }
@@ -286,14 +230,14 @@ mod tests {
     #[test]
     fn candidates_are_distinct_and_cover_what_is_allowed() {
         for power in 12..=32 {
-            let all = Choice::candidates(1 << power, 132);
+            let all = Choice::candidates(1 << power);
             for (i, choice) in all.iter().enumerate() {
                 assert!(!all[..i].contains(choice), "{choice} twice for 2^{power} bytes");
                 assert_eq!(choice.to_string().parse(), Ok(*choice));
             }
-            assert!(all.contains(&Choice::BITSLICED) && all.contains(&Choice::Tbox));
+            assert!(all.contains(&Choice::Bitsliced) && all.contains(&Choice::Tbox));
         }
-        // A small call has no thread blocks to spare.
-        assert!(Choice::candidates(4096, 132).len() < Choice::candidates(4 << 30, 132).len());
+        // A small call is not worth a second launch.
+        assert!(Choice::candidates(4096).len() < Choice::candidates(4 << 30).len());
     }
 }

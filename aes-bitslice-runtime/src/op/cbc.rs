@@ -6,7 +6,7 @@
 //! | argument | value |
 //! |---|---|
 //! | `blocks` | blocks of 16 bytes |
-//! | `previous`, `stride` | where the ciphertext block before the share of thread block b is, less b times the stride in bytes; there is none before the first |
+//! | `previous`, `stride` | where the ciphertext block before share n is, less n times the stride in bytes; there is none before the first |
 //! | `iv` | the IV, its bytes in order |
 
 use crate::base::error::Error;
@@ -87,8 +87,7 @@ impl Steps for CbcDecrypt {
         true
     }
 
-    /// In place, what follows a thread block's share would overwrite the ciphertext before the next one: those blocks are copied
-    /// first.
+    /// In place, the end of a share would be overwritten while the next one wants it: those blocks are copied first.
     fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
         let blocks = shape.len / 16;
         let (shares, share) = shape.geometry.shares(blocks);
@@ -161,14 +160,14 @@ mod tests {
     #[test]
     fn blocks_between_shares_are_copied_in_place_and_where_there_are_several() {
         let operation = CbcDecrypt::new(&std::array::from_fn(|i| i as u8));
-        let grid = Grid::Tiles { most: 4, left: 2 };
+        let grid = Grid::Warps { each: 1, least: 1 };
         let geometry = Geometry { threads: 128, tile_blocks: 64, grid, aligned_counters: false, multiprocessors: 2 };
         let tile = 64 * 16;
-        let copied = Value::Gathered(Gather { first: 4 * tile - 16, apart: 4 * tile, blocks: 19 });
-        // 80 tiles for two multiprocessors: four each, so twenty thread blocks.
+        let copied = Value::Gathered(Gather { first: 4 * tile - 16, apart: 4 * tile, blocks: 7 });
+        // 30 tiles for two multiprocessors of four warps: four each, so eight shares, of which the last has two.
         for (len, in_place, previous, stride) in [
-            (80 * tile, true, copied, 16),
-            (80 * tile, false, Value::BeforeInput(16), 4 * tile),
+            (30 * tile, true, copied, 16),
+            (30 * tile, false, Value::BeforeInput(16), 4 * tile),
             (tile, true, Value::BeforeInput(16), tile),
         ] {
             let shape = Shape { geometry: &geometry, len, in_place, is_aligned: &|_| true };

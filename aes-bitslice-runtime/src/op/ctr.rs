@@ -162,7 +162,7 @@ mod tests {
     fn what_is_whole_and_aligned_goes_by_blocks_and_the_rest_by_bytes() {
         let counter = Counter::new(CounterMode::Ctr128BE, [0xff; 16]);
         let seen = |skip, len, misaligned| -> Vec<_> {
-            let geometry = geometry(Grid::Tiles { most: 4, left: 2 });
+            let geometry = geometry(Grid::Warps { each: 1, least: 1 });
             let launches =
                 shape_of(&geometry, len, misaligned, |shape| Ctr::new(&counter, skip).launches(shape).unwrap());
             launches.into_iter().map(|l| (l.entry, l.at, l.values)).collect()
@@ -189,7 +189,7 @@ mod tests {
         let mut block = [0xff; 16];
         block[15] = 0xfe;
         let ctr = Ctr::new(&Counter::new(CounterMode::Inc32, block), 5);
-        let geometry = geometry(Grid::Tiles { most: 4, left: 2 });
+        let geometry = geometry(Grid::Warps { each: 1, least: 1 });
         let launches = shape_of(&geometry, 100, 5, |shape| ctr.launches(shape).unwrap());
         let seen: Vec<_> = launches.iter().map(|l| (l.entry, l.at, l.value("counter").cloned().unwrap())).collect();
         let words = |low| Value::Words([low, u32::MAX, u32::MAX, u32::MAX]);

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn more_than_any_device_has_is_refused() {
-        let grid = Grid::Tiles { most: 4, left: 2 };
+        let grid = Grid::Warps { each: 1, least: 1 };
         let geometry = Geometry { threads: 128, tile_blocks: 64, grid, aligned_counters: false, multiprocessors: 2 };
         let launches =
             |len| Ecb::encrypt().launches(&Shape { geometry: &geometry, len, in_place: true, is_aligned: &|_| true });

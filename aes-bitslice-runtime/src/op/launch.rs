@@ -4,17 +4,17 @@
 //! itself (`aes_bitslice_core::signature`). `in` and `out` are where the launch's part of the data begins.
 
 use crate::base::error::Error;
-use aes_bitslice_core::manifest::{Grid, Manifest};
+use aes_bitslice_core::manifest::{Grid, GridSize, Manifest};
 
 /// What must be known of a kernel and a device to lay data out over thread blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Geometry {
-    /// Threads of a thread block.
+    /// Threads of a thread block; the most of one where the grid says how many.
     pub(crate) threads: u32,
-    /// Blocks of 16 bytes of a tile: what a thread block works on at a time.
+    /// Blocks of 16 bytes of a tile: what a thread block or a warp works on at a time.
     pub(crate) tile_blocks: u32,
     pub(crate) grid: Grid,
-    /// Whether thread blocks begin where the counter is a multiple of a tile's blocks.
+    /// Whether tiles begin where the counter is a multiple of their blocks.
     pub(crate) aligned_counters: bool,
     pub(crate) multiprocessors: u32,
 }
@@ -26,6 +26,8 @@ pub struct Launch {
     /// The first byte of its part of the data.
     pub(crate) at: u64,
     pub(crate) thread_blocks: u32,
+    /// Threads of each thread block.
+    pub(crate) threads: u32,
     /// The arguments by name, but for `in`, `out` and the key.
     pub(crate) values: Vec<(&'static str, Value)>,
 }
@@ -92,21 +94,22 @@ impl Geometry {
         }
     }
 
-    /// The number of thread blocks for `blocks` blocks of 16 bytes, and the bytes of each one's share; the last may be shorter.
+    /// Where blocks are chained, `blocks` of 16 bytes go by equal shares, of warps where they have tiles of their own, else of thread
+    /// blocks: how many there are with data in them, and the bytes of each; the last may be shorter.
     pub(crate) fn shares(&self, blocks: u64) -> (u64, u64) {
-        let thread_blocks = self.thread_blocks(blocks).max(1);
+        let GridSize { thread_blocks, threads } = self.size(blocks);
+        let all = match self.grid {
+            Grid::Warps { .. } => thread_blocks * u64::from(threads / 32),
+            Grid::Covers | Grid::Persistent { .. } => thread_blocks,
+        };
         let tiles = blocks.div_ceil(self.tile_blocks.into());
-        (thread_blocks, 16 * u64::from(self.tile_blocks) * tiles.div_ceil(thread_blocks))
+        let each = tiles.div_ceil(all.max(1)).max(1);
+        (tiles.div_ceil(each).max(1), 16 * u64::from(self.tile_blocks) * each)
     }
 
-    /// The tiles of a thread block's share of `blocks` (at least one) blocks of 16 bytes.
-    pub(crate) fn tiles(&self, blocks: u64) -> u64 {
-        self.shares(blocks).1 / (16 * u64::from(self.tile_blocks))
-    }
-
-    /// The thread blocks for `blocks` blocks of 16 bytes.
-    fn thread_blocks(&self, blocks: u64) -> u64 {
-        self.grid.thread_blocks(blocks.div_ceil(self.tile_blocks.into()), self.multiprocessors)
+    /// The launch for `blocks` blocks of 16 bytes.
+    fn size(&self, blocks: u64) -> GridSize {
+        self.grid.size(blocks.div_ceil(self.tile_blocks.into()), self.multiprocessors, self.threads)
     }
 
     /// Which block of the first tile has this counter, if it is that of the first block.
@@ -158,10 +161,13 @@ impl Shape<'_> {
         if blocks == 0 {
             return Ok(None);
         }
-        // 2^31 - 1 thread blocks take 32 TiB or more: no device has that, but a length may say so.
-        let thread_blocks = self.geometry.thread_blocks(blocks + u64::from(self.geometry.skipped(counter)));
-        match u32::try_from(thread_blocks).ok().filter(|&n| n <= i32::MAX as u32) {
-            Some(thread_blocks) => Ok(Some(Launch { entry, at, thread_blocks, values })),
+        let blocks_and_skipped = blocks + u64::from(self.geometry.skipped(counter));
+        let GridSize { thread_blocks, threads } = self.geometry.size(blocks_and_skipped);
+        // A grid has 2^31 - 1 thread blocks, and warps number their tiles by 32 bits: that is 8 TiB or more, which no device has, but
+        // a length may say so.
+        let tiles = blocks_and_skipped.div_ceil(self.geometry.tile_blocks.into());
+        match u32::try_from(thread_blocks.max(tiles)).ok().filter(|&n| n <= i32::MAX as u32) {
+            Some(_) => Ok(Some(Launch { entry, at, thread_blocks: thread_blocks as u32, threads, values })),
             None => Err(Error::OutOfDeviceMemory { what: format!("{blocks} blocks of 16 bytes") }),
         }
     }

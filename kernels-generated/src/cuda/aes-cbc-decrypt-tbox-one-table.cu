@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: cbc-decrypt; tables: 1 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 65536 bytes of shared memory.
-// SHA-256 of all that follows this line: 79a1bdab4cd632a311ed37a242e558b7d7a74091d417062b752eb2682bf7234d
+// SHA-256 of all that follows this line: 92c3f6a7d81c24eb5ab00aa2db883a76e38226c6b8c3af548759157b5cfbacb3
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -48,6 +48,21 @@ typedef unsigned long long u64;
 #define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
+// Lane 0's value, which is 0 on the others: where the compiler can know, that it is the same on all.
+#if __CUDA_ARCH__ >= 800
+#define FROM_FIRST_LANE(value) __reduce_or_sync(0xffffffff, value)
+#else
+#define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
+#endif
+#define TAKE_NUMBER(next) atomicAdd(next, 1u) // from a counter in shared memory
+// Kernels of a stream that overlap: the next one may begin; the last one is done, and what it wrote is there.
+#if __CUDA_ARCH__ >= 900
+#define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
+#define AWAIT_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
+#else
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
+#endif
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 // Output bit = bit 4a + 2b + c of the table: one LOP3 instruction.
@@ -68,18 +83,22 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define CONSTANT static const
 #define GLOBAL static const
 #define DYNAMIC_SHARED(name) static uint4 name[SHARED_BYTES / 16]
-#define BARRIER() meet(THREADS)
+#define BARRIER() meet(blockDim.x)
 #define WARP_BARRIER() meet(32)
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
 static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
 static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+#define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
+#define TAKE_NUMBER(next) ((*(next))++)
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
 #define UNROLL
 #define ROLLED
 typedef struct { u32 x, y, z, w; } uint4;
 typedef struct { u32 x, y, z; } dim3;
-static dim3 gridDim, blockIdx, threadIdx;
+static dim3 gridDim, blockDim, blockIdx, threadIdx;
 static inline u32 lut3(u32 a, u32 b, u32 c, int table) {
     u32 d = 0;
     if (table & 0x01) d |= ~a & ~b & ~c;
@@ -370,16 +389,16 @@ DEVICE void store_tile(u8 *out, u64 tile, u64 blocks, const state *s, int aligne
 // ---------------------------------------------------------------------------------------------------------------
 // Cipher block chaining, decryption (SP 800-38A, section 6.2): out[n] = cipher(in[n]) ^ in[n - 1], the IV standing for
 // in[-1]. `in` may equal `out`: ciphertext is kept until its successor has met it (in shared memory: Li et al. 2012,
-// section V.D; or in registers). A thread block finds the block before its share at `previous + blockIdx.x * stride`, where no other
-// thread block writes; the first one has the IV.
+// section V.D; or in registers). The block before a share, of a thread block or a warp, is at
+// `previous + number * stride`, where nothing is written; before the first one comes the IV.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } block128; // the bytes in order, as little-endian words
 
-// Word i of the ciphertext block before the share of this thread block.
-DEVICE u32 word_before_share(const block128 *iv, IN_GLOBAL const u8 *previous, u64 stride, u32 i) {
-    if (blockIdx.x == 0) return iv->word[i];
-    IN_GLOBAL const u8 *p = previous + blockIdx.x * stride + 4 * i;
+// Word i of the ciphertext block before the share with this number.
+DEVICE u32 word_before_share(const block128 *iv, IN_GLOBAL const u8 *previous, u64 stride, u32 number, u32 i) {
+    if (number == 0) return iv->word[i];
+    IN_GLOBAL const u8 *p = previous + number * stride + 4 * i;
     return p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24;
 }
 
@@ -402,7 +421,7 @@ DEVICE void cbc(const u8 *in, u8 *out, u64 blocks, const u8 *previous, u64 strid
     if (mine.from >= mine.to) return;
     const u64 first = TILE_BLOCKS * mine.from;
     u32 before[4];
-    UNROLL for (int i = 0; i < 4; i++) before[i] = word_before_share(iv, previous, stride, i);
+    UNROLL for (int i = 0; i < 4; i++) before[i] = word_before_share(iv, previous, stride, blockIdx.x, i);
     state next = load_tile(in, mine.from, mine.to, blocks, aligned);
     state next_chained = load_before(in, mine.from, first, mine.to, blocks, before, aligned);
     ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {

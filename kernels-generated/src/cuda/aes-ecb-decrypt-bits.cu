@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12020 of LUT3 for 10 rounds, 14460 of LUT3 for 12 rounds, 16900 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 8c014881ae616928f48cb6c790cd1fd321a9d5da90166b81985435829a53adaf
+// SHA-256 of all that follows this line: ac42e96513ee5bb9e3d6638c625101a3c87ae52cfa80e4c7d8a92e5c4be23ea8
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -45,6 +45,21 @@ typedef unsigned long long u64;
 #define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
+// Lane 0's value, which is 0 on the others: where the compiler can know, that it is the same on all.
+#if __CUDA_ARCH__ >= 800
+#define FROM_FIRST_LANE(value) __reduce_or_sync(0xffffffff, value)
+#else
+#define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
+#endif
+#define TAKE_NUMBER(next) atomicAdd(next, 1u) // from a counter in shared memory
+// Kernels of a stream that overlap: the next one may begin; the last one is done, and what it wrote is there.
+#if __CUDA_ARCH__ >= 900
+#define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
+#define AWAIT_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
+#else
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
+#endif
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 // Output bit = bit 4a + 2b + c of the table: one LOP3 instruction.
@@ -65,18 +80,22 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define CONSTANT static const
 #define GLOBAL static const
 #define DYNAMIC_SHARED(name) static uint4 name[SHARED_BYTES / 16]
-#define BARRIER() meet(THREADS)
+#define BARRIER() meet(blockDim.x)
 #define WARP_BARRIER() meet(32)
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
 static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
 static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+#define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
+#define TAKE_NUMBER(next) ((*(next))++)
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
 #define UNROLL
 #define ROLLED
 typedef struct { u32 x, y, z, w; } uint4;
 typedef struct { u32 x, y, z; } dim3;
-static dim3 gridDim, blockIdx, threadIdx;
+static dim3 gridDim, blockDim, blockIdx, threadIdx;
 static inline u32 lut3(u32 a, u32 b, u32 c, int table) {
     u32 d = 0;
     if (table & 0x01) d |= ~a & ~b & ~c;
@@ -193,13 +212,12 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread holds what: a warp takes 256 neighbouring blocks. Lane l has column l % 4 of the blocks l / 4,
-// l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
+// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of the
+// blocks l / 4, l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
 // ---------------------------------------------------------------------------------------------------------------
 
-#define WARPS (THREADS / 32)
-#define BLOCKS_PER_WARP 256
-#define TILE_BLOCKS (BLOCKS_PER_WARP * WARPS)
+#define WARPS (blockDim.x / 32) // THREADS / 32 at most
+#define TILE_BLOCKS 256
 
 DEVICE u32 lane(void) { return threadIdx.x % 32; }
 DEVICE u32 column(void) { return threadIdx.x % 4; }
@@ -284,7 +302,7 @@ DEVICE void get_round_key(u32 *k, cipher_key key, u32 round) { read_round_key(k,
 typedef struct { u32 word[MAX_ROUNDS + 1][4]; u32 rounds; } round_keys;
 
 DEVICE cipher_key share_keys(IN_SHARED key_memory *memory, const round_keys *keys) {
-    EACH_THREAD(i, 4 * (keys->rounds + 1)) {
+    for (u32 i = threadIdx.x; i < 4 * (keys->rounds + 1); i += 32 * WARPS) {
         const u32 bytes = keys->word[i / 4][i % 4];
         put_round_key(&memory->round_key[i / 4], i % 4, bytes);
         if (i / 4 == 0) {
@@ -682,7 +700,7 @@ DEVICE void sub_bytes(u32 *s) {
     UNROLL for (int row = 0; row < 4; row++) inv_sub_byte(&s[8 * row]);
 }
 
-DEVICE void finish(u32 *s, cipher_key key, u32 round) {
+DEVICE void rounds(u32 *s, cipher_key key, u32 round) {
     // A round key is on its way while SubBytes runs.
     u32 k[32];
     get_round_key(k, key, round);
@@ -694,6 +712,9 @@ DEVICE void finish(u32 *s, cipher_key key, u32 round) {
         }
     }
     mix_columns(s, k, key);
+}
+
+DEVICE void end(u32 *s, cipher_key key) {
     UNROLL for (int row = 0; row < 4; row++) last_inv_sub_byte(&s[8 * row]);
     shift_rows(s, key);
     // AddRoundKey: by the caller, on the bytes.
@@ -701,49 +722,119 @@ DEVICE void finish(u32 *s, cipher_key key, u32 round) {
 
 DEVICE void cipher(u32 *s, cipher_key key) {
     begin(s, key);
-    finish(s, key, 1);
+    rounds(s, key, 1);
+    end(s, key);
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
-// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// Tiles, numbered from that in which the data begins: in its block `skipped`, which is 0 but where counters are to begin at a
+// multiple of a tile's blocks. Any grid will do, and any number of warps.
 // ---------------------------------------------------------------------------------------------------------------
 
-typedef struct { u64 from, to; } share;
+// Those from `from` on, up to but not including `to`.
+typedef struct { u32 from, to; } tiles;
 
-DEVICE share share_of(u64 blocks) {
-    const u64 all = (blocks + TILE_BLOCKS - 1) / TILE_BLOCKS;
-    const u64 each = (all + gridDim.x - 1) / gridDim.x;
-    share mine;
-    mine.from = blockIdx.x * each;
-    mine.to = mine.from + each < all ? mine.from + each : all;
-    return mine;
+DEVICE u32 tiles_of(u64 blocks) { return (u32)((blocks + TILE_BLOCKS - 1) / TILE_BLOCKS); }
+
+// The tiles of which all blocks are there.
+DEVICE tiles whole_tiles(u32 skipped, u64 blocks) {
+    tiles whole;
+    whole.from = skipped != 0;
+    whole.to = (u32)((skipped + blocks) / TILE_BLOCKS);
+    return whole;
 }
 
-// The blocks first, first + 1, ... of a warp of which there is data: those from `from` on, up to but not including
-// `to`. Blocks before the data have numbers that wrap.
-typedef struct { u32 from, to; } present;
+DEVICE int is_among(u32 tile, tiles some) { return tile >= some.from && tile < some.to; }
 
-DEVICE present blocks_present(u64 first, u64 blocks) {
-    present p;
-    p.from = first >> 63 ? (u32)(0 - first) : 0;
-    const u64 left = first >> 63 || first < blocks ? blocks - first : 0;
-    p.to = left < BLOCKS_PER_WARP ? (u32)left : BLOCKS_PER_WARP;
-    return p;
+// The number of the thread's first block of a tile; its block j is number first + 8 j. Blocks before the data have numbers that wrap.
+DEVICE u64 first_block(u32 tile, u32 skipped) { return (u64)TILE_BLOCKS * tile + lane() / 4 - skipped; }
+
+// The thread's words of a tile, 0 for those of blocks that are not there.
+DEVICE void read_words(u32 *w, IN_GLOBAL const uint4 *data, u64 first, u64 blocks, int is_whole) {
+    IN_GLOBAL const u32 *const from = (IN_GLOBAL const u32 *)data + (4 * first + column());
+    if (is_whole) {
+        UNROLL for (int j = 0; j < 32; j++) w[j] = from[32 * j];
+    } else {
+        UNROLL for (int j = 0; j < 32; j++) w[j] = first + 8 * j < blocks ? from[32 * j] : 0;
+    }
 }
 
-DEVICE int is_whole(present p) { return p.from == 0 && p.to == BLOCKS_PER_WARP; }
+DEVICE void write_words(IN_GLOBAL uint4 *data, const u32 *w, u64 first, u64 blocks, int is_whole) {
+    IN_GLOBAL u32 *const to = (IN_GLOBAL u32 *)data + (4 * first + column());
+    if (is_whole) {
+        UNROLL for (int j = 0; j < 32; j++) to[32 * j] = w[j];
+    } else {
+        UNROLL for (int j = 0; j < 32; j++) if (first + 8 * j < blocks) to[32 * j] = w[j];
+    }
+}
 
-// Whether the thread's block j, of 32, is there.
-DEVICE int has(present p, int j) { return 8 * j + lane() / 4 >= p.from && 8 * j + lane() / 4 < p.to; }
+// The share of a thread block, where its warps take one tile after the other, each when it is ready for it: as many as other
+// thread blocks have, or one more.
+DEVICE tiles share_of_block(u64 blocks) {
+    const u32 all = tiles_of(blocks), each = all / gridDim.x, more = all % gridDim.x;
+    tiles share;
+    share.from = blockIdx.x * each + (blockIdx.x < more ? blockIdx.x : more);
+    share.to = share.from + each + (blockIdx.x < more);
+    return share;
+}
 
-// From the words of 32 blocks to those of their results.
+#if SHUFFLES
+// The tile that a warp takes first, of those from `from` on.
+DEVICE u32 first_tile(u32 from) { return from + FROM_FIRST_LANE(lane() == 0 ? warp() : 0); }
+
+// The tile that a warp takes after `tile`, `next` being the first that none has taken.
+DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
+    (void)tile;
+    u32 taken = 0;
+    if (lane() == 0) taken = TAKE_NUMBER(next);
+    return FROM_FIRST_LANE(taken);
+}
+
+// Whether a warp whose next tile this is goes on, where they end at `to`.
+DEVICE int goes_on(u32 tile, u32 to) { return tile < to; }
+DEVICE u64 blocks_up_to(u32 to, u32 skipped, u64 blocks) {
+    (void)to, (void)skipped;
+    return blocks;
+}
+#else
+// Threads exchange words through memory, with barriers for all warps: they take their tiles in step, and those that are left
+// without one go along, on blocks that are not there.
+DEVICE u32 first_tile(u32 from) { return from + warp(); }
+
+DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
+    (void)next;
+    return tile + WARPS;
+}
+
+DEVICE int goes_on(u32 tile, u32 to) { return tile - warp() < to; }
+DEVICE u64 blocks_up_to(u32 to, u32 skipped, u64 blocks) {
+    const u64 end = (u64)TILE_BLOCKS * to - skipped;
+    return end < blocks ? end : blocks;
+}
+#endif
+
+// Words of a tile, read and written byte by byte.
+DEVICE u32 word_at(IN_GLOBAL const u8 *data) {
+    return data[0] | (u32)data[1] << 8 | (u32)data[2] << 16 | (u32)data[3] << 24;
+}
+
+DEVICE void read_bytes(u32 *w, IN_GLOBAL const u8 *data, u64 first, u64 blocks) {
+    IN_GLOBAL const u8 *const from = data + (16 * first + 4 * column());
+    UNROLL for (int j = 0; j < 32; j++) w[j] = first + 8 * j < blocks ? word_at(from + 128 * j) : 0;
+}
+
+DEVICE void write_bytes(IN_GLOBAL u8 *data, const u32 *w, u64 first, u64 blocks) {
+    IN_GLOBAL u8 *const to = data + (16 * first + 4 * column());
+    UNROLL for (int j = 0; j < 32; j++)
+        if (first + 8 * j < blocks) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(w[j] >> 8 * i);
+}
+
+// From the words of 32 blocks to the planes of their results, but for the last round key.
 DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     u32 first[8];
     UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
     planes_of_words(s, first);
     cipher(s, key);
-    words_of_planes(s, key.last);
 }
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -752,47 +843,42 @@ DEVICE void cipher_of_words(u32 *s, cipher_key key) {
 
 KERNEL aes_ecb_decrypt_bits(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(uint4);
+    SHARED u32 next;
+    const tiles mine = share_of_block(blocks);
+    if (threadIdx.x == 0) next = mine.from + WARPS;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
-    const share mine = share_of(blocks);
-    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
-        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
-        IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
-        IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
-        const present p = blocks_present(first, blocks);
-        u32 s[32];
-        if (is_whole(p)) {
-            UNROLL for (int j = 0; j < 32; j++) s[j] = from[32 * j];
-        } else {
-            UNROLL for (int j = 0; j < 32; j++) s[j] = has(p, j) ? from[32 * j] : 0;
-        }
+    const u64 there = blocks_up_to(mine.to, 0, blocks);
+    const tiles whole = whole_tiles(0, there);
+    u32 s[32], tile = first_tile(mine.from);
+    if (goes_on(tile, mine.to)) read_words(s, in, first_block(tile, 0), there, is_among(tile, whole));
+    ROLLED while (goes_on(tile, mine.to)) {
         cipher_of_words(s, key);
-        if (is_whole(p)) {
-            UNROLL for (int j = 0; j < 32; j++) to[32 * j] = s[j];
-        } else {
-            UNROLL for (int j = 0; j < 32; j++) if (has(p, j)) to[32 * j] = s[j];
-        }
+        // The words of the next tile are on their way while those of this one are made.
+        const u32 after = tile_after(tile, &next);
+        u32 w[32];
+        if (goes_on(after, mine.to)) read_words(w, in, first_block(after, 0), there, is_among(after, whole));
+        words_of_planes(s, key.last);
+        write_words(out, s, first_block(tile, 0), there, is_among(tile, whole));
+        UNROLL for (int j = 0; j < 32; j++) s[j] = w[j];
+        tile = after;
     }
 }
 
 // The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
 KERNEL aes_ecb_decrypt_bits_bytes(DATA(u8), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
+    SHARED u32 next;
+    const tiles mine = share_of_block(blocks);
+    if (threadIdx.x == 0) next = mine.from + WARPS;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
-    const share mine = share_of(blocks);
-    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
-        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
-        IN_GLOBAL const u8 *from = in + 16 * first + 4 * lane();
-        IN_GLOBAL u8 *to = out + 16 * first + 4 * lane();
-        const present p = blocks_present(first, blocks);
+    const u64 there = blocks_up_to(mine.to, 0, blocks);
+    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
         u32 s[32];
-        UNROLL for (int j = 0; j < 32; j++) {
-            s[j] = 0;
-            if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) s[j] |= (u32)from[128 * j + i] << 8 * i;
-        }
+        read_bytes(s, in, first_block(tile, 0), there);
         cipher_of_words(s, key);
-        UNROLL for (int j = 0; j < 32; j++)
-            if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(s[j] >> 8 * i);
+        words_of_planes(s, key.last);
+        write_bytes(out, s, first_block(tile, 0), there);
     }
 }

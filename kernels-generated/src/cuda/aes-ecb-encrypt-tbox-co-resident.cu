@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ecb-encrypt; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 384 threads a block, one block a multiprocessor, 131072 bytes of shared memory; co-resident with a bitsliced kernel on the same multiprocessor.
-// SHA-256 of all that follows this line: a3bfc4731cc64d7ec05acb2cbf5020590f9ead9117f4a7591aa93c2a3c9824ce
+// SHA-256 of all that follows this line: 0e1f146109b7d18a99a62b6d25c2ef0d828aa0604454bdc351ebef1da4e20fdd
 
 #define THREADS 384
 #define BLOCKS_PER_SM 4
@@ -48,6 +48,21 @@ typedef unsigned long long u64;
 #define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
+// Lane 0's value, which is 0 on the others: where the compiler can know, that it is the same on all.
+#if __CUDA_ARCH__ >= 800
+#define FROM_FIRST_LANE(value) __reduce_or_sync(0xffffffff, value)
+#else
+#define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
+#endif
+#define TAKE_NUMBER(next) atomicAdd(next, 1u) // from a counter in shared memory
+// Kernels of a stream that overlap: the next one may begin; the last one is done, and what it wrote is there.
+#if __CUDA_ARCH__ >= 900
+#define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
+#define AWAIT_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
+#else
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
+#endif
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 // Output bit = bit 4a + 2b + c of the table: one LOP3 instruction.
@@ -68,18 +83,22 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define CONSTANT static const
 #define GLOBAL static const
 #define DYNAMIC_SHARED(name) static uint4 name[SHARED_BYTES / 16]
-#define BARRIER() meet(THREADS)
+#define BARRIER() meet(blockDim.x)
 #define WARP_BARRIER() meet(32)
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
 static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
 static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+#define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
+#define TAKE_NUMBER(next) ((*(next))++)
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
 #define UNROLL
 #define ROLLED
 typedef struct { u32 x, y, z, w; } uint4;
 typedef struct { u32 x, y, z; } dim3;
-static dim3 gridDim, blockIdx, threadIdx;
+static dim3 gridDim, blockDim, blockIdx, threadIdx;
 static inline u32 lut3(u32 a, u32 b, u32 c, int table) {
     u32 d = 0;
     if (table & 0x01) d |= ~a & ~b & ~c;

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 64 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12276 of LUT3 for 10 rounds, 14716 of LUT3 for 12 rounds, 17156 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 3bf4406e8e03dbeeb68bbf2b518ad5344c4ae0b77bcf992a3736bbae5af38059
+// SHA-256 of all that follows this line: bcdd7c6877366c701998bc725d3a07319844fafce374ce7231699036f61c50e2
 
 #define THREADS 64
 #define BLOCKS_PER_SM 4
@@ -40,8 +40,12 @@ typedef ulong u64;
 typedef struct { u32 x; } thread_index;
 #define threadIdx ((thread_index){(u32)get_local_id(0)})
 #define blockIdx ((thread_index){(u32)get_group_id(0)})
+#define blockDim ((thread_index){(u32)get_local_size(0)})
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define TAKE_NUMBER(next) atomic_inc(next) // from a counter in local memory
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
 
 #ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
@@ -53,6 +57,7 @@ DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {
     return d;
 }
 #define FROM_COLUMN(value, column) from_lane(value, column, 4) // of four neighbouring lanes
+#define FROM_FIRST_LANE(value) from_lane(value, 0, 32)
 #define WARP_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 DEVICE u32 byte_permute(u32 a, u32 b, u32 selector) {
     u32 d;
@@ -732,12 +737,15 @@ DEVICE void sub_bytes(u32 *s) {
     UNROLL for (int j = 0; j < 16; j++) inv_sub_byte(&s[8 * j]);
 }
 
-DEVICE void finish(u32 *s, cipher_key key, u32 round) {
+DEVICE void rounds(u32 *s, cipher_key key, u32 round) {
     ROLLED for (; round < key.rounds - 1; round++) {
         mix_columns(s, key, round);
         sub_bytes(s);
     }
     mix_columns(s, key, key.rounds - 1);
+}
+
+DEVICE void end(u32 *s, cipher_key key) {
     UNROLL for (int j = 0; j < 16; j++) last_inv_sub_byte(&s[8 * j]);
     {
     u32 t[128];
@@ -749,22 +757,23 @@ DEVICE void finish(u32 *s, cipher_key key, u32 round) {
 
 DEVICE void cipher(u32 *s, cipher_key key) {
     begin(s, key);
-    finish(s, key, 1);
+    rounds(s, key, 1);
+    end(s, key);
 }
 
 // ---------------------------------------------------------------------------------------------------------------
 // Cipher block chaining, decryption (SP 800-38A, section 6.2): out[n] = cipher(in[n]) ^ in[n - 1], the IV standing for
 // in[-1]. `in` may equal `out`: ciphertext is kept until its successor has met it (in shared memory: Li et al. 2012,
-// section V.D; or in registers). A thread block finds the block before its share at `previous + blockIdx.x * stride`, where no other
-// thread block writes; the first one has the IV.
+// section V.D; or in registers). The block before a share, of a thread block or a warp, is at
+// `previous + number * stride`, where nothing is written; before the first one comes the IV.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } block128; // the bytes in order, as little-endian words
 
-// Word i of the ciphertext block before the share of this thread block.
-DEVICE u32 word_before_share(const block128 *iv, IN_GLOBAL const u8 *previous, u64 stride, u32 i) {
-    if (blockIdx.x == 0) return iv->word[i];
-    IN_GLOBAL const u8 *p = previous + blockIdx.x * stride + 4 * i;
+// Word i of the ciphertext block before the share with this number.
+DEVICE u32 word_before_share(const block128 *iv, IN_GLOBAL const u8 *previous, u64 stride, u32 number, u32 i) {
+    if (number == 0) return iv->word[i];
+    IN_GLOBAL const u8 *p = previous + number * stride + 4 * i;
     return p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24;
 }
 
@@ -777,7 +786,7 @@ DEVICE u32 place(int j) { return 1 + BLOCKS_PER_WARP * (threadIdx.x / 32) + lane
 DEVICE void keep_block_before(IN_SHARED ciphertext_blocks *kept, const block128 *iv, IN_GLOBAL const u8 *previous,
                               u64 stride) {
     if (threadIdx.x < 4)
-        ((IN_SHARED u32 *)&kept->block[0])[threadIdx.x] = word_before_share(iv, previous, stride, threadIdx.x);
+        ((IN_SHARED u32 *)&kept->block[0])[threadIdx.x] = word_before_share(iv, previous, stride, blockIdx.x, threadIdx.x);
 }
 
 KERNEL aes_cbc_decrypt_planes_state(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {

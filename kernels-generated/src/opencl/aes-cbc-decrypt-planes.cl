@@ -3,12 +3,12 @@
 // Mode: cbc-decrypt; round keys: planes; S-box: lut3.
 // Layout: a thread holds a column of 32 blocks, four threads the state.
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
-// Geometry: 128 threads a block, 4 blocks a multiprocessor.
+// Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 12020 of LUT3 for 10 rounds, 14460 of LUT3 for 12 rounds, 16900 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 623d5f68327bedd489249225070110a809a9a5f337599603b2607be2c9f61abb
+// SHA-256 of all that follows this line: 121d61ec48433cd5378d0d26441e3b94236386e5cc60975ca2da5368ee3b1414
 
-#define THREADS 128
-#define BLOCKS_PER_SM 4
+#define THREADS 512
+#define BLOCKS_PER_SM 1
 
 // ---------------------------------------------------------------------------------------------------------------
 // Dialect: OpenCL C 1.2, in CUDA's words: a thread is a work-item, a thread block a work-group, shared memory is local
@@ -40,8 +40,12 @@ typedef ulong u64;
 typedef struct { u32 x; } thread_index;
 #define threadIdx ((thread_index){(u32)get_local_id(0)})
 #define blockIdx ((thread_index){(u32)get_group_id(0)})
+#define blockDim ((thread_index){(u32)get_local_size(0)})
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define TAKE_NUMBER(next) atomic_inc(next) // from a counter in local memory
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
 
 #ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
@@ -53,6 +57,7 @@ DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {
     return d;
 }
 #define FROM_COLUMN(value, column) from_lane(value, column, 4) // of four neighbouring lanes
+#define FROM_FIRST_LANE(value) from_lane(value, 0, 32)
 #define WARP_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 DEVICE u32 byte_permute(u32 a, u32 b, u32 selector) {
     u32 d;
@@ -220,13 +225,12 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread holds what: a warp takes 256 neighbouring blocks. Lane l has column l % 4 of the blocks l / 4,
-// l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
+// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of the
+// blocks l / 4, l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
 // ---------------------------------------------------------------------------------------------------------------
 
-#define WARPS (THREADS / 32)
-#define BLOCKS_PER_WARP 256
-#define TILE_BLOCKS (BLOCKS_PER_WARP * WARPS)
+#define WARPS (blockDim.x / 32) // THREADS / 32 at most
+#define TILE_BLOCKS 256
 
 DEVICE u32 lane(void) { return threadIdx.x % 32; }
 DEVICE u32 column(void) { return threadIdx.x % 4; }
@@ -304,7 +308,7 @@ DEVICE void get_round_key(u32 *k, cipher_key key, u32 round) { read_round_key(k,
 typedef struct { u32 word[MAX_ROUNDS + 1][4]; u32 rounds; } round_keys;
 
 DEVICE cipher_key share_keys(IN_SHARED key_memory *memory, const round_keys *keys) {
-    EACH_THREAD(i, 4 * (keys->rounds + 1)) {
+    for (u32 i = threadIdx.x; i < 4 * (keys->rounds + 1); i += 32 * WARPS) {
         const u32 bytes = keys->word[i / 4][i % 4];
         put_round_key(&memory->round_key[i / 4], i % 4, bytes);
         if (i / 4 == 0) {
@@ -702,18 +706,21 @@ DEVICE void sub_bytes(u32 *s) {
     UNROLL for (int row = 0; row < 4; row++) inv_sub_byte(&s[8 * row]);
 }
 
-DEVICE void finish(u32 *s, cipher_key key, u32 round) {
+DEVICE void rounds(u32 *s, cipher_key key, u32 round) {
     // A round key is on its way while SubBytes runs.
     u32 k[32];
     get_round_key(k, key, round);
-    ROLLED for (; round < key.rounds - 1; round += 1) {
-        UNROLL for (u32 i = 0; i < 1; i++) {
+    ROLLED for (; round < key.rounds - 1; round += 2) {
+        UNROLL for (u32 i = 0; i < 2; i++) {
             mix_columns(s, k, key);
             get_round_key(k, key, round + i + 1);
             sub_bytes(s);
         }
     }
     mix_columns(s, k, key);
+}
+
+DEVICE void end(u32 *s, cipher_key key) {
     UNROLL for (int row = 0; row < 4; row++) last_inv_sub_byte(&s[8 * row]);
     shift_rows(s, key);
     // AddRoundKey: by the caller, on the bytes.
@@ -721,115 +728,147 @@ DEVICE void finish(u32 *s, cipher_key key, u32 round) {
 
 DEVICE void cipher(u32 *s, cipher_key key) {
     begin(s, key);
-    finish(s, key, 1);
+    rounds(s, key, 1);
+    end(s, key);
 }
 
 // ---------------------------------------------------------------------------------------------------------------
 // Cipher block chaining, decryption (SP 800-38A, section 6.2): out[n] = cipher(in[n]) ^ in[n - 1], the IV standing for
 // in[-1]. `in` may equal `out`: ciphertext is kept until its successor has met it (in shared memory: Li et al. 2012,
-// section V.D; or in registers). A thread block finds the block before its share at `previous + blockIdx.x * stride`, where no other
-// thread block writes; the first one has the IV.
+// section V.D; or in registers). The block before a share, of a thread block or a warp, is at
+// `previous + number * stride`, where nothing is written; before the first one comes the IV.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } block128; // the bytes in order, as little-endian words
 
-// Word i of the ciphertext block before the share of this thread block.
-DEVICE u32 word_before_share(const block128 *iv, IN_GLOBAL const u8 *previous, u64 stride, u32 i) {
-    if (blockIdx.x == 0) return iv->word[i];
-    IN_GLOBAL const u8 *p = previous + blockIdx.x * stride + 4 * i;
+// Word i of the ciphertext block before the share with this number.
+DEVICE u32 word_before_share(const block128 *iv, IN_GLOBAL const u8 *previous, u64 stride, u32 number, u32 i) {
+    if (number == 0) return iv->word[i];
+    IN_GLOBAL const u8 *p = previous + number * stride + 4 * i;
     return p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24;
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
-// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// Tiles, numbered from that in which the data begins: in its block `skipped`, which is 0 but where counters are to begin at a
+// multiple of a tile's blocks. Any grid will do, and any number of warps.
 // ---------------------------------------------------------------------------------------------------------------
 
-typedef struct { u64 from, to; } share;
+// Those from `from` on, up to but not including `to`.
+typedef struct { u32 from, to; } tiles;
 
-DEVICE share share_of(u64 blocks) {
-    const u64 all = (blocks + TILE_BLOCKS - 1) / TILE_BLOCKS;
-    const u64 each = (all + gridDim.x - 1) / gridDim.x;
-    share mine;
-    mine.from = blockIdx.x * each;
-    mine.to = mine.from + each < all ? mine.from + each : all;
-    return mine;
+DEVICE u32 tiles_of(u64 blocks) { return (u32)((blocks + TILE_BLOCKS - 1) / TILE_BLOCKS); }
+
+// The tiles of which all blocks are there.
+DEVICE tiles whole_tiles(u32 skipped, u64 blocks) {
+    tiles whole;
+    whole.from = skipped != 0;
+    whole.to = (u32)((skipped + blocks) / TILE_BLOCKS);
+    return whole;
 }
 
-// The blocks first, first + 1, ... of a warp of which there is data: those from `from` on, up to but not including
-// `to`. Blocks before the data have numbers that wrap.
-typedef struct { u32 from, to; } present;
+DEVICE int is_among(u32 tile, tiles some) { return tile >= some.from && tile < some.to; }
 
-DEVICE present blocks_present(u64 first, u64 blocks) {
-    present p;
-    p.from = first >> 63 ? (u32)(0 - first) : 0;
-    const u64 left = first >> 63 || first < blocks ? blocks - first : 0;
-    p.to = left < BLOCKS_PER_WARP ? (u32)left : BLOCKS_PER_WARP;
-    return p;
+// The number of the thread's first block of a tile; its block j is number first + 8 j. Blocks before the data have numbers that wrap.
+DEVICE u64 first_block(u32 tile, u32 skipped) { return (u64)TILE_BLOCKS * tile + lane() / 4 - skipped; }
+
+// The thread's words of a tile, 0 for those of blocks that are not there.
+DEVICE void read_words(u32 *w, IN_GLOBAL const uint4 *data, u64 first, u64 blocks, int is_whole) {
+    IN_GLOBAL const u32 *const from = (IN_GLOBAL const u32 *)data + (4 * first + column());
+    if (is_whole) {
+        UNROLL for (int j = 0; j < 32; j++) w[j] = from[32 * j];
+    } else {
+        UNROLL for (int j = 0; j < 32; j++) w[j] = first + 8 * j < blocks ? from[32 * j] : 0;
+    }
 }
 
-DEVICE int is_whole(present p) { return p.from == 0 && p.to == BLOCKS_PER_WARP; }
+DEVICE void write_words(IN_GLOBAL uint4 *data, const u32 *w, u64 first, u64 blocks, int is_whole) {
+    IN_GLOBAL u32 *const to = (IN_GLOBAL u32 *)data + (4 * first + column());
+    if (is_whole) {
+        UNROLL for (int j = 0; j < 32; j++) to[32 * j] = w[j];
+    } else {
+        UNROLL for (int j = 0; j < 32; j++) if (first + 8 * j < blocks) to[32 * j] = w[j];
+    }
+}
 
-// Whether the thread's block j, of 32, is there.
-DEVICE int has(present p, int j) { return 8 * j + lane() / 4 >= p.from && 8 * j + lane() / 4 < p.to; }
+// Words of a tile, read and written byte by byte.
+DEVICE u32 word_at(IN_GLOBAL const u8 *data) {
+    return data[0] | (u32)data[1] << 8 | (u32)data[2] << 16 | (u32)data[3] << 24;
+}
 
-// From the words of 32 blocks to those of their results.
+DEVICE void read_bytes(u32 *w, IN_GLOBAL const u8 *data, u64 first, u64 blocks) {
+    IN_GLOBAL const u8 *const from = data + (16 * first + 4 * column());
+    UNROLL for (int j = 0; j < 32; j++) w[j] = first + 8 * j < blocks ? word_at(from + 128 * j) : 0;
+}
+
+DEVICE void write_bytes(IN_GLOBAL u8 *data, const u32 *w, u64 first, u64 blocks) {
+    IN_GLOBAL u8 *const to = data + (16 * first + 4 * column());
+    UNROLL for (int j = 0; j < 32; j++)
+        if (first + 8 * j < blocks) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(w[j] >> 8 * i);
+}
+
+// From the words of 32 blocks to the planes of their results, but for the last round key.
 DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     u32 first[8];
     UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
     planes_of_words(s, first);
     cipher(s, key);
-    words_of_planes(s, key.last);
 }
 
-// The ciphertext of a tile as words, behind the block before it.
-#define CIPHERTEXT_WORDS (4 * (1 + TILE_BLOCKS))
+// A warp has its share of tiles one after the other, each chained to the block before it. Within a tile ciphertext is read a second
+// time when the cipher is done with it: nothing of the tile has been written by then.
 
-// Deciphers a tile. Its barrier parts the writing of the tile's words from their use; `end_tile` parts that from the next
-// tile's writing.
-DEVICE void decipher_tile(u32 *s, IN_SHARED u32 *ciphertext, u32 before, cipher_key key) {
-    IN_SHARED u32 *const mine = ciphertext + 4 * BLOCKS_PER_WARP * warp() + lane();
-    if (threadIdx.x < 4) ciphertext[threadIdx.x] = before;
-    UNROLL for (int j = 0; j < 32; j++) mine[4 + 32 * j] = s[j];
-    BARRIER();
-    cipher_of_words(s, key);
-    UNROLL for (int j = 0; j < 32; j++) s[j] ^= mine[32 * j];
+// The number of a warp among those of all thread blocks, and its share, where a tile depends on the one before: as many as it
+// takes for all warps to cover all.
+DEVICE u32 number_of_warp(void) { return blockIdx.x * WARPS + warp(); }
+
+DEVICE tiles share_of_warp(u64 blocks) {
+    const u32 all = tiles_of(blocks), warps = gridDim.x * WARPS, each = (all + warps - 1) / warps;
+    tiles share;
+    share.from = number_of_warp() * each;
+    share.to = share.from + each;
+#if SHUFFLES
+    if (share.to > all) share.to = all;
+#endif
+    return share;
 }
 
-// The word that the next tile finds before it, for the first four threads; then the ciphertext may be overwritten.
-DEVICE u32 end_tile(IN_SHARED const u32 *ciphertext) {
-    const u32 last = ciphertext[4 * TILE_BLOCKS + threadIdx.x % 4];
-    BARRIER();
-    return last;
+// The words before the thread's of a tile, one block earlier; before the first block of the tile, `before`.
+DEVICE void read_words_before(u32 *w, IN_GLOBAL const uint4 *data, u64 first, u64 blocks, int is_whole, u32 before) {
+    IN_GLOBAL const u32 *const from = (IN_GLOBAL const u32 *)data + (4 * (first - 1) + column());
+    if (is_whole) {
+        w[0] = lane() < 4 ? before : from[0];
+        UNROLL for (int j = 1; j < 32; j++) w[j] = from[32 * j];
+    } else {
+        w[0] = lane() < 4 ? before : first - 1 < blocks ? from[0] : 0;
+        UNROLL for (int j = 1; j < 32; j++) w[j] = first - 1 + 8 * j < blocks ? from[32 * j] : 0;
+    }
+}
+
+DEVICE void read_bytes_before(u32 *w, IN_GLOBAL const u8 *data, u64 first, u64 blocks, u32 before) {
+    IN_GLOBAL const u8 *const from = data + (16 * (first - 1) + 4 * column());
+    w[0] = lane() < 4 ? before : first - 1 < blocks ? word_at(from) : 0;
+    UNROLL for (int j = 1; j < 32; j++) w[j] = first - 1 + 8 * j < blocks ? word_at(from + 128 * j) : 0;
 }
 
 KERNEL aes_cbc_decrypt_planes(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(uint4);
     LOCATE_POINTER(u8, previous);
-    SHARED u32 ciphertext[CIPHERTEXT_WORDS];
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
-    const share mine = share_of(blocks);
-    if (mine.from >= mine.to) return;
-    u32 before = word_before_share(&iv, previous, stride, threadIdx.x % 4);
-    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
-        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
-        IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
-        IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
-        const present p = blocks_present(first, blocks);
-        u32 s[32];
-        if (is_whole(p)) {
-            UNROLL for (int j = 0; j < 32; j++) s[j] = from[32 * j];
-        } else {
-            UNROLL for (int j = 0; j < 32; j++) s[j] = has(p, j) ? from[32 * j] : 0;
-        }
-        decipher_tile(s, ciphertext, before, key);
-        if (is_whole(p)) {
-            UNROLL for (int j = 0; j < 32; j++) to[32 * j] = s[j];
-        } else {
-            UNROLL for (int j = 0; j < 32; j++) if (has(p, j)) to[32 * j] = s[j];
-        }
-        before = end_tile(ciphertext);
+    const tiles mine = share_of_warp(blocks), whole = whole_tiles(0, blocks);
+    u32 before = 0;
+    if (mine.from < tiles_of(blocks)) before = word_before_share(&iv, previous, stride, number_of_warp(), column());
+    ROLLED for (u32 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = first_block(tile, 0), last = (u64)TILE_BLOCKS * tile + TILE_BLOCKS - 1;
+        u32 s[32], w[32];
+        read_words(s, in, first, blocks, is_among(tile, whole));
+        cipher_of_words(s, key);
+        read_words_before(w, in, first, blocks, is_among(tile, whole), before);
+        if (last < blocks) before = ((IN_GLOBAL const u32 *)in)[4 * last + column()];
+        WARP_BARRIER(); // all of the warp have read
+        words_of_planes(s, key.last);
+        UNROLL for (int j = 0; j < 32; j++) s[j] ^= w[j];
+        write_words(out, s, first, blocks, is_among(tile, whole));
     }
 }
 
@@ -837,25 +876,21 @@ KERNEL aes_cbc_decrypt_planes(DATA(uint4), u64 blocks, POINTER(u8, previous), u6
 KERNEL aes_cbc_decrypt_planes_bytes(DATA(u8), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
     LOCATE_POINTER(u8, previous);
-    SHARED u32 ciphertext[CIPHERTEXT_WORDS];
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
-    const share mine = share_of(blocks);
-    if (mine.from >= mine.to) return;
-    u32 before = word_before_share(&iv, previous, stride, threadIdx.x % 4);
-    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
-        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
-        IN_GLOBAL const u8 *from = in + 16 * first + 4 * lane();
-        IN_GLOBAL u8 *to = out + 16 * first + 4 * lane();
-        const present p = blocks_present(first, blocks);
-        u32 s[32];
-        UNROLL for (int j = 0; j < 32; j++) {
-            s[j] = 0;
-            if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) s[j] |= (u32)from[128 * j + i] << 8 * i;
-        }
-        decipher_tile(s, ciphertext, before, key);
-        UNROLL for (int j = 0; j < 32; j++)
-            if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(s[j] >> 8 * i);
-        before = end_tile(ciphertext);
+    const tiles mine = share_of_warp(blocks);
+    u32 before = 0;
+    if (mine.from < tiles_of(blocks)) before = word_before_share(&iv, previous, stride, number_of_warp(), column());
+    ROLLED for (u32 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = first_block(tile, 0), last = (u64)TILE_BLOCKS * tile + TILE_BLOCKS - 1;
+        u32 s[32], w[32];
+        read_bytes(s, in, first, blocks);
+        cipher_of_words(s, key);
+        read_bytes_before(w, in, first, blocks, before);
+        if (last < blocks) before = word_at(in + 16 * last + 4 * column());
+        WARP_BARRIER(); // all of the warp have read
+        words_of_planes(s, key.last);
+        UNROLL for (int j = 0; j < 32; j++) s[j] ^= w[j];
+        write_bytes(out, s, first, blocks);
     }
 }

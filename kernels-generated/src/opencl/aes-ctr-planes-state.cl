@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 12156 of LUT3 for 10 rounds, 14548 of LUT3 for 12 rounds, 16940 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: dcf76b8a2dcabbbd28e260662e5394ddde31beac41cd675113af6c3f7b204887
+// SHA-256 of all that follows this line: f7bcf87012a98e66d40fad5e1e777c55777319820b71fbfb9eb86a0330ef665b
 
 #define THREADS 128
 #define BLOCKS_PER_SM 2
@@ -40,8 +40,12 @@ typedef ulong u64;
 typedef struct { u32 x; } thread_index;
 #define threadIdx ((thread_index){(u32)get_local_id(0)})
 #define blockIdx ((thread_index){(u32)get_group_id(0)})
+#define blockDim ((thread_index){(u32)get_local_size(0)})
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define TAKE_NUMBER(next) atomic_inc(next) // from a counter in local memory
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
 
 #ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
@@ -53,6 +57,7 @@ DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {
     return d;
 }
 #define FROM_COLUMN(value, column) from_lane(value, column, 4) // of four neighbouring lanes
+#define FROM_FIRST_LANE(value) from_lane(value, 0, 32)
 #define WARP_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 DEVICE u32 byte_permute(u32 a, u32 b, u32 selector) {
     u32 d;
@@ -735,12 +740,15 @@ DEVICE void sub_bytes(u32 *s) {
     UNROLL for (int j = 0; j < 16; j++) sub_byte(&s[8 * j]);
 }
 
-DEVICE void finish(u32 *s, cipher_key key, u32 round) {
+DEVICE void rounds(u32 *s, cipher_key key, u32 round) {
     ROLLED for (; round < key.rounds - 1; round++) {
         mix_columns(s, key, round);
         sub_bytes(s);
     }
     mix_columns(s, key, key.rounds - 1);
+}
+
+DEVICE void end(u32 *s, cipher_key key) {
     UNROLL for (int j = 0; j < 16; j++) last_sub_byte(&s[8 * j]);
     {
     u32 t[128];
@@ -752,7 +760,8 @@ DEVICE void finish(u32 *s, cipher_key key, u32 round) {
 
 DEVICE void cipher(u32 *s, cipher_key key) {
     begin(s, key);
-    finish(s, key, 1);
+    rounds(s, key, 1);
+    end(s, key);
 }
 
 // ---------------------------------------------------------------------------------------------------------------

@@ -3,12 +3,12 @@
 // Mode: ctr; round keys: planes; S-box: lut3.
 // Layout: a thread holds a column of 32 blocks, four threads the state.
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
-// Geometry: 128 threads a block, 4 blocks a multiprocessor.
+// Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 12028 of LUT3 for 10 rounds, 14420 of LUT3 for 12 rounds, 16812 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: e3bda3e70400e8c5d9a90010c8943716076dd429c7c771785f1641176fa6b49f
+// SHA-256 of all that follows this line: 8976d268e17f13896d63493de65903c1f0cb63956f18e987859c7f9d3d384f76
 
-#define THREADS 128
-#define BLOCKS_PER_SM 4
+#define THREADS 512
+#define BLOCKS_PER_SM 1
 
 // ---------------------------------------------------------------------------------------------------------------
 // Dialect: OpenCL C 1.2, in CUDA's words: a thread is a work-item, a thread block a work-group, shared memory is local
@@ -40,8 +40,12 @@ typedef ulong u64;
 typedef struct { u32 x; } thread_index;
 #define threadIdx ((thread_index){(u32)get_local_id(0)})
 #define blockIdx ((thread_index){(u32)get_group_id(0)})
+#define blockDim ((thread_index){(u32)get_local_size(0)})
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define TAKE_NUMBER(next) atomic_inc(next) // from a counter in local memory
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
 
 #ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
@@ -53,6 +57,7 @@ DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {
     return d;
 }
 #define FROM_COLUMN(value, column) from_lane(value, column, 4) // of four neighbouring lanes
+#define FROM_FIRST_LANE(value) from_lane(value, 0, 32)
 #define WARP_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 DEVICE u32 byte_permute(u32 a, u32 b, u32 selector) {
     u32 d;
@@ -221,13 +226,12 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread holds what: a warp takes 256 neighbouring blocks. Lane l has column l % 4 of the blocks l / 4,
-// l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
+// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of the
+// blocks l / 4, l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
 // ---------------------------------------------------------------------------------------------------------------
 
-#define WARPS (THREADS / 32)
-#define BLOCKS_PER_WARP 256
-#define TILE_BLOCKS (BLOCKS_PER_WARP * WARPS)
+#define WARPS (blockDim.x / 32) // THREADS / 32 at most
+#define TILE_BLOCKS 256
 
 DEVICE u32 lane(void) { return threadIdx.x % 32; }
 DEVICE u32 column(void) { return threadIdx.x % 4; }
@@ -305,7 +309,7 @@ DEVICE void get_round_key(u32 *k, cipher_key key, u32 round) { read_round_key(k,
 typedef struct { u32 word[MAX_ROUNDS + 1][4]; u32 rounds; } round_keys;
 
 DEVICE cipher_key share_keys(IN_SHARED key_memory *memory, const round_keys *keys) {
-    EACH_THREAD(i, 4 * (keys->rounds + 1)) {
+    for (u32 i = threadIdx.x; i < 4 * (keys->rounds + 1); i += 32 * WARPS) {
         const u32 bytes = keys->word[i / 4][i % 4];
         put_round_key(&memory->round_key[i / 4], i % 4, bytes);
         if (i / 4 == 0) {
@@ -331,75 +335,6 @@ DEVICE cipher_key share_keys(IN_SHARED key_memory *memory, const round_keys *key
 // ---------------------------------------------------------------------------------------------------------------
 // The layers of the cipher as circuits. Bit-planes come by byte: x[b] is bit b.
 // ---------------------------------------------------------------------------------------------------------------
-
-// AddRoundKey on one column, the key in bit-planes.
-// Circuit: AddRoundKey; 32 LUT3, depth 1, at most 64 values alive.
-DEVICE void add_round_key(const u32 *row0, const u32 *row1, const u32 *row2, const u32 *row3, const u32 *key, u32 *y) {
-    const u32 n0 = row0[0] ^ key[0];
-    const u32 n1 = row0[1] ^ key[1];
-    const u32 n2 = row0[2] ^ key[2];
-    const u32 n3 = row0[3] ^ key[3];
-    const u32 n4 = row0[4] ^ key[4];
-    const u32 n5 = row0[5] ^ key[5];
-    const u32 n6 = row0[6] ^ key[6];
-    const u32 n7 = row0[7] ^ key[7];
-    const u32 n8 = row1[0] ^ key[8];
-    const u32 n9 = row1[1] ^ key[9];
-    const u32 n10 = row1[2] ^ key[10];
-    const u32 n11 = row1[3] ^ key[11];
-    const u32 n12 = row1[4] ^ key[12];
-    const u32 n13 = row1[5] ^ key[13];
-    const u32 n14 = row1[6] ^ key[14];
-    const u32 n15 = row1[7] ^ key[15];
-    const u32 n16 = row2[0] ^ key[16];
-    const u32 n17 = row2[1] ^ key[17];
-    const u32 n18 = row2[2] ^ key[18];
-    const u32 n19 = row2[3] ^ key[19];
-    const u32 n20 = row2[4] ^ key[20];
-    const u32 n21 = row2[5] ^ key[21];
-    const u32 n22 = row2[6] ^ key[22];
-    const u32 n23 = row2[7] ^ key[23];
-    const u32 n24 = row3[0] ^ key[24];
-    const u32 n25 = row3[1] ^ key[25];
-    const u32 n26 = row3[2] ^ key[26];
-    const u32 n27 = row3[3] ^ key[27];
-    const u32 n28 = row3[4] ^ key[28];
-    const u32 n29 = row3[5] ^ key[29];
-    const u32 n30 = row3[6] ^ key[30];
-    const u32 n31 = row3[7] ^ key[31];
-    y[0] = n0;
-    y[1] = n1;
-    y[2] = n2;
-    y[3] = n3;
-    y[4] = n4;
-    y[5] = n5;
-    y[6] = n6;
-    y[7] = n7;
-    y[8] = n8;
-    y[9] = n9;
-    y[10] = n10;
-    y[11] = n11;
-    y[12] = n12;
-    y[13] = n13;
-    y[14] = n14;
-    y[15] = n15;
-    y[16] = n16;
-    y[17] = n17;
-    y[18] = n18;
-    y[19] = n19;
-    y[20] = n20;
-    y[21] = n21;
-    y[22] = n22;
-    y[23] = n23;
-    y[24] = n24;
-    y[25] = n25;
-    y[26] = n26;
-    y[27] = n27;
-    y[28] = n28;
-    y[29] = n29;
-    y[30] = n30;
-    y[31] = n31;
-}
 
 // SubBytes on one byte, from the standard basis into the kernel's.
 // Circuit: lut3, standard to [166, 141, 201, 16, 70, 211, 100, 136]; 67 LUT3, depth 37, at most 24 values alive.
@@ -758,14 +693,6 @@ DEVICE void shift_rows(u32 *s, cipher_key key) {
 #endif
 }
 
-DEVICE void begin(u32 *s, cipher_key key) {
-    u32 k[32], t[32];
-    get_round_key(k, key, 0);
-    add_round_key(&s[0], &s[8], &s[16], &s[24], k, t);
-    UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];
-    UNROLL for (int row = 0; row < 4; row++) first_sub_byte(&s[8 * row]);
-}
-
 DEVICE void mix_columns(u32 *s, const u32 *k, cipher_key key) {
     shift_rows(s, key);
     u32 t[32];
@@ -777,7 +704,7 @@ DEVICE void sub_bytes(u32 *s) {
     UNROLL for (int row = 0; row < 4; row++) sub_byte(&s[8 * row]);
 }
 
-DEVICE void finish(u32 *s, cipher_key key, u32 round) {
+DEVICE void rounds(u32 *s, cipher_key key, u32 round) {
     // A round key is on its way while SubBytes runs.
     u32 k[32];
     get_round_key(k, key, round);
@@ -789,15 +716,15 @@ DEVICE void finish(u32 *s, cipher_key key, u32 round) {
         }
     }
     mix_columns(s, k, key);
+}
+
+DEVICE void end(u32 *s, cipher_key key) {
     UNROLL for (int row = 0; row < 4; row++) last_sub_byte(&s[8 * row]);
     shift_rows(s, key);
     // AddRoundKey: by the caller, on the bytes.
 }
 
-DEVICE void cipher(u32 *s, cipher_key key) {
-    begin(s, key);
-    finish(s, key, 1);
-}
+DEVICE void begin_byte(u32 *x) { first_sub_byte(x); }
 
 // ---------------------------------------------------------------------------------------------------------------
 // Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, the counter a
@@ -818,39 +745,93 @@ DEVICE counter128 counter_plus(counter128 counter, u64 n) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
-// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// Tiles, numbered from that in which the data begins: in its block `skipped`, which is 0 but where counters are to begin at a
+// multiple of a tile's blocks. Any grid will do, and any number of warps.
 // ---------------------------------------------------------------------------------------------------------------
 
-typedef struct { u64 from, to; } share;
+// Those from `from` on, up to but not including `to`.
+typedef struct { u32 from, to; } tiles;
 
-DEVICE share share_of(u64 blocks) {
-    const u64 all = (blocks + TILE_BLOCKS - 1) / TILE_BLOCKS;
-    const u64 each = (all + gridDim.x - 1) / gridDim.x;
-    share mine;
-    mine.from = blockIdx.x * each;
-    mine.to = mine.from + each < all ? mine.from + each : all;
-    return mine;
+DEVICE u32 tiles_of(u64 blocks) { return (u32)((blocks + TILE_BLOCKS - 1) / TILE_BLOCKS); }
+
+// The tiles of which all blocks are there.
+DEVICE tiles whole_tiles(u32 skipped, u64 blocks) {
+    tiles whole;
+    whole.from = skipped != 0;
+    whole.to = (u32)((skipped + blocks) / TILE_BLOCKS);
+    return whole;
 }
 
-// The blocks first, first + 1, ... of a warp of which there is data: those from `from` on, up to but not including
-// `to`. Blocks before the data have numbers that wrap.
-typedef struct { u32 from, to; } present;
+DEVICE int is_among(u32 tile, tiles some) { return tile >= some.from && tile < some.to; }
 
-DEVICE present blocks_present(u64 first, u64 blocks) {
-    present p;
-    p.from = first >> 63 ? (u32)(0 - first) : 0;
-    const u64 left = first >> 63 || first < blocks ? blocks - first : 0;
-    p.to = left < BLOCKS_PER_WARP ? (u32)left : BLOCKS_PER_WARP;
-    return p;
+// The number of the thread's first block of a tile; its block j is number first + 8 j. Blocks before the data have numbers that wrap.
+DEVICE u64 first_block(u32 tile, u32 skipped) { return (u64)TILE_BLOCKS * tile + lane() / 4 - skipped; }
+
+// The thread's words of a tile, 0 for those of blocks that are not there.
+DEVICE void read_words(u32 *w, IN_GLOBAL const uint4 *data, u64 first, u64 blocks, int is_whole) {
+    IN_GLOBAL const u32 *const from = (IN_GLOBAL const u32 *)data + (4 * first + column());
+    if (is_whole) {
+        UNROLL for (int j = 0; j < 32; j++) w[j] = from[32 * j];
+    } else {
+        UNROLL for (int j = 0; j < 32; j++) w[j] = first + 8 * j < blocks ? from[32 * j] : 0;
+    }
 }
 
-DEVICE int is_whole(present p) { return p.from == 0 && p.to == BLOCKS_PER_WARP; }
+DEVICE void write_words(IN_GLOBAL uint4 *data, const u32 *w, u64 first, u64 blocks, int is_whole) {
+    IN_GLOBAL u32 *const to = (IN_GLOBAL u32 *)data + (4 * first + column());
+    if (is_whole) {
+        UNROLL for (int j = 0; j < 32; j++) to[32 * j] = w[j];
+    } else {
+        UNROLL for (int j = 0; j < 32; j++) if (first + 8 * j < blocks) to[32 * j] = w[j];
+    }
+}
 
-// Whether the thread's block j, of 32, is there.
-DEVICE int has(present p, int j) { return 8 * j + lane() / 4 >= p.from && 8 * j + lane() / 4 < p.to; }
+// The share of a thread block, where its warps take one tile after the other, each when it is ready for it: as many as other
+// thread blocks have, or one more.
+DEVICE tiles share_of_block(u64 blocks) {
+    const u32 all = tiles_of(blocks), each = all / gridDim.x, more = all % gridDim.x;
+    tiles share;
+    share.from = blockIdx.x * each + (blockIdx.x < more ? blockIdx.x : more);
+    share.to = share.from + each + (blockIdx.x < more);
+    return share;
+}
 
-// The first two rounds of a tile of neighbouring counters, done once for all of them.
+#if SHUFFLES
+// The tile that a warp takes first, of those from `from` on.
+DEVICE u32 first_tile(u32 from) { return from + FROM_FIRST_LANE(lane() == 0 ? warp() : 0); }
+
+// The tile that a warp takes after `tile`, `next` being the first that none has taken.
+DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
+    (void)tile;
+    u32 taken = 0;
+    if (lane() == 0) taken = TAKE_NUMBER(next);
+    return FROM_FIRST_LANE(taken);
+}
+
+// Whether a warp whose next tile this is goes on, where they end at `to`.
+DEVICE int goes_on(u32 tile, u32 to) { return tile < to; }
+DEVICE u64 blocks_up_to(u32 to, u32 skipped, u64 blocks) {
+    (void)to, (void)skipped;
+    return blocks;
+}
+#else
+// Threads exchange words through memory, with barriers for all warps: they take their tiles in step, and those that are left
+// without one go along, on blocks that are not there.
+DEVICE u32 first_tile(u32 from) { return from + warp(); }
+
+DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
+    (void)next;
+    return tile + WARPS;
+}
+
+DEVICE int goes_on(u32 tile, u32 to) { return tile - warp() < to; }
+DEVICE u64 blocks_up_to(u32 to, u32 skipped, u64 blocks) {
+    const u64 end = (u64)TILE_BLOCKS * to - skipped;
+    return end < blocks ? end : blocks;
+}
+#endif
+
+// The first two rounds of neighbouring counters, done once for all of them.
 //
 // Counters that differ in their last four bytes only: each of these is in another row of column 3, so ShiftRows takes
 // each to another column, and a column after round 1 depends on one of them. Up to its linear layer, round 2 keeps
@@ -859,67 +840,93 @@ DEVICE int has(present p, int j) { return 8 * j + lane() / 4 >= p.from && 8 * j 
 //   state after MixColumns of round 2 = part 0 (byte 15) ^ part 1 (byte 14) ^ part 2 (byte 13) ^ part 3 (byte 12)
 //
 // (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of
-// round 2; Park and Lee, "FACE", TCHES 2018.) The last byte takes all its 256 values within a warp, so part 0 is
-// planes; of the other parts a warp needs one value each, a mask for each plane. Layout of a part: that of the state,
-// block e of the warp being the value e of the byte.
+// round 2; Park and Lee, "FACE", TCHES 2018.) The last byte takes all its 256 values within a tile, so part 0 is
+// planes; of the other parts a tile needs one value each, a mask for each plane. Layout of a part: that of the state,
+// block e of the tile being the value e of the byte.
 
 // What a thread block keeps of them: the parts, and for each warp masks.
 typedef uint4 counter_part[8][32];
 typedef uint4 counter_mask[8][4];
 
-// Makes the parts for the counters from `counter` on that differ from it in the last four bytes only.
+// The thread's column behind ShiftRows, from the rows of all columns.
+DEVICE void get_shifted(u32 *s, IN_SHARED counter_part *rows) {
+    UNROLL for (int row = 0; row < 4; row++) {
+        const u32 there = (lane() & ~3u) | SHIFTED(row, column());
+        UNROLL for (int i = 0; i < 2; i++) get_piece(&s[8 * row + 4 * i], (*rows)[2 * row + i][there]);
+    }
+}
+
+// A row of a column's planes, taken from all of them, and put beside those of other columns.
+DEVICE void pick_row(u32 *x, const u32 *s, u32 row) {
+    UNROLL for (int b = 0; b < 8; b++) x[b] = row == 0 ? s[b] : row == 1 ? s[8 + b] : row == 2 ? s[16 + b] : s[24 + b];
+}
+
+DEVICE void put_row(IN_SHARED counter_part *rows, u32 row, const u32 *x) {
+    UNROLL for (int i = 0; i < 2; i++) (*rows)[2 * row + i][lane()] = piece_of(&x[4 * i]);
+}
+
+// Makes the parts for the counters that differ from `counter` in the last four bytes only: each warp does a row of
+// SubBytes, then a part.
 DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_key key) {
-    BARRIER(); // the last parts have been read
-    if (!SHUFFLES || warp() == 0) { // without shuffles, all warps come to the barriers in between
+    u32 s[32], k[32], t[32];
+    ROLLED for (u32 row = warp(); row < 4; row += WARPS) {
         // Column 3 takes all values of its bytes at once, for no two of them meet.
         const u32 e = lane() / 4; // a thread's block j is e + 8 j
         const u32 value[8] = {spread_bit(e, 0), spread_bit(e, 1), spread_bit(e, 2), 0xaaaaaaaa,
                               0xcccccccc,       0xf0f0f0f0,       0xff00ff00,       0xffff0000};
-        u32 s[32], k[32];
-        UNROLL for (int b = 0; b < 32; b++) {
-            const u32 word = column() == 0 ? counter.word[3] : column() == 1 ? counter.word[2] : counter.word[1];
-            s[b] = column() == 3 ? value[b % 8] : spread_bit(word, 8 * (3 - b / 8) + b % 8);
-        }
-        begin(s, key);
-        get_round_key(k, key, 1);
-        mix_columns(s, k, key);
-        sub_bytes(s);
-        if (SHUFFLES || warp() == 0) put_planes(&part[3][0][lane()], 32, s);
+        const u32 word = column() == 0 ? counter.word[3] : column() == 1 ? counter.word[2] : counter.word[1];
+        get_round_key(t, key, 0);
+        pick_row(k, t, row);
+        UNROLL for (int b = 0; b < 8; b++) s[b] = (column() == 3 ? value[b] : spread_bit(word, 8 * (3 - row) + b)) ^ k[b];
+        begin_byte(s);
+        put_row(&part[3], row, s);
     }
     BARRIER();
-    u32 s[32];
-    UNROLL for (int row = 0; row < 4; row++) {
-        const u32 there = (lane() & ~3u) | SHIFTED(row, column());
-        UNROLL for (int i = 0; i < 2; i++) get_piece(&s[8 * row + 4 * i], part[3][2 * row + i][there]);
+    ROLLED for (u32 row = warp(); row < 4; row += WARPS) {
+        get_shifted(s, &part[3]);
+        get_round_key(k, key, 1);
+        mix_column(&s[0], &s[8], &s[16], &s[24], k, t);
+        pick_row(s, t, row);
+        sub_byte(s);
+        put_row(&part[2], row, s);
     }
+    BARRIER();
+    get_shifted(s, &part[2]);
     BARRIER(); // all have read it: it is overwritten
     ROLLED for (u32 n = warp(); n < 4; n += WARPS) {
-        u32 x[32], k[32], sum[32];
+        u32 x[32];
         UNROLL for (int row = 0; row < 4; row++)
             UNROLL for (int b = 0; b < 8; b++) x[8 * row + b] = SHIFTED(row, column()) == n ? s[8 * row + b] : 0;
         // The round key goes into one part only.
         get_round_key(k, key, 2);
         UNROLL for (int i = 0; i < 32; i++) k[i] = n == 0 ? k[i] : 0;
-        mix_column(&x[0], &x[8], &x[16], &x[24], k, sum);
-        put_planes(&part[n][0][lane()], 32, sum);
+        mix_column(&x[0], &x[8], &x[16], &x[24], k, t);
+        put_planes(&part[n][0][lane()], 32, t);
     }
     BARRIER();
 }
 
-// The state after MixColumns of round 2 for the 256 counters of which `low` holds the last four bytes.
+// Bits of the same plane of three parts, each shifted to the top of its word: their sum as a mask.
+DEVICE u32 mask_of_sum(u32 x, u32 y, u32 z) { return spread_bit(LUT3(x, y, z, 0x96), 31); }
+
+// The state after MixColumns of round 2 for a tile's counters; `low` holds the last four bytes of one of them.
 DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *masks, u32 low) {
     IN_SHARED uint4 (*const mask)[4] = masks[warp()];
     // A lane makes the masks of four planes: of piece lane / 4 of column lane % 4.
-    uint4 sum;
-    sum.x = sum.y = sum.z = sum.w = 0;
-    UNROLL for (int n = 1; n < 4; n++) {
-        const u32 value = low >> 8 * n & 255;
-        const uint4 planes = part[n][lane() / 4][4 * (value % 8) + column()];
-        sum.x ^= spread_bit(planes.x, value / 8);
-        sum.y ^= spread_bit(planes.y, value / 8);
-        sum.z ^= spread_bit(planes.z, value / 8);
-        sum.w ^= spread_bit(planes.w, value / 8);
+    uint4 bits[3];
+    UNROLL for (int n = 0; n < 3; n++) {
+        const u32 value = low >> (8 * n + 8) & 255, up = 31 - value / 8;
+        bits[n] = part[n + 1][lane() / 4][4 * (value % 8) + column()];
+        bits[n].x <<= up;
+        bits[n].y <<= up;
+        bits[n].z <<= up;
+        bits[n].w <<= up;
     }
+    uint4 sum;
+    sum.x = mask_of_sum(bits[0].x, bits[1].x, bits[2].x);
+    sum.y = mask_of_sum(bits[0].y, bits[1].y, bits[2].y);
+    sum.z = mask_of_sum(bits[0].z, bits[1].z, bits[2].z);
+    sum.w = mask_of_sum(bits[0].w, bits[1].w, bits[2].w);
     WARP_BARRIER(); // the last masks have been read
     mask[lane() / 4][column()] = sum;
     WARP_BARRIER();
@@ -929,44 +936,54 @@ DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter
     UNROLL for (int i = 0; i < 32; i++) s[i] ^= m[i];
 }
 
-// The key stream of a tile of the thread block but for the last round key, as words of blocks, the block of counter `counter` being number
-// `skipped` of tile 0. A tile begins at a multiple of its length, so that within it only the last bytes of counters
-// differ, and the last four of them wrap between two tiles if at all.
-DEVICE void key_stream(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *mask, counter128 counter, u32 skipped,
-                       u64 tile, int is_first, cipher_key key) {
-    counter.word[0] -= skipped;
-    counter = counter_plus(counter, TILE_BLOCKS * tile);
-    if (is_first || counter.word[0] == 0) make_parts(part, counter, key);
-    sum_of_parts(s, part, mask, counter.word[0] + BLOCKS_PER_WARP * warp());
+// A thread block's share of tiles goes by runs: the tiles from `from` on whose counters share all but their last four bytes,
+// up to `to` at most. Makes their parts, and returns where the run ends. `counter` is one of tile 0's, and `next` is what `tile_after`
+// takes.
+DEVICE u32 begin_run(IN_SHARED counter_part *part, IN_SHARED u32 *next, counter128 counter, u32 from, u32 to, cipher_key key) {
+    counter = counter_plus(counter, (u64)TILE_BLOCKS * from);
+    const u32 run = 0xffffffff / TILE_BLOCKS + 1 - counter.word[0] / TILE_BLOCKS; // tiles until 32 bits wrap
+    BARRIER(); // the last parts have been read
+    if (threadIdx.x == 0) *next = from + WARPS;
+    make_parts(part, counter, key);
+    return to - from < run ? to : from + run;
+}
+
+// The planes of the key stream of a tile's counters as far as to the last MixColumns.
+DEVICE void begin_key_stream(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *masks, u32 low, cipher_key key) {
+    sum_of_parts(s, part, masks, low);
     sub_bytes(s);
-    finish(s, key, 3);
+    rounds(s, key, 3);
+}
+
+// The rest, to words of blocks, but for the last round key.
+DEVICE void end_key_stream(u32 *s, cipher_key key) {
+    end(s, key);
     transpose_32x32(s);
 }
 
 KERNEL aes_ctr_planes(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(uint4);
     SHARED counter_part part[4];
-    SHARED counter_mask mask[WARPS];
+    SHARED counter_mask mask[THREADS / 32];
+    SHARED u32 next;
+    LET_NEXT_BEGIN();
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     const u32 skipped = counter.word[0] % TILE_BLOCKS;
-    const share mine = share_of(skipped + blocks);
-    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
-        u32 s[32];
-        key_stream(s, part, mask, counter, skipped, tile, tile == mine.from, key);
-        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp() - skipped;
-        IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
-        IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
-        const present p = blocks_present(first, blocks);
-        if (is_whole(p)) {
-            // Several loads in flight before the first store: the compiler cannot know whether `in` is `out`.
-            UNROLL for (int group = 0; group < 32; group += 16) {
-                u32 data[16];
-                UNROLL for (int j = 0; j < 16; j++) data[j] = from[32 * (group + j)];
-                UNROLL for (int j = 0; j < 16; j++) to[32 * (group + j)] = LUT3(data[j], s[group + j], key.last, 0x96);
-            }
-        } else {
-            UNROLL for (int j = 0; j < 32; j++) if (has(p, j)) to[32 * j] = from[32 * j] ^ s[j] ^ key.last;
+    const tiles mine = share_of_block(skipped + blocks);
+    ROLLED for (u32 from = mine.from, to; from < mine.to; from = to) {
+        to = begin_run(part, &next, counter, from, mine.to, key);
+        const u64 there = blocks_up_to(to, skipped, blocks);
+        const tiles whole = whole_tiles(skipped, there);
+        ROLLED for (u32 tile = first_tile(from); goes_on(tile, to); tile = tile_after(tile, &next)) {
+            const u64 first = first_block(tile, skipped);
+            u32 s[32], w[32];
+            begin_key_stream(s, part, mask, counter.word[0] + TILE_BLOCKS * tile, key);
+            AWAIT_LAST();
+            read_words(w, in, first, there, is_among(tile, whole));
+            end_key_stream(s, key);
+            UNROLL for (int j = 0; j < 32; j++) s[j] = LUT3(w[j], s[j], key.last, 0x96);
+            write_words(out, s, first, there, is_among(tile, whole));
         }
     }
 }
@@ -975,22 +992,29 @@ KERNEL aes_ctr_planes(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 count
 KERNEL aes_ctr_planes_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 counter, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
     SHARED counter_part part[4];
-    SHARED counter_mask mask[WARPS];
+    SHARED counter_mask mask[THREADS / 32];
+    SHARED u32 next;
+    LET_NEXT_BEGIN();
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     const u64 blocks = (skip + length + 15) / 16;
     const u32 skipped = counter.word[0] % TILE_BLOCKS;
-    const share mine = share_of(skipped + blocks);
-    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
-        u32 s[32];
-        key_stream(s, part, mask, counter, skipped, tile, tile == mine.from, key);
-        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp() - skipped;
-        // Bytes before the data have numbers that wrap.
-        const u64 byte = 16 * first + 4 * lane() - skip;
-        UNROLL for (int j = 0; j < 32; j++)
-            UNROLL for (int i = 0; i < 4; i++) {
-                const u64 n = byte + 128 * j + i;
-                if (n < length) out[n] = in[n] ^ (u8)((s[j] ^ key.last) >> 8 * i);
-            }
+    const tiles mine = share_of_block(skipped + blocks);
+    ROLLED for (u32 from = mine.from, to; from < mine.to; from = to) {
+        to = begin_run(part, &next, counter, from, mine.to, key);
+        const u64 there = blocks_up_to(to, skipped, blocks);
+        ROLLED for (u32 tile = first_tile(from); goes_on(tile, to); tile = tile_after(tile, &next)) {
+            const u64 first = first_block(tile, skipped);
+            u32 s[32];
+            begin_key_stream(s, part, mask, counter.word[0] + TILE_BLOCKS * tile, key);
+            end_key_stream(s, key);
+            AWAIT_LAST();
+            UNROLL for (int j = 0; j < 32; j++)
+                if (first + 8 * j < there) UNROLL for (int i = 0; i < 4; i++) {
+                    // Bytes before the data have numbers that wrap.
+                    const u64 n = 16 * (first + 8 * j) + 4 * column() + i - skip;
+                    if (n < length) out[n] = in[n] ^ (u8)((s[j] ^ key.last) >> 8 * i);
+                }
+        }
     }
 }

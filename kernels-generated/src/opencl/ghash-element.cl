@@ -2,7 +2,7 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 933f417028ff35d2bd36313b4d8be0ea4e2e3e47f20485d0f4c9206f31712594
+// SHA-256 of all that follows this line: 58eecadff1688a8085611bd4a29d007b00d2ae56e2e9d6fa364a4b1509a228a8
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
@@ -41,8 +41,12 @@ typedef ulong u64;
 typedef struct { u32 x; } thread_index;
 #define threadIdx ((thread_index){(u32)get_local_id(0)})
 #define blockIdx ((thread_index){(u32)get_group_id(0)})
+#define blockDim ((thread_index){(u32)get_local_size(0)})
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define TAKE_NUMBER(next) atomic_inc(next) // from a counter in local memory
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
 
 #ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
@@ -54,6 +58,7 @@ DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {
     return d;
 }
 #define FROM_COLUMN(value, column) from_lane(value, column, 4) // of four neighbouring lanes
+#define FROM_FIRST_LANE(value) from_lane(value, 0, 32)
 #define WARP_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 DEVICE u32 byte_permute(u32 a, u32 b, u32 selector) {
     u32 d;

@@ -6,7 +6,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [1, 2, 4, 8, 16, 32, 64, 128].
 // Geometry: 64 threads a block, 4 blocks a multiprocessor.
 // Gates, which the compiler may merge: 28460 of two inputs for 10 rounds.
-// SHA-256 of all that follows this line: 857d95f2eeb9c533eafd0d12d257077a30e7585a7ca55b79e0b398fbc9e68a96
+// SHA-256 of all that follows this line: 617ea9894aca7de2392ed7436c3ac747a13515f212c71802ad157ec9ee0e437f
 
 #define THREADS 64
 #define BLOCKS_PER_SM 4
@@ -46,6 +46,21 @@ typedef unsigned long long u64;
 #define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
+// Lane 0's value, which is 0 on the others: where the compiler can know, that it is the same on all.
+#if __CUDA_ARCH__ >= 800
+#define FROM_FIRST_LANE(value) __reduce_or_sync(0xffffffff, value)
+#else
+#define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
+#endif
+#define TAKE_NUMBER(next) atomicAdd(next, 1u) // from a counter in shared memory
+// Kernels of a stream that overlap: the next one may begin; the last one is done, and what it wrote is there.
+#if __CUDA_ARCH__ >= 900
+#define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
+#define AWAIT_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
+#else
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
+#endif
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 // Output bit = bit 4a + 2b + c of the table: one LOP3 instruction.
@@ -66,18 +81,22 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define CONSTANT static const
 #define GLOBAL static const
 #define DYNAMIC_SHARED(name) static uint4 name[SHARED_BYTES / 16]
-#define BARRIER() meet(THREADS)
+#define BARRIER() meet(blockDim.x)
 #define WARP_BARRIER() meet(32)
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
 static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
 static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+#define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
+#define TAKE_NUMBER(next) ((*(next))++)
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
 #define UNROLL
 #define ROLLED
 typedef struct { u32 x, y, z, w; } uint4;
 typedef struct { u32 x, y, z; } dim3;
-static dim3 gridDim, blockIdx, threadIdx;
+static dim3 gridDim, blockDim, blockIdx, threadIdx;
 static inline u32 lut3(u32 a, u32 b, u32 c, int table) {
     u32 d = 0;
     if (table & 0x01) d |= ~a & ~b & ~c;
@@ -1662,7 +1681,7 @@ DEVICE void sub_bytes(u32 *s) {
     UNROLL for (int j = 0; j < 16; j++) sub_byte(&s[8 * j]);
 }
 
-DEVICE void finish(u32 *s, u32 round) {
+DEVICE void rounds(u32 *s, u32 round) {
     ROLLED for (; round < 10 - 1; round++) {
         mix_columns(s);
         add_round_keys(s, round);
@@ -1670,6 +1689,9 @@ DEVICE void finish(u32 *s, u32 round) {
     }
     mix_columns(s);
     add_round_keys(s, 10 - 1);
+}
+
+DEVICE void end(u32 *s) {
     UNROLL for (int j = 0; j < 16; j++) sub_byte(&s[8 * j]);
     {
     u32 t[128];
@@ -1683,7 +1705,8 @@ DEVICE void finish(u32 *s, u32 round) {
 
 DEVICE void cipher(u32 *s) {
     begin(s);
-    finish(s, 1);
+    rounds(s, 1);
+    end(s);
 }
 
 // ---------------------------------------------------------------------------------------------------------------

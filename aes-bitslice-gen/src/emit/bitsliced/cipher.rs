@@ -7,6 +7,7 @@ use crate::kernel::plan::{Call, Function, KeyOperand, Plan, Step};
 use crate::kernel::spec::Layers;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::layout::Layout;
+use aes_bitslice_core::mode::State;
 use std::fmt::Write;
 
 /// A circuit as a C function: of a byte in place if it has eight outputs, else of four bytes, and maybe a key, to four.
@@ -45,9 +46,11 @@ pub(super) fn function(function: &Function, layers: Layers, key: &str, text: &mu
     *text += "}\n";
 }
 
-/// Whether the printed code calls a function: not if all it does is done to bytes.
+/// Whether the printed code calls a function: not if all it does is done to bytes. By column, the first round key is
+/// added to bytes, or to counters by the template that makes their planes.
 pub(super) fn is_called(plan: &Plan, function: usize) -> bool {
     plan.first.iter().chain(&plan.round).chain(&plan.last).any(|step| match step {
+        Step::AddRoundKey(_) if plan.spec.layout == Layout::Column => false,
         Step::AddRoundKey(c) | Step::MixColumns(c) | Step::AddLastRoundKey(c) => {
             c.key != KeyOperand::Bytes && c.functions.contains(&function)
         }
@@ -61,9 +64,10 @@ fn is_byte(circuit: &Circuit) -> bool {
 }
 
 /// The cipher in parts, a round beginning behind SubBytes: `begin` to SubBytes of round 1, `mix_columns` and `sub_bytes`
-/// for a round, `finish` from a round to the end; and `cipher`, all of it. Where rounds are written out, `begin` has
-/// them all.
-pub(super) fn cipher(plan: &Plan, access: &KeyAccess, text: &mut String) {
+/// for a round, `rounds` from a round to the last MixColumns, `end` from there to the end; and `cipher`, all of it. Where rounds are
+/// written out, `begin` has them all, and there are no `rounds`. Of counters by column, `begin_byte` is SubBytes of round 1 on a byte:
+/// the rest of `begin`, and what comes of it, is the template's. The loop of rounds has `unrolled` of them at a time.
+pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut String) {
     let sign = match plan.direction() {
         Direction::Encrypt => "+ (row)",
         Direction::Decrypt => "+ 4 - (row)",
@@ -91,7 +95,10 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, text: &mut String) {
         printer.steps(steps);
         *text += "}\n\n";
     };
-    part(&format!("begin(u32 *s{parameter})"), &plan.first, "0");
+    let starts_with_counters = (plan.spec.layout, plan.spec.mode.state()) == (Layout::Column, State::Counters);
+    if !starts_with_counters {
+        part(&format!("begin(u32 *s{parameter})"), &plan.first, "0");
+    }
     for step in &plan.round {
         let heading = match (step, plan.spec.layout) {
             (Step::SubBytes(_), _) => "sub_bytes(u32 *s)".into(),
@@ -107,8 +114,6 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, text: &mut String) {
         false => format!("{}(s);", layer(step)),
     };
     let mut last = plan.last.as_slice();
-    // Measured, kernel by kernel: docs/performance.md. Rounds are even in number, from wherever the loop begins.
-    let unrolled = if plan.rounds().is_some() { 2 } else { 1 };
     // The last round's layers up to SubBytes are the functions that are there already.
     let before_sub_bytes = plan.round.iter().take_while(|step| !matches!(step, Step::SubBytes(_)));
     let (again, others) = last.split_at(before_sub_bytes.count());
@@ -119,31 +124,41 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, text: &mut String) {
             let again: Vec<String> = again.iter().map(|step| call(step, &format!("{rounds} - 1"))).collect();
             writeln!(
                 text,
-                "DEVICE void finish(u32 *s{parameter}, u32 round) {{\n    \
-                 ROLLED for (; round < {rounds} - 1; round++) {{\n        {}\n    }}\n    {}",
+                "DEVICE void rounds(u32 *s{parameter}, u32 round) {{\n    \
+                 ROLLED for (; round < {rounds} - 1; round++) {{\n        {}\n    }}\n    {}\n}}\n",
                 round.join("\n        "),
                 again.join("\n    ")
             )
         }
         (true, Layout::Column) => writeln!(
             text,
-            "DEVICE void finish(u32 *s, cipher_key key, u32 round) {{\n    \
+            "DEVICE void rounds(u32 *s, cipher_key key, u32 round) {{\n    \
              // A round key is on its way while SubBytes runs.\n    \
              u32 k[32];\n    get_round_key(k, key, round);\n    \
              ROLLED for (; round < {rounds} - 1; round += {unrolled}) {{\n        \
              UNROLL for (u32 i = 0; i < {unrolled}; i++) {{\n            \
              mix_columns(s, k, key);\n            get_round_key(k, key, round + i + 1);\n            \
              sub_bytes(s);\n        }}\n    }}\n    \
-             mix_columns(s, k, key);"
+             mix_columns(s, k, key);\n}}\n"
         ),
-        (false, _) => writeln!(text, "DEVICE void finish(u32 *s) {{"),
+        (false, _) => Ok(()),
     };
-    Steps { plan, text, round: format!("{rounds} - 1") }.steps(last);
-    let from = if rolled { ", 1" } else { "" };
-    let _ = writeln!(
-        text,
-        "}}\n\nDEVICE void cipher(u32 *s{parameter}) {{\n    begin(s{argument});\n    finish(s{argument}{from});\n}}"
-    );
+    let mut printer = Steps { plan, text, round: format!("{rounds} - 1") };
+    let _ = writeln!(printer.text, "DEVICE void end(u32 *s{parameter}) {{");
+    printer.steps(last);
+    let _ = writeln!(printer.text, "}}");
+    if starts_with_counters {
+        let Some(Step::SubBytes(first)) = plan.first.get(1) else { unreachable!("SubBytes behind AddRoundKey") };
+        let name = printer.name(first.uniform().expect("one function"));
+        let begin_byte = format!("\nDEVICE void begin_byte(u32 *x) {{ {name}(x); }}\n");
+        *printer.text += &begin_byte;
+    } else {
+        let rounds = if rolled { format!("    rounds(s{argument}, 1);\n") } else { String::new() };
+        let _ = writeln!(
+            printer.text,
+            "\nDEVICE void cipher(u32 *s{parameter}) {{\n    begin(s{argument});\n{rounds}    end(s{argument});\n}}"
+        );
+    }
 }
 
 /// The name of a round's layer as a function.

@@ -5,14 +5,14 @@ use super::keys::key_access;
 use super::parts::{Geometry, Parts};
 use super::print::TRANSPOSE;
 use crate::kernel::spec::{DataPath, KernelSpec};
-use crate::templates::{CBC, COUNTER, SHARE};
+use crate::templates::{CBC, COUNTER};
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::KeyStrategy;
 
 /// The kernels of a mode in a layout, which reach their data in one way. All sizes are the ones measured to be the fastest (docs/performance.md), and those in
-/// which nothing spills: 255 registers for the state and what is between two of its layers, or 96 to 128 for a column of it.
+/// which nothing spills: 255 registers for the state and what is between two of its layers, or 128 for a column of it.
 struct Row {
     mode: Mode,
     layout: Layout,
@@ -25,27 +25,34 @@ struct Row {
     baked: Option<Geometry>,
     grid: Grid,
     /// With the strategy `bits`, co-resident with a table kernel; none where there is no such kernel.
-    co_resident: Option<Grid>,
+    co_resident: Option<(Geometry, Grid)>,
 }
 
-const fn geometry(threads: u32, blocks_per_sm: u32) -> Geometry {
-    Geometry { threads, blocks_per_sm }
+const fn geometry(threads: u32, blocks_per_sm: u32, unrolled: u32) -> Geometry {
+    Geometry { threads, blocks_per_sm, unrolled }
 }
 
-const PRESENT: &str = include_str!("column/present.h");
+const TILES: &str = include_str!("column/tiles.h");
+const TURNS: &str = include_str!("column/taking_turns.h");
 const COLUMN_WORDS: &str = include_str!("column/words.h");
 const COLUMN_KEY_STREAM: &str = include_str!("column/key_stream.h");
 const STATE_ECB: &[&str] = &[include_str!("state/ecb.h")];
-const COLUMN_ECB: &[&str] = &[SHARE, PRESENT, COLUMN_WORDS, include_str!("column/ecb.h")];
+const COLUMN_ECB: &[&str] = &[TILES, TURNS, COLUMN_WORDS, include_str!("column/ecb.h")];
 
-/// What CTR does once, two rounds for its tables, is worth more than what the others do.
-const CTR_TILES: Grid = Grid::Tiles { most: 16, left: 32 };
-const TILES: Grid = Grid::Tiles { most: 8, left: 64 };
+/// By state.
+const STATE: Geometry = geometry(128, 2, 1);
 
-/// Co-resident with a table kernel: as many thread blocks as are on the device at a time (3 a multiprocessor for CTR, 4 for ECB,
-/// on compute capability 9.0) or a multiple of that, so that the last of them end together.
-const CTR_CO_RESIDENT: Grid = Grid::Persistent { each: 3 };
-const CO_RESIDENT: Grid = Grid::Persistent { each: 4 * 14 };
+/// By column: one thread block on each multiprocessor, which has all of its registers, by one round or two at a time.
+const ONE: Geometry = geometry(512, 1, 1);
+const TWO: Geometry = geometry(512, 1, 2);
+const RESIDENT: Grid = Grid::Warps { each: 1, least: 1 };
+/// Counters have parts that four warps make together.
+const COUNTERS: Grid = Grid::Warps { each: 1, least: 4 };
+
+/// Co-resident with a table kernel: as many thread blocks as are on the device at a time (3 a multiprocessor on compute capability 9.0)
+/// or a multiple of that, so that the last of them end together.
+const CTR_CO_RESIDENT: (Geometry, Grid) = (geometry(128, 4, 1), Grid::Warps { each: 3, least: 4 });
+const CO_RESIDENT: (Geometry, Grid) = (geometry(128, 4, 1), Grid::Warps { each: 3 * 14, least: 4 });
 
 /// As Hajihassani et al. 2019 have it (sections 6.3 and 6.4): the data of 64 threads is what fits in shared memory.
 const fn staged(mode: Mode, templates: &'static [&'static str]) -> Row {
@@ -54,8 +61,8 @@ const fn staged(mode: Mode, templates: &'static [&'static str]) -> Row {
         layout: Layout::State,
         data: DataPath::Staged,
         templates,
-        at_launch: geometry(64, 4),
-        baked: Some(geometry(64, 4)),
+        at_launch: geometry(64, 4, 1),
+        baked: Some(geometry(64, 4, 1)),
         grid: Grid::Covers,
         co_resident: None,
     }
@@ -69,9 +76,9 @@ const ROWS: [Row; 14] = [
         layout: Layout::Column,
         data: DataPath::Direct,
         templates: COLUMN_ECB,
-        at_launch: geometry(128, 5),
-        baked: Some(geometry(128, 4)),
-        grid: TILES,
+        at_launch: TWO,
+        baked: Some(TWO),
+        grid: RESIDENT,
         co_resident: Some(CO_RESIDENT),
     },
     Row {
@@ -79,8 +86,8 @@ const ROWS: [Row; 14] = [
         layout: Layout::State,
         data: DataPath::Direct,
         templates: STATE_ECB,
-        at_launch: geometry(128, 2),
-        baked: Some(geometry(128, 2)),
+        at_launch: STATE,
+        baked: Some(STATE),
         grid: Grid::Covers,
         co_resident: None,
     },
@@ -89,9 +96,9 @@ const ROWS: [Row; 14] = [
         layout: Layout::Column,
         data: DataPath::Direct,
         templates: COLUMN_ECB,
-        at_launch: geometry(128, 4),
-        baked: Some(geometry(128, 4)),
-        grid: TILES,
+        at_launch: TWO,
+        baked: Some(TWO),
+        grid: RESIDENT,
         co_resident: Some(CO_RESIDENT),
     },
     Row {
@@ -99,8 +106,8 @@ const ROWS: [Row; 14] = [
         layout: Layout::State,
         data: DataPath::Direct,
         templates: STATE_ECB,
-        at_launch: geometry(128, 2),
-        baked: Some(geometry(128, 2)),
+        at_launch: STATE,
+        baked: Some(STATE),
         grid: Grid::Covers,
         co_resident: None,
     },
@@ -108,10 +115,10 @@ const ROWS: [Row; 14] = [
         mode: Mode::Ctr,
         layout: Layout::Column,
         data: DataPath::Direct,
-        templates: &[COUNTER, SHARE, PRESENT, COLUMN_KEY_STREAM, include_str!("column/ctr.h")],
-        at_launch: geometry(128, 4),
-        baked: Some(geometry(128, 4)),
-        grid: CTR_TILES,
+        templates: &[COUNTER, TILES, TURNS, COLUMN_KEY_STREAM, include_str!("column/ctr.h")],
+        at_launch: ONE,
+        baked: Some(TWO),
+        grid: COUNTERS,
         co_resident: Some(CTR_CO_RESIDENT),
     },
     Row {
@@ -119,8 +126,8 @@ const ROWS: [Row; 14] = [
         layout: Layout::State,
         data: DataPath::Direct,
         templates: &[COUNTER, COUNTER_PLANES, include_str!("state/ctr.h")],
-        at_launch: geometry(128, 2),
-        baked: Some(geometry(128, 2)),
+        at_launch: STATE,
+        baked: Some(STATE),
         grid: Grid::Covers,
         co_resident: None,
     },
@@ -128,10 +135,10 @@ const ROWS: [Row; 14] = [
         mode: Mode::Keystream,
         layout: Layout::Column,
         data: DataPath::Direct,
-        templates: &[COUNTER, SHARE, PRESENT, COLUMN_KEY_STREAM, include_str!("column/keystream.h")],
-        at_launch: geometry(128, 4),
+        templates: &[COUNTER, TILES, TURNS, COLUMN_KEY_STREAM, include_str!("column/keystream.h")],
+        at_launch: ONE,
         baked: None,
-        grid: CTR_TILES,
+        grid: COUNTERS,
         co_resident: None,
     },
     Row {
@@ -139,7 +146,7 @@ const ROWS: [Row; 14] = [
         layout: Layout::State,
         data: DataPath::Direct,
         templates: &[COUNTER, COUNTER_PLANES, include_str!("state/keystream.h")],
-        at_launch: geometry(128, 2),
+        at_launch: STATE,
         baked: None,
         grid: Grid::Covers,
         co_resident: None,
@@ -148,10 +155,10 @@ const ROWS: [Row; 14] = [
         mode: Mode::CbcDecrypt,
         layout: Layout::Column,
         data: DataPath::Direct,
-        templates: &[CBC, SHARE, PRESENT, COLUMN_WORDS, include_str!("column/cbc.h")],
-        at_launch: geometry(128, 4),
-        baked: Some(geometry(128, 4)),
-        grid: TILES,
+        templates: &[CBC, TILES, COLUMN_WORDS, include_str!("column/cbc.h")],
+        at_launch: TWO,
+        baked: Some(TWO),
+        grid: RESIDENT,
         co_resident: Some(CO_RESIDENT),
     },
     Row {
@@ -160,8 +167,8 @@ const ROWS: [Row; 14] = [
         data: DataPath::Direct,
         templates: &[CBC, include_str!("state/cbc.h")],
         // The ciphertext of 64 states is what fits in shared memory.
-        at_launch: geometry(64, 4),
-        baked: Some(geometry(64, 4)),
+        at_launch: geometry(64, 4, 1),
+        baked: Some(geometry(64, 4, 1)),
         grid: Grid::Covers,
         co_resident: None,
     },
@@ -178,7 +185,7 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
     let row = ROWS.iter().find(is_it)?;
     let (geometry, grid) = match strategy {
         KeyStrategy::Planes | KeyStrategy::PlanesInMemory => (row.at_launch, row.grid),
-        KeyStrategy::Bits => (row.at_launch, row.co_resident?),
+        KeyStrategy::Bits => row.co_resident?,
         KeyStrategy::OneHotMux | KeyStrategy::Immediate => (row.baked?, row.grid),
     };
     let planes = match (spec.layout, spec.data) {

@@ -1,24 +1,18 @@
 //! What a bitsliced kernel is made of besides its plan: templates, sizes, and how the code reaches the round keys.
 
-use aes_bitslice_core::layout::{BLOCKS_PER_WORD, Layout};
 use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::strategy::KeyStrategy;
 use zeroize::Zeroizing;
 
-/// The size of a thread block.
+/// The size of a thread block, and of its loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// Threads a thread block: a power of two from 32 to 1024.
+    /// Threads a thread block, or the most of one where the grid says how many: whole warps, 32 to 1024.
     pub threads: u32,
     /// Thread blocks that the compiler must leave registers for on one multiprocessor.
     pub blocks_per_sm: u32,
-}
-
-impl Geometry {
-    /// Blocks of 16 bytes of a tile: what a thread block works on at a time.
-    pub fn tile_blocks(self, layout: Layout) -> u32 {
-        BLOCKS_PER_WORD * self.threads / layout.threads()
-    }
+    /// Rounds that the loop of rounds has at a time: 1 or 2, for their number is even.
+    pub unrolled: u32,
 }
 
 /// What a bitsliced kernel is made of besides its plan.

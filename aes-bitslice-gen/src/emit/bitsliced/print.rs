@@ -41,10 +41,10 @@ pub fn print_parts(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) 
 /// With a key baked in, the text is the key: it is built without leaving copies behind, and the caller is to wipe it.
 ///
 /// # Panics
-/// If the threads a block are no power of two from 32 to 1024: counters would not wrap between tiles.
+/// If the threads a block are not whole warps, 32 to 1024.
 pub fn source(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> String {
-    let Geometry { threads, blocks_per_sm } = parts.geometry;
-    assert!(threads.is_power_of_two() && (32..=1024).contains(&threads), "{threads} threads a block");
+    let Geometry { threads, blocks_per_sm, .. } = parts.geometry;
+    assert!(threads % 32 == 0 && (32..=1024).contains(&threads), "{threads} threads a block");
     let body = body(plan, parts, dialect);
     let spec = &plan.spec;
     let unit = match spec.layers {
@@ -107,13 +107,13 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     }
     *text += &banner("The cipher on bit-planes.");
     *text += "\n";
-    cipher(plan, &parts.access, &mut text);
+    cipher(plan, &parts.access, parts.geometry.unrolled, &mut text);
     for template in &parts.mode {
         *text += "\n";
         parts.fill(template, &mut text);
     }
     debug_assert_eq!(text.capacity(), room, "the text has outgrown its room");
-    let Geometry { threads, blocks_per_sm } = parts.geometry;
+    let Geometry { threads, blocks_per_sm, .. } = parts.geometry;
     let mut geometry = format!("\n#define THREADS {threads}\n#define BLOCKS_PER_SM {blocks_per_sm}\n\n");
     geometry += &dialect::page(dialect, &text);
     Zeroizing::new([&geometry, text.as_str()].concat())

@@ -28,8 +28,12 @@ typedef ulong u64;
 typedef struct { u32 x; } thread_index;
 #define threadIdx ((thread_index){(u32)get_local_id(0)})
 #define blockIdx ((thread_index){(u32)get_group_id(0)})
+#define blockDim ((thread_index){(u32)get_local_size(0)})
 #define gridDim ((thread_index){(u32)get_num_groups(0)})
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define TAKE_NUMBER(next) atomic_inc(next) // from a counter in local memory
+#define LET_NEXT_BEGIN()
+#define AWAIT_LAST()
 
 #ifdef __NV_CL_C_VERSION
 #define DEVICE static inline __attribute__((always_inline))
@@ -41,6 +45,7 @@ DEVICE u32 from_lane(u32 value, u32 lane, u32 width) {
     return d;
 }
 #define FROM_COLUMN(value, column) from_lane(value, column, 4) // of four neighbouring lanes
+#define FROM_FIRST_LANE(value) from_lane(value, 0, 32)
 #define WARP_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 DEVICE u32 byte_permute(u32 a, u32 b, u32 selector) {
     u32 d;

@@ -17,7 +17,7 @@ DEVICE void cbc(const u8 *in, u8 *out, u64 blocks, const u8 *previous, u64 strid
     if (mine.from >= mine.to) return;
     const u64 first = TILE_BLOCKS * mine.from;
     u32 before[4];
-    UNROLL for (int i = 0; i < 4; i++) before[i] = word_before_share(iv, previous, stride, i);
+    UNROLL for (int i = 0; i < 4; i++) before[i] = word_before_share(iv, previous, stride, blockIdx.x, i);
     state next = load_tile(in, mine.from, mine.to, blocks, aligned);
     state next_chained = load_before(in, mine.from, first, mine.to, blocks, before, aligned);
     ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {

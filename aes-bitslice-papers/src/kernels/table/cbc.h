@@ -5,7 +5,7 @@ DEVICE void cbc(const u8 *in, u8 *out, u64 blocks, const u8 *previous, u64 strid
     const cipher_key key = prepare(keys);
     const share mine = share_of(blocks);
     if (threadIdx.x < 4 && mine.from < mine.to)
-        ((u32 *)&before[mine.from % 2])[threadIdx.x] = word_before_share(iv, previous, stride, threadIdx.x);
+        ((u32 *)&before[mine.from % 2])[threadIdx.x] = word_before_share(iv, previous, stride, blockIdx.x, threadIdx.x);
     ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
         const u64 first = TILE_BLOCKS * tile;
         state s = load(in, first, blocks, aligned), chained;

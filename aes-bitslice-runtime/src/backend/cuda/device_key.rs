@@ -83,7 +83,7 @@ impl DeviceKey {
                     // What launches several has them one by one.
                     _ => return Err(self.none_for(mode, choice)),
                 };
-                Ok((found.0.laid_out(choice), Some(found.1)))
+                Ok((found.0, Some(found.1)))
             }
             Code::One(kernel, keys) if kernel.mode() == mode => Ok((kernel.clone(), keys.as_ref())),
             Code::One(kernel, _) => {

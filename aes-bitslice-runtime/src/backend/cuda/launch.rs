@@ -6,7 +6,7 @@ use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
-use crate::exec::choice::{Call, Choice, Kernels, Tiles};
+use crate::exec::choice::{Call, Choice, Kernels};
 use crate::op::operation::{Hashed, Operation, head};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -37,7 +37,7 @@ impl DeviceKey {
         self.device().enter()?;
         let choices = match (self.allowed(), asked) {
             // One kernel, whatever is asked for.
-            (None, _) => vec![Choice::BITSLICED],
+            (None, _) => vec![Choice::Bitsliced],
             (Some(_), Some(choice)) => vec![choice.checked()?],
             (Some((kernels, _)), None) => {
                 let mut all = kernels.choices();
@@ -123,21 +123,10 @@ impl DeviceKey {
         unsafe { kernel.run(stream, span, keys, |shape| operation.launches(shape)) }
     }
 
-    /// The choice for chunks of a call that follow one another on the device without a gap, `bytes` altogether: the kernel
-    /// that is fastest for all, its thread blocks as long as for all where a chunk keeps the device busy with them.
-    pub(crate) fn choose_for_chunks(&self, mode: Mode, bytes: u64, aligned: bool) -> Result<Choice, Error> {
-        /// Thread blocks that a chunk has for each multiprocessor: those of the next chunks come after them.
-        const LEFT: u32 = 8;
-        let choice = self.choose(mode, bytes, aligned, None)?;
-        let Choice::Bitsliced { .. } = choice else { return Ok(choice) };
-        let tiles = self.kernel(mode, choice)?.0.tiles((bytes / 16).max(1));
-        Ok(Choice::Bitsliced { tiles: Some(Tiles { most: tiles.clamp(1, 1 << 16) as u32, left: LEFT }) })
-    }
-
     /// The choice for a call. Where there is one kernel only, it says nothing, whatever was asked for.
-    fn choose(&self, mode: Mode, bytes: u64, aligned: bool, asked: Option<Choice>) -> Result<Choice, Error> {
+    pub(crate) fn choose(&self, mode: Mode, bytes: u64, aligned: bool, asked: Option<Choice>) -> Result<Choice, Error> {
         match (self.allowed(), asked) {
-            (None, _) => Ok(Choice::BITSLICED),
+            (None, _) => Ok(Choice::Bitsliced),
             (Some(_), Some(choice)) => choice.checked(),
             (Some((kernels, key_bits)), None) => {
                 let call = Call { mode, key_bits, bytes, aligned };

@@ -34,7 +34,7 @@ impl DeviceKey {
     /// A key for the stored kernels, which are all bitsliced.
     pub(crate) fn with_stored(device: &Arc<Device>, key: &Key, settings: Settings) -> Result<Self, Error> {
         let Settings { kernels, transfers } = settings;
-        if !kernels.allow(Choice::BITSLICED) {
+        if !kernels.allow(Choice::Bitsliced) {
             let what = format!("`{kernels}` is not there for OpenCL, which has bitsliced kernels only: use `auto`");
             return Err(Error::NoSuchKernel { what });
         }

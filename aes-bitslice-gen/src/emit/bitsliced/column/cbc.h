@@ -1,49 +1,56 @@
-// The ciphertext of a tile as words, behind the block before it.
-#define CIPHERTEXT_WORDS (4 * (1 + TILE_BLOCKS))
+// A warp has its share of tiles one after the other, each chained to the block before it. Within a tile ciphertext is read a second
+// time when the cipher is done with it: nothing of the tile has been written by then.
 
-// Deciphers a tile. Its barrier parts the writing of the tile's words from their use; `end_tile` parts that from the next
-// tile's writing.
-DEVICE void decipher_tile(u32 *s, IN_SHARED u32 *ciphertext, u32 before, cipher_key key) {
-    IN_SHARED u32 *const mine = ciphertext + 4 * BLOCKS_PER_WARP * warp() + lane();
-    if (threadIdx.x < 4) ciphertext[threadIdx.x] = before;
-    UNROLL for (int j = 0; j < 32; j++) mine[4 + 32 * j] = s[j];
-    BARRIER();
-    cipher_of_words(s, key);
-    UNROLL for (int j = 0; j < 32; j++) s[j] ^= mine[32 * j];
+// The number of a warp among those of all thread blocks, and its share, where a tile depends on the one before: as many as it
+// takes for all warps to cover all.
+DEVICE u32 number_of_warp(void) { return blockIdx.x * WARPS + warp(); }
+
+DEVICE tiles share_of_warp(u64 blocks) {
+    const u32 all = tiles_of(blocks), warps = gridDim.x * WARPS, each = (all + warps - 1) / warps;
+    tiles share;
+    share.from = number_of_warp() * each;
+    share.to = share.from + each;
+#if SHUFFLES
+    if (share.to > all) share.to = all;
+#endif
+    return share;
 }
 
-// The word that the next tile finds before it, for the first four threads; then the ciphertext may be overwritten.
-DEVICE u32 end_tile(IN_SHARED const u32 *ciphertext) {
-    const u32 last = ciphertext[4 * TILE_BLOCKS + threadIdx.x % 4];
-    BARRIER();
-    return last;
+// The words before the thread's of a tile, one block earlier; before the first block of the tile, `before`.
+DEVICE void read_words_before(u32 *w, IN_GLOBAL const uint4 *data, u64 first, u64 blocks, int is_whole, u32 before) {
+    IN_GLOBAL const u32 *const from = (IN_GLOBAL const u32 *)data + (4 * (first - 1) + column());
+    if (is_whole) {
+        w[0] = lane() < 4 ? before : from[0];
+        UNROLL for (int j = 1; j < 32; j++) w[j] = from[32 * j];
+    } else {
+        w[0] = lane() < 4 ? before : first - 1 < blocks ? from[0] : 0;
+        UNROLL for (int j = 1; j < 32; j++) w[j] = first - 1 + 8 * j < blocks ? from[32 * j] : 0;
+    }
+}
+
+DEVICE void read_bytes_before(u32 *w, IN_GLOBAL const u8 *data, u64 first, u64 blocks, u32 before) {
+    IN_GLOBAL const u8 *const from = data + (16 * (first - 1) + 4 * column());
+    w[0] = lane() < 4 ? before : first - 1 < blocks ? word_at(from) : 0;
+    UNROLL for (int j = 1; j < 32; j++) w[j] = first - 1 + 8 * j < blocks ? word_at(from + 128 * j) : 0;
 }
 
 KERNEL @NAME@(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv@KEY_PARAMETER@) {
     LOCATE_DATA(uint4);
     LOCATE_POINTER(u8, previous);
-    SHARED u32 ciphertext[CIPHERTEXT_WORDS];
-@KEY_LOAD@    const share mine = share_of(blocks);
-    if (mine.from >= mine.to) return;
-    u32 before = word_before_share(&iv, previous, stride, threadIdx.x % 4);
-    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
-        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
-        IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
-        IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
-        const present p = blocks_present(first, blocks);
-        u32 s[32];
-        if (is_whole(p)) {
-            UNROLL for (int j = 0; j < 32; j++) s[j] = from[32 * j];
-        } else {
-            UNROLL for (int j = 0; j < 32; j++) s[j] = has(p, j) ? from[32 * j] : 0;
-        }
-        decipher_tile(s, ciphertext, before, key);
-        if (is_whole(p)) {
-            UNROLL for (int j = 0; j < 32; j++) to[32 * j] = s[j];
-        } else {
-            UNROLL for (int j = 0; j < 32; j++) if (has(p, j)) to[32 * j] = s[j];
-        }
-        before = end_tile(ciphertext);
+@KEY_LOAD@    const tiles mine = share_of_warp(blocks), whole = whole_tiles(0, blocks);
+    u32 before = 0;
+    if (mine.from < tiles_of(blocks)) before = word_before_share(&iv, previous, stride, number_of_warp(), column());
+    ROLLED for (u32 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = first_block(tile, 0), last = (u64)TILE_BLOCKS * tile + TILE_BLOCKS - 1;
+        u32 s[32], w[32];
+        read_words(s, in, first, blocks, is_among(tile, whole));
+        cipher_of_words(s, key);
+        read_words_before(w, in, first, blocks, is_among(tile, whole), before);
+        if (last < blocks) before = ((IN_GLOBAL const u32 *)in)[4 * last + column()];
+        WARP_BARRIER(); // all of the warp have read
+        words_of_planes(s, key.last);
+        UNROLL for (int j = 0; j < 32; j++) s[j] ^= w[j];
+        write_words(out, s, first, blocks, is_among(tile, whole));
     }
 }
 
@@ -51,23 +58,19 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL
 KERNEL @NAME@_bytes(DATA(u8), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv@KEY_PARAMETER@) {
     LOCATE_DATA(u8);
     LOCATE_POINTER(u8, previous);
-    SHARED u32 ciphertext[CIPHERTEXT_WORDS];
-@KEY_LOAD@    const share mine = share_of(blocks);
-    if (mine.from >= mine.to) return;
-    u32 before = word_before_share(&iv, previous, stride, threadIdx.x % 4);
-    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
-        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
-        IN_GLOBAL const u8 *from = in + 16 * first + 4 * lane();
-        IN_GLOBAL u8 *to = out + 16 * first + 4 * lane();
-        const present p = blocks_present(first, blocks);
-        u32 s[32];
-        UNROLL for (int j = 0; j < 32; j++) {
-            s[j] = 0;
-            if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) s[j] |= (u32)from[128 * j + i] << 8 * i;
-        }
-        decipher_tile(s, ciphertext, before, key);
-        UNROLL for (int j = 0; j < 32; j++)
-            if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(s[j] >> 8 * i);
-        before = end_tile(ciphertext);
+@KEY_LOAD@    const tiles mine = share_of_warp(blocks);
+    u32 before = 0;
+    if (mine.from < tiles_of(blocks)) before = word_before_share(&iv, previous, stride, number_of_warp(), column());
+    ROLLED for (u32 tile = mine.from; tile < mine.to; tile++) {
+        const u64 first = first_block(tile, 0), last = (u64)TILE_BLOCKS * tile + TILE_BLOCKS - 1;
+        u32 s[32], w[32];
+        read_bytes(s, in, first, blocks);
+        cipher_of_words(s, key);
+        read_bytes_before(w, in, first, blocks, before);
+        if (last < blocks) before = word_at(in + 16 * last + 4 * column());
+        WARP_BARRIER(); // all of the warp have read
+        words_of_planes(s, key.last);
+        UNROLL for (int j = 0; j < 32; j++) s[j] ^= w[j];
+        write_bytes(out, s, first, blocks);
     }
 }

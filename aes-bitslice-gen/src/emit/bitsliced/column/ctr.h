@@ -1,25 +1,24 @@
 KERNEL @NAME@(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter@KEY_PARAMETER@) {
     LOCATE_DATA(uint4);
     SHARED counter_part part[4];
-    SHARED counter_mask mask[WARPS];
+    SHARED counter_mask mask[THREADS / 32];
+    SHARED u32 next;
+    LET_NEXT_BEGIN();
 @KEY_LOAD@    const u32 skipped = counter.word[0] % TILE_BLOCKS;
-    const share mine = share_of(skipped + blocks);
-    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
-        u32 s[32];
-        key_stream(s, part, mask, counter, skipped, tile, tile == mine.from, key);
-        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp() - skipped;
-        IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
-        IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
-        const present p = blocks_present(first, blocks);
-        if (is_whole(p)) {
-            // Several loads in flight before the first store: the compiler cannot know whether `in` is `out`.
-            UNROLL for (int group = 0; group < 32; group += 16) {
-                u32 data[16];
-                UNROLL for (int j = 0; j < 16; j++) data[j] = from[32 * (group + j)];
-                UNROLL for (int j = 0; j < 16; j++) to[32 * (group + j)] = LUT3(data[j], s[group + j], key.last, 0x96);
-            }
-        } else {
-            UNROLL for (int j = 0; j < 32; j++) if (has(p, j)) to[32 * j] = from[32 * j] ^ s[j] ^ key.last;
+    const tiles mine = share_of_block(skipped + blocks);
+    ROLLED for (u32 from = mine.from, to; from < mine.to; from = to) {
+        to = begin_run(part, &next, counter, from, mine.to, key);
+        const u64 there = blocks_up_to(to, skipped, blocks);
+        const tiles whole = whole_tiles(skipped, there);
+        ROLLED for (u32 tile = first_tile(from); goes_on(tile, to); tile = tile_after(tile, &next)) {
+            const u64 first = first_block(tile, skipped);
+            u32 s[32], w[32];
+            begin_key_stream(s, part, mask, counter.word[0] + TILE_BLOCKS * tile, key);
+            AWAIT_LAST();
+            read_words(w, in, first, there, is_among(tile, whole));
+            end_key_stream(s, key);
+            UNROLL for (int j = 0; j < 32; j++) s[j] = LUT3(w[j], s[j], key.last, 0x96);
+            write_words(out, s, first, there, is_among(tile, whole));
         }
     }
 }
@@ -28,20 +27,27 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter@KEY_P
 KERNEL @NAME@_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 counter@KEY_PARAMETER@) {
     LOCATE_DATA(u8);
     SHARED counter_part part[4];
-    SHARED counter_mask mask[WARPS];
+    SHARED counter_mask mask[THREADS / 32];
+    SHARED u32 next;
+    LET_NEXT_BEGIN();
 @KEY_LOAD@    const u64 blocks = (skip + length + 15) / 16;
     const u32 skipped = counter.word[0] % TILE_BLOCKS;
-    const share mine = share_of(skipped + blocks);
-    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
-        u32 s[32];
-        key_stream(s, part, mask, counter, skipped, tile, tile == mine.from, key);
-        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp() - skipped;
-        // Bytes before the data have numbers that wrap.
-        const u64 byte = 16 * first + 4 * lane() - skip;
-        UNROLL for (int j = 0; j < 32; j++)
-            UNROLL for (int i = 0; i < 4; i++) {
-                const u64 n = byte + 128 * j + i;
-                if (n < length) out[n] = in[n] ^ (u8)((s[j] ^ key.last) >> 8 * i);
-            }
+    const tiles mine = share_of_block(skipped + blocks);
+    ROLLED for (u32 from = mine.from, to; from < mine.to; from = to) {
+        to = begin_run(part, &next, counter, from, mine.to, key);
+        const u64 there = blocks_up_to(to, skipped, blocks);
+        ROLLED for (u32 tile = first_tile(from); goes_on(tile, to); tile = tile_after(tile, &next)) {
+            const u64 first = first_block(tile, skipped);
+            u32 s[32];
+            begin_key_stream(s, part, mask, counter.word[0] + TILE_BLOCKS * tile, key);
+            end_key_stream(s, key);
+            AWAIT_LAST();
+            UNROLL for (int j = 0; j < 32; j++)
+                if (first + 8 * j < there) UNROLL for (int i = 0; i < 4; i++) {
+                    // Bytes before the data have numbers that wrap.
+                    const u64 n = 16 * (first + 8 * j) + 4 * column() + i - skip;
+                    if (n < length) out[n] = in[n] ^ (u8)((s[j] ^ key.last) >> 8 * i);
+                }
+        }
     }
 }

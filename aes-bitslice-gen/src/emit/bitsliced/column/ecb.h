@@ -4,43 +4,38 @@
 
 KERNEL @NAME@(DATA(uint4), u64 blocks@KEY_PARAMETER@) {
     LOCATE_DATA(uint4);
-@KEY_LOAD@    const share mine = share_of(blocks);
-    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
-        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
-        IN_GLOBAL const u32 *from = (IN_GLOBAL const u32 *)in + 4 * first + lane();
-        IN_GLOBAL u32 *to = (IN_GLOBAL u32 *)out + 4 * first + lane();
-        const present p = blocks_present(first, blocks);
-        u32 s[32];
-        if (is_whole(p)) {
-            UNROLL for (int j = 0; j < 32; j++) s[j] = from[32 * j];
-        } else {
-            UNROLL for (int j = 0; j < 32; j++) s[j] = has(p, j) ? from[32 * j] : 0;
-        }
+    SHARED u32 next;
+    const tiles mine = share_of_block(blocks);
+    if (threadIdx.x == 0) next = mine.from + WARPS;
+@KEY_LOAD@    const u64 there = blocks_up_to(mine.to, 0, blocks);
+    const tiles whole = whole_tiles(0, there);
+    u32 s[32], tile = first_tile(mine.from);
+    if (goes_on(tile, mine.to)) read_words(s, in, first_block(tile, 0), there, is_among(tile, whole));
+    ROLLED while (goes_on(tile, mine.to)) {
         cipher_of_words(s, key);
-        if (is_whole(p)) {
-            UNROLL for (int j = 0; j < 32; j++) to[32 * j] = s[j];
-        } else {
-            UNROLL for (int j = 0; j < 32; j++) if (has(p, j)) to[32 * j] = s[j];
-        }
+        // The words of the next tile are on their way while those of this one are made.
+        const u32 after = tile_after(tile, &next);
+        u32 w[32];
+        if (goes_on(after, mine.to)) read_words(w, in, first_block(after, 0), there, is_among(after, whole));
+        words_of_planes(s, key.last);
+        write_words(out, s, first_block(tile, 0), there, is_among(tile, whole));
+        UNROLL for (int j = 0; j < 32; j++) s[j] = w[j];
+        tile = after;
     }
 }
 
 // The same where `in` or `out` is not aligned to 16 bytes: byte by byte, slower.
 KERNEL @NAME@_bytes(DATA(u8), u64 blocks@KEY_PARAMETER@) {
     LOCATE_DATA(u8);
-@KEY_LOAD@    const share mine = share_of(blocks);
-    ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
-        const u64 first = TILE_BLOCKS * tile + BLOCKS_PER_WARP * warp();
-        IN_GLOBAL const u8 *from = in + 16 * first + 4 * lane();
-        IN_GLOBAL u8 *to = out + 16 * first + 4 * lane();
-        const present p = blocks_present(first, blocks);
+    SHARED u32 next;
+    const tiles mine = share_of_block(blocks);
+    if (threadIdx.x == 0) next = mine.from + WARPS;
+@KEY_LOAD@    const u64 there = blocks_up_to(mine.to, 0, blocks);
+    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
         u32 s[32];
-        UNROLL for (int j = 0; j < 32; j++) {
-            s[j] = 0;
-            if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) s[j] |= (u32)from[128 * j + i] << 8 * i;
-        }
+        read_bytes(s, in, first_block(tile, 0), there);
         cipher_of_words(s, key);
-        UNROLL for (int j = 0; j < 32; j++)
-            if (has(p, j)) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(s[j] >> 8 * i);
+        words_of_planes(s, key.last);
+        write_bytes(out, s, first_block(tile, 0), there);
     }
 }

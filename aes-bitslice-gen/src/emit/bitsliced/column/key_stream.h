@@ -1,4 +1,4 @@
-// The first two rounds of a tile of neighbouring counters, done once for all of them.
+// The first two rounds of neighbouring counters, done once for all of them.
 //
 // Counters that differ in their last four bytes only: each of these is in another row of column 3, so ShiftRows takes
 // each to another column, and a column after round 1 depends on one of them. Up to its linear layer, round 2 keeps
@@ -7,67 +7,93 @@
 //   state after MixColumns of round 2 = part 0 (byte 15) ^ part 1 (byte 14) ^ part 2 (byte 13) ^ part 3 (byte 12)
 //
 // (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of
-// round 2; Park and Lee, "FACE", TCHES 2018.) The last byte takes all its 256 values within a warp, so part 0 is
-// planes; of the other parts a warp needs one value each, a mask for each plane. Layout of a part: that of the state,
-// block e of the warp being the value e of the byte.
+// round 2; Park and Lee, "FACE", TCHES 2018.) The last byte takes all its 256 values within a tile, so part 0 is
+// planes; of the other parts a tile needs one value each, a mask for each plane. Layout of a part: that of the state,
+// block e of the tile being the value e of the byte.
 
 // What a thread block keeps of them: the parts, and for each warp masks.
 typedef uint4 counter_part[8][32];
 typedef uint4 counter_mask[8][4];
 
-// Makes the parts for the counters from `counter` on that differ from it in the last four bytes only.
+// The thread's column behind ShiftRows, from the rows of all columns.
+DEVICE void get_shifted(u32 *s, IN_SHARED counter_part *rows) {
+    UNROLL for (int row = 0; row < 4; row++) {
+        const u32 there = (lane() & ~3u) | SHIFTED(row, column());
+        UNROLL for (int i = 0; i < 2; i++) get_piece(&s[8 * row + 4 * i], (*rows)[2 * row + i][there]);
+    }
+}
+
+// A row of a column's planes, taken from all of them, and put beside those of other columns.
+DEVICE void pick_row(u32 *x, const u32 *s, u32 row) {
+    UNROLL for (int b = 0; b < 8; b++) x[b] = row == 0 ? s[b] : row == 1 ? s[8 + b] : row == 2 ? s[16 + b] : s[24 + b];
+}
+
+DEVICE void put_row(IN_SHARED counter_part *rows, u32 row, const u32 *x) {
+    UNROLL for (int i = 0; i < 2; i++) (*rows)[2 * row + i][lane()] = piece_of(&x[4 * i]);
+}
+
+// Makes the parts for the counters that differ from `counter` in the last four bytes only: each warp does a row of
+// SubBytes, then a part.
 DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_key key) {
-    BARRIER(); // the last parts have been read
-    if (!SHUFFLES || warp() == 0) { // without shuffles, all warps come to the barriers in between
+    u32 s[32], k[32], t[32];
+    ROLLED for (u32 row = warp(); row < 4; row += WARPS) {
         // Column 3 takes all values of its bytes at once, for no two of them meet.
         const u32 e = lane() / 4; // a thread's block j is e + 8 j
         const u32 value[8] = {spread_bit(e, 0), spread_bit(e, 1), spread_bit(e, 2), 0xaaaaaaaa,
                               0xcccccccc,       0xf0f0f0f0,       0xff00ff00,       0xffff0000};
-        u32 s[32], k[32];
-        UNROLL for (int b = 0; b < 32; b++) {
-            const u32 word = column() == 0 ? counter.word[3] : column() == 1 ? counter.word[2] : counter.word[1];
-            s[b] = column() == 3 ? value[b % 8] : spread_bit(word, 8 * (3 - b / 8) + b % 8);
-        }
-        begin(s, key);
-        get_round_key(k, key, 1);
-        mix_columns(s, k, key);
-        sub_bytes(s);
-        if (SHUFFLES || warp() == 0) put_planes(&part[3][0][lane()], 32, s);
+        const u32 word = column() == 0 ? counter.word[3] : column() == 1 ? counter.word[2] : counter.word[1];
+        get_round_key(t, key, 0);
+        pick_row(k, t, row);
+        UNROLL for (int b = 0; b < 8; b++) s[b] = (column() == 3 ? value[b] : spread_bit(word, 8 * (3 - row) + b)) ^ k[b];
+        begin_byte(s);
+        put_row(&part[3], row, s);
     }
     BARRIER();
-    u32 s[32];
-    UNROLL for (int row = 0; row < 4; row++) {
-        const u32 there = (lane() & ~3u) | SHIFTED(row, column());
-        UNROLL for (int i = 0; i < 2; i++) get_piece(&s[8 * row + 4 * i], part[3][2 * row + i][there]);
+    ROLLED for (u32 row = warp(); row < 4; row += WARPS) {
+        get_shifted(s, &part[3]);
+        get_round_key(k, key, 1);
+        mix_column(&s[0], &s[8], &s[16], &s[24], k, t);
+        pick_row(s, t, row);
+        sub_byte(s);
+        put_row(&part[2], row, s);
     }
+    BARRIER();
+    get_shifted(s, &part[2]);
     BARRIER(); // all have read it: it is overwritten
     ROLLED for (u32 n = warp(); n < 4; n += WARPS) {
-        u32 x[32], k[32], sum[32];
+        u32 x[32];
         UNROLL for (int row = 0; row < 4; row++)
             UNROLL for (int b = 0; b < 8; b++) x[8 * row + b] = SHIFTED(row, column()) == n ? s[8 * row + b] : 0;
         // The round key goes into one part only.
         get_round_key(k, key, 2);
         UNROLL for (int i = 0; i < 32; i++) k[i] = n == 0 ? k[i] : 0;
-        mix_column(&x[0], &x[8], &x[16], &x[24], k, sum);
-        put_planes(&part[n][0][lane()], 32, sum);
+        mix_column(&x[0], &x[8], &x[16], &x[24], k, t);
+        put_planes(&part[n][0][lane()], 32, t);
     }
     BARRIER();
 }
 
-// The state after MixColumns of round 2 for the 256 counters of which `low` holds the last four bytes.
+// Bits of the same plane of three parts, each shifted to the top of its word: their sum as a mask.
+DEVICE u32 mask_of_sum(u32 x, u32 y, u32 z) { return spread_bit(LUT3(x, y, z, 0x96), 31); }
+
+// The state after MixColumns of round 2 for a tile's counters; `low` holds the last four bytes of one of them.
 DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *masks, u32 low) {
     IN_SHARED uint4 (*const mask)[4] = masks[warp()];
     // A lane makes the masks of four planes: of piece lane / 4 of column lane % 4.
-    uint4 sum;
-    sum.x = sum.y = sum.z = sum.w = 0;
-    UNROLL for (int n = 1; n < 4; n++) {
-        const u32 value = low >> 8 * n & 255;
-        const uint4 planes = part[n][lane() / 4][4 * (value % 8) + column()];
-        sum.x ^= spread_bit(planes.x, value / 8);
-        sum.y ^= spread_bit(planes.y, value / 8);
-        sum.z ^= spread_bit(planes.z, value / 8);
-        sum.w ^= spread_bit(planes.w, value / 8);
+    uint4 bits[3];
+    UNROLL for (int n = 0; n < 3; n++) {
+        const u32 value = low >> (8 * n + 8) & 255, up = 31 - value / 8;
+        bits[n] = part[n + 1][lane() / 4][4 * (value % 8) + column()];
+        bits[n].x <<= up;
+        bits[n].y <<= up;
+        bits[n].z <<= up;
+        bits[n].w <<= up;
     }
+    uint4 sum;
+    sum.x = mask_of_sum(bits[0].x, bits[1].x, bits[2].x);
+    sum.y = mask_of_sum(bits[0].y, bits[1].y, bits[2].y);
+    sum.z = mask_of_sum(bits[0].z, bits[1].z, bits[2].z);
+    sum.w = mask_of_sum(bits[0].w, bits[1].w, bits[2].w);
     WARP_BARRIER(); // the last masks have been read
     mask[lane() / 4][column()] = sum;
     WARP_BARRIER();
@@ -77,16 +103,27 @@ DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter
     UNROLL for (int i = 0; i < 32; i++) s[i] ^= m[i];
 }
 
-// The key stream of a tile of the thread block but for the last round key, as words of blocks, the block of counter `counter` being number
-// `skipped` of tile 0. A tile begins at a multiple of its length, so that within it only the last bytes of counters
-// differ, and the last four of them wrap between two tiles if at all.
-DEVICE void key_stream(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *mask, counter128 counter, u32 skipped,
-                       u64 tile, int is_first, cipher_key key) {
-    counter.word[0] -= skipped;
-    counter = counter_plus(counter, TILE_BLOCKS * tile);
-    if (is_first || counter.word[0] == 0) make_parts(part, counter, key);
-    sum_of_parts(s, part, mask, counter.word[0] + BLOCKS_PER_WARP * warp());
+// A thread block's share of tiles goes by runs: the tiles from `from` on whose counters share all but their last four bytes,
+// up to `to` at most. Makes their parts, and returns where the run ends. `counter` is one of tile 0's, and `next` is what `tile_after`
+// takes.
+DEVICE u32 begin_run(IN_SHARED counter_part *part, IN_SHARED u32 *next, counter128 counter, u32 from, u32 to, cipher_key key) {
+    counter = counter_plus(counter, (u64)TILE_BLOCKS * from);
+    const u32 run = 0xffffffff / TILE_BLOCKS + 1 - counter.word[0] / TILE_BLOCKS; // tiles until 32 bits wrap
+    BARRIER(); // the last parts have been read
+    if (threadIdx.x == 0) *next = from + WARPS;
+    make_parts(part, counter, key);
+    return to - from < run ? to : from + run;
+}
+
+// The planes of the key stream of a tile's counters as far as to the last MixColumns.
+DEVICE void begin_key_stream(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *masks, u32 low, cipher_key key) {
+    sum_of_parts(s, part, masks, low);
     sub_bytes(s);
-    finish(s, key, 3);
+    rounds(s, key, 3);
+}
+
+// The rest, to words of blocks, but for the last round key.
+DEVICE void end_key_stream(u32 *s, cipher_key key) {
+    end(s, key);
     transpose_32x32(s);
 }

@@ -29,7 +29,7 @@ DEVICE void get_round_key(u32 *k, cipher_key key, u32 round) { read_round_key(k,
 
 @KEY_SOURCE@
 DEVICE cipher_key share_keys(IN_SHARED key_memory *memory@KEY_SOURCE_PARAMETER@) {
-    EACH_THREAD(i, 4 * (@ROUNDS@ + 1)) {
+    for (u32 i = threadIdx.x; i < 4 * (@ROUNDS@ + 1); i += 32 * WARPS) {
         const u32 bytes = @KEY_WORD@;
         put_round_key(&memory->round_key[i / 4], i % 4, bytes);
         if (i / 4 == 0) {

@@ -1,11 +1,10 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread holds what: a warp takes 256 neighbouring blocks. Lane l has column l % 4 of the blocks l / 4,
-// l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
+// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of the
+// blocks l / 4, l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
 // ---------------------------------------------------------------------------------------------------------------
 
-#define WARPS (THREADS / 32)
-#define BLOCKS_PER_WARP 256
-#define TILE_BLOCKS (BLOCKS_PER_WARP * WARPS)
+#define WARPS (blockDim.x / 32) // THREADS / 32 at most
+#define TILE_BLOCKS 256
 
 DEVICE u32 lane(void) { return threadIdx.x % 32; }
 DEVICE u32 column(void) { return threadIdx.x % 4; }

@@ -20,7 +20,7 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL
     SHARED uint4 tile[BLOCKS];
     SHARED uint4 before;
 @KEY_LOAD@    load_blocks(tile, in, blocks);
-    if (threadIdx.x < 4) ((IN_SHARED u32 *)&before)[threadIdx.x] = word_before_share(&iv, previous, stride, threadIdx.x);
+    if (threadIdx.x < 4) ((IN_SHARED u32 *)&before)[threadIdx.x] = word_before_share(&iv, previous, stride, blockIdx.x, threadIdx.x);
     cbc(tile, &before@KEY@);
     store_blocks(tile, out, blocks);
 }
@@ -32,7 +32,7 @@ KERNEL @NAME@_bytes(DATA(u8), u64 blocks, POINTER(u8, previous), u64 stride, KER
     SHARED uint4 tile[BLOCKS];
     SHARED uint4 before;
 @KEY_LOAD@    load_bytes(tile, in, 0, 16 * blocks);
-    if (threadIdx.x < 4) ((IN_SHARED u32 *)&before)[threadIdx.x] = word_before_share(&iv, previous, stride, threadIdx.x);
+    if (threadIdx.x < 4) ((IN_SHARED u32 *)&before)[threadIdx.x] = word_before_share(&iv, previous, stride, blockIdx.x, threadIdx.x);
     cbc(tile, &before@KEY@);
     store_bytes(tile, out, 0, 16 * blocks);
 }

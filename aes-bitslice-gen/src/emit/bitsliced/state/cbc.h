@@ -7,7 +7,7 @@ DEVICE u32 place(int j) { return 1 + BLOCKS_PER_WARP * (threadIdx.x / 32) + lane
 DEVICE void keep_block_before(IN_SHARED ciphertext_blocks *kept, const block128 *iv, IN_GLOBAL const u8 *previous,
                               u64 stride) {
     if (threadIdx.x < 4)
-        ((IN_SHARED u32 *)&kept->block[0])[threadIdx.x] = word_before_share(iv, previous, stride, threadIdx.x);
+        ((IN_SHARED u32 *)&kept->block[0])[threadIdx.x] = word_before_share(iv, previous, stride, blockIdx.x, threadIdx.x);
 }
 
 KERNEL @NAME@(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL_PARAMETER block128 iv@KEY_PARAMETER@) {

@@ -147,7 +147,7 @@ mod tests {
             ("previous", Value::BeforeInput(0x1010)),
             ("copied", Value::Gathered(blocks)),
         ];
-        Launch { entry: Entry::Blocks, at: 16, thread_blocks: 1, values }
+        Launch { entry: Entry::Blocks, at: 16, thread_blocks: 1, threads: 32, values }
     }
 
     fn binding(parameters: &[(&str, Kind)]) -> Binding {

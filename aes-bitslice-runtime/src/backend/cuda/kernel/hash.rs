@@ -12,6 +12,7 @@ use crate::op::launch::{Entry, Launch, Value, block_words};
 use crate::op::partial_hash::{HashKey, ONE};
 use aes_bitslice_core::ghash::{self, Element};
 use aes_bitslice_core::hash_manifest::HashManifest;
+use aes_bitslice_core::manifest::GridSize;
 use aes_bitslice_kernels::HASHES;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::sync::Arc;
@@ -92,14 +93,15 @@ impl HashKernel {
             ("factor", Value::Words(block_words(&ONE))),
             ("addend", Value::Words([0; 4])),
         ];
+        let (threads, shared) = (manifest.threads, manifest.shared_bytes);
         let tiles = manifest.shape.tiles(len).clamp(1, (*units).into()) as u32;
-        let launch = Launch { entry, at: 0, thread_blocks: tiles, values };
+        let launch = Launch { entry, at: 0, thread_blocks: tiles, threads, values };
         let span = Span { input: Some(input), output: Some(out), len };
         let arguments =
             function.binding.arguments(span, &launch, None, |_, _| unreachable!("nothing of it is gathered"))?;
-        let (threads, shared) = (manifest.threads, manifest.shared_bytes);
+        let grid = GridSize { thread_blocks: tiles.into(), threads };
         // SAFETY: the arguments are those of the entry point; the caller vouches for what they point to; the geometry is the
         // manifest's.
-        unsafe { function.launch(&module.context, (launch.thread_blocks, threads), shared, stream, &arguments) }
+        unsafe { function.launch(&module.context, grid, shared, false, stream, &arguments) }
     }
 }

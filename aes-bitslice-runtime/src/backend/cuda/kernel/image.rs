@@ -8,7 +8,11 @@ use std::ffi::c_void;
 use zeroize::Zeroizing;
 
 /// What the driver loads: machine code, or PTX that it compiles. Wiped, for a key may be baked in.
-pub(crate) struct Image(Zeroizing<Vec<u8>>);
+pub(crate) struct Image {
+    bytes: Zeroizing<Vec<u8>>,
+    /// The architecture that machine code is for; none for PTX, which was made for the oldest.
+    architecture: Option<u32>,
+}
 
 impl Image {
     /// The stored form of a kernel that fits an architecture (`sm_90`: 90): machine code where it is stored for that, else PTX.
@@ -24,14 +28,15 @@ impl Image {
             Some((None, sm)) => sm.parse().is_ok_and(|sm: u32| sm / 10 == architecture / 10 && sm <= architecture),
             None => false,
         };
+        let number = |of: &str| of.strip_prefix("sm_").and_then(|sm| sm.trim_end_matches('a').parse().ok());
         let cubin = cubins.iter().find(|(of, code)| fits(of) && !code.is_empty());
         match cubin {
-            Some((_, code)) => Ok(Self(Zeroizing::new(code.to_vec()))),
+            Some((of, code)) => Ok(Self { bytes: Zeroizing::new(code.to_vec()), architecture: number(of) }),
             None if ptx.is_empty() => Err(Error::CudaUnavailable {
                 what: format!("kernel {name} was generated but not compiled before this program was built"),
                 help: "run `cargo xtask ptx` and build again, or use the backend `cpu`".into(),
             }),
-            None => Ok(Self(Zeroizing::new([ptx.as_bytes(), b"\0"].concat()))),
+            None => Ok(Self { bytes: Zeroizing::new([ptx.as_bytes(), b"\0"].concat()), architecture: None }),
         }
     }
 
@@ -40,7 +45,7 @@ impl Image {
     pub(crate) fn compile(architecture: u32, manifest: &Manifest, source: &str) -> Result<Self, Error> {
         let name = &manifest.kernel;
         match nvrtc::compile(name, source, nvrtc::Target::Cubin(architecture)) {
-            Ok(compiled) => Ok(Self(Zeroizing::new(compiled.image))),
+            Ok(compiled) => Ok(Self { bytes: Zeroizing::new(compiled.image), architecture: Some(architecture) }),
             Err(nvrtc::Error::Rejected { .. }) if manifest.secret => Err(Error::CompileFailed {
                 kernel: name.clone(),
                 log: "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
@@ -51,23 +56,30 @@ impl Image {
 
     /// Bytes of each parameter of an entry point, in order; `None` if the code has no such entry point.
     pub(crate) fn parameter_sizes(&self, entry: &str) -> Option<Vec<usize>> {
-        parameters::sizes(&self.0, entry)
+        parameters::sizes(&self.bytes, entry)
+    }
+
+    /// Whether code that may overlap what is ahead of it on its stream waits for that itself: what was compiled for an architecture that has
+    /// the instruction.
+    pub(crate) fn waits_itself(&self) -> bool {
+        self.architecture.is_some_and(|architecture| architecture >= 90)
     }
 
     /// Compiles a source without a manifest, which holds no key.
     pub(crate) fn compile_source(architecture: u32, name: &str, source: &str) -> Result<Self, Error> {
         let compiled = nvrtc::compile(name, source, nvrtc::Target::Cubin(architecture));
-        compiled.map(|compiled| Self(Zeroizing::new(compiled.image))).map_err(|error| not_compiled(name, error))
+        let image = |bytes| Self { bytes: Zeroizing::new(bytes), architecture: Some(architecture) };
+        compiled.map(|compiled| image(compiled.image)).map_err(|error| not_compiled(name, error))
     }
 
     /// All of it.
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 
     /// Where it begins: a cubin, or PTX that ends with a NUL.
     pub(crate) fn as_ptr(&self) -> *const c_void {
-        self.0.as_ptr().cast()
+        self.bytes.as_ptr().cast()
     }
 }
 

@@ -7,9 +7,8 @@ use crate::backend::cuda::kernel::round_keys::RoundKeys;
 use crate::backend::cuda::memory::gather::Gathered;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
-use crate::exec::choice::{Choice, Tiles};
 use crate::op::launch::{Entry, Geometry, Launch, Shape};
-use aes_bitslice_core::manifest::{Grid, Manifest};
+use aes_bitslice_core::manifest::{GridSize, Manifest};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUstream};
@@ -20,6 +19,8 @@ struct Code {
     name: String,
     mode: Mode,
     shared_bytes: u32,
+    /// Whether it may begin before what is ahead of it on its stream is done, for it waits itself.
+    overlaps: bool,
     blocks: Function,
     bytes: Function,
     module: Module,
@@ -51,18 +52,9 @@ impl Kernel {
         let function = |entry| module.function(&manifest.kernel, entry, image, manifest.shared_bytes);
         let (blocks, bytes) = (function(&manifest.entry)?, function(&manifest.entry_bytes)?);
         let (name, shared_bytes) = (manifest.kernel.clone(), manifest.shared_bytes);
-        let code = Arc::new(Code { name, mode, shared_bytes, blocks, bytes, module });
+        let overlaps = manifest.overlaps && image.waits_itself();
+        let code = Arc::new(Code { name, mode, shared_bytes, overlaps, blocks, bytes, module });
         Ok(Self { code, geometry: Geometry::new(manifest, multiprocessors) })
-    }
-
-    /// The same kernel over as many thread blocks as a choice says, where that is for kernels of its kind.
-    pub(crate) fn laid_out(mut self, choice: Choice) -> Self {
-        if let (Choice::Bitsliced { tiles: Some(Tiles { most, left }) }, Grid::Tiles { .. }) =
-            (choice, self.geometry.grid)
-        {
-            self.geometry.grid = Grid::Tiles { most, left };
-        }
-        self
     }
 
     /// For multiprocessors that it shares with another kernel: all on-chip memory is shared memory, so that both fit.
@@ -86,11 +78,6 @@ impl Kernel {
 
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.code.module.context
-    }
-
-    /// The tiles of a thread block's share of `blocks` (at least one) blocks of 16 bytes.
-    pub(crate) fn tiles(&self, blocks: u64) -> u64 {
-        self.geometry.tiles(blocks)
     }
 
     /// Puts `launches` of a call on a stream, without waiting.
@@ -134,9 +121,10 @@ impl Kernel {
             copies.push(copy);
             Ok(pointer)
         })?;
-        let grid = (launch.thread_blocks, self.geometry.threads);
+        let grid = GridSize { thread_blocks: launch.thread_blocks.into(), threads: launch.threads };
+        let (shared_bytes, overlaps) = (self.code.shared_bytes, self.code.overlaps);
         // SAFETY: the arguments are those of the entry point; the caller vouches for the span; the geometry is the one the kernel
-        // was compiled for.
-        unsafe { function.launch(self.context(), grid, self.code.shared_bytes, stream, &arguments) }
+        // was compiled for. What overlaps waits, before it touches data, until what is ahead of it is done.
+        unsafe { function.launch(self.context(), grid, shared_bytes, overlaps, stream, &arguments) }
     }
 }

@@ -5,10 +5,12 @@ use crate::backend::cuda::driver;
 use crate::backend::cuda::kernel::binding::{Argument, Binding};
 use crate::backend::cuda::kernel::image::Image;
 use crate::base::error::Error;
+use aes_bitslice_core::manifest::GridSize;
 use aes_bitslice_core::signature::EntryPoint;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUfunction, CUmodule, CUresult, CUstream};
 use std::ffi::CString;
+use std::ptr;
 use std::sync::Arc;
 
 /// A module of the driver, unloaded on drop when everything on the device is done. Graphs that need it own a share of it
@@ -93,26 +95,43 @@ impl Module {
 }
 
 impl Function {
-    /// Launches it: as many thread blocks, of as many threads, as `grid` says.
+    /// Launches it: as many thread blocks, of as many threads, as `grid` says; if it `overlaps`, maybe before what is ahead of it on the
+    /// stream is done.
     ///
     /// # Safety
     /// The arguments are those of the entry point, and what they point to is live until the work is done; grid and shared memory
-    /// are what the code was made for; the stream is live.
+    /// are what the code was made for; the stream is live. Code that overlaps waits itself for what is ahead of it.
     pub(crate) unsafe fn launch(
         &self,
         context: &Context,
-        (thread_blocks, threads): (u32, u32),
+        grid: GridSize,
         shared_bytes: u32,
+        overlaps: bool,
         stream: CUstream,
         arguments: &[Argument<'_>],
     ) -> Result<(), Error> {
         // The driver copies arguments when it is called.
         let mut pointers: Vec<_> = arguments.iter().map(Argument::pointer).collect();
-        let (grid, block) = ((thread_blocks, 1, 1), (threads, 1, 1));
+        let mut attribute = sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+        };
+        let config = sys::CUlaunchConfig {
+            gridDimX: grid.thread_blocks as u32,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: grid.threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: shared_bytes,
+            hStream: stream,
+            attrs: &mut attribute,
+            numAttrs: overlaps.into(),
+        };
         // SAFETY: as the caller vouches; the pointers are to live values.
-        let launched =
-            unsafe { result::launch_kernel(self.function, grid, block, shared_bytes, stream, &mut pointers) };
-        context.call("cuLaunchKernel", launched)
+        let launched = unsafe { sys::cuLaunchKernelEx(&config, self.function, pointers.as_mut_ptr(), ptr::null_mut()) };
+        context.call("cuLaunchKernelEx", launched.result())
     }
 }
 

@@ -16,7 +16,7 @@ struct Row {
 
 /// What is fastest where nothing was measured: of the lines that fit, and that are allowed, the last.
 const BUILT_IN: &[Row] = &[
-    Row { architecture: None, mode: None, bytes: 0, choice: Choice::BITSLICED },
+    Row { architecture: None, mode: None, bytes: 0, choice: Choice::Bitsliced },
     // Measured on an H200. A table kernel copies its tables to shared memory first: that pays when there is enough to look
     // up. On other devices nobody measured where.
     Row { architecture: Some(90), mode: None, bytes: 16 << 20, choice: Choice::Tbox },
@@ -56,7 +56,7 @@ mod tests {
                 for mode in Mode::ALL {
                     let call = Call { mode, ..call(1 << power) };
                     for kernels in [Kernels::Auto, Kernels::Bitsliced] {
-                        assert_eq!(built_in(architecture, kernels, &call, |_| true), Choice::BITSLICED);
+                        assert_eq!(built_in(architecture, kernels, &call, |_| true), Choice::Bitsliced);
                     }
                     let named = [(Kernels::Tbox, Choice::Tbox), (Kernels::CoResident, Choice::CO_RESIDENT)];
                     for (kernels, choice) in named {
@@ -70,13 +70,13 @@ mod tests {
     #[test]
     fn the_fastest_of_all_by_size_and_device() {
         let any = |architecture, bytes| built_in(architecture, Kernels::AutoAny, &call(bytes), |_| true);
-        assert_eq!(any(80, 4096), Choice::BITSLICED);
-        assert_eq!(any(80, 1 << 30), Choice::BITSLICED);
+        assert_eq!(any(80, 4096), Choice::Bitsliced);
+        assert_eq!(any(80, 1 << 30), Choice::Bitsliced);
         assert_eq!(any(90, 16 << 20), Choice::Tbox);
         assert_eq!(any(90, 1 << 30), Choice::CO_RESIDENT);
         // What the device cannot run is passed over, unless it was asked for by name: then the call says why it fails.
         let bitsliced = |choice| Kernels::Bitsliced.allow(choice);
-        assert_eq!(built_in(90, Kernels::AutoAny, &call(1 << 30), bitsliced), Choice::BITSLICED);
+        assert_eq!(built_in(90, Kernels::AutoAny, &call(1 << 30), bitsliced), Choice::Bitsliced);
         assert_eq!(built_in(90, Kernels::Tbox, &call(1 << 30), bitsliced), Choice::Tbox);
     }
 }

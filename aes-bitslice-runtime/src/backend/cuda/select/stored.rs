@@ -36,7 +36,7 @@ impl StoredKind {
     /// What a choice launches.
     pub(crate) fn of(choice: Choice) -> &'static [Self] {
         match choice {
-            Choice::Bitsliced { .. } => &[Self::Planes],
+            Choice::Bitsliced => &[Self::Planes],
             Choice::Tbox => &[Self::Tbox],
             Choice::CoResident { .. } => &[Self::CoResidentTbox, Self::CoResidentBits],
         }
@@ -205,8 +205,8 @@ mod tests {
         let (all_of_it, little) = (Stored::for_device(u32::MAX), Stored::for_device(0));
         for mode in Mode::ALL {
             assert!(all_of_it.supports(mode) && little.supports(mode));
-            assert!(little.has(mode, Choice::BITSLICED) && !little.has(mode, Choice::CO_RESIDENT), "{mode}");
-            for choice in [Choice::BITSLICED, Choice::Tbox, Choice::CO_RESIDENT] {
+            assert!(little.has(mode, Choice::Bitsliced) && !little.has(mode, Choice::CO_RESIDENT), "{mode}");
+            for choice in [Choice::Bitsliced, Choice::Tbox, Choice::CO_RESIDENT] {
                 let there = StoredKind::of(choice).iter().all(|&kind| all_of_it.find(mode, kind).is_some());
                 assert_eq!(all_of_it.has(mode, choice), there);
             }

@@ -152,7 +152,7 @@ impl<'a> ShardedCipher<'a> {
             key.device().enter()?;
             // What has no share of its own is for the others' chunks.
             let bytes = if share.is_empty() { all / shares.len() } else { share.len() };
-            let choice = key.choose_for_chunks(mode, bytes as u64, aligned)?;
+            let choice = key.choose(mode, bytes as u64, aligned, None)?;
             let slots = key.device().slots();
             // With room for the last block of each chunk.
             let first = slots.take(16 * owned.len().max(1))?;

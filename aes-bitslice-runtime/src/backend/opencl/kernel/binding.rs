@@ -261,7 +261,7 @@ mod tests {
         let keys = RoundKeys::Argument(Zeroizing::new((1..=61).collect()));
         let output = Some(Place { buffer: buffer.raw(), at: 0 });
         let span = Span { input: None, output, len: 12, in_place: false, aligned: true };
-        let launch = |values| Launch { entry: Entry::Bytes, at: 4, thread_blocks: 1, values };
+        let launch = |values| Launch { entry: Entry::Bytes, at: 4, thread_blocks: 1, threads: 32, values };
 
         let whole = launch(vec![("number", Value::U64(7))]);
         // SAFETY: the entry point takes these arguments, and the buffer is alive.

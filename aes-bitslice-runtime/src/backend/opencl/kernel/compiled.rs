@@ -112,11 +112,11 @@ impl Kernel {
         queue: cl_command_queue,
         values: &Values<'_>,
     ) -> Result<(Event, Result<(), Error>), Error> {
-        let Launch { entry, thread_blocks, .. } = values.launch;
+        let Launch { entry, thread_blocks, threads, .. } = values.launch;
         // SAFETY: the entry point takes what its parameters say: they were read from its source, and counted. The caller vouches
         // for the values.
         let bound = unsafe { Bound::new(self.entry_points.one(*entry), values) }?;
-        let threads = self.geometry.threads as usize;
+        let threads = *threads as usize;
         let (global, local) = ([*thread_blocks as usize * threads], [threads]);
         let before: Vec<cl_event> = values.gathered.iter().map(|(_, blocks)| blocks.done().raw()).collect();
         let first = if before.is_empty() { ptr::null() } else { before.as_ptr() };
