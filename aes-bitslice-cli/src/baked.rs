@@ -76,6 +76,7 @@ mod tests {
             shared_bytes: 0,
             grid: Grid::Covers,
             aligned_counters: false,
+            overlaps: false,
             bitsliced: None,
             known_answer_sha256: Some(String::new()),
             registers: BTreeMap::new(),
