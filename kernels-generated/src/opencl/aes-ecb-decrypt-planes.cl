@@ -3,12 +3,12 @@
 // Mode: ecb-decrypt; round keys: planes; S-box: lut3.
 // Layout: a thread holds a column of 32 blocks, four threads the state.
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
-// Geometry: 512 threads a block, 1 blocks a multiprocessor.
+// Geometry: 256 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 12020 of LUT3 for 10 rounds, 14460 of LUT3 for 12 rounds, 16900 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 374127c475e349ef2c87854053ecd9fae558599470181416bc4bd74c5715489d
+// SHA-256 of all that follows this line: 948ee7222f30f78ac57f36029a0abded29285997f7805121cb55c5ed4e085ecb
 
-#define THREADS 512
-#define BLOCKS_PER_SM 1
+#define THREADS 256
+#define BLOCKS_PER_SM 2
 
 // ---------------------------------------------------------------------------------------------------------------
 // Dialect: OpenCL C 1.2, in CUDA's words: a thread is a work-item, a thread block a work-group, shared memory is local

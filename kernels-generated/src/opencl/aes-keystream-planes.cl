@@ -3,12 +3,12 @@
 // Mode: keystream; round keys: planes; S-box: lut3.
 // Layout: a thread holds a column of 32 blocks, four threads the state.
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
-// Geometry: 512 threads a block, 1 blocks a multiprocessor.
+// Geometry: 256 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 12028 of LUT3 for 10 rounds, 14420 of LUT3 for 12 rounds, 16812 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 9806c41adf64b1c03818a14b1e485d830c4fe0c37253324d82c2ee49cd58d3e2
+// SHA-256 of all that follows this line: 629ce785791b99524a5d62c1c8a775622293d92fec44c67969359644657bd63a
 
-#define THREADS 512
-#define BLOCKS_PER_SM 1
+#define THREADS 256
+#define BLOCKS_PER_SM 2
 
 // ---------------------------------------------------------------------------------------------------------------
 // Dialect: OpenCL C 1.2, in CUDA's words: a thread is a work-item, a thread block a work-group, shared memory is local

@@ -35,6 +35,21 @@ pub struct Parts {
     pub access: KeyAccess,
 }
 
+impl Parts {
+    /// The same with thread blocks of this many threads at most, and as many more of them, where the grid counts warps.
+    pub fn in_work_groups_of(mut self, most: u32) -> Self {
+        if let Grid::Warps { each, least } = self.grid
+            && self.geometry.threads > most
+        {
+            let more = self.geometry.threads / most;
+            self.grid = Grid::Warps { each: each * more, least };
+            self.geometry.threads = most;
+            self.geometry.blocks_per_sm *= more;
+        }
+        self
+    }
+}
+
 /// How the code reaches the round keys: what stands for the words between `@` in the templates.
 #[derive(Clone, Default)]
 pub struct KeyAccess {

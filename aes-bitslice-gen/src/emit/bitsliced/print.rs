@@ -14,6 +14,10 @@ use aes_bitslice_core::manifest::Printed;
 use std::fmt::Write;
 use zeroize::Zeroizing;
 
+/// Threads of a work-group at most: many OpenCL devices have no more, and where one does, its compiler may take more registers than
+/// leave room for them.
+const WORK_GROUP: u32 = 256;
+
 pub(super) const TRANSPOSE: &str = include_str!("transpose.h");
 
 /// Prints a kernel of the fastest geometry. `command` is the command line that remakes it.
@@ -22,6 +26,10 @@ pub(super) const TRANSPOSE: &str = include_str!("transpose.h");
 /// [`NoSuchKernel`] if the mode has no kernel with this strategy in this layout.
 pub fn print(plan: &Plan, dialect: Dialect, command: &str) -> Result<Printed, NoSuchKernel> {
     let parts = modes::parts(&plan.spec).ok_or_else(|| NoSuchKernel::bitsliced(&plan.spec))?;
+    let parts = match dialect {
+        Dialect::Cuda => parts,
+        Dialect::OpenCl => parts.in_work_groups_of(WORK_GROUP),
+    };
     Ok(print_parts(plan, &parts, dialect, command))
 }
 
