@@ -44,7 +44,7 @@ pub struct SecretArgs {
     #[arg(long, value_name = "PATH")]
     pub passphrase_file: Option<PathBuf>,
     /// Tink keyset as JSON, in the clear; with --format tink
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub keyset: Option<PathBuf>,
 }
 
@@ -63,10 +63,10 @@ pub struct SealArgs {
     #[command(flatten)]
     pub secret: SecretArgs,
     /// Format of the sealed file
-    #[arg(long, default_value = "sealed")]
+    #[arg(long, default_value = "sealed", hide_short_help = true)]
     pub format: Format,
     /// Text that is authenticated along with a Tink stream
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
     pub associated_data: Option<String>,
     /// Output file [default: standard output]
     #[arg(short, long, value_name = "OUT")]

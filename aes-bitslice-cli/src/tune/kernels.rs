@@ -223,8 +223,10 @@ mod tests {
             let timed = Timed { mode: MeasuredMode::CTR, key_bits: KeyBits::Aes128, bytes: 4096, candidates };
             timed.fastest().rates.iter().map(|rate| rate.kernel.to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(rates(&[("bitsliced", 1.0), ("bitsliced:8:8", 1.005)]), ["bitsliced"]);
-        assert_eq!(rates(&[("bitsliced", 1.0), ("bitsliced:8:8", 1.02), ("bitsliced:4:8", 1.1)]), ["bitsliced:4:8"]);
+        let shares =
+            |second, third| rates(&[("co-resident:430", 1.0), ("co-resident:500", second), ("co-resident:460", third)]);
+        assert_eq!(shares(1.005, 1.0), ["co-resident:430"]);
+        assert_eq!(shares(1.02, 1.1), ["co-resident:460"]);
         // Of each kernel one, whichever kernel is faster.
         let three = [("bitsliced", 1.0), ("tbox", 9.0), ("co-resident:430", 5.0), ("co-resident:500", 6.0)];
         assert_eq!(rates(&three), ["bitsliced", "tbox", "co-resident:500"]);
