@@ -138,8 +138,8 @@ fn every_change_is_noticed() {
     };
     let delete = |path: &Path| fs::remove_file(path).unwrap();
     let gen_again = "run `cargo xtask gen`";
-    let diff = ["--- stored cuda/", "+++ generated cuda/", "-#define THREADS 64", "+#define THREADS 128", gen_again];
-    notice(&cuda.join("aes-ctr-planes.cu"), &replace("#define THREADS 128", "#define THREADS 64"), &diff);
+    let diff = ["--- stored cuda/", "+++ generated cuda/", "-#define THREADS 64", "+#define THREADS 512", gen_again];
+    notice(&cuda.join("aes-ctr-planes.cu"), &replace("#define THREADS 512", "#define THREADS 64"), &diff);
     notice(&cuda.join("aes-ctr-planes.json"), &replace("lut3", "lut2"), &["lut2", gen_again]);
     notice(&rust.join("lut3.rs"), &delete, &["lut3.rs", gen_again]);
     notice(&rust.join("more.rs"), &|p| fs::write(p, "").unwrap(), &["nothing generates this file", gen_again]);
@@ -382,6 +382,9 @@ fn interrupted_it_leaves_nothing_of_the_key() {
     use std::thread::sleep;
     use std::time::{Duration, Instant};
     for (name, signal, pause) in [("INT", 2, "0.3"), ("TERM", 15, "0"), ("HUP", 1, "0.3"), ("USR1", 10, "0.3")] {
+        if is_ignored(signal) {
+            continue;
+        }
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         let key = key_file(root);
@@ -408,7 +411,7 @@ fn interrupted_it_leaves_nothing_of_the_key() {
         let folder = executable.parent().unwrap();
         // Before the compiler would be done, and after.
         assert!(!folder.exists(), "{name}: {}", folder.display());
-        assert_eq!(status.signal(), Some(signal));
+        assert_eq!(status.signal(), Some(signal), "{name}: {status}");
         if pause != "0" {
             sleep(Duration::from_secs(1));
             assert!(!folder.exists() && !root.join("ended").exists(), "the compiler went on");
@@ -418,4 +421,18 @@ fn interrupted_it_leaves_nothing_of_the_key() {
         let known = ["key", "compiler", "begun", "ended"];
         assert!(names.iter().all(|name| known.iter().any(|known| name == known)), "{names:?}");
     }
+}
+
+/// Whether a signal is ignored here, as under `nohup` or in the background of a shell's script: then it ends nothing.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let is_ignored = mask
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask >> (signal - 1) & 1 == 1);
+    if is_ignored {
+        eprintln!("SKIPPED: signal {signal} is ignored here");
+    }
+    is_ignored
 }
