@@ -213,6 +213,19 @@ mod list {
     }
 }
 
+/// Whether it is a disk or a part of one, which holds data as a file does.
+#[cfg(unix)]
+pub fn is_block_device(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    metadata.file_type().is_block_device()
+}
+
+/// Elsewhere disks are not opened as files are.
+#[cfg(not(unix))]
+pub fn is_block_device(_metadata: &Metadata) -> bool {
+    false
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

@@ -13,7 +13,7 @@ use crate::method::Method;
 use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
 use crate::secret::Secret;
-use crate::transform::{Transform, in_hex};
+use crate::transform::{IF_NOT_STORED, Transform, in_hex};
 use crate::{many, single};
 
 /// Encrypts or decrypts as told.
@@ -28,10 +28,6 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
         )),
     }
 }
-
-/// What to do about a note on IVs: whether they are stored does not show.
-pub const IF_NOT_STORED: &str =
-    "where that is wrong, so is the output: give the IV with --iv; --iv stored leaves this note out";
 
 fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     let is_default = args.iv.is_none();

@@ -6,9 +6,8 @@ use std::path::Path;
 
 use same_file::Handle;
 
-use crate::access::Access;
+use crate::access::{Access, is_block_device};
 use crate::error::{Error, Exit, Result};
-use crate::output::is_block_device;
 use crate::standard;
 
 /// An open input.

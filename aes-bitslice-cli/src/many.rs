@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use crate::args::crypt::CryptArgs;
 use crate::args::iv::Iv;
 use crate::context::Context;
-use crate::crypt::IF_NOT_STORED;
 use crate::error::{Error, Exit, Result, note, warn};
 use crate::input::{self, Input};
 use crate::method::Method;
@@ -17,7 +16,7 @@ use crate::pipeline::pool;
 use crate::pipeline::source::Source;
 use crate::progress;
 use crate::secret::Secret;
-use crate::transform::Transform;
+use crate::transform::{IF_NOT_STORED, Transform};
 
 /// Where a file goes.
 struct Pair {

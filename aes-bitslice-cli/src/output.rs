@@ -3,11 +3,11 @@
 //! A file is written under a temporary name in its own folder, synced, and renamed. A [`Target`] is checked and nothing else: the
 //! file is made when all else that can fail has been done.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use crate::access::{Access, Given};
+use crate::access::{Access, Given, is_block_device};
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
 use crate::scratch::{self, Scratch};
@@ -311,19 +311,6 @@ pub fn print(text: &str) -> Result<()> {
 
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Whether it is a disk or a part of one, which holds data as a file does.
-#[cfg(unix)]
-pub fn is_block_device(metadata: &Metadata) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    metadata.file_type().is_block_device()
-}
-
-/// Elsewhere disks are not opened as files are.
-#[cfg(not(unix))]
-pub fn is_block_device(_metadata: &Metadata) -> bool {
-    false
 }
 
 /// Makes the new name last: a rename is in the folder, not in the file.

@@ -53,7 +53,7 @@ enum Held {
 fn run(
     args: &SealArgs,
     is_new: bool,
-    work: impl FnOnce(&Engine, Given<'_>, &[u8], From<'_>, To<'_>) -> std::result::Result<u64, seal::Error>,
+    work: impl FnOnce(&Engine, Given<'_>, &[u8], Reading<'_>, Writing<'_>) -> std::result::Result<u64, seal::Error>,
 ) -> Result<()> {
     let is_standard_input = args.input.as_deref().is_none_or(|input| input == Path::new("-"));
     if args.secret.key_file.as_deref() == Some(Path::new("-")) && is_standard_input {
@@ -75,7 +75,7 @@ fn run(
         Held::Keyset(keyset) => Given::Keyset(keyset),
     };
     let data = args.associated_data.as_deref().unwrap_or_default().as_bytes();
-    let (from, to) = (From { input: &input, bar: &bar }, To { output: &output, file: output.writer()? });
+    let (from, to) = (Reading { input: &input, bar: &bar }, Writing { output: &output, file: output.writer()? });
     let outcome = work(&engine, given, data, from, to).map_err(|error| explain(&input.name, error));
     let outcome = outcome.and_then(|_| output.finish());
     progress::finish(&bar, Backend::Cpu, outcome.is_ok());
@@ -84,12 +84,12 @@ fn run(
 }
 
 /// The input, whose failures name it, and which moves the bar.
-struct From<'a> {
+struct Reading<'a> {
     input: &'a Input,
     bar: &'a ProgressBar,
 }
 
-impl Read for From<'_> {
+impl Read for Reading<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = (&self.input.file).read(buffer).map_err(|error| named("read", &self.input.name, &error))?;
         self.bar.inc(read as u64);
@@ -97,10 +97,10 @@ impl Read for From<'_> {
     }
 }
 
-impl Seek for From<'_> {
+impl Seek for Reading<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        (&self.input.file).seek(to).map_err(|error| match error.raw_os_error() {
-            Some(29) => io::Error::other(format!(
+        (&self.input.file).seek(to).map_err(|error| match error.kind() {
+            io::ErrorKind::NotSeekable => io::Error::other(format!(
                 "--range needs a file that can be read from any byte on, and {} is none",
                 self.input.name
             )),
@@ -110,12 +110,12 @@ impl Seek for From<'_> {
 }
 
 /// The output, whose failures name it.
-struct To<'a> {
+struct Writing<'a> {
     output: &'a Output,
     file: File,
 }
 
-impl Write for To<'_> {
+impl Write for Writing<'_> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         self.file.write(buffer).map_err(|error| named("write", &self.output.name, &error))
     }

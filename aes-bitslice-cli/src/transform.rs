@@ -10,6 +10,10 @@ use crate::method::Method;
 use crate::modes::mode::Place;
 use crate::padding::{pad, unpad};
 
+/// What to do about a note on IVs: whether they are stored does not show.
+pub const IF_NOT_STORED: &str =
+    "where that is wrong, so is the output: give the IV with --iv; --iv stored leaves this note out";
+
 /// What is done to one stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Transform {

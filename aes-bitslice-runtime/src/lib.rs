@@ -74,6 +74,7 @@ pub use base::nonce::Nonce;
 pub use base::tag::Tag;
 
 pub use exec::choice::{Call, Choice, Kernels};
+pub use exec::cores::threads;
 pub use exec::transfers::Transfers;
 pub use op::buffers::{Access, Buffers};
 pub use op::cbc::{CbcDecrypt, CbcEncrypt};

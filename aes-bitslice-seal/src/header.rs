@@ -14,7 +14,7 @@
 //! The header is the associated data of the stream behind it. The checksum tells a damaged header from a wrong key.
 
 use crate::error::Error;
-use crate::secret::PassphraseCost;
+use crate::passphrase::PassphraseCost;
 use sha2::{Digest, Sha256};
 
 /// The first bytes of a sealed file.

@@ -22,6 +22,7 @@
 //! | `sealed` | sealed files: a header, and the stream behind it |
 //! | `header` | the header's bytes |
 //! | `secret` | what a file is sealed with, and the keys that come of it |
+//! | `passphrase` | how a passphrase becomes a key |
 //! | `tink` | the stream alone |
 //! | `keyset` | Tink's keysets |
 //! | `stream` | the stream's segments: their places, nonces and keys |
@@ -34,6 +35,7 @@
 mod error;
 mod header;
 mod keyset;
+mod passphrase;
 mod pipeline;
 mod sealed;
 mod secret;
@@ -41,5 +43,6 @@ mod stream;
 pub mod tink;
 
 pub use error::Error;
+pub use passphrase::PassphraseCost;
 pub use sealed::{is_sealed, open, open_range, seal, seal_with};
-pub use secret::{PassphraseCost, Secret};
+pub use secret::Secret;

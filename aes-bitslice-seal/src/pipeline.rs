@@ -41,7 +41,8 @@ pub(crate) fn run(
     work: impl Fn(&mut Segment) -> Result<(), Error> + Sync,
     mut write: impl FnMut(&Segment) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let batch_len = EACH * rayon::current_num_threads();
+    let threads = aes_bitslice_runtime::threads();
+    let batch_len = EACH * threads;
     thread::scope(|scope| {
         // A reader that waits to hand over, or for buffers, is let go when the other ends are dropped.
         let (filled, batches) = sync_channel::<Result<Vec<Segment>, Error>>(1);
@@ -65,7 +66,10 @@ pub(crate) fn run(
         let mut is_last = false;
         while !is_last {
             let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
-            batch.par_iter_mut().try_for_each(&work)?;
+            match threads {
+                1 => batch.iter_mut().try_for_each(&work)?,
+                _ => batch.par_iter_mut().try_for_each(&work)?,
+            }
             batch.iter().try_for_each(&mut write)?;
             is_last = batch.last().is_some_and(|segment| segment.is_last);
             // After the last batch nobody takes them.
@@ -157,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_ends_it_whoever_fails() {
+    fn a_failure_of_any_stage_ends_it() {
         struct Failing;
         impl Read for Failing {
             fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {

@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::header::{BYTES, Header, MAGIC};
-use crate::secret::{PassphraseCost, Secret};
+use crate::passphrase::PassphraseCost;
+use crate::secret::Secret;
 use crate::tink::{decrypt_stream, encrypt_stream, range_of_stream};
 use aes_bitslice_runtime::Engine;
 use std::io::{Read, Seek, SeekFrom, Write};

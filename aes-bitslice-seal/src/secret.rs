@@ -11,9 +11,9 @@
 
 use crate::error::Error;
 use crate::header::Header;
+use crate::passphrase::PassphraseCost;
 use crate::stream::StreamKey;
 use aes_bitslice_runtime::{Key, KeyBits};
-use argon2::{Algorithm, Argon2, Params, Version};
 use hkdf::Hkdf;
 use sha2::Sha256;
 use std::fmt;
@@ -27,36 +27,6 @@ pub enum Secret<'a> {
     Key(&'a Key),
     /// A passphrase, of which Argon2id makes a key: slowly and with much memory, so that trying many is dear.
     Passphrase(&'a [u8]),
-}
-
-/// How dear it is to try a passphrase: the parameters of Argon2id (RFC 9106).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PassphraseCost {
-    /// Memory in KiB.
-    pub memory_kib: u32,
-    /// Passes over the memory.
-    pub passes: u32,
-    /// Lanes, which may be done at the same time.
-    pub lanes: u32,
-}
-
-impl Default for PassphraseCost {
-    /// RFC 9106, section 4, second recommended option: 64 MiB, 3 passes, 4 lanes.
-    fn default() -> Self {
-        Self { memory_kib: 64 << 10, passes: 3, lanes: 4 }
-    }
-}
-
-impl PassphraseCost {
-    /// Bounds on what a file may ask of the machine that opens it.
-    fn params(self) -> Result<Params, Error> {
-        let within = self.memory_kib <= 2 << 20 && self.passes <= 64 && self.lanes <= 64;
-        let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(32)).ok().filter(|_| within);
-        params.ok_or_else(|| {
-            let Self { memory_kib, passes, lanes } = self;
-            Error::PassphraseCost(format!("{memory_kib} KiB of memory, {passes} passes, {lanes} lanes"))
-        })
-    }
 }
 
 impl Secret<'_> {
@@ -89,14 +59,7 @@ impl Secret<'_> {
             }
             Secret::Key(key) => Ok(Zeroizing::new(key.expose().to_vec())),
             Secret::Passphrase([]) => Err(Error::EmptyPassphrase),
-            Secret::Passphrase(passphrase) => {
-                let params = cost.unwrap_or_default().params()?;
-                let mut bytes = Zeroizing::new(vec![0; 32]);
-                let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-                let stretched = argon2.hash_password_into(passphrase, salt, &mut bytes);
-                stretched.map_err(|e| Error::PassphraseCost(e.to_string()))?;
-                Ok(bytes)
-            }
+            Secret::Passphrase(passphrase) => cost.unwrap_or_default().stretch(passphrase, salt),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 pub use crate::keyset::Keyset;
 
-/// Encrypts `input` to `output` as one stream, with the primary key of a keyset. Whoever decrypts it needs the same associated
+/// Encrypts `input` to `output` as one stream, with the primary key of a keyset. Decryption needs the same associated
 /// data, which may be empty. Returns the bytes of `input`.
 ///
 /// # Errors

@@ -22,8 +22,8 @@ Examples:
     aes-bitslice open --format tink --keyset keyset.json -o data data.tink
 
 What to know:
-  Whoever opens a file learns whether anything in it was changed: then nothing of the changed part comes out, and with -o
-  nothing at all. To standard output, what came out before the failure is the true beginning of the message.
+  `open` fails if any byte of the file was changed. With -o no output appears then. On standard output, the segments before the
+  changed one have been written: they are the true beginning of the message.
   A wrong key and a damaged file are told apart.
   A sealed file shows how long the message is, and how its key was made.";
 

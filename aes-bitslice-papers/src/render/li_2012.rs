@@ -160,7 +160,7 @@ fn table_4(page: &mut Page) {
     }
     page.table(&rows);
     page.say(&format!(
-        "What these come to: without streams (of ours, in pageable memory), with the best number of streams, and with one allocation of \
+        "What these come to: without streams (our kernel, data in pageable memory), with the best number of streams, and with one allocation of \
          pinned memory of that size counted, too. The text has {WITH_COPIES} Gbit/s at most with copies that are not overlapped, 23.2 \
          with 8 streams, 14.22 with the allocation, and that streams make a small file, such as 256 KiB, slower: they do where the \
          allocation is counted.",

@@ -4,7 +4,6 @@
 //! CPU: as was measured on it, else as is [built in](instructions::gpu_is_faster_from). Where no call could be faster behind OpenCL,
 //! nothing of OpenCL is loaded.
 
-use crate::api::engine::{Engine, Kind};
 use crate::backend::cpu::instructions;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
@@ -23,30 +22,17 @@ trait Machine {
     fn first_of_opencl(&self) -> Option<Backend>;
 }
 
-impl Engine {
-    /// Opens what [`Backend::Auto`] would use for calls of this mode, each on `bytes` bytes in host memory, and for nothing else. Where
-    /// the CPU is faster no GPU is opened, which takes longer than most files do, and no OpenCL library is loaded. `without_opencl`
-    /// leaves OpenCL out, for kernels that it does not have.
-    ///
-    /// The engine is of one backend: its calls are not asked about again. A GPU that does not open leaves the CPU.
-    ///
-    /// # Errors
-    /// None on the CPU.
-    pub fn open_for(mode: Mode, key_bits: KeyBits, bytes: u64, without_opencl: bool) -> Result<Self, Error> {
-        match choose(&ThisMachine { without_opencl }, mode, key_bits, bytes) {
-            Backend::Cpu => Self::open(Backend::Cpu),
-            gpu => Self::open(gpu).or_else(|_| Self::open(Backend::Cpu)),
-        }
-    }
+/// The backend for calls of this mode on `bytes` bytes in host memory. `without_opencl` leaves OpenCL out.
+pub(crate) fn backend_for(mode: Mode, key_bits: KeyBits, bytes: u64, without_opencl: bool) -> Backend {
+    choose(&ThisMachine { without_opencl }, mode, key_bits, bytes)
 }
 
-/// The engine for calls of any kind: it has the CPU too, and asks for each call which is faster.
-pub(crate) fn open() -> Engine {
-    let (kind, why) = first(&ThisMachine { without_opencl: false }, Kind::open);
-    Engine::new(kind.unwrap_or_else(|| Kind::open(Backend::Cpu).expect("the CPU is there")), Some(why))
+/// What `open` made of the first GPU that opens and may be faster than the CPU for some call, and why it is this one, or none.
+pub(crate) fn open_first<K>(open: impl Fn(Backend) -> Result<K, Error>) -> (Option<K>, String) {
+    first(&ThisMachine { without_opencl: false }, open)
 }
 
-/// The first GPU that opens and may be faster than the CPU for some call, and why it is this one, or none.
+/// The same on a machine.
 fn first<K>(machine: &impl Machine, open: impl Fn(Backend) -> Result<K, Error>) -> (Option<K>, String) {
     let no_cuda = match open(Backend::Cuda { ordinal: 0 }) {
         Ok(gpu) => return (Some(gpu), "auto: a GPU is there".into()),
@@ -172,10 +158,5 @@ mod tests {
         assert_eq!(first(&machine(false, Some(Some(GPU))), &[GPU]), Some(GPU));
         assert_eq!(first(&machine(false, Some(Some(GPU))), &[]), None);
         assert_eq!(first(&machine(false, Some(None)), &[GPU]), None);
-    }
-
-    #[test]
-    fn small_calls_go_to_the_cpu() {
-        assert_eq!(Engine::open_for(Mode::Ctr, KeyBits::Aes128, 1, true).unwrap().backend(), Backend::Cpu);
     }
 }

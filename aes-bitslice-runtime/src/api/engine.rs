@@ -74,8 +74,27 @@ impl Engine {
     /// [`Error::NotBuilt`] for a backend that this program was built without.
     pub fn open(backend: Backend) -> Result<Self, Error> {
         match backend {
-            Backend::Auto => Ok(auto::open()),
+            // It has the CPU too, and asks for each call which is faster.
+            Backend::Auto => {
+                let (gpu, why) = auto::open_first(Kind::open);
+                Ok(Self::new(gpu.map_or_else(|| Kind::open(Backend::Cpu), Ok)?, Some(why)))
+            }
             named => Ok(Self::new(Kind::open(named)?, None)),
+        }
+    }
+
+    /// Opens what [`Backend::Auto`] would use for calls of this mode, each on `bytes` bytes in host memory, and for nothing else. Where
+    /// the CPU is faster no GPU is opened, which takes longer than most files do, and no OpenCL library is loaded. `without_opencl`
+    /// leaves OpenCL out, for kernels that it does not have.
+    ///
+    /// The engine is of one backend: its calls are not asked about again. A GPU that does not open leaves the CPU.
+    ///
+    /// # Errors
+    /// None on the CPU.
+    pub fn open_for(mode: Mode, key_bits: KeyBits, bytes: u64, without_opencl: bool) -> Result<Self, Error> {
+        match auto::backend_for(mode, key_bits, bytes, without_opencl) {
+            Backend::Cpu => Self::open(Backend::Cpu),
+            gpu => Self::open(gpu).or_else(|_| Self::open(Backend::Cpu)),
         }
     }
 
@@ -262,5 +281,10 @@ mod tests {
             assert_eq!(format!("{buffer:?}"), format!("HostBuffer({len} bytes)"));
         }
         assert!(matches!(engine.host_buffer(usize::MAX), Err(Error::OutOfHostMemory { .. })));
+    }
+
+    #[test]
+    fn small_calls_go_to_the_cpu() {
+        assert_eq!(Engine::open_for(Mode::Ctr, KeyBits::Aes128, 1, true).unwrap().backend(), Backend::Cpu);
     }
 }

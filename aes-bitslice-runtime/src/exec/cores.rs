@@ -3,7 +3,8 @@
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::exec::chunk::{Chunk, cut};
 use crate::op::buffers::Buffers;
-use crate::op::operation::{CpuCipher, Keys, Operation};
+use crate::op::cpu_cipher::CpuCipher;
+use crate::op::operation::{Keys, Operation};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use std::error::Error as _;
@@ -41,7 +42,7 @@ pub(crate) fn clear(data: &mut [u8]) {
 
 /// How many threads share the work: those of the rayon pool that this thread is in, else of the global one. Where the system starts
 /// no threads, 1: the caller's. To ask rayon would be a panic then.
-pub(crate) fn threads() -> usize {
+pub fn threads() -> usize {
     static STARTED: OnceLock<bool> = OnceLock::new();
     let start = || {
         let started = ThreadPoolBuilder::new().build_global();

@@ -11,8 +11,9 @@
 
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
+use crate::op::cpu_cipher::{Block, CpuCipher};
 use crate::op::launch::{Gather, Launch, Shape, Value, block_words};
-use crate::op::operation::{Block, CpuCipher, Keys, Operation, Steps, whole_blocks};
+use crate::op::operation::{Keys, Operation, Steps, whole_blocks};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use cipher::array::Array;

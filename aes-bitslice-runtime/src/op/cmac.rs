@@ -5,7 +5,8 @@
 use crate::base::error::Error;
 use crate::base::tag::Tag;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::operation::{Block, CpuCipher, Keys, Operation, Steps, encrypt_block};
+use crate::op::cpu_cipher::{Block, CpuCipher, encrypt_block};
+use crate::op::operation::{Keys, Operation, Steps};
 use aes_bitslice_core::mode::Mode;
 use cipher::array::Array;
 use cipher::inout::InOutBuf;

@@ -6,8 +6,9 @@
 
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
+use crate::op::cpu_cipher::CpuCipher;
 use crate::op::launch::{Launch, Shape, Value};
-use crate::op::operation::{CpuCipher, Operation, Steps, whole_blocks};
+use crate::op::operation::{Operation, Steps, whole_blocks};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 

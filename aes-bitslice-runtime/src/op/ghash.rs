@@ -5,7 +5,8 @@
 
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::operation::{CpuCipher, Hashed, Keys, Operation, Steps, whole_blocks};
+use crate::op::cpu_cipher::CpuCipher;
+use crate::op::operation::{Hashed, Keys, Operation, Steps, whole_blocks};
 use crate::op::partial_hash::{HashKey, PartialHash};
 use aes_bitslice_core::mode::Mode;
 

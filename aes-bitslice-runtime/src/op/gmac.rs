@@ -4,8 +4,9 @@ use crate::base::error::Error;
 use crate::base::nonce::Nonce;
 use crate::base::tag::Tag;
 use crate::op::buffers::{Access, Buffers};
+use crate::op::cpu_cipher::CpuCipher;
 use crate::op::gcm::Derived;
-use crate::op::operation::{CpuCipher, Hashed, Keys, Operation, Steps};
+use crate::op::operation::{Hashed, Keys, Operation, Steps};
 use crate::op::partial_hash::{HashKey, PartialHash};
 use aes_bitslice_core::mode::Mode;
 

@@ -9,9 +9,10 @@
 use crate::base::counter::Counter;
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
+use crate::op::cpu_cipher::CpuCipher;
 use crate::op::ctr::Ctr;
 use crate::op::launch::{Launch, Shape};
-use crate::op::operation::{CpuCipher, Operation, Steps};
+use crate::op::operation::{Operation, Steps};
 use aes_bitslice_core::mode::Mode;
 
 /// The key stream of CTR from a byte on, written over whatever the output holds: any number of bytes.

@@ -16,6 +16,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `operation` | what an operation is, and what engines ask of it |
+//! | `cpu_cipher` | a key on the CPU, as operations use it |
 //! | `buffers` | the host memory of a call |
 //! | `launch` | a call as launches of a kernel, with arguments by name |
 //! | `partial_hash` | hashes of parts, and how they combine |
@@ -25,6 +26,7 @@ pub mod buffers;
 pub(crate) mod by_mode;
 pub mod cbc;
 pub mod cmac;
+pub mod cpu_cipher;
 pub mod ctr;
 pub mod ecb;
 pub mod gcm;

@@ -2,16 +2,10 @@
 
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
+use crate::op::cpu_cipher::CpuCipher;
 use crate::op::launch::{Launch, Shape};
 use crate::op::partial_hash::HashKey;
-use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
-use cipher::array::Array;
-use cipher::consts::U16;
-use cipher::inout::InOutBuf;
-
-/// A block of 16 bytes.
-pub(crate) type Block = Array<u8, U16>;
 
 /// What is to be done with a call's data: a value, such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Every way to make a call
 /// takes every operation that its engine [supports](crate::Engine::supports).
@@ -129,31 +123,7 @@ pub(crate) fn head(operation: &impl Steps) -> u64 {
     (16 - operation.skip() as u64) % 16
 }
 
-/// A key on the CPU, as operations use it.
-pub trait CpuCipher: Sync {
-    /// Runs blocks through the block cipher, each on its own.
-    fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>);
-
-    /// The second key, of a key for XTS.
-    ///
-    /// # Panics
-    /// If there is none.
-    fn second(&self) -> &Self;
-
-    /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`; counters wrap mod 2^128.
-    fn add_key_stream(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>);
-
-    /// Encrypts whole blocks, each XORed with the output of the one before, the first with `iv`.
-    fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>);
-}
-
 /// Refuses a length that is not whole blocks.
 pub(crate) fn whole_blocks(bytes: u64) -> Result<(), Error> {
     if bytes.is_multiple_of(16) { Ok(()) } else { Err(Error::NotWholeBlocks { len: bytes as usize }) }
-}
-
-/// Encrypts one block.
-pub(crate) fn encrypt_block(cipher: &impl CpuCipher, block: &mut [u8; 16]) {
-    let block: &mut Block = block.into();
-    cipher.process(Direction::Encrypt, InOutBuf::from(std::slice::from_mut(block)));
 }

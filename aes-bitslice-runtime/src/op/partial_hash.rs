@@ -5,7 +5,7 @@
 //! ```
 
 use crate::base::error::Error;
-use crate::op::operation::{CpuCipher, encrypt_block};
+use crate::op::cpu_cipher::{CpuCipher, encrypt_block};
 use ghash::GHash;
 use ghash::universal_hash::UniversalHash;
 use std::fmt;

@@ -8,7 +8,8 @@
 
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::operation::{Block, CpuCipher, Keys, Operation, Steps};
+use crate::op::cpu_cipher::{Block, CpuCipher};
+use crate::op::operation::{Keys, Operation, Steps};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use cipher::array::Array;

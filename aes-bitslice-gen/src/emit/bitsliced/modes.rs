@@ -3,7 +3,6 @@
 
 use super::keys::key_access;
 use super::parts::{Geometry, Parts};
-use super::print::TRANSPOSE;
 use crate::kernel::spec::{DataPath, KernelSpec};
 use crate::templates::{CBC, COUNTER};
 use aes_bitslice_core::layout::Layout;
@@ -201,6 +200,9 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
     let (name, mode, access) = (spec.name(), row.templates.to_vec(), key_access(spec));
     Some(Parts { name, strategy, geometry, grid, planes, keys, mode, access })
 }
+
+/// The transposition of 32 words of 32 bits, which every kernel has.
+pub(super) const TRANSPOSE: &str = include_str!("transpose.h");
 
 /// By state: which thread has which blocks.
 const STATE_PLANES: &str = include_str!("state/planes.h");

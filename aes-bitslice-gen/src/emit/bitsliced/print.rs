@@ -18,8 +18,6 @@ use zeroize::Zeroizing;
 /// leave room for them.
 const WORK_GROUP: u32 = 256;
 
-pub(super) const TRANSPOSE: &str = include_str!("transpose.h");
-
 /// Prints a kernel of the fastest geometry. `command` is the command line that remakes it.
 ///
 /// # Errors
@@ -94,7 +92,7 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     let gates: usize = plan.functions.iter().map(|f| f.circuit.gates().len() + 64).sum();
     let mut text = Zeroizing::new(String::with_capacity((128 << 10) + 80 * gates));
     let room = text.capacity();
-    for template in [TRANSPOSE].iter().chain(&parts.planes) {
+    for template in [modes::TRANSPOSE].iter().chain(&parts.planes) {
         *text += "\n";
         *text += template;
     }

@@ -1,6 +1,6 @@
 //! ECB and CTR over a batch of blocks at a time, one block a lane, for any vector.
 
-use crate::op::operation::Block;
+use crate::op::cpu_cipher::Block;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::layout;
 use aes_bitslice_kernels::Lanes;

@@ -6,7 +6,7 @@
 //! `128 * g + i`. Both are their own inverses.
 
 use crate::backend::bitsliced::batch::{self, Functions, Lut3, TwoInput, Vector};
-use crate::op::operation::Block;
+use crate::op::cpu_cipher::Block;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_kernels::Lanes;
 use cipher::inout::InOutBuf;

@@ -80,7 +80,7 @@ impl DeviceKey {
     ) -> Result<(), Error> {
         let (kernel, tables) = self.hash_kernel(operation.hash_key())?;
         let add_hash = |of: Option<CUdeviceptr>| match of.filter(|_| span.len > 0) {
-            // SAFETY: as the caller vouches; the tables live as long as the key, for which whoever drops it waits.
+            // SAFETY: as the caller vouches; the tables live as long as the key, and dropping it waits for the device.
             Some(data) => unsafe { kernel.run(stream, data, span.len, &tables, hash) },
             None => Ok(()),
         };

@@ -1,0 +1,33 @@
+//! A key on the CPU, as operations use it, whatever computes with it there.
+
+use aes_bitslice_core::aes::Direction;
+use cipher::array::Array;
+use cipher::consts::U16;
+use cipher::inout::InOutBuf;
+
+/// A block of 16 bytes.
+pub(crate) type Block = Array<u8, U16>;
+
+/// A key on the CPU, as operations use it.
+pub trait CpuCipher: Sync {
+    /// Runs blocks through the block cipher, each on its own.
+    fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>);
+
+    /// The second key, of a key for XTS.
+    ///
+    /// # Panics
+    /// If there is none.
+    fn second(&self) -> &Self;
+
+    /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`; counters wrap mod 2^128.
+    fn add_key_stream(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>);
+
+    /// Encrypts whole blocks, each XORed with the output of the one before, the first with `iv`.
+    fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>);
+}
+
+/// Encrypts one block.
+pub(crate) fn encrypt_block(cipher: &impl CpuCipher, block: &mut [u8; 16]) {
+    let block: &mut Block = block.into();
+    cipher.process(Direction::Encrypt, InOutBuf::from(std::slice::from_mut(block)));
+}

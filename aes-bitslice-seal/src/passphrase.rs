@@ -1,0 +1,44 @@
+//! How a passphrase becomes a key: Argon2id (RFC 9106), slow and with much memory, so that trying many is expensive.
+
+use crate::error::Error;
+use argon2::{Algorithm, Argon2, Params, Version};
+use zeroize::Zeroizing;
+
+/// How dear it is to try a passphrase: the parameters of Argon2id (RFC 9106).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PassphraseCost {
+    /// Memory in KiB.
+    pub memory_kib: u32,
+    /// Passes over the memory.
+    pub passes: u32,
+    /// Lanes, which may be done at the same time.
+    pub lanes: u32,
+}
+
+impl Default for PassphraseCost {
+    /// RFC 9106, section 4, second recommended option: 64 MiB, 3 passes, 4 lanes.
+    fn default() -> Self {
+        Self { memory_kib: 64 << 10, passes: 3, lanes: 4 }
+    }
+}
+
+impl PassphraseCost {
+    /// Bounds on what a file may ask of the machine that opens it.
+    fn params(self) -> Result<Params, Error> {
+        let within = self.memory_kib <= 2 << 20 && self.passes <= 64 && self.lanes <= 64;
+        let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(32)).ok().filter(|_| within);
+        params.ok_or_else(|| {
+            let Self { memory_kib, passes, lanes } = self;
+            Error::PassphraseCost(format!("{memory_kib} KiB of memory, {passes} passes, {lanes} lanes"))
+        })
+    }
+
+    /// The 32 bytes that a passphrase becomes.
+    pub(crate) fn stretch(self, passphrase: &[u8], salt: &[u8; 32]) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let mut bytes = Zeroizing::new(vec![0; 32]);
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, self.params()?);
+        let stretched = argon2.hash_password_into(passphrase, salt, &mut bytes);
+        stretched.map_err(|e| Error::PassphraseCost(e.to_string()))?;
+        Ok(bytes)
+    }
+}
