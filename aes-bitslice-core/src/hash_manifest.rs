@@ -25,6 +25,16 @@
 //! the ciphertext: factor H, and as addend the hash of the associated data times H^(blocks of ciphertext + 1), plus the block of
 //! lengths times H, plus the encrypted first counter.
 //!
+//! `entry_clear` ends a decryption, behind the launch that made the hash. It sets `length` bytes at `out` to zero, unless `hash · factor +
+//! addend` is zero in all bits that `mask` has. Any number of thread blocks will do.
+//!
+//! | parameter | kind | what |
+//! |---|---|---|
+//! | `out` | where the data begins that is written | plaintext; of any alignment |
+//! | `length` | u64 | bytes |
+//! | `hash` | buffer of u32 | 16 bytes, as another launch wrote them with the factor 1 and the addend 0 |
+//! | `factor`, `addend`, `mask` | 4 words | blocks |
+//!
 //! What `out` is in the end can be read when the launch is over, in the order of its stream. Tables and message must stay until then.
 //! Tables, factor and addend give the hash key away: they are to be wiped as keys are.
 
@@ -58,6 +68,12 @@ pub struct HashManifest {
     pub entry: EntryPoint,
     /// Entry point for any alignment, and what it takes; slower.
     pub entry_bytes: EntryPoint,
+    /// Entry point that clears what is not authentic, and what it takes.
+    pub entry_clear: EntryPoint,
+    /// Whether the entry points that hash may begin before what is ahead of them on the stream is done, for they wait for that
+    /// themselves (programmatic dependent launch, where the code is of compute capability 9.0 or later).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub overlaps: bool,
     /// Threads of a thread block.
     pub threads: u32,
     /// Bytes of shared memory that a thread block is launched with, in addition to what the code declares.
@@ -92,7 +108,7 @@ impl Capabilities {
     }
 }
 
-/// What every entry point takes, in order.
+/// What the entry points take that hash, in order.
 const PARAMETERS: [(&str, Kind); 7] = [
     ("in", Kind::Input),
     ("length", Kind::U64),
@@ -103,9 +119,19 @@ const PARAMETERS: [(&str, Kind); 7] = [
     ("addend", Kind::Words(4)),
 ];
 
+/// What the entry point takes that clears, in order.
+const CLEARING: [(&str, Kind); 6] = [
+    ("out", Kind::Output),
+    ("length", Kind::U64),
+    ("hash", Kind::Buffer),
+    ("factor", Kind::Words(4)),
+    ("addend", Kind::Words(4)),
+    ("mask", Kind::Words(4)),
+];
+
 impl HashManifest {
     /// The version of the format.
-    pub const FORMAT: u32 = 1;
+    pub const FORMAT: u32 = 2;
 
     /// Reads a manifest.
     ///
@@ -139,11 +165,13 @@ impl HashManifest {
             return field("units_per_sm", "must not be 0");
         }
         let name = self.kernel.replace('-', "_");
-        if self.entry.name != name || self.entry_bytes.name != format!("{name}_bytes") {
-            return field("entry", "and `entry_bytes` must be the kernel's name, with underscores");
-        }
-        for (of, entry) in [("entry", &self.entry), ("entry_bytes", &self.entry_bytes)] {
-            if !entry.parameters.iter().map(|p| (p.name.as_str(), p.kind)).eq(PARAMETERS) {
+        for ((of, entry), (end, parameters)) in
+            self.entries().into_iter().zip([("", &PARAMETERS[..]), ("_bytes", &PARAMETERS), ("_clear", &CLEARING)])
+        {
+            if entry.name != format!("{name}{end}") {
+                return field(of, "must be the kernel's name, with underscores, and what it does behind it");
+            }
+            if !entry.parameters.iter().map(|p| (p.name.as_str(), p.kind)).eq(parameters.iter().copied()) {
                 return field(of, "takes something else than a hash kernel");
             }
         }
@@ -159,7 +187,7 @@ impl HashManifest {
     /// [`ManifestError::Signature`] if an entry point is not in the source or cannot be read, [`ManifestError::Field`] if it takes
     /// something else.
     pub fn check_source(&self, source: &str) -> Result<(), ManifestError> {
-        for (field, entry) in [("entry", &self.entry), ("entry_bytes", &self.entry_bytes)] {
+        for (field, entry) in self.entries() {
             let written = EntryPoint::read(source, &entry.name)?;
             if written != *entry {
                 let what = format!("says that {entry} is what the source has as {written}: generate both anew");
@@ -171,6 +199,11 @@ impl HashManifest {
             return Err(ManifestError::Field { field: "source_sha256", what });
         }
         Ok(())
+    }
+
+    /// The entry points, with the names of their fields.
+    fn entries(&self) -> [(&'static str, &EntryPoint); 3] {
+        [("entry", &self.entry), ("entry_bytes", &self.entry_bytes), ("entry_clear", &self.entry_clear)]
     }
 
     /// The manifest as JSON, with a newline at its end.

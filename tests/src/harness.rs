@@ -9,7 +9,9 @@ use crate::environment::{LARGE, REQUIRE_GPU, REQUIRE_OPENCL, SMALL, exhaustive, 
 use aes_bitslice_runtime::{Engine, Kernels};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::env;
+use std::ffi::OsString;
 use std::process::{Command, ExitCode};
+use std::sync::LazyLock;
 
 /// What a test needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,6 +140,7 @@ impl Tests {
             (self.tests.swap_remove(test).run)();
             return ExitCode::SUCCESS;
         }
+        LazyLock::force(&AT_START);
         let trials = self.tests.into_iter().map(Test::trial).collect();
         let mut arguments = Arguments::from_args();
         if self.one_at_a_time {
@@ -174,10 +177,15 @@ impl Test {
 /// The test that a process was started for.
 const ALONE: &str = "AES_BITSLICE_TEST_ALONE";
 
+/// The environment as this process was given it. The Khronos OpenCL loader cuts the value of `OCL_ICD_FILENAMES` at its first colon, in
+/// place, and a process that is started after that would find the first platform only.
+static AT_START: LazyLock<Vec<(OsString, OsString)>> = LazyLock::new(|| env::vars_os().collect());
+
 /// Runs a test of this program in a process of its own.
 fn run_alone(name: &str, set: &[(String, String)]) -> Result<(), Failed> {
     let mut process = Command::new(env::current_exe()?);
-    let output = process.envs(set.iter().cloned()).env(ALONE, name).output()?;
+    process.env_clear().envs(AT_START.iter().cloned()).envs(set.iter().cloned());
+    let output = process.env(ALONE, name).output()?;
     match output.status.success() {
         true => Ok(()),
         false => {

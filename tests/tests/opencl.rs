@@ -49,7 +49,8 @@ fn main() -> ExitCode {
     // For what PoCL writes even without a cache.
     let folder = tempfile::tempdir().unwrap();
     let no_cache = [&NO_CACHE[..], &[("POCL_CACHE_DIR", folder.path().to_str().unwrap())]].concat();
-    let no_platform = [("OCL_ICD_VENDORS", "/nonexistent"), ("OPENCL_VENDOR_PATH", "/nonexistent")];
+    let no_platform =
+        ["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "OCL_ICD_FILENAMES"].map(|variable| (variable, "/nonexistent"));
     let compiling =
         tests![stored_kernels, planes_in_the_other_layout, planes_in_memory, bytewise, wrong_parameter_lists];
     let tests = Tests::default()

@@ -66,8 +66,10 @@ impl CompiledHash {
     pub fn compile(source: &str, manifest: &HashManifest) -> Result<Option<Self>, CheckError> {
         manifest.check()?;
         let kernel = manifest.kernel.clone();
-        let entries =
-            format!("\n#define ENTRY {}\n#define ENTRY_BYTES {}\n", manifest.entry.name, manifest.entry_bytes.name);
+        let HashManifest { entry, entry_bytes, entry_clear, .. } = manifest;
+        let entries = [("", entry), ("_BYTES", entry_bytes), ("_CLEAR", entry_clear)]
+            .map(|(end, entry)| format!("\n#define ENTRY{end} {}\n", entry.name))
+            .concat();
         let Some(mut process) = start_program(&kernel, false, &[source, "\n", THREADS, &entries, PROGRAM])? else {
             return Ok(None);
         };
@@ -79,14 +81,34 @@ impl CompiledHash {
     /// Runs all thread blocks, one after the other, and returns the output. That nothing else was changed is checked.
     pub fn run(&mut self, launch: &HashLaunch<'_>) -> Result<[u8; 16], CheckError> {
         let tables = tables(launch.key, &self.shape, launch.units);
+        self.launch(u64::from(launch.offset.is_some()), launch, &tables, &mut [])
+    }
+
+    /// Launches what clears the data unless `before · factor + addend` has no bit of the mask, and returns what is left of the data.
+    /// That nothing else was changed is checked.
+    pub fn clear(&mut self, launch: &HashLaunch<'_>, mask: [u8; 16]) -> Result<Vec<u8>, CheckError> {
+        let mask: Vec<u32> = mask.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let mut left = vec![0; launch.data.len()];
+        self.launch(2, launch, &mask, &mut left)?;
+        Ok(left)
+    }
+
+    /// Launches the entry point of this number with what it reads besides the data, and returns the 16 bytes of its output; what is
+    /// left of the data goes to `left`.
+    fn launch(
+        &mut self,
+        entry: u64,
+        launch: &HashLaunch<'_>,
+        words: &[u32],
+        left: &mut [u8],
+    ) -> Result<[u8; 16], CheckError> {
         let length = launch.data.len() as u64;
         let thread_blocks = self.shape.tiles(length).clamp(1, launch.units.into());
         let offset = launch.offset.unwrap_or(0) as u64;
-        let by_bytes = u64::from(launch.offset.is_some());
-        let numbers = [by_bytes, offset, length, launch.units.into(), thread_blocks, 4 * tables.len() as u64];
-        let mut request = Zeroizing::new(Vec::with_capacity(48 + 4 * tables.len() + 48 + launch.data.len()));
+        let numbers = [entry, offset, length, launch.units.into(), thread_blocks, 4 * words.len() as u64];
+        let mut request = Zeroizing::new(Vec::with_capacity(48 + 4 * words.len() + 48 + launch.data.len()));
         request.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
-        request.extend(tables.iter().flat_map(|word| word.to_le_bytes()));
+        request.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         request.extend([launch.factor, launch.addend, launch.before].as_flattened());
         request.extend(launch.data);
         let requests = self.requests.as_mut().expect("open until dropped");
@@ -95,6 +117,7 @@ impl CompiledHash {
         let (mut verdict, mut output) = ([0], [0; 16]);
         self.answers.read_exact(&mut verdict)?;
         self.answers.read_exact(&mut output)?;
+        self.answers.read_exact(left)?;
         let (kernel, launch) = (self.kernel.clone(), launch.to_string());
         match verdict {
             [0] => Ok(output),
@@ -143,6 +166,20 @@ pub fn printed_hash(source: &str, manifest: &HashManifest, key: &[u8]) -> Result
         if kernel.run(&launch)? != launch.expected() {
             return Err(CheckError::Hash { kernel: manifest.kernel.clone(), launch: launch.to_string() });
         }
+        // What is authentic stays, and one bit makes the difference, unless nobody asks for it.
+        let product = Element::from_block(before) * Element::from_block(factor);
+        let zero = HashLaunch { addend: product.to_block(), ..launch };
+        let bit = length % 128;
+        let one: [u8; 16] = std::array::from_fn(|i| if i == bit / 8 { 1 << (bit % 8) } else { 0 });
+        let other = HashLaunch { addend: std::array::from_fn(|i| zero.addend[i] ^ one[i]), ..zero };
+        for (launch, mask, stays) in
+            [(&zero, [0xff; 16], true), (&other, [0xff; 16], false), (&other, one.map(|byte| !byte), true)]
+        {
+            let expected = if stays { data.to_vec() } else { vec![0; length] };
+            if kernel.clear(launch, mask)? != expected {
+                return Err(CheckError::Hash { kernel: manifest.kernel.clone(), launch: format!("clearing {launch}") });
+            }
+        }
     }
     Ok(true)
 }
@@ -183,6 +220,11 @@ mod tests {
                 // The field.
                 ("high.low << 7;", "high.low << 6;"),
                 ("0x11111111u << i;", "0x33333333u << i;"),
+                // What is cleared, and when.
+                ("if (wrong == 0) return;", ""),
+                ("^ addend.word[i]) & mask.word[i];", "^ addend.word[i]);"),
+                ("reversed_bytes(found.word[i]) ^ addend", "found.word[i] ^ addend"),
+                ("at < length; at +=", "at + 1 < length; at +="),
             ];
             match kernel.0 {
                 Arrangement::Wgmma => faults.extend([

@@ -29,6 +29,8 @@ pub fn print(kernel: Ghash, dialect: Dialect, command: &str) -> Option<PrintedHa
         shape,
         entry: read(&entry),
         entry_bytes: read(&format!("{entry}_bytes")),
+        entry_clear: read(&format!("{entry}_clear")),
+        overlaps: kernel.0 == Arrangement::Wgmma,
         threads: kernel.threads(),
         shared_bytes: kernel.shared_bytes(),
         units_per_sm: kernel.units_per_sm(),

@@ -17,6 +17,7 @@
 //! | `message.h` | the message as tiles, with zeros in front and at the end |
 //! | `sum.h` | from rows to the hash |
 //! | `parities.h` | from counts to bits |
+//! | `clear.h` | the end of a decryption: what was not authentic is cleared |
 //! | `wgmma.h`, `mma.h` | rows by tensor cores: compute capability 9.0; 8.0 to 9.0 |
 //! | `element.h` | rows by products of elements: everywhere |
 //!
@@ -122,10 +123,11 @@ impl Ghash {
         const MESSAGE: &str = include_str!("message.h");
         const SUM: &str = include_str!("sum.h");
         const PARITIES: &str = include_str!("parities.h");
+        const CLEAR: &str = include_str!("clear.h");
         match self.0 {
-            Arrangement::Wgmma => &[FIELD, MESSAGE, SUM, PARITIES, include_str!("wgmma.h")],
-            Arrangement::Mma => &[FIELD, MESSAGE, SUM, PARITIES, include_str!("mma.h")],
-            Arrangement::Element => &[FIELD, MESSAGE, SUM, include_str!("element.h")],
+            Arrangement::Wgmma => &[FIELD, MESSAGE, SUM, PARITIES, include_str!("wgmma.h"), CLEAR],
+            Arrangement::Mma => &[FIELD, MESSAGE, SUM, PARITIES, include_str!("mma.h"), CLEAR],
+            Arrangement::Element => &[FIELD, MESSAGE, SUM, include_str!("element.h"), CLEAR],
         }
     }
 }

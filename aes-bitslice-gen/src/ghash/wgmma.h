@@ -140,7 +140,7 @@ DEVICE void hash(const message *m, const u32 *tables, u32 *out, const block128 *
         publish();
     }
     BARRIER();
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == ROWS) { // the first that has no weight to make
         copy(memory, tables, MATRIX_BYTES, &barriers[STAGES]);
         wait_for_predecessor();
         for (u32 n = 0; n < STAGES; n++) bring(memory, barriers, m, n);

@@ -104,6 +104,14 @@ pub enum Error {
         /// The engine's backend, or the kind of memory.
         backend: String,
     },
+    /// An operation that returns a value, on a stream that is being captured into a graph.
+    #[error(
+        "{operation} returns a value, and a stream that is being captured into a graph cannot: call it on a stream that is not"
+    )]
+    InCapture {
+        /// The operation.
+        operation: &'static str,
+    },
     /// A backend that this program was built without.
     #[error("this program was built without {what}: build `aes-bitslice-runtime` with the feature `{feature}`")]
     NotBuilt {

@@ -49,6 +49,11 @@ impl Tag {
         &self.bytes[..self.len]
     }
 
+    /// Its bytes with zeros behind them, and which of these 16 are its bytes (0xff).
+    pub(crate) fn padded(&self) -> ([u8; 16], [u8; 16]) {
+        (self.bytes, std::array::from_fn(|i| if i < self.len { 0xff } else { 0 }))
+    }
+
     /// Refuses a tag that is not the one computed, all of it or as much as this has.
     pub(crate) fn verify(&self, computed: &[u8; 16]) -> Result<(), Error> {
         match bool::from(self.as_bytes().ct_eq(&computed[..self.len])) {

@@ -12,7 +12,7 @@ use crate::op::cpu_cipher::{CpuCipher, encrypt_block};
 use crate::op::ctr::Ctr;
 use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{Hashed, Keys, Operation, Steps};
-use crate::op::partial_hash::{HashKey, PartialHash};
+use crate::op::partial_hash::{HashKey, PartialHash, Verdict};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
@@ -176,9 +176,12 @@ pub trait End: Clone + Send + Sync + 'static {
     /// What the call returns.
     type Output: Send + 'static;
 
-    /// Whether it tells that the output is good.
+    /// What tells whether `bytes` bytes of ciphertext are authentic, where that is asked.
     #[doc(hidden)]
-    const VERIFIES: bool = false;
+    #[expect(private_interfaces, reason = "implemented here only")]
+    fn verdict(&self, _derived: &Derived, _bytes: u64) -> Option<Verdict> {
+        None
+    }
 
     /// It, of the parts of the message from byte `offset` on.
     #[doc(hidden)]
@@ -198,7 +201,18 @@ impl End for Seal {
 #[expect(private_interfaces, reason = "implemented here only")]
 impl End for Open {
     type Output = ();
-    const VERIFIES: bool = true;
+
+    /// The tag is the hash of the ciphertext times H and something that does not depend on it.
+    fn verdict(&self, derived: &Derived, bytes: u64) -> Option<Verdict> {
+        let nothing = PartialHash { bytes, ..PartialHash::default() };
+        let computed = derived.tag((&derived.hash.hash(&self.aad), self.aad.len() as u64), &nothing);
+        let (expected, mask) = self.tag.padded();
+        Some(Verdict {
+            factor: Zeroizing::new(*derived.hash.bytes()),
+            addend: Zeroizing::new(std::array::from_fn(|i| computed[i] ^ expected[i])),
+            mask,
+        })
+    }
 
     fn end(&self, derived: &Derived, _offset: u64, parts: Vec<PartialHash>) -> Result<(), Error> {
         self.tag.verify(&derived.tag_of(&self.aad, parts)?)
@@ -257,8 +271,8 @@ impl<E: End> Steps for Gcm<E> {
         })
     }
 
-    fn verifies(&self) -> bool {
-        E::VERIFIES
+    fn verdict(&self, bytes: u64) -> Option<Verdict> {
+        self.end.verdict(self.derived(), bytes)
     }
 
     fn hash_key(&self) -> &HashKey {

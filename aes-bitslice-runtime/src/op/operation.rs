@@ -4,7 +4,7 @@ use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::CpuCipher;
 use crate::op::launch::{Launch, Shape};
-use crate::op::partial_hash::HashKey;
+use crate::op::partial_hash::{HashKey, Verdict};
 use aes_bitslice_core::mode::Mode;
 
 /// What is to be done with a call's data: a value, such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Every way to make a call
@@ -96,9 +96,10 @@ pub trait Steps: Clone + Send + Sync + 'static {
         None
     }
 
-    /// Whether what is written must not be used before [`finish`](Self::finish) has said that it is good.
-    fn verifies(&self) -> bool {
-        false
+    /// What tells a device whether `bytes` bytes in one piece are authentic, so that it clears them if they are not; `None` for an
+    /// operation that does not verify. Asked of operations that were [keyed](Self::keyed).
+    fn verdict(&self, _bytes: u64) -> Option<Verdict> {
+        None
     }
 
     /// The key of that hash; asked of operations that were [keyed](Self::keyed).

@@ -102,6 +102,13 @@ impl HashKey {
     }
 }
 
+/// What tells from the hash of a message whether it is authentic: `hash · factor + addend` is zero in all bits of the mask.
+pub struct Verdict {
+    pub(crate) factor: Zeroizing<[u8; 16]>,
+    pub(crate) addend: Zeroizing<[u8; 16]>,
+    pub(crate) mask: [u8; 16],
+}
+
 impl fmt::Debug for HashKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("HashKey")

@@ -2,7 +2,7 @@
 // Kernel: ghash-mma, GHASH (SP 800-38D) by tensor cores, mma on single bits. Constant-time.
 // Geometry: 128 threads a block; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: ca76c7b1f64349c7903671af83606d30b2fa9b084ff628b90f9c370c9c3c4acf
+// SHA-256 of all that follows this line: ccecacc408562aa3344976ee8336cb6bc78f9f4c34391f7f3da121c993224cfc
 
 #define THREADS 128
 #define BLOCKS_PER_SM 3
@@ -408,4 +408,20 @@ KERNEL ghash_mma_bytes(INPUT(u8), u64 length, IN_GLOBAL const u32 *tables, u32 u
     KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
     const message m = message_of(in, length, units, 0);
     hash(&m, tables, out, &factor, &addend);
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// The end of a decryption: what was written is cleared, unless hash * factor + addend has no bit that `mask` has. Whether it has one
+// is no secret, for the caller is told; each thread finds out alone, behind the launch that made the hash.
+// ---------------------------------------------------------------------------------------------------------------
+
+KERNEL ghash_mma_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERNEL_PARAMETER block128 factor,
+    KERNEL_PARAMETER block128 addend, KERNEL_PARAMETER block128 mask) {
+    LOCATE_OUTPUT(u8);
+    const u32 words[4] = {hash[0], hash[1], hash[2], hash[3]};
+    const element found = product(element_of(words), element_of(factor.word));
+    u32 wrong = 0;
+    UNROLL for (int i = 0; i < 4; i++) wrong |= (reversed_bytes(found.word[i]) ^ addend.word[i]) & mask.word[i];
+    if (wrong == 0) return;
+    for (u64 at = (u64)blockIdx.x * THREADS + threadIdx.x; at < length; at += (u64)gridDim.x * THREADS) out[at] = 0;
 }

@@ -2,7 +2,7 @@
 // Kernel: ghash-wgmma, GHASH (SP 800-38D) by tensor cores, wgmma on single bits. Constant-time.
 // Geometry: 128 threads a block, 85024 bytes of shared memory; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 3fa947fcb82973fbbae119417ed248c4530f34d3654870d9981b5ad1243f330a
+// SHA-256 of all that follows this line: d7cbf79c98279337eb6d4fdc0883e0edffa63a277e9d38d9e92708b8b0b68510
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -457,7 +457,7 @@ DEVICE void hash(const message *m, const u32 *tables, u32 *out, const block128 *
         publish();
     }
     BARRIER();
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == ROWS) { // the first that has no weight to make
         copy(memory, tables, MATRIX_BYTES, &barriers[STAGES]);
         wait_for_predecessor();
         for (u32 n = 0; n < STAGES; n++) bring(memory, barriers, m, n);
@@ -501,4 +501,20 @@ KERNEL ghash_wgmma_bytes(INPUT(u8), u64 length, IN_GLOBAL const u32 *tables, u32
     KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
     const message m = message_of(in, length, units, 0);
     hash(&m, tables, out, &factor, &addend);
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// The end of a decryption: what was written is cleared, unless hash * factor + addend has no bit that `mask` has. Whether it has one
+// is no secret, for the caller is told; each thread finds out alone, behind the launch that made the hash.
+// ---------------------------------------------------------------------------------------------------------------
+
+KERNEL ghash_wgmma_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERNEL_PARAMETER block128 factor,
+    KERNEL_PARAMETER block128 addend, KERNEL_PARAMETER block128 mask) {
+    LOCATE_OUTPUT(u8);
+    const u32 words[4] = {hash[0], hash[1], hash[2], hash[3]};
+    const element found = product(element_of(words), element_of(factor.word));
+    u32 wrong = 0;
+    UNROLL for (int i = 0; i < 4; i++) wrong |= (reversed_bytes(found.word[i]) ^ addend.word[i]) & mask.word[i];
+    if (wrong == 0) return;
+    for (u64 at = (u64)blockIdx.x * THREADS + threadIdx.x; at < length; at += (u64)gridDim.x * THREADS) out[at] = 0;
 }

@@ -2,7 +2,7 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 58eecadff1688a8085611bd4a29d007b00d2ae56e2e9d6fa364a4b1509a228a8
+// SHA-256 of all that follows this line: 4fbf0c3fd18a082f56939c3a91ac33b1b1155ada47f2c0ec85754b3a24ca9642
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
@@ -315,4 +315,20 @@ KERNEL ghash_element_bytes(INPUT(u8), u64 length, IN_GLOBAL const u32 *tables, u
     LOCATE_OUTPUT(u32);
     const message m = message_of(in, length, units, 0);
     hash(rows, weights, &m, tables, out, &factor, &addend);
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// The end of a decryption: what was written is cleared, unless hash * factor + addend has no bit that `mask` has. Whether it has one
+// is no secret, for the caller is told; each thread finds out alone, behind the launch that made the hash.
+// ---------------------------------------------------------------------------------------------------------------
+
+KERNEL ghash_element_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERNEL_PARAMETER block128 factor,
+    KERNEL_PARAMETER block128 addend, KERNEL_PARAMETER block128 mask) {
+    LOCATE_OUTPUT(u8);
+    const u32 words[4] = {hash[0], hash[1], hash[2], hash[3]};
+    const element found = product(element_of(words), element_of(factor.word));
+    u32 wrong = 0;
+    UNROLL for (int i = 0; i < 4; i++) wrong |= (reversed_bytes(found.word[i]) ^ addend.word[i]) & mask.word[i];
+    if (wrong == 0) return;
+    for (u64 at = (u64)blockIdx.x * THREADS + threadIdx.x; at < length; at += (u64)gridDim.x * THREADS) out[at] = 0;
 }

@@ -9,6 +9,7 @@ use crate::backend::cuda::kernel::loaded::Kernel;
 use crate::backend::cuda::kernel::round_keys::RoundKeys;
 use crate::backend::cuda::kernel::self_test;
 use crate::backend::cuda::kernel::side_stream::SideStreams;
+use crate::backend::cuda::memory::hash_memory::HashMemories;
 use crate::backend::cuda::memory::slots::Slots;
 use crate::backend::cuda::select::stored::{Stored, StoredKind};
 use crate::backend::cuda::select::tuning::Tuning;
@@ -40,6 +41,8 @@ pub(crate) struct Device {
     tuning: Tuning,
     /// Slots for data from the host.
     slots: Slots,
+    /// Memory for hashes of data in device memory.
+    hash_memories: Arc<HashMemories>,
     /// Streams for the second of two co-resident kernels, between calls.
     side_streams: SideStreams,
 }
@@ -62,6 +65,7 @@ impl Device {
             loading: Mutex::default(),
             tuning,
             slots: Slots::new(context.clone()),
+            hash_memories: HashMemories::new(context.clone()),
             side_streams: SideStreams::new(context.clone()),
             context,
         })
@@ -99,6 +103,11 @@ impl Device {
     /// Slots for data from the host.
     pub(crate) fn slots(&self) -> &Slots {
         &self.slots
+    }
+
+    /// Memory for hashes of data in device memory.
+    pub(crate) fn hash_memories(&self) -> &Arc<HashMemories> {
+        &self.hash_memories
     }
 
     /// Streams for the second of two co-resident kernels.

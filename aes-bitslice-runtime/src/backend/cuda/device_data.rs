@@ -5,7 +5,7 @@ use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::launch::{kernel_mode, kernels};
 use crate::backend::cuda::memory::span::Span;
-use crate::backend::cuda::pending::{HashMemory, Pending};
+use crate::backend::cuda::pending::Pending;
 use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
 use crate::exec::choice::Choice;
@@ -106,15 +106,17 @@ impl<'a> DeviceCipher<'a> {
     }
 
     /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt): on `data`, in place, or reading it.
-    /// It returns when the work is on the stream; the value is there when the stream has come to it. It cannot be captured into a
-    /// graph.
+    /// It returns when the work is on the stream; the value is there when the stream has come to it.
+    ///
+    /// [`GcmDecrypt`](crate::GcmDecrypt) writes plaintext, and clears it on the same stream if it is not authentic: look at it, from the
+    /// host or from another stream, only behind that, and use nothing of it before [`Pending::wait`] has said that it is good. What
+    /// comes next on the stream sees the message or zeros.
     ///
     /// The first call under a key makes the tables of its hash, and waits for them.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`Error::NeedsKey`] on a cipher of one kernel; [`Error::Unsupported`] for
-    /// [`GcmDecrypt`](crate::GcmDecrypt), whose plaintext nobody may see before the tag was checked: decrypt by
-    /// [`GcmPart`](crate::GcmPart), and use nothing of it before [`Cipher::combine`](crate::Cipher::combine) says that it is good.
+    /// As [`run`](Self::run); [`Error::NeedsKey`] on a cipher of one kernel; [`Error::InCapture`] on a stream that is being captured into a
+    /// graph.
     pub fn run_with_output<O: Operation, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -150,7 +152,7 @@ impl<'a> DeviceCipher<'a> {
         operation.check(len)?;
         let key = self.cpu.as_ref().ok_or(Error::NeedsKey { what: O::NAME })?;
         let operation = operation.keyed(&***key);
-        if operation.verifies() || !self.key.device().supports(KernelsNeeded { mode, hash: true }) {
+        if !self.key.device().supports(KernelsNeeded { mode, hash: true }) {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
         let span = span(O::ACCESS, input, output, len)?;
@@ -158,9 +160,14 @@ impl<'a> DeviceCipher<'a> {
         self.key.device().enter()?;
         // SAFETY: as the caller vouches, here and below.
         unsafe {
-            let memory = HashMemory::new(context, stream)?;
-            self.key.launch_hashing(stream, span, &operation, mode, self.choice, memory.pointer())?;
-            memory.is_at(stream)?;
+            if capture::is_in_capture(context, stream)? {
+                return Err(Error::InCapture { operation: O::NAME });
+            }
+            let mut memory = self.key.device().hash_memories().take()?;
+            memory.fill(stream, |hash| {
+                self.key.launch_hashing(stream, span, &operation, mode, self.choice, hash)?;
+                self.key.clear_unless_authentic(stream, span, &operation, hash)
+            })?;
             Ok(Pending::new(operation, len, memory))
         }
     }

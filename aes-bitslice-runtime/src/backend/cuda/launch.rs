@@ -97,6 +97,26 @@ impl DeviceKey {
         Ok(())
     }
 
+    /// Behind [`launch_hashing`](Self::launch_hashing) of all the data of an operation that verifies: clears the output if it is not
+    /// authentic. Does nothing for other operations.
+    ///
+    /// # Safety
+    /// As there.
+    pub(crate) unsafe fn clear_unless_authentic<O: Operation>(
+        &self,
+        stream: CUstream,
+        span: Span,
+        operation: &O,
+        hash: CUdeviceptr,
+    ) -> Result<(), Error> {
+        let (Some(output), Some(verdict)) = (span.output.filter(|_| span.len > 0), operation.verdict(span.len)) else {
+            return Ok(());
+        };
+        let (kernel, _) = self.hash_kernel(operation.hash_key())?;
+        // SAFETY: as the caller vouches.
+        unsafe { kernel.clear_unless_authentic(stream, output, span.len, hash, &verdict) }
+    }
+
     /// Puts an operation on a stream, without waiting; as `asked`, else as is fastest of what the key's kernels may be. Its kernels
     /// compute `mode`.
     ///

@@ -39,6 +39,12 @@ fn room_on(pool: &Pool, wanted: usize) -> Result<usize, Error> {
     Ok((pool.take(wanted)?.len() / 16 * 16).min(wanted))
 }
 
+/// Bytes of a chunk for a GPU. A driver for OpenCL wants larger ones than CUDA's, and one on its way for each of many threads
+/// (measured on an H200: BENCHMARKS.md).
+fn fastest_chunk(bytes: usize) -> usize {
+    (bytes / 128).clamp(4 << 20, 8 << 20).min(bytes / 16).max(1 << 20)
+}
+
 impl DeviceKey {
     /// How a call's data goes to the device.
     fn plan(&self, bytes: usize) -> Result<Plan, Error> {
@@ -47,6 +53,9 @@ impl DeviceKey {
         // The processor itself has no cores to spare for copies.
         if context.is_cpu() {
             transfers.workers = transfers.workers.or(Some(1));
+        } else {
+            transfers.chunk_bytes = transfers.chunk_bytes.or(Some(fastest_chunk(bytes)));
+            transfers.streams = transfers.streams.or(Some(1));
         }
         let plan = transfers.plan(bytes, false, 1);
         let chunk = plan.chunk_bytes.min(context.largest_buffer() as usize / 16 * 16);

@@ -1,6 +1,7 @@
 //! A GHASH kernel on a device, and its launches.
 //!
-//! A launch adds the hash of its data to 16 bytes in the memory of the device (`aes_bitslice_core::hash_manifest`).
+//! A launch adds the hash of its data to 16 bytes in the memory of the device; another clears what such a hash tells not to be authentic
+//! (`aes_bitslice_core::hash_manifest`).
 
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::kernel::image::Image;
@@ -9,13 +10,14 @@ use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::op::launch::{Entry, Launch, Value, block_words};
-use crate::op::partial_hash::{HashKey, ONE};
+use crate::op::partial_hash::{HashKey, ONE, Verdict};
 use aes_bitslice_core::ghash::{self, Element};
 use aes_bitslice_core::hash_manifest::HashManifest;
 use aes_bitslice_core::manifest::GridSize;
 use aes_bitslice_kernels::HASHES;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::sync::Arc;
+use zeroize::Zeroize;
 
 /// A kernel on a device. Cloning is cheap, and clones share the code.
 #[derive(Clone)]
@@ -29,6 +31,10 @@ struct Code {
     units: u32,
     blocks: Function,
     bytes: Function,
+    clear: Function,
+    multiprocessors: u32,
+    /// Whether it may begin before what is ahead of it on the stream is done, and waits for that itself.
+    overlaps: bool,
     module: Module,
 }
 
@@ -54,8 +60,12 @@ impl HashKernel {
         let module = Module::load(context, &image)?;
         let function = |entry| module.function(kernel.name, entry, &image, manifest.shared_bytes);
         let (blocks, bytes) = (function(&manifest.entry)?, function(&manifest.entry_bytes)?);
+        let clear = module.function(kernel.name, &manifest.entry_clear, &image, 0)?;
         let units = manifest.units_per_sm * multiprocessors;
-        Ok(Some(Self { code: Arc::new(Code { manifest, units, blocks, bytes, module }) }))
+        let overlaps = manifest.overlaps && image.waits_itself();
+        Ok(Some(Self {
+            code: Arc::new(Code { manifest, units, blocks, bytes, clear, multiprocessors, overlaps, module }),
+        }))
     }
 
     /// The kernel's name.
@@ -83,7 +93,7 @@ impl HashKernel {
         tables: &KeyMemory,
         out: CUdeviceptr,
     ) -> Result<(), Error> {
-        let Code { manifest, units, blocks, bytes, module } = &*self.code;
+        let Code { manifest, units, blocks, bytes, overlaps, module, .. } = &*self.code;
         let entry = if input.is_multiple_of(16) { Entry::Blocks } else { Entry::Bytes };
         let function = if entry == Entry::Blocks { blocks } else { bytes };
         let values = vec![
@@ -102,6 +112,44 @@ impl HashKernel {
         let grid = GridSize { thread_blocks: tiles.into(), threads };
         // SAFETY: the arguments are those of the entry point; the caller vouches for what they point to; the geometry is the
         // manifest's.
-        unsafe { function.launch(&module.context, grid, shared, false, stream, &arguments) }
+        unsafe { function.launch(&module.context, grid, shared, *overlaps, stream, &arguments) }
+    }
+
+    /// Clears `len` bytes from `output` on, unless the hash in the 16 bytes at `hash` tells that they are authentic, without waiting.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run), behind which it comes on the stream.
+    pub(crate) unsafe fn clear_unless_authentic(
+        &self,
+        stream: CUstream,
+        output: CUdeviceptr,
+        len: u64,
+        hash: CUdeviceptr,
+        verdict: &Verdict,
+    ) -> Result<(), Error> {
+        let Code { manifest, clear, multiprocessors, module, .. } = &*self.code;
+        let values = vec![
+            ("length", Value::U64(len)),
+            ("hash", Value::Address(hash)),
+            ("factor", Value::Words(block_words(&verdict.factor))),
+            ("addend", Value::Words(block_words(&verdict.addend))),
+            ("mask", Value::Words(block_words(&verdict.mask))),
+        ];
+        let threads = manifest.threads;
+        // Enough of them to clear at the speed of the memory.
+        let thread_blocks = (8 * multiprocessors).min(len.div_ceil(threads.into()).try_into().unwrap_or(u32::MAX));
+        let mut launch = Launch { entry: Entry::Bytes, at: 0, thread_blocks, threads, values };
+        let span = Span { input: None, output: Some(output), len };
+        let arguments =
+            clear.binding.arguments(span, &launch, None, |_, _| unreachable!("nothing of it is gathered"))?;
+        let grid = GridSize { thread_blocks: thread_blocks.into(), threads };
+        // SAFETY: as in `run`.
+        let launched = unsafe { clear.launch(&module.context, grid, 0, false, stream, &arguments) };
+        for (_, value) in &mut launch.values {
+            if let Value::Words(words) = value {
+                words.zeroize();
+            }
+        }
+        launched
     }
 }

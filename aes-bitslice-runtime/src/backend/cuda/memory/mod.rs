@@ -5,10 +5,12 @@
 //! | `span` | where a call's data lies in device memory |
 //! | `pinned` | host memory that is copied from and to while kernels run |
 //! | `slots` | streams with device memory and pinned memory, cleared between calls |
+//! | `hash_memory` | memory for hashes, cleared between calls |
 //! | `key_memory` | round keys in device memory |
 //! | `gather` | blocks that are copied side by side |
 
 pub(crate) mod gather;
+pub(crate) mod hash_memory;
 pub(crate) mod key_memory;
 pub(crate) mod pinned;
 pub(crate) mod slots;

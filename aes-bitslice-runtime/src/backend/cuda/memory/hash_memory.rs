@@ -1,0 +1,179 @@
+//! 16 bytes of device memory for a hash, and the point of a stream from which on it is there. They are kept from call to call, cleared,
+//! so that a call neither allocates nor clears anything on the caller's stream.
+
+use crate::backend::cuda::context::Context;
+use crate::base::error::Error;
+use cudarc::driver::result;
+use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of a hash.
+const HASH: usize = 16;
+
+/// How many are kept between calls at most.
+const KEPT: usize = 256;
+
+/// The memory for hashes of a device that is kept between calls.
+pub(crate) struct HashMemories {
+    context: Arc<Context>,
+    kept: Mutex<Vec<Memory>>,
+}
+
+/// Memory for one hash, zeros between calls.
+struct Memory {
+    context: Arc<Context>,
+    pointer: CUdeviceptr,
+    // Null until they are made.
+    /// On which it is read and cleared.
+    stream: CUstream,
+    event: CUevent,
+}
+
+// SAFETY: handles, which any thread may use that has made the context its own.
+unsafe impl Send for Memory {}
+
+/// Memory for the hash of one call. It goes back on drop, which waits for the call.
+pub(crate) struct HashMemory {
+    memories: Arc<HashMemories>,
+    /// There until drop.
+    memory: Option<Memory>,
+    state: State,
+}
+
+#[derive(PartialEq)]
+enum State {
+    /// Zeros that nothing writes to.
+    Cleared,
+    /// Written, or to be written, before the event.
+    InUse,
+    /// Maybe to be written at a time that nobody knows.
+    Lost,
+}
+
+impl HashMemories {
+    /// Those of a device with this context; none is made before it is needed.
+    pub(crate) fn new(context: Arc<Context>) -> Arc<Self> {
+        Arc::new(Self { context, kept: Mutex::default() })
+    }
+
+    /// Memory of zeros for a call. The context was entered on this thread.
+    pub(crate) fn take(self: &Arc<Self>) -> Result<HashMemory, Error> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let memory = Some(kept.map_or_else(|| Memory::new(&self.context), Ok)?);
+        Ok(HashMemory { memories: self.clone(), memory, state: State::Cleared })
+    }
+}
+
+impl HashMemory {
+    fn memory(&self) -> &Memory {
+        self.memory.as_ref().expect("there until drop")
+    }
+
+    /// Does work on a stream that adds a hash to the memory.
+    ///
+    /// # Safety
+    /// The stream is live and of the context, which was entered on this thread; the work is all on it.
+    pub(crate) unsafe fn fill(
+        &mut self,
+        stream: CUstream,
+        work: impl FnOnce(CUdeviceptr) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.state = State::Lost;
+        // After a failure, too, some of it may be on the stream.
+        let worked = work(self.memory().pointer);
+        let Memory { context, event, .. } = self.memory();
+        // SAFETY: the caller vouches for the stream, and the event is live.
+        context.call("cuEventRecord", unsafe { result::event::record(*event, stream) })?;
+        self.state = State::InUse;
+        worked
+    }
+
+    /// Waits for the hash; what it was read from is cleared.
+    pub(crate) fn read(mut self) -> Result<[u8; HASH], Error> {
+        self.memories.context.enter()?;
+        let mut hash = [0; HASH];
+        self.memory().wait()?;
+        self.memory().read(&mut hash)?;
+        self.memory().clear()?;
+        self.state = State::Cleared;
+        Ok(hash)
+    }
+}
+
+impl Drop for HashMemory {
+    fn drop(&mut self) {
+        let Some(memory) = self.memory.take() else { return };
+        // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+        let cleared = match self.state {
+            State::Cleared => true,
+            State::InUse => {
+                let current = memory.context.make_current().is_ok();
+                current && memory.wait().and_then(|()| memory.clear()).is_ok()
+            }
+            State::Lost => return std::mem::forget(memory),
+        };
+        let mut kept = self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if cleared && kept.len() < KEPT {
+            kept.push(memory);
+        }
+    }
+}
+
+impl Memory {
+    fn new(context: &Arc<Context>) -> Result<Self, Error> {
+        // What is made is freed on drop, if what comes after it cannot be made.
+        let mut memory = Self { context: context.clone(), pointer: 0, stream: ptr::null_mut(), event: ptr::null_mut() };
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
+        memory.stream = context.call("cuStreamCreate", stream)?;
+        let event = result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING);
+        memory.event = context.call("cuEventCreate", event)?;
+        // SAFETY: freed on drop.
+        memory.pointer = context.call("cuMemAlloc", unsafe { result::malloc_sync(HASH) })?;
+        memory.clear()?;
+        Ok(memory)
+    }
+
+    /// Waits for the call that writes.
+    fn wait(&self) -> Result<(), Error> {
+        // SAFETY: the event is live.
+        self.context.call("cuEventSynchronize", unsafe { result::event::synchronize(self.event) })
+    }
+
+    fn read(&self, hash: &mut [u8; HASH]) -> Result<(), Error> {
+        // SAFETY: as long as was allocated; waited for here.
+        let copied = unsafe {
+            result::memcpy_dtoh_async(hash, self.pointer, self.stream)
+                .and_then(|()| result::stream::synchronize(self.stream))
+        };
+        self.context.call("cuMemcpyDtoHAsync", copied)
+    }
+
+    fn clear(&self) -> Result<(), Error> {
+        // SAFETY: as long as was allocated; waited for here, for another stream uses it next.
+        let cleared = unsafe {
+            result::memset_d8_async(self.pointer, 0, HASH, self.stream)
+                .and_then(|()| result::stream::synchronize(self.stream))
+        };
+        self.context.call("cuMemsetD8Async", cleared)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let _ = self.context.make_current();
+        // Nothing can be done here about an error.
+        // SAFETY: made here, not used after this, and nothing writes to the memory.
+        unsafe {
+            if self.pointer != 0 {
+                let _ = result::free_sync(self.pointer);
+            }
+            if !self.event.is_null() {
+                let _ = result::event::destroy(self.event);
+            }
+            if !self.stream.is_null() {
+                let _ = result::stream::destroy(self.stream);
+            }
+        }
+    }
+}
