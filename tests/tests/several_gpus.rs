@@ -3,7 +3,8 @@
 
 use aes_bitslice_runtime::cuda::{ShardedBuffer, Shares};
 use aes_bitslice_runtime::{
-    Backend, CbcDecrypt, Cipher, Counter, CounterMode, Ctr, Ecb, Engine, Error, Kernels, Key, KeyBits, Mode, Transfers,
+    Backend, CbcDecrypt, Cipher, Counter, CounterMode, Ctr, Ecb, Engine, Error, GcmDecrypt, GcmEncrypt, Gmac, Kernels,
+    Key, KeyBits, Mode, Nonce, Transfers,
 };
 use aes_bitslice_tests::engines::{Device, gpu_count};
 use aes_bitslice_tests::environment::{random, small};
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let tests = tests_of_engines![
         sharded_memory_of_every_kind,
         sharded_memory_with_other_kernels,
+        authenticated_sharded_memory,
         copies_cross_shares,
         refusals_change_nothing,
         host_memory_of_every_kind,
@@ -229,6 +231,41 @@ fn copies_cross_shares(groups: &'static [Engine]) {
         assert!(matches!(buffer.copy_to_host(at, &mut data), Err(Error::OutOfRange { .. })), "{at} {bytes}");
     }
     same(&contents(&buffer), &expected, &"refused");
+}
+
+/// A tag of the hashes of all parts, in place and not; and what was changed is refused and cleared, whichever GPU has it.
+fn authenticated_sharded_memory(groups: &'static [Engine]) {
+    let (nonce, aad) = (Nonce::new(b"a nonce of any length").unwrap(), b"a header");
+    for engine in groups {
+        let cipher = engine.cipher(&key()).unwrap();
+        let sharded = cipher.sharded().unwrap();
+        for len in [0, 1, 300, MIB + 5, 37 * MIB + 9] {
+            let plain = noise(4, len);
+            let mut expected = plain.clone();
+            let tag = cpu().run(GcmEncrypt::new(&nonce, aad), &mut expected).unwrap();
+            let (mut from, mut to) = (engine.sharded(len).unwrap(), engine.sharded(len).unwrap());
+            from.copy_from_host(0, &plain).unwrap();
+            assert_eq!(sharded.run_to(GcmEncrypt::new(&nonce, aad), &from, &mut to).unwrap(), tag, "{len} bytes");
+            same(&contents(&to), &expected, &len);
+            assert_eq!(sharded.run(GcmEncrypt::new(&nonce, aad), &mut from).unwrap(), tag, "{len} bytes");
+            same(&contents(&from), &expected, &len);
+            let mac = sharded.run(Gmac::new(&nonce), &mut from).unwrap();
+            assert_eq!(mac, cpu().run(Gmac::new(&nonce), &expected).unwrap());
+            same(&contents(&from), &expected, &"only read");
+            sharded.run(GcmDecrypt::new(&nonce, aad, &tag), &mut from).unwrap();
+            same(&contents(&from), &plain, &len);
+            for changed in [0, len / 2, len.saturating_sub(1)] {
+                let mut secret = expected.clone();
+                let Some(byte) = secret.get_mut(changed) else { continue };
+                *byte ^= 4;
+                to.copy_from_host(0, &secret).unwrap();
+                let refused = sharded.run_to(GcmDecrypt::new(&nonce, aad, &tag), &to, &mut from);
+                assert!(matches!(refused, Err(Error::Unauthenticated)), "{len} bytes");
+                assert!(contents(&from).iter().all(|&byte| byte == 0), "{len} bytes");
+                same(&contents(&to), &secret, &"the input");
+            }
+        }
+    }
 }
 
 /// What only CUDA GPUs answer is refused elsewhere, and so are groups that cannot be.

@@ -136,7 +136,7 @@ impl Cipher {
     /// # Errors
     /// [`Error::NotCuda`] if the engine has no CUDA device.
     pub fn sharded(&self) -> Result<ShardedCipher<'_>, Error> {
-        Ok(ShardedCipher::new(self.group_key("sharded memory")?))
+        Ok(ShardedCipher::new(self.group_key("sharded memory")?, self.cpu()))
     }
 
     /// The key on the GPUs.

@@ -10,10 +10,10 @@ use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
 use crate::base::error::Error;
+use crate::exec::backend::KernelsNeeded;
 use crate::exec::choice::Choice;
 use crate::exec::schedule::Schedule;
 use crate::op::operation::Operation;
-use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use std::ops::Range;
 use std::thread;
@@ -53,42 +53,76 @@ pub(crate) fn cut(shares: &[Range<usize>], bytes: usize) -> (Vec<ShareChunk>, Ve
 }
 
 /// A GPU at work on a call.
-pub(crate) struct Gpu<'k> {
+pub(crate) struct Gpu<'k, O: Operation> {
     pub(crate) key: &'k DeviceKey,
-    /// What the kernels compute.
-    pub(crate) mode: Mode,
-    pub(crate) choice: Choice,
+    /// What they compute.
+    pub(crate) kernels: KernelsNeeded,
+    /// Of the cipher's kernels, if it has something to do.
+    pub(crate) choice: Option<Choice>,
     pub(crate) idle: Vec<Slot<'k>>,
-    pub(crate) busy: Vec<Slot<'k>>,
-    /// How many chunks it was given.
-    pub(crate) done: usize,
+    pub(crate) busy: Vec<Busy<'k, O>>,
+    /// What the chunks return that it was given.
+    pub(crate) done: Vec<O::Part>,
 }
 
-impl Gpu<'_> {
+/// A slot in which a chunk is at work.
+pub(crate) struct Busy<'k, O> {
+    slot: Slot<'k>,
+    operation: O,
+    len: u64,
+}
+
+impl<'k, O: Operation> Gpu<'k, O> {
+    /// One that is to work in these slots.
+    pub(crate) fn new(
+        key: &'k DeviceKey,
+        kernels: KernelsNeeded,
+        choice: Option<Choice>,
+        slots: Vec<Slot<'k>>,
+    ) -> Self {
+        Self { key, kernels, choice, idle: slots, busy: Vec::new(), done: Vec::new() }
+    }
+
     /// Launches a chunk in an idle slot.
     ///
     /// # Safety
     /// The span lies in memory that this device reaches and that is live until the work is done.
-    unsafe fn launch<O: Operation>(&mut self, operation: &O, span: Span) -> Result<(), Error> {
+    unsafe fn launch(&mut self, operation: O, span: Span) -> Result<(), Error> {
         self.key.device().enter()?;
         let slot = self.idle.pop().expect("asked for where a slot is idle");
-        let stream = slot.stream();
         // From here on there may be something to wait for.
-        self.busy.push(slot);
-        self.done += 1;
-        // SAFETY: as the caller vouches; the stream is the slot's.
-        unsafe { self.key.launch(stream, span, operation, self.mode, Some(self.choice)) }
+        self.busy.push(Busy { slot, operation, len: span.len });
+        let Busy { slot, operation, .. } = self.busy.last_mut().expect("pushed above");
+        match self.kernels {
+            KernelsNeeded { mode: Some(mode), hash: false } => {
+                // SAFETY: as the caller vouches; the stream is the slot's.
+                unsafe { self.key.launch(slot.stream(), span, operation, mode, self.choice) }
+            }
+            KernelsNeeded { mode, .. } => {
+                slot.clear_hash()?;
+                let hash = slot.hash();
+                // SAFETY: as above; the hash is the slot's, too.
+                unsafe { self.key.launch_hashing(slot.stream(), span, operation, mode, self.choice, hash) }?;
+                slot.copy_hash_staged()
+            }
+        }
     }
 
     /// Takes back the slots that are done; whether there were any.
     fn reap(&mut self) -> Result<bool, Error> {
         let busy = self.busy.len();
         let mut index = 0;
-        while let Some(slot) = self.busy.get_mut(index) {
-            match slot.is_done()? {
-                true => self.idle.push(self.busy.swap_remove(index)),
-                false => index += 1,
+        while let Some(busy) = self.busy.get_mut(index) {
+            if !busy.slot.is_done()? {
+                index += 1;
+                continue;
             }
+            let Busy { slot, operation, len } = self.busy.swap_remove(index);
+            self.done.push(match self.kernels.hash {
+                true => operation.part(len, &slot.hash_copied()),
+                false => O::Part::default(),
+            });
+            self.idle.push(slot);
         }
         Ok(self.busy.len() < busy)
     }
@@ -97,8 +131,8 @@ impl Gpu<'_> {
     pub(crate) fn wait(&mut self) -> Result<(), Error> {
         let mut outcome = Ok(());
         // All of them, whatever the first says.
-        for slot in &mut self.busy {
-            outcome = outcome.and(slot.wait());
+        for busy in &mut self.busy {
+            outcome = outcome.and(busy.slot.wait());
         }
         outcome
     }
@@ -106,7 +140,7 @@ impl Gpu<'_> {
 
 /// Launches chunk after chunk until none is left and all are done, or one fails; then some may still be at work.
 pub(crate) fn drive<O: Operation>(
-    gpus: &mut [Gpu<'_>],
+    gpus: &mut [Gpu<'_, O>],
     schedule: &Schedule,
     chunk: impl Fn(usize) -> (O, Span),
     reaches: impl Fn(usize, usize) -> bool,
@@ -128,7 +162,7 @@ pub(crate) fn drive<O: Operation>(
             if let Some((operation, span)) = schedule.next_own(index).or_else(of_others).map(&chunk) {
                 (moved, *started) = (true, true);
                 // SAFETY: chunks of buffers that the caller has borrowed until all was waited for, in reach of this GPU.
-                unsafe { gpu.launch(&operation, span) }?;
+                unsafe { gpu.launch(operation, span) }?;
             }
         }
         if !moved {
@@ -141,8 +175,8 @@ pub(crate) fn drive<O: Operation>(
 }
 
 /// The last block of every chunk, as it is before anything is overwritten: what the next is chained to.
-pub(crate) fn ends(
-    gpus: &mut [Gpu<'_>],
+pub(crate) fn ends<O: Operation>(
+    gpus: &mut [Gpu<'_, O>],
     data: &ShardedBuffer,
     chunks: &[ShareChunk],
     owned: &[Range<usize>],

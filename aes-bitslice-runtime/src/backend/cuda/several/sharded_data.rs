@@ -1,15 +1,17 @@
 //! Calls on data in sharded memory: all GPUs at once, each on its own share and then on what the slowest has left.
 
+use crate::backend::cpu::key::CpuKey;
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::launch::kernel_mode;
+use crate::backend::cuda::launch::kernels;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::several::chunks::{DEPTH, Gpu, ShareChunk, chunk_bytes, cut, drive, ends};
 use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
 use crate::base::error::Error;
+use crate::exec::backend::KernelsNeeded;
 use crate::exec::schedule::Schedule;
 use crate::op::buffers::Access;
-use crate::op::operation::{Operation, head};
+use crate::op::operation::{Keys, Operation, head};
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,11 +27,16 @@ use std::sync::Arc;
 /// GPU, its output is cleared to zero as far as the devices still can; in place, output is input.
 pub struct ShardedCipher<'a> {
     key: &'a GroupKey,
+    /// The key on the CPU; none of a cipher of one kernel.
+    cpu: Option<&'a Arc<CpuKey>>,
 }
 
+/// The memory, for messages.
+const MEMORY: &str = "sharded memory";
+
 impl<'a> ShardedCipher<'a> {
-    pub(crate) fn new(key: &'a GroupKey) -> Self {
-        Self { key }
+    pub(crate) fn new(key: &'a GroupKey, cpu: Option<&'a Arc<CpuKey>>) -> Self {
+        Self { key, cpu }
     }
 
     /// Loads every kernel that calls of a mode may take, on all GPUs, and waits for the known answers they must give, unless
@@ -41,12 +48,13 @@ impl<'a> ShardedCipher<'a> {
         self.key.prepare(mode)
     }
 
-    /// Does an operation on `data`: in place, or into it where the operation only writes.
+    /// Does an operation on `data`: in place, reading it, or into it where the operation only writes. Returns its output value, such as the
+    /// tag of [`GcmEncrypt`](crate::GcmEncrypt), which is made of the hashes of all GPUs' parts.
     ///
     /// # Errors
-    /// What the operation refuses, [`Error::Unsupported`] for one without kernels, [`Error::OtherEngine`], and what the devices
-    /// report.
-    pub fn run<O: Operation<Output = ()>>(&self, operation: O, data: &mut ShardedBuffer) -> Result<(), Error> {
+    /// What the operation refuses or returns as an error, [`Error::Unsupported`] for one without kernels, [`Error::NeedsKey`] for one that
+    /// needs the key on the CPU on a cipher of one kernel, [`Error::OtherEngine`], and what the devices report.
+    pub fn run<O: Operation>(&self, operation: O, data: &mut ShardedBuffer) -> Result<O::Output, Error> {
         self.call(operation, None, data)
     }
 
@@ -54,12 +62,12 @@ impl<'a> ShardedCipher<'a> {
     ///
     /// # Errors
     /// As [`run`](Self::run), [`Error::LengthMismatch`], and [`Error::WrongAccess`] for an operation that reads or writes only.
-    pub fn run_to<O: Operation<Output = ()>>(
+    pub fn run_to<O: Operation>(
         &self,
         operation: O,
         input: &ShardedBuffer,
         output: &mut ShardedBuffer,
-    ) -> Result<(), Error> {
+    ) -> Result<O::Output, Error> {
         if O::ACCESS != Access::Maps {
             return Err(O::ACCESS.refused(O::NAME));
         }
@@ -72,11 +80,21 @@ impl<'a> ShardedCipher<'a> {
         operation: O,
         input: Option<&ShardedBuffer>,
         output: &mut ShardedBuffer,
-    ) -> Result<(), Error> {
+    ) -> Result<O::Output, Error> {
+        let kernels = kernels(&operation, MEMORY)?;
         operation.check(input.unwrap_or(output).len() as u64)?;
         self.check(input, output)?;
+        if !self.key.keys().iter().all(|key| key.device().supports(kernels)) {
+            return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
+        }
+        let operation = match O::KEYS {
+            Keys::One => operation,
+            Keys::OneOnCpu | Keys::Two => operation.keyed(&**self.cpu.ok_or(Error::NeedsKey { what: O::NAME })?),
+        };
         let largest = output.memory().map(|(_, share)| share.range.len()).max().unwrap_or(0);
-        self.run_in_chunks(operation, input, output, chunk_bytes(largest)).map(|_| ())
+        let done = self.run_in_chunks(operation.clone(), kernels, input, output, chunk_bytes(largest))?;
+        let finished = operation.finish(done.into_iter().flatten().collect());
+        finished.inspect_err(|_| clear_output(O::ACCESS, output))
     }
 
     /// Whether both buffers are of these GPUs, and cut in the same places.
@@ -97,22 +115,23 @@ impl<'a> ShardedCipher<'a> {
         if same_shares { Ok(()) } else { Err(Error::OtherEngine) }
     }
 
-    /// How many chunks each GPU did.
+    /// What came of the chunks that each GPU did.
     fn run_in_chunks<O: Operation>(
         &self,
         operation: O,
+        kernels: KernelsNeeded,
         input: Option<&ShardedBuffer>,
         output: &mut ShardedBuffer,
         bytes: usize,
-    ) -> Result<Vec<usize>, Error> {
-        let mode = kernel_mode(&operation, "sharded memory")?;
+    ) -> Result<Vec<Vec<O::Part>>, Error> {
         if output.is_empty() {
-            return Ok(vec![0; self.key.keys().len()]);
+            return Ok(vec![]);
         }
-        self.prepare(mode)?;
+        self.key.keys().iter().try_for_each(|key| key.device().enter())?;
+        self.key.keys().iter().try_for_each(|key| key.prepare_all(&operation, kernels, None))?;
         let shares: Vec<_> = output.memory().map(|(_, share)| share.range.clone()).collect();
         let (chunks, owned) = cut(&shares, bytes);
-        let mut gpus = self.gpus(mode, head(&operation) == 0, &shares, &owned)?;
+        let mut gpus = self.gpus(kernels, head(&operation) == 0, &shares, &owned)?;
         let ends = match operation.is_chained() {
             true => ends(&mut gpus, input.unwrap_or(output), &chunks, &owned)?,
             false => vec![],
@@ -133,35 +152,41 @@ impl<'a> ShardedCipher<'a> {
             outcome = outcome.and(gpu.wait());
         }
         if outcome.is_err() && started {
-            output.clear();
+            clear_output(O::ACCESS, output);
         }
-        outcome.map(|()| gpus.iter().map(|gpu| gpu.done).collect())
+        outcome.map(|()| gpus.into_iter().map(|gpu| gpu.done).collect())
     }
 
     /// The GPUs with slots, one at least; always in the same order, so that calls that wait for slots do not wait for one
     /// another.
-    fn gpus(
+    fn gpus<O: Operation>(
         &self,
-        mode: Mode,
+        kernels: KernelsNeeded,
         aligned: bool,
         shares: &[Range<usize>],
         owned: &[Range<usize>],
-    ) -> Result<Vec<Gpu<'a>>, Error> {
+    ) -> Result<Vec<Gpu<'a, O>>, Error> {
         let all: usize = shares.iter().map(Range::len).sum();
         let gpu = |((key, share), owned): ((&'a DeviceKey, &Range<usize>), &Range<usize>)| {
             key.device().enter()?;
             // What has no share of its own is for the others' chunks.
             let bytes = if share.is_empty() { all / shares.len() } else { share.len() };
-            let choice = key.choose(mode, bytes as u64, aligned, None)?;
+            let choice = kernels.mode.map(|mode| key.choose(mode, bytes as u64, aligned, None)).transpose()?;
             let slots = key.device().slots();
             // With room for the last block of each chunk.
             let first = slots.take(16 * owned.len().max(1))?;
             // More of them make it faster. Without them it works as well.
             let more = (1..DEPTH).map_while(|_| slots.try_take(16)?.ok());
-            let idle = [first].into_iter().chain(more).collect();
-            Ok(Gpu { key, mode, choice, idle, busy: Vec::new(), done: 0 })
+            Ok(Gpu::new(key, kernels, choice, [first].into_iter().chain(more).collect()))
         };
         self.key.keys().iter().zip(shares).zip(owned).map(gpu).collect()
+    }
+}
+
+/// Clears what a call that failed has written.
+fn clear_output(access: Access, output: &mut ShardedBuffer) {
+    if access != Access::Reads {
+        output.clear();
     }
 }
 
@@ -173,9 +198,11 @@ mod tests {
     use crate::base::backend::Backend;
     use crate::base::counter::{Counter, CounterMode};
     use crate::base::key::Key;
+    use crate::base::nonce::Nonce;
     use crate::op::cbc::CbcDecrypt;
     use crate::op::ctr::Ctr;
     use crate::op::ecb::Ecb;
+    use crate::op::gcm::GcmEncrypt;
     use std::io::Write;
 
     const BYTES: usize = 48 * (1 << 20) + 16 * 5;
@@ -215,15 +242,22 @@ mod tests {
             Some(Self { cipher, cpu, buffer, last, data })
         }
 
-        fn check<O: Operation<Output = ()>>(&self, operation: O) {
+        fn check<O: Operation>(&self, operation: O)
+        where
+            O::Output: PartialEq + std::fmt::Debug,
+        {
             let mut expected = self.data.clone();
-            self.cpu.run(operation.clone(), &mut expected).unwrap();
+            let value = self.cpu.run(operation.clone(), &mut expected).unwrap();
             let KeyOn::Cuda(key) = self.cipher.key() else { panic!("CUDA was opened") };
             let run = |input: Option<&ShardedBuffer>, output: &mut ShardedBuffer| {
-                let sharded = ShardedCipher::new(key);
-                let done = sharded.run_in_chunks(operation.clone(), input, output, 1 << 20).unwrap();
-                let others = &done[..self.last];
-                assert!(done.iter().sum::<usize>() == 49 && others.iter().all(|&chunks| chunks > 0), "{done:?}");
+                let sharded = ShardedCipher::new(key, self.cipher.cpu());
+                let operation = operation.clone().keyed(&**self.cipher.cpu().unwrap());
+                let kernels = kernels(&operation, MEMORY).unwrap();
+                let done = sharded.run_in_chunks(operation.clone(), kernels, input, output, 1 << 20).unwrap();
+                let chunks: Vec<_> = done.iter().map(Vec::len).collect();
+                let others = &chunks[..self.last];
+                assert!(chunks.iter().sum::<usize>() == 49 && others.iter().all(|&chunks| chunks > 0), "{chunks:?}");
+                assert_eq!(operation.finish(done.into_iter().flatten().collect()).unwrap(), value);
                 let mut found = vec![0; BYTES];
                 output.copy_to_host(0, &mut found).unwrap();
                 assert!(found == expected, "{}, in place: {}", O::NAME, input.is_none());
@@ -244,5 +278,6 @@ mod tests {
         gpus.check(CbcDecrypt::new(&[9; 16]));
         gpus.check(Ctr::new(&counter, 0));
         gpus.check(Ctr::new(&counter, 5));
+        gpus.check(GcmEncrypt::new(&Nonce::from([3; 12]), b"a header"));
     }
 }
