@@ -25,7 +25,7 @@ use std::sync::Arc;
 fn main() -> ExitCode {
     Tests::default()
         .on_each(
-            &[Device::Cpu, Device::Cuda(Kernels::Auto)],
+            &[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl],
             &[],
             tests_of_engines![
                 gcm_vectors,

@@ -36,13 +36,13 @@ impl HashKey {
     }
 
     /// With this H.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
     pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Arc::new(Zeroizing::new(bytes)))
     }
 
     /// H itself, for what is derived from it: never to be kept in memory that is not wiped.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
     pub(crate) fn bytes(&self) -> &[u8; 16] {
         &self.0
     }
@@ -113,6 +113,16 @@ impl fmt::Debug for HashKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("HashKey")
     }
+}
+
+/// What a kernel must hash on a device before its first use, the hash key, and the hash: several tiles, and a last block that is not whole.
+#[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
+pub(crate) fn known_answer() -> (Vec<u8>, HashKey, [u8; 16]) {
+    const BYTES: u32 = (200 << 10) + 5;
+    let data: Vec<u8> = (0..BYTES).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
+    let key = HashKey::from_bytes(std::array::from_fn(|i| (i * i + 7 * i + 1) as u8));
+    let hash = key.hash(&data);
+    (data, key, hash)
 }
 
 /// The element 1 of GHASH's field.

@@ -3,6 +3,7 @@
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::lock;
 use crate::backend::opencl::kernel::compiled::Kernel;
+use crate::backend::opencl::kernel::hash::HashKernel;
 use crate::backend::opencl::kernel::self_test::self_test;
 use crate::backend::opencl::kernel::stored::{self, StoredKernel};
 use crate::backend::opencl::memory::key_memory::RoundKeys;
@@ -20,6 +21,8 @@ pub(crate) struct Device {
     /// Slots for data from the host.
     pool: Pool,
     kernels: Mutex<HashMap<Mode, Arc<Kernel>>>,
+    /// The GHASH kernel, when it was compiled.
+    hash: Mutex<Option<Arc<HashKernel>>>,
     /// Held while a kernel is compiled and tested. Not `kernels`: the test waits for a slot, and a thread that has one launches, and
     /// looks there.
     loading: Mutex<()>,
@@ -28,7 +31,7 @@ pub(crate) struct Device {
 impl Device {
     pub(crate) fn open(wanted: Wanted) -> Result<Arc<Self>, Error> {
         let pool = Pool::new(Context::open(wanted)?);
-        Ok(Arc::new(Self { pool, kernels: Mutex::default(), loading: Mutex::default() }))
+        Ok(Arc::new(Self { pool, kernels: Mutex::default(), hash: Mutex::default(), loading: Mutex::default() }))
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
@@ -62,6 +65,22 @@ impl Device {
         }
         let kernel = Arc::new(kernel);
         lock(&self.kernels).insert(mode, kernel.clone());
+        Ok(kernel)
+    }
+
+    /// The GHASH kernel, compiled and tested at its first use.
+    pub(crate) fn hash_kernel(&self) -> Result<Arc<HashKernel>, Error> {
+        let compiled = || lock(&self.hash).clone();
+        if let Some(kernel) = compiled() {
+            return Ok(kernel);
+        }
+        let _loading = lock(&self.loading);
+        if let Some(kernel) = compiled() {
+            return Ok(kernel);
+        }
+        let kernel = Arc::new(HashKernel::compile(self.context())?);
+        kernel.test(&self.pool)?;
+        *lock(&self.hash) = Some(kernel.clone());
         Ok(kernel)
     }
 

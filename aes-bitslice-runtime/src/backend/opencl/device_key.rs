@@ -1,25 +1,29 @@
 //! A key on a device: its kernels, and the round keys to launch them with.
 
 use crate::backend::opencl::device::Device;
-use crate::backend::opencl::handles::Event;
+use crate::backend::opencl::handles::{Event, lock};
 use crate::backend::opencl::kernel::compiled::Kernel;
-use crate::backend::opencl::kernel::span::Span;
-use crate::backend::opencl::memory::key_memory::RoundKeys;
+use crate::backend::opencl::kernel::hash::HashKernel;
+use crate::backend::opencl::kernel::span::{Place, Span};
+use crate::backend::opencl::memory::key_memory::{KeyMemory, RoundKeys};
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::exec::backend::Settings;
+use crate::exec::backend::{KernelsNeeded, Settings};
 use crate::exec::choice::Choice;
 use crate::exec::transfers::Transfers;
 use crate::op::launch::Shape;
-use crate::op::operation::Operation;
+use crate::op::operation::{Hashed, Operation};
+use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::mode::Mode;
 use opencl3::types::cl_command_queue;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A key on a device.
 pub(crate) struct DeviceKey {
     device: Arc<Device>,
     code: Code,
+    /// Tables of the hash key, when they were made.
+    hash_tables: Mutex<Option<Arc<KeyMemory>>>,
     transfers: Transfers,
 }
 
@@ -41,7 +45,7 @@ impl DeviceKey {
         let modes = Mode::ALL.into_iter().filter(|&mode| device.supports(mode));
         let keys = modes.map(|mode| Ok((mode, device.round_keys(mode, key)?)));
         let code = Code::Stored(keys.collect::<Result<_, Error>>()?);
-        Ok(Self { device: device.clone(), code, transfers })
+        Ok(Self { device: device.clone(), code, hash_tables: Mutex::default(), transfers })
     }
 
     /// A key for one kernel: baked in, or to be launched with it.
@@ -51,7 +55,12 @@ impl DeviceKey {
         keys: Option<RoundKeys>,
         transfers: Transfers,
     ) -> Self {
-        Self { device: device.clone(), code: Code::One(Arc::new(kernel), keys), transfers }
+        Self {
+            device: device.clone(),
+            code: Code::One(Arc::new(kernel), keys),
+            hash_tables: Mutex::default(),
+            transfers,
+        }
     }
 
     pub(crate) fn device(&self) -> &Device {
@@ -80,6 +89,30 @@ impl DeviceKey {
             Code::One(kernel, _) if kernel.mode() != mode => Err(not_in(kernel, mode)),
             _ => Ok(mode),
         }
+    }
+
+    /// The kernels of an operation on host memory, compiled and tested.
+    ///
+    /// # Errors
+    /// As [`mode_of`](Self::mode_of), and as [`prepare`](Self::prepare).
+    pub(crate) fn prepare_all<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
+        let needed = KernelsNeeded::of(operation);
+        let needed = needed.ok_or_else(|| Error::Unsupported { operation: O::NAME, backend: "OpenCL".into() })?;
+        needed.mode.map_or(Ok(()), |mode| self.prepare(mode))?;
+        if needed.hash {
+            self.hash(operation.hash_key())?;
+        }
+        Ok(needed)
+    }
+
+    /// The GHASH kernel, and the tables of the key's hash key, of which there is one.
+    fn hash(&self, key: &HashKey) -> Result<(Arc<HashKernel>, Arc<KeyMemory>), Error> {
+        let kernel = self.device.hash_kernel()?;
+        let mut tables = lock(&self.hash_tables);
+        if tables.is_none() {
+            *tables = Some(Arc::new(kernel.tables(self.device.context(), key)?));
+        }
+        Ok((kernel, tables.clone().expect("made above")))
     }
 
     /// The kernel for a mode, and the round keys to launch it with.
@@ -111,6 +144,40 @@ impl DeviceKey {
         let launches = |shape: &Shape<'_>| operation.launches(shape);
         // SAFETY: as the caller vouches; operations lay their launches out within the span.
         unsafe { kernel.run(self.device.context(), queue, span, launches, keys, events) }
+    }
+}
+
+impl DeviceKey {
+    /// The same of an operation with a hash, which is added to the 16 bytes at `hash`.
+    ///
+    /// # Safety
+    /// As [`launch`](Self::launch), and `hash` lies in a buffer of the context at a multiple of 4 bytes; the queue is in order.
+    pub(crate) unsafe fn launch_hashing<O: Operation>(
+        &self,
+        queue: cl_command_queue,
+        span: Span,
+        operation: &O,
+        mode: Option<Mode>,
+        hash: Place,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Error> {
+        let (kernel, tables) = self.hash(operation.hash_key())?;
+        let add_hash = |of: Option<Place>, events: &mut Vec<Event>| match of.filter(|_| span.len > 0) {
+            // SAFETY: as the caller vouches.
+            Some(data) => unsafe { kernel.run(queue, data, span.len, &tables, hash, events) },
+            None => Ok(()),
+        };
+        if operation.hashed() == Some(Hashed::Input) {
+            add_hash(span.input, events)?;
+        }
+        if let Some(mode) = mode {
+            // SAFETY: as the caller vouches.
+            unsafe { self.launch(queue, span, operation, mode, events) }?;
+        }
+        if operation.hashed() == Some(Hashed::Output) {
+            add_hash(span.output, events)?;
+        }
+        Ok(())
     }
 }
 

@@ -6,24 +6,22 @@ use crate::backend::opencl::kernel::span::Span;
 use crate::backend::opencl::memory::slots::{Pool, Slot};
 use crate::backend::past_caches::past_caches;
 use crate::base::error::Error;
-use crate::exec::backend::OnBackend;
+use crate::exec::backend::{KernelsNeeded, OnBackend};
 use crate::exec::chunk::{Chunk, cut};
 use crate::exec::pipeline;
 use crate::exec::transfers::Plan;
 use crate::op::buffers::Buffers;
 use crate::op::operation::Operation;
-use aes_bitslice_core::mode::Mode;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicBool;
 
 impl OnBackend for DeviceKey {
     fn run<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
-        let mode = self.mode_of(&operation, "OpenCL")?;
-        self.prepare(mode)?;
+        let kernels = self.prepare_all(&operation)?;
         let plan = self.plan(operation.skip() + data.len())?;
         let chunks = cut(operation, data.reborrow(), plan.chunk_bytes);
         let started = AtomicBool::new(false);
-        let slots = |_| self.slots(&plan, mode);
+        let slots = |_| self.slots(&plan, kernels);
         let run = || pipeline::run(chunks, &[1.0], &vec![0; plan.workers], slots, &started);
         let outcome = catch_unwind(AssertUnwindSafe(run));
         // Not even a panic hands half a result out.
@@ -64,8 +62,8 @@ impl DeviceKey {
     }
 
     /// A worker's slots; at least one, with room for a chunk.
-    fn slots<O: Operation>(&self, plan: &Plan, mode: Mode) -> Result<Vec<HostSlot<'_, '_, O>>, Error> {
-        let host_slot = |slot| HostSlot { key: self, mode, slot, chunk: None };
+    fn slots<O: Operation>(&self, plan: &Plan, kernels: KernelsNeeded) -> Result<Vec<HostSlot<'_, '_, O>>, Error> {
+        let host_slot = |slot| HostSlot { key: self, kernels, slot, chunk: None };
         let pool = self.device().pool();
         let first = pool.take(plan.chunk_bytes)?;
         if first.len() < plan.chunk_bytes {
@@ -81,14 +79,14 @@ impl DeviceKey {
 /// A slot with a chunk of the caller's data.
 struct HostSlot<'k, 'a, O> {
     key: &'k DeviceKey,
-    mode: Mode,
+    kernels: KernelsNeeded,
     slot: Slot<'k>,
     chunk: Option<Chunk<'a, O>>,
 }
 
 impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
-        let Self { key, mode, slot, chunk: in_flight } = self;
+        let Self { key, kernels, slot, chunk: in_flight } = self;
         // Kept before anything is put into the queue: from here on there is something to wait for.
         let Chunk { operation, data } = in_flight.insert(chunk);
         let (at, reads, writes) = (operation.skip(), data.reads(), data.writes());
@@ -96,8 +94,21 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         if reads {
             slot.copy_in(at, data.input())?;
         }
-        // SAFETY: the span lies in the slot's buffer, and the queue is the slot's.
-        slot.launch(|_, queue, events| unsafe { key.launch(queue, span, operation, *mode, events) })?;
+        match *kernels {
+            KernelsNeeded { mode: Some(mode), hash: false } => {
+                // SAFETY: the span lies in the slot's buffer, and the queue is the slot's.
+                slot.launch(|_, queue, events| unsafe { key.launch(queue, span, operation, mode, events) })?;
+            }
+            KernelsNeeded { mode, .. } => {
+                slot.clear_hash()?;
+                let hash = slot.hash();
+                // SAFETY: as above; so does the hash, and the slot's queue is in order.
+                slot.launch(|_, queue, events| unsafe {
+                    key.launch_hashing(queue, span, operation, mode, hash, events)
+                })?;
+                slot.copy_hash()?;
+            }
+        }
         if writes {
             slot.copy_out(at, data.len())?;
         }
@@ -106,13 +117,14 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
 
     fn finish(&mut self) -> Result<O::Part, Error> {
         self.slot.wait()?;
-        if let Some(Chunk { operation, mut data }) = self.chunk.take()
-            && data.writes()
-        {
-            let len = data.len();
+        let Some(Chunk { operation, mut data }) = self.chunk.take() else { return Ok(O::Part::default()) };
+        let len = data.len();
+        if data.writes() {
             past_caches(self.slot.staged(operation.skip(), len), data.output());
         }
-        // Kernels for OpenCL give nothing back but what they write.
-        Ok(O::Part::default())
+        match self.kernels.hash {
+            true => Ok(operation.part(len as u64, &self.slot.hash_copied())),
+            false => Ok(O::Part::default()),
+        }
     }
 }

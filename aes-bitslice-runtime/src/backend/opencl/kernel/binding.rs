@@ -39,17 +39,17 @@ enum Found<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// The value of a parameter of an entry point whose data is counted in units of `unit` bytes; `None` if there is none of its
-    /// name and kind.
-    fn find(&self, parameter: &Parameter, unit: u64) -> Option<Found<'a>> {
+    /// The value of a parameter of an entry point whose input and output are counted in units of these many bytes; `None` if there is none of
+    /// its name and kind.
+    fn find(&self, parameter: &Parameter, [unit_in, unit_out]: [u64; 2]) -> Option<Found<'a>> {
         let Self { span, launch, gathered, keys } = *self;
         let name = parameter.name.as_str();
         let of_launch = launch.value(name);
         let of_key = || keys?.value(name);
-        let data = |place: Place| Found::Place(place.buffer, (place.at + launch.at) / unit);
+        let data = |place: Place, unit| Found::Place(place.buffer, (place.at + launch.at) / unit);
         match parameter.kind {
-            Kind::Input => span.input.map(data),
-            Kind::Output => span.output.map(data),
+            Kind::Input => span.input.map(|place| data(place, unit_in)),
+            Kind::Output => span.output.map(|place| data(place, unit_out)),
             Kind::Pointer => match of_launch? {
                 // Wrapping, for nothing is looked up before the input's buffer.
                 Value::BeforeInput(bytes) => {
@@ -60,8 +60,10 @@ impl<'a> Values<'a> {
                 }
                 _ => None,
             },
-            Kind::Buffer => match of_key()? {
-                KeyValue::Planes(planes) => Some(Found::Buffer(planes)),
+            Kind::Buffer => match (of_launch, of_key()) {
+                // In OpenCL a place in the memory of a device is a buffer.
+                (Some(&Value::Address(buffer)), _) => Some(Found::Buffer(buffer as cl_mem)),
+                (None, Some(KeyValue::Planes(planes))) => Some(Found::Buffer(planes)),
                 _ => None,
             },
             Kind::U32 => match (of_launch, of_key()) {
@@ -107,7 +109,7 @@ impl<'k> Bound<'k> {
                     entry.signature, parameter.name
                 ),
             };
-            let found = values.find(parameter, entry.unit).ok_or_else(missing)?;
+            let found = values.find(parameter, entry.units).ok_or_else(missing)?;
             // SAFETY: the caller vouches for the parameters, of which this is the next.
             unsafe { bound.set(found) }?;
         }
@@ -217,7 +219,7 @@ mod tests {
         let parameters = [("out", Kind::Output), ("keys", Kind::Words(61)), ("number", number)];
         let parameters = parameters.map(|(name, kind)| Parameter { name: name.into(), kind }).to_vec();
         let signature = signature::EntryPoint { name: "k".into(), parameters };
-        EntryPoint::new(context, &program, &signature, 4, 1).unwrap()
+        EntryPoint::new(context, &program, &signature, [4; 2], 1).unwrap()
     }
 
     static SEVEN: u64 = 7;

@@ -4,6 +4,7 @@ use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{KernelObject, Program, call, number, text};
 use crate::base::error::Error;
 use crate::op::launch::Entry;
+use aes_bitslice_core::hash_manifest::HashManifest;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::signature;
 use opencl3::error_codes::{CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS};
@@ -11,6 +12,25 @@ use opencl3::kernel;
 use opencl3::program::{self, CL_PROGRAM_BUILD_LOG};
 use std::ffi::CString;
 use std::sync::Mutex;
+
+/// What is compiled, as its manifest has it.
+pub(crate) struct Source<'a> {
+    /// The kernel's name.
+    pub(crate) kernel: &'a str,
+    pub(crate) text: &'a str,
+    /// The entry point for blocks, and that for any alignment.
+    pub(crate) entries: [&'a signature::EntryPoint; 2],
+    /// Threads of a work-group.
+    pub(crate) threads: u32,
+    /// Work-groups that there have to be registers for on one multiprocessor of NVIDIA's; 0 for any number.
+    pub(crate) groups_per_sm: u32,
+    /// Bytes of what offsets into the input, and into the output, are counted in, by the entry point for blocks.
+    pub(crate) units: [u64; 2],
+    /// Bytes of what offsets into the output are counted in, by the other one.
+    pub(crate) byte_unit: u64,
+    /// Whether a key is in the text.
+    pub(crate) secret: bool,
+}
 
 /// The entry points of a kernel: for aligned blocks, and for any alignment.
 pub(crate) struct EntryPoints {
@@ -23,21 +43,52 @@ pub(crate) struct EntryPoint {
     pub(crate) object: Mutex<KernelObject>,
     /// What it takes.
     pub(crate) signature: signature::EntryPoint,
-    /// Bytes of what it counts offsets into its data in.
-    pub(crate) unit: u64,
+    /// Bytes of what it counts offsets into its input in, and those into its output.
+    pub(crate) units: [u64; 2],
+}
+
+impl<'a> Source<'a> {
+    /// A cipher's kernel.
+    pub(crate) fn of_cipher(manifest: &'a Manifest, text: &'a str) -> Self {
+        Self {
+            kernel: &manifest.kernel,
+            text,
+            entries: [&manifest.entry, &manifest.entry_bytes],
+            threads: manifest.threads,
+            groups_per_sm: manifest.blocks_per_sm,
+            units: [16; 2],
+            byte_unit: 1,
+            secret: manifest.secret,
+        }
+    }
+
+    /// A kernel of a hash, which it writes as words.
+    pub(crate) fn of_hash(manifest: &'a HashManifest, text: &'a str) -> Self {
+        Self {
+            kernel: &manifest.kernel,
+            text,
+            entries: [&manifest.entry, &manifest.entry_bytes],
+            threads: manifest.threads,
+            groups_per_sm: 0,
+            units: [16, 4],
+            byte_unit: 4,
+            secret: false,
+        }
+    }
 }
 
 impl EntryPoints {
     /// Compiles a kernel for a device, on which it must have room.
-    pub(crate) fn compile(context: &Context, manifest: &Manifest, source: &str) -> Result<Self, Error> {
-        if manifest.secret {
+    pub(crate) fn compile(context: &Context, source: &Source<'_>) -> Result<Self, Error> {
+        if source.secret {
             cache_is_off(&context.info().platform_name, &context.info().platform_vendor, |name| {
                 std::env::var(name).ok()
             })?;
         }
-        let program = build(context, manifest, source)?;
-        let entry_point = |signature, unit| EntryPoint::new(context, &program, signature, unit, manifest.threads);
-        Ok(Self { blocks: entry_point(&manifest.entry, 16)?, bytes: entry_point(&manifest.entry_bytes, 1)? })
+        let program = build(context, source)?;
+        let entry_point = |signature, units| EntryPoint::new(context, &program, signature, units, source.threads);
+        let [blocks, bytes] = source.entries;
+        Ok(Self { blocks: entry_point(blocks, source.units)?, bytes: entry_point(bytes, [1, source.byte_unit])? })
     }
 
     pub(crate) fn one(&self, entry: Entry) -> &EntryPoint {
@@ -54,7 +105,7 @@ impl EntryPoint {
         context: &Context,
         program: &Program,
         signature: &signature::EntryPoint,
-        unit: u64,
+        units: [u64; 2],
         threads: u32,
     ) -> Result<Self, Error> {
         let no_kernel = |what: String| Error::NoSuchKernel { what };
@@ -79,23 +130,23 @@ impl EntryPoint {
                  {most} with {room}: use another device, or the backend `cpu`"
             )));
         }
-        Ok(Self { object: Mutex::new(object), signature: signature.clone(), unit })
+        Ok(Self { object: Mutex::new(object), signature: signature.clone(), units })
     }
 }
 
-fn build(context: &Context, manifest: &Manifest, source: &str) -> Result<Program, Error> {
-    let made = program::create_program_with_source(context.raw(), &[source]);
+fn build(context: &Context, source: &Source<'_>) -> Result<Program, Error> {
+    let made = program::create_program_with_source(context.raw(), &[source.text]);
     // SAFETY: made just now.
     let program = call("clCreateProgramWithSource", made).map(|program| unsafe { Program::owning(program) })?;
-    let options = CString::new(options(manifest, context.is_nvidia())).expect("letters and numbers");
+    let options = CString::new(options(source, context.is_nvidia())).expect("letters and numbers");
     let built = program::build_program(program.raw(), &[context.device()], &options, None, std::ptr::null_mut());
     let rejected = [CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS];
     match built {
         Err(code) if rejected.contains(&code) => {
             let log = program::get_program_build_data(program.raw(), context.device(), CL_PROGRAM_BUILD_LOG);
             Err(Error::CompileFailed {
-                kernel: manifest.kernel.clone(),
-                log: match manifest.secret {
+                kernel: source.kernel.into(),
+                log: match source.secret {
                     true => "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
                     false => text("clGetProgramBuildInfo", log).unwrap_or_else(|e| e.to_string()),
                 },
@@ -106,12 +157,12 @@ fn build(context: &Context, manifest: &Manifest, source: &str) -> Result<Program
 }
 
 /// What the compiler is told.
-fn options(manifest: &Manifest, is_nvidia: bool) -> String {
+fn options(source: &Source<'_>, is_nvidia: bool) -> String {
     /// Registers of a multiprocessor, and those that a thread can name.
     const REGISTERS: u32 = 1 << 16;
     const OF_A_THREAD: u32 = 255;
     let mut options = String::from("-cl-std=CL1.2");
-    let threads = manifest.threads.saturating_mul(manifest.blocks_per_sm);
+    let threads = source.threads.saturating_mul(source.groups_per_sm);
     if is_nvidia && let Some(registers) = REGISTERS.checked_div(threads) {
         // They are given out by eight.
         options += &format!(" -cl-nv-maxrregcount={}", (registers.min(OF_A_THREAD) / 8 * 8).max(16));
@@ -176,7 +227,9 @@ mod tests {
         };
         let stored = &aes_bitslice_kernels::OPENCL_KERNELS[0];
         let manifest = Manifest::parse(stored.manifest).unwrap();
-        let refused = |source: &str| EntryPoints::compile(&context, &manifest, source).err().expect("refused");
+        let refused = |source: &str| {
+            EntryPoints::compile(&context, &Source::of_cipher(&manifest, source)).err().expect("refused")
+        };
         let Error::CompileFailed { kernel, log } = refused("kernel void k() { unheard_of }") else { panic!() };
         assert!(kernel == stored.name && log.contains("unheard_of"), "{log}");
         // Compiled, and not what it says it is.
@@ -192,12 +245,15 @@ mod tests {
     fn registers_are_what_leaves_room_for_all_thread_blocks() {
         let stored = aes_bitslice_kernels::OPENCL_KERNELS[0].manifest;
         let manifest = Manifest::parse(stored).unwrap();
-        let with = |threads, blocks_per_sm| options(&Manifest { threads, blocks_per_sm, ..manifest.clone() }, true);
+        fn source(manifest: &Manifest, is_nvidia: bool) -> String {
+            options(&Source::of_cipher(manifest, ""), is_nvidia)
+        }
+        let with = |threads, blocks_per_sm| source(&Manifest { threads, blocks_per_sm, ..manifest.clone() }, true);
         assert_eq!(with(128, 4), "-cl-std=CL1.2 -cl-nv-maxrregcount=128");
         assert_eq!(with(128, 5), "-cl-std=CL1.2 -cl-nv-maxrregcount=96");
         assert_eq!(with(128, 2), "-cl-std=CL1.2 -cl-nv-maxrregcount=248");
         assert_eq!(with(64, 0), "-cl-std=CL1.2");
-        assert_eq!(options(&manifest, false), "-cl-std=CL1.2");
+        assert_eq!(source(&manifest, false), "-cl-std=CL1.2");
     }
 
     #[test]

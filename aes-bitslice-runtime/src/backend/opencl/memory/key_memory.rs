@@ -49,7 +49,7 @@ impl RoundKeys {
     /// Tells device memory of a launch that reads it.
     pub(crate) fn is_read_by(&self, launch: &Event) {
         if let Self::Memory { planes, .. } = self {
-            planes.readers.add(launch);
+            planes.is_read_by(launch);
         }
     }
 }
@@ -64,7 +64,7 @@ pub(crate) enum KeyValue<'k> {
     Rounds(u32),
 }
 
-/// Round keys in device memory, for kernels that read them there: cleared on drop, when every launch that was given them is
+/// Round keys, or tables of a hash key, in device memory, for kernels that read them there: cleared on drop, when every launch that was given them is
 /// done.
 pub(crate) struct KeyMemory {
     context: Arc<Context>,
@@ -76,7 +76,7 @@ pub(crate) struct KeyMemory {
 
 impl KeyMemory {
     /// A copy of the words on the device.
-    fn new(context: &Arc<Context>, words: &[u32]) -> Result<Self, Error> {
+    pub(crate) fn new(context: &Arc<Context>, words: &[u32]) -> Result<Self, Error> {
         let len = size_of_val(words);
         let buffer = context.buffer(len)?;
         let memory = Self { context: context.clone(), buffer, len, readers: Pending::default() };
@@ -98,6 +98,17 @@ impl KeyMemory {
         // SAFETY: made by the call for this caller.
         drop(unsafe { Event::owning(written) });
         Ok(memory)
+    }
+}
+
+impl KeyMemory {
+    pub(crate) fn raw(&self) -> cl_mem {
+        self.buffer.raw()
+    }
+
+    /// Tells it of a launch that reads it.
+    pub(crate) fn is_read_by(&self, launch: &Event) {
+        self.readers.add(launch);
     }
 }
 

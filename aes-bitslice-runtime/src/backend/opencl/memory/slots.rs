@@ -8,6 +8,7 @@
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Buffer, Event, Queue, event_of};
+use crate::backend::opencl::kernel::span::Place;
 use crate::backend::opencl::memory::pinned::Pinned;
 use crate::base::error::Error;
 use crate::exec::slots::{Lease, Slots};
@@ -22,6 +23,9 @@ const MOST: usize = 32 + RESERVE;
 /// Slots that are only for workers that have none: a large call leaves them to small ones.
 const RESERVE: usize = 8;
 
+/// Bytes of a hash.
+const HASH: usize = 16;
+
 /// The slots of a device.
 pub(crate) struct Pool {
     context: Arc<Context>,
@@ -31,6 +35,7 @@ pub(crate) struct Pool {
 /// What a slot has.
 struct Resources {
     queue: Queue,
+    /// Of `len` bytes, and a hash behind them.
     buffer: Buffer,
     len: usize,
     /// As long as the buffer; there until drop.
@@ -96,6 +101,36 @@ impl<'p> Slot<'p> {
         &self.resources().buffer
     }
 
+    /// A byte of the buffer.
+    pub(crate) fn place(&self, at: usize) -> Place {
+        Place { buffer: self.buffer().raw(), at: at as u64 }
+    }
+
+    /// Where the 16 bytes of a hash are, behind the data.
+    pub(crate) fn hash(&self) -> Place {
+        self.place(self.len())
+    }
+
+    /// Sets them to zero, when the queue has come to it.
+    pub(crate) fn clear_hash(&mut self) -> Result<(), Error> {
+        let Resources { queue, buffer, len, .. } = self.resources();
+        let cleared = queue.clear_from(buffer, *len, HASH)?;
+        self.events.push(cleared);
+        Ok(())
+    }
+
+    /// Copies them to the staging memory; done when the queue has come to it.
+    pub(crate) fn copy_hash(&mut self) -> Result<(), Error> {
+        self.copy_to_staging(self.len(), HASH)
+    }
+
+    /// What was copied there, when the queue was waited for.
+    pub(crate) fn hash_copied(&self) -> [u8; HASH] {
+        let Resources { staging, len, .. } = self.resources();
+        let staging = staging.as_ref().expect("there until drop");
+        staging[*len..].first_chunk().copied().expect("16 bytes behind the data")
+    }
+
     /// Bytes of device memory.
     pub(crate) fn len(&self) -> usize {
         self.resources().len
@@ -139,6 +174,11 @@ impl<'p> Slot<'p> {
         assert!(at + len <= self.len());
         // What comes from there was written there by a kernel.
         self.used = self.used.max(at + len);
+        self.copy_to_staging(at, len)
+    }
+
+    /// Copies from the buffer to the same place of the staging memory.
+    fn copy_to_staging(&mut self, at: usize, len: usize) -> Result<(), Error> {
         let Resources { queue, buffer, staging, .. } = self.lease.resources.as_mut().expect("there until drop");
         let to = staging.as_mut().expect("there until drop")[at..].as_mut_ptr().cast();
         // SAFETY: the range lies in the buffer, as asserted, and in the staging memory, which stays until the queue was waited
@@ -192,9 +232,9 @@ impl Resources {
         let queue = context.new_queue()?;
         let mut len = wanted.max(1).next_multiple_of(64 << 10);
         loop {
-            match context.zeroed(&queue, len) {
+            match context.zeroed(&queue, len + HASH) {
                 Ok(buffer) => {
-                    let staging = Some(Pinned::new(context, &queue, len)?);
+                    let staging = Some(Pinned::new(context, &queue, len + HASH)?);
                     return Ok(Self { queue, buffer, len, staging });
                 }
                 Err(Error::OutOfDeviceMemory { .. }) if len > Slot::SMALLEST => {
@@ -209,7 +249,7 @@ impl Resources {
 impl Drop for Resources {
     fn drop(&mut self) {
         // Nothing can be done here about an error.
-        let _ = self.queue.clear(&self.buffer, self.len);
+        let _ = self.queue.clear(&self.buffer, self.len + HASH);
         let _ = self.staging.take().map(|staging| staging.unmap(&self.queue));
         let _ = self.queue.finish();
     }
