@@ -9,6 +9,7 @@
 //! | `search` | [`search`] | circuits of fewer gates |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `papers` | [`papers`] | the papers' tables on the GPU of this machine |
+//! | `scale` | [`scale`] | what a petabyte takes, on paper: from figures of BENCHMARKS.md |
 //! | `demo` | [`demo`] | the main job, start to end |
 //! | `test`, `test --all` | [`mod@test`] | the tests of the whole workspace |
 //!
@@ -41,6 +42,7 @@ mod kernels;
 mod key;
 mod papers;
 mod sass;
+mod scale;
 mod scratch;
 mod search;
 mod signals;
@@ -71,6 +73,8 @@ enum Command {
     GpuBundle,
     /// Measure the papers' tables on the GPU of this machine, and render docs/papers.md
     Papers(papers::Args),
+    /// Print what a petabyte takes on many GPUs, on paper, from measured figures and named assumptions
+    Scale(scale::Args),
     /// Bake a key, encrypt a file with the fastest engine of this machine, verify it, and decrypt it again
     Demo(demo::Args),
     /// Run the tests of the whole workspace
@@ -114,6 +118,7 @@ fn main() -> ExitCode {
         Command::Ptx(args) => images::run(&root, &args),
         Command::GpuBundle => bundle::run(&root),
         Command::Papers(args) => papers::run(&root, &args),
+        Command::Scale(args) => scale::run(&root, &args),
         Command::Demo(args) => demo::run(&root, &args),
         Command::Test(args) => test::run(&root, &args),
     };

@@ -1,0 +1,141 @@
+//! Operations on host memory, of those without a tag. Each returns when it is done.
+
+use crate::border::call;
+use crate::handles::CipherHandle;
+use crate::memory::{Data, block, reference};
+use crate::status::Failure;
+use aes_bitslice_runtime::{CbcDecrypt, CbcEncrypt, Counter, CounterMode, Ctr, Direction, Ecb, Keystream, Xts};
+use std::ffi::{c_int, c_void};
+
+/// The direction of decryption: ciphertext to plaintext.
+pub const AES_BITSLICE_DECRYPT: c_int = 0;
+/// The direction of encryption: plaintext to ciphertext.
+pub const AES_BITSLICE_ENCRYPT: c_int = 1;
+
+/// The direction that a caller names.
+pub(crate) fn direction(direction: c_int) -> Result<Direction, Failure> {
+    match direction {
+        AES_BITSLICE_DECRYPT => Ok(Direction::Decrypt),
+        AES_BITSLICE_ENCRYPT => Ok(Direction::Encrypt),
+        other => Err(Failure::invalid(format!(
+            "`direction` is {other}: give AES_BITSLICE_ENCRYPT (1) or AES_BITSLICE_DECRYPT (0)"
+        ))),
+    }
+}
+
+/// An initial counter block, of which all bits count.
+///
+/// # Safety
+/// It is NULL, or points to 16 bytes.
+pub(crate) unsafe fn counter(counter: *const u8) -> Result<Counter, Failure> {
+    // SAFETY: as the caller vouches.
+    Ok(Counter::new(CounterMode::Ctr128BE, unsafe { block(counter, "counter") }?))
+}
+
+/// CTR, which encrypts and decrypts alike (SP 800-38A, section 6.5), of `len` bytes, any number.
+///
+/// `counter` is the initial counter block of the message, 16 bytes, all 128 bits of which count, big-endian, as OpenSSL counts.
+/// `offset` is where in the message `input` begins, in bytes: any part of a message can be done alone. Never use a key twice with
+/// counter blocks that overlap.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_ctr(
+    cipher: *const CipherHandle,
+    counter: *const u8,
+    offset: u64,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+) -> c_int {
+    call(|| {
+        let data = Data::maps(input, output, len)?;
+        // SAFETY: what the head of the header asks of callers.
+        unsafe { reference(cipher, "cipher")?.run(Ctr::new(&self::counter(counter)?, offset), data) }
+    })
+}
+
+/// The key stream of CTR: `len` bytes, any number, from byte `offset` of the stream that begins with the encrypted block `counter`
+/// (16 bytes) on. It is what aes_bitslice_ctr makes of zeros: never use both under one key where their counter blocks overlap.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_keystream(
+    cipher: *const CipherHandle,
+    counter: *const u8,
+    offset: u64,
+    output: *mut c_void,
+    len: usize,
+) -> c_int {
+    call(|| {
+        let data = Data::writes(output, len)?;
+        // SAFETY: what the head of the header asks of callers.
+        unsafe { reference(cipher, "cipher")?.run(Keystream::new(&self::counter(counter)?, offset), data) }
+    })
+}
+
+/// ECB (SP 800-38A, section 6.1) of `len` bytes, a multiple of 16, in a `direction`. It shows which blocks are equal: do not encrypt
+/// messages with it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_ecb(
+    cipher: *const CipherHandle,
+    direction: c_int,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+) -> c_int {
+    call(|| {
+        let data = Data::maps(input, output, len)?;
+        // SAFETY: what the head of the header asks of callers.
+        unsafe { reference(cipher, "cipher")?.run(Ecb::new(self::direction(direction)?), data) }
+    })
+}
+
+/// CBC (SP 800-38A, section 6.2) of `len` bytes, a multiple of 16, in a `direction`; there is no padding. Encryption is serial, on one
+/// core of the CPU with every engine.
+///
+/// `iv` is the initialisation vector, 16 bytes: for a new message random ones, for the next part of a message the last block of
+/// ciphertext before it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_cbc(
+    cipher: *const CipherHandle,
+    direction: c_int,
+    iv: *const u8,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+) -> c_int {
+    call(|| {
+        let data = Data::maps(input, output, len)?;
+        // SAFETY: what the head of the header asks of callers, here and below.
+        let (cipher, iv) = unsafe { (reference(cipher, "cipher")?, block(iv, "iv")?) };
+        // SAFETY: as above.
+        unsafe {
+            match self::direction(direction)? {
+                Direction::Encrypt => cipher.run(CbcEncrypt::new(&iv), data),
+                Direction::Decrypt => cipher.run(CbcDecrypt::new(&iv), data),
+            }
+        }
+    })
+}
+
+/// XTS (IEEE 1619; SP 800-38E) of `len` bytes in a `direction`, with a key of aes_bitslice_key_new_xts: neighbouring data units of
+/// `unit_bytes` bytes, 16 to 16 777 216, the last of which may be shorter, down to 16 bytes. By the CPU engines and "auto".
+///
+/// `first_unit` is the number of the first data unit, 16 bytes, little-endian; each unit has the number after that before it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_xts(
+    cipher: *const CipherHandle,
+    direction: c_int,
+    unit_bytes: u64,
+    first_unit: *const u8,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+) -> c_int {
+    call(|| {
+        let data = Data::maps(input, output, len)?;
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let first_unit = u128::from_le_bytes(block(first_unit, "first_unit")?);
+            let operation = Xts::new(self::direction(direction)?, unit_bytes, first_unit)?;
+            reference(cipher, "cipher")?.run(operation, data)
+        }
+    })
+}

@@ -1,0 +1,189 @@
+//! A caller's pointers: checked as far as that can be, and made slices of for the time of a call.
+
+use crate::border::caught;
+use crate::status::Failure;
+use aes_bitslice_runtime::Buffers;
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::NonNull;
+use std::slice;
+
+/// What a handle points to.
+///
+/// # Safety
+/// It is NULL, or points to a live value that nobody changes for `'a`.
+pub(crate) unsafe fn reference<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
+    // SAFETY: as the caller vouches.
+    unsafe { pointer.as_ref() }.ok_or_else(|| Failure::invalid(format!("`{name}` is NULL")))
+}
+
+/// Where a value is to be written.
+pub(crate) fn place<T>(pointer: *mut T, name: &str) -> Result<NonNull<T>, Failure> {
+    NonNull::new(pointer).ok_or_else(|| Failure::invalid(format!("`{name}` is NULL")))
+}
+
+/// `count` values; of none the pointer may be NULL.
+///
+/// # Safety
+/// It is NULL, or points to `count` values that nobody changes for `'a`.
+pub(crate) unsafe fn values<'a, T>(pointer: *const T, count: usize, name: &str) -> Result<&'a [T], Failure> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    let start = range(pointer, count.saturating_mul(size_of::<T>()), name)?;
+    // SAFETY: as the caller vouches, and no longer than memory can be.
+    Ok(unsafe { slice::from_raw_parts(start.as_ptr().cast(), count) })
+}
+
+/// A block of 16 bytes, copied.
+///
+/// # Safety
+/// It is NULL, or points to 16 bytes.
+pub(crate) unsafe fn block(pointer: *const u8, name: &str) -> Result<[u8; 16], Failure> {
+    // SAFETY: as the caller vouches.
+    unsafe { reference(pointer.cast::<[u8; 16]>(), name) }.copied()
+}
+
+/// A text.
+///
+/// # Safety
+/// It is NULL, or points to a string that ends with a zero and that nobody changes for `'a`.
+pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a CStr, Failure> {
+    match pointer.is_null() {
+        true => Err(Failure::invalid(format!("`{name}` is NULL"))),
+        // SAFETY: as the caller vouches.
+        false => Ok(unsafe { CStr::from_ptr(pointer) }),
+    }
+}
+
+/// The first byte of a range that memory can have.
+fn range<T>(pointer: *const T, bytes: usize, name: &str) -> Result<NonNull<u8>, Failure> {
+    let start = place(pointer.cast_mut(), name)?.cast();
+    let ends = (pointer as usize).checked_add(bytes).is_some();
+    match isize::try_from(bytes).is_ok() && ends {
+        true => Ok(start),
+        false => Err(Failure::invalid(format!("`{name}` has more bytes than memory can have: {bytes}"))),
+    }
+}
+
+/// The data of a call: an input, an output, or both, of the same length.
+#[derive(Clone, Copy)]
+pub(crate) struct Data {
+    input: Option<NonNull<u8>>,
+    output: Option<NonNull<u8>>,
+    len: usize,
+}
+
+impl Data {
+    /// From an input to an output: the same range, or two that lie apart.
+    pub(crate) fn maps(input: *const c_void, output: *mut c_void, len: usize) -> Result<Self, Failure> {
+        let data = Self::new(Some(input), Some(output), len)?;
+        if input != output.cast_const() && overlap(input as usize, len, output as usize, len) {
+            return Err(Failure::invalid("`input` and `output` overlap: they must be the same or lie apart"));
+        }
+        Ok(data)
+    }
+
+    /// An input only.
+    pub(crate) fn reads(input: *const c_void, len: usize) -> Result<Self, Failure> {
+        Self::new(Some(input), None, len)
+    }
+
+    /// An output only.
+    pub(crate) fn writes(output: *mut c_void, len: usize) -> Result<Self, Failure> {
+        Self::new(None, Some(output), len)
+    }
+
+    fn new(input: Option<*const c_void>, output: Option<*mut c_void>, len: usize) -> Result<Self, Failure> {
+        if len == 0 {
+            return Ok(Self { input: None, output: None, len });
+        }
+        let input = input.map(|input| range(input, len, "input")).transpose()?;
+        let output = output.map(|output| range(output, len, "output")).transpose()?;
+        Ok(Self { input, output, len })
+    }
+
+    /// The place of a value of `bytes` bytes that the call returns besides: not within the data.
+    pub(crate) fn place_apart<T>(&self, pointer: *mut T, name: &str) -> Result<NonNull<T>, Failure> {
+        let place = place(pointer, name)?;
+        for data in [self.input, self.output].into_iter().flatten() {
+            if overlap(data.as_ptr() as usize, self.len, pointer as usize, size_of::<T>()) {
+                return Err(Failure::invalid(format!("`{name}` lies within the data: it must lie apart")));
+            }
+        }
+        Ok(place)
+    }
+
+    /// The addresses of input and output, zero for one that is not there, and the bytes of each.
+    pub(crate) fn addresses(&self) -> (u64, u64, u64) {
+        let address = |pointer: Option<NonNull<u8>>| pointer.map_or(0, |pointer| pointer.as_ptr() as u64);
+        (address(self.input), address(self.output), self.len as u64)
+    }
+
+    /// Gives the data to `work`. If that panics, the output is cleared.
+    ///
+    /// # Safety
+    /// What was given when this was made points to memory as said there, which nobody else uses meanwhile.
+    pub(crate) unsafe fn give<T>(&self, work: impl FnOnce(Buffers<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+        let (len, mut done) = (self.len, false);
+        let outcome = caught(|| {
+            // SAFETY: as the caller vouches; input and output are the same or lie apart.
+            let buffers = unsafe {
+                match (self.input, self.output) {
+                    (None, None) => Buffers::InPlace(&mut []),
+                    (Some(input), None) => Buffers::Read(slice::from_raw_parts(input.as_ptr(), len)),
+                    (None, Some(output)) => Buffers::Write(slice::from_raw_parts_mut(output.as_ptr(), len)),
+                    (Some(input), Some(output)) if input == output => {
+                        Buffers::InPlace(slice::from_raw_parts_mut(output.as_ptr(), len))
+                    }
+                    (Some(input), Some(output)) => Buffers::To {
+                        input: slice::from_raw_parts(input.as_ptr(), len),
+                        output: slice::from_raw_parts_mut(output.as_ptr(), len),
+                    },
+                }
+            };
+            let outcome = work(buffers);
+            done = true;
+            outcome
+        });
+        if let (false, Some(output)) = (done, self.output) {
+            // SAFETY: as above; `work` has ended.
+            unsafe { output.as_ptr().write_bytes(0, len) };
+        }
+        outcome
+    }
+}
+
+fn overlap(a: usize, a_len: usize, b: usize, b_len: usize) -> bool {
+    a < b.saturating_add(b_len) && b < a.saturating_add(a_len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::{AES_BITSLICE_BUG, AES_BITSLICE_INVALID};
+
+    #[test]
+    fn ranges_are_the_same_or_apart_and_within_memory() {
+        let at = |address: usize| address as *mut c_void;
+        let maps = |input, output, len| Data::maps(at(input), at(output), len).is_ok();
+        assert!(maps(64, 64, 16) && maps(64, 80, 16) && maps(80, 64, 16) && maps(0, 0, 0));
+        assert!(!maps(64, 79, 16) && !maps(79, 64, 16) && !maps(0, 64, 1) && !maps(64, 0, 1));
+        assert!(!maps(64, 64, usize::MAX) && !maps(usize::MAX - 7, usize::MAX - 7, 16));
+        let data = Data::maps(at(64), at(128), 16).unwrap_or_else(|failure| panic!("{}", failure.message));
+        let apart = |address: usize| data.place_apart(at(address).cast::<[u8; 16]>(), "tag").is_ok();
+        assert!(apart(80) && apart(48) && apart(112) && apart(144));
+        assert!(!apart(49) && !apart(79) && !apart(113) && !apart(143) && !apart(0));
+    }
+
+    #[test]
+    fn a_panic_clears_the_output_and_a_refusal_does_not() {
+        let mut output = [7_u8; 5];
+        let data = Data::writes(output.as_mut_ptr().cast(), 5).ok().unwrap();
+        // SAFETY: the array lives, and is not used meanwhile.
+        let refused = unsafe { data.give::<()>(|_| Err(Failure::invalid("a test"))) };
+        assert_eq!((refused.unwrap_err().status, output), (AES_BITSLICE_INVALID, [7; 5]));
+        // SAFETY: as above.
+        let panicked = unsafe { data.give::<()>(|_| panic!("a test")) };
+        assert_eq!((panicked.unwrap_err().status, output), (AES_BITSLICE_BUG, [0; 5]));
+    }
+}

@@ -1,0 +1,83 @@
+//! The binary interface is the one that is kept in `abi.txt`: functions with the types of their parameters, constants, structures. A
+//! program that was compiled with a header of the same `AES_BITSLICE_ABI_VERSION` works with any later library of it.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use aes_bitslice::about::AES_BITSLICE_ABI_VERSION;
+use aes_bitslice::authenticated::Part;
+use object::{Object, ObjectSymbol};
+use std::collections::BTreeSet;
+use std::fs;
+use std::mem::offset_of;
+
+/// The interface as it is now, a line each.
+fn interface() -> BTreeSet<String> {
+    let header = fs::read_to_string(common::file("include/aes_bitslice.h")).unwrap();
+    let code: String = header.split("*/").map(|text| text.split("/*").next().unwrap()).collect();
+    let lines = code.lines().map(|line| line.split("//").next().unwrap());
+    let (directives, code): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with('#'));
+    let constants =
+        directives.iter().filter_map(|line| line.strip_prefix("#define ")).filter(|name| name.contains(' '));
+    let code = code.join(" ");
+    let functions = code.split(';').map(str::trim).filter(|code| code.ends_with(')') && code.contains('('));
+    let part = format!(
+        "struct aes_bitslice_part: {} bytes, aligned to {}; offset at {}, bytes at {}, hash at {}",
+        size_of::<Part>(),
+        align_of::<Part>(),
+        offset_of!(Part, offset),
+        offset_of!(Part, bytes),
+        offset_of!(Part, hash),
+    );
+    constants.map(|constant| format!("constant {constant}")).chain(functions.map(unnamed)).chain([part]).collect()
+}
+
+/// A function's declaration without the names of its parameters, which are not part of the interface.
+fn unnamed(declaration: &str) -> String {
+    let declaration = declaration.rsplit(['{', '}']).next().unwrap();
+    let words: Vec<&str> = declaration.split_whitespace().collect();
+    let declaration = words.join(" ");
+    let (head, parameters) = declaration.strip_suffix(')').unwrap().split_once('(').unwrap();
+    let types: Vec<&str> = parameters
+        .split(", ")
+        .map(|parameter| match parameter {
+            "void" => parameter,
+            _ => parameter.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_').trim_end(),
+        })
+        .collect();
+    format!("{head}({})", types.join(", "))
+}
+
+/// The name of a function, of its line.
+fn name(line: &str) -> Option<&str> {
+    line.split_once('(')?.0.rsplit([' ', '*']).next()
+}
+
+#[test]
+fn the_interface_is_the_one_that_is_kept() {
+    let kept = fs::read_to_string(common::file("abi.txt")).unwrap();
+    let kept: BTreeSet<String> = kept.lines().filter(|line| !line.starts_with("# ")).map(str::to_owned).collect();
+    let now = interface();
+    let version = format!("constant AES_BITSLICE_ABI_VERSION {AES_BITSLICE_ABI_VERSION}");
+    assert!(now.contains(&version), "the header is of another version: make it anew with cbindgen");
+    let list = |lines: BTreeSet<&String>| lines.into_iter().map(|line| format!("  {line}\n")).collect::<String>();
+    let (gone, new) = (list(kept.difference(&now).collect()), list(now.difference(&kept).collect()));
+    assert!(
+        gone.is_empty() || !kept.contains(&version),
+        "these were part of ABI {AES_BITSLICE_ABI_VERSION} and are gone or changed: put them back, or raise AES_BITSLICE_ABI_VERSION\n\
+         {gone}now there is:\n{new}"
+    );
+    assert!(gone.is_empty() && new.is_empty(), "abi.txt is to lose\n{gone}and to have\n{new}");
+}
+
+#[test]
+fn what_is_exported_is_what_the_header_declares() {
+    let bytes = fs::read(common::library()).unwrap();
+    let library = object::File::parse(&*bytes).unwrap();
+    let exported: BTreeSet<&str> =
+        library.dynamic_symbols().filter(|symbol| symbol.is_definition()).filter_map(|s| s.name().ok()).collect();
+    let interface = interface();
+    let declared: BTreeSet<&str> = interface.iter().filter_map(|line| name(line)).collect();
+    assert_eq!(exported, declared);
+    assert!(declared.len() > 30 && declared.iter().all(|name| name.starts_with("aes_bitslice_")));
+}

@@ -1,0 +1,704 @@
+/* Every function of aes_bitslice.h and every way to be refused, with NIST's and IEEE's examples, on the engines that are named as
+ * arguments. The folder that is named first is for files. */
+#define _POSIX_C_SOURCE 200809L
+#include <aes_bitslice.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(aes_bitslice_part) == 32, "as abi.txt has it");
+
+static int checks = 0;
+
+static void fail(int line, const char *what)
+{
+    fprintf(stderr, "all.c:%d: %s\n  last error: %s\n", line, what, aes_bitslice_last_error());
+    exit(1);
+}
+
+#define CHECK(what) (checks++, (what) ? (void)0 : fail(__LINE__, #what))
+#define OK(call) CHECK((call) == AES_BITSLICE_OK)
+#define EQUAL(a, b, len) CHECK(memcmp(a, b, len) == 0)
+
+/* Refused with this code, a sentence that says these words, and nothing else: `state` is what must not change. */
+#define REFUSED(code, words, call) (CHECK((call) == (code)), told(__LINE__, #call, words), unchanged(__LINE__))
+#define IS_NULL(name, call) REFUSED(AES_BITSLICE_INVALID, "`" name "` is NULL", call)
+
+static void told(int line, const char *call, const char *words)
+{
+    const char *message = aes_bitslice_last_error();
+    if (strstr(message, words) == NULL || strstr(message, "::") != NULL) {
+        fprintf(stderr, "all.c:%d: %s\n  does not tell \"%s\"\n", line, call, words);
+        fail(line, "a message");
+    }
+}
+
+/* What calls that are refused were given to write to. */
+static struct {
+    uint8_t before[32], output[96], after[32], tag[16];
+    aes_bitslice_part part;
+    void *handle;
+} state;
+
+static void unchanged(int line)
+{
+    const uint8_t *bytes = (const uint8_t *)&state;
+    for (size_t i = 0; i < sizeof state; i++) {
+        if (bytes[i] != 0xa5) {
+            fail(line, "a call that is refused changes nothing");
+        }
+    }
+}
+
+/* Bytes of hexadecimal digits. */
+static size_t hex(const char *digits, uint8_t *bytes)
+{
+    size_t len = strlen(digits) / 2;
+    for (size_t i = 0; i < len; i++) {
+        unsigned byte;
+        CHECK(sscanf(digits + 2 * i, "%2x", &byte) == 1);
+        bytes[i] = (uint8_t)byte;
+    }
+    return len;
+}
+
+static aes_bitslice_engine *engine;
+static const char *backend;
+
+/* Whether the engine is a device's alone that has no kernels for it: GPUs have none for XTS, and OpenCL none for GCM. */
+static int lacks(const char *operation)
+{
+    int is_opencl = strncmp(backend, "opencl", 6) == 0, is_cuda = strncmp(backend, "cuda", 4) == 0;
+    return is_opencl || (is_cuda && strcmp(operation, "XTS") == 0);
+}
+
+static aes_bitslice_cipher *cipher_of(const char *digits, int is_xts)
+{
+    uint8_t bytes[64];
+    aes_bitslice_key *key;
+    aes_bitslice_cipher *cipher;
+    size_t len = hex(digits, bytes);
+    OK(is_xts ? aes_bitslice_key_new_xts(bytes, len, &key) : aes_bitslice_key_new(bytes, len, &key));
+    memset(bytes, 0, sizeof bytes);
+    OK(aes_bitslice_cipher_new(engine, key, &cipher));
+    aes_bitslice_key_free(key); /* the cipher has a copy */
+    return cipher;
+}
+
+/* SP 800-38A, appendix F: key; ECB, CBC and CTR of the same four blocks. */
+static const char *const SP_800_38A[3][4] = {
+    {"2b7e151628aed2a6abf7158809cf4f3c",
+     "3ad77bb40d7a3660a89ecaf32466ef97f5d3d58503b9699de785895a96fdbaaf43b1cd7f598ece23881b00e3ed0306887b0c785e27e8ad3f8223207104725dd4",
+     "7649abac8119b246cee98e9b12e9197d5086cb9b507219ee95db113a917678b273bed6b8e3c1743b7116e69e222295163ff1caa1681fac09120eca307586e1a7",
+     "874d6191b620e3261bef6864990db6ce9806f66b7970fdff8617187bb9fffdff5ae4df3edbd5d35e5b4f09020db03eab1e031dda2fbe03d1792170a0f3009cee"},
+    {"8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b",
+     "bd334f1d6e45f25ff712a214571fa5cc974104846d0ad3ad7734ecb3ecee4eefef7afd2270e2e60adce0ba2face6444e9a4b41ba738d6c72fb16691603c18e0e",
+     "4f021db243bc633d7178183a9fa071e8b4d9ada9ad7dedf4e5e738763f69145a571b242012fb7ae07fa9baac3df102e008b0e27988598881d920a9e64f5615cd",
+     "1abc932417521ca24f2b0459fe7e6e0b090339ec0aa6faefd5ccc2c6f4ce8e941e36b26bd1ebc670d1bd1d665620abf74f78a7f6d29809585a97daec58c6b050"},
+    {"603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
+     "f3eed1bdb5d2a03c064b5a7e3db181f8591ccb10d410ed26dc5ba74a31362870b6ed21b99ca6f4f9f153e7b1beafed1d23304b7a39f9f3ff067d8d8f9e24ecc7",
+     "f58c4c04d6e5f1ba779eabfb5f7bfbd69cfc4e967edb808d679f777bc6702c7d39f23369a9d9bacfa530e26304231461b2eb05e2c39be9fcda6c19078c6a9d1b",
+     "601ec313775789a5b7a7f504bbf3d228f443e3ca4d62b59aca84e990cacaf5c52b0930daa23de94ce87017ba2d84988ddfc9c58db67aada613c2dd08457941a6"},
+};
+static const char PLAIN[] =
+    "6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e5130c81c46a35ce411e5fbc1191a0a52eff69f2445df4f9b17ad2b417be66c3710";
+
+static void raw_modes(void)
+{
+    uint8_t plain[64], iv[16], counter[16], expected[64], data[64], stream[64];
+    hex(PLAIN, plain);
+    hex("000102030405060708090a0b0c0d0e0f", iv);
+    hex("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff", counter);
+    for (int i = 0; i < 3; i++) {
+        aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[i][0], 0);
+
+        hex(SP_800_38A[i][1], expected);
+        OK(aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, plain, data, 64));
+        EQUAL(data, expected, 64);
+        OK(aes_bitslice_ecb(cipher, AES_BITSLICE_DECRYPT, data, data, 64));
+        EQUAL(data, plain, 64);
+
+        hex(SP_800_38A[i][2], expected);
+        OK(aes_bitslice_cbc(cipher, AES_BITSLICE_ENCRYPT, iv, plain, data, 64));
+        EQUAL(data, expected, 64);
+        OK(aes_bitslice_cbc(cipher, AES_BITSLICE_DECRYPT, expected + 16, expected + 32, data + 32, 32));
+        OK(aes_bitslice_cbc(cipher, AES_BITSLICE_DECRYPT, iv, data, data, 32));
+        EQUAL(data, plain, 64);
+
+        hex(SP_800_38A[i][3], expected);
+        OK(aes_bitslice_ctr(cipher, counter, 0, plain, data, 64));
+        EQUAL(data, expected, 64);
+        OK(aes_bitslice_ctr(cipher, counter, 17, data + 17, data + 17, 30)); /* a part, in place */
+        EQUAL(data + 17, plain + 17, 30);
+        EQUAL(data + 47, expected + 47, 17);
+        OK(aes_bitslice_keystream(cipher, counter, 3, stream, 61));
+        for (int j = 0; j < 61; j++) {
+            CHECK((stream[j] ^ plain[3 + j]) == expected[3 + j]);
+        }
+
+        /* Nothing to do is done, whatever the pointers. */
+        OK(aes_bitslice_ctr(cipher, counter, 0, NULL, NULL, 0));
+        OK(aes_bitslice_keystream(cipher, counter, 0, NULL, 0));
+        OK(aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, NULL, NULL, 0));
+        OK(aes_bitslice_cbc(cipher, AES_BITSLICE_DECRYPT, iv, NULL, NULL, 0));
+        OK(aes_bitslice_ctr(cipher, counter, 0, data, data + 1, 0));
+
+        uint8_t *const output = state.output;
+        IS_NULL("cipher", aes_bitslice_ctr(NULL, counter, 0, plain, output, 64));
+        IS_NULL("counter", aes_bitslice_ctr(cipher, NULL, 0, plain, output, 64));
+        IS_NULL("input", aes_bitslice_ctr(cipher, counter, 0, NULL, output, 64));
+        IS_NULL("output", aes_bitslice_ctr(cipher, counter, 0, plain, NULL, 64));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_ctr(cipher, counter, 0, output, output + 1, 64));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_ctr(cipher, counter, 0, output + 63, output, 64));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_ctr(cipher, counter, 0, output, output, SIZE_MAX));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_keystream(cipher, counter, 0, output, SIZE_MAX / 2 + 1));
+        IS_NULL("cipher", aes_bitslice_keystream(NULL, counter, 0, output, 64));
+        IS_NULL("counter", aes_bitslice_keystream(cipher, NULL, 0, output, 64));
+        IS_NULL("output", aes_bitslice_keystream(cipher, counter, 0, NULL, 64));
+        IS_NULL("cipher", aes_bitslice_ecb(NULL, AES_BITSLICE_ENCRYPT, plain, output, 64));
+        IS_NULL("input", aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, NULL, output, 64));
+        IS_NULL("output", aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, plain, NULL, 64));
+        REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, plain, output, 63));
+        REFUSED(AES_BITSLICE_INVALID, "`direction` is 2", aes_bitslice_ecb(cipher, 2, plain, output, 64));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_ecb(cipher, AES_BITSLICE_DECRYPT, output + 16, output, 64));
+        IS_NULL("cipher", aes_bitslice_cbc(NULL, AES_BITSLICE_ENCRYPT, iv, plain, output, 64));
+        IS_NULL("iv", aes_bitslice_cbc(cipher, AES_BITSLICE_ENCRYPT, NULL, plain, output, 64));
+        IS_NULL("input", aes_bitslice_cbc(cipher, AES_BITSLICE_ENCRYPT, iv, NULL, output, 64));
+        IS_NULL("output", aes_bitslice_cbc(cipher, AES_BITSLICE_ENCRYPT, iv, plain, NULL, 64));
+        for (int direction = 0; direction < 2; direction++) {
+            REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_cbc(cipher, direction, iv, plain, output, 17));
+            REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_cbc(cipher, direction, iv, output, output + 16, 32));
+        }
+        REFUSED(AES_BITSLICE_INVALID, "`direction` is -1", aes_bitslice_cbc(cipher, -1, iv, plain, output, 64));
+        aes_bitslice_cipher_free(cipher);
+    }
+}
+
+static void xts(void)
+{
+    /* NIST's CAVP, XTSGen, 101 of 128 and 1 of 256 bits; IEEE 1619, appendix B, vector 15: a unit that is not whole blocks. */
+    static const char *const CASES[3][4] = {
+        {"b7b93f516aef295eff3a29d837cf1f135347e8a21dae616ff5062b2e8d78ce5e", "873edea653b643bd8bcf51403197ed14",
+         "236f8a5b58dd55f6194ed70c4ac1a17f1fe60ec9a6c454d087ccb77d6b638c47",
+         "22e6a3c6379dcf7599b052b5a749c7f78ad8a11b9f1aa9430cf3aef445682e19"},
+        {"1ea661c58d943a0e4801e42f4b0947149e7f9f8e3e68d0c7505210bd311a0e7cd6e13ffdf2418d8d1911c004cda58da3d619b7e2b9141e58318eea392cf41b08",
+         "adf8d92627464ad2f0428e84a9f87564", "2eedea52cd8215e1acc647e810bbc3642e87287f8d2e57e36c0a24fbc12a202e",
+         "cbaad0e2f6cea3f50b37f934d46a9b130b9d54f07e34f36af793e86f73c6d7db"},
+        {"fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0bfbebdbcbbbab9b8b7b6b5b4b3b2b1b0", "9a785634120000000000000000000000",
+         "000102030405060708090a0b0c0d0e0f10", "6c1625db4671522d3d7599601de7ca09ed"},
+    };
+    uint8_t unit[16], plain[64], expected[64], data[64], whole[64], *const output = state.output;
+    if (lacks("XTS")) {
+        aes_bitslice_cipher *cipher = cipher_of(CASES[0][0], 1);
+        REFUSED(AES_BITSLICE_UNSUPPORTED, "XTS is not there", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, plain, plain, output, 16));
+        aes_bitslice_cipher_free(cipher);
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        aes_bitslice_cipher *cipher = cipher_of(CASES[i][0], 1);
+        hex(CASES[i][1], unit);
+        size_t len = hex(CASES[i][2], plain);
+        hex(CASES[i][3], expected);
+        OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, len, unit, plain, data, len));
+        EQUAL(data, expected, len);
+        OK(aes_bitslice_xts(cipher, AES_BITSLICE_DECRYPT, len, unit, data, data, len));
+        EQUAL(data, plain, len);
+        OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, len, unit, NULL, NULL, 0));
+
+        /* Two units are one and the next, whose number is one more. */
+        OK(aes_bitslice_random(plain, 32));
+        OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain, whole, 32));
+        OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain, data, 16));
+        unit[0]++;
+        OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain + 16, data + 16, 16));
+        EQUAL(data, whole, 32);
+
+        IS_NULL("cipher", aes_bitslice_xts(NULL, AES_BITSLICE_ENCRYPT, 32, unit, plain, output, 32));
+        IS_NULL("first_unit", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 32, NULL, plain, output, 32));
+        IS_NULL("input", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 32, unit, NULL, output, 32));
+        IS_NULL("output", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 32, unit, plain, NULL, 32));
+        REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 15, unit, plain, output, 32));
+        REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 0, unit, plain, output, 32));
+        REFUSED(AES_BITSLICE_INVALID, "fewer than 16", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain, output, 17));
+        REFUSED(AES_BITSLICE_INVALID, "`direction` is 7", aes_bitslice_xts(cipher, 7, 16, unit, plain, output, 32));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, output, output + 8, 32));
+        /* A key of another kind. */
+        REFUSED(AES_BITSLICE_INVALID, "aes_bitslice_key_new", aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, plain, output, 32));
+        REFUSED(AES_BITSLICE_INVALID, "aes_bitslice_key_new", aes_bitslice_cmac(cipher, plain, 32, state.tag));
+        aes_bitslice_cipher_free(cipher);
+    }
+    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
+    REFUSED(AES_BITSLICE_INVALID, "aes_bitslice_key_new_xts", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain, output, 32));
+    aes_bitslice_cipher_free(cipher);
+}
+
+/* NIST's CAVP, gcmEncryptExtIV: the first case with 51 bytes of plaintext, 20 of additional data, 12 of nonce. Key, nonce, plaintext,
+ * additional data, ciphertext, tag. */
+static const char *const GCM[3][6] = {
+    {"fe47fcce5fc32665d2ae399e4eec72ba", "5adb9609dbaeb58cbd6e7275",
+     "7c0e88c88899a779228465074797cd4c2e1498d259b54390b85e3eef1c02df60e743f1b840382c4bccaf3bafb4ca8429bea063",
+     "88319d6e1d3ffa5f987199166c8a9b56c2aeba5a",
+     "98f4826f05a265e6dd2be82db241c0fbbbf9ffb1c173aa83964b7cf5393043736365253ddbc5db8778371495da76d269e5db3e",
+     "291ef1982e4defedaa2249f898556b47"},
+    {"9900227ae0fccbb0d35ecf954629c969f36e539399f32ebe", "1398992bfbd63149c14ba2a2",
+     "9d4227eed28b9738f21541c4755a923a43ba20d6f3d6a6b7e31e56f1502f5e93ed4c00511c6a7daeb0281ab947e91756638154",
+     "788b6885feff23fc27bf9c462877b642ba1aa68d",
+     "7b6ee7dd98eda9b20edb414711d9710de402b01950a6712e5809f608f7c0aa0fba4098f145fea6886d7baf51fcd182c8febf49",
+     "f22c7c21f5ece2de684821092194f26c"},
+    {"24501ad384e473963d476edcfe08205237acfd49b5b8f33857f8114e863fec7f", "9ff18563b978ec281b3f2794",
+     "27f348f9cdc0c5bd5e66b1ccb63ad920ff2219d14e8d631b3872265cf117ee86757accb158bd9abb3868fdc0d0b074b5f01b2c",
+     "adb5ec720ccf9898500028bf34afccbcaca126ef",
+     "eb7cb754c824e8d96f7c6d9b76c7d26fb874ffbf1d65c6f64a698d839b0b06145dae82057ad55994cf59ad7f67c0fa5e85fab8",
+     "bc95c532fecc594c36d1550286a7a3f0"},
+};
+
+static void gcm(void)
+{
+    if (lacks("GCM")) {
+        aes_bitslice_cipher *cipher = cipher_of(GCM[0][0], 0);
+        uint8_t nonce[12] = {0}, *const output = state.output;
+        REFUSED(AES_BITSLICE_UNSUPPORTED, "GCM is not there", aes_bitslice_gcm_encrypt(cipher, nonce, 12, NULL, 0, nonce, output, 12, state.tag));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, "GMAC is not there", aes_bitslice_gmac(cipher, nonce, 12, nonce, 12, state.tag));
+        aes_bitslice_cipher_free(cipher);
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        uint8_t nonce[12], plain[51], aad[20], expected[51], tag[16], data[51], made[16], zeros[51] = {0};
+        aes_bitslice_cipher *cipher = cipher_of(GCM[i][0], 0);
+        hex(GCM[i][1], nonce);
+        CHECK(hex(GCM[i][2], plain) == 51);
+        CHECK(hex(GCM[i][3], aad) == 20);
+        hex(GCM[i][4], expected);
+        hex(GCM[i][5], tag);
+
+        OK(aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, data, 51, made));
+        EQUAL(data, expected, 51);
+        EQUAL(made, tag, 16);
+        for (size_t len = 1; len <= 20; len++) {
+            uint8_t opened[51];
+            memset(opened, 0xa5, 51);
+            int status = aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, expected, opened, 51, tag, len);
+            if (len == 4 || len == 8 || (12 <= len && len <= 16)) {
+                CHECK(status == AES_BITSLICE_OK);
+                EQUAL(opened, plain, 51);
+            } else {
+                CHECK(status == AES_BITSLICE_INVALID && opened[0] == 0xa5 && opened[50] == 0xa5);
+            }
+        }
+        /* What was changed is refused, and its output cleared. */
+        for (int bit = 0; bit < 8 * 16; bit++) {
+            tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            memcpy(data, expected, 51);
+            CHECK(aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, data, data, 51, tag, 16) == AES_BITSLICE_UNAUTHENTICATED);
+            EQUAL(data, zeros, 51);
+            tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+        aad[0] ^= 1;
+        CHECK(aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, expected, data, 51, tag, 16) == AES_BITSLICE_UNAUTHENTICATED);
+        aad[0] ^= 1;
+
+        /* In parts, the last first. */
+        aes_bitslice_part parts[3];
+        OK(aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 48, plain + 48, data + 48, 3, &parts[0]));
+        OK(aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, plain, data, 16, &parts[1]));
+        OK(aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 16, plain + 16, data + 16, 32, &parts[2]));
+        EQUAL(data, expected, 51);
+        CHECK(parts[0].offset == 48 && parts[0].bytes == 3);
+        OK(aes_bitslice_gcm_tag(cipher, nonce, 12, aad, 20, parts, 3, made));
+        EQUAL(made, tag, 16);
+        OK(aes_bitslice_gcm_part(cipher, AES_BITSLICE_DECRYPT, nonce, 12, 16, data + 16, data + 16, 32, &parts[2]));
+        EQUAL(data + 16, plain + 16, 32);
+        OK(aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, parts, 3, tag, 16));
+        OK(aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, parts, 3, tag, 12));
+        parts[1].hash[5] ^= 1;
+        REFUSED(AES_BITSLICE_UNAUTHENTICATED, "authentication failed", aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, parts, 3, tag, 16));
+        parts[1].hash[5] ^= 1;
+
+        uint8_t *const output = state.output;
+        REFUSED(AES_BITSLICE_UNAUTHENTICATED, "authentication failed", aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 19, parts, 3, tag, 16));
+        REFUSED(AES_BITSLICE_INVALID, "do not adjoin", aes_bitslice_gcm_tag(cipher, nonce, 12, aad, 20, parts, 2, state.tag));
+        REFUSED(AES_BITSLICE_INVALID, "do not adjoin", aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, parts, 2, tag, 16));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_gcm_tag(cipher, nonce, 12, aad, 20, parts, SIZE_MAX / 16, state.tag));
+        IS_NULL("cipher", aes_bitslice_gcm_tag(NULL, nonce, 12, aad, 20, parts, 3, state.tag));
+        IS_NULL("nonce", aes_bitslice_gcm_tag(cipher, NULL, 12, aad, 20, parts, 3, state.tag));
+        IS_NULL("aad", aes_bitslice_gcm_tag(cipher, nonce, 12, NULL, 20, parts, 3, state.tag));
+        IS_NULL("parts", aes_bitslice_gcm_tag(cipher, nonce, 12, aad, 20, NULL, 3, state.tag));
+        IS_NULL("tag", aes_bitslice_gcm_tag(cipher, nonce, 12, aad, 20, parts, 3, NULL));
+        IS_NULL("cipher", aes_bitslice_gcm_verify(NULL, nonce, 12, aad, 20, parts, 3, tag, 16));
+        IS_NULL("nonce", aes_bitslice_gcm_verify(cipher, NULL, 12, aad, 20, parts, 3, tag, 16));
+        IS_NULL("aad", aes_bitslice_gcm_verify(cipher, nonce, 12, NULL, 20, parts, 3, tag, 16));
+        IS_NULL("parts", aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, NULL, 3, tag, 16));
+        IS_NULL("tag", aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, parts, 3, NULL, 16));
+        REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, parts, 3, tag, 17));
+
+        IS_NULL("cipher", aes_bitslice_gcm_part(NULL, AES_BITSLICE_ENCRYPT, nonce, 12, 0, plain, output, 51, &state.part));
+        IS_NULL("nonce", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, NULL, 12, 0, plain, output, 51, &state.part));
+        IS_NULL("input", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, NULL, output, 51, &state.part));
+        IS_NULL("output", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, plain, NULL, 51, &state.part));
+        IS_NULL("part", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, plain, output, 51, NULL));
+        REFUSED(AES_BITSLICE_INVALID, "multiple of 16", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 8, plain, output, 51, &state.part));
+        REFUSED(AES_BITSLICE_INVALID, "at most 68719476704", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, (uint64_t)1 << 36, plain, output, 51, &state.part));
+        REFUSED(AES_BITSLICE_INVALID, "`direction` is 3", aes_bitslice_gcm_part(cipher, 3, nonce, 12, 0, plain, output, 51, &state.part));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, output, output + 1, 51, &state.part));
+        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, output, output, 64, (aes_bitslice_part *)(output + 32)));
+
+        IS_NULL("cipher", aes_bitslice_gcm_encrypt(NULL, nonce, 12, aad, 20, plain, output, 51, state.tag));
+        IS_NULL("nonce", aes_bitslice_gcm_encrypt(cipher, NULL, 12, aad, 20, plain, output, 51, state.tag));
+        IS_NULL("aad", aes_bitslice_gcm_encrypt(cipher, nonce, 12, NULL, 20, plain, output, 51, state.tag));
+        IS_NULL("input", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, NULL, output, 51, state.tag));
+        IS_NULL("output", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, NULL, 51, state.tag));
+        IS_NULL("tag", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, output, 51, NULL));
+        REFUSED(AES_BITSLICE_INVALID, "a GCM nonce has 1 to", aes_bitslice_gcm_encrypt(cipher, NULL, 0, aad, 20, plain, output, 51, state.tag));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, output, output + 50, 51, state.tag));
+        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, output, 51, output + 50));
+        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, output, 51, state.before + 17));
+        IS_NULL("cipher", aes_bitslice_gcm_decrypt(NULL, nonce, 12, aad, 20, expected, output, 51, tag, 16));
+        IS_NULL("nonce", aes_bitslice_gcm_decrypt(cipher, NULL, 12, aad, 20, expected, output, 51, tag, 16));
+        IS_NULL("aad", aes_bitslice_gcm_decrypt(cipher, nonce, 12, NULL, 20, expected, output, 51, tag, 16));
+        IS_NULL("input", aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, NULL, output, 51, tag, 16));
+        IS_NULL("output", aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, expected, NULL, 51, tag, 16));
+        IS_NULL("tag", aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, expected, output, 51, NULL, 16));
+        REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, expected, output, 51, tag, 0));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, output + 1, output, 51, tag, 16));
+
+        /* Neither a message nor additional data: a tag all the same, and that of no parts. */
+        OK(aes_bitslice_gcm_encrypt(cipher, nonce, 12, NULL, 0, NULL, NULL, 0, made));
+        OK(aes_bitslice_gcm_tag(cipher, nonce, 12, NULL, 0, NULL, 0, tag));
+        EQUAL(made, tag, 16);
+        OK(aes_bitslice_gcm_decrypt(cipher, nonce, 12, NULL, 0, NULL, NULL, 0, tag, 16));
+        aes_bitslice_cipher_free(cipher);
+    }
+}
+
+static void tags(void)
+{
+    if (lacks("GCM")) {
+        return;
+    }
+    uint8_t nonce[128], message[64], tag[16], made[16];
+    /* NIST's CAVP, gcmEncryptExtIV128: no plaintext, a nonce of 128 bytes. */
+    aes_bitslice_cipher *cipher = cipher_of("5c784fe519ccd294e99b5c4f1127db2e", 0);
+    CHECK(hex("959345fa5b2e0e76232b2f7df50752921a38be3a25badf6b576820d93a0d4e428f2ee2899495ca492142ba4e2c144f9f92a0d4f17fa9baed7f495b2000fbcbe37f"
+              "5b8873ccd16f7d14fef90a7cff7ea24eb7b543f780ef8453095deaea842a95450340d5944c3255cbe020ece99cb7f3ef03d1bb02515d425561ada524b70ab6",
+              nonce) == 128);
+    CHECK(hex("46a661feb4a1ad607dcf752e7f3f089c3c33208f", message) == 20);
+    hex("a7d4f4b1fca67d7f0e6367b58c273610", tag);
+    OK(aes_bitslice_gmac(cipher, nonce, 128, message, 20, made));
+    EQUAL(made, tag, 16);
+    OK(aes_bitslice_gcm_encrypt(cipher, nonce, 128, message, 20, NULL, NULL, 0, made));
+    EQUAL(made, tag, 16);
+    OK(aes_bitslice_gmac(cipher, nonce, 12, NULL, 0, made));
+    IS_NULL("cipher", aes_bitslice_gmac(NULL, nonce, 128, message, 20, state.tag));
+    IS_NULL("nonce", aes_bitslice_gmac(cipher, NULL, 128, message, 20, state.tag));
+    IS_NULL("input", aes_bitslice_gmac(cipher, nonce, 128, NULL, 20, state.tag));
+    IS_NULL("tag", aes_bitslice_gmac(cipher, nonce, 128, message, 20, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "a GCM nonce has 1 to", aes_bitslice_gmac(cipher, nonce, 0, message, 20, state.tag));
+    REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gmac(cipher, nonce, 12, state.output, 64, state.output + 63));
+
+    for (size_t len = 0; len <= 20; len++) {
+        int status = aes_bitslice_tag_verify(tag, tag, len);
+        CHECK(status == (len == 4 || len == 8 || (12 <= len && len <= 16) ? AES_BITSLICE_OK : AES_BITSLICE_INVALID));
+    }
+    memcpy(made, tag, 16);
+    made[11] ^= 0x80;
+    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "the tags differ", aes_bitslice_tag_verify(tag, made, 16));
+    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "the tags differ", aes_bitslice_tag_verify(tag, made, 12));
+    OK(aes_bitslice_tag_verify(tag, made, 8));
+    IS_NULL("computed", aes_bitslice_tag_verify(NULL, made, 16));
+    IS_NULL("received", aes_bitslice_tag_verify(tag, NULL, 16));
+    aes_bitslice_cipher_free(cipher);
+
+    /* SP 800-38B, appendix D. */
+    static const struct {
+        int key;
+        size_t len;
+        const char *tag;
+    } CMAC[] = {
+        {0, 0, "bb1d6929e95937287fa37d129b756746"}, {0, 16, "070a16b46b4d4144f79bdd9dd04a287c"},
+        {0, 40, "dfa66747de9ae63030ca32611497c827"}, {0, 64, "51f0bebf7e3b9d92fc49741779363cfe"},
+        {2, 0, "028962f61b7bf89efc6b551f4667d983"}, {2, 64, "e1992190549f6ed5696a2c056c315410"},
+    };
+    hex(PLAIN, message);
+    for (size_t i = 0; i < sizeof CMAC / sizeof *CMAC; i++) {
+        cipher = cipher_of(SP_800_38A[CMAC[i].key][0], 0);
+        hex(CMAC[i].tag, tag);
+        OK(aes_bitslice_cmac(cipher, CMAC[i].len == 0 ? NULL : message, CMAC[i].len, made));
+        EQUAL(made, tag, 16);
+        IS_NULL("cipher", aes_bitslice_cmac(NULL, message, 64, state.tag));
+        IS_NULL("input", aes_bitslice_cmac(cipher, NULL, 64, state.tag));
+        IS_NULL("tag", aes_bitslice_cmac(cipher, message, 64, NULL));
+        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_cmac(cipher, state.output, 64, state.output));
+        aes_bitslice_cipher_free(cipher);
+    }
+}
+
+/* Streams need a GPU; what is found before any work is found without one. */
+static void streams(void)
+{
+    uint8_t block[16] = {0}, *const output = state.output;
+    aes_bitslice_pending **const pending = (aes_bitslice_pending **)&state.handle;
+    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
+    const char *words = "needs a CUDA engine";
+    if (strstr(aes_bitslice_engine_description(engine), "cuda") == NULL) {
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_prepare(cipher, "ctr"));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_ctr_on_stream(cipher, block, 0, output, output, 64, NULL));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_keystream_on_stream(cipher, block, 0, output, 64, NULL));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_ecb_on_stream(cipher, 1, output, output, 64, NULL));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_cbc_decrypt_on_stream(cipher, block, output, output, 64, NULL));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, NULL, 0, output, output, 64, NULL, pending));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_part_on_stream(cipher, 0, block, 12, 0, output, output, 64, NULL, pending));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gmac_on_stream(cipher, block, 12, output, 64, NULL, pending));
+    }
+    REFUSED(AES_BITSLICE_INVALID, "no kernels of a mode \"gcm\"", aes_bitslice_prepare(cipher, "gcm"));
+    IS_NULL("cipher", aes_bitslice_prepare(NULL, "ctr"));
+    IS_NULL("mode", aes_bitslice_prepare(cipher, NULL));
+    IS_NULL("cipher", aes_bitslice_ctr_on_stream(NULL, block, 0, output, output, 64, NULL));
+    IS_NULL("counter", aes_bitslice_ctr_on_stream(cipher, NULL, 0, output, output, 64, NULL));
+    IS_NULL("input", aes_bitslice_ctr_on_stream(cipher, block, 0, NULL, output, 64, NULL));
+    IS_NULL("output", aes_bitslice_ctr_on_stream(cipher, block, 0, output, NULL, 64, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_ctr_on_stream(cipher, block, 0, output, output + 16, 64, NULL));
+    IS_NULL("cipher", aes_bitslice_keystream_on_stream(NULL, block, 0, output, 64, NULL));
+    IS_NULL("counter", aes_bitslice_keystream_on_stream(cipher, NULL, 0, output, 64, NULL));
+    IS_NULL("output", aes_bitslice_keystream_on_stream(cipher, block, 0, NULL, 64, NULL));
+    IS_NULL("cipher", aes_bitslice_ecb_on_stream(NULL, 1, output, output, 64, NULL));
+    IS_NULL("input", aes_bitslice_ecb_on_stream(cipher, 1, NULL, output, 64, NULL));
+    IS_NULL("output", aes_bitslice_ecb_on_stream(cipher, 1, output, NULL, 64, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "`direction` is 5", aes_bitslice_ecb_on_stream(cipher, 5, output, output, 64, NULL));
+    IS_NULL("cipher", aes_bitslice_cbc_decrypt_on_stream(NULL, block, output, output, 64, NULL));
+    IS_NULL("iv", aes_bitslice_cbc_decrypt_on_stream(cipher, NULL, output, output, 64, NULL));
+    IS_NULL("input", aes_bitslice_cbc_decrypt_on_stream(cipher, block, NULL, output, 64, NULL));
+    IS_NULL("output", aes_bitslice_cbc_decrypt_on_stream(cipher, block, output, NULL, 64, NULL));
+    IS_NULL("cipher", aes_bitslice_gcm_encrypt_on_stream(NULL, block, 12, block, 16, output, output, 64, NULL, pending));
+    IS_NULL("nonce", aes_bitslice_gcm_encrypt_on_stream(cipher, NULL, 12, block, 16, output, output, 64, NULL, pending));
+    IS_NULL("aad", aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, NULL, 16, output, output, 64, NULL, pending));
+    IS_NULL("input", aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, block, 16, NULL, output, 64, NULL, pending));
+    IS_NULL("output", aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, block, 16, output, NULL, 64, NULL, pending));
+    IS_NULL("pending", aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, NULL, NULL));
+    IS_NULL("cipher", aes_bitslice_gcm_part_on_stream(NULL, 1, block, 12, 0, output, output, 64, NULL, pending));
+    IS_NULL("nonce", aes_bitslice_gcm_part_on_stream(cipher, 1, NULL, 12, 0, output, output, 64, NULL, pending));
+    IS_NULL("input", aes_bitslice_gcm_part_on_stream(cipher, 1, block, 12, 0, NULL, output, 64, NULL, pending));
+    IS_NULL("output", aes_bitslice_gcm_part_on_stream(cipher, 1, block, 12, 0, output, NULL, 64, NULL, pending));
+    IS_NULL("pending", aes_bitslice_gcm_part_on_stream(cipher, 1, block, 12, 0, output, output, 64, NULL, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "`direction` is 9", aes_bitslice_gcm_part_on_stream(cipher, 9, block, 12, 0, output, output, 64, NULL, pending));
+    IS_NULL("cipher", aes_bitslice_gmac_on_stream(NULL, block, 12, output, 64, NULL, pending));
+    IS_NULL("nonce", aes_bitslice_gmac_on_stream(cipher, NULL, 12, output, 64, NULL, pending));
+    IS_NULL("input", aes_bitslice_gmac_on_stream(cipher, block, 12, NULL, 64, NULL, pending));
+    IS_NULL("pending", aes_bitslice_gmac_on_stream(cipher, block, 12, output, 64, NULL, NULL));
+    IS_NULL("pending", aes_bitslice_pending_tag(NULL, state.tag));
+    IS_NULL("pending", aes_bitslice_pending_part(NULL, &state.part));
+    /* Where a value is to be written is looked at first: the handle is none. */
+    IS_NULL("tag", aes_bitslice_pending_tag((const aes_bitslice_pending *)&state, NULL));
+    IS_NULL("part", aes_bitslice_pending_part((const aes_bitslice_pending *)&state, NULL));
+    aes_bitslice_pending_free(NULL);
+    aes_bitslice_cipher_free(cipher);
+}
+
+static void handles(void)
+{
+    uint8_t bytes[66];
+    aes_bitslice_key **const key = (aes_bitslice_key **)&state.handle;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)i;
+    }
+    for (size_t len = 0; len <= 66; len++) {
+        aes_bitslice_key *made;
+        if (len == 16 || len == 24 || len == 32) {
+            OK(aes_bitslice_key_new(bytes, len, &made));
+            aes_bitslice_key_free(made);
+        } else {
+            REFUSED(AES_BITSLICE_INVALID, "a key has 16, 24 or 32 bytes", aes_bitslice_key_new(bytes, len, key));
+        }
+        if (len == 32 || len == 64) {
+            OK(aes_bitslice_key_new_xts(bytes, len, &made));
+            aes_bitslice_key_free(made);
+        } else {
+            REFUSED(AES_BITSLICE_INVALID, "not a key of XTS", aes_bitslice_key_new_xts(bytes, len, key));
+        }
+    }
+    memset(bytes, 7, sizeof bytes);
+    REFUSED(AES_BITSLICE_INVALID, "halves are equal", aes_bitslice_key_new_xts(bytes, 64, key));
+    IS_NULL("bytes", aes_bitslice_key_new(NULL, 16, key));
+    IS_NULL("bytes", aes_bitslice_key_new_xts(NULL, 64, key));
+    IS_NULL("key", aes_bitslice_key_new(bytes, 16, NULL));
+    IS_NULL("key", aes_bitslice_key_new_xts(bytes, 64, NULL));
+
+    aes_bitslice_engine **const opened = (aes_bitslice_engine **)&state.handle;
+    REFUSED(AES_BITSLICE_INVALID, "unknown backend `gpu`", aes_bitslice_engine_open("gpu", opened));
+    REFUSED(AES_BITSLICE_INVALID, "unknown backend ``", aes_bitslice_engine_open("", opened));
+    REFUSED(AES_BITSLICE_INVALID, "unknown backend", aes_bitslice_engine_open("cpu\xff", opened));
+    REFUSED(AES_BITSLICE_UNAVAILABLE, "", aes_bitslice_engine_open("cuda:4000000", opened));
+    IS_NULL("backend", aes_bitslice_engine_open(NULL, opened));
+    IS_NULL("engine", aes_bitslice_engine_open("cpu", NULL));
+    CHECK(aes_bitslice_engine_description(NULL) == NULL);
+    CHECK(strstr(aes_bitslice_last_error(), "`engine` is NULL") != NULL);
+
+    aes_bitslice_key *made;
+    aes_bitslice_cipher *cipher;
+    OK(aes_bitslice_key_new(bytes, 16, &made));
+    OK(aes_bitslice_cipher_new(engine, made, &cipher));
+    IS_NULL("engine", aes_bitslice_cipher_new(NULL, made, (aes_bitslice_cipher **)&state.handle));
+    IS_NULL("key", aes_bitslice_cipher_new(engine, NULL, (aes_bitslice_cipher **)&state.handle));
+    IS_NULL("cipher", aes_bitslice_cipher_new(engine, made, NULL));
+    aes_bitslice_key_free(made);
+    aes_bitslice_cipher_free(cipher);
+    aes_bitslice_key_free(NULL);
+    aes_bitslice_engine_free(NULL);
+    aes_bitslice_cipher_free(NULL);
+
+    uint8_t first[32], second[32];
+    OK(aes_bitslice_random(first, 32));
+    OK(aes_bitslice_random(second, 32));
+    CHECK(memcmp(first, second, 32) != 0);
+    OK(aes_bitslice_random(NULL, 0));
+    IS_NULL("output", aes_bitslice_random(NULL, 1));
+}
+
+static void write_file(const char *path, const uint8_t *bytes, size_t len)
+{
+    FILE *file = fopen(path, "wb");
+    CHECK(file != NULL && fwrite(bytes, 1, len, file) == len && fclose(file) == 0);
+}
+
+static size_t read_file(const char *path, uint8_t *bytes, size_t most)
+{
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL);
+    size_t len = fread(bytes, 1, most, file);
+    CHECK(fclose(file) == 0);
+    return len;
+}
+
+static void files(const char *folder)
+{
+    enum { LEN = 100000 };
+    static uint8_t plain[LEN], bytes[LEN + 1000];
+    char clear[4096], sealed[4096], opened[4096], changed[4096];
+    snprintf(clear, sizeof clear, "%s/clear", folder);
+    snprintf(sealed, sizeof sealed, "%s/sealed", folder);
+    snprintf(opened, sizeof opened, "%s/opened", folder);
+    snprintf(changed, sizeof changed, "%s/changed", folder);
+    for (size_t i = 0; i < LEN; i++) {
+        plain[i] = (uint8_t)(i * i >> 5);
+    }
+    write_file(clear, plain, LEN);
+    uint8_t secret[32];
+    OK(aes_bitslice_random(secret, 32));
+    aes_bitslice_key *key, *other, *small;
+    OK(aes_bitslice_key_new(secret, 32, &key));
+    secret[31] ^= 1;
+    OK(aes_bitslice_key_new(secret, 32, &other));
+    OK(aes_bitslice_key_new(secret, 16, &small));
+
+    OK(aes_bitslice_seal_file(engine, key, clear, sealed));
+    struct stat status;
+    CHECK(stat(sealed, &status) == 0 && status.st_size == LEN + 152 && (status.st_mode & 0777) == 0600);
+    OK(aes_bitslice_open_file(engine, key, sealed, opened));
+    CHECK(read_file(opened, bytes, sizeof bytes) == LEN);
+    EQUAL(bytes, plain, LEN);
+
+    REFUSED(AES_BITSLICE_IO, "cannot write", aes_bitslice_seal_file(engine, key, clear, sealed));
+    REFUSED(AES_BITSLICE_IO, "cannot write", aes_bitslice_open_file(engine, key, sealed, opened));
+    CHECK(unlink(opened) == 0);
+    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "wrong key", aes_bitslice_open_file(engine, other, sealed, opened));
+    REFUSED(AES_BITSLICE_INVALID, "not a sealed file", aes_bitslice_open_file(engine, key, clear, opened));
+    REFUSED(AES_BITSLICE_INVALID, "256 bits", aes_bitslice_seal_file(engine, small, clear, opened));
+    REFUSED(AES_BITSLICE_IO, "cannot read", aes_bitslice_seal_file(engine, key, opened, changed));
+    REFUSED(AES_BITSLICE_IO, "cannot read", aes_bitslice_seal_file(engine, key, folder, opened));
+    REFUSED(AES_BITSLICE_IO, "cannot write", aes_bitslice_seal_file(engine, key, clear, folder));
+    REFUSED(AES_BITSLICE_IO, "cannot write", aes_bitslice_seal_file(engine, key, clear, "/no/such/folder/file"));
+    IS_NULL("engine", aes_bitslice_seal_file(NULL, key, clear, opened));
+    IS_NULL("key", aes_bitslice_seal_file(engine, NULL, clear, opened));
+    IS_NULL("input", aes_bitslice_seal_file(engine, key, NULL, opened));
+    IS_NULL("output", aes_bitslice_seal_file(engine, key, clear, NULL));
+    IS_NULL("engine", aes_bitslice_open_file(NULL, key, sealed, opened));
+    IS_NULL("key", aes_bitslice_open_file(engine, NULL, sealed, opened));
+    IS_NULL("input", aes_bitslice_open_file(engine, key, NULL, opened));
+    IS_NULL("output", aes_bitslice_open_file(engine, key, sealed, NULL));
+
+    /* Changed or cut off: nothing of it comes out. */
+    CHECK(read_file(sealed, bytes, sizeof bytes) == LEN + 152);
+    bytes[50000] ^= 4;
+    write_file(changed, bytes, LEN + 152);
+    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "damaged", aes_bitslice_open_file(engine, key, changed, opened));
+    bytes[50000] ^= 4;
+    write_file(changed, bytes, LEN + 151);
+    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "damaged", aes_bitslice_open_file(engine, key, changed, opened));
+    write_file(changed, bytes, 40);
+    REFUSED(AES_BITSLICE_INVALID, "cut off", aes_bitslice_open_file(engine, key, changed, opened));
+    CHECK(access(opened, F_OK) != 0);
+
+    CHECK(unlink(clear) == 0 && unlink(sealed) == 0 && unlink(changed) == 0);
+    CHECK(rmdir(folder) == 0 && mkdir(folder, 0700) == 0); /* nothing else is left in it */
+    aes_bitslice_key_free(key);
+    aes_bitslice_key_free(other);
+    aes_bitslice_key_free(small);
+}
+
+/* One cipher, used by several threads; each has its own message. */
+static void *in_a_thread(void *cipher)
+{
+    enum { LEN = 200000 };
+    uint8_t counter[16] = {0}, *data = calloc(1, LEN), *stream = malloc(LEN);
+    CHECK(data != NULL && stream != NULL && *aes_bitslice_last_error() == 0);
+    for (int i = 0; i < 4; i++) {
+        memset(data, 0, LEN);
+        OK(aes_bitslice_ctr(cipher, counter, 5, data, data, LEN));
+        OK(aes_bitslice_keystream(cipher, counter, 5, stream, LEN));
+        EQUAL(data, stream, LEN);
+    }
+    CHECK(aes_bitslice_ecb(cipher, 0, data, data, 1) == AES_BITSLICE_INVALID && strstr(aes_bitslice_last_error(), "whole blocks") != NULL);
+    free(data);
+    free(stream);
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t thread[4];
+    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[2][0], 0);
+    CHECK(aes_bitslice_random(NULL, 1) == AES_BITSLICE_INVALID);
+    for (int i = 0; i < 4; i++) {
+        CHECK(pthread_create(&thread[i], NULL, in_a_thread, cipher) == 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        CHECK(pthread_join(thread[i], NULL) == 0);
+    }
+    told(__LINE__, "this thread's own", "`output` is NULL");
+    aes_bitslice_cipher_free(cipher);
+}
+
+int main(int count, char **arguments)
+{
+    if (count < 3) {
+        fprintf(stderr, "usage: all FOLDER ENGINE...\n");
+        return 2;
+    }
+    CHECK(*aes_bitslice_last_error() == 0);
+    CHECK(aes_bitslice_abi_version() == AES_BITSLICE_ABI_VERSION);
+    CHECK(strchr(aes_bitslice_version(), '.') != NULL);
+    memset(&state, 0xa5, sizeof state);
+    for (int i = 2; i < count; i++) {
+        backend = arguments[i];
+        OK(aes_bitslice_engine_open(backend, &engine));
+        CHECK(*aes_bitslice_engine_description(engine) != 0);
+        handles();
+        raw_modes();
+        xts();
+        gcm();
+        tags();
+        streams();
+        files(arguments[1]);
+        threads();
+        /* A cipher outlives its engine. */
+        aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
+        aes_bitslice_engine_free(engine);
+        uint8_t block[16] = {0};
+        OK(aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, block, block, 16));
+        aes_bitslice_cipher_free(cipher);
+        printf("%s: %d checks passed\n", arguments[i], checks);
+    }
+    return 0;
+}

@@ -1,0 +1,70 @@
+//! Programs in C, compiled with every warning and linked with the shared library: `all.c` calls every function, the examples are those
+//! of `examples/c`. With `AES_BITSLICE_VALGRIND` they run under Valgrind.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::env;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+use tempfile::TempDir;
+
+const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
+
+/// Every error, and every leak, is a failure. The threads of the CPU engines are still there at the end, with what they hold.
+const VALGRIND: [&str; 4] = ["--quiet", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite"];
+
+/// Compiles a program in a folder of its own and runs it there.
+fn run(compiler: &str, standard: &str, source: &str, arguments: &[&str]) -> String {
+    let folder = TempDir::new().unwrap();
+    // The names by which programs are linked, and by which they are run.
+    for name in ["libaes_bitslice.so", "libaes_bitslice.so.1"] {
+        symlink(common::library(), folder.path().join(name)).unwrap();
+    }
+    let rpath = format!("-Wl,-rpath,{}", folder.path().display());
+    let mut command = Command::new(compiler);
+    command.args([standard, "-g", "-pthread"]).args(WARNINGS).arg("-I").arg(common::file("include"));
+    command.arg(common::file(source)).arg("-o").arg(folder.path().join("program"));
+    done(command.arg("-L").arg(folder.path()).args([&rpath, "-laes_bitslice"]));
+    let program = folder.path().join("program");
+    let mut command = Command::new(&program);
+    if env::var_os("AES_BITSLICE_VALGRIND").is_some() {
+        command = Command::new("valgrind");
+        command.args(VALGRIND).arg(&program);
+    }
+    done(command.args(arguments).current_dir(folder.path()))
+}
+
+/// What a command says, which has to succeed.
+fn done(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    said
+}
+
+fn compiler(variable: &str, default: &str) -> String {
+    env::var(variable).unwrap_or_else(|_| default.to_owned())
+}
+
+#[test]
+fn every_function_and_every_error() {
+    let folder = TempDir::new().unwrap();
+    let files = folder.path().to_str().unwrap();
+    let said = run(&compiler("CC", "cc"), "-std=c11", "tests/all.c", &[files, "cpu", "cpu-bitsliced"]);
+    assert!(said.contains("cpu-bitsliced: "), "{said}");
+}
+
+#[test]
+fn the_example_in_c() {
+    let said = run(&compiler("CC", "cc"), "-std=c11", "../examples/c/message.c", &["cpu"]);
+    assert!(said.contains("authentic"), "{said}");
+}
+
+#[test]
+#[ignore = "needs a C++ compiler"]
+fn the_example_in_cpp() {
+    let input = common::file("Cargo.toml");
+    let said = run(&compiler("CXX", "c++"), "-std=c++17", "../examples/c/archive.cpp", &[input.to_str().unwrap()]);
+    assert!(said.contains("the same"), "{said}");
+}

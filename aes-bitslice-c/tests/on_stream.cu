@@ -1,0 +1,250 @@
+// Every function of aes_bitslice.h that takes a stream, on an NVIDIA GPU: compared with the CPU engine at many lengths, alignments and
+// offsets; what is refused; a CUDA graph; and that a thread's current device and context stay what they were.
+//
+//     nvcc -std=c++17 on_stream.cu -I../include -L. -laes_bitslice -lcuda -o on_stream
+#include <aes_bitslice.h>
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+static int checks = 0;
+
+#define CHECK(what) \
+    (checks++, (what) ? (void)0 : (std::fprintf(stderr, "on_stream.cu:%d: %s\n  last error: %s\n", __LINE__, #what, aes_bitslice_last_error()), std::exit(1)))
+#define OK(call) CHECK((call) == AES_BITSLICE_OK)
+#define CUDA(call) CHECK((call) == cudaSuccess)
+#define REFUSED(status, words, call) (CHECK((call) == (status)), CHECK(std::strstr(aes_bitslice_last_error(), words) != nullptr))
+
+enum : size_t { LEN = 300000, ROOM = LEN + 256 };
+
+static uint8_t counter[16], iv[16], nonce[12], aad[20];
+static cudaStream_t stream;
+static uint8_t *from, *to; // memory of the GPU
+static std::vector<uint8_t> plain(LEN), expected(LEN), made(LEN);
+
+static aes_bitslice_engine *open(const char *backend)
+{
+    aes_bitslice_engine *engine;
+    OK(aes_bitslice_engine_open(backend, &engine));
+    return engine;
+}
+
+static aes_bitslice_cipher *cipher_on(const aes_bitslice_engine *engine, size_t bytes)
+{
+    uint8_t secret[32];
+    for (size_t i = 0; i < 32; i++) {
+        secret[i] = uint8_t(11 * i + bytes);
+    }
+    aes_bitslice_key *key;
+    aes_bitslice_cipher *cipher;
+    OK(aes_bitslice_key_new(secret, bytes, &key));
+    OK(aes_bitslice_cipher_new(engine, key, &cipher));
+    aes_bitslice_key_free(key);
+    return cipher;
+}
+
+// Does `put` from `in` to `out` on the stream, where `in` holds the plaintext, and compares `out` with what is expected; the bytes around
+// it stay as they were.
+template <class Put>
+static void equal(uint8_t *in, uint8_t *out, size_t len, Put put)
+{
+    std::vector<uint8_t> around(ROOM);
+    CUDA(cudaMemsetAsync(to, 0xa5, ROOM, stream));
+    CUDA(cudaMemsetAsync(from, 0xa5, ROOM, stream));
+    CUDA(cudaMemcpyAsync(in, plain.data(), len, cudaMemcpyHostToDevice, stream));
+    OK(put());
+    CUDA(cudaMemcpyAsync(made.data(), out, len, cudaMemcpyDeviceToHost, stream));
+    CUDA(cudaMemcpyAsync(around.data(), to, ROOM, cudaMemcpyDeviceToHost, stream));
+    CUDA(cudaStreamSynchronize(stream));
+    CHECK(std::memcmp(made.data(), expected.data(), len) == 0);
+    const size_t begin = size_t(out - to);
+    for (size_t i = 0; i < ROOM; i++) {
+        CHECK((begin <= i && i < begin + len) || around[i] == 0xa5);
+    }
+}
+
+static void modes(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu)
+{
+    for (const size_t len : {size_t(0), size_t(1), size_t(16), size_t(4096), size_t(65537), size_t(LEN)}) {
+        for (const size_t skew : {size_t(0), size_t(16), size_t(5)}) {
+            for (const bool in_place : {false, true}) {
+                uint8_t *const out = to + skew, *const in = in_place ? out : from + 3 * skew;
+                const size_t whole = len / 16 * 16;
+                for (const uint64_t offset : {uint64_t(0), uint64_t(7), uint64_t(1) << 40}) {
+                    OK(aes_bitslice_ctr(cpu, counter, offset, plain.data(), expected.data(), len));
+                    equal(in, out, len, [&] { return aes_bitslice_ctr_on_stream(gpu, counter, offset, in, out, len, stream); });
+                    OK(aes_bitslice_keystream(cpu, counter, offset, expected.data(), len));
+                    equal(in, out, len, [&] { return aes_bitslice_keystream_on_stream(gpu, counter, offset, out, len, stream); });
+                }
+                for (const int direction : {AES_BITSLICE_ENCRYPT, AES_BITSLICE_DECRYPT}) {
+                    OK(aes_bitslice_ecb(cpu, direction, plain.data(), expected.data(), whole));
+                    equal(in, out, whole, [&] { return aes_bitslice_ecb_on_stream(gpu, direction, in, out, whole, stream); });
+                }
+                OK(aes_bitslice_cbc(cpu, AES_BITSLICE_DECRYPT, iv, plain.data(), expected.data(), whole));
+                equal(in, out, whole, [&] { return aes_bitslice_cbc_decrypt_on_stream(gpu, iv, in, out, whole, stream); });
+
+                uint8_t tag[16], expected_tag[16];
+                aes_bitslice_pending *pending = nullptr;
+                OK(aes_bitslice_gcm_encrypt(cpu, nonce, 12, aad, 20, plain.data(), expected.data(), len, expected_tag));
+                equal(in, out, len, [&] { return aes_bitslice_gcm_encrypt_on_stream(gpu, nonce, 12, aad, 20, in, out, len, stream, &pending); });
+                for (int twice = 0; twice < 2; twice++) {
+                    OK(aes_bitslice_pending_tag(pending, tag));
+                    OK(aes_bitslice_tag_verify(expected_tag, tag, 16));
+                }
+                aes_bitslice_part part;
+                REFUSED(AES_BITSLICE_INVALID, "it is a tag", aes_bitslice_pending_part(pending, &part));
+                aes_bitslice_pending_free(pending);
+
+                OK(aes_bitslice_gmac(cpu, nonce, 12, plain.data(), len, expected_tag));
+                std::memcpy(expected.data(), plain.data(), len);
+                equal(out, out, len, [&] { return aes_bitslice_gmac_on_stream(gpu, nonce, 12, out, len, stream, &pending); });
+                OK(aes_bitslice_pending_tag(pending, tag));
+                OK(aes_bitslice_tag_verify(expected_tag, tag, 16));
+                aes_bitslice_pending_free(pending);
+            }
+        }
+    }
+}
+
+// Encrypted in parts, the last first, and decrypted in others; the tag is that of the whole message.
+static void parts(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu)
+{
+    uint8_t tag[16], expected_tag[16];
+    OK(aes_bitslice_gcm_encrypt(cpu, nonce, 12, aad, 20, plain.data(), expected.data(), LEN, expected_tag));
+    CUDA(cudaMemcpyAsync(to, plain.data(), LEN, cudaMemcpyHostToDevice, stream));
+    for (const int direction : {AES_BITSLICE_ENCRYPT, AES_BITSLICE_DECRYPT}) {
+        const size_t cut = direction == AES_BITSLICE_ENCRYPT ? 131072 : 16;
+        aes_bitslice_pending *pending[2];
+        aes_bitslice_part part[2];
+        OK(aes_bitslice_gcm_part_on_stream(gpu, direction, nonce, 12, cut, to + cut, to + cut, LEN - cut, stream, &pending[0]));
+        OK(aes_bitslice_gcm_part_on_stream(gpu, direction, nonce, 12, 0, to, to, cut, stream, &pending[1]));
+        for (int i = 0; i < 2; i++) {
+            OK(aes_bitslice_pending_part(pending[i], &part[i]));
+            REFUSED(AES_BITSLICE_INVALID, "it is a part", aes_bitslice_pending_tag(pending[i], tag));
+            aes_bitslice_pending_free(pending[i]);
+        }
+        OK(aes_bitslice_gcm_tag(gpu, nonce, 12, aad, 20, part, 2, tag));
+        OK(aes_bitslice_tag_verify(expected_tag, tag, 16));
+        OK(aes_bitslice_gcm_verify(gpu, nonce, 12, aad, 20, part, 2, expected_tag, 16));
+        expected_tag[3] ^= 1;
+        CHECK(aes_bitslice_gcm_verify(gpu, nonce, 12, aad, 20, part, 2, expected_tag, 16) == AES_BITSLICE_UNAUTHENTICATED);
+        expected_tag[3] ^= 1;
+        CUDA(cudaMemcpyAsync(made.data(), to, LEN, cudaMemcpyDeviceToHost, stream));
+        CUDA(cudaStreamSynchronize(stream));
+        CHECK(made == (direction == AES_BITSLICE_ENCRYPT ? expected : plain));
+    }
+    // Freed before the stream has come to it: waits, and nothing is written to memory that was freed.
+    aes_bitslice_pending *pending;
+    OK(aes_bitslice_gmac_on_stream(gpu, nonce, 12, to, LEN, stream, &pending));
+    aes_bitslice_pending_free(pending);
+}
+
+static void refused(const aes_bitslice_cipher *gpu)
+{
+    aes_bitslice_pending *pending = nullptr;
+    CUDA(cudaMemset(to, 0xa5, ROOM));
+    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_ctr_on_stream(gpu, counter, 0, to, to + 16, 64, stream));
+    REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_ecb_on_stream(gpu, AES_BITSLICE_ENCRYPT, to, to, 17, stream));
+    REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_cbc_decrypt_on_stream(gpu, iv, to, to, 17, stream));
+    REFUSED(AES_BITSLICE_INVALID, "nonce has 1", aes_bitslice_gcm_encrypt_on_stream(gpu, nonce, 0, aad, 20, to, to, 64, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "multiple of 16", aes_bitslice_gcm_part_on_stream(gpu, AES_BITSLICE_DECRYPT, nonce, 12, 8, to, to, 64, stream, &pending));
+    CHECK(pending == nullptr);
+    OK(aes_bitslice_ctr_on_stream(gpu, counter, 0, nullptr, nullptr, 0, stream));
+    std::vector<uint8_t> after(ROOM);
+    CUDA(cudaMemcpy(after.data(), to, ROOM, cudaMemcpyDeviceToHost));
+    for (const uint8_t byte : after) {
+        CHECK(byte == 0xa5);
+    }
+}
+
+// A call that was captured is made again with each launch, the cipher being gone.
+static void graph(const aes_bitslice_engine *engine, const aes_bitslice_cipher *cpu)
+{
+    aes_bitslice_cipher *const cipher = cipher_on(engine, 32);
+    cudaGraph_t graph;
+    cudaGraphExec_t instance;
+    OK(aes_bitslice_prepare(cipher, "ctr"));
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(aes_bitslice_ctr_on_stream(cipher, counter, 3, from, to, LEN, stream));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&instance, graph, 0));
+    CUDA(cudaGraphDestroy(graph));
+    aes_bitslice_cipher_free(cipher);
+    OK(aes_bitslice_ctr(cpu, counter, 3, plain.data(), expected.data(), LEN));
+    for (int again = 0; again < 2; again++) {
+        equal(from, to, LEN, [&] { return int(cudaGraphLaunch(instance, stream)); });
+    }
+    CUDA(cudaGraphExecDestroy(instance));
+}
+
+// The current device and context of a thread are the caller's.
+static void contexts(const aes_bitslice_engine *engine, const aes_bitslice_cipher *gpu)
+{
+    int devices, device;
+    CUDA(cudaGetDeviceCount(&devices));
+    if (devices > 1) {
+        CUDA(cudaSetDevice(1));
+        aes_bitslice_engine_free(open("cuda:0"));
+        OK(aes_bitslice_ctr_on_stream(gpu, counter, 0, to, to, 4096, stream));
+        CUDA(cudaGetDevice(&device));
+        CHECK(device == 1);
+        CUDA(cudaSetDevice(0));
+    }
+    std::thread([&] {
+        CUcontext context = nullptr;
+        CHECK(cuCtxGetCurrent(&context) == CUDA_SUCCESS && context == nullptr);
+        aes_bitslice_cipher *const cipher = cipher_on(engine, 16);
+        OK(aes_bitslice_prepare(cipher, "ecb-encrypt"));
+        OK(aes_bitslice_ecb_on_stream(cipher, AES_BITSLICE_ENCRYPT, to, to, 4096, stream));
+        std::vector<uint8_t> host(1 << 20);
+        OK(aes_bitslice_ctr(cipher, counter, 0, host.data(), host.data(), host.size()));
+        aes_bitslice_cipher_free(cipher);
+        CHECK(cuCtxGetCurrent(&context) == CUDA_SUCCESS && context == nullptr);
+    }).join();
+}
+
+int main()
+{
+    aes_bitslice_engine *const cuda = open("cuda:0"), *const host = open("cpu");
+    std::printf("%s\n", aes_bitslice_engine_description(cuda));
+    CUDA(cudaSetDevice(0));
+    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CUDA(cudaMalloc(&from, ROOM));
+    CUDA(cudaMalloc(&to, ROOM));
+    OK(aes_bitslice_random(plain.data(), LEN));
+    OK(aes_bitslice_random(iv, sizeof iv));
+    std::memset(counter, 0xff, sizeof counter); // it wraps in the first block
+    OK(aes_bitslice_random(nonce, sizeof nonce));
+    OK(aes_bitslice_random(aad, sizeof aad));
+    for (const size_t bytes : {size_t(16), size_t(24), size_t(32)}) {
+        aes_bitslice_cipher *const gpu = cipher_on(cuda, bytes), *const cpu = cipher_on(host, bytes);
+        for (const char *mode : {"ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt"}) {
+            OK(aes_bitslice_prepare(gpu, mode));
+        }
+        modes(gpu, cpu);
+        parts(gpu, cpu);
+        refused(gpu);
+        if (bytes == 32) {
+            graph(cuda, cpu);
+            contexts(cuda, gpu);
+        }
+        aes_bitslice_cipher_free(gpu);
+        aes_bitslice_cipher_free(cpu);
+    }
+    // The default stream.
+    aes_bitslice_cipher *const gpu = cipher_on(cuda, 16);
+    OK(aes_bitslice_ctr_on_stream(gpu, counter, 0, to, to, LEN, nullptr));
+    CUDA(cudaDeviceSynchronize());
+    aes_bitslice_cipher_free(gpu);
+    CUDA(cudaFree(from));
+    CUDA(cudaFree(to));
+    CUDA(cudaStreamDestroy(stream));
+    aes_bitslice_engine_free(cuda);
+    aes_bitslice_engine_free(host);
+    std::printf("%d checks passed\n", checks);
+    return 0;
+}

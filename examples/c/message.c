@@ -1,0 +1,60 @@
+/* A message encrypted and authenticated with GCM, decrypted again, and refused after one bit was changed.
+ *
+ *     cc -std=c11 message.c $(pkg-config --cflags --libs aes_bitslice) -o message
+ *     ./message [ENGINE]
+ */
+#include <aes_bitslice.h>
+#include <stdio.h>
+#include <string.h>
+
+static int report(const char *what)
+{
+    fprintf(stderr, "%s: %s\n", what, aes_bitslice_last_error());
+    return 1;
+}
+
+int main(int count, char **arguments)
+{
+    const char *backend = count > 1 ? arguments[1] : "auto"; /* the first NVIDIA GPU, or the CPU, whichever is faster */
+    uint8_t secret[32], nonce[12], tag[16];
+    char message[] = "any number of bytes", header[] = "not secret, but authenticated";
+    aes_bitslice_engine *engine = NULL;
+    aes_bitslice_key *key = NULL;
+    aes_bitslice_cipher *cipher = NULL;
+    int status = 1;
+
+    if (aes_bitslice_random(secret, sizeof secret) || aes_bitslice_random(nonce, sizeof nonce)) {
+        return report("random bytes");
+    }
+    if (aes_bitslice_engine_open(backend, &engine) || aes_bitslice_key_new(secret, sizeof secret, &key)
+        || aes_bitslice_cipher_new(engine, key, &cipher)) {
+        report("a cipher");
+        goto end;
+    }
+    printf("aes_bitslice %s on %s\n", aes_bitslice_version(), aes_bitslice_engine_description(engine));
+
+    /* In place, with a nonce that no other message under this key has. */
+    if (aes_bitslice_gcm_encrypt(cipher, nonce, sizeof nonce, header, sizeof header, message, message, sizeof message, tag)) {
+        report("encryption");
+        goto end;
+    }
+    char changed[sizeof message];
+    memcpy(changed, message, sizeof message);
+    changed[3] ^= 1;
+
+    if (aes_bitslice_gcm_decrypt(cipher, nonce, sizeof nonce, header, sizeof header, message, message, sizeof message, tag, sizeof tag)) {
+        report("decryption");
+        goto end;
+    }
+    printf("authentic: \"%s\"\n", message);
+
+    int refused = aes_bitslice_gcm_decrypt(cipher, nonce, sizeof nonce, header, sizeof header, changed, changed, sizeof changed, tag, sizeof tag);
+    printf("one bit changed: %s\n", refused == AES_BITSLICE_UNAUTHENTICATED ? aes_bitslice_last_error() : "NOT NOTICED");
+    status = refused != AES_BITSLICE_UNAUTHENTICATED;
+
+end:
+    aes_bitslice_cipher_free(cipher);
+    aes_bitslice_key_free(key);
+    aes_bitslice_engine_free(engine);
+    return status;
+}
