@@ -17,7 +17,7 @@
 //!
 //! Exit codes: 0 done, 1 failure with nothing written, 2 usage, 3 written, but some cases failed or, with `--check`,
 //! stale. A failure is one line on standard error.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod case;
 mod measure;

@@ -1,21 +1,22 @@
 //! AES on bit-planes, run: on NVIDIA GPUs, on devices behind OpenCL, and on CPUs.
 //!
 //! ```
-//! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Engine, Key};
+//! use aes_bitslice_runtime::{Backend, Engine, GcmDecrypt, GcmEncrypt, Key, KeyBits, Nonce};
 //!
-//! let engine = Engine::open(Backend::Auto)?;
-//! let cipher = engine.cipher(&Key::from_hex("2b7e151628aed2a6abf7158809cf4f3c")?)?;
-//! let mut data = *b"any number of bytes";
-//! cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, [0xf0; 16]), 0, &mut data)?;
+//! let cipher = Engine::open(Backend::Auto)?.cipher(&Key::generate(KeyBits::Aes256)?)?;
+//! let nonce = Nonce::random()?; // a new one for every message, kept with it
+//! let mut message = *b"any number of bytes";
+//! let tag = cipher.run(GcmEncrypt::new(&nonce, b"a header"), &mut message)?;
+//! cipher.run(GcmDecrypt::new(&nonce, b"a header", &tag), &mut message)?;
 //! # Ok::<(), aes_bitslice_runtime::Error>(())
 //! ```
 //!
-//! What is done with data is a value, an [`Operation`], and each kind of memory has one call that takes any of them:
+//! What is done with data is a value, an [`Operation`], and each kind of memory has one call for those that it has:
 //!
 //! | the data is in | the call |
 //! |---|---|
 //! | host memory | [`Cipher::run`], [`Cipher::submit`] |
-//! | memory of a CUDA GPU | [`cuda::DeviceCipher::run`] |
+//! | memory of a CUDA GPU | [`cuda::DeviceCipher::run`], and [`run_with_output`](cuda::DeviceCipher::run_with_output) for what returns a value |
 //! | memory sharded over several of them | [`cuda::ShardedCipher::run`] |
 //! | OpenCL buffers | [`opencl::BufferCipher::run`] |
 //!

@@ -8,7 +8,9 @@
 use aes_bitslice_core::aes::{Direction, KeySchedule};
 use aes_bitslice_core::layout::key_planes;
 use aes_bitslice_runtime::bitsliced::{BitslicedAes128, BitslicedAes192, BitslicedAes256};
-use aes_bitslice_runtime::{Backend, CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, Ecb, Engine};
+use aes_bitslice_runtime::{
+    Backend, CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, Ecb, Engine, GcmDecrypt, GcmPart,
+};
 use aes_bitslice_runtime::{GcmEncrypt, Ghash, Gmac, Key, KeyBits, Keystream, KeystreamRng, Nonce, Xts};
 use cipher::{BlockCipherEncrypt, KeyInit};
 use rand_core::Rng;
@@ -97,10 +99,16 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
         cipher.run(Ghash::new(), &data).unwrap();
         cipher.run(Cmac::new(), &data).unwrap();
         cipher.run(Gmac::new(&Nonce::new(&[1; 12]).unwrap()), &data).unwrap();
-        cipher.run(GcmEncrypt::new(&Nonce::new(&[2; 12]).unwrap(), b"and more"), &mut data).unwrap();
+        let nonce = Nonce::new(&[2; 12]).unwrap();
+        let tag = cipher.run(GcmEncrypt::new(&nonce, b"and more"), &mut data).unwrap();
+        cipher.run(GcmDecrypt::new(&nonce, b"and more", &tag), &mut data).unwrap();
+        let (first, second) = data.split_at_mut(16);
+        let part = |offset| GcmPart::new(Direction::Encrypt, &nonce, offset);
+        let parts = vec![cipher.run(part(0), first).unwrap(), cipher.run(part(16), second).unwrap()];
+        assert_eq!(cipher.combine(&GcmEncrypt::new(&nonce, b"and more"), parts).unwrap(), tag);
         drop(cipher.submit(ctr, data).unwrap().wait().unwrap());
     }
-    let mut numbers = Box::new(KeystreamRng::new(key, [1; 16]));
+    let mut numbers = Box::new(KeystreamRng::new(key, [1; 16]).unwrap());
     numbers.next_u64();
     drop(numbers);
     match key.expose().len() {

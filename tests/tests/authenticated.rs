@@ -4,12 +4,13 @@
 use aes::{Aes128, Aes192, Aes256};
 use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
 use aes_bitslice_runtime::{
-    Backend, Cipher, Cmac, Direction, Engine, Error, GcmDecrypt, GcmEncrypt, GcmPart, Ghash, Gmac, Kernels, Key,
-    KeyBits, Nonce, Tag, Xts,
+    Backend, BakedStrategy, Cipher, Cmac, Ctr, Direction, Engine, Error, GcmDecrypt, GcmEncrypt, GcmPart, Ghash, Gmac,
+    Kernels, Key, KeyBits, KeystreamRng, Mode, Nonce, Tag, Xts,
 };
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random};
 use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::operation::counter;
 use aes_bitslice_tests::reference::noise;
 use aes_bitslice_tests::{cavp, tests, tests_of_engines};
 use aes_gcm::aead::consts::{U12, U16};
@@ -310,6 +311,10 @@ fn lengths_and_keys_that_cannot_be_are_refused(engines: &'static [Engine]) {
         assert!(matches!(one.run(xts, &mut data), Err(Error::WrongKeys { operation: "XTS", .. })));
         assert!(matches!(two.run(GcmEncrypt::new(&nonce, &[]), &mut data), Err(Error::WrongKeys { .. })));
         assert!(matches!(two.ecb_encrypt(&mut data), Err(Error::WrongKeys { .. })));
+        let xts_key = Key::generate_xts(KeyBits::Aes256).unwrap();
+        assert!(matches!(KeystreamRng::new(&xts_key, [0; 16]), Err(Error::WrongKeys { .. })));
+        let baked = engine.bake(&xts_key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3");
+        assert!(matches!(baked, Err(Error::WrongKeys { .. })));
         for offset in [1, 15, (1 << 36) - 32] {
             let refused = one.run(GcmPart::new(Direction::Encrypt, &nonce, offset), &mut data);
             assert!(matches!(refused, Err(Error::Length { operation: "GCM", .. })), "{offset}");
@@ -334,6 +339,15 @@ fn device_memory(engines: &'static [Engine]) {
     let cpu = Engine::open(Backend::Cpu).unwrap();
     let stream = engine.cuda_context().unwrap().new_stream().unwrap();
     let nonce = Nonce::from([8; 12]);
+    // Cipher and engine may be gone before the value is asked for.
+    let mut data = stream.clone_htod(&noise(78, 1 << 20)).unwrap();
+    let pending = {
+        let engine = Engine::open(engine.backend()).unwrap();
+        let cipher = cipher(&engine, &[6; 16]);
+        cipher.device().unwrap().run_with_output(&stream, Gmac::new(&nonce), &mut data).unwrap()
+    };
+    let mac = cipher(&cpu, &[6; 16]).run(Gmac::new(&nonce), &noise(78, 1 << 20)).unwrap();
+    assert_eq!(pending.wait().unwrap(), mac);
     for (i, len) in [1, 15, 16, 17, 4096, 16383, 16384, 16385, 1 << 20, (3 << 20) + 5, 64 << 20].into_iter().enumerate()
     {
         let key = noise(i as u64, [16, 24, 32][i % 3]);
@@ -352,6 +366,10 @@ fn device_memory(engines: &'static [Engine]) {
         let mac = cpu.run(Gmac::new(&nonce), &expected).unwrap();
         macs.into_iter().for_each(|pending| assert_eq!(pending.wait().unwrap(), mac, "{len} bytes"));
         decrypted_in_device_memory(&gpu, &stream, &nonce, &tag, &plain, &expected);
+        let wrong = device.run(&stream, GcmDecrypt::new(&nonce, b"header", &tag), &mut data);
+        assert!(matches!(wrong, Err(Error::WrongCall { call: "run_with_output", .. })));
+        let wrong = device.run_with_output(&stream, Ctr::new(&counter([1; 16]), 0), &mut data);
+        assert!(matches!(wrong.err(), Some(Error::WrongCall { call: "run", .. })));
         let part = GcmPart::new(Direction::Decrypt, &nonce, 0);
         let part = device.run_with_output(&stream, part, &mut data).unwrap().wait().unwrap();
         gpu.combine(&GcmDecrypt::new(&nonce, b"header", &tag), vec![part]).unwrap();

@@ -5,7 +5,9 @@
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, result, sys};
-use aes_bitslice_runtime::{BakedStrategy, CbcDecrypt, Cipher, Ctr, Direction, Ecb, Engine, Error, Kernels, Key, Mode};
+use aes_bitslice_runtime::{
+    BakedStrategy, CbcDecrypt, Cipher, Ctr, Direction, Ecb, Engine, Error, GcmEncrypt, Kernels, Key, Mode, Nonce,
+};
 use aes_bitslice_tests::engines::{Device, gpu};
 use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::kernels::print;
@@ -26,7 +28,11 @@ fn main() -> ExitCode {
         .alone(&[GPU, Need::Time], &[], tests![calls_do_not_wait])
         .alone(&[CO_RESIDENT, Need::Time], &[], tests![co_resident_kernels_do_not_wait_for_one_another])
         .alone(&[GPU, Need::CudaCompiler, Need::Time], &[], tests![baked_dropped_while_it_runs])
-        .alone(&[GPU], &[], tests![graph_of_a_stored_kernel_outlives_its_engine])
+        .alone(
+            &[GPU],
+            &[],
+            tests![graph_of_a_stored_kernel_outlives_its_engine, what_returns_a_value_is_no_part_of_a_graph],
+        )
         .alone(&[GPU, Need::CudaCompiler], &[], tests![graph_of_a_compiled_kernel_outlives_its_cipher])
         .alone(&[GPU, Need::Time], &[], tests![memory_used_up, context_lost])
         .one_at_a_time()
@@ -166,6 +172,29 @@ fn launched_later(engine: Engine, cipher: Cipher) {
     assert!(found == Reference::new(&KEY).ctr([0x42; 16], 5, &vec![0; LEN]), "three times is as good as once");
     drop((graph, others));
     stream.synchronize().unwrap();
+}
+
+/// It is refused, and the capture goes on.
+fn what_returns_a_value_is_no_part_of_a_graph() {
+    const LEN: usize = 1 << 16;
+    let (gpu, cipher) = gpu_with_key();
+    let context = gpu.cuda_context().unwrap();
+    // SAFETY: all of this is on one stream, in order.
+    unsafe { context.disable_event_tracking() };
+    let stream = context.new_stream().unwrap();
+    let mut data = stream.alloc_zeros::<u8>(LEN).unwrap();
+    let (device, nonce) = (cipher.device().unwrap(), Nonce::from([4; 12]));
+    device.prepare_for(&GcmEncrypt::new(&nonce, &[])).unwrap();
+    stream.synchronize().unwrap();
+    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    let refused = device.run_with_output(&stream, GcmEncrypt::new(&nonce, &[]), &mut data);
+    assert!(matches!(refused.err(), Some(Error::InCapture { operation: "GCM" })));
+    device.run(&stream, Ctr::new(&counter([0x42; 16]), 0), &mut data).unwrap();
+    let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0)).unwrap().unwrap();
+    graph.launch().unwrap();
+    stream.synchronize().unwrap();
+    let found = stream.clone_dtoh(&data).unwrap();
+    assert!(found == Reference::new(&KEY).ctr([0x42; 16], 0, &vec![0; LEN]));
 }
 
 /// The kernel is the engine's.

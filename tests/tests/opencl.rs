@@ -355,6 +355,8 @@ fn kernels_of_other_engines_are_refused() {
     let refused = engine.load_baked(&folder.path().join("kernel.json"));
     let Err(Error::BadManifest { what, .. }) = refused else { panic!("{refused:?}") };
     assert!(what.contains("for cuda") && what.contains("for opencl"), "{what}");
+    let two = Key::generate_xts(KeyBits::Aes128).unwrap();
+    assert!(matches!(engine.cipher(&two).unwrap().opencl().err(), Some(Error::WrongKeys { .. })));
     let (key, _) = key(16);
     let tables = ConflictFree::new(Mode::Ctr, TableCount::Four).unwrap();
     assert!(emit::opencl::print(&tables.into(), "a test").is_err());

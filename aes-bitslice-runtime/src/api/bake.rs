@@ -19,8 +19,9 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
-    /// [`Error::NoSuchKernel`] for an S-box of no known name, [`Error::SelfTestFailed`], and what the device reports.
+    /// [`Error::NoSuchKernel`] for an S-box of no known name, [`Error::WrongKeys`] for a key of XTS, [`Error::SelfTestFailed`], and what the device reports.
     pub fn bake(&self, key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Cipher, Error> {
+        let key = key.only("a baked kernel")?;
         let (dialect, layout) = self.compiles("a baked kernel")?;
         let spec = baked(key, mode, strategy, sbox, layout)?;
         self.of_one_kernel(&print(&spec.into(), dialect, "Engine::bake")?, None)

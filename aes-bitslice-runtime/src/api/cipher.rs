@@ -9,10 +9,10 @@ use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::opencl::device_key::DeviceKey;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
-use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::base::key::ONE_KEY;
 use crate::exec::backend::OnBackend;
 use crate::op::buffers::Buffers;
-use crate::op::operation::{Keys, Operation};
+use crate::op::operation::{Keys, Operation, finished, keyed};
 use aes_bitslice_core::mode::Mode;
 use std::fmt;
 use std::sync::Arc;
@@ -87,14 +87,15 @@ impl Cipher {
         &self.engine
     }
 
-    /// Does an operation on host memory, and returns its output value: `()` for operations that only write data, a hash for [`Ghash`](crate::Ghash).
+    /// Does an operation on host memory, and returns its output value: a tag or a hash from operations that authenticate, `()` from the
+    /// others.
     ///
     /// ```
-    /// use aes_bitslice_runtime::{Backend, Ctr, Counter, CounterMode, Ecb, Engine, Key, KeyBits};
+    /// use aes_bitslice_runtime::{Backend, Ctr, Counter, Ecb, Engine, Key, KeyBits};
     ///
     /// let cipher = Engine::open(Backend::Cpu)?.cipher(&Key::generate(KeyBits::Aes256)?)?;
     /// let mut data = *b"any number of bytes";
-    /// cipher.run(Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0xf0; 16]), 0), &mut data)?;
+    /// cipher.run(Ctr::new(&Counter::random()?, 0), &mut data)?;
     /// let (input, mut output) = ([7; 32], [0; 32]);
     /// cipher.run(Ecb::encrypt(), (&input[..], &mut output[..]))?;
     /// # Ok::<(), aes_bitslice_runtime::Error>(())
@@ -107,15 +108,11 @@ impl Cipher {
     pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
         let data = data.into().accessed(O::ACCESS, O::NAME)?;
         self.check(&operation, data.len() as u64)?;
-        match O::KEYS {
-            Keys::One => self.carry_out(operation, data),
-            // What is derived from the key is secret, too.
-            Keys::OneOnCpu | Keys::Two => scrubbed::<DERIVED, _>(|| self.carry_out(operation, data)),
-        }
+        self.carry_out(operation, data)
     }
 
     fn carry_out<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<O::Output, Error> {
-        let operation = self.keyed(operation)?;
+        let operation = keyed(operation, self.cpu.as_deref())?;
         let parts = match data.len() {
             0 => vec![],
             len if self.is_on_cpu(&operation, len as u64) => {
@@ -123,15 +120,7 @@ impl Cipher {
             }
             _ => self.key.run(operation.clone(), data.reborrow())?,
         };
-        operation.finish(parts).inspect_err(|_| data.output().fill(0))
-    }
-
-    /// The operation with what it derives from the key.
-    fn keyed<O: Operation>(&self, operation: O) -> Result<O, Error> {
-        match O::KEYS {
-            Keys::One => Ok(operation),
-            Keys::OneOnCpu | Keys::Two => Ok(operation.keyed(self.cpu_key::<O>()?)),
-        }
+        finished(&operation, parts).inspect_err(|_| data.output().fill(0))
     }
 
     /// The output value of a whole message, from those of calls on its parts, in any order: the hash of [`Ghash`](crate::Ghash),
@@ -142,19 +131,28 @@ impl Cipher {
     /// kernel, and what the operation itself returns.
     pub fn combine<O: Operation>(&self, operation: &O, parts: Vec<O::Part>) -> Result<O::Output, Error> {
         self.check_keys::<O>()?;
-        self.keyed(operation.clone())?.finish(parts)
+        finished(&keyed(operation.clone(), self.cpu.as_deref())?, parts)
     }
 
     /// Refuses a key of another kind than the operation needs.
     fn check_keys<O: Operation>(&self) -> Result<(), Error> {
         let is_xts = self.cpu.as_ref().is_some_and(|cpu| cpu.is_xts());
         let needs = match O::KEYS {
-            Keys::One | Keys::OneOnCpu if is_xts => "one AES key, and this is a key of XTS: use `Key::new`",
+            Keys::One | Keys::OneOnCpu if is_xts => ONE_KEY,
             Keys::OneOnCpu | Keys::Two if self.cpu.is_none() => return Err(Error::NeedsKey { what: O::NAME }),
             Keys::Two if !is_xts => "a key of XTS, which is two AES keys: use `Key::xts`",
             _ => return Ok(()),
         };
         Err(Error::WrongKeys { operation: O::NAME, needs })
+    }
+
+    /// Refuses a key of XTS, whose first half kernels would take for all of it.
+    #[cfg(any(feature = "cuda", feature = "opencl"))]
+    pub(crate) fn has_one_key(&self, what: &'static str) -> Result<(), Error> {
+        match self.cpu.as_ref().is_some_and(|cpu| cpu.is_xts()) {
+            true => Err(Error::WrongKeys { operation: what, needs: ONE_KEY }),
+            false => Ok(()),
+        }
     }
 
     /// Refuses a call that cannot be, before any work.

@@ -22,17 +22,16 @@ impl Engine {
     /// and its output is cleared.
     ///
     /// ```no_run
-    /// use aes_bitslice_runtime::{Counter, CounterMode, Ctr, Engine, Key, KeyBits, Shares};
+    /// use aes_bitslice_runtime::{Counter, Ctr, Engine, Key, KeyBits, cuda::Shares};
     ///
     /// let engine = Engine::multi(&[0, 1], Shares::Measured)?;
     /// let cipher = engine.cipher(&Key::generate(KeyBits::Aes128)?)?;
-    /// let ctr = Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0xf0; 16]), 0);
-    /// let mut bytes = vec![0; 1 << 30];
-    /// cipher.run(ctr, &mut bytes)?;
+    /// let mut bytes = vec![7; 1 << 30];
+    /// cipher.run(Ctr::new(&Counter::random()?, 0), &mut bytes)?;
     /// // Or in GPU memory, a share on each.
     /// let mut data = engine.sharded(bytes.len())?;
     /// data.copy_from_host(0, &bytes)?;
-    /// cipher.sharded()?.run(ctr, &mut data)?;
+    /// cipher.sharded()?.run(Ctr::new(&Counter::random()?, 0), &mut data)?;
     /// # Ok::<(), aes_bitslice_runtime::Error>(())
     /// ```
     ///
@@ -141,12 +140,8 @@ impl Cipher {
 
     /// The key on the GPUs.
     fn group_key(&self, what: &'static str) -> Result<&GroupKey, Error> {
+        self.has_one_key(what)?;
         match self.key() {
-            // The kernels would take the first of its keys for the only one.
-            _ if self.cpu().is_some_and(|cpu| cpu.is_xts()) => Err(Error::WrongKeys {
-                operation: what,
-                needs: "one AES key, and this is a key of XTS: use `Key::new`",
-            }),
             KeyOn::Cuda(key) => Ok(key),
             _ => Err(Error::NotCuda { what, backend: self.engine().backend().to_string() }),
         }

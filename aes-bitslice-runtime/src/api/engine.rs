@@ -137,11 +137,11 @@ impl Engine {
     /// Host memory of `len` bytes, all zero, that is fast for this engine.
     ///
     /// ```
-    /// use aes_bitslice_runtime::{Backend, Ctr, Counter, CounterMode, Engine, Key, KeyBits};
+    /// use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Key, KeyBits};
     ///
     /// let engine = Engine::open(Backend::Auto)?;
     /// let cipher = engine.cipher(&Key::generate(KeyBits::Aes128)?)?;
-    /// let counter = Counter::new(CounterMode::Ctr128BE, [0xf0; 16]);
+    /// let counter = Counter::random()?;
     /// let mut data = engine.host_buffer(1 << 20)?;
     /// cipher.ctr_apply(&counter, 0, &mut data)?;
     /// // It can be given away, too, to a call that returns at once.

@@ -75,8 +75,9 @@ impl Engine {
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
     /// [`Error::NoSuchKernel`] for a kernel with another key baked in, or in another language than the engine's,
-    /// [`Error::SelfTestFailed`], and what the device reports.
+    /// [`Error::WrongKeys`] for a key of XTS, [`Error::SelfTestFailed`], and what the device reports.
     pub fn cipher_of(&self, key: &Key, kernel: &Printed) -> Result<Cipher, Error> {
+        let key = key.only("a cipher of one kernel")?;
         let (dialect, _) = self.compiles("a printed kernel")?;
         let manifest = &kernel.manifest;
         if manifest.dialect != dialect {

@@ -2,6 +2,7 @@
 
 use crate::backend::cpu::key::CpuKey;
 use crate::base::counter::{Counter, CounterMode};
+use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::exec::backend::OnBackend;
@@ -25,7 +26,7 @@ const AHEAD: usize = 4096;
 /// use aes_bitslice_runtime::{Key, KeyBits, KeystreamRng};
 /// use rand_core::Rng;
 ///
-/// let mut rng = KeystreamRng::new(&Key::generate(KeyBits::Aes256)?, [0; 16]);
+/// let mut rng = KeystreamRng::new(&Key::generate(KeyBits::Aes256)?, [0; 16])?;
 /// let (number, mut bytes) = (rng.next_u64(), [0; 100]);
 /// rng.fill_bytes(&mut bytes);
 /// # let _ = number;
@@ -46,10 +47,14 @@ impl KeystreamRng {
     /// From the first byte of the key stream that starts at this initial counter block, of which all 128 bits count.
     ///
     /// Give each generator under one key counter blocks of its own: where they overlap, so do the numbers.
-    pub fn new(key: &Key, block: [u8; 16]) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::WrongKeys`] for a key of XTS.
+    pub fn new(key: &Key, block: [u8; 16]) -> Result<Self, Error> {
         let counter = Counter::new(CounterMode::Ctr128BE, block);
+        let key = key.only("a generator of key stream")?;
         let key = scrubbed::<EXPANSION, _>(|| Box::new(CpuKey::new(key)));
-        Self { key, counter, made: 0, ahead: Zeroizing::new(vec![0; AHEAD]), given: AHEAD }
+        Ok(Self { key, counter, made: 0, ahead: Zeroizing::new(vec![0; AHEAD]), given: AHEAD })
     }
 
     /// The next bytes of the key stream, past those made ahead.
@@ -111,7 +116,7 @@ impl SeedableRng for KeystreamRng {
 
     fn from_seed(seed: Self::Seed) -> Self {
         let seed = Zeroizing::new(seed);
-        Self::new(&Key::new(&*seed).expect("the length of a key"), [0; 16])
+        Self::new(&Key::new(&*seed).expect("the length of a key"), [0; 16]).expect("one AES key")
     }
 }
 

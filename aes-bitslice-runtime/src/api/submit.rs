@@ -12,10 +12,10 @@
 //! Calls on memory that is sharded over several GPUs ([`ShardedCipher`](crate::cuda::ShardedCipher)) are of the first kind.
 //!
 //! ```
-//! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Ctr, Engine, Key};
+//! use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Key, KeyBits};
 //!
-//! let cipher = Engine::open(Backend::Auto)?.cipher(&Key::from_hex("2b7e151628aed2a6abf7158809cf4f3c")?)?;
-//! let counter = Counter::new(CounterMode::Ctr128BE, [0xf0; 16]);
+//! let cipher = Engine::open(Backend::Auto)?.cipher(&Key::generate(KeyBits::Aes256)?)?;
+//! let counter = Counter::random()?;
 //! let (first, second) = (vec![1; 1000], vec![2; 1000]);
 //! let first = cipher.submit(Ctr::new(&counter, 0), first)?;
 //! let second = cipher.submit(Ctr::new(&counter, 1000), second)?;

@@ -104,6 +104,14 @@ pub enum Error {
         /// The engine's backend, or the kind of memory.
         backend: String,
     },
+    /// An operation that another call does.
+    #[error("{operation} is done by `{call}` here: use that")]
+    WrongCall {
+        /// The operation.
+        operation: &'static str,
+        /// The method that does it.
+        call: &'static str,
+    },
     /// An operation that returns a value, on a stream that is being captured into a graph.
     #[error(
         "{operation} returns a value, and a stream that is being captured into a graph cannot: call it on a stream that is not"

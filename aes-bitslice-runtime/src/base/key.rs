@@ -17,6 +17,9 @@ pub struct Key {
     bits: KeyBits,
 }
 
+/// What takes one AES key says this of a key of XTS.
+pub(crate) const ONE_KEY: &str = "one AES key, and this is a key of XTS: use `Key::new`";
+
 impl Key {
     /// The key with these 16, 24 or 32 bytes, in the byte order of FIPS 197.
     ///
@@ -98,6 +101,17 @@ impl Key {
     /// Whether it is a key of XTS.
     pub fn is_xts(&self) -> bool {
         self.bytes.len() != self.bits.bytes()
+    }
+
+    /// This key, for what takes one AES key.
+    ///
+    /// # Errors
+    /// [`Error::WrongKeys`] for a key of XTS, of which the first half would be taken for all of it.
+    pub(crate) fn only(&self, operation: &'static str) -> Result<&Self, Error> {
+        match self.is_xts() {
+            true => Err(Error::WrongKeys { operation, needs: ONE_KEY }),
+            false => Ok(self),
+        }
     }
 
     /// The AES key; of XTS that of the data.

@@ -14,6 +14,8 @@
 //! | `sources` | kernels that are compiled at run time |
 //! | `queue` | jobs on a bounded number of threads |
 
+#[cfg(feature = "cuda")]
+pub(crate) mod at_once;
 pub(crate) mod backend;
 pub(crate) mod choice;
 pub(crate) mod chunk;

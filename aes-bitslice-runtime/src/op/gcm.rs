@@ -176,6 +176,10 @@ pub trait End: Clone + Send + Sync + 'static {
     /// What the call returns.
     type Output: Send + 'static;
 
+    /// Whether it tells that the output is good.
+    #[doc(hidden)]
+    const VERIFIES: bool = false;
+
     /// What tells whether `bytes` bytes of ciphertext are authentic, where that is asked.
     #[doc(hidden)]
     #[expect(private_interfaces, reason = "implemented here only")]
@@ -201,6 +205,7 @@ impl End for Seal {
 #[expect(private_interfaces, reason = "implemented here only")]
 impl End for Open {
     type Output = ();
+    const VERIFIES: bool = true;
 
     /// The tag is the hash of the ciphertext times H and something that does not depend on it.
     fn verdict(&self, derived: &Derived, bytes: u64) -> Option<Verdict> {
@@ -232,6 +237,7 @@ impl<E: End> Operation for Gcm<E> {
     const NAME: &'static str = "GCM";
     const ACCESS: Access = Access::Maps;
     const KEYS: Keys = Keys::OneOnCpu;
+    const VERIFIES: bool = E::VERIFIES;
 }
 
 /// Bytes that are encrypted and hashed at a time on a core: they stay in its second-level cache.

@@ -1,6 +1,7 @@
 //! What an operation is, and what engines ask of it.
 
 use crate::base::error::Error;
+use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::CpuCipher;
 use crate::op::launch::{Launch, Shape};
@@ -20,6 +21,8 @@ pub trait Operation: Steps {
     const KEYS: Keys = Keys::One;
     /// Whether it has to go through its data in order, on one core of the CPU, whatever the engine.
     const SERIAL: bool = false;
+    /// Whether what it writes must not be used before it was verified.
+    const VERIFIES: bool = false;
 }
 
 /// The data of which a hash is computed on a device.
@@ -117,6 +120,26 @@ pub trait Steps: Clone + Send + Sync + 'static {
 
     /// What the call returns, from what its chunks returned, in any order. If it fails, the output of the call is cleared.
     fn finish(&self, parts: Vec<Self::Part>) -> Result<Self::Output, Error>;
+}
+
+/// The operation with what it derives from the key on the CPU, which leaves nothing on the stack.
+///
+/// # Errors
+/// [`Error::NeedsKey`] for one that derives something, where there is no key on the CPU.
+pub(crate) fn keyed<O: Operation>(operation: O, cpu: Option<&impl CpuCipher>) -> Result<O, Error> {
+    match (O::KEYS, cpu) {
+        (Keys::One, _) => Ok(operation),
+        (Keys::OneOnCpu | Keys::Two, Some(cpu)) => Ok(scrubbed::<DERIVED, _>(|| operation.keyed(cpu))),
+        (Keys::OneOnCpu | Keys::Two, None) => Err(Error::NeedsKey { what: O::NAME }),
+    }
+}
+
+/// What a call returns ([`finish`](Steps::finish)), which leaves nothing of what it is made of on the stack.
+pub(crate) fn finished<O: Operation>(operation: &O, parts: Vec<O::Part>) -> Result<O::Output, Error> {
+    match O::KEYS {
+        Keys::One => operation.finish(parts),
+        Keys::OneOnCpu | Keys::Two => scrubbed::<DERIVED, _>(|| operation.finish(parts)),
+    }
 }
 
 /// Bytes before the first whole block.

@@ -10,10 +10,14 @@ use ghash::GHash;
 use ghash::universal_hash::UniversalHash;
 use std::fmt;
 use std::sync::Arc;
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 /// The GHASH of a part of a message (SP 800-38D, section 6.4). A last block that is not whole is hashed with zeros behind it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+///
+/// **It is a secret:** with the ciphertext it tells the hash key, by which any message under the key can be forged. Do not store it, send
+/// it or log it. It is not printed, compared in constant time, and not wiped.
+#[derive(Clone, Copy, Default)]
 pub struct PartialHash {
     /// The first byte of the part in its message, from 0: a multiple of 16.
     pub offset: u64,
@@ -27,6 +31,21 @@ pub struct PartialHash {
 /// wiped with the last clone, and never printed.
 #[derive(Clone)]
 pub struct HashKey(Arc<Zeroizing<[u8; 16]>>);
+
+impl PartialEq for PartialHash {
+    fn eq(&self, other: &Self) -> bool {
+        (self.offset, self.bytes) == (other.offset, other.bytes) && bool::from(self.hash.ct_eq(&other.hash))
+    }
+}
+
+impl Eq for PartialHash {}
+
+/// Without the hash.
+impl fmt::Debug for PartialHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PartialHash").field("offset", &self.offset).field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
 
 impl HashKey {
     pub(crate) fn new(cipher: &impl CpuCipher) -> Self {

@@ -10,8 +10,9 @@ use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
 use crate::exec::choice::Choice;
 use crate::op::buffers::Access;
-use crate::op::operation::Operation;
+use crate::op::operation::{Operation, keyed};
 use aes_bitslice_core::mode::Mode;
+use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use std::sync::Arc;
@@ -21,9 +22,9 @@ use std::sync::Arc;
 /// They return when the work is on the stream, not when it is done; an error on the device shows when the caller
 /// waits for the stream. `stream.record_event(None)` after a call gives an event that tells when it is done: it can be
 /// asked, waited for, and made to hold up another stream. Round keys travel with each launch, so the cipher may be
-/// dropped before the stream has come to it; dropping a cipher whose kernel is its own, such as that of
-/// [`Engine::load_baked`](crate::Engine::load_baked) or [`Engine::cipher_of`](crate::Engine::cipher_of), waits for everything on
-/// the device, for code and keys lie there. Buffers and streams belong to the engine's context,
+/// dropped before the stream has come to it; dropping a cipher that has memory of its own on the device waits for everything
+/// there: one whose kernel is its own, such as that of [`Engine::load_baked`](crate::Engine::load_baked) or
+/// [`Engine::cipher_of`](crate::Engine::cipher_of), and one that has hashed (GCM, GMAC, GHASH). Buffers and streams belong to the engine's context,
 /// [`Engine::cuda_context`](crate::Engine::cuda_context).
 ///
 /// It is `Send` and `Sync`: any number of threads may use one at the same time, each on its own stream or all on one.
@@ -46,9 +47,9 @@ use std::sync::Arc;
 /// A stream may be captured into a graph. Nothing can be loaded meanwhile: [`prepare`](Self::prepare) before. The graph, and each
 /// that is instantiated or cloned from it, owns a share of the code and of the keys that its calls need: engine and cipher may be
 /// dropped before it is launched. It holds the round keys, as launch arguments in the driver's memory, until it is destroyed. Buffers
-/// are the caller's to keep. Co-resident kernels come one after the other in a graph. Where a cipher that has a kernel of its own is
-/// dropped while a stream of the context is being captured, the driver refuses to wait, which spoils that capture, and the kernel
-/// stays loaded as long as the context.
+/// are the caller's to keep. Co-resident kernels come one after the other in a graph. Where a cipher that waits when it is
+/// dropped is dropped while a stream of the context is being captured, the driver refuses to wait, which spoils that capture, and kernel
+/// and tables stay as long as the context.
 pub struct DeviceCipher<'a> {
     key: &'a DeviceKey,
     /// The key on the CPU; none of a cipher of one kernel.
@@ -86,11 +87,23 @@ impl<'a> DeviceCipher<'a> {
         self.key.prepare(mode, self.choice)
     }
 
+    /// Loads all that calls of an operation take, unless that was done before: of one that hashes the GHASH kernel and the tables of the
+    /// key, too.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare), and [`Error::NeedsKey`] for an operation that hashes on a cipher of one kernel.
+    pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
+        let needed = kernels(operation, MEMORY)?;
+        let operation = keyed(operation.clone(), self.cpu.map(|cpu| &**cpu))?;
+        self.key.device().enter()?;
+        self.key.prepare_all(&operation, needed, self.choice)
+    }
+
     /// Does an operation on `data`: in place, or into it where the operation only writes.
     ///
     /// # Errors
-    /// What the operation refuses, [`Error::Unsupported`] for one without kernels, [`Error::OtherContext`], and what the driver
-    /// reports.
+    /// What the operation refuses, [`Error::Unsupported`] for one without kernels, [`Error::WrongCall`] for one that hashes,
+    /// [`Error::OtherContext`], and what the driver reports.
     pub fn run<O: Operation<Output = ()>, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -112,10 +125,10 @@ impl<'a> DeviceCipher<'a> {
     /// host or from another stream, only behind that, and use nothing of it before [`Pending::wait`] has said that it is good. What
     /// comes next on the stream sees the message or zeros.
     ///
-    /// The first call under a key makes the tables of its hash, and waits for them.
+    /// The first call under a key makes the tables of its hash, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`Error::NeedsKey`] on a cipher of one kernel; [`Error::InCapture`] on a stream that is being captured into a
+    /// As [`run`](Self::run); [`Error::WrongCall`] for what returns no value; [`Error::NeedsKey`] on a cipher of one kernel; [`Error::InCapture`] on a stream that is being captured into a
     /// graph.
     pub fn run_with_output<O: Operation, D: DevicePtrMut<u8>>(
         &self,
@@ -147,11 +160,10 @@ impl<'a> DeviceCipher<'a> {
         len: u64,
     ) -> Result<Pending<O>, Error> {
         let KernelsNeeded { mode, hash: true } = kernels(&operation, MEMORY)? else {
-            return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
+            return Err(Error::WrongCall { operation: O::NAME, call: "run" });
         };
         operation.check(len)?;
-        let key = self.cpu.as_ref().ok_or(Error::NeedsKey { what: O::NAME })?;
-        let operation = operation.keyed(&***key);
+        let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
         if !self.key.device().supports(KernelsNeeded { mode, hash: true }) {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
@@ -165,8 +177,15 @@ impl<'a> DeviceCipher<'a> {
             }
             let mut memory = self.key.device().hash_memories().take()?;
             memory.fill(stream, |hash| {
-                self.key.launch_hashing(stream, span, &operation, mode, self.choice, hash)?;
-                self.key.clear_unless_authentic(stream, span, &operation, hash)
+                let launched = self.key.launch_hashing(stream, span, &operation, mode, self.choice, hash);
+                launched.and_then(|()| self.key.clear_unless_authentic(stream, span, &operation, hash)).inspect_err(
+                    |_| {
+                        if let Some(output) = span.output.filter(|_| O::VERIFIES && len > 0) {
+                            // What is not verified is not left there; if even that fails, nothing more can be done.
+                            let _ = result::memset_d8_async(output, 0, len as usize, stream);
+                        }
+                    },
+                )
             })?;
             Ok(Pending::new(operation, len, memory))
         }

@@ -8,6 +8,7 @@ use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::cuda::select::stored::{KeyForm, StoredKind};
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::exec::choice::{Choice, Kernels};
 use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::aes::KeyBits;
@@ -57,7 +58,7 @@ impl DeviceKey {
         let kernel = self.device.hash_kernel()?;
         let mut tables = self.hash_tables.lock().unwrap_or_else(PoisonError::into_inner);
         if tables.is_none() {
-            *tables = Some(Arc::new(kernel.tables(key)?));
+            *tables = Some(Arc::new(scrubbed::<DERIVED, _>(|| kernel.tables(key))?));
         }
         Ok((kernel, tables.clone().expect("made above")))
     }

@@ -5,6 +5,7 @@ use crate::backend::cuda::kernel::co_resident::{self, Part};
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
+use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::exec::backend::KernelsNeeded;
 use crate::exec::choice::{Call, Choice, Kernels};
 use crate::op::operation::{Hashed, Operation, head};
@@ -14,11 +15,11 @@ use cudarc::driver::sys::{CUdeviceptr, CUstream};
 /// What the kernels compute that do an operation, in memory of this kind.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for an operation that has no kernels, or of which a hash is to come back.
+/// [`Error::Unsupported`] for an operation that has no kernels, [`Error::WrongCall`] for one of which a hash is to come back.
 pub(crate) fn kernel_mode<O: Operation>(operation: &O, memory: &str) -> Result<Mode, Error> {
     match kernels(operation, memory)? {
         KernelsNeeded { mode: Some(mode), hash: false } => Ok(mode),
-        _ => Err(Error::Unsupported { operation: O::NAME, backend: memory.into() }),
+        _ => Err(Error::WrongCall { operation: O::NAME, call: "run_with_output" }),
     }
 }
 
@@ -109,7 +110,9 @@ impl DeviceKey {
         operation: &O,
         hash: CUdeviceptr,
     ) -> Result<(), Error> {
-        let (Some(output), Some(verdict)) = (span.output.filter(|_| span.len > 0), operation.verdict(span.len)) else {
+        let (Some(output), Some(verdict)) =
+            (span.output.filter(|_| span.len > 0), scrubbed::<DERIVED, _>(|| operation.verdict(span.len)))
+        else {
             return Ok(());
         };
         let (kernel, _) = self.hash_kernel(operation.hash_key())?;

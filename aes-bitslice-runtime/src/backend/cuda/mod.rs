@@ -5,14 +5,13 @@
 //! [`DeviceCipher`], on the caller's stream and without a synchronisation:
 //!
 //! ```no_run
-//! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Ctr, Engine, Key};
+//! use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Key, KeyBits};
 //!
 //! let engine = Engine::open(Backend::Cuda { ordinal: 0 })?;
-//! let cipher = engine.cipher(&Key::from_hex("2b7e151628aed2a6abf7158809cf4f3c")?)?;
+//! let cipher = engine.cipher(&Key::generate(KeyBits::Aes256)?)?;
 //! let stream = engine.cuda_context()?.new_stream()?;
 //! let mut data = stream.alloc_zeros::<u8>(1 << 20)?;
-//! let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
-//! cipher.device()?.run(&stream, Ctr::new(&counter, 0), &mut data)?;
+//! cipher.device()?.run(&stream, Ctr::new(&Counter::random()?, 0), &mut data)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -2,7 +2,7 @@
 
 use crate::backend::cuda::memory::hash_memory::HashMemory;
 use crate::base::error::Error;
-use crate::op::operation::Operation;
+use crate::op::operation::{Operation, finished};
 
 /// What a call on device memory returns, such as a tag, when the caller's stream has come to it.
 ///
@@ -28,6 +28,6 @@ impl<O: Operation> Pending<O> {
             0 => vec![],
             len => vec![self.operation.part(len, &self.memory.read()?)],
         };
-        self.operation.finish(parts)
+        finished(&self.operation, parts)
     }
 }

@@ -2,17 +2,23 @@
 
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::kernel::image::Image;
+use crate::backend::cuda::kernel::module::{Function, Module};
+use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
-use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, DevicePtrMut, LaunchConfig, PushKernelArg};
-use cudarc::nvrtc::Ptx;
+use crate::op::launch::{Entry, Launch, Value};
+use aes_bitslice_core::manifest::GridSize;
+use aes_bitslice_core::signature::{EntryPoint, Kind, Parameter};
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use std::sync::Arc;
 
 /// A kernel `ENTRY(const void *in, void *out, unsigned long long count)` of the caller's own, on one GPU.
 ///
-/// Its text is trusted as that of a printed kernel is: nothing checks where it reads and writes on the GPU.
+/// Nothing checks where it reads and writes. Dropping it waits for everything on the GPU.
 pub struct Program {
     device: Arc<Device>,
-    function: CudaFunction,
+    function: Function,
+    /// Unloaded behind the function.
+    _module: Module,
     threads: u32,
 }
 
@@ -21,25 +27,21 @@ impl Program {
     pub(crate) fn load(device: &Arc<Device>, source: &str, entry: &str, threads: u32) -> Result<Self, Error> {
         device.enter()?;
         let image = Image::compile_source(device.architecture(), entry, source)?;
-        // What is launched with other arguments than it takes reads beyond them.
-        if image.parameter_sizes(entry).is_none_or(|sizes| sizes != [8; 3]) {
-            let what = format!("`{entry}` is not there, or takes other arguments than two pointers and a count");
-            return Err(Error::NoSuchKernel { what });
-        }
-        let context = device.context();
-        let load = || {
-            let module = context.shared().load_module(Ptx::from_binary(image.bytes().to_vec()))?;
-            module.load_function(entry)
-        };
-        let function = context.call("cuModuleLoadData", load())?;
-        Ok(Self { device: device.clone(), function, threads })
+        let parameters = [("in", Kind::Input), ("out", Kind::Output), ("count", Kind::U64)];
+        let parameters = parameters.map(|(name, kind)| Parameter { name: name.into(), kind }).to_vec();
+        let module = Module::load(device.context(), &image)?;
+        let function = module.function(entry, &EntryPoint { name: entry.into(), parameters }, &image, 0)?;
+        Ok(Self { device: device.clone(), function, _module: module, threads })
     }
 
     /// Puts a launch of `thread_blocks` on a stream, without waiting. `count` is the kernel's third argument.
     ///
     /// # Errors
     /// [`Error::OtherContext`] for a stream or a buffer of another device, and what the driver reports.
-    pub fn run<I: DevicePtr<u8>, O: DevicePtrMut<u8>>(
+    ///
+    /// # Safety
+    /// With this number of thread blocks and this count, the code reads within the input and writes within the output.
+    pub unsafe fn run<I: DevicePtr<u8>, O: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
         thread_blocks: u32,
@@ -52,15 +54,22 @@ impl Program {
         if [stream.context(), input.stream().context(), output.stream().context()].iter().any(|c| c.cu_ctx() != own) {
             return Err(Error::OtherContext);
         }
+        let output_len = output.len() as u64;
         let (from, _reads) = input.device_ptr(stream);
         let (to, _writes) = output.device_ptr_mut(stream);
-        let grid =
-            LaunchConfig { grid_dim: (thread_blocks, 1, 1), block_dim: (self.threads, 1, 1), shared_mem_bytes: 0 };
-        let mut launch = stream.launch_builder(&self.function);
-        launch.arg(&from).arg(&to).arg(&count);
-        // SAFETY: the entry point takes three arguments of these sizes, and the buffers are live memory of the device that the
-        // stream's order keeps until the launch is done.
-        let launched = unsafe { launch.launch(grid) };
-        self.device.context().call("cuLaunchKernel", launched.map(|_| ()))
+        let launch = Launch {
+            entry: Entry::Bytes,
+            at: 0,
+            thread_blocks,
+            threads: self.threads,
+            values: vec![("count", Value::U64(count))],
+        };
+        let span = Span { input: Some(from), output: Some(to), len: output_len };
+        let arguments =
+            self.function.binding.arguments(span, &launch, None, |_, _| unreachable!("nothing of it is gathered"))?;
+        let grid = GridSize { thread_blocks: thread_blocks.into(), threads: self.threads };
+        // SAFETY: the entry point takes these arguments; the buffers are live memory of the device that the stream's order keeps until
+        // the launch is done; the caller guarantees that the code stays within them.
+        unsafe { self.function.launch(self.device.context(), grid, 0, false, stream.cu_stream(), &arguments) }
     }
 }

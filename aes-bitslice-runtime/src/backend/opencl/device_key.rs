@@ -8,6 +8,7 @@ use crate::backend::opencl::kernel::span::{Place, Span};
 use crate::backend::opencl::memory::key_memory::{KeyMemory, RoundKeys};
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::exec::backend::{KernelsNeeded, Settings};
 use crate::exec::choice::Choice;
 use crate::exec::transfers::Transfers;
@@ -110,7 +111,8 @@ impl DeviceKey {
         let kernel = self.device.hash_kernel()?;
         let mut tables = lock(&self.hash_tables);
         if tables.is_none() {
-            *tables = Some(Arc::new(kernel.tables(self.device.context(), key)?));
+            let made = scrubbed::<DERIVED, _>(|| kernel.tables(self.device.context(), key))?;
+            *tables = Some(Arc::new(made));
         }
         Ok((kernel, tables.clone().expect("made above")))
     }

@@ -6,13 +6,13 @@
 //! caller's queue and without waiting:
 //!
 //! ```no_run
-//! use aes_bitslice_runtime::{Backend, Counter, CounterMode, Ctr, Engine, Key};
+//! use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Key, KeyBits};
 //!
 //! let engine = Engine::open(Backend::OpenClFirst)?;
-//! let cipher = engine.cipher(&Key::from_hex("2b7e151628aed2a6abf7158809cf4f3c")?)?;
+//! let cipher = engine.cipher(&Key::generate(KeyBits::Aes256)?)?;
 //! // Or a queue and buffers that were made with the crate `opencl3` in `Engine::opencl_context`.
 //! let (queue, data) = (engine.opencl_queue()?, engine.opencl_memory(1 << 20)?);
-//! let (counter, all) = (Counter::new(CounterMode::Ctr128BE, [0; 16]), data.slice(0, 1 << 20));
+//! let (counter, all) = (Counter::random()?, data.slice(0, 1 << 20));
 //! cipher.opencl()?.run(queue.queue(), Ctr::new(&counter, 0), all, all)?;
 //! queue.finish()?;
 //! # Ok::<(), aes_bitslice_runtime::Error>(())

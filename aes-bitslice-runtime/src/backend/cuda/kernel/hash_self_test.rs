@@ -3,9 +3,11 @@
 use crate::backend::cuda::kernel::hash::HashKernel;
 use crate::backend::cuda::memory::slots::Slots;
 use crate::base::error::Error;
-use crate::op::partial_hash;
+use crate::op::partial_hash::{self, ONE, Verdict};
+use zeroize::Zeroizing;
 
-/// Runs both entry points in a slot of the device, which was entered, against the hash on the CPU.
+/// Runs the entry points that hash in a slot of the device, which was entered, against the hash on the CPU; and the one that clears, on what
+/// is authentic and on what differs in one bit.
 pub(crate) fn run(kernel: &HashKernel, slots: &Slots) -> Result<(), Error> {
     let (data, key, expected) = partial_hash::known_answer();
     let tables = kernel.tables(&key)?;
@@ -24,6 +26,23 @@ pub(crate) fn run(kernel: &HashKernel, slots: &Slots) -> Result<(), Error> {
         slot.wait().and(started)?;
         if found != expected {
             return Err(Error::SelfTestFailed { kernel: kernel.name().into() });
+        }
+        let mut one_bit = expected;
+        one_bit[7] ^= 0x10;
+        for (addend, is_authentic) in [(expected, true), (one_bit, false)] {
+            let verdict = Verdict { factor: Zeroizing::new(ONE), addend: Zeroizing::new(addend), mask: [0xff; 16] };
+            let (output, mut left) = (slot.room(at, data.len()), vec![0x5a; data.len()]);
+            // SAFETY: as above.
+            let started = unsafe {
+                kernel
+                    .clear_unless_authentic(slot.stream(), output, data.len() as u64, hash, &verdict)
+                    .and_then(|()| slot.copy_out(at, &mut left))
+            };
+            slot.wait().and(started)?;
+            let is_right = if is_authentic { left == data } else { left.iter().all(|&byte| byte == 0) };
+            if !is_right {
+                return Err(Error::SelfTestFailed { kernel: kernel.name().into() });
+            }
         }
     }
     Ok(())

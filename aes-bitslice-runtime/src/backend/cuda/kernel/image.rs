@@ -72,11 +72,6 @@ impl Image {
         compiled.map(|compiled| image(compiled.image)).map_err(|error| not_compiled(name, error))
     }
 
-    /// All of it.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
     /// Where it begins: a cubin, or PTX that ends with a NUL.
     pub(crate) fn as_ptr(&self) -> *const c_void {
         self.bytes.as_ptr().cast()

@@ -58,6 +58,7 @@ fn size_in_ptx(parameter: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aes_bitslice_core::hash_manifest::HashManifest;
     use aes_bitslice_core::manifest::Manifest;
 
     #[test]
@@ -73,6 +74,17 @@ mod tests {
                     found += 1;
                 }
                 assert_eq!(sizes(image, "another"), None);
+            }
+        }
+        for kernel in aes_bitslice_kernels::HASHES {
+            let manifest = HashManifest::parse(kernel.manifest).unwrap();
+            let cubins = kernel.cubins.iter().map(|(_, code)| *code);
+            for image in cubins.chain(kernel.ptx.map(str::as_bytes)).filter(|image| !image.is_empty()) {
+                for entry in [&manifest.entry, &manifest.entry_bytes, &manifest.entry_clear] {
+                    let said: Vec<usize> = entry.parameters.iter().map(|p| p.kind.cuda_bytes()).collect();
+                    assert_eq!(sizes(image, &entry.name), Some(said), "{entry}");
+                    found += 1;
+                }
             }
         }
         assert!(found > 0);

@@ -107,11 +107,9 @@ impl Drop for HashMemory {
         // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
         let cleared = match self.state {
             State::Cleared => true,
-            State::InUse => {
-                let current = memory.context.make_current().is_ok();
-                current && memory.wait().and_then(|()| memory.clear()).is_ok()
-            }
-            State::Lost => return std::mem::forget(memory),
+            State::InUse if memory.context.make_current().is_ok() && memory.wait().is_ok() => memory.clear().is_ok(),
+            // It may still be written to.
+            State::InUse | State::Lost => return std::mem::forget(memory),
         };
         let mut kept = self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if cleared && kept.len() < KEPT {

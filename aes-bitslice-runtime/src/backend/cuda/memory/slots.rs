@@ -231,6 +231,10 @@ impl Slot<'_> {
     /// Clears what was used.
     fn clear(&mut self) -> Result<(), Error> {
         let used = self.used;
+        if let Some(hash) = &mut self.resources().hash_staging {
+            hash.clear(HASH);
+            self.clear_hash()?;
+        }
         if used == 0 {
             return Ok(());
         }
@@ -249,9 +253,11 @@ impl Drop for Slot<'_> {
     fn drop(&mut self) {
         let _ = self.context.make_current();
         // What is on the stream may still write to the staging memory.
-        let usable = self.wait().is_ok() && !self.failed && self.clear().is_ok();
-        if !usable {
-            self.lease.resources = None;
+        match self.wait() {
+            Ok(()) if !self.failed && self.clear().is_ok() => {}
+            Ok(()) => self.lease.resources = None,
+            // It may still be written to.
+            Err(_) => std::mem::forget(self.lease.resources.take()),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::backend::cuda::{driver, one_kernel};
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::exec::at_once::at_once;
 use crate::exec::backend::{HostMemory, KernelsNeeded, Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::op::buffers::Access;
@@ -18,9 +19,7 @@ use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
-use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// How the work of a call is shared out to several GPUs. One that is done before the others takes from what they have left, so
@@ -179,9 +178,5 @@ fn measured(devices: &[(usize, Arc<Device>)]) -> Result<Vec<f64>, Error> {
         run(RUNS)?;
         Ok(span.len as f64 * f64::from(RUNS) / run(RUNS)?.as_secs_f64().max(1e-9))
     };
-    thread::scope(|scope| {
-        let threads: Vec<_> = devices.iter().map(|(_, device)| scope.spawn(move || measure(device))).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        threads.into_iter().map(join).collect()
-    })
+    at_once(devices.iter().collect(), |(_, device)| measure(device)).into_iter().collect()
 }

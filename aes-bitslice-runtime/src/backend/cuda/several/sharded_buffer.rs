@@ -5,15 +5,14 @@ use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::several::group::Group;
 use crate::backend::cuda::several::peers;
 use crate::base::error::Error;
+use crate::exec::at_once::at_once;
 use crate::exec::schedule::shares;
 use cudarc::driver::sys::{CUdeviceptr, CUresult};
 use cudarc::driver::{DriverError, result};
 use std::fmt;
 use std::ops::Range;
-use std::panic::resume_unwind;
 use std::ptr;
 use std::sync::Arc;
-use std::thread;
 
 /// Shares begin at multiples of this many bytes.
 const GRAIN: usize = 1 << 20;
@@ -96,7 +95,7 @@ impl ShardedBuffer {
             // SAFETY: the range lies in the share, which is borrowed until the copy was waited for.
             unsafe { result::memcpy_htod_async(pointer, chunk, slot.stream()) }
         };
-        at_once(chunks.collect(), "cuMemcpyHtoDAsync", copy)
+        copy_at_once(chunks.collect(), "cuMemcpyHtoDAsync", copy)
     }
 
     /// Copies the bytes from `at` on to `data`, over the links of all GPUs at once, and waits for it.
@@ -114,7 +113,7 @@ impl ShardedBuffer {
             // SAFETY: the range lies in the share; the chunk is borrowed until the copy was waited for.
             unsafe { result::memcpy_dtoh_async(chunk, pointer, slot.stream()) }
         };
-        at_once(chunks.collect(), "cuMemcpyDtoHAsync", copy)
+        copy_at_once(chunks.collect(), "cuMemcpyDtoHAsync", copy)
     }
 
     /// The shares that have some of `bytes` bytes from `at` on, and which of their own bytes those are.
@@ -150,7 +149,7 @@ fn cut(len: usize, weights: &[f64]) -> Vec<Range<usize>> {
 }
 
 /// Copies chunks, each from or to byte `at` of a share, on a thread each.
-fn at_once<T: Send>(
+fn copy_at_once<T: Send>(
     chunks: Vec<(&Memory, usize, T)>,
     call: &str,
     copy: impl Fn(&mut Slot<'_>, CUdeviceptr, T) -> Result<(), DriverError> + Sync,
@@ -162,13 +161,7 @@ fn at_once<T: Send>(
         let copied = device.context().call(call, copy(&mut slot, share.pointer + at as u64, chunk));
         slot.wait().and(copied)
     };
-    thread::scope(|scope| {
-        let threads: Vec<_> = chunks.into_iter().map(|chunk| scope.spawn(|| one(chunk))).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        // All are waited for, whatever the first of them says.
-        let outcomes: Vec<_> = threads.into_iter().map(join).collect();
-        outcomes.into_iter().collect()
-    })
+    at_once(chunks, one).into_iter().collect()
 }
 
 impl Memory {

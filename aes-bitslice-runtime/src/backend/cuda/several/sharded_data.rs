@@ -11,7 +11,7 @@ use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
 use crate::exec::schedule::Schedule;
 use crate::op::buffers::Access;
-use crate::op::operation::{Keys, Operation, head};
+use crate::op::operation::{Operation, finished, head, keyed};
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
 use std::sync::Arc;
@@ -87,14 +87,15 @@ impl<'a> ShardedCipher<'a> {
         if !self.key.keys().iter().all(|key| key.device().supports(kernels)) {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
-        let operation = match O::KEYS {
-            Keys::One => operation,
-            Keys::OneOnCpu | Keys::Two => operation.keyed(&**self.cpu.ok_or(Error::NeedsKey { what: O::NAME })?),
-        };
+        // Shares and chunks are cut at multiples of a MiB.
+        if !(1_u64 << 20).is_multiple_of(operation.grain()) || operation.least() > 1 {
+            return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
+        }
+        let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
         let largest = output.memory().map(|(_, share)| share.range.len()).max().unwrap_or(0);
         let done = self.run_in_chunks(operation.clone(), kernels, input, output, chunk_bytes(largest))?;
-        let finished = operation.finish(done.into_iter().flatten().collect());
-        finished.inspect_err(|_| clear_output(O::ACCESS, output))
+        let outcome = finished(&operation, done.into_iter().flatten().collect());
+        outcome.inspect_err(|_| clear_output(O::ACCESS, output))
     }
 
     /// Whether both buffers are of these GPUs, and cut in the same places.

@@ -1,0 +1,38 @@
+//! Work on several items at the same time, on a thread each; on the caller's where the system starts no more.
+
+use std::panic::resume_unwind;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Does `work` on all items at the same time, and returns what comes of each, in order. All are done when it returns, or panics.
+pub(crate) fn at_once<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    // An item is taken by its thread, or by this one where none was started for it.
+    let items: Vec<_> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+    let do_one = |item: &Mutex<Option<T>>| {
+        let item = item.lock().unwrap_or_else(PoisonError::into_inner).take();
+        work(item.expect("taken once"))
+    };
+    let Some((first, others)) = items.split_first() else { return vec![] };
+    thread::scope(|scope| {
+        let spawn = |item| thread::Builder::new().name("aes-bitslice".into()).spawn_scoped(scope, move || do_one(item));
+        let threads: Vec<_> = others.iter().map(|item| (item, spawn(item).ok())).collect();
+        let mut results = vec![do_one(first)];
+        results.extend(threads.into_iter().map(|(item, thread)| match thread {
+            Some(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            None => do_one(item),
+        }));
+        results
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_in_the_order_of_the_items() {
+        assert_eq!(at_once((0..20).collect(), |n: u32| n * n), (0..20).map(|n| n * n).collect::<Vec<_>>());
+        assert!(at_once(vec![], |n: u32| n).is_empty());
+        assert_eq!(at_once(vec![7], |n: u32| n), [7]);
+    }
+}
