@@ -56,6 +56,12 @@ fn every_function_and_every_error() {
 }
 
 #[test]
+fn keys_are_wiped() {
+    let said = run(&compiler("CC", "cc"), "-std=c11", "tests/wiped.c", &["cpu", "cpu-bitsliced"]);
+    assert!(said.contains("cpu-bitsliced: "), "{said}");
+}
+
+#[test]
 fn the_example_in_c() {
     let said = run(&compiler("CC", "cc"), "-std=c11", "../examples/c/message.c", &["cpu"]);
     assert!(said.contains("authentic"), "{said}");
