@@ -86,6 +86,11 @@ int main(int count, char **arguments)
         check(aes_bitslice_cbc(cipher, AES_BITSLICE_ENCRYPT, block, data, data, LEN / 16 * 16));
         check(aes_bitslice_gcm_encrypt(cipher, nonce, 12, NULL, 0, data, data, LEN, tag));
         check(aes_bitslice_cmac(cipher, data, LEN, tag));
+        check(aes_bitslice_seal_file(engine, key, arguments[0], "sealed"));
+        check(aes_bitslice_open_file(engine, key, "sealed", "opened"));
+        if (remove("sealed") != 0 || remove("opened") != 0) {
+            return 1;
+        }
         int before = copies();
         aes_bitslice_cipher_free(cipher);
         aes_bitslice_key_free(key);
