@@ -80,7 +80,8 @@ typedef struct aes_bitslice_engine aes_bitslice_engine;
 // An AES key, or the two of XTS. It is wiped when it is freed, and never printed.
 typedef struct aes_bitslice_key aes_bitslice_key;
 
-// A tag, or a part of a message, that is there when the stream has come to it. Freeing it waits for that, too.
+// What a call on a stream returns when the stream has come to it: a tag, a part of a message, or whether a message is authentic. Freeing
+// it waits for that, too.
 typedef struct aes_bitslice_pending aes_bitslice_pending;
 
 // What comes of a part of a GCM message, and the tag of all parts is made of. It tells about the hash key: keep it as secret as the
@@ -336,8 +337,7 @@ int aes_bitslice_cbc_decrypt_on_stream(const struct aes_bitslice_cipher *cipher,
                                        void *stream);
 
 // aes_bitslice_gcm_encrypt in memory of the GPU, on a stream; nonce and additional data are in host memory. The tag is there when the
-// stream has come to it: aes_bitslice_pending_tag gives it. Cannot be captured into a graph. To decrypt, use
-// aes_bitslice_gcm_part_on_stream and aes_bitslice_gcm_verify.
+// stream has come to it: aes_bitslice_pending_tag gives it. Cannot be captured into a graph.
 //
 // Writes what the tag comes by to `pending`, to be freed by aes_bitslice_pending_free.
 int aes_bitslice_gcm_encrypt_on_stream(const struct aes_bitslice_cipher *cipher,
@@ -348,6 +348,24 @@ int aes_bitslice_gcm_encrypt_on_stream(const struct aes_bitslice_cipher *cipher,
                                        const void *input,
                                        void *output,
                                        size_t len,
+                                       void *stream,
+                                       struct aes_bitslice_pending **pending);
+
+// aes_bitslice_gcm_decrypt in memory of the GPU, on a stream; nonce, additional data and tag are in host memory. Output that is not
+// authentic is cleared on the same stream, so that what comes next on it sees the message or zeros; aes_bitslice_pending_wait tells
+// which. From the host or from another stream, do not look at the output before that. Cannot be captured into a graph.
+//
+// Writes what tells it to `pending`, to be freed by aes_bitslice_pending_free.
+int aes_bitslice_gcm_decrypt_on_stream(const struct aes_bitslice_cipher *cipher,
+                                       const uint8_t *nonce,
+                                       size_t nonce_len,
+                                       const void *aad,
+                                       size_t aad_len,
+                                       const void *input,
+                                       void *output,
+                                       size_t len,
+                                       const uint8_t *tag,
+                                       size_t tag_len,
                                        void *stream,
                                        struct aes_bitslice_pending **pending);
 
@@ -377,6 +395,10 @@ int aes_bitslice_gmac_on_stream(const struct aes_bitslice_cipher *cipher,
                                 size_t len,
                                 void *stream,
                                 struct aes_bitslice_pending **pending);
+
+// Waits until the stream has come to it: AES_BITSLICE_OK, or AES_BITSLICE_UNAUTHENTICATED where aes_bitslice_gcm_decrypt_on_stream has
+// found a message that is not authentic. It may be asked again.
+int aes_bitslice_pending_wait(const struct aes_bitslice_pending *pending);
 
 // Waits until the stream has come to a tag, and writes it, 16 bytes, to `tag` in host memory. It may be asked again.
 int aes_bitslice_pending_tag(const struct aes_bitslice_pending *pending, uint8_t *tag);

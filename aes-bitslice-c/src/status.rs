@@ -88,6 +88,7 @@ fn status(error: &Error) -> c_int {
         | Error::WrongAccess { .. }
         | Error::PartsDoNotAdjoin { .. }
         | Error::Overlap
+        | Error::InCapture { .. }
         | Error::OtherContext
         | Error::CounterOverflow { .. } => AES_BITSLICE_INVALID,
         Error::Panicked { .. } => AES_BITSLICE_BUG,

@@ -10,13 +10,14 @@ use crate::memory::{Data, block, place, reference, text, values};
 use crate::status::Failure;
 use aes_bitslice_runtime::cuda::DeviceCipher;
 use aes_bitslice_runtime::{
-    CbcDecrypt, Ctr, Ecb, Error, GcmEncrypt, GcmPart, Gmac, Keystream, Mode, Operation, PartialHash, Tag,
+    CbcDecrypt, Ctr, Ecb, Error, GcmDecrypt, GcmEncrypt, GcmPart, Gmac, Keystream, Mode, Operation, PartialHash, Tag,
 };
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-/// A tag, or a part of a message, that is there when the stream has come to it. Freeing it waits for that, too.
+/// What a call on a stream returns when the stream has come to it: a tag, a part of a message, or whether a message is authentic. Freeing
+/// it waits for that, too.
 pub struct PendingHandle(Mutex<State>);
 
 /// What is known of it.
@@ -32,6 +33,8 @@ type Wait = Box<dyn FnOnce() -> Result<Value, Error> + Send>;
 pub(crate) enum Value {
     Tag(Tag),
     Part(PartialHash),
+    /// The tag was right.
+    Authentic,
 }
 
 impl From<Tag> for Value {
@@ -40,9 +43,27 @@ impl From<Tag> for Value {
     }
 }
 
+impl From<()> for Value {
+    fn from((): ()) -> Self {
+        Self::Authentic
+    }
+}
+
 impl From<PartialHash> for Value {
     fn from(hash: PartialHash) -> Self {
         Self::Part(hash)
+    }
+}
+
+impl Value {
+    fn refused(self, asked: &str) -> Failure {
+        Failure::invalid(match self {
+            Self::Tag(_) => format!("it is not {asked} but a tag: aes_bitslice_pending_tag gives it"),
+            Self::Part(_) => format!("it is not {asked} but a part: aes_bitslice_pending_part gives it"),
+            Self::Authentic => {
+                format!("there is not {asked}: aes_bitslice_pending_wait tells whether the message is authentic")
+            }
+        })
     }
 }
 
@@ -192,8 +213,7 @@ pub unsafe extern "C" fn aes_bitslice_cbc_decrypt_on_stream(
 }
 
 /// aes_bitslice_gcm_encrypt in memory of the GPU, on a stream; nonce and additional data are in host memory. The tag is there when the
-/// stream has come to it: aes_bitslice_pending_tag gives it. Cannot be captured into a graph. To decrypt, use
-/// aes_bitslice_gcm_part_on_stream and aes_bitslice_gcm_verify.
+/// stream has come to it: aes_bitslice_pending_tag gives it. Cannot be captured into a graph.
 ///
 /// Writes what the tag comes by to `pending`, to be freed by aes_bitslice_pending_free.
 #[unsafe(no_mangle)]
@@ -215,6 +235,38 @@ pub unsafe extern "C" fn aes_bitslice_gcm_encrypt_on_stream(
         unsafe {
             let aad = values(aad.cast(), aad_len, "aad")?;
             let operation = GcmEncrypt::new(&self::nonce(nonce, nonce_len)?, aad);
+            reference(cipher, "cipher")?.put_with_output(operation, data, stream, place)
+        }
+    })
+}
+
+/// aes_bitslice_gcm_decrypt in memory of the GPU, on a stream; nonce, additional data and tag are in host memory. Output that is not
+/// authentic is cleared on the same stream, so that what comes next on it sees the message or zeros; aes_bitslice_pending_wait tells
+/// which. From the host or from another stream, do not look at the output before that. Cannot be captured into a graph.
+///
+/// Writes what tells it to `pending`, to be freed by aes_bitslice_pending_free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_gcm_decrypt_on_stream(
+    cipher: *const CipherHandle,
+    nonce: *const u8,
+    nonce_len: usize,
+    aad: *const c_void,
+    aad_len: usize,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+    tag: *const u8,
+    tag_len: usize,
+    stream: *mut c_void,
+    pending: *mut *mut PendingHandle,
+) -> c_int {
+    call(|| {
+        let (data, place) = (Data::maps(input, output, len)?, place(pending, "pending")?);
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let tag = Tag::new(values(tag, tag_len, "tag")?)?;
+            let aad = values(aad.cast(), aad_len, "aad")?;
+            let operation = GcmDecrypt::new(&self::nonce(nonce, nonce_len)?, aad, &tag);
             reference(cipher, "cipher")?.put_with_output(operation, data, stream, place)
         }
     })
@@ -271,6 +323,16 @@ pub unsafe extern "C" fn aes_bitslice_gmac_on_stream(
     })
 }
 
+/// Waits until the stream has come to it: AES_BITSLICE_OK, or AES_BITSLICE_UNAUTHENTICATED where aes_bitslice_gcm_decrypt_on_stream has
+/// found a message that is not authentic. It may be asked again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_pending_wait(pending: *const PendingHandle) -> c_int {
+    call(|| {
+        // SAFETY: what the head of the header asks of callers.
+        unsafe { reference(pending, "pending") }?.value().map(drop)
+    })
+}
+
 /// Waits until the stream has come to a tag, and writes it, 16 bytes, to `tag` in host memory. It may be asked again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_pending_tag(pending: *const PendingHandle, tag: *mut u8) -> c_int {
@@ -280,7 +342,7 @@ pub unsafe extern "C" fn aes_bitslice_pending_tag(pending: *const PendingHandle,
         match unsafe { reference(pending, "pending") }?.value()? {
             // SAFETY: the caller's place for a tag.
             Value::Tag(tag) => unsafe { write_tag(place, &tag) },
-            Value::Part(_) => return Err(Failure::invalid("it is a part: aes_bitslice_pending_part gives it")),
+            other => return Err(other.refused("a tag")),
         }
         Ok(())
     })
@@ -295,7 +357,7 @@ pub unsafe extern "C" fn aes_bitslice_pending_part(pending: *const PendingHandle
         match unsafe { reference(pending, "pending") }?.value()? {
             // SAFETY: the caller's place for a part.
             Value::Part(hash) => unsafe { place.write(hash.into()) },
-            Value::Tag(_) => return Err(Failure::invalid("it is a tag: aes_bitslice_pending_tag gives it")),
+            other => return Err(other.refused("a part")),
         }
         Ok(())
     })
@@ -311,7 +373,7 @@ pub unsafe extern "C" fn aes_bitslice_pending_free(pending: *mut PendingHandle) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::status::{AES_BITSLICE_FAILED, AES_BITSLICE_INVALID, AES_BITSLICE_OK};
+    use crate::status::{AES_BITSLICE_FAILED, AES_BITSLICE_INVALID, AES_BITSLICE_OK, AES_BITSLICE_UNAUTHENTICATED};
 
     fn pending(wait: impl FnOnce() -> Result<Value, Error> + Send + 'static) -> PendingHandle {
         PendingHandle(Mutex::new(State::Waiting(Box::new(wait))))
@@ -331,6 +393,23 @@ mod tests {
         // SAFETY: as above.
         assert_eq!(unsafe { aes_bitslice_pending_part(&handle, &mut part) }, AES_BITSLICE_INVALID);
         assert_eq!(part.offset, 1);
+        // SAFETY: as above.
+        assert_eq!(unsafe { aes_bitslice_pending_wait(&handle) }, AES_BITSLICE_OK);
+    }
+
+    #[test]
+    fn what_is_not_authentic_is_told() {
+        let (good, bad) = (pending(|| Ok(().into())), pending(|| Err(Error::Unauthenticated)));
+        let mut bytes = [9; 16];
+        for _ in 0..2 {
+            // SAFETY: a handle and a place that live.
+            unsafe {
+                assert_eq!(aes_bitslice_pending_wait(&good), AES_BITSLICE_OK);
+                assert_eq!(aes_bitslice_pending_wait(&bad), AES_BITSLICE_UNAUTHENTICATED);
+                assert_eq!(aes_bitslice_pending_tag(&good, bytes.as_mut_ptr()), AES_BITSLICE_INVALID);
+            }
+        }
+        assert_eq!(bytes, [9; 16]);
     }
 
     #[test]

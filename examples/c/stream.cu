@@ -78,6 +78,11 @@ int main(int count, char **arguments)
     const bool same = made == expected && aes_bitslice_tag_verify(expected_tag, tag, 16) == AES_BITSLICE_OK;
     std::printf("GCM: %s\n", same ? "equal" : "DIFFERENT");
 
+    // Decrypted: what is not authentic is cleared on the stream.
+    check(aes_bitslice_gcm_decrypt_on_stream(gpu, nonce, 12, "a header", 8, memory, memory, len, tag, 16, stream, &pending));
+    check(aes_bitslice_pending_wait(pending));
+    aes_bitslice_pending_free(pending);
+
     cuda(cudaFree(memory));
     aes_bitslice_cipher_free(gpu);
     aes_bitslice_cipher_free(cpu);

@@ -35,8 +35,8 @@ pub struct Figures {
 const KERNELS: [(&str, Source); 4] = [
     ("ctr-128", cell("## Kernels, now", "ctr", 5, "4 GiB")),
     ("ctr-256", cell("## Kernels, now", "ctr", 9, "4 GiB")),
-    ("gcm-128", cell("## Authenticated", "**GCM**", 7, "4 GiB")),
-    ("gcm-256", cell("## Authenticated", "**GCM**", 10, "4 GiB")),
+    ("gcm-128", cell("## Authenticated", "**GCM encryption**", 7, "4 GiB")),
+    ("gcm-256", cell("## Authenticated", "**GCM encryption**", 10, "4 GiB")),
 ];
 
 /// CTR on pinned memory, GB/s, by the number of GPUs of one host.

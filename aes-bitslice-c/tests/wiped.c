@@ -1,0 +1,105 @@
+/* No copy of a key is left in the memory of a process that has used it on the engines that are named as arguments, and freed it. */
+#define _POSIX_C_SOURCE 200809L
+#include <aes_bitslice.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The key is never in this program's own memory but while it is handed over: what is searched for is it, XOR this. */
+enum { MASK = 0x5a, BYTES = 32, LEN = 100000 };
+static uint8_t masked[BYTES];
+
+static void check(int status)
+{
+    if (status != AES_BITSLICE_OK) {
+        fprintf(stderr, "%s\n", aes_bitslice_last_error());
+        exit(1);
+    }
+}
+
+/* How often either half of the key lies in memory that can be written to. */
+static int copies(void)
+{
+    static uint8_t page[1 << 16];
+    FILE *maps = fopen("/proc/self/maps", "r"), *memory = fopen("/proc/self/mem", "rb");
+    char line[4096], access[5];
+    unsigned long long from, to;
+    int found = 0;
+    if (maps == NULL || memory == NULL) {
+        fprintf(stderr, "cannot read /proc/self/mem\n");
+        exit(1);
+    }
+    setvbuf(memory, NULL, _IONBF, 0);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%llx-%llx %4s", &from, &to, access) != 3 || strncmp(access, "rw", 2) != 0) {
+            continue;
+        }
+        while (from < to) {
+            size_t len = to - from < sizeof page ? (size_t)(to - from) : sizeof page;
+            if (fseek(memory, (long)from, SEEK_SET) != 0 || fread(page, 1, len, memory) != len) {
+                break;
+            }
+            for (size_t i = 0; i + 16 <= len; i++) {
+                for (int half = 0; half < BYTES; half += 16) {
+                    int same = 0;
+                    while (same < 16 && (page[i + same] ^ MASK) == masked[half + same]) {
+                        same++;
+                    }
+                    found += same == 16;
+                }
+            }
+            from += len;
+        }
+    }
+    memset(page, 0, sizeof page);
+    fclose(maps);
+    fclose(memory);
+    return found;
+}
+
+static aes_bitslice_key *handed_over(void)
+{
+    uint8_t *secret = malloc(BYTES);
+    aes_bitslice_key *key;
+    for (int i = 0; i < BYTES; i++) {
+        secret[i] = masked[i] ^ MASK;
+    }
+    check(aes_bitslice_key_new(secret, BYTES, &key));
+    for (volatile uint8_t *byte = secret; byte < secret + BYTES; byte++) {
+        *byte = 0;
+    }
+    free(secret);
+    return key;
+}
+
+int main(int count, char **arguments)
+{
+    static uint8_t data[LEN], block[16], nonce[12], tag[16];
+    check(aes_bitslice_random(masked, BYTES));
+    for (int i = 1; i < count; i++) {
+        aes_bitslice_engine *engine;
+        aes_bitslice_cipher *cipher;
+        check(aes_bitslice_engine_open(arguments[i], &engine));
+        aes_bitslice_key *key = handed_over();
+        check(aes_bitslice_cipher_new(engine, key, &cipher));
+        check(aes_bitslice_ctr(cipher, block, 0, data, data, LEN));
+        check(aes_bitslice_cbc(cipher, AES_BITSLICE_ENCRYPT, block, data, data, LEN / 16 * 16));
+        check(aes_bitslice_gcm_encrypt(cipher, nonce, 12, NULL, 0, data, data, LEN, tag));
+        check(aes_bitslice_cmac(cipher, data, LEN, tag));
+        check(aes_bitslice_seal_file(engine, key, arguments[0], "sealed"));
+        check(aes_bitslice_open_file(engine, key, "sealed", "opened"));
+        if (remove("sealed") != 0 || remove("opened") != 0) {
+            return 1;
+        }
+        int before = copies();
+        aes_bitslice_cipher_free(cipher);
+        aes_bitslice_key_free(key);
+        aes_bitslice_engine_free(engine);
+        int after = copies();
+        printf("%s: %d places before, %d after\n", arguments[i], before, after);
+        if (before == 0 || after != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
