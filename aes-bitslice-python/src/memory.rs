@@ -55,7 +55,12 @@ impl Memory {
         name: &str,
         stream: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        if let Some(buffer) = Buffer::of(object, writable, name)? {
+        let buffer = match Buffer::of(object, writable, name) {
+            // Some arrays have the protocol for host memory only.
+            Err(_) if matches!(place_of(object), Ok(Some(Place::Cuda(_)))) => None,
+            outcome => outcome?,
+        };
+        if let Some(buffer) = buffer {
             let (pointer, len) = (buffer.pointer(), buffer.len());
             return Ok(Self { pointer, len, place: Place::Host, stream: None, _kept: Kept::Buffer(buffer) });
         }
