@@ -85,7 +85,6 @@ impl Cipher {
         })
     }
 
-    #[expect(clippy::too_many_arguments, reason = "those of the two methods")]
     fn xts<'py>(
         &self,
         direction: Direction,

@@ -55,17 +55,32 @@ impl Memory {
         name: &str,
         stream: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let buffer = match Buffer::of(object, writable, name) {
-            // Some arrays have the protocol for host memory only.
-            Err(_) if matches!(place_of(object), Ok(Some(Place::Cuda(_)))) => None,
-            outcome => outcome?,
-        };
-        if let Some(buffer) = buffer {
-            let (pointer, len) = (buffer.pointer(), buffer.len());
-            return Ok(Self { pointer, len, place: Place::Host, stream: None, _kept: Kept::Buffer(buffer) });
+        match Buffer::of(object, writable, name) {
+            Ok(Some(buffer)) => {
+                let (pointer, len) = (buffer.pointer(), buffer.len());
+                Ok(Self { pointer, len, place: Place::Host, stream: None, _kept: Kept::Buffer(buffer) })
+            }
+            Ok(None) => Self::exported(object, writable, name, stream),
+            // Some arrays have the protocol for some of their types only, or for host memory only.
+            Err(error) => match place_of(object) {
+                Ok(Some(Place::Cuda(_))) => Self::exported(object, writable, name, stream),
+                Ok(Some(Place::Host)) if error.is_instance_of::<PyBufferError>(object.py()) => {
+                    Self::exported(object, writable, name, stream).map_err(|_| error)
+                }
+                _ => Err(error),
+            },
         }
+    }
+
+    /// What has no buffer.
+    fn exported(
+        object: &Bound<'_, PyAny>,
+        writable: bool,
+        name: &str,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let given = stream.map(handle_of).transpose()?;
-        let memory = match place_of(object)? {
+        let (memory, read_only) = match place_of(object)? {
             Some(Place::Host) => Self::of_tensor(Tensor::of(object, None)?, None),
             Some(Place::Cuda(_)) => Self::on_gpu(object, given)?,
             None => match object.getattr_opt("__cuda_array_interface__")? {
@@ -78,10 +93,6 @@ impl Memory {
                 }
             },
         };
-        let read_only = match &memory._kept {
-            Kept::Tensor(tensor) => tensor.read_only,
-            _ => false,
-        };
         let immutable = writable && Library::of(object)?.is_some_and(|library| library.is_immutable().unwrap_or(false));
         match writable && (read_only || immutable) {
             true => {
@@ -91,7 +102,7 @@ impl Memory {
         }
     }
 
-    fn on_gpu(object: &Bound<'_, PyAny>, given: Option<u64>) -> PyResult<Self> {
+    fn on_gpu(object: &Bound<'_, PyAny>, given: Option<u64>) -> PyResult<(Self, bool)> {
         let library = Library::of(object)?;
         let current = library.as_ref().map(|library| library.stream(object)).transpose()?.flatten();
         let handle = given.or(current).unwrap_or(LEGACY);
@@ -101,18 +112,19 @@ impl Memory {
         Ok(Self::of_tensor(Tensor::of(object, Some(order))?, Some(stream)))
     }
 
-    fn of_tensor(tensor: Tensor, stream: Option<Stream>) -> Self {
-        let (pointer, len, place) = (tensor.pointer, tensor.len, tensor.place);
-        Self { pointer, len, place, stream, _kept: Kept::Tensor(tensor) }
+    /// A tensor, and whether it must not be written.
+    fn of_tensor(tensor: Tensor, stream: Option<Stream>) -> (Self, bool) {
+        let (pointer, len, place, read_only) = (tensor.pointer, tensor.len, tensor.place, tensor.read_only);
+        (Self { pointer, len, place, stream, _kept: Kept::Tensor(tensor) }, read_only)
     }
 
     /// `__cuda_array_interface__`, version 2 and 3.
-    fn of_interface(object: &Bound<'_, PyAny>, it: &Bound<'_, PyDict>, given: Option<u64>) -> PyResult<Self> {
+    fn of_interface(object: &Bound<'_, PyAny>, it: &Bound<'_, PyDict>, given: Option<u64>) -> PyResult<(Self, bool)> {
         let item = |name: &str| {
             it.get_item(name)?.ok_or_else(|| PyTypeError::new_err(format!("__cuda_array_interface__ has no {name}")))
         };
         let optional = |name: &str| PyResult::Ok(it.get_item(name)?.filter(|value| !value.is_none()));
-        let (pointer, _read_only): (u64, bool) = item("data")?.extract()?;
+        let (pointer, read_only): (u64, bool) = item("data")?.extract()?;
         let shape: Vec<i64> = item("shape")?.extract()?;
         // `<f4`: order of bytes, kind, bytes of an element.
         let kind: String = item("typestr")?.extract()?;
@@ -131,7 +143,8 @@ impl Memory {
             device::synchronize(object.py(), ordinal, theirs)?;
         }
         let stream = Some(Stream { handle: given.or(theirs).unwrap_or(LEGACY), waits: false });
-        Ok(Self { pointer, len, place: Place::Cuda(ordinal), stream, _kept: Kept::Object(object.clone().unbind()) })
+        let _kept = Kept::Object(object.clone().unbind());
+        Ok((Self { pointer, len, place: Place::Cuda(ordinal), stream, _kept }, read_only))
     }
 
     /// It as the memory of a call that only reads. Whoever has that keeps this, too.
@@ -201,7 +214,6 @@ impl<'py> Call<'py> {
         Ok(Self { input: Some(input), _output: output, output: pointer, len, place, stream, data, result })
     }
 
-    #[expect(clippy::type_complexity, reason = "the three parts of an output")]
     fn new_like(
         data: &Bound<'py, PyAny>,
         input: &Memory,

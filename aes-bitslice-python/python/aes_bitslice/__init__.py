@@ -29,7 +29,7 @@ from ._native import (
     _forked,
     engines,
     is_sealed,
-    open,
+    open as open,  # not in `__all__`: it would hide the built-in one
     random_bytes,
     seal,
 )

@@ -91,5 +91,5 @@ def handle_of(stream: Any) -> int:
 def view(memory: Any) -> memoryview:
     """Memory of an engine as a memoryview, which keeps it."""
     array = (ctypes.c_ubyte * memory.nbytes).from_address(memory.address)
-    array.owner = memory  # type: ignore[attr-defined]
+    array.owner = memory
     return memoryview(array).cast("B")

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any, BinaryIO, Final, NoReturn, Protocol, TypedDict, TypeVar, overload
+from typing import Any, Final, NoReturn, Protocol, TypedDict, TypeVar, final, overload
 
 class _Readable(Protocol):
     def read(self, size: int, /) -> Any: ...
@@ -16,6 +16,7 @@ _Array = TypeVar("_Array")
 _Plain = bytes | bytearray | memoryview
 _Path = str | os.PathLike[str]
 
+__all__: list[str]
 __version__: Final[str]
 
 class Error(Exception):
@@ -30,6 +31,7 @@ class UnavailableError(Error):
 class DeviceError(Error):
     """A device or its driver failed."""
 
+@final
 class Key:
     """An AES key, or the two of XTS. It never shows itself, is not pickled, and is wiped when it is no longer used."""
 
@@ -79,6 +81,7 @@ class Key:
 
     def __reduce__(self) -> NoReturn: ...
 
+@final
 class Engine:
     """A backend that was opened: a GPU, several, an OpenCL device, or the CPU. It may be used by any number of threads."""
 
@@ -116,11 +119,13 @@ class Engine:
 
     def __reduce__(self) -> NoReturn: ...
 
+@final
 class DeviceTag:
     """The tag of a message in GPU memory. `bytes(tag)` waits until the stream has come to it."""
 
     def __bytes__(self) -> bytes: ...
 
+@final
 class Cipher:
     """A key on an engine. It may be used by any number of threads.
 
@@ -151,7 +156,9 @@ class Cipher:
     @overload
     def keystream(self, iv: _Data, length: int, *, offset: int = 0, counter_bits: int = 128) -> bytes: ...
     @overload
-    def keystream(self, iv: _Data, *, offset: int = 0, counter_bits: int = 128, out: _Array, stream: Any = None) -> _Array:
+    def keystream(
+        self, iv: _Data, length: None = None, *, offset: int = 0, counter_bits: int = 128, out: _Array, stream: Any = None
+    ) -> _Array:
         """The key stream of CTR from byte `offset` on: what `ctr` makes of zeros, as pseudorandom bytes."""
 
     @overload
@@ -253,6 +260,7 @@ class Cipher:
 
     def __reduce__(self) -> NoReturn: ...
 
+@final
 class HostMemory:
     """Host memory of an engine: what is behind the `memoryview` of `Engine.host_buffer`."""
 

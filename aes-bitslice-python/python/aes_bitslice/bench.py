@@ -207,7 +207,10 @@ def by_torch(key: Key, data: Any, on_gpu: Callable[[Callable[[], Any]], list[flo
 def _sbox() -> list[int]:
     """The S-box of FIPS 197, by walking through the field with 3 and with its inverse."""
     table, p, q = [0] * 256, 1, 1
-    rotated = lambda x, n: (x << n | x >> (8 - n)) & 0xFF  # noqa: E731
+
+    def rotated(x: int, n: int) -> int:
+        return (x << n | x >> (8 - n)) & 0xFF
+
     while True:
         p ^= (p << 1 & 0xFF) ^ (0x1B if p & 0x80 else 0)
         for shift in (1, 2, 4):

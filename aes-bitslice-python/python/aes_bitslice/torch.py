@@ -218,7 +218,7 @@ def _key(key: Any) -> Key:
 
 
 def _nbytes(tensor: torch.Tensor) -> int:
-    return tensor.numel() * tensor.element_size()
+    return int(tensor.numel() * tensor.element_size())
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:
