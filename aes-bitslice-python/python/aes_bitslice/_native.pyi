@@ -16,7 +16,25 @@ _Array = TypeVar("_Array")
 _Plain = bytes | bytearray | memoryview
 _Path = str | os.PathLike[str]
 
-__all__: list[str]
+__all__ = [
+    "AuthenticationError",
+    "Cipher",
+    "DeviceError",
+    "DeviceTag",
+    "Engine",
+    "Error",
+    "HostMemory",
+    "Key",
+    "UnavailableError",
+    "__version__",
+    "_forked",
+    "engines",
+    "is_sealed",
+    "open",
+    "random_bytes",
+    "seal",
+]
+
 __version__: Final[str]
 
 class Error(Exception):
