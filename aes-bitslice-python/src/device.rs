@@ -99,12 +99,6 @@ impl<'a> OnDevice<'a> {
         len: u64,
         operation: O,
     ) -> PyResult<Pending<O>> {
-        if self.is_captured(stream) {
-            return Err(Error::new_err(format!(
-                "{} gives a result to the host, which a graph cannot: do it outside of the capture",
-                O::NAME
-            )));
-        }
         py.detach(|| {
             let handle = stream.handle as sys::CUstream;
             // SAFETY: as above.

@@ -11,10 +11,9 @@ use aes_bitslice_seal::{self as sealing, Secret};
 use pyo3::exceptions::{PyFileExistsError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -231,11 +230,12 @@ impl Destination {
             return Err(exists(&path));
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut file = tempfile::Builder::new();
+        file.prefix(".aes-bitslice-");
         // As a file that is made by opening it: what of this is allowed, the umask says.
-        let file = tempfile::Builder::new()
-            .prefix(".aes-bitslice-")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder);
+        #[cfg(unix)]
+        file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = file.tempfile_in(folder);
         let file = file.map_err(|error| os_error(error, &path.display().to_string()))?;
         Ok(Self { to: To::File(file, path), asked })
     }

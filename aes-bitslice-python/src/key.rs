@@ -8,7 +8,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use zeroize::Zeroizing;
 
@@ -98,9 +97,11 @@ impl Key {
     fn save(&self, path: PathBuf) -> PyResult<()> {
         let digits = Zeroizing::new(base16ct::lower::encode_string(self.key.expose()));
         let text = Zeroizing::new([digits.as_bytes(), b"\n"].concat());
-        let mut file = OpenOptions::new();
-        let file = file.write(true).create_new(true).mode(0o600).open(&path);
-        file.and_then(|mut file| file.write_all(&text)).map_err(|error| at_path(error, &path))
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(&path).and_then(|mut file| file.write_all(&text)).map_err(|error| at_path(error, &path))
     }
 
     /// The bytes of the key. This copy is not wiped.
