@@ -3,9 +3,9 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyModule;
+use pyo3::types::{PyDict, PyModule};
 
-/// A function of `_arrays`, looked up once.
+/// A name of `_arrays`, looked up once.
 fn function<'py>(py: Python<'py>, cell: &PyOnceLock<Py<PyAny>>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let get = || PyResult::Ok(PyModule::import(py, "aes_bitslice._arrays")?.getattr(name)?.unbind());
     Ok(cell.get_or_try_init(py, get)?.bind(py).clone())
@@ -17,14 +17,25 @@ pub struct Library<'py>(Bound<'py, PyAny>);
 impl<'py> Library<'py> {
     /// That of a known one; `None` of others, and of plain bytes.
     pub fn of(array: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        static KNOWN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         static CELL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let found = function(array.py(), &CELL, "library_of")?.call1((array.get_type(),))?;
+        let (py, kind) = (array.py(), array.get_type());
+        let known = function(py, &KNOWN, "known")?;
+        let found = match known.cast::<PyDict>()?.get_item(&kind)? {
+            Some(found) => found,
+            None => function(py, &CELL, "library_of")?.call1((kind,))?,
+        };
         Ok((!found.is_none()).then_some(Self(found)))
     }
 
     /// A new array of the same shape and type, in the same memory, of any content.
     pub fn empty_like(&self, array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.0.call_method1(intern!(array.py(), "empty_like"), (array,))
+    }
+
+    /// The first byte, the bytes and the device of an array, -1 for host memory; `None` where the library does not tell so.
+    pub fn span(&self, array: &Bound<'py, PyAny>) -> PyResult<Option<(u64, u64, i64)>> {
+        self.0.call_method1(intern!(array.py(), "span"), (array,))?.extract()
     }
 
     /// The handle of the library's current stream on the device of an array; `None` of a library that has no such thing.

@@ -2,12 +2,12 @@
 
 use crate::error::{Error, UnavailableError, of_runtime};
 use crate::memory::{Call, Stream};
-use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, result, sys};
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, DriverError, result, sys};
 use aes_bitslice_runtime::cuda::{self, DeviceCipher, Pending};
 use aes_bitslice_runtime::{Cipher, Error as Runtime, Mode, Operation};
 use pyo3::prelude::*;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A key on one GPU, as a call takes it.
 pub struct OnDevice<'a> {
@@ -146,18 +146,42 @@ fn synchronized(context: &Arc<CudaContext>, stream: u64) -> PyResult<()> {
     unsafe { result::stream::synchronize(stream as sys::CUstream) }.map_err(|e| failed("cuStreamSynchronize", &e.0))
 }
 
-/// Waits for a stream of a device.
-pub fn synchronize(py: Python<'_>, ordinal: usize, stream: u64) -> PyResult<()> {
-    let context = CudaContext::new(ordinal).map_err(|e| {
-        of_runtime(Runtime::Cuda { call: "cuDevicePrimaryCtxRetain".into(), code: format!("{:?}", e.0) })
-    })?;
-    py.detach(|| synchronized(&context, stream))
+/// Refuses where there is no driver: calls of it would panic.
+fn driver() -> PyResult<()> {
+    static IS_THERE: OnceLock<bool> = OnceLock::new();
+    match IS_THERE.get_or_init(|| cuda::devices().is_ok()) {
+        true => Ok(()),
+        false => cuda::devices().map(drop).map_err(of_runtime),
+    }
+}
+
+/// Has a stream of a device wait for what is on another so far.
+pub fn order(py: Python<'_>, ordinal: usize, before: u64, after: u64) -> PyResult<()> {
+    let failed =
+        |call: &str, e: DriverError| of_runtime(Runtime::Cuda { call: call.into(), code: format!("{:?}", e.0) });
+    driver()?;
+    let context = CudaContext::new(ordinal).map_err(|e| failed("cuDevicePrimaryCtxRetain", e))?;
+    py.detach(|| {
+        context.bind_to_thread().map_err(|e| failed("cuCtxSetCurrent", e))?;
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
+        let event = event.map_err(|e| failed("cuEventCreate", e))?;
+        // SAFETY: both streams are live and of this context, as their libraries and the caller say; the event is live, and the driver
+        // keeps what it needs of it.
+        unsafe {
+            let recorded = result::event::record(event, before as sys::CUstream);
+            let waiting = recorded.and_then(|()| {
+                let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+                result::stream::wait_event(after as sys::CUstream, event, flags)
+            });
+            let destroyed = result::event::destroy(event);
+            waiting.and(destroyed).map_err(|e| failed("cuStreamWaitEvent", e))
+        }
+    })
 }
 
 /// The number of the device that memory belongs to.
 pub fn of_pointer(pointer: u64) -> PyResult<usize> {
-    // Without a driver the calls below would panic.
-    cuda::devices().map_err(of_runtime)?;
+    driver()?;
     let mut ordinal: i32 = 0;
     let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
     // SAFETY: the driver is there; any pointer may be asked about, and the other is to a live number.

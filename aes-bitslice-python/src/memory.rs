@@ -80,9 +80,13 @@ impl Memory {
         stream: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let given = stream.map(handle_of).transpose()?;
+        let library = Library::of(object)?;
+        if let Some(memory) = Self::told(object, library.as_ref(), given)? {
+            return Ok(memory);
+        }
         let (memory, read_only) = match place_of(object)? {
             Some(Place::Host) => Self::of_tensor(Tensor::of(object, None)?, None),
-            Some(Place::Cuda(_)) => Self::on_gpu(object, given)?,
+            Some(Place::Cuda(_)) => Self::on_gpu(object, library.as_ref(), given)?,
             None => match object.getattr_opt("__cuda_array_interface__")? {
                 Some(interface) => Self::of_interface(object, interface.cast::<PyDict>()?, given)?,
                 None => {
@@ -93,7 +97,7 @@ impl Memory {
                 }
             },
         };
-        let immutable = writable && Library::of(object)?.is_some_and(|library| library.is_immutable().unwrap_or(false));
+        let immutable = writable && library.is_some_and(|library| library.is_immutable().unwrap_or(false));
         match writable && (read_only || immutable) {
             true => {
                 Err(PyBufferError::new_err(format!("{name} cannot be changed: leave it away, or give other memory")))
@@ -102,9 +106,37 @@ impl Memory {
         }
     }
 
-    fn on_gpu(object: &Bound<'_, PyAny>, given: Option<u64>) -> PyResult<(Self, bool)> {
-        let library = Library::of(object)?;
-        let current = library.as_ref().map(|library| library.stream(object)).transpose()?.flatten();
+    /// What the library tells without DLPack, which some take long for.
+    fn told<'py>(
+        object: &Bound<'py, PyAny>,
+        library: Option<&Library<'py>>,
+        given: Option<u64>,
+    ) -> PyResult<Option<Self>> {
+        let Some(library) = library else { return Ok(None) };
+        let Some((pointer, len, device)) = library.span(object)? else { return Ok(None) };
+        let _kept = Kept::Object(object.clone().unbind());
+        let (place, stream) = match usize::try_from(device) {
+            Err(_) => (Place::Host, None),
+            Ok(ordinal) => {
+                let current = library.stream(object)?;
+                if let (Some(current), Some(given)) = (current, given)
+                    && current != given
+                {
+                    device::order(object.py(), ordinal, current, given)?;
+                }
+                let handle = given.or(current).unwrap_or(LEGACY);
+                (Place::Cuda(ordinal), Some(Stream { handle, waits: false }))
+            }
+        };
+        Ok(Some(Self { pointer, len, place, stream, _kept }))
+    }
+
+    fn on_gpu<'py>(
+        object: &Bound<'py, PyAny>,
+        library: Option<&Library<'py>>,
+        given: Option<u64>,
+    ) -> PyResult<(Self, bool)> {
+        let current = library.map(|library| library.stream(object)).transpose()?.flatten();
         let handle = given.or(current).unwrap_or(LEGACY);
         // What the library has put on its current stream comes before; on another stream it has to be told to wait.
         let order = if current == Some(handle) { -1 } else { handle.max(LEGACY) as i64 };
@@ -140,7 +172,7 @@ impl Memory {
         if let (Some(theirs), Some(given)) = (theirs, given)
             && theirs != given
         {
-            device::synchronize(object.py(), ordinal, theirs)?;
+            device::order(object.py(), ordinal, theirs, given)?;
         }
         let stream = Some(Stream { handle: given.or(theirs).unwrap_or(LEGACY), waits: false });
         let _kept = Kept::Object(object.clone().unbind());
