@@ -96,6 +96,43 @@ def test_objects_of_a_store(key, key_ref, tmp_path):
     assert into.getvalue() == data
     assert ranges.open_row({"source": "memory://out/sealed", "destination": str(tmp_path / "opened")}, key_ref) == len(data)
     assert (tmp_path / "opened").read_bytes() == data
+    store.pipe_file("/out/sealed", store.cat_file("/out/sealed")[:-1])
+    with pytest.raises(aes_bitslice.AuthenticationError):
+        ranges.open_row({"source": "memory://out/sealed", "destination": str(tmp_path / "again")}, key_ref)
+    assert not (tmp_path / "again").exists()
+
+
+def test_objects_of_s3(key, key_ref, tmp_path, monkeypatch):
+    """A server of S3 on this machine. CI has none."""
+    server = pytest.importorskip("moto.server", reason="moto, a server of S3 for tests, is not installed")
+    s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed")
+    running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    running.start()
+    try:
+        _, port = running.get_host_and_port()
+        for name, value in {"ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "x", "DEFAULT_REGION": "us-east-1"}.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        store = s3fs.S3FileSystem()
+        store.mkdir("bucket")
+        data = os.urandom(7_000_000)
+        store.pipe_file("bucket/data", data)
+        rows = ranges.rows("s3://bucket/data", "s3://bucket/data.enc", part_bytes=2_000_000)
+        for row in [*rows, rows[0]]:
+            ranges.encrypt_row(row, key_ref)
+        parts = sorted(store.ls("bucket/data.enc", detail=False))
+        assert len(parts) == 4 and b"".join(map(store.cat_file, parts)) == expected(key, rows[0]["iv"], data)
+        assert ranges.seal_row({"source": "s3://bucket/data", "destination": "s3://bucket/sealed"}, key_ref) == len(data)
+        opened = {"source": "s3://bucket/sealed", "destination": str(tmp_path / "opened")}
+        assert ranges.open_row(opened, key_ref) == len(data) and (tmp_path / "opened").read_bytes() == data
+        sealed = bytearray(store.cat_file("bucket/sealed"))
+        sealed[3_000_000] ^= 1
+        store.pipe_file("bucket/sealed", bytes(sealed))
+        with pytest.raises(aes_bitslice.AuthenticationError):
+            ranges.open_row({**opened, "destination": "s3://bucket/opened"}, key_ref)
+        assert not store.exists("bucket/opened")
+    finally:
+        running.stop()
 
 
 def test_the_actor_of_ray_without_ray(key, key_ref, tmp_path):

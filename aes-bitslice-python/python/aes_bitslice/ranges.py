@@ -71,13 +71,19 @@ def _files(row: Mapping[str, Any], work: Any, key_ref: str, engine: str) -> int:
         return int(work(_path(source), _path(destination), overwrite=True, **options))
     import fsspec
 
-    with fsspec.open(source, "rb") as reads, fsspec.open(destination, "wb") as writes:
+    store, path = fsspec.core.url_to_fs(destination)
+    with fsspec.open(source, "rb") as reads:
+        # What was not finished does not become an object, where the store has commits, as those of S3's kind have.
+        writes = store.open(path, "wb", autocommit=False)
         try:
-            return int(work(reads, writes, **options))
+            done = int(work(reads, writes, **options))
         except BaseException:
-            # What was not finished must not become an object.
-            getattr(writes, "discard", lambda: None)()
+            writes.close()
+            writes.discard()
             raise
+        writes.close()
+        writes.commit()
+        return done
 
 
 class _Worker:
