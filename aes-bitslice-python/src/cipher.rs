@@ -2,22 +2,23 @@
 
 use crate::buffer::small;
 use crate::call::{in_parts, reading};
-use crate::device::OnDevice;
+use crate::device::{OnDevice, keeping_context};
 use crate::dlpack::Place;
 use crate::engine::Opened;
 use crate::error::{guarded, of_runtime};
 use crate::fork::ForkedNot;
 use crate::memory::{Call, Host, Memory, on_host};
+use aes_bitslice_runtime::cuda::Pending;
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, Counter, CounterMode, Ctr, Direction, Ecb, Error as Runtime,
-    GcmDecrypt, GcmEncrypt, GcmPart, Gmac, Keystream, Mode, Nonce, Tag, Xts,
+    GcmDecrypt, GcmEncrypt, GcmPart, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Tag, Xts,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::ops::Range;
 use std::str::FromStr;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 /// A key on an engine. It may be used by any number of threads.
@@ -26,7 +27,7 @@ pub struct Cipher {
     opened: Arc<Opened>,
     cipher: ForkedNot<RuntimeCipher>,
     /// The modes whose kernels were loaded.
-    loaded: AtomicU32,
+    loaded: AtomicU64,
 }
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -34,7 +35,7 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 impl Cipher {
     pub fn new(opened: Arc<Opened>, cipher: RuntimeCipher) -> Self {
         let cipher = ForkedNot::new(cipher, opened.engine.is_device());
-        Self { opened, cipher, loaded: AtomicU32::new(0) }
+        Self { opened, cipher, loaded: AtomicU64::new(0) }
     }
 
     /// Does a call: on the host in parts, by `part`, or on a GPU, by `device`. Returns what the caller gets.
@@ -120,7 +121,7 @@ impl Cipher {
     /// Refuses what cannot be used any more, and makes an exception of a panic.
     fn begin<T>(&self, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         self.opened.check()?;
-        guarded(work)
+        self.opened.guarded(work)
     }
 
     /// Refuses a counter that ends before the data, which only its last byte tells, before anything is done.
@@ -141,7 +142,7 @@ impl Cipher {
         call: &Call<'_>,
         direction: Direction,
         nonce: &Nonce,
-    ) -> PyResult<Vec<aes_bitslice_runtime::PartialHash>> {
+    ) -> PyResult<Vec<PartialHash>> {
         let mut hashes = Vec::new();
         in_parts(
             py,
@@ -339,7 +340,7 @@ impl Cipher {
                 Place::Cuda(ordinal) => {
                     let pending = self.on_device(ordinal)?.run_with_output(py, &call, whole)?;
                     call.is_on_stream()?;
-                    DeviceTag::when(py, move || pending.wait())?
+                    DeviceTag::when(py, pending)?
                 }
             };
             Ok((call.result, tag))
@@ -400,7 +401,7 @@ impl Cipher {
             match (memory.place, memory.stream) {
                 (Place::Cuda(ordinal), Some(stream)) => {
                     let pending = self.on_device(ordinal)?.read(py, stream, (memory.pointer, memory.len), gmac)?;
-                    DeviceTag::when(py, move || pending.wait())
+                    DeviceTag::when(py, pending)
                 }
                 _ => {
                     let cipher = (*self.cipher).clone();
@@ -462,12 +463,10 @@ enum State {
 }
 
 impl DeviceTag {
-    fn when<'py>(
-        py: Python<'py>,
-        wait: impl FnOnce() -> Result<Tag, Runtime> + Send + 'static,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let state = Mutex::new(State::Waiting(Some(Box::new(wait))));
-        Ok(Bound::new(py, Self { state })?.into_any())
+    fn when<'py, O: Operation<Output = Tag>>(py: Python<'py>, pending: Pending<O>) -> PyResult<Bound<'py, PyAny>> {
+        let pending = ForkedNot::new(pending, true);
+        let wait: Waiting = Box::new(|| keeping_context(|| pending.into_inner().wait()));
+        Ok(Bound::new(py, Self { state: Mutex::new(State::Waiting(Some(wait))) })?.into_any())
     }
 
     /// Waits for it.

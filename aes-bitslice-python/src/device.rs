@@ -6,7 +6,7 @@ use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, DriverError, resul
 use aes_bitslice_runtime::cuda::{self, DeviceCipher, Pending};
 use aes_bitslice_runtime::{Cipher, Error as Runtime, Mode, Operation};
 use pyo3::prelude::*;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// A key on one GPU, as a call takes it.
@@ -14,13 +14,13 @@ pub struct OnDevice<'a> {
     cipher: DeviceCipher<'a>,
     context: Arc<CudaContext>,
     /// The modes whose kernels were loaded, a bit each, for all GPUs of the cipher.
-    loaded: &'a AtomicU32,
+    loaded: &'a AtomicU64,
     bit: u32,
 }
 
 impl<'a> OnDevice<'a> {
     /// The key of a cipher on the GPU with this number.
-    pub fn of(cipher: &'a Cipher, ordinal: usize, loaded: &'a AtomicU32) -> PyResult<Self> {
+    pub fn of(cipher: &'a Cipher, ordinal: usize, loaded: &'a AtomicU64) -> PyResult<Self> {
         let backend = cipher.engine().backend();
         let elsewhere = || {
             UnavailableError::new_err(format!(
@@ -30,7 +30,8 @@ impl<'a> OnDevice<'a> {
         let contexts = cipher.engine().cuda_contexts().map_err(|_| elsewhere())?;
         let at = contexts.iter().position(|context| context.ordinal() == ordinal).ok_or_else(elsewhere)?;
         let key = cipher.devices().map_err(of_runtime)?.swap_remove(at);
-        let bit = Mode::ALL.len() as u32 * (at as u32).min(5);
+        // There is room for twelve GPUs; those beyond have one place in common.
+        let bit = Mode::ALL.len() as u32 * (at as u32).min(11);
         Ok(Self { cipher: key, context: contexts[at].clone(), loaded, bit })
     }
 
@@ -41,7 +42,7 @@ impl<'a> OnDevice<'a> {
         Ok(())
     }
 
-    fn mask(&self, mode: Mode) -> u32 {
+    fn mask(&self, mode: Mode) -> u64 {
         1 << (self.bit + Mode::ALL.iter().position(|&m| m == mode).unwrap_or(0) as u32)
     }
 
@@ -119,7 +120,7 @@ impl<'a> OnDevice<'a> {
 
     /// Whether the stream is being captured into a graph.
     fn is_captured(&self, stream: Stream) -> bool {
-        if self.context.bind_to_thread().is_err() {
+        if enter(&self.context).is_err() {
             return false;
         }
         let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
@@ -141,18 +142,43 @@ fn pointers(call: &Call<'_>) -> (u64, u64, u64) {
 fn synchronized(context: &Arc<CudaContext>, stream: u64) -> PyResult<()> {
     let failed =
         |what: &str, e: &dyn std::fmt::Debug| of_runtime(Runtime::Cuda { call: what.into(), code: format!("{e:?}") });
-    context.bind_to_thread().map_err(|e| failed("cuCtxSetCurrent", &e.0))?;
+    enter(context).map_err(|e| failed("cuCtxSetCurrent", &e.0))?;
     // SAFETY: the stream is live and of this context.
     unsafe { result::stream::synchronize(stream as sys::CUstream) }.map_err(|e| failed("cuStreamSynchronize", &e.0))
 }
 
-/// Refuses where there is no driver: calls of it would panic.
-fn driver() -> PyResult<()> {
+/// Whether there is a driver; without one, calls of it would panic.
+fn is_there() -> bool {
     static IS_THERE: OnceLock<bool> = OnceLock::new();
-    match IS_THERE.get_or_init(|| cuda::devices().is_ok()) {
+    // SAFETY: only looks whether the library opens.
+    *IS_THERE.get_or_init(|| unsafe { sys::is_culib_present() })
+}
+
+/// Refuses where there is no driver or no device.
+fn driver() -> PyResult<()> {
+    match is_there() {
         true => Ok(()),
         false => cuda::devices().map(drop).map_err(of_runtime),
     }
+}
+
+/// Does it, and gives this thread the CUDA context back that it had: to PyTorch and others, that is the current device.
+pub fn keeping_context<T>(work: impl FnOnce() -> T) -> T {
+    if !is_there() {
+        return work();
+    }
+    // An error says that the driver was not used before, so that there is none.
+    let before = result::ctx::get_current().ok().flatten();
+    let done = work();
+    // SAFETY: it was this thread's, and nothing here destroys it.
+    let _ = unsafe { result::ctx::set_current(before.unwrap_or(std::ptr::null_mut())) };
+    done
+}
+
+/// Makes a context this thread's.
+fn enter(context: &Arc<CudaContext>) -> Result<(), DriverError> {
+    // SAFETY: the context is retained as long as the value lives. (`bind_to_thread` would report, and forget, errors of others first.)
+    unsafe { result::ctx::set_current(context.cu_ctx()) }
 }
 
 /// Has a stream of a device wait for what is on another so far.
@@ -162,7 +188,7 @@ pub fn order(py: Python<'_>, ordinal: usize, before: u64, after: u64) -> PyResul
     driver()?;
     let context = CudaContext::new(ordinal).map_err(|e| failed("cuDevicePrimaryCtxRetain", e))?;
     py.detach(|| {
-        context.bind_to_thread().map_err(|e| failed("cuCtxSetCurrent", e))?;
+        enter(&context).map_err(|e| failed("cuCtxSetCurrent", e))?;
         let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
         let event = event.map_err(|e| failed("cuEventCreate", e))?;
         // SAFETY: both streams are live and of this context, as their libraries and the caller say; the event is live, and the driver

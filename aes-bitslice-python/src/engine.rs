@@ -2,6 +2,7 @@
 
 use crate::arrays::view;
 use crate::cipher::Cipher;
+use crate::device::keeping_context;
 use crate::error::{Error, UnavailableError, guarded, of_runtime};
 use crate::fork::{ForkedNot, generation};
 use crate::key::Key;
@@ -43,6 +44,11 @@ impl Opened {
         }
     }
 
+    /// Does it, makes an exception of a panic, and leaves the thread's CUDA context as it was.
+    pub fn guarded<T>(&self, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        if self.engine.is_device() { keeping_context(|| guarded(work)) } else { guarded(work) }
+    }
+
     /// Nothing of it is used any more.
     pub fn poison(&self, panic: &str) {
         let _ = self.poison.set(panic.into());
@@ -62,7 +68,9 @@ impl Engine {
     fn new(py: Python<'_>, backend: Option<&Bound<'_, PyAny>>, kernels: &str) -> PyResult<Self> {
         let kernels = Kernels::from_str(kernels).map_err(|unknown| PyValueError::new_err(unknown.to_string()))?;
         let wanted = Wanted::of(backend)?;
-        let engine = guarded(|| py.detach(|| wanted.open()).map_err(of_runtime))?;
+        let is_cpu = matches!(wanted, Wanted::One(Backend::Cpu | Backend::CpuBitsliced));
+        let open = || guarded(|| py.detach(|| wanted.open()).map_err(of_runtime));
+        let engine = if is_cpu { open() } else { keeping_context(open) }?;
         Ok(Self { opened: Opened::new(engine.with_kernels(kernels)) })
     }
 
@@ -73,15 +81,17 @@ impl Engine {
             return Err(PyTypeError::new_err("cipher takes a Key: wrap the bytes in Key(...)"));
         };
         let key = &key.get().key;
-        let cipher = guarded(|| py.detach(|| self.opened.engine.cipher(key)).map_err(of_runtime))?;
+        let cipher = self.opened.guarded(|| py.detach(|| self.opened.engine.cipher(key)).map_err(of_runtime))?;
         Ok(Cipher::new(self.opened.clone(), cipher))
     }
 
     /// Host memory that is fast for this engine: pinned where it has CUDA GPUs. All zero, and wiped when it is no longer used.
     fn host_buffer<'py>(&self, py: Python<'py>, length: usize) -> PyResult<Bound<'py, PyAny>> {
         self.opened.check()?;
-        let buffer = guarded(|| py.detach(|| self.opened.engine.host_buffer(length)).map_err(of_runtime))?;
-        view(Bound::new(py, HostMemory { buffer })?.into_any())
+        let buffer =
+            self.opened.guarded(|| py.detach(|| self.opened.engine.host_buffer(length)).map_err(of_runtime))?;
+        let is_pinned = buffer.is_pinned();
+        view(Bound::new(py, HostMemory { buffer: ForkedNot::new(buffer, is_pinned) })?.into_any())
     }
 
     /// The name of the backend, such as `cuda` or `cpu`.
@@ -141,7 +151,7 @@ impl Wanted {
 /// Host memory of an engine: what is behind the `memoryview` of [`Engine::host_buffer`].
 #[pyclass(frozen, module = "aes_bitslice")]
 pub struct HostMemory {
-    buffer: HostBuffer,
+    buffer: ForkedNot<HostBuffer>,
 }
 
 #[pymethods]
@@ -169,7 +179,7 @@ impl HostMemory {
 #[pyfunction]
 #[pyo3(signature = (*, opencl = false))]
 pub fn engines<'py>(py: Python<'py>, opencl: bool) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let list = guarded(|| Ok(py.detach(|| list(opencl))))?;
+    let list = keeping_context(|| guarded(|| Ok(py.detach(|| list(opencl)))))?;
     let entry = |(name, available, description): (String, bool, String)| {
         let entry = PyDict::new(py);
         entry.set_item("name", name)?;

@@ -1,6 +1,7 @@
 //! Processes that were forked, such as those of Python's `multiprocessing` and of data loaders: the threads of the parent are not in
 //! them, and CUDA does not work in them. Host memory is worked on by a new pool of threads; engines of a device say that they cannot.
 
+use crate::device::keeping_context;
 use crate::error::Error;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -61,6 +62,11 @@ impl<T> ForkedNot<T> {
         Self { value: Some(value), is_device, generation: generation() }
     }
 
+    /// The value.
+    pub fn into_inner(mut self) -> T {
+        self.value.take().expect("there until it is dropped")
+    }
+
     /// Whether it is a device's.
     pub fn is_device(&self) -> bool {
         self.is_device
@@ -77,8 +83,10 @@ impl<T> Deref for ForkedNot<T> {
 
 impl<T> Drop for ForkedNot<T> {
     fn drop(&mut self) {
-        if self.is_device && self.generation != generation() {
-            std::mem::forget(self.value.take());
+        match self.value.take() {
+            Some(value) if self.is_device && self.generation != generation() => std::mem::forget(value),
+            Some(value) if self.is_device => keeping_context(|| drop(value)),
+            _ => {}
         }
     }
 }

@@ -281,6 +281,33 @@ class Torch(Case):
         torch.cuda.synchronize()
         self.assertEqual(self.bytes_of(static), b"\2" * (1 << 20))
 
+    def test_the_current_device_stays(self):
+        torch = self.torch
+        before = torch.cuda.current_device()
+        plain = self.tensor(1000)
+        _, tag = self.cipher.gcm_encrypt(NONCE, plain)
+        bytes(tag)
+        self.assertEqual(torch.cuda.current_device(), before)
+        if torch.cuda.device_count() < 2:
+            self.skipTest("there is one GPU")
+        engine = Engine("cuda:1")
+        cipher = engine.cipher(self.key)
+        engine.host_buffer(1000)
+        other = torch.arange(1000, device="cuda:1")
+        secret, tag = cipher.gcm_encrypt(NONCE, other)
+        self.assertEqual(bytes(tag), self.cpu.gcm_encrypt(NONCE, self.bytes_of(other))[1])
+        cipher.ctr(IV, bytes(100 << 20))
+        del tag, secret, engine, cipher
+        gc.collect()
+        self.assertEqual(torch.cuda.current_device(), before)
+        with self.assertRaises(UnavailableError):
+            self.cipher.ctr(IV, other)
+        several = Engine("cuda:all").cipher(self.key)
+        for device in ("cuda:0", "cuda:1"):
+            tensor = torch.arange(1000, device=device)
+            found = several.ctr(IV, tensor)
+            self.assertEqual(self.bytes_of(found), self.cpu.ctr(IV, self.bytes_of(tensor)))
+
     def test_threads_on_streams_of_their_own(self):
         torch = self.torch
         plain = self.tensor(4 << 20)
