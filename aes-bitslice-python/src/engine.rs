@@ -3,7 +3,7 @@
 use crate::arrays::view;
 use crate::cipher::Cipher;
 use crate::device::keeping_context;
-use crate::error::{Error, UnavailableError, guarded, of_runtime};
+use crate::error::{Error, UnavailableError, caught, guarded, of_runtime, panicked};
 use crate::fork::{ForkedNot, generation};
 use crate::key::Key;
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine, HostBuffer, Kernels, Shares, cuda, opencl};
@@ -44,9 +44,15 @@ impl Opened {
         }
     }
 
-    /// Does it, makes an exception of a panic, and leaves the thread's CUDA context as it was.
+    /// Does it, makes an exception of a panic, after which nothing of the engine is used, and leaves the thread's CUDA context as it was.
     pub fn guarded<T>(&self, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-        if self.engine.is_device() { keeping_context(|| guarded(work)) } else { guarded(work) }
+        let work = || {
+            caught(work).unwrap_or_else(|panic| {
+                self.poison(&panic);
+                Err(panicked(&panic))
+            })
+        };
+        if self.engine.is_device() { keeping_context(work) } else { work() }
     }
 
     /// Nothing of it is used any more.
