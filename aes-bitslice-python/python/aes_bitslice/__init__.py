@@ -1,0 +1,54 @@
+"""AES on NVIDIA GPUs, OpenCL devices and CPUs, for bytes, arrays and tensors.
+
+>>> import aes_bitslice
+>>> cipher = aes_bitslice.Engine("cpu").cipher(aes_bitslice.Key.generate(256))
+>>> nonce = aes_bitslice.random_bytes(12)
+>>> ciphertext, tag = cipher.gcm_encrypt(nonce, b"a message", b"a header")
+>>> cipher.gcm_decrypt(nonce, ciphertext, tag, b"a header")
+b'a message'
+
+`Key` is what must stay secret, `Engine` where to compute, `Cipher` a key on an engine. `seal` and `open` encrypt and authenticate
+files. `python -m aes_bitslice` shows the engines of this machine.
+
+Raw modes (CTR, CBC, ECB, XTS) do not authenticate: changed ciphertext decrypts to changed plaintext, and nothing tells. Never use a
+key twice with the same nonce or IV, or with overlapping counters.
+"""
+
+import os as _os
+
+from ._native import (
+    AuthenticationError,
+    Cipher,
+    DeviceError,
+    DeviceTag,
+    Engine,
+    Error,
+    Key,
+    UnavailableError,
+    __version__,
+    _forked,
+    engines,
+    is_sealed,
+    open as open,  # not in `__all__`: it would hide the built-in one
+    random_bytes,
+    seal,
+)
+
+__all__ = [
+    "AuthenticationError",
+    "Cipher",
+    "DeviceError",
+    "DeviceTag",
+    "Engine",
+    "Error",
+    "Key",
+    "UnavailableError",
+    "__version__",
+    "engines",
+    "is_sealed",
+    "random_bytes",
+    "seal",
+]
+
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_forked)

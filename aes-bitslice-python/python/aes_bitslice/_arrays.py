@@ -1,0 +1,134 @@
+"""What the native module asks of the libraries that arrays are of: a new array like one, its current stream, and that its allocator
+is told of a stream. To add a library: a class here, and its name in `_LIBRARIES`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from typing import Any
+
+
+class _Library:
+    #: Whether the arrays cannot be changed.
+    immutable = False
+
+    def __init__(self, module: str) -> None:
+        self.module = importlib.import_module(module)
+
+    def empty_like(self, array: Any) -> Any:
+        """A new array of the same shape and type in the same memory."""
+        return self.module.empty_like(array)
+
+    def span(self, array: Any) -> tuple[int, int, int] | None:
+        """The address of the first byte, the number of bytes, and the number of the CUDA device, -1 in host memory: what DLPack would
+        tell, where the library has a faster way. None where it has not, or for a special kind of array."""
+        return None
+
+    def stream(self, array: Any) -> int | None:
+        """The handle of the current stream on the array's device; None where the library has none to give."""
+        return None
+
+    def used(self, array: Any, stream: int) -> None:
+        """Tells the allocator that the stream uses the array, so that its memory is not given away before."""
+
+
+class _Torch(_Library):
+    def __init__(self, module: str) -> None:
+        super().__init__(module)
+        torch = self.module
+        self._plain = (torch.Tensor, torch.nn.Parameter)
+        # As compilers of PyTorch's kernels ask; the public way makes an object of it.
+        self._raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        self._streams: dict[tuple[int, int], Any] = {}
+
+    def span(self, array: Any) -> tuple[int, int, int] | None:
+        if type(array) not in self._plain or not (array.is_cuda or array.is_cpu):
+            return None
+        if array.layout is not self.module.strided or array.requires_grad or array.is_conj() or array.is_neg():
+            return None  # DLPack says why not
+        if not array.is_contiguous():
+            raise BufferError("the tensor is not contiguous: make it so first (`.contiguous()`)")
+        return array.data_ptr(), array.nbytes, array.get_device()
+
+    def stream(self, array: Any) -> int | None:
+        if self._raw_stream is not None:
+            raw: int = self._raw_stream(array.get_device())
+            return raw
+        handle: int = self.module.cuda.current_stream(array.device).cuda_stream
+        return handle
+
+    def used(self, array: Any, stream: int) -> None:
+        place = (array.get_device(), stream)
+        if place not in self._streams:
+            self._streams[place] = self._stream_object(*place)
+        array.record_stream(self._streams[place])
+
+    def _stream_object(self, device: int, stream: int) -> Any:
+        cuda = self.module.cuda
+        for known in (cuda.current_stream(device), cuda.default_stream(device)):
+            if known.cuda_stream == stream:
+                return known
+        return cuda.ExternalStream(stream, device=device)
+
+
+class _CuPy(_Library):
+    def empty_like(self, array: Any) -> Any:
+        with array.device:
+            return self.module.empty_like(array)
+
+    def span(self, array: Any) -> tuple[int, int, int] | None:
+        if type(array) is not self.module.ndarray:
+            return None
+        if not array.flags.c_contiguous:
+            raise BufferError("the array is not contiguous: make it so first (`cupy.ascontiguousarray`)")
+        return array.data.ptr, array.nbytes, array.data.device_id
+
+    def stream(self, array: Any) -> int | None:
+        handle: int = self.module.cuda.get_current_stream(array.data.device_id).ptr
+        return handle
+
+
+class _Jax(_Library):
+    # JAX has no current stream: calls on its arrays wait until they are done.
+    immutable = True
+
+    def __init__(self, module: str) -> None:
+        self.module = importlib.import_module("jax.numpy")
+
+
+#: By the first part of the name of the module that a type is from.
+_LIBRARIES = {"numpy": _Library, "torch": _Torch, "cupy": _CuPy, "jax": _Jax, "jaxlib": _Jax}
+
+#: By type; the native module looks here first.
+known: dict[type, _Library | None] = {}
+
+
+def library_of(kind: type) -> _Library | None:
+    """The library that a type of arrays is from, or one that it is derived from."""
+    if kind not in known:
+        names = (base.__module__.partition(".")[0] for base in kind.__mro__)
+        name = next((name for name in names if name in _LIBRARIES), None)
+        known[kind] = None if name is None else _LIBRARIES[name](name)
+    return known[kind]
+
+
+def handle_of(stream: Any) -> int:
+    """The handle of a stream: a number, or what a library has for one."""
+    if isinstance(stream, int):
+        return stream
+    if hasattr(stream, "__cuda_stream__"):
+        version_and_handle: tuple[int, int] = stream.__cuda_stream__()
+        return version_and_handle[1]
+    for name in ("cuda_stream", "ptr"):
+        handle = getattr(stream, name, None)
+        if isinstance(handle, int):
+            return handle
+    raise TypeError(f"stream is a handle, or a stream of PyTorch or CuPy, not {type(stream).__name__}")
+
+
+def view(memory: Any) -> memoryview:
+    """Memory of an engine as a memoryview, which keeps it."""
+    array = (ctypes.c_ubyte * memory.nbytes).from_address(memory.address)
+    array.owner = memory
+    return memoryview(array).cast("B")

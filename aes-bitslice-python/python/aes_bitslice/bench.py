@@ -1,0 +1,273 @@
+"""`python -m aes_bitslice.bench`: how fast calls from Python are, in GPU memory and in host memory, and what a call costs.
+
+Each output is compared with that of the CPU engine before it is timed. Beside them, in the same run and where they are installed:
+`cryptography` (OpenSSL) and PyCryptodome, and copies of memory, which nothing can be faster than.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from . import Engine, Error, Key
+
+IV = bytes(16)
+KEY = bytes(range(32))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m aes_bitslice.bench", description=__doc__.splitlines()[0])
+    parser.add_argument("--bytes", type=int, default=1 << 30, help="bytes of a large call (default: 1 GiB)")
+    parser.add_argument("--runs", type=int, default=9, help="timed runs of each case (default: 9)")
+    parser.add_argument("--key-bits", type=int, default=128, choices=(128, 192, 256))
+    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
+    arguments = parser.parse_args()
+    global _runs, _as_json
+    _runs, _as_json = arguments.runs, arguments.json
+    key = Key(KEY[: arguments.key_bits // 8])
+    host(key, arguments.bytes)
+    for name, work in [("torch", torch_tensors), ("cupy", cupy_arrays), ("jax", jax_arrays)]:
+        try:
+            engine = Engine("cuda:0")
+            work(engine, key, arguments.bytes)
+        except (ImportError, Error) as error:
+            print(f"# {name}: not measured: {error}")
+
+
+_runs, _as_json = 9, False
+
+
+def report(what: str, seconds: list[float], size: int | None = None) -> None:
+    """A line: the median, and the rate where there are bytes."""
+    median = statistics.median(seconds)
+    if _as_json:
+        print(json.dumps({"what": what, "seconds": median, "bytes": size, "least": min(seconds), "most": max(seconds)}))
+    elif size is None:
+        print(f"{what:<64} {median * 1e6:10.2f} µs")
+    else:
+        print(f"{what:<64} {size / median / 1e9:10.2f} GB/s {8 * size / median / 1e12:8.3f} Tbit/s")
+
+
+def timed(call: Callable[[], Any], runs: int | None = None) -> list[float]:
+    """Seconds of each run, after one that is not counted."""
+    call()
+    seconds = []
+    for _ in range(runs or _runs):
+        started = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - started)
+    return seconds
+
+
+def each(call: Callable[[], Any], count: int = 10_000, end: Callable[[], Any] = lambda: None) -> list[float]:
+    """Seconds of one call, of many in a row, up to their return."""
+    seconds = []
+    for _ in range(5):
+        for _ in range(100):
+            call()
+        end()
+        started = time.perf_counter()
+        for _ in range(count):
+            call()
+        seconds.append((time.perf_counter() - started) / count)
+        end()
+    return seconds
+
+
+def host(key: Key, size: int) -> None:
+    """NumPy arrays in host memory, with every engine that opens, and what others do."""
+    import numpy as np
+
+    data = np.frombuffer(np.random.default_rng(1).bytes(size), np.uint8)
+    out = np.empty_like(data)
+    out[:] = 1
+    expected = Engine("cpu").cipher(key).ctr(IV, data[: 1 << 20])
+    for name in ("cpu", "cpu-bitsliced", "cuda", "auto"):
+        try:
+            engine = Engine(name)
+        except Error as error:
+            print(f"# {name}: not measured: {error}")
+            continue
+        cipher = engine.cipher(key)
+        cipher.ctr(IV, data, out=out)
+        assert (out[: 1 << 20] == expected).all()
+        report(f"{name}: CTR, NumPy to NumPy (out=)", timed(lambda c=cipher: c.ctr(IV, data, out=out)), size)  # type: ignore[misc]
+        if name in ("cuda", "cpu"):
+            pinned = np.asarray(engine.host_buffer(size))
+            pinned[:] = data
+            report(f"{name}: CTR, in place in host_buffer", timed(lambda c=cipher, p=pinned: c.ctr(IV, p, out=p)), size)  # type: ignore[misc]
+            del pinned
+        report(f"{name}: CTR, NumPy to a new array", timed(lambda c=cipher: c.ctr(IV, data)), size)  # type: ignore[misc]
+    report("copy of memory, NumPy, one core", timed(lambda: np.copyto(out, data)), size)
+    small, cipher = bytes(16), Engine("cpu").cipher(key)
+    report("cpu: a call on 16 bytes", each(lambda: cipher.ctr(IV, small)))
+    other(key, data, expected)
+
+
+def other(key: Key, data: Any, expected: Any) -> None:
+    """The same by other packages, on one core, as they are called."""
+    whole = data.tobytes()
+    try:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        secret = Cipher(algorithms.AES(key.expose()), modes.CTR(IV)).encryptor()
+        assert secret.update(whole[: 1 << 20]) == expected.tobytes()
+        out = bytearray(1 << 24)
+        piece = memoryview(whole)[: (1 << 24) - 15]
+        report("cryptography (OpenSSL): CTR into a buffer of 16 MiB", timed(lambda: secret.update_into(piece, out)), len(piece))
+        report("cryptography (OpenSSL): CTR to new bytes", timed(lambda: secret.update(whole)), len(whole))
+        small = bytes(16)
+        report(
+            "cryptography (OpenSSL): a call on 16 bytes, with its context",
+            each(lambda: Cipher(algorithms.AES(KEY), modes.CTR(IV)).encryptor().update(small)),
+        )
+    except ImportError:
+        print("# cryptography: not installed")
+    try:
+        from Crypto.Cipher import AES
+
+        made = AES.new(key.expose(), AES.MODE_CTR, nonce=b"", initial_value=IV)
+        assert made.encrypt(whole[: 1 << 20]) == expected.tobytes()
+        report("PyCryptodome: CTR to new bytes", timed(lambda: made.encrypt(whole)), len(whole))
+    except ImportError:
+        print("# PyCryptodome: not installed")
+
+
+def torch_tensors(engine: Engine, key: Key, size: int) -> None:
+    """Tensors of PyTorch: by the GPU's clock, and what a call costs the caller."""
+    import torch
+
+    cipher, cpu = engine.cipher(key), Engine("cpu").cipher(key)
+    data = torch.randint(0, 256, (size,), dtype=torch.uint8, device="cuda")
+    out = torch.empty_like(data)
+    cipher.ctr(IV, data, out=out)
+    assert out[: 1 << 20].cpu().numpy().tobytes() == cpu.ctr(IV, data[: 1 << 20].cpu().numpy().tobytes())
+
+    def on_gpu(call: Callable[[], Any]) -> list[float]:
+        call()
+        seconds = []
+        for _ in range(_runs):
+            torch.cuda.synchronize()
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            start.record()
+            call()
+            end.record()
+            end.synchronize()
+            seconds.append(start.elapsed_time(end) / 1e3)
+        return seconds
+
+    nonce = bytes(12)
+    report("torch: CTR, out=, by the GPU's clock", on_gpu(lambda: cipher.ctr(IV, data, out=out)), size)
+    report("torch: CTR, in place", on_gpu(lambda: cipher.ctr(IV, out, out=out)), size)
+    report("torch: CTR, to a new tensor", on_gpu(lambda: cipher.ctr(IV, data)), size)
+    report("torch: GCM encryption, out=", on_gpu(lambda: cipher.gcm_encrypt(nonce, data, out=out)), size)
+    report("torch: ECB encryption, out=", on_gpu(lambda: cipher.ecb_encrypt(data, out=out)), size)
+    report("torch: CBC decryption, out=", on_gpu(lambda: cipher.cbc_decrypt(IV, data, out=out)), size)
+    report("torch: key stream, out=", on_gpu(lambda: cipher.keystream(IV, out=out)), size)
+    report("torch: a copy, out.copy_(data)", on_gpu(lambda: out.copy_(data)), size)
+    small, small_out = data[:4096].clone(), out[:4096].clone()
+    end = torch.cuda.synchronize
+    report("torch: a call of CTR on 4 KiB, out=", each(lambda: cipher.ctr(IV, small, out=small_out), 500, end))
+    report("torch: a call of CTR on 4 KiB, to a new tensor", each(lambda: cipher.ctr(IV, small), 500, end))
+    report("torch: its own bitwise_not on 4 KiB, out=", each(lambda: torch.bitwise_not(small, out=small_out), 500, end))
+    by_torch(key, data[: min(size, 64 << 20)], on_gpu)
+
+
+def by_torch(key: Key, data: Any, on_gpu: Callable[[Callable[[], Any]], list[float]]) -> None:
+    """AES-ECB in operations of PyTorch alone, with the S-box as a table: what one would write without this package."""
+    import torch
+
+    table, schedule = _sbox(), None
+    device, keys = data.device, _schedule(key.expose(), table)
+    sbox = torch.tensor(table, dtype=torch.uint8, device=device)
+    schedule = torch.tensor(keys, dtype=torch.uint8, device=device).view(-1, 16)
+    shift = torch.tensor([0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11], device=device)
+
+    def encrypt(plain: Any) -> Any:
+        state = plain.view(-1, 16) ^ schedule[0]
+        for each_round in range(1, len(schedule)):
+            state = sbox[state.int()][:, shift]
+            if each_round < len(schedule) - 1:
+                columns = state.view(-1, 4, 4)
+                double = (columns << 1) ^ ((columns >> 7) * 0x1B)
+                rolled = [columns.roll(-n, 2) for n in (1, 2, 3)]
+                state = (double ^ double.roll(-1, 2) ^ rolled[0] ^ rolled[1] ^ rolled[2]).view(-1, 16)
+            state = state ^ schedule[each_round]
+        return state
+
+    expected = Engine("cpu").cipher(key).ecb_encrypt(data[: 1 << 16].cpu().numpy())
+    assert (encrypt(data[: 1 << 16]).flatten().cpu().numpy() == expected).all()
+    report("PyTorch's own operations: ECB, S-box as a table", on_gpu(lambda: encrypt(data)), data.numel())
+
+
+def _sbox() -> list[int]:
+    """The S-box of FIPS 197, by walking through the field with 3 and with its inverse."""
+    table, p, q = [0] * 256, 1, 1
+
+    def rotated(x: int, n: int) -> int:
+        return (x << n | x >> (8 - n)) & 0xFF
+
+    while True:
+        p ^= (p << 1 & 0xFF) ^ (0x1B if p & 0x80 else 0)
+        for shift in (1, 2, 4):
+            q ^= q << shift & 0xFF
+        q ^= 0x09 if q & 0x80 else 0
+        table[p] = q ^ rotated(q, 1) ^ rotated(q, 2) ^ rotated(q, 3) ^ rotated(q, 4) ^ 0x63
+        if p == 1:
+            break
+    table[0] = 0x63
+    return table
+
+
+def _schedule(key: bytes, table: list[int]) -> list[int]:
+    """FIPS 197, section 5.2."""
+    words, count = [list(key[i : i + 4]) for i in range(0, len(key), 4)], len(key) // 4
+    constant = 1
+    for i in range(count, 4 * (count + 7)):
+        word = words[-1]
+        if i % count == 0:
+            word = [table[b] for b in word[1:] + word[:1]]
+            word[0] ^= constant
+            constant = (constant << 1) ^ (0x11B if constant & 0x80 else 0)
+        elif count > 6 and i % count == 4:
+            word = [table[b] for b in word]
+        words.append([a ^ b for a, b in zip(words[i - count], word, strict=True)])
+    return [byte for word in words for byte in word]
+
+
+def cupy_arrays(engine: Engine, key: Key, size: int) -> None:
+    """Arrays of CuPy."""
+    import cupy
+
+    cipher = engine.cipher(key)
+    data = cupy.zeros(size, dtype=cupy.uint8)
+
+    def wait() -> None:
+        cupy.cuda.get_current_stream().synchronize()
+
+    def whole() -> None:
+        cipher.ctr(IV, data, out=data)
+        wait()
+
+    report("cupy: CTR, in place, up to its end", timed(whole), size)
+    small = data[:4096].copy()
+    report("cupy: a call of CTR on 4 KiB, in place", each(lambda: cipher.ctr(IV, small, out=small), 500, wait))
+
+
+def jax_arrays(engine: Engine, key: Key, size: int) -> None:
+    """Arrays of JAX, whose calls wait."""
+    import jax.numpy as jnp
+
+    cipher = engine.cipher(key)
+    data = jnp.zeros(size, dtype=jnp.uint8)
+    report("jax: CTR, to a new array", timed(lambda: cipher.ctr(IV, data)), size)
+    small = jnp.zeros(4096, dtype=jnp.uint8)
+    report("jax: a call of CTR on 4 KiB, with its wait", each(lambda: cipher.ctr(IV, small), 500))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""Parts of files and objects, encrypted by any process in any order: what the adapters for Dask and Ray have in common.
+
+A row is a dictionary: `source` and `destination`, a path or an address that fsspec knows; `offset` and `length`, the bytes of the
+source; and `iv`, 16 bytes as hexadecimal digits, which all rows of one source have in common and no other source has. `rows` makes
+them. To encrypt a row twice writes the same bytes to the same place, so a row whose worker was lost is done again.
+
+Keys are given by reference, `env:NAME` or `file:PATH`, and are read where they are needed: schedulers log and store what they are
+given. The encryption is CTR, which does not authenticate; `seal_row` seals whole objects, which does.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import Cipher, Engine, Key, open, random_bytes, seal
+
+#: Bytes that are read, encrypted and written at a time.
+PIECE = 64 << 20
+
+
+def encrypt_range(key_ref: str, iv: Any, offset: int, buffer: Any, *, engine: str = "auto", out: Any = None) -> Any:
+    """CTR of a buffer that begins at byte `offset` of its message: encrypts and decrypts. The result depends on the arguments alone."""
+    return _Worker.of_this_thread(engine).cipher(key_ref).ctr(iv, buffer, offset=offset, out=out)
+
+
+def rows(source: str | os.PathLike[str], destination: str, *, part_bytes: int = 256 << 20, iv: Any = None) -> list[dict[str, Any]]:
+    """The rows that encrypt one source, under a new IV; to decrypt, give the IV of the encryption.
+
+    A local destination is one file. In a store an object is only written whole, so there each part is an object of its own:
+    the destination, a slash, and its first byte in 20 digits.
+    """
+    source, whole = os.fspath(source), not _is_local(destination)
+    size = _size(source)
+    iv = (random_bytes(16) if iv is None else bytes(iv)).hex()
+    part_bytes = max(16, part_bytes - part_bytes % 16)
+    return [
+        {
+            "source": source,
+            "destination": f"{destination}/{offset:020}" if whole else destination,
+            "offset": offset,
+            "length": min(part_bytes, size - offset),
+            "iv": iv,
+        }
+        for offset in range(0, max(size, 1), part_bytes)
+    ]
+
+
+def encrypt_row(row: Mapping[str, Any], key_ref: str, engine: str = "auto") -> int:
+    """Encrypts (or decrypts) the bytes of a row, at their place in the destination; returns how many."""
+    return _Worker.of_this_thread(engine).encrypt(row, key_ref)
+
+
+def seal_row(row: Mapping[str, Any], key_ref: str, engine: str = "cpu") -> int:
+    """Seals the whole source of a row, with a key of 256 bits; returns the bytes of the message."""
+    return _files(row, seal, key_ref, engine)
+
+
+def open_row(row: Mapping[str, Any], key_ref: str, engine: str = "cpu") -> int:
+    """Opens the sealed source of a row; returns the bytes of the message."""
+    return _files(row, open, key_ref, engine)
+
+
+def _files(row: Mapping[str, Any], work: Any, key_ref: str, engine: str) -> int:
+    source, destination = row["source"], row["destination"]
+    options = {"key": Key.from_reference(key_ref), "engine": _Worker.of_this_thread(engine).engine}
+    if _is_local(source) and _is_local(destination):
+        return int(work(_path(source), _path(destination), overwrite=True, **options))
+    import fsspec
+
+    store, path = fsspec.core.url_to_fs(destination)
+    with fsspec.open(source, "rb") as reads:
+        # What was not finished does not become an object, where the store has commits, as those of S3's kind have.
+        writes = store.open(path, "wb", autocommit=False)
+        try:
+            done = int(work(reads, writes, **options))
+        except BaseException:
+            writes.close()
+            writes.discard()
+            raise
+        writes.close()
+        writes.commit()
+        return done
+
+
+class _Worker:
+    """An engine, and host memory that is fast for it, of one thread."""
+
+    _of_threads = threading.local()
+
+    def __init__(self, engine: str) -> None:
+        self.engine = Engine(engine)
+        self._process = os.getpid()
+        self._memory: memoryview | None = None
+
+    @classmethod
+    def of_this_thread(cls, engine: str) -> _Worker:
+        known: dict[str, _Worker] = cls._of_threads.__dict__
+        if engine not in known or known[engine]._process != os.getpid():
+            known[engine] = cls(engine)
+        return known[engine]
+
+    def cipher(self, key_ref: str) -> Cipher:
+        return self.engine.cipher(Key.from_reference(key_ref))
+
+    def memory(self, size: int) -> memoryview:
+        if self._memory is None or len(self._memory) < size:
+            self._memory = self.engine.host_buffer(size)
+        return self._memory[:size]
+
+    def encrypt(self, row: Mapping[str, Any], key_ref: str) -> int:
+        source, destination = str(row["source"]), str(row["destination"])
+        offset, length = int(row["offset"]), int(row["length"])
+        iv, cipher = bytes.fromhex(str(row["iv"])), self.cipher(key_ref)
+        if _is_local(source) and _is_local(destination):
+            return self._encrypt_local(cipher, iv, _path(source), _path(destination), offset, length)
+        import fsspec
+
+        with fsspec.open(source, "rb") as file:
+            file.seek(offset)
+            data = bytearray(file.read(length))
+        if len(data) != length:
+            raise OSError(f"{source} has no {length} bytes from byte {offset} on")
+        cipher.ctr(iv, data, offset=offset, out=data)
+        if _is_local(destination):
+            with _opened(_path(destination)) as file:
+                _write(file.fileno(), data, offset)
+        else:
+            store, path = fsspec.core.url_to_fs(destination)
+            store.makedirs(store._parent(path), exist_ok=True)
+            store.pipe_file(path, bytes(data))
+        return length
+
+    def _encrypt_local(self, cipher: Cipher, iv: bytes, source: Path, destination: Path, offset: int, length: int) -> int:
+        memory = self.memory(min(PIECE, length)) if length else memoryview(b"")
+        with source.open("rb") as reads, _opened(destination) as writes:
+            if os.path.samestat(os.fstat(reads.fileno()), os.fstat(writes.fileno())):
+                raise ValueError("source and destination are the same file: done again, a row would decrypt it")
+            for start in range(offset, offset + length, PIECE):
+                piece = memory[: min(PIECE, offset + length - start)]
+                _read(reads.fileno(), piece, start)
+                cipher.ctr(iv, piece, offset=start, out=piece)
+                _write(writes.fileno(), piece, start)
+        return length
+
+
+def _opened(path: Path) -> Any:
+    """A file to be written at any place: made if it is not there, and never cut."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb", buffering=0)
+
+
+def _read(file: int, into: memoryview, at: int) -> None:
+    done = 0
+    while done < len(into):
+        read = os.preadv(file, [into[done:]], at + done)
+        if read == 0:
+            raise OSError(f"the source ends before byte {at + len(into)}")
+        done += read
+
+
+def _write(file: int, data: Any, at: int) -> None:
+    left = memoryview(data)
+    while left:
+        written = os.pwrite(file, left, at)
+        left, at = left[written:], at + written
+
+
+def _is_local(address: str | os.PathLike[str]) -> bool:
+    return "://" not in os.fspath(address) or os.fspath(address).startswith("file://")
+
+
+def _path(address: str | os.PathLike[str]) -> Path:
+    return Path(os.fspath(address).removeprefix("file://"))
+
+
+def _size(source: str) -> int:
+    if _is_local(source):
+        return _path(source).stat().st_size
+    import fsspec
+
+    store, path = fsspec.core.url_to_fs(source)
+    return int(store.size(path))
+
+
+def columns_to_rows(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
+    """A table as a dictionary of columns, as rows."""
+    names = list(columns)
+    return [dict(zip(names, values, strict=True)) for values in zip(*(columns[name] for name in names), strict=True)]

@@ -1,0 +1,67 @@
+//! What is asked of the library that an array is of, which is Python: `python/aes_bitslice/_arrays.py` has a table of libraries.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyModule};
+
+/// A name of `_arrays`, looked up once.
+fn function<'py>(py: Python<'py>, cell: &PyOnceLock<Py<PyAny>>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let get = || PyResult::Ok(PyModule::import(py, "aes_bitslice._arrays")?.getattr(name)?.unbind());
+    Ok(cell.get_or_try_init(py, get)?.bind(py).clone())
+}
+
+/// The library that an array is of.
+pub struct Library<'py>(Bound<'py, PyAny>);
+
+impl<'py> Library<'py> {
+    /// That of a known one; `None` of others, and of plain bytes.
+    pub fn of(array: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        static KNOWN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        static CELL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let (py, kind) = (array.py(), array.get_type());
+        let known = function(py, &KNOWN, "known")?;
+        let found = match known.cast::<PyDict>()?.get_item(&kind)? {
+            Some(found) => found,
+            None => function(py, &CELL, "library_of")?.call1((kind,))?,
+        };
+        Ok((!found.is_none()).then_some(Self(found)))
+    }
+
+    /// A new array of the same shape and type, in the same memory, of any content.
+    pub fn empty_like(&self, array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.call_method1(intern!(array.py(), "empty_like"), (array,))
+    }
+
+    /// The first byte, the bytes and the device of an array, -1 for host memory; `None` where the library does not tell so.
+    pub fn span(&self, array: &Bound<'py, PyAny>) -> PyResult<Option<(u64, u64, i64)>> {
+        self.0.call_method1(intern!(array.py(), "span"), (array,))?.extract()
+    }
+
+    /// The handle of the library's current stream on the device of an array; `None` of a library that has no such thing.
+    pub fn stream(&self, array: &Bound<'py, PyAny>) -> PyResult<Option<u64>> {
+        self.0.call_method1(intern!(array.py(), "stream"), (array,))?.extract()
+    }
+
+    /// Tells the library's allocator that a stream uses an array.
+    pub fn used(&self, array: &Bound<'py, PyAny>, stream: u64) -> PyResult<()> {
+        self.0.call_method1(intern!(array.py(), "used"), (array, stream)).map(drop)
+    }
+
+    /// Whether the library's arrays cannot be changed.
+    pub fn is_immutable(&self) -> PyResult<bool> {
+        self.0.getattr(intern!(self.0.py(), "immutable"))?.is_truthy()
+    }
+}
+
+/// The handle of a stream that a caller gave: a number, or an object of a library.
+pub fn handle_of(stream: &Bound<'_, PyAny>) -> PyResult<u64> {
+    static CELL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    function(stream.py(), &CELL, "handle_of")?.call1((stream,))?.extract()
+}
+
+/// Memory of an engine as a `memoryview` that keeps it.
+pub fn view<'py>(memory: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    static CELL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    function(memory.py(), &CELL, "view")?.call1((memory,))
+}

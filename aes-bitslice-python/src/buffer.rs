@@ -1,0 +1,153 @@
+//! The buffer protocol (PEP 3118). The limited API has it from Python 3.11 on; the functions and the structure have been the same
+//! since 3.3, so that they are declared here for 3.10, too.
+
+use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::{ffi, intern};
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// `Py_buffer`.
+#[repr(C)]
+struct Raw {
+    buf: *mut c_void,
+    obj: *mut ffi::PyObject,
+    len: isize,
+    itemsize: isize,
+    readonly: c_int,
+    ndim: c_int,
+    format: *mut c_char,
+    shape: *mut isize,
+    strides: *mut isize,
+    suboffsets: *mut isize,
+    internal: *mut c_void,
+}
+
+const WRITABLE: c_int = 1;
+const FORMAT: c_int = 4;
+const ND: c_int = 8;
+
+unsafe extern "C" {
+    fn PyObject_CheckBuffer(object: *mut ffi::PyObject) -> c_int;
+    fn PyObject_GetBuffer(object: *mut ffi::PyObject, view: *mut Raw, flags: c_int) -> c_int;
+    fn PyBuffer_Release(view: *mut Raw);
+}
+
+/// The bytes of an object, in the order of memory, held until it is dropped: the object does not move or shrink them.
+pub struct Buffer {
+    /// In one place: some objects point into it.
+    raw: Box<Raw>,
+}
+
+// SAFETY: it is only released with the interpreter attached, and what it points to stays where it is until then.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    /// The bytes of an object, to be read or written; `None` of one without the protocol.
+    ///
+    /// # Errors
+    /// `BufferError` for data that is not contiguous, or read-only where it is to be written, `TypeError` for references to objects.
+    pub fn of(object: &Bound<'_, PyAny>, writable: bool, name: &str) -> PyResult<Option<Self>> {
+        // SAFETY: the object lives.
+        if unsafe { PyObject_CheckBuffer(object.as_ptr()) } == 0 {
+            return Ok(None);
+        }
+        let access = if writable { WRITABLE } else { 0 };
+        let buffer = match Self::get(object, access | ND | FORMAT) {
+            // NumPy has types that no format can be written of, such as dates.
+            Err(_) if !has_objects(object)? => Self::get(object, access),
+            outcome => outcome,
+        };
+        let buffer = buffer.map_err(|error| {
+            let py = object.py();
+            let why = error.value(py).to_string();
+            let say = format!(
+                "{name} cannot be used: {why}; it has to be contiguous{}",
+                if writable { " and writable" } else { "" }
+            );
+            let raised = PyBufferError::new_err(say);
+            raised.set_cause(py, Some(error));
+            raised
+        })?;
+        match buffer.refers() {
+            true => {
+                Err(PyTypeError::new_err(format!("{name} holds references to objects, not data: serialise it first")))
+            }
+            false => Ok(Some(buffer)),
+        }
+    }
+
+    fn get(object: &Bound<'_, PyAny>, flags: c_int) -> PyResult<Self> {
+        // SAFETY: all zeros is a value of each of its fields.
+        let mut raw: Box<Raw> = Box::new(unsafe { std::mem::zeroed() });
+        // SAFETY: both pointers are to live values, and the interpreter is attached.
+        match unsafe { PyObject_GetBuffer(object.as_ptr(), &mut *raw, flags) } {
+            0 => Ok(Self { raw }),
+            _ => Err(PyErr::fetch(object.py())),
+        }
+    }
+
+    /// Whether its format has references to objects: `O` outside of the names of fields, which stand between colons.
+    fn refers(&self) -> bool {
+        if self.raw.format.is_null() {
+            return false;
+        }
+        // SAFETY: a string that lives as long as the buffer.
+        let format = unsafe { CStr::from_ptr(self.raw.format) }.to_bytes();
+        format.split(|&c| c == b':').step_by(2).any(|part| part.contains(&b'O'))
+    }
+
+    /// Where its bytes begin.
+    pub fn pointer(&self) -> u64 {
+        self.raw.buf as u64
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.raw.len as u64
+    }
+
+    /// The bytes, for a short look while the interpreter is attached.
+    pub fn bytes(&self) -> &[u8] {
+        match self.raw.len {
+            0 => &[],
+            // SAFETY: as many bytes as the object says, held; nothing else runs Python while this is looked at.
+            len => unsafe { std::slice::from_raw_parts(self.raw.buf.cast(), len as usize) },
+        }
+    }
+}
+
+/// Whether the elements of a NumPy array refer to objects; not known of others.
+fn has_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match object.getattr_opt(intern!(object.py(), "dtype"))? {
+        Some(dtype) => dtype.getattr(intern!(object.py(), "hasobject"))?.is_truthy(),
+        None => Ok(true),
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // Where the interpreter is gone, so is what it held.
+        Python::try_attach(|_| {
+            // SAFETY: it was got, and is released once.
+            unsafe { PyBuffer_Release(&mut *self.raw) }
+        });
+    }
+}
+
+/// The bytes of a small argument, such as an IV.
+pub fn small(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Buffer> {
+    Buffer::of(object, false, name)?.ok_or_else(|| {
+        let kind = object.get_type().name().map_or("something else".into(), |name| name.to_string());
+        PyTypeError::new_err(format!("{name} is bytes, or another object with the buffer protocol, not {kind}"))
+    })
+}
+
+/// A new `bytes` of this length, and where its content is to be written: nothing else has it yet.
+pub fn new_bytes(py: Python<'_>, len: usize) -> PyResult<(Bound<'_, PyAny>, u64)> {
+    let len = isize::try_from(len).map_err(|_| pyo3::exceptions::PyMemoryError::new_err("too many bytes"))?;
+    // SAFETY: without content to copy, this allocates; null is an exception, and is made one.
+    let bytes = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(std::ptr::null(), len)) }?;
+    // SAFETY: it is a bytes object.
+    let start = unsafe { ffi::PyBytes_AsString(bytes.as_ptr()) };
+    Ok((bytes, start as u64))
+}

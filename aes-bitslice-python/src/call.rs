@@ -1,0 +1,103 @@
+//! One operation on host memory, without the interpreter's lock, in parts: between two of them signals are seen, so that Ctrl-C works.
+
+use crate::error::{caught, of_runtime, panicked};
+use crate::fork::with_threads;
+use crate::memory::{Host, Memory};
+use aes_bitslice_runtime::Error as Runtime;
+use pyo3::prelude::*;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Bytes of the first part: what is not longer is one call.
+pub const FIRST: usize = 16 << 20;
+
+/// How long a part should take, so that Ctrl-C has its effect at once and parts cost nothing in comparison.
+const LONG: Duration = Duration::from_millis(100);
+
+/// Does `work` on all bytes, in parts that are multiples of `grain` but the last, front to back. If it ends before its end, by an error
+/// or by a signal, what is written is set to zero; an error of the first part is of the whole call, and has seen to that itself.
+///
+/// A panic is given to `poison`, and is an exception.
+pub fn in_parts(
+    py: Python<'_>,
+    mut host: Host,
+    grain: usize,
+    poison: impl Fn(&str),
+    mut work: impl FnMut(Range<usize>, &mut Host) -> Result<(), Runtime> + Send,
+) -> PyResult<()> {
+    let (len, mut at, mut size) = (host.len, 0, FIRST);
+    loop {
+        let end = len.min(at + (size - size % grain).max(grain));
+        let range = at..end;
+        let started = Instant::now();
+        let outcome = py.detach(|| {
+            with_threads(|| {
+                let mut part = host.part(range.clone());
+                caught(|| work(range.clone(), &mut part))
+            })
+        })?;
+        let outcome = match outcome {
+            Ok(outcome) => outcome.map_err(of_runtime).map_err(|error| (error, at > 0)),
+            Err(panic) => {
+                poison(&panic);
+                Err((panicked(&panic), true))
+            }
+        };
+        let outcome = outcome.and_then(|()| match end == len {
+            true => Ok(()),
+            false => py.check_signals().map_err(|error| (error, true)),
+        });
+        match outcome {
+            Err((error, unclean)) => {
+                if unclean {
+                    py.detach(|| host.clear());
+                }
+                return Err(error);
+            }
+            Ok(()) if end == len => return Ok(()),
+            Ok(()) => at = end,
+        }
+        let rate = range.len() as f64 / started.elapsed().as_secs_f64().max(1e-6);
+        size = (rate * LONG.as_secs_f64()).clamp((1 << 20) as f64, (1u64 << 40) as f64) as usize & !0xf_ffff;
+    }
+}
+
+/// Reads all bytes and returns what comes of them. What is long is done by another thread, which a signal leaves to itself: it has the
+/// bytes until it is done.
+pub fn reading<T: Send + 'static>(
+    py: Python<'_>,
+    memory: Memory,
+    poison: impl Fn(&str),
+    work: impl FnOnce(&[u8]) -> Result<T, Runtime> + Send + 'static,
+) -> PyResult<T> {
+    let outcome = if memory.len <= FIRST as u64 {
+        let host = memory.host();
+        py.detach(|| with_threads(|| caught(|| work(host.input()))))?
+    } else {
+        let (sender, receiver) = sync_channel(1);
+        let receiver = Mutex::new(receiver);
+        let read = move || {
+            let host = memory.host();
+            let _ = sender.send(with_threads(|| caught(|| work(host.input()))));
+            drop(memory);
+        };
+        thread::Builder::new().name("aes-bitslice-read".into()).spawn(read)?;
+        loop {
+            match py.detach(|| receiver.lock().expect("nobody else has it").recv_timeout(LONG / 2)) {
+                Ok(outcome) => break outcome?,
+                Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+                Err(RecvTimeoutError::Disconnected) => break Err("the thread ended".into()),
+            }
+        }
+    };
+    match outcome {
+        Ok(outcome) => outcome.map_err(of_runtime),
+        Err(panic) => {
+            poison(&panic);
+            Err(panicked(&panic))
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! Ciphers: a method for each operation, on host memory and on that of GPUs.
+
+use crate::buffer::small;
+use crate::call::{in_parts, reading};
+use crate::device::{OnDevice, keeping_context};
+use crate::dlpack::Place;
+use crate::engine::Opened;
+use crate::error::{guarded, of_runtime};
+use crate::fork::ForkedNot;
+use crate::memory::{Call, Host, Memory, on_host};
+use aes_bitslice_runtime::cuda::Pending;
+use aes_bitslice_runtime::{
+    CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, Counter, CounterMode, Ctr, Direction, Ecb, Error as Runtime,
+    GcmDecrypt, GcmEncrypt, GcmPart, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Tag, Xts,
+};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::ops::Range;
+use std::str::FromStr;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+/// A key on an engine. It may be used by any number of threads.
+#[pyclass(frozen, module = "aes_bitslice")]
+pub struct Cipher {
+    opened: Arc<Opened>,
+    cipher: ForkedNot<RuntimeCipher>,
+    /// The modes whose kernels were loaded.
+    loaded: AtomicU64,
+}
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+impl Cipher {
+    pub fn new(opened: Arc<Opened>, cipher: RuntimeCipher) -> Self {
+        let cipher = ForkedNot::new(cipher, opened.engine.is_device());
+        Self { opened, cipher, loaded: AtomicU64::new(0) }
+    }
+
+    /// Does a call: on the host in parts, by `part`, or on a GPU, by `device`. Returns what the caller gets.
+    fn carry_out<'py>(
+        &self,
+        call: Call<'py>,
+        grain: usize,
+        part: impl FnMut(Range<usize>, &mut Host) -> Result<(), Runtime> + Send,
+        device: impl FnOnce(&OnDevice<'_>, &Call<'py>) -> PyResult<()>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = call.result.py();
+        match call.place {
+            Place::Host => in_parts(py, call.host(), grain, |panic| self.opened.poison(panic), part)?,
+            Place::Cuda(ordinal) => {
+                device(&self.on_device(ordinal)?, &call)?;
+                call.is_on_stream()?;
+            }
+        }
+        Ok(call.result)
+    }
+
+    fn on_device(&self, ordinal: usize) -> PyResult<OnDevice<'_>> {
+        OnDevice::of(&self.cipher, ordinal, &self.loaded)
+    }
+
+    /// Whole blocks, refused before anything is done.
+    fn check_blocks(call: &Call<'_>) -> PyResult<()> {
+        match call.len % 16 {
+            0 => Ok(()),
+            _ => Err(of_runtime(Runtime::NotWholeBlocks { len: call.len as usize })),
+        }
+    }
+
+    fn ecb<'py>(
+        &self,
+        direction: Direction,
+        data: Any<'_, 'py>,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.begin(|| {
+            let call = Call::mapping(data, out, stream)?;
+            Self::check_blocks(&call)?;
+            let part = |_, host: &mut Host| self.cipher.run(Ecb::new(direction), host.buffers());
+            self.carry_out(call, 16, part, |gpu, call| {
+                gpu.run(data.py(), call, Mode::ecb(direction), Ecb::new(direction))
+            })
+        })
+    }
+
+    fn xts<'py>(
+        &self,
+        direction: Direction,
+        data: Any<'_, 'py>,
+        unit: u64,
+        first: u128,
+        out: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.begin(|| {
+            let xts = move |first| Xts::new(direction, unit, first);
+            xts(first).map_err(of_runtime)?;
+            let call = Call::mapping(data, out, None)?;
+            if let Place::Cuda(_) = call.place {
+                let backend = "GPU memory".to_owned();
+                return Err(of_runtime(Runtime::Unsupported { operation: "XTS", backend }));
+            }
+            // What the last part would be refused for.
+            if call.len > 0 && (1..16).contains(&(call.len % unit)) {
+                let what = format!("the last data unit has at least 16 bytes, not {}", call.len % unit);
+                return Err(of_runtime(Runtime::Length { operation: "XTS", what }));
+            }
+            let units = u128::from(call.len.div_ceil(unit));
+            first
+                .checked_add(units)
+                .ok_or_else(|| PyValueError::new_err("the numbers of the data units end at 2^128 - 1"))?;
+            let part = |range: Range<usize>, host: &mut Host| {
+                self.cipher.run(xts(first + u128::from(range.start as u64 / unit))?, host.buffers())
+            };
+            self.carry_out(call, unit as usize, part, |_, _| unreachable!("refused above"))
+        })
+    }
+
+    /// Refuses what cannot be used any more, and makes an exception of a panic.
+    fn begin<T>(&self, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        self.opened.check()?;
+        self.opened.guarded(work)
+    }
+
+    /// Refuses a counter that ends before the data, which only its last byte tells, before anything is done.
+    fn check_counter(&self, counter: &Counter, offset: u64, call: &Call<'_>) -> PyResult<()> {
+        let end = offset.checked_add(call.len);
+        let end = end.ok_or_else(|| PyValueError::new_err("offset and data go past byte 2^64 of the key stream"))?;
+        match counter.mode() {
+            CounterMode::Ctr128BE => Ok(()),
+            _ if call.len == 0 => Ok(()),
+            _ => self.cipher.run(Ctr::new(counter, end - 1), &mut [0]).map_err(of_runtime),
+        }
+    }
+
+    /// GCM of a whole message in host memory, and the tag of an encryption.
+    fn gcm_parts(
+        &self,
+        py: Python<'_>,
+        call: &Call<'_>,
+        direction: Direction,
+        nonce: &Nonce,
+    ) -> PyResult<Vec<PartialHash>> {
+        let mut hashes = Vec::new();
+        in_parts(
+            py,
+            call.host(),
+            16,
+            |panic| self.opened.poison(panic),
+            |range, host| {
+                let part = GcmPart::new(direction, nonce, range.start as u64);
+                hashes.push(self.cipher.run(part, host.buffers())?);
+                Ok(())
+            },
+        )?;
+        Ok(hashes)
+    }
+
+    /// The most bytes that GCM encrypts (SP 800-38D, section 5.2.1.1), refused before anything is done.
+    fn check_gcm(call: &Call<'_>) -> PyResult<()> {
+        const LONGEST: u64 = (1 << 36) - 32;
+        match call.len <= LONGEST {
+            true => Ok(()),
+            false => {
+                Err(PyValueError::new_err(format!("GCM: a message has at most {LONGEST} bytes: cut it into several")))
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Cipher {
+    /// CTR from byte `offset` of the key stream on: encrypts and decrypts.
+    #[pyo3(signature = (iv, data, *, offset = 0, counter_bits = 128, out = None, stream = None))]
+    fn ctr<'py>(
+        &self,
+        iv: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        offset: u64,
+        counter_bits: u32,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.begin(|| {
+            let counter = counter(iv, counter_bits)?;
+            let call = Call::mapping(data, out, stream)?;
+            self.check_counter(&counter, offset, &call)?;
+            let part = |range: Range<usize>, host: &mut Host| {
+                self.cipher.run(Ctr::new(&counter, offset + range.start as u64), host.buffers())
+            };
+            self.carry_out(call, 16, part, |gpu, call| gpu.run(data.py(), call, Mode::Ctr, Ctr::new(&counter, offset)))
+        })
+    }
+
+    /// The key stream of CTR from byte `offset` on: as a new `bytes` of this length, or into `out`.
+    #[pyo3(signature = (iv, length = None, *, offset = 0, counter_bits = 128, out = None, stream = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
+    fn keystream<'py>(
+        &self,
+        py: Python<'py>,
+        iv: Any<'_, 'py>,
+        length: Option<usize>,
+        offset: u64,
+        counter_bits: u32,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.begin(|| {
+            let counter = counter(iv, counter_bits)?;
+            let call = Call::writing(py, length, out, stream)?;
+            self.check_counter(&counter, offset, &call)?;
+            let part = |range: Range<usize>, host: &mut Host| {
+                self.cipher.run(Keystream::new(&counter, offset + range.start as u64), host.buffers())
+            };
+            let operation = Keystream::new(&counter, offset);
+            self.carry_out(call, 16, part, |gpu, call| gpu.run(py, call, Mode::Keystream, operation))
+        })
+    }
+
+    /// ECB encryption of whole blocks.
+    #[pyo3(signature = (data, *, out = None, stream = None))]
+    fn ecb_encrypt<'py>(
+        &self,
+        data: Any<'_, 'py>,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.ecb(Direction::Encrypt, data, out, stream)
+    }
+
+    /// ECB decryption of whole blocks.
+    #[pyo3(signature = (data, *, out = None, stream = None))]
+    fn ecb_decrypt<'py>(
+        &self,
+        data: Any<'_, 'py>,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.ecb(Direction::Decrypt, data, out, stream)
+    }
+
+    /// CBC encryption of whole blocks, on one core of the CPU.
+    #[pyo3(signature = (iv, data, *, out = None))]
+    fn cbc_encrypt<'py>(
+        &self,
+        iv: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        out: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.begin(|| {
+            let mut chained = block(iv)?;
+            let call = Call::mapping(data, out, None)?;
+            Self::check_blocks(&call)?;
+            if let Place::Cuda(_) = call.place {
+                let backend = "GPU memory".to_owned();
+                return Err(of_runtime(Runtime::Unsupported { operation: "CBC encryption", backend }));
+            }
+            let part = |_, host: &mut Host| {
+                self.cipher.run(CbcEncrypt::new(&chained), host.buffers())?;
+                if host.len > 0 {
+                    chained = host.last_written();
+                }
+                Ok(())
+            };
+            self.carry_out(call, 16, part, |_, _| unreachable!("refused above"))
+        })
+    }
+
+    /// CBC decryption of whole blocks.
+    #[pyo3(signature = (iv, data, *, out = None, stream = None))]
+    fn cbc_decrypt<'py>(
+        &self,
+        iv: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.begin(|| {
+            let iv = block(iv)?;
+            let mut chained = iv;
+            let call = Call::mapping(data, out, stream)?;
+            Self::check_blocks(&call)?;
+            let part = |_, host: &mut Host| {
+                let next = if host.len > 0 { host.last_read() } else { chained };
+                self.cipher.run(CbcDecrypt::new(&chained), host.buffers())?;
+                chained = next;
+                Ok(())
+            };
+            self.carry_out(call, 16, part, |gpu, call| gpu.run(data.py(), call, Mode::CbcDecrypt, CbcDecrypt::new(&iv)))
+        })
+    }
+
+    /// XTS encryption of neighbouring data units.
+    #[pyo3(signature = (data, *, unit_bytes, first_unit = 0, out = None))]
+    fn xts_encrypt<'py>(
+        &self,
+        data: Any<'_, 'py>,
+        unit_bytes: u64,
+        first_unit: u128,
+        out: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.xts(Direction::Encrypt, data, unit_bytes, first_unit, out)
+    }
+
+    /// XTS decryption of neighbouring data units.
+    #[pyo3(signature = (data, *, unit_bytes, first_unit = 0, out = None))]
+    fn xts_decrypt<'py>(
+        &self,
+        data: Any<'_, 'py>,
+        unit_bytes: u64,
+        first_unit: u128,
+        out: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.xts(Direction::Decrypt, data, unit_bytes, first_unit, out)
+    }
+
+    /// GCM encryption of a whole message: the ciphertext and its tag.
+    #[pyo3(signature = (nonce, data, aad = None, *, out = None, stream = None))]
+    fn gcm_encrypt<'py>(
+        &self,
+        nonce: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        aad: Option<Any<'_, 'py>>,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        self.begin(|| {
+            let py = data.py();
+            let (nonce, aad) = (nonce_of(nonce)?, additional(aad)?);
+            let call = Call::mapping(data, out, stream)?;
+            Self::check_gcm(&call)?;
+            let whole = GcmEncrypt::new(&nonce, &aad);
+            let tag = match call.place {
+                Place::Host => {
+                    let parts = self.gcm_parts(py, &call, Direction::Encrypt, &nonce)?;
+                    PyBytes::new(py, self.cipher.combine(&whole, parts).map_err(of_runtime)?.as_bytes()).into_any()
+                }
+                Place::Cuda(ordinal) => {
+                    let pending = self.on_device(ordinal)?.run_with_output(py, &call, whole)?;
+                    call.is_on_stream()?;
+                    DeviceTag::when(py, pending)?
+                }
+            };
+            Ok((call.result, tag))
+        })
+    }
+
+    /// GCM decryption of a whole message, if it is the one that the tag was made of.
+    #[pyo3(signature = (nonce, data, tag, aad = None, *, out = None, stream = None))]
+    fn gcm_decrypt<'py>(
+        &self,
+        nonce: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        tag: Any<'_, 'py>,
+        aad: Option<Any<'_, 'py>>,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.begin(|| {
+            let py = data.py();
+            let (nonce, aad) = (nonce_of(nonce)?, additional(aad)?);
+            let tag = match tag.cast::<DeviceTag>() {
+                Ok(tag) => tag.get().tag(py)?,
+                Err(_) => Tag::new(small(tag, "tag")?.bytes()).map_err(of_runtime)?,
+            };
+            let call = Call::mapping(data, out, stream)?;
+            Self::check_gcm(&call)?;
+            let whole = GcmDecrypt::new(&nonce, &aad, &tag);
+            match call.place {
+                Place::Host => {
+                    let parts = self.gcm_parts(py, &call, Direction::Decrypt, &nonce)?;
+                    self.cipher.combine(&whole, parts).map_err(|error| {
+                        call.host().clear();
+                        of_runtime(error)
+                    })?;
+                }
+                Place::Cuda(ordinal) => {
+                    let pending = self.on_device(ordinal)?.run_with_output(py, &call, whole)?;
+                    call.is_on_stream()?;
+                    py.detach(|| pending.wait()).map_err(of_runtime)?;
+                }
+            }
+            Ok(call.result)
+        })
+    }
+
+    /// GMAC of a whole message: its tag.
+    #[pyo3(signature = (nonce, data, *, stream = None))]
+    fn gmac<'py>(
+        &self,
+        nonce: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.begin(|| {
+            let py = data.py();
+            let gmac = Gmac::new(&nonce_of(nonce)?);
+            let memory = Memory::of(data, false, "data", stream)?;
+            match (memory.place, memory.stream) {
+                (Place::Cuda(ordinal), Some(stream)) => {
+                    let pending = self.on_device(ordinal)?.read(py, stream, (memory.pointer, memory.len), gmac)?;
+                    DeviceTag::when(py, pending)
+                }
+                _ => {
+                    let cipher = (*self.cipher).clone();
+                    let tag =
+                        reading(py, memory, |panic| self.opened.poison(panic), move |data| cipher.run(gmac, data))?;
+                    Ok(PyBytes::new(py, tag.as_bytes()).into_any())
+                }
+            }
+        })
+    }
+
+    /// CMAC of a whole message, on one core of the CPU: its tag.
+    fn cmac<'py>(&self, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.begin(|| {
+            let memory = Memory::of(data, false, "data", None)?;
+            on_host(&memory, "CMAC")?;
+            let cipher = (*self.cipher).clone();
+            let poison = |panic: &str| self.opened.poison(panic);
+            let tag = reading(data.py(), memory, poison, move |data| cipher.run(Cmac::new(), data))?;
+            Ok(PyBytes::new(data.py(), tag.as_bytes()))
+        })
+    }
+
+    /// Loads the GPU kernels of a mode on all GPUs of the engine, before time counts or a graph is captured. Of other engines there is
+    /// nothing to load.
+    fn prepare(&self, py: Python<'_>, mode: &str) -> PyResult<()> {
+        self.begin(|| {
+            let name = if mode == "gcm" { "ctr" } else { mode };
+            let mode = Mode::from_str(name).map_err(|unknown| PyValueError::new_err(unknown.to_string()))?;
+            let contexts = self.opened.engine.cuda_contexts().unwrap_or_default();
+            contexts.iter().try_for_each(|context| {
+                let gpu = self.on_device(context.ordinal())?;
+                py.detach(|| gpu.prepare(mode)).map_err(of_runtime)
+            })
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", *self.cipher)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a cipher is not pickled, for it holds a key: make one in each process"))
+    }
+}
+
+/// Waits for a tag on a GPU.
+type Waiting = Box<dyn FnOnce() -> Result<Tag, Runtime> + Send>;
+
+/// The tag of a message in GPU memory: `bytes(tag)` waits until the stream has come to it.
+#[pyclass(frozen, module = "aes_bitslice")]
+pub struct DeviceTag {
+    state: Mutex<State>,
+}
+
+enum State {
+    Waiting(Option<Waiting>),
+    There(Tag),
+}
+
+impl DeviceTag {
+    fn when<'py, O: Operation<Output = Tag>>(py: Python<'py>, pending: Pending<O>) -> PyResult<Bound<'py, PyAny>> {
+        let pending = ForkedNot::new(pending, true);
+        let wait: Waiting = Box::new(|| keeping_context(|| pending.into_inner().wait()));
+        Ok(Bound::new(py, Self { state: Mutex::new(State::Waiting(Some(wait))) })?.into_any())
+    }
+
+    /// Waits for it.
+    fn tag(&self, py: Python<'_>) -> PyResult<Tag> {
+        guarded(|| {
+            py.detach(|| {
+                let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let wait = match &mut *state {
+                    State::There(tag) => return Ok(*tag),
+                    State::Waiting(wait) => wait.take(),
+                };
+                let wait = wait.ok_or_else(|| crate::error::Error::new_err("the tag was lost by an earlier error"))?;
+                let tag = wait().map_err(of_runtime)?;
+                *state = State::There(tag);
+                Ok(tag)
+            })
+        })
+    }
+}
+
+#[pymethods]
+impl DeviceTag {
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, self.tag(py)?.as_bytes()))
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "DeviceTag(bytes(tag) waits for it)"
+    }
+}
+
+/// The initial counter block, with as many of its last bits counting.
+fn counter(iv: Any<'_, '_>, bits: u32) -> PyResult<Counter> {
+    let mode = match bits {
+        128 => CounterMode::Ctr128BE,
+        64 => CounterMode::Ctr64BE,
+        32 => CounterMode::Ctr32BE,
+        other => return Err(PyValueError::new_err(format!("counter_bits is 128, 64 or 32, not {other}"))),
+    };
+    Ok(Counter::new(mode, block(iv)?))
+}
+
+fn block(iv: Any<'_, '_>) -> PyResult<[u8; 16]> {
+    let iv = small(iv, "iv")?;
+    iv.bytes().try_into().map_err(|_| PyValueError::new_err(format!("iv has 16 bytes, not {}", iv.len())))
+}
+
+fn nonce_of(nonce: Any<'_, '_>) -> PyResult<Nonce> {
+    Nonce::new(small(nonce, "nonce")?.bytes()).map_err(of_runtime)
+}
+
+fn additional(aad: Option<Any<'_, '_>>) -> PyResult<Vec<u8>> {
+    aad.map_or(Ok(Vec::new()), |aad| Ok(small(aad, "aad")?.bytes().to_vec()))
+}

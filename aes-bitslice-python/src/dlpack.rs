@@ -1,0 +1,222 @@
+//! Tensors that other libraries export by DLPack, with and without a version (<https://dmlc.github.io/dlpack>).
+
+use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pyo3::{ffi, intern};
+use std::ffi::{CStr, c_void};
+use std::slice;
+
+/// `kDLCPU`, `kDLCUDA`, `kDLCUDAHost` and `kDLCUDAManaged`.
+const CPU: i32 = 1;
+const CUDA: i32 = 2;
+const CUDA_HOST: i32 = 3;
+const CUDA_MANAGED: i32 = 13;
+
+#[repr(C)]
+struct Device {
+    kind: i32,
+    id: i32,
+}
+
+#[repr(C)]
+struct DataType {
+    code: u8,
+    bits: u8,
+    lanes: u16,
+}
+
+/// `DLTensor`.
+#[repr(C)]
+struct DlTensor {
+    data: *mut c_void,
+    device: Device,
+    ndim: i32,
+    dtype: DataType,
+    shape: *const i64,
+    strides: *const i64,
+    byte_offset: u64,
+}
+
+/// `DLManagedTensor`.
+#[repr(C)]
+struct Managed {
+    tensor: DlTensor,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Managed)>,
+}
+
+/// `DLManagedTensorVersioned`.
+#[repr(C)]
+struct Versioned {
+    major: u32,
+    minor: u32,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
+    flags: u64,
+    tensor: DlTensor,
+}
+
+const READ_ONLY: u64 = 1;
+
+const NAME: &CStr = c"dltensor";
+const USED: &CStr = c"used_dltensor";
+const NAME_VERSIONED: &CStr = c"dltensor_versioned";
+const USED_VERSIONED: &CStr = c"used_dltensor_versioned";
+
+/// Where the memory of a tensor is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In host memory.
+    Host,
+    /// In that of the CUDA device with this number.
+    Cuda(usize),
+}
+
+/// A tensor that its library keeps until this is dropped.
+pub struct Tensor {
+    held: Held,
+    /// Its first byte.
+    pub pointer: u64,
+    /// Bytes.
+    pub len: u64,
+    /// Whether it must not be written.
+    pub read_only: bool,
+    /// Where it is.
+    pub place: Place,
+}
+
+enum Held {
+    Plain(*mut Managed),
+    Versioned(*mut Versioned),
+}
+
+// SAFETY: the tensor is this value's alone, and is given back with the interpreter attached.
+unsafe impl Send for Tensor {}
+
+/// Where an object's memory is, if it can be exported at all.
+pub fn place_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Place>> {
+    let py = object.py();
+    let Some(ask) = object.getattr_opt(intern!(py, "__dlpack_device__"))? else { return Ok(None) };
+    let (kind, id): (i32, i32) = {
+        let answer = ask.call0()?;
+        // The kind is an enumeration with some libraries.
+        (answer.get_item(0)?.extract()?, answer.get_item(1)?.extract()?)
+    };
+    place(kind, id).map(Some)
+}
+
+fn place(kind: i32, id: i32) -> PyResult<Place> {
+    match kind {
+        CPU | CUDA_HOST => Ok(Place::Host),
+        CUDA | CUDA_MANAGED if id >= 0 => Ok(Place::Cuda(id as usize)),
+        other => Err(PyTypeError::new_err(format!(
+            "the tensor is on a device of DLPack's type {other}: bring it to host memory or to a CUDA GPU"
+        ))),
+    }
+}
+
+impl Tensor {
+    /// Exports an object. `stream` is what the object's work so far is to be ordered before: a handle, 1 for the legacy default stream,
+    /// -1 for no order; `None` in host memory.
+    ///
+    /// # Errors
+    /// What the object's library raises; `BufferError` for a tensor that is not contiguous.
+    pub fn of(object: &Bound<'_, PyAny>, stream: Option<i64>) -> PyResult<Self> {
+        let py = object.py();
+        let export = object.getattr(intern!(py, "__dlpack__"))?;
+        let options = PyDict::new(py);
+        if stream.is_some() {
+            options.set_item(intern!(py, "stream"), stream)?;
+        }
+        options.set_item(intern!(py, "max_version"), (1, 1))?;
+        let capsule = match export.call((), Some(&options)) {
+            // From before there were versions.
+            Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+                options.del_item(intern!(py, "max_version"))?;
+                export.call((), Some(&options))?
+            }
+            outcome => outcome?,
+        };
+        Self::take(&capsule)
+    }
+
+    /// Takes a tensor out of its capsule.
+    fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let object = capsule.as_ptr();
+        let is = |name: &CStr| {
+            // SAFETY: any object may be asked.
+            unsafe { ffi::PyCapsule_IsValid(object, name.as_ptr()) == 1 }
+        };
+        let content = |name: &CStr, used: &'static CStr| {
+            // SAFETY: a capsule of this name, whose content is taken over by giving it the other.
+            unsafe {
+                let content = ffi::PyCapsule_GetPointer(object, name.as_ptr());
+                match content.is_null() || ffi::PyCapsule_SetName(object, used.as_ptr()) != 0 {
+                    true => Err(PyErr::fetch(capsule.py())),
+                    false => Ok(content),
+                }
+            }
+        };
+        let held = match (is(NAME_VERSIONED), is(NAME)) {
+            (true, _) => Held::Versioned(content(NAME_VERSIONED, USED_VERSIONED)?.cast()),
+            (_, true) => Held::Plain(content(NAME, USED)?.cast()),
+            _ => return Err(PyTypeError::new_err("__dlpack__ gave no capsule with a tensor")),
+        };
+        let mut taken = Self { held, pointer: 0, len: 0, read_only: false, place: Place::Host };
+        // SAFETY: the exporter's, alive until it is given back; the layout is that of the capsule's name, of major version 1 or none.
+        let (tensor, flags) = unsafe {
+            match taken.held {
+                Held::Plain(managed) => (&(*managed).tensor, 0),
+                Held::Versioned(versioned) if (*versioned).major == 1 => (&(*versioned).tensor, (*versioned).flags),
+                Held::Versioned(_) => return Err(PyBufferError::new_err("a tensor of a later version of DLPack")),
+            }
+        };
+        let ndim = tensor.ndim.max(0) as usize;
+        let list = |start: *const i64| match ndim == 0 || start.is_null() {
+            true => None,
+            // SAFETY: as many numbers as the tensor has dimensions.
+            false => Some(unsafe { slice::from_raw_parts(start, ndim) }),
+        };
+        let shape = list(tensor.shape).unwrap_or_default();
+        let count = elements(shape, list(tensor.strides))?;
+        let bits = u64::from(tensor.dtype.bits) * u64::from(tensor.dtype.lanes);
+        let bits = count.checked_mul(bits).ok_or_else(|| PyBufferError::new_err("a tensor of too many bytes"))?;
+        taken.place = place(tensor.device.kind, tensor.device.id)?;
+        taken.pointer = (tensor.data as u64).wrapping_add(tensor.byte_offset);
+        taken.len = bits.div_ceil(8);
+        taken.read_only = flags & READ_ONLY != 0;
+        Ok(taken)
+    }
+}
+
+/// The elements of a tensor that lies in memory without gaps, the last dimension first.
+pub fn elements(shape: &[i64], strides: Option<&[i64]>) -> PyResult<u64> {
+    let count = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(u64::try_from(d).ok()?));
+    let count = count.ok_or_else(|| PyBufferError::new_err("a tensor of too many elements"))?;
+    let mut expected = 1;
+    for (&size, &stride) in shape.iter().zip(strides.unwrap_or_default()).rev() {
+        // The stride of a dimension of one element says nothing.
+        if count > 0 && size > 1 && stride != expected {
+            return Err(PyBufferError::new_err(
+                "the tensor is not contiguous: make it so first (`.contiguous()` or `ascontiguousarray`)",
+            ));
+        }
+        expected *= size.max(1);
+    }
+    Ok(count)
+}
+
+impl Drop for Tensor {
+    fn drop(&mut self) {
+        Python::try_attach(|_| {
+            // SAFETY: taken over from its capsule, and given back once.
+            unsafe {
+                match self.held {
+                    Held::Plain(managed) => (*managed).deleter.map(|delete| delete(managed)),
+                    Held::Versioned(versioned) => (*versioned).deleter.map(|delete| delete(versioned)),
+                };
+            }
+        });
+    }
+}

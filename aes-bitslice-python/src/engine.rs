@@ -1,0 +1,215 @@
+//! Engines, and the memory that is fast for them.
+
+use crate::arrays::view;
+use crate::cipher::Cipher;
+use crate::device::keeping_context;
+use crate::error::{Error, UnavailableError, caught, guarded, of_runtime, panicked};
+use crate::fork::{ForkedNot, generation};
+use crate::key::Key;
+use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine, HostBuffer, Kernels, Shares, cuda, opencl};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
+
+/// An engine, and whether it can still be used: what an engine and its ciphers share.
+pub struct Opened {
+    pub engine: ForkedNot<RuntimeEngine>,
+    generation: u64,
+    /// The panic after which nothing of it is trusted.
+    poison: OnceLock<String>,
+}
+
+impl Opened {
+    fn new(engine: RuntimeEngine) -> Arc<Self> {
+        let is_device = !matches!(engine.backend(), Backend::Cpu | Backend::CpuBitsliced);
+        let engine = ForkedNot::new(engine, is_device);
+        Arc::new(Self { engine, generation: generation(), poison: OnceLock::new() })
+    }
+
+    /// Refuses what cannot be used any more.
+    pub fn check(&self) -> PyResult<()> {
+        if self.generation != generation() && self.engine.is_device() {
+            return Err(UnavailableError::new_err(
+                "the engine was opened before this process was forked, and a device does not work behind a fork: open it in the child, \
+                 and start children by `spawn` if the parent uses the device",
+            ));
+        }
+        match self.poison.get() {
+            Some(panic) => {
+                Err(Error::new_err(format!("the engine is unusable since a call panicked ({panic}): open it again")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Does it, makes an exception of a panic, after which nothing of the engine is used, and leaves the thread's CUDA context as it was.
+    pub fn guarded<T>(&self, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        let work = || {
+            caught(work).unwrap_or_else(|panic| {
+                self.poison(&panic);
+                Err(panicked(&panic))
+            })
+        };
+        if self.engine.is_device() { keeping_context(work) } else { work() }
+    }
+
+    /// Nothing of it is used any more.
+    pub fn poison(&self, panic: &str) {
+        let _ = self.poison.set(panic.into());
+    }
+}
+
+/// A backend that was opened: a GPU, several, an OpenCL device, or the CPU. It may be used by any number of threads.
+#[pyclass(frozen, module = "aes_bitslice")]
+pub struct Engine {
+    pub opened: Arc<Opened>,
+}
+
+#[pymethods]
+impl Engine {
+    #[new]
+    #[pyo3(signature = (backend = None, *, kernels = "auto"))]
+    fn new(py: Python<'_>, backend: Option<&Bound<'_, PyAny>>, kernels: &str) -> PyResult<Self> {
+        let kernels = Kernels::from_str(kernels).map_err(|unknown| PyValueError::new_err(unknown.to_string()))?;
+        let wanted = Wanted::of(backend)?;
+        let is_cpu = matches!(wanted, Wanted::One(Backend::Cpu | Backend::CpuBitsliced));
+        let open = || guarded(|| py.detach(|| wanted.open()).map_err(of_runtime));
+        let engine = if is_cpu { open() } else { keeping_context(open) }?;
+        Ok(Self { opened: Opened::new(engine.with_kernels(kernels)) })
+    }
+
+    /// The key on this engine.
+    fn cipher(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Cipher> {
+        self.opened.check()?;
+        let Ok(key) = key.cast::<Key>() else {
+            return Err(PyTypeError::new_err("cipher takes a Key: wrap the bytes in Key(...)"));
+        };
+        let key = &key.get().key;
+        let cipher = self.opened.guarded(|| py.detach(|| self.opened.engine.cipher(key)).map_err(of_runtime))?;
+        Ok(Cipher::new(self.opened.clone(), cipher))
+    }
+
+    /// Host memory that is fast for this engine: pinned where it has CUDA GPUs. All zero, and wiped when it is no longer used.
+    fn host_buffer<'py>(&self, py: Python<'py>, length: usize) -> PyResult<Bound<'py, PyAny>> {
+        self.opened.check()?;
+        let buffer =
+            self.opened.guarded(|| py.detach(|| self.opened.engine.host_buffer(length)).map_err(of_runtime))?;
+        let is_pinned = buffer.is_pinned();
+        view(Bound::new(py, HostMemory { buffer: ForkedNot::new(buffer, is_pinned) })?.into_any())
+    }
+
+    /// The name of the backend, such as `cuda` or `cpu`.
+    #[getter]
+    fn name(&self) -> String {
+        self.opened.engine.backend().to_string()
+    }
+
+    /// One line: the device, and why it is this one.
+    #[getter]
+    fn description(&self) -> String {
+        self.opened.engine.description()
+    }
+
+    /// The numbers of its CUDA GPUs.
+    #[getter]
+    fn devices(&self) -> Vec<usize> {
+        self.opened.engine.cuda_contexts().unwrap_or_default().iter().map(|context| context.ordinal()).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Engine({})", self.description())
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("an engine is not pickled: open one in each process"))
+    }
+}
+
+/// What is to be opened.
+enum Wanted {
+    One(Backend),
+    Several(Vec<usize>),
+}
+
+impl Wanted {
+    fn of(backend: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(backend) = backend else { return Ok(Self::One(Backend::Auto)) };
+        match backend.extract::<String>() {
+            Ok(name) => name.parse().map(Self::One).map_err(of_runtime),
+            Err(_) => backend.extract().map(Self::Several).map_err(|_| {
+                PyTypeError::new_err(
+                    "a backend is a name, such as \"auto\", \"cpu\" or \"cuda:0\", or a list of numbers of CUDA GPUs",
+                )
+            }),
+        }
+    }
+
+    fn open(self) -> Result<RuntimeEngine, aes_bitslice_runtime::Error> {
+        match self {
+            Self::One(backend) => RuntimeEngine::open(backend),
+            Self::Several(ordinals) => RuntimeEngine::multi(&ordinals, Shares::Measured),
+        }
+    }
+}
+
+/// Host memory of an engine: what is behind the `memoryview` of [`Engine::host_buffer`].
+#[pyclass(frozen, module = "aes_bitslice")]
+pub struct HostMemory {
+    buffer: ForkedNot<HostBuffer>,
+}
+
+#[pymethods]
+impl HostMemory {
+    /// The address of its first byte.
+    #[getter]
+    fn address(&self) -> usize {
+        self.buffer.as_ptr() as usize
+    }
+
+    /// Its bytes.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether it is pinned.
+    #[getter]
+    fn is_pinned(&self) -> bool {
+        self.buffer.is_pinned()
+    }
+}
+
+/// The engines that could be opened here: for each its name, whether it opens, and the device or the reason.
+#[pyfunction]
+#[pyo3(signature = (*, opencl = false))]
+pub fn engines<'py>(py: Python<'py>, opencl: bool) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let list = keeping_context(|| guarded(|| Ok(py.detach(|| list(opencl)))))?;
+    let entry = |(name, available, description): (String, bool, String)| {
+        let entry = PyDict::new(py);
+        entry.set_item("name", name)?;
+        entry.set_item("available", available)?;
+        entry.set_item("description", description)?;
+        Ok(entry)
+    };
+    list.into_iter().map(entry).collect()
+}
+
+fn list(with_opencl: bool) -> Vec<(String, bool, String)> {
+    let gpus = cuda::devices().map_or(1, |devices| devices.len());
+    let mut backends = vec![Backend::Auto];
+    backends.extend((0..gpus).map(|ordinal| Backend::Cuda { ordinal }));
+    backends.extend((gpus > 1).then_some(Backend::CudaAll));
+    if with_opencl {
+        let devices = opencl::devices().unwrap_or_default();
+        let each = devices.iter().map(|device| Backend::OpenCl { platform: device.platform, device: device.device });
+        backends.extend(each.chain(devices.is_empty().then_some(Backend::OpenClFirst)));
+    }
+    backends.extend([Backend::Cpu, Backend::CpuBitsliced]);
+    let entry = |backend: Backend| match RuntimeEngine::open(backend) {
+        Ok(engine) => (backend.to_string(), true, engine.description()),
+        Err(error) => (backend.to_string(), false, error.to_string()),
+    };
+    backends.into_iter().map(entry).collect()
+}

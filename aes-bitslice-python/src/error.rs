@@ -1,0 +1,113 @@
+//! Exceptions, and the border that no panic crosses.
+
+use aes_bitslice_runtime::Error as Runtime;
+use aes_bitslice_seal::Error as Seal;
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
+use pyo3::{PyErr, PyResult, create_exception};
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+create_exception!(
+    aes_bitslice,
+    Error,
+    pyo3::exceptions::PyException,
+    "What goes wrong in this package and is no wrong argument."
+);
+create_exception!(aes_bitslice, AuthenticationError, Error, "The data was changed, or key, nonce or tag are others.");
+create_exception!(
+    aes_bitslice,
+    UnavailableError,
+    Error,
+    "This engine, or this machine, does not have what was asked for."
+);
+create_exception!(aes_bitslice, DeviceError, Error, "A device or its driver failed.");
+
+/// An error of the runtime as an exception: `ValueError` for what the caller gave, else one of this package.
+pub fn of_runtime(error: Runtime) -> PyErr {
+    use Runtime::*;
+    let text = error.to_string();
+    match error {
+        KeyLength { .. }
+        | XtsKey { .. }
+        | WrongKeys { .. }
+        | NonceLength { .. }
+        | TagLength { .. }
+        | Length { .. }
+        | KeyHex { .. }
+        | UnknownBackend { .. }
+        | NotWholeBlocks { .. }
+        | LengthMismatch { .. }
+        | WrongAccess { .. }
+        | Overlap
+        | CounterOverflow { .. }
+        | BadDevices { .. }
+        | NoSuchKernel { .. } => PyValueError::new_err(text),
+        Unauthenticated => AuthenticationError::new_err(text),
+        OutOfHostMemory { .. } => PyMemoryError::new_err(text),
+        Unsupported { .. }
+        | NotBuilt { .. }
+        | IsaUnavailable { .. }
+        | NotCuda { .. }
+        | NotOpenCl { .. }
+        | NoDevice { .. }
+        | CudaUnavailable { .. }
+        | SeveralDevices { .. }
+        | NoSuchDevice { .. }
+        | OpenClUnavailable { .. }
+        | NoSuchOpenClDevice { .. } => UnavailableError::new_err(text),
+        OtherContext
+        | Cuda { .. }
+        | OpenCl { .. }
+        | Poisoned { .. }
+        | OutOfDeviceMemory { .. }
+        | SelfTestFailed { .. } => DeviceError::new_err(text),
+        Random(_) => PyOSError::new_err(text),
+        _ => Error::new_err(text),
+    }
+}
+
+/// An error of sealing or opening as an exception.
+pub fn of_seal(error: Seal) -> PyErr {
+    let text = error.to_string();
+    match error {
+        Seal::Io(error) => of_io(error),
+        Seal::Engine(error) => of_runtime(error),
+        Seal::Random(_) => PyOSError::new_err(text),
+        Seal::KeyLength(_)
+        | Seal::EmptyPassphrase
+        | Seal::PassphraseCost(_)
+        | Seal::Range { .. }
+        | Seal::Keyset(_)
+        | Seal::TooLong
+        | Seal::NeedsKey
+        | Seal::NeedsPassphrase => PyValueError::new_err(text),
+        Seal::NotSealed | Seal::Version(_) => Error::new_err(text),
+        _ => AuthenticationError::new_err(text),
+    }
+}
+
+/// An error of reading or writing; the exception itself where a Python file object raised one.
+pub fn of_io(error: io::Error) -> PyErr {
+    error.into()
+}
+
+/// Does it, and makes an exception of a panic, which would else end as one that `except Exception` does not catch.
+pub fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    caught(work).unwrap_or_else(|what| Err(panicked(&what)))
+}
+
+/// Does it; the text of a panic where there was one.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| text_of(&*panic))
+}
+
+/// The exception of a panic.
+pub fn panicked(what: &str) -> PyErr {
+    Error::new_err(format!("a call panicked ({what}): this is an error of this package, report it"))
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message").into()
+}

@@ -1,0 +1,181 @@
+//! Keys, which come from bytes, text, a file, the environment or the system, never show themselves, and are wiped.
+
+use crate::buffer::{new_bytes, small};
+use crate::error::of_runtime;
+use aes_bitslice_runtime::{Key as RuntimeKey, KeyBits};
+use pyo3::exceptions::{PyLookupError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use zeroize::Zeroizing;
+
+/// An AES key, or the two of XTS. It never shows itself, is not pickled, and is wiped when it is no longer used.
+#[pyclass(frozen, module = "aes_bitslice")]
+pub struct Key {
+    pub key: RuntimeKey,
+}
+
+/// The longest text of a key: two of 256 bits in hexadecimal digits, and a line end.
+const LONGEST: usize = 130;
+
+#[pymethods]
+impl Key {
+    #[new]
+    fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let key = RuntimeKey::new(small(data, "a key")?.bytes()).map_err(of_runtime)?;
+        Ok(Self { key })
+    }
+
+    /// A key of XTS: 32 or 64 bytes, two keys that differ.
+    #[staticmethod]
+    fn xts(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let key = RuntimeKey::xts(small(data, "a key")?.bytes()).map_err(of_runtime)?;
+        Ok(Self { key })
+    }
+
+    /// A new key from the system's random number generator.
+    #[staticmethod]
+    #[pyo3(signature = (bits = 256, *, xts = false))]
+    fn generate(bits: usize, xts: bool) -> PyResult<Self> {
+        let known = KeyBits::ALL.into_iter().find(|known| known.bits() == bits);
+        let bits = known.ok_or_else(|| PyValueError::new_err(format!("a key has 128, 192 or 256 bits, not {bits}")))?;
+        let key = if xts { RuntimeKey::generate_xts(bits) } else { RuntimeKey::generate(bits) };
+        Ok(Self { key: key.map_err(of_runtime)? })
+    }
+
+    /// A key of 32, 48 or 64 hexadecimal digits; of XTS of 64 or 128.
+    #[staticmethod]
+    #[pyo3(signature = (text, *, xts = false))]
+    fn from_hex(text: &str, xts: bool) -> PyResult<Self> {
+        of_text(text.as_bytes(), xts, "the key")
+    }
+
+    /// The key in a file, as hexadecimal digits and a line end.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, xts = false))]
+    fn from_file(path: PathBuf, xts: bool) -> PyResult<Self> {
+        let mut text = Zeroizing::new([0; LONGEST + 2]);
+        let mut file = File::open(&path).map_err(|error| at_path(error, &path))?;
+        let mut len = 0;
+        while len < text.len() {
+            match file.read(&mut text[len..]) {
+                Ok(0) => break,
+                Ok(read) => len += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(at_path(error, &path)),
+            }
+        }
+        of_text(&text[..len], xts, "the file")
+    }
+
+    /// The key in an environment variable, as hexadecimal digits.
+    #[staticmethod]
+    #[pyo3(signature = (name, *, xts = false))]
+    fn from_env(name: &str, xts: bool) -> PyResult<Self> {
+        // The variable is not named in messages: some will put the key itself in its place.
+        let text =
+            std::env::var_os(name).ok_or_else(|| PyLookupError::new_err("the environment variable is not set"))?;
+        let text = Zeroizing::new(text.into_encoded_bytes());
+        of_text(&text, xts, "the environment variable")
+    }
+
+    /// The key that a reference names: `env:NAME` or `file:PATH`.
+    #[staticmethod]
+    #[pyo3(signature = (reference, *, xts = false))]
+    fn from_reference(reference: &str, xts: bool) -> PyResult<Self> {
+        match reference.split_once(':') {
+            Some(("env", name)) => Self::from_env(name, xts),
+            Some(("file", path)) => Self::from_file(path.into(), xts),
+            // It is not repeated: some will put the key itself in its place.
+            _ => Err(PyValueError::new_err("a key is referred to as env:NAME or file:PATH, and this is neither")),
+        }
+    }
+
+    /// Writes the key to a new file that only this user can read, as hexadecimal digits and a line end.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        let digits = Zeroizing::new(base16ct::lower::encode_string(self.key.expose()));
+        let text = Zeroizing::new([digits.as_bytes(), b"\n"].concat());
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(&path).and_then(|mut file| file.write_all(&text)).map_err(|error| at_path(error, &path))
+    }
+
+    /// The bytes of the key. This copy is not wiped.
+    fn expose<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.key.expose())
+    }
+
+    /// 128, 192 or 256; of each of the two keys of XTS.
+    #[getter]
+    fn bits(&self) -> usize {
+        self.key.bits().bits()
+    }
+
+    /// Whether it is a key of XTS.
+    #[getter]
+    fn is_xts(&self) -> bool {
+        self.key.is_xts()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.key)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a key is not pickled, for schedulers and caches keep what is: give a reference (Key.from_reference) instead",
+        ))
+    }
+}
+
+/// Hexadecimal digits and at most one line end.
+fn of_text(text: &[u8], xts: bool, what: &str) -> PyResult<Key> {
+    let digits = text.strip_suffix(b"\n").map_or(text, |line| line.strip_suffix(b"\r").unwrap_or(line));
+    let refused = |why: String| PyValueError::new_err(format!("{what} holds no key: {why}"));
+    let wanted = if xts { [64, 128].as_slice() } else { &[32, 48, 64] };
+    if !wanted.contains(&digits.len()) {
+        let wanted: Vec<String> = wanted.iter().map(usize::to_string).collect();
+        let (last, rest) = wanted.split_last().expect("some");
+        return Err(refused(format!(
+            "a key has {} or {last} hexadecimal digits, not {}",
+            rest.join(", "),
+            digits.len()
+        )));
+    }
+    let half = |digits: &[u8]| {
+        let text = std::str::from_utf8(digits).map_err(|_| refused("it is not text".into()))?;
+        RuntimeKey::from_hex(text).map_err(|error| refused(error.to_string()))
+    };
+    let key = match xts {
+        false => half(digits)?,
+        true => {
+            let (data, tweak) = digits.split_at(digits.len() / 2);
+            let both = Zeroizing::new([half(data)?.expose(), half(tweak)?.expose()].concat());
+            RuntimeKey::xts(&both).map_err(of_runtime)?
+        }
+    };
+    Ok(Key { key })
+}
+
+fn at_path(error: std::io::Error, path: &std::path::Path) -> PyErr {
+    let text = path.file_name().unwrap_or_default().as_encoded_bytes();
+    // Some will put the key itself in its place.
+    let name = match text.len() >= 32 && text.iter().all(u8::is_ascii_hexdigit) {
+        true => "(a name that looks like a key and is not shown)".into(),
+        false => path.display().to_string(),
+    };
+    crate::files::os_error(error, &name)
+}
+
+/// Bytes from the system's random number generator.
+#[pyfunction]
+pub fn random_bytes(py: Python<'_>, length: usize) -> PyResult<Bound<'_, PyAny>> {
+    let (bytes, start) = new_bytes(py, length)?;
+    let mut host = crate::memory::Host::new(start, length);
+    py.detach(|| host.fill_random())?;
+    Ok(bytes)
+}

@@ -1,0 +1,55 @@
+//! The native module of the Python package `aes_bitslice`: keys, engines and ciphers of `aes-bitslice-runtime`, sealed files of
+//! `aes-bitslice-seal`.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `error` | exceptions; panics stop here |
+//! | `fork` | what a process that was forked may still use |
+//! | `buffer` | the buffer protocol, for Python 3.10 on |
+//! | `dlpack` | tensors that other libraries export by DLPack |
+//! | `memory` | where an argument's bytes are: in host memory or on a GPU |
+//! | `arrays` | what is asked of the library that an array is of: a new array like it, its current stream |
+//! | `call` | one operation on host memory, in parts, so that signals are seen |
+//! | `device` | one operation on GPU memory, on a stream |
+//! | `key`, `engine`, `cipher` | the classes |
+//! | `files` | sealing and opening files |
+//!
+//! Names, signatures and documentation for users are in `python/aes_bitslice/_native.pyi`.
+#![deny(unsafe_code)]
+
+mod arrays;
+#[allow(unsafe_code)]
+mod buffer;
+mod call;
+mod cipher;
+#[allow(unsafe_code)]
+mod device;
+#[allow(unsafe_code)]
+mod dlpack;
+mod engine;
+mod error;
+mod files;
+mod fork;
+mod key;
+#[allow(unsafe_code)]
+mod memory;
+
+/// The module, as Python imports it.
+#[pyo3::pymodule(gil_used = true)]
+mod _native {
+    #[pymodule_export]
+    use crate::cipher::{Cipher, DeviceTag};
+    #[pymodule_export]
+    use crate::engine::{Engine, HostMemory, engines};
+    #[pymodule_export]
+    use crate::error::{AuthenticationError, DeviceError, Error, UnavailableError};
+    #[pymodule_export]
+    use crate::files::{is_sealed, open, seal};
+    #[pymodule_export]
+    use crate::fork::forked;
+    #[pymodule_export]
+    use crate::key::{Key, random_bytes};
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

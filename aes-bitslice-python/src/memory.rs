@@ -1,0 +1,420 @@
+//! Where the bytes of an argument are: behind the buffer protocol, or a tensor, in host memory or on a GPU; and the memory of one
+//! call, whose input and output are the same or lie apart.
+
+use crate::arrays::{Library, handle_of};
+use crate::buffer::{Buffer, new_bytes};
+use crate::device;
+use crate::dlpack::{Place, Tensor, elements, place_of};
+use crate::error::of_runtime;
+use aes_bitslice_runtime::{Buffers, Error as Runtime};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView};
+use std::ops::Range;
+use std::slice;
+
+/// What keeps the bytes where they are.
+#[expect(dead_code, reason = "held to be dropped")]
+enum Kept {
+    Buffer(Buffer),
+    Tensor(Tensor),
+    Object(Py<PyAny>),
+}
+
+/// A stream of a GPU that a call goes to.
+#[derive(Clone, Copy)]
+pub struct Stream {
+    /// Its handle.
+    pub handle: u64,
+    /// Whether the call has to wait for it: the array's library would not.
+    pub waits: bool,
+}
+
+/// The bytes of an argument.
+pub struct Memory {
+    /// The first.
+    pub pointer: u64,
+    /// How many.
+    pub len: u64,
+    /// Where they are.
+    pub place: Place,
+    /// The stream of a call on them, of those on a GPU.
+    pub stream: Option<Stream>,
+    _kept: Kept,
+}
+
+/// The legacy default stream, as DLPack and CUDA name it.
+const LEGACY: u64 = 1;
+
+impl Memory {
+    /// The bytes of an argument called `name`, and the stream for a call on them: `stream` if it is given, else the current one of its
+    /// library.
+    pub fn of(
+        object: &Bound<'_, PyAny>,
+        writable: bool,
+        name: &str,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        match Buffer::of(object, writable, name) {
+            Ok(Some(buffer)) => {
+                let (pointer, len) = (buffer.pointer(), buffer.len());
+                Ok(Self { pointer, len, place: Place::Host, stream: None, _kept: Kept::Buffer(buffer) })
+            }
+            Ok(None) => Self::exported(object, writable, name, stream),
+            // Some arrays have the protocol for some of their types only, or for host memory only.
+            Err(error) => match place_of(object) {
+                Ok(Some(Place::Cuda(_))) => Self::exported(object, writable, name, stream),
+                Ok(Some(Place::Host)) if error.is_instance_of::<PyBufferError>(object.py()) => {
+                    Self::exported(object, writable, name, stream).map_err(|_| error)
+                }
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// What has no buffer.
+    fn exported(
+        object: &Bound<'_, PyAny>,
+        writable: bool,
+        name: &str,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let given = stream.map(handle_of).transpose()?;
+        let library = Library::of(object)?;
+        if let Some(memory) = Self::told(object, library.as_ref(), given)? {
+            return Ok(memory);
+        }
+        let (memory, read_only) = match place_of(object)? {
+            Some(Place::Host) => Self::of_tensor(Tensor::of(object, None)?, None),
+            Some(Place::Cuda(_)) => Self::on_gpu(object, library.as_ref(), given)?,
+            None => match object.getattr_opt("__cuda_array_interface__")? {
+                Some(interface) => Self::of_interface(object, interface.cast::<PyDict>()?, given)?,
+                None => {
+                    let kind = object.get_type().name()?;
+                    return Err(PyTypeError::new_err(format!(
+                        "{name} is bytes, an array or a tensor (the buffer protocol, DLPack or __cuda_array_interface__), not {kind}"
+                    )));
+                }
+            },
+        };
+        let immutable = writable && library.is_some_and(|library| library.is_immutable().unwrap_or(false));
+        match writable && (read_only || immutable) {
+            true => {
+                Err(PyBufferError::new_err(format!("{name} cannot be changed: leave it away, or give other memory")))
+            }
+            false => Ok(memory),
+        }
+    }
+
+    /// What the library tells without DLPack, which some take long for.
+    fn told<'py>(
+        object: &Bound<'py, PyAny>,
+        library: Option<&Library<'py>>,
+        given: Option<u64>,
+    ) -> PyResult<Option<Self>> {
+        let Some(library) = library else { return Ok(None) };
+        let Some((pointer, len, device)) = library.span(object)? else { return Ok(None) };
+        let _kept = Kept::Object(object.clone().unbind());
+        let (place, stream) = match usize::try_from(device) {
+            Err(_) => (Place::Host, None),
+            Ok(ordinal) => {
+                let current = library.stream(object)?;
+                if let (Some(current), Some(given)) = (current, given)
+                    && current != given
+                {
+                    device::order(object.py(), ordinal, current, given)?;
+                }
+                let handle = given.or(current).unwrap_or(LEGACY);
+                (Place::Cuda(ordinal), Some(Stream { handle, waits: false }))
+            }
+        };
+        Ok(Some(Self { pointer, len, place, stream, _kept }))
+    }
+
+    fn on_gpu<'py>(
+        object: &Bound<'py, PyAny>,
+        library: Option<&Library<'py>>,
+        given: Option<u64>,
+    ) -> PyResult<(Self, bool)> {
+        let current = library.map(|library| library.stream(object)).transpose()?.flatten();
+        let handle = given.or(current).unwrap_or(LEGACY);
+        // What the library has put on its current stream comes before; on another stream it has to be told to wait.
+        let order = if current == Some(handle) { -1 } else { handle.max(LEGACY) as i64 };
+        let stream = Stream { handle, waits: library.is_some() && current.is_none() };
+        Ok(Self::of_tensor(Tensor::of(object, Some(order))?, Some(stream)))
+    }
+
+    /// A tensor, and whether it must not be written.
+    fn of_tensor(tensor: Tensor, stream: Option<Stream>) -> (Self, bool) {
+        let (pointer, len, place, read_only) = (tensor.pointer, tensor.len, tensor.place, tensor.read_only);
+        (Self { pointer, len, place, stream, _kept: Kept::Tensor(tensor) }, read_only)
+    }
+
+    /// `__cuda_array_interface__`, version 2 and 3.
+    fn of_interface(object: &Bound<'_, PyAny>, it: &Bound<'_, PyDict>, given: Option<u64>) -> PyResult<(Self, bool)> {
+        let item = |name: &str| {
+            it.get_item(name)?.ok_or_else(|| PyTypeError::new_err(format!("__cuda_array_interface__ has no {name}")))
+        };
+        let optional = |name: &str| PyResult::Ok(it.get_item(name)?.filter(|value| !value.is_none()));
+        let (pointer, read_only): (u64, bool) = item("data")?.extract()?;
+        let shape: Vec<i64> = item("shape")?.extract()?;
+        // `<f4`: order of bytes, kind, bytes of an element.
+        let kind: String = item("typestr")?.extract()?;
+        let size = kind.get(2..).and_then(|size| size.parse::<u64>().ok());
+        let size = size.ok_or_else(|| PyTypeError::new_err("__cuda_array_interface__ has no size of an element"))?;
+        let strides: Option<Vec<i64>> = optional("strides")?.map(|strides| strides.extract()).transpose()?;
+        let strides: Option<Vec<i64>> =
+            strides.map(|all| all.iter().map(|bytes| bytes / (size.max(1) as i64)).collect());
+        let len = elements(&shape, strides.as_deref())?.checked_mul(size);
+        let len = len.ok_or_else(|| PyBufferError::new_err("an array of too many bytes"))?;
+        let theirs: Option<u64> = optional("stream")?.map(|stream| stream.extract()).transpose()?;
+        let ordinal = device::of_pointer(pointer)?;
+        if let (Some(theirs), Some(given)) = (theirs, given)
+            && theirs != given
+        {
+            device::order(object.py(), ordinal, theirs, given)?;
+        }
+        let stream = Some(Stream { handle: given.or(theirs).unwrap_or(LEGACY), waits: false });
+        let _kept = Kept::Object(object.clone().unbind());
+        Ok((Self { pointer, len, place: Place::Cuda(ordinal), stream, _kept }, read_only))
+    }
+
+    /// It as the memory of a call that only reads. Whoever has that keeps this, too.
+    pub fn host(&self) -> Host {
+        debug_assert_eq!(self.place, Place::Host);
+        Host { input: Some(self.pointer), output: self.pointer, len: self.len as usize }
+    }
+}
+
+/// The memory of one call.
+pub struct Call<'py> {
+    /// What is read; none of a call that only writes.
+    pub input: Option<Memory>,
+    /// What is written, unless it is a new `bytes`.
+    _output: Option<Memory>,
+    /// Where is written.
+    output: u64,
+    /// Bytes.
+    pub len: u64,
+    /// Where all is.
+    pub place: Place,
+    /// Of a call on a GPU.
+    pub stream: Option<Stream>,
+    /// What was given as input.
+    data: Option<Bound<'py, PyAny>>,
+    /// What the caller gets: a new object, or what was given as output.
+    pub result: Bound<'py, PyAny>,
+}
+
+impl<'py> Call<'py> {
+    /// From `data` to `out`, or to a new object like `data`.
+    pub fn mapping(
+        data: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let input = Memory::of(data, false, "data", stream)?;
+        let len = input.len;
+        let (result, output, pointer) = match out {
+            Some(out) => {
+                let output = Memory::of(out, true, "out", stream)?;
+                let pointer = output.pointer;
+                (out.clone(), Some(output), pointer)
+            }
+            None => Self::new_like(data, &input, stream)?,
+        };
+        if let Some(output) = &output {
+            if output.place != input.place {
+                return Err(PyTypeError::new_err(format!(
+                    "data is {} and out {}: both have to be in the same memory",
+                    in_words(input.place),
+                    in_words(output.place)
+                )));
+            }
+            if output.len != len {
+                let lengths = Runtime::LengthMismatch { input: len as usize, output: output.len as usize };
+                return Err(of_runtime(lengths));
+            }
+        }
+        if pointer != input.pointer && pointer.abs_diff(input.pointer) < len {
+            return Err(of_runtime(Runtime::Overlap));
+        }
+        let waits = |memory: &Memory| memory.stream.is_some_and(|stream| stream.waits);
+        let waits = waits(&input) || output.as_ref().is_some_and(waits);
+        let stream = input.stream.map(|stream| Stream { waits, ..stream });
+        let (place, data) = (input.place, Some(data.clone()));
+        Ok(Self { input: Some(input), _output: output, output: pointer, len, place, stream, data, result })
+    }
+
+    fn new_like(
+        data: &Bound<'py, PyAny>,
+        input: &Memory,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Option<Memory>, u64)> {
+        let is_plain = data.is_instance_of::<PyBytes>()
+            || data.is_instance_of::<PyByteArray>()
+            || data.is_instance_of::<PyMemoryView>();
+        match if is_plain { None } else { Library::of(data)? } {
+            Some(library) => {
+                let new = library.empty_like(data)?;
+                // Of a library whose arrays cannot be changed, nobody else has this one yet.
+                let output = Memory::of(&new, !library.is_immutable()?, "the new array", stream)?;
+                let pointer = output.pointer;
+                Ok((new, Some(output), pointer))
+            }
+            None if input.place == Place::Host => {
+                let (new, pointer) = new_bytes(data.py(), input.len as usize)?;
+                Ok((new, None, pointer))
+            }
+            None => Err(PyTypeError::new_err(
+                "no new array is made for this kind of GPU memory: give out=, which may be data itself",
+            )),
+        }
+    }
+
+    /// To `out`, or to a new `bytes` of this length.
+    pub fn writing(
+        py: Python<'py>,
+        len: Option<usize>,
+        out: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        match (len, out) {
+            (None, Some(out)) => {
+                let memory = Memory::of(out, true, "out", stream)?;
+                let (output, len, place, stream) = (memory.pointer, memory.len, memory.place, memory.stream);
+                let result = out.clone();
+                Ok(Self { input: None, _output: Some(memory), output, len, place, stream, data: None, result })
+            }
+            (Some(len), None) => {
+                let (result, output) = new_bytes(py, len)?;
+                let (len, place) = (len as u64, Place::Host);
+                Ok(Self { input: None, _output: None, output, len, place, stream: None, data: None, result })
+            }
+            _ => Err(PyTypeError::new_err("give either a length or out=")),
+        }
+    }
+
+    /// The first byte that is written.
+    pub fn output(&self) -> u64 {
+        self.output
+    }
+
+    /// The memory of a call on the host.
+    pub fn host(&self) -> Host {
+        debug_assert_eq!(self.place, Place::Host);
+        let input = self.input.as_ref().map(|input| input.pointer);
+        Host { input, output: self.output, len: self.len as usize }
+    }
+
+    /// Tells the libraries of the arrays that the stream uses them.
+    pub fn is_on_stream(&self) -> PyResult<()> {
+        let Some(stream) = self.stream else { return Ok(()) };
+        let used = |array: &Bound<'py, PyAny>| match Library::of(array)? {
+            Some(library) => library.used(array, stream.handle),
+            None => Ok(()),
+        };
+        if let Some(data) = &self.data {
+            used(data)?;
+        }
+        match &self.data {
+            Some(data) if data.is(&self.result) => Ok(()),
+            _ => used(&self.result),
+        }
+    }
+}
+
+fn in_words(place: Place) -> String {
+    match place {
+        Place::Host => "in host memory".into(),
+        Place::Cuda(ordinal) => format!("in the memory of CUDA device {ordinal}"),
+    }
+}
+
+/// Refuses what is not in host memory.
+pub fn on_host(memory: &Memory, what: &str) -> PyResult<()> {
+    match memory.place {
+        Place::Host => Ok(()),
+        place => {
+            Err(PyValueError::new_err(format!("{what} is computed in host memory, and this is {}", in_words(place))))
+        }
+    }
+}
+
+/// The host memory of a call, or of a part of one. Whoever has it keeps the objects that the bytes belong to.
+#[derive(Clone, Copy)]
+pub struct Host {
+    input: Option<u64>,
+    output: u64,
+    pub len: usize,
+}
+
+impl Host {
+    /// What is only written: so many bytes of a new object.
+    pub fn new(output: u64, len: usize) -> Self {
+        Self { input: None, output, len }
+    }
+
+    /// Random bytes of the system.
+    pub fn fill_random(&mut self) -> PyResult<()> {
+        getrandom::fill(self.out()).map_err(|error| of_runtime(error.into()))
+    }
+
+    /// Some of its bytes.
+    pub fn part(&self, range: Range<usize>) -> Self {
+        debug_assert!(range.end <= self.len);
+        let at = range.start as u64;
+        Self { input: self.input.map(|start| start + at), output: self.output + at, len: range.len() }
+    }
+
+    /// The bytes as a call of the runtime takes them. Only one of these is used at a time.
+    pub fn buffers(&mut self) -> Buffers<'_> {
+        match self.input {
+            None => Buffers::Write(self.out()),
+            Some(input) if input == self.output => Buffers::InPlace(self.out()),
+            Some(input) => Buffers::To { input: bytes(input, self.len), output: self.out() },
+        }
+    }
+
+    /// What is read.
+    pub fn input(&self) -> &[u8] {
+        bytes(self.input.unwrap_or(self.output), self.len)
+    }
+
+    fn out<'a>(&self) -> &'a mut [u8] {
+        match self.len {
+            0 => &mut [],
+            // SAFETY: as many bytes of an object that is held and may be written to, or of a new one; for concurrent use as in
+            // `bytes`.
+            len => unsafe { slice::from_raw_parts_mut(self.output as *mut u8, len) },
+        }
+    }
+
+    /// The last block that is read, before anything is written.
+    pub fn last_read(&self) -> [u8; 16] {
+        last(self.input())
+    }
+
+    /// The last block that was written.
+    pub fn last_written(&self) -> [u8; 16] {
+        last(bytes(self.output, self.len))
+    }
+
+    /// Sets all that is written to zero.
+    pub fn clear(&mut self) {
+        self.out().fill(0);
+    }
+}
+
+fn bytes<'a>(start: u64, len: usize) -> &'a [u8] {
+    match len {
+        0 => &[],
+        // SAFETY: as many bytes as the object says, held by who has this. That nothing else writes to them meanwhile is the caller's to
+        // see to, as with everything in Python that works without the interpreter's lock.
+        len => unsafe { slice::from_raw_parts(start as *const u8, len) },
+    }
+}
+
+fn last(bytes: &[u8]) -> [u8; 16] {
+    *bytes.last_chunk().expect("a part has a block")
+}

@@ -1,0 +1,220 @@
+"""Keys that do not show themselves, exceptions, signals, forks, and the module as users meet it."""
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import aes_bitslice
+from aes_bitslice import Engine, Error, Key, UnavailableError
+
+IV = bytes(16)
+SECRET = bytes(range(1, 17))
+
+
+def run(program, **options):
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120, **options
+    )
+
+
+def test_keys_do_not_show_themselves(cpu):
+    key = Key(SECRET)
+    for shown in [repr(key), str(key), f"{key}", repr(cpu.cipher(key)), repr(cpu), str(vars(type(key)))]:
+        assert SECRET.hex() not in shown and repr(SECRET)[2:-1] not in shown
+    assert repr(key) == "Key(128 bits)" and repr(Key.generate(256, xts=True)) == "Key(XTS, twice 256 bits)"
+    for secret in [key, cpu, cpu.cipher(key)]:
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            with pytest.raises(TypeError, match="not pickled"):
+                pickle.dumps(secret, protocol)
+        with pytest.raises(TypeError, match="not pickled"):
+            copy.deepcopy(secret)
+    assert not hasattr(key, "__dict__")
+
+
+def test_keys_come_from_everywhere(tmp_path, monkeypatch):
+    key = Key.generate(192)
+    path = tmp_path / "key"
+    key.save(path)
+    assert path.stat().st_mode & 0o777 == 0o600 and path.read_text() == key.expose().hex() + "\n"
+    with pytest.raises(FileExistsError):
+        key.save(path)
+    monkeypatch.setenv("A_KEY", key.expose().hex().upper())
+    for same in [
+        Key(bytearray(key.expose())),
+        Key.from_hex(key.expose().hex()),
+        Key.from_file(path),
+        Key.from_file(str(path)),
+        Key.from_env("A_KEY"),
+        Key.from_reference("env:A_KEY"),
+        Key.from_reference(f"file:{path}"),
+    ]:
+        assert (same.expose(), same.bits, same.is_xts) == (key.expose(), 192, False)
+    double = Key.generate(128, xts=True)
+    double.save(tmp_path / "xts")
+    assert Key.from_file(tmp_path / "xts", xts=True).expose() == double.expose() and double.is_xts
+
+
+def test_what_is_no_key_is_refused_and_not_repeated(tmp_path, monkeypatch):
+    digits = "0123456789abcdef" * 2
+    (tmp_path / "bad").write_text(digits[:-1] + "g")
+    (tmp_path / "long").write_text(digits * 100)
+    monkeypatch.setenv("BAD_KEY", digits[:-2])
+    for make, kind in [
+        (lambda: Key(bytes(15)), ValueError),
+        (lambda: Key(digits), TypeError),
+        (lambda: Key(5), TypeError),
+        (lambda: Key.xts(bytes(32)), ValueError),
+        (lambda: Key.generate(100), ValueError),
+        (lambda: Key.generate(192, xts=True), ValueError),
+        (lambda: Key.from_hex(digits[:-1] + "g"), ValueError),
+        (lambda: Key.from_hex(digits + "é"), ValueError),
+        (lambda: Key.from_file(tmp_path / "bad"), ValueError),
+        (lambda: Key.from_file(tmp_path / "long"), ValueError),
+        (lambda: Key.from_file(tmp_path / digits), FileNotFoundError),
+        (lambda: Key.from_file(tmp_path), IsADirectoryError),
+        (lambda: Key.from_env("BAD_KEY"), ValueError),
+        (lambda: Key.from_env(digits), LookupError),
+        (lambda: Key.from_reference(digits), ValueError),
+    ]:
+        with pytest.raises(kind) as raised:
+            make()
+        assert digits[:-2] not in str(raised.value), raised.value
+
+
+def test_wrong_arguments_are_refused_before_any_work(cpu):
+    cipher = cpu.cipher(Key(SECRET))
+    data = bytearray(b"0123456789abcde")
+    kept = bytes(data)
+    whole = bytearray(16)
+    long = bytearray((16 << 20) + 1)
+    far = (2**32 - 1).to_bytes(16, "big")
+    for call in [
+        lambda: cipher.ctr(IV[:15], data, out=data),
+        lambda: cipher.ctr(IV, data, out=data, counter_bits=16),
+        lambda: cipher.ctr(far, long, out=long, counter_bits=32),
+        lambda: cipher.ctr(IV, data, out=data, offset=2**64 - 1),
+        lambda: cipher.ecb_encrypt(data, out=data),
+        lambda: cipher.ecb_decrypt(long, out=long),
+        lambda: cipher.cbc_encrypt(IV, data, out=data),
+        lambda: cipher.cbc_decrypt(IV, long, out=long),
+        lambda: cipher.gcm_encrypt(b"", data, out=data),
+        lambda: cipher.gcm_decrypt(IV, data, bytes(5), out=data),
+        lambda: cipher.xts_encrypt(whole, unit_bytes=16, out=whole),  # a key of another kind
+        lambda: cpu.cipher(Key.generate(128, xts=True)).ctr(IV, data, out=data),
+        lambda: cpu.cipher(Key.generate(128, xts=True)).xts_encrypt(whole, unit_bytes=15, out=whole),
+        lambda: cpu.cipher(Key.generate(128, xts=True)).xts_encrypt(long, unit_bytes=16, out=long),
+    ]:
+        with pytest.raises(ValueError):
+            call()
+        assert data == kept and whole == bytes(16) and not any(long)
+    for call in [
+        lambda: cipher.ctr(IV, data, 5),
+        lambda: cipher.ctr(IV),
+        lambda: cipher.ctr("text", data),
+        lambda: cipher.keystream(IV),
+        lambda: cipher.keystream(IV, 5, out=data),
+        lambda: cpu.cipher(SECRET),
+        lambda: Engine(5.5),
+    ]:
+        with pytest.raises(TypeError):
+            call()
+    for call in [lambda: cipher.ctr(IV, data, offset=-1), lambda: cipher.keystream(IV, -1)]:
+        with pytest.raises(OverflowError):
+            call()
+
+
+def test_engines_that_are_not_there(cpu):
+    assert cpu.name == "cpu" and cpu.devices == [] and "CPU" in cpu.description
+    for bad in ["gpu", "", "cuda:-1"]:
+        with pytest.raises(ValueError, match="unknown backend"):
+            Engine(bad)
+    with pytest.raises(ValueError, match="kernel"):
+        Engine("cpu", kernels="fast")
+    for bad in ["cuda:77", [0, 77]]:
+        with pytest.raises(UnavailableError):
+            Engine(bad)
+    with pytest.raises(ValueError):
+        Engine([])
+    assert issubclass(UnavailableError, Error) and not issubclass(Error, (ValueError, TypeError))
+    names = [engine["name"] for engine in aes_bitslice.engines()]
+    assert names[0] == "auto" and {"cpu", "cpu-bitsliced"} <= set(names)
+    with pytest.raises(UnavailableError, match="OpenCL"):
+        Engine("opencl:99.0")
+
+
+def test_ctrl_c_ends_a_long_call_and_clears_its_output():
+    program = """
+        import mmap, os, signal, threading, time, aes_bitslice
+        cipher = aes_bitslice.Engine("cpu-bitsliced").cipher(aes_bitslice.Key(bytes(32)))
+        data = mmap.mmap(-1, 3 << 30)
+        threading.Timer(0.7, lambda: os.kill(os.getpid(), 2)).start()
+        started = time.monotonic()
+        try:
+            CALL
+        except KeyboardInterrupt:
+            took = time.monotonic() - started
+            print("interrupted", "LIMIT" == "none" or took < 3, data[:64] == bytes(64))
+    """
+    # Where the call had come to its end before, its output would not be cleared. That takes its time where memory is new.
+    for call, limit in [
+        ("cipher.ctr(bytes(16), data, out=data)", "none"),
+        ("cipher.gcm_encrypt(bytes(12), data, out=data)", "none"),
+        ("cipher.cmac(data)", "3 seconds"),
+    ]:
+        ran = run(program.replace("CALL", call).replace("LIMIT", limit))
+        assert ran.stdout.strip() == "interrupted True True", (call, ran)
+
+
+def test_a_forked_process_computes():
+    program = """
+        import os, sys, aes_bitslice
+        data = bytes(10 << 20)
+        cipher = aes_bitslice.Engine("cpu").cipher(aes_bitslice.Key(bytes(16)))
+        expected = cipher.ctr(bytes(16), data)  # the threads of the parent are there now
+        def same(level):
+            again = aes_bitslice.Engine("cpu-bitsliced").cipher(aes_bitslice.Key(bytes(16)))
+            if cipher.ctr(bytes(16), data) != expected or again.ctr(bytes(16), data) != expected:
+                return 1
+            if level == 0:
+                return 0
+            child = os.fork()
+            if child == 0:
+                os._exit(same(level - 1))
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        sys.exit(same(2))
+    """
+    ran = run(program)
+    assert ran.returncode == 0, ran
+
+
+def test_import_needs_no_cuda_and_loads_none():
+    program = """
+        import aes_bitslice, sys
+        maps = open("/proc/self/maps").read()
+        assert "libcuda" not in maps and "OpenCL" not in maps and "numpy" not in sys.modules
+    """
+    ran = run(program, env={**os.environ, "LD_LIBRARY_PATH": ""})
+    assert ran.returncode == 0, ran
+
+
+def test_the_command_shows_engines():
+    ran = subprocess.run([sys.executable, "-m", "aes_bitslice"], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0 and "+ cpu " in ran.stdout and aes_bitslice.__version__ in ran.stdout
+
+
+def test_what_is_documented_is_there_and_has_a_text():
+    for name in [*aes_bitslice.__all__, "open"]:
+        assert getattr(aes_bitslice, name).__doc__, name
+    for kind in (aes_bitslice.Key, aes_bitslice.Engine, aes_bitslice.Cipher):
+        for name, member in vars(kind).items():
+            assert name.startswith("__") or member.__doc__, (kind, name)
+
+
+def test_random_bytes():
+    assert [len(aes_bitslice.random_bytes(n)) for n in (0, 12, 100_000)] == [0, 12, 100_000]
+    assert aes_bitslice.random_bytes(16) != aes_bitslice.random_bytes(16)

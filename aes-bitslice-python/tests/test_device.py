@@ -1,0 +1,470 @@
+"""Tensors and arrays in the memory of a CUDA GPU: PyTorch, CuPy, JAX, `__cuda_array_interface__`, pinned memory.
+
+    python3 -m pytest tests/test_device.py            # or, where pytest is missing:
+    python3 -m unittest -v tests/test_device.py
+
+Without a GPU, or without one of the libraries, its tests are skipped, with the reason.
+"""
+
+import gc
+import os
+import threading
+import unittest
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
+import aes_bitslice  # noqa: E402
+from aes_bitslice import AuthenticationError, Engine, Error, Key, UnavailableError  # noqa: E402
+
+IV = bytes(range(16))
+NONCE = bytes(range(12))
+
+
+def needs(*names):
+    """The first reason why a test cannot run: no GPU, or a library that is missing or sees none."""
+    try:
+        Engine("cuda:0")
+    except Error as error:
+        return str(error)
+    for name in names:
+        try:
+            module = __import__(name)
+        except ImportError:
+            return f"{name} is not installed"
+        if name == "torch" and not module.cuda.is_available():
+            return "torch has no CUDA"
+        if name == "jax" and module.default_backend() != "gpu":
+            return "jax has no GPU"
+    return None
+
+
+class Case(unittest.TestCase):
+    libraries: tuple[str, ...] = ()
+
+    @classmethod
+    def setUpClass(cls):
+        reason = needs(*cls.libraries)
+        if reason:
+            raise unittest.SkipTest(reason)
+        cls.key = Key(bytes(range(32)))
+        cls.engine = Engine("cuda:0")
+        cls.cipher = cls.engine.cipher(cls.key)
+        cls.cpu = Engine("cpu").cipher(cls.key)
+
+
+class Torch(Case):
+    libraries = ("torch",)
+
+    def setUp(self):
+        import torch
+
+        self.torch = torch
+
+    def tensor(self, *shape, dtype="uint8", seed=1):
+        torch = self.torch
+        generator = torch.Generator("cuda").manual_seed(seed)
+        size = torch.empty(0, dtype=getattr(torch, dtype)).element_size()
+        count = size
+        for dimension in shape:
+            count *= dimension
+        plain = torch.randint(0, 256, (count,), dtype=torch.uint8, device="cuda", generator=generator)
+        return plain.view(getattr(torch, dtype)).reshape(shape)
+
+    def bytes_of(self, tensor):
+        return tensor.detach().contiguous().flatten().view(self.torch.uint8).cpu().numpy().tobytes()
+
+    def test_every_type_and_shape(self):
+        for dtype in ["uint8", "int8", "int16", "float16", "bfloat16", "float32", "int64", "float64", "complex64"]:
+            for shape in [(0,), (1,), (7, 5), (3, 1, 1000), (1 << 18,)]:
+                with self.subTest(dtype=dtype, shape=shape):
+                    plain = self.tensor(*shape, dtype=dtype)
+                    kept = self.bytes_of(plain)
+                    secret = self.cipher.ctr(IV, plain)
+                    self.assertEqual((secret.dtype, secret.shape, secret.device), (plain.dtype, plain.shape, plain.device))
+                    self.assertEqual(self.bytes_of(secret), self.cpu.ctr(IV, kept))
+                    self.assertEqual(self.bytes_of(plain), kept)
+                    self.assertIs(self.cipher.ctr(IV, secret, out=secret), secret)
+                    self.assertEqual(self.bytes_of(secret), kept)
+        flags = self.tensor(1000) > 100
+        self.assertEqual(self.bytes_of(self.cipher.ctr(IV, flags)), self.cpu.ctr(IV, self.bytes_of(flags)))
+
+    def test_every_mode(self):
+        plain = self.tensor(1 << 20)
+        data = self.bytes_of(plain)
+        cipher, cpu = self.cipher, self.cpu
+        for offset in (0, 1, 16, 100_003):
+            self.assertEqual(self.bytes_of(cipher.ctr(IV, plain, offset=offset)), cpu.ctr(IV, data, offset=offset))
+            filled = self.torch.empty_like(plain)
+            self.assertIs(cipher.keystream(IV, out=filled, offset=offset), filled)
+            self.assertEqual(self.bytes_of(filled), cpu.keystream(IV, len(data), offset=offset))
+        self.assertEqual(self.bytes_of(cipher.ecb_encrypt(plain)), cpu.ecb_encrypt(data))
+        self.assertEqual(self.bytes_of(cipher.ecb_decrypt(plain)), cpu.ecb_decrypt(data))
+        self.assertEqual(self.bytes_of(cipher.cbc_decrypt(IV, plain)), cpu.cbc_decrypt(IV, data))
+        in_place = plain.clone()
+        cipher.cbc_decrypt(IV, in_place, out=in_place)
+        self.assertEqual(self.bytes_of(in_place), cpu.cbc_decrypt(IV, data))
+        for refused in [lambda: cipher.cbc_encrypt(IV, plain), lambda: Engine("cuda:0").cipher(Key.generate(xts=True)).xts_encrypt(plain, unit_bytes=512)]:
+            with self.assertRaises(UnavailableError):
+                refused()
+        with self.assertRaises(ValueError):
+            cipher.cmac(plain)
+
+    def test_gcm(self):
+        for size in (0, 1, 1000, 1 << 20):
+            plain = self.tensor(size)
+            data = self.bytes_of(plain)
+            secret, tag = self.cipher.gcm_encrypt(NONCE, plain, b"header")
+            expected, expected_tag = self.cpu.gcm_encrypt(NONCE, data, b"header")
+            self.assertEqual((bytes(tag), bytes(tag)), (expected_tag, expected_tag))
+            self.assertEqual(self.bytes_of(secret), expected)
+            self.assertEqual(bytes(self.cipher.gmac(NONCE, plain)), self.cpu.gmac(NONCE, data))
+
+    def test_gcm_decryption(self):
+        plain = self.tensor(1 << 20)
+        secret, tag = self.cipher.gcm_encrypt(NONCE, plain, b"header")
+        again = self.cipher.gcm_decrypt(NONCE, secret, tag, b"header")
+        self.assertTrue(self.torch.equal(again, plain))
+        self.assertIs(self.cipher.gcm_decrypt(NONCE, secret, bytes(tag), b"header", out=again), again)
+        changed = secret.clone()
+        changed[12345] ^= 1
+        with self.assertRaises(AuthenticationError):
+            self.cipher.gcm_decrypt(NONCE, changed, bytes(tag), b"header", out=changed)
+        self.assertFalse(bool(changed.any()))
+
+    def test_any_alignment_and_parts_of_tensors(self):
+        plain = self.tensor(100_000)
+        data = self.bytes_of(plain)
+        for start, end in [(1, 100_000), (3, 50_001), (16, 32), (99_999, 100_000)]:
+            self.assertEqual(self.bytes_of(self.cipher.ctr(IV, plain[start:end])), self.cpu.ctr(IV, data[start:end]))
+        out = self.torch.zeros(100_000, dtype=self.torch.uint8, device="cuda")
+        self.cipher.ctr(IV, plain[5:1005], out=out[8:1008])
+        self.assertEqual(self.bytes_of(out), bytes(8) + self.cpu.ctr(IV, data[5:1005]) + bytes(100_000 - 1008))
+
+    def test_what_is_refused(self):
+        plain = self.tensor(64, 64, dtype="float32")
+        kept = plain.clone()
+        for bad in [plain.T, plain[:, ::2], plain.to_sparse()]:
+            with self.assertRaises((BufferError, TypeError, RuntimeError)):
+                self.cipher.ctr(IV, bad)
+        with self.assertRaises(BufferError):
+            self.cipher.ctr(IV, plain.clone().requires_grad_())
+        with self.assertRaises(ValueError):
+            self.cipher.ctr(IV, plain[:32], out=plain[16:48])
+        with self.assertRaises(ValueError):
+            self.cipher.ctr(IV, plain, out=plain[:32])
+        with self.assertRaises(ValueError):
+            self.cipher.ecb_encrypt(plain.view(self.torch.uint8).flatten()[:17])
+        with self.assertRaises(TypeError):
+            self.cipher.ctr(IV, plain, out=self.torch.empty(64, 64))
+        with self.assertRaises(UnavailableError):
+            self.cpu.ctr(IV, plain)
+        self.assertTrue(self.torch.equal(plain, kept))
+
+    def test_tensors_in_host_memory(self):
+        for tensor in [self.tensor(1000, dtype="float32").cpu(), self.tensor(1000).cpu().pin_memory()]:
+            secret = self.cipher.ctr(IV, tensor)
+            self.assertEqual((type(secret), secret.dtype), (type(tensor), tensor.dtype))
+            self.assertEqual(self.bytes_of(secret), self.cpu.ctr(IV, self.bytes_of(tensor)))
+            self.cipher.ctr(IV, secret, out=secret)
+            self.assertTrue(self.torch.equal(secret.view(self.torch.uint8), tensor.view(self.torch.uint8)))
+
+    def busy(self):
+        """Keeps the current stream busy for some tens of milliseconds."""
+        self.torch.cuda._sleep(50_000_000)
+
+    def test_calls_go_to_the_current_stream_and_do_not_wait(self):
+        torch = self.torch
+        plain = self.tensor(1 << 20)
+        expected = self.cpu.ctr(IV, self.bytes_of(plain))
+        self.cipher.ctr(IV, plain)
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            self.busy()
+            later = plain.clone()  # on this stream, behind what keeps it busy
+            secret = self.cipher.ctr(IV, later)
+            self.assertFalse(stream.query(), "the call waited")
+        stream.synchronize()
+        self.assertEqual(self.bytes_of(secret), expected)
+
+    def test_a_given_stream_comes_after_the_work_so_far(self):
+        torch = self.torch
+        expected = self.cpu.ctr(IV, b"\7" * (1 << 20))
+        for given in (lambda stream: stream, lambda stream: stream.cuda_stream):
+            stream = torch.cuda.Stream()
+            plain = torch.zeros(1 << 20, dtype=torch.uint8, device="cuda")
+            self.busy()
+            plain.fill_(7)
+            secret = self.cipher.ctr(IV, plain, stream=given(stream))
+            stream.synchronize()
+            self.assertEqual(self.bytes_of(secret), expected)
+        with self.assertRaises(TypeError):
+            self.cipher.ctr(IV, plain, stream="fast")
+
+    def test_memory_is_not_used_again_before_the_call_is_done(self):
+        torch = self.torch
+        size = 32 << 20
+        expected = self.cpu.ctr(IV, b"\1" * size)
+        for _ in range(5):
+            stream = torch.cuda.Stream()
+            plain = torch.full((size,), 1, dtype=torch.uint8, device="cuda")
+            address = plain.data_ptr()
+            torch.cuda.synchronize()
+            with torch.cuda.stream(stream):
+                self.busy()
+                secret = self.cipher.ctr(IV, plain)
+            del plain  # freed on the stream that it was made on, which has nothing to do
+            others = [torch.full((size,), 2, dtype=torch.uint8, device="cuda") for _ in range(4)]
+            self.assertNotIn(address, [other.data_ptr() for other in others])
+            stream.synchronize()
+            self.assertEqual(self.bytes_of(secret), expected)
+            del secret, others
+
+    def test_memory_that_is_freed_at_once_on_the_same_stream(self):
+        torch = self.torch
+        expected = self.cpu.ctr(IV, b"\3" * (1 << 20))
+        found = []
+        for _ in range(50):
+            plain = torch.full((1 << 20,), 3, dtype=torch.uint8, device="cuda")
+            found.append(self.cipher.ctr(IV, plain))
+            del plain
+            torch.full((1 << 20,), 9, dtype=torch.uint8, device="cuda")
+        self.assertTrue(all(self.bytes_of(secret) == expected for secret in found))
+
+    def test_nothing_leaks(self):
+        torch = self.torch
+        plain = self.tensor(1 << 20)
+        for _ in range(3):
+            self.cipher.ctr(IV, plain)
+        gc.collect()
+        torch.cuda.synchronize()
+        before = torch.cuda.memory_allocated()
+        for _ in range(200):
+            self.cipher.ctr(IV, plain)
+            self.cipher.gcm_encrypt(NONCE, plain)
+        torch.cuda.synchronize()
+        self.assertEqual(torch.cuda.memory_allocated(), before)
+
+    def test_graphs(self):
+        torch = self.torch
+        cipher = self.engine.cipher(Key(bytes(16)))
+        cpu = Engine("cpu").cipher(Key(bytes(16)))
+        cipher.prepare("ctr")
+        static = torch.zeros(1 << 20, dtype=torch.uint8, device="cuda")
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            new = cipher.ctr(IV, static)
+            cipher.ctr(IV, static, out=static, offset=64)
+        del cipher
+        gc.collect()
+        for value in (5, 6):
+            static.fill_(value)
+            graph.replay()
+            torch.cuda.synchronize()
+            data = bytes([value]) * (1 << 20)
+            self.assertEqual(self.bytes_of(new), cpu.ctr(IV, data))
+            self.assertEqual(self.bytes_of(static), cpu.ctr(IV, data, offset=64))
+
+    def test_what_cannot_be_captured_says_so_and_spoils_nothing(self):
+        torch = self.torch
+        cipher = self.engine.cipher(Key(bytes(24)))
+        static = torch.zeros(1 << 20, dtype=torch.uint8, device="cuda")
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            with self.assertRaisesRegex(Error, "prepare"):
+                cipher.ctr(IV, static, out=static)
+            with self.assertRaisesRegex(Error, "capture"):
+                self.cipher.gcm_encrypt(NONCE, static, out=static)
+            static.add_(1)
+        graph.replay()
+        graph.replay()
+        torch.cuda.synchronize()
+        self.assertEqual(self.bytes_of(static), b"\2" * (1 << 20))
+
+    def test_the_current_device_stays(self):
+        torch = self.torch
+        before = torch.cuda.current_device()
+        plain = self.tensor(1000)
+        _, tag = self.cipher.gcm_encrypt(NONCE, plain)
+        bytes(tag)
+        self.assertEqual(torch.cuda.current_device(), before)
+        if torch.cuda.device_count() < 2:
+            self.skipTest("there is one GPU")
+        engine = Engine("cuda:1")
+        cipher = engine.cipher(self.key)
+        engine.host_buffer(1000)
+        other = torch.arange(1000, device="cuda:1")
+        secret, tag = cipher.gcm_encrypt(NONCE, other)
+        self.assertEqual(bytes(tag), self.cpu.gcm_encrypt(NONCE, self.bytes_of(other))[1])
+        cipher.ctr(IV, bytes(100 << 20))
+        del tag, secret, engine, cipher
+        gc.collect()
+        self.assertEqual(torch.cuda.current_device(), before)
+        with self.assertRaises(UnavailableError):
+            self.cipher.ctr(IV, other)
+        several = Engine("cuda:all").cipher(self.key)
+        for device in ("cuda:0", "cuda:1"):
+            tensor = torch.arange(1000, device=device)
+            found = several.ctr(IV, tensor)
+            self.assertEqual(self.bytes_of(found), self.cpu.ctr(IV, self.bytes_of(tensor)))
+
+    def test_threads_on_streams_of_their_own(self):
+        torch = self.torch
+        plain = self.tensor(4 << 20)
+        expected = self.cpu.ctr(IV, self.bytes_of(plain))
+        torch.cuda.synchronize()
+        wrong = []
+
+        def work():
+            with torch.cuda.stream(torch.cuda.Stream()):
+                for _ in range(20):
+                    secret = self.cipher.ctr(IV, plain)
+                    if self.bytes_of(secret) != expected:
+                        wrong.append(1)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_cuda_array_interface(self):
+        class Other:
+            def __init__(self, tensor):
+                self.tensor = tensor
+
+            @property
+            def __cuda_array_interface__(self):
+                return self.tensor.__cuda_array_interface__
+
+        plain = self.tensor(1000, dtype="float32")
+        out = self.torch.empty_like(plain)
+        wrapped = Other(out)
+        self.torch.cuda.synchronize()
+        self.assertIs(self.cipher.ctr(IV, Other(plain), out=wrapped), wrapped)
+        self.torch.cuda.synchronize()
+        self.assertEqual(self.bytes_of(out), self.cpu.ctr(IV, self.bytes_of(plain)))
+        with self.assertRaisesRegex(TypeError, "out="):
+            self.cipher.ctr(IV, Other(plain))
+
+    def test_the_adapter_encrypts_as_on_the_cpu(self):
+        import aes_bitslice.torch as adapter
+
+        torch = self.torch
+        for mode in ("ecb", "ctr"):
+            for bits in (128, 192, 256):
+                key = self.tensor(bits // 8, seed=7)
+                plain = self.tensor(1001, dtype="int16")
+                rounded = torch.empty(2016, dtype=torch.uint8, device="cuda")
+                adapter.encrypt(plain, rounded, key, f"aes{bits}", mode)
+                there = torch.empty(2016, dtype=torch.uint8)
+                adapter.encrypt(plain.cpu(), there, key.cpu(), f"aes{bits}", mode)
+                self.assertEqual(self.bytes_of(rounded), self.bytes_of(there))
+                again = torch.empty_like(plain)
+                adapter.decrypt(rounded, again, key, f"aes{bits}", mode)
+                self.assertTrue(torch.equal(again, plain))
+        numbers = torch.empty(1 << 20, dtype=torch.float32, device="cuda")
+        generator = adapter.create_random_device_generator("")
+        adapter.uniform_(numbers, generator=generator)
+        self.assertTrue(0 <= float(numbers.min()) and float(numbers.max()) < 1 and abs(float(numbers.mean()) - 0.5) < 0.01)
+
+
+class CuPy(Case):
+    libraries = ("cupy",)
+
+    def test_arrays(self):
+        import cupy
+
+        for dtype in ("u1", "f4", "c16", "?"):
+            plain = cupy.arange(16384).astype("u1")
+            plain = (plain > 7) if dtype == "?" else plain.view(dtype)
+            secret = self.cipher.ctr(IV, plain)
+            self.assertEqual((type(secret), secret.dtype, secret.shape), (cupy.ndarray, plain.dtype, plain.shape))
+            self.assertEqual(secret.get().tobytes(), self.cpu.ctr(IV, plain.get().tobytes()))
+            self.assertIs(self.cipher.ctr(IV, secret, out=secret), secret)
+            self.assertEqual(secret.get().tobytes(), plain.get().tobytes())
+        with self.assertRaises(BufferError):
+            self.cipher.ctr(IV, cupy.zeros((8, 8))[:, ::2])
+
+    def test_streams(self):
+        import cupy
+
+        stream = cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            plain = cupy.full(1 << 20, 7, dtype="u1")
+            secret = self.cipher.ctr(IV, plain)
+            del plain
+            cupy.full(1 << 20, 9, dtype="u1")
+        stream.synchronize()
+        self.assertEqual(secret.get().tobytes(), self.cpu.ctr(IV, b"\7" * (1 << 20)))
+        with cupy.cuda.Stream(non_blocking=True) as other:
+            again = self.cipher.ctr(IV, secret, stream=other)
+        other.synchronize()
+        self.assertEqual(again.get().tobytes(), b"\7" * (1 << 20))
+
+
+class Jax(Case):
+    libraries = ("jax",)
+
+    def test_arrays(self):
+        import jax.numpy as jnp
+        import numpy as np
+
+        for dtype in ("uint8", "float32", "bfloat16"):
+            plain = jnp.arange(100_000).astype(dtype).reshape(100, 1000)
+            kept = np.asarray(plain).tobytes()
+            secret = self.cipher.ctr(IV, plain)
+            self.assertEqual((secret.dtype, secret.shape), (plain.dtype, plain.shape))
+            self.assertEqual(np.asarray(secret).tobytes(), self.cpu.ctr(IV, kept))
+            self.assertEqual(np.asarray(plain).tobytes(), kept)
+            self.assertEqual(np.asarray(self.cipher.ctr(IV, secret)).tobytes(), kept)
+        with self.assertRaisesRegex(BufferError, "cannot be changed"):
+            self.cipher.ctr(IV, plain, out=plain)
+        # Arrays of zeros that JAX could share are not written to.
+        zeros = [jnp.zeros(1000, dtype="uint8") for _ in range(3)]
+        self.cipher.ctr(IV, zeros[0])
+        self.assertFalse(any(bool(each.any()) for each in [*zeros, jnp.zeros(1000, dtype="uint8")]))
+
+
+class Pinned(Case):
+    def test_pinned_memory_as_arrays(self):
+        import numpy as np
+
+        memory = np.asarray(self.engine.host_buffer(64 << 20))
+        self.assertTrue(self.engine.host_buffer(16).obj.owner.is_pinned)
+        memory[:] = 7
+        self.cipher.ctr(IV, memory, out=memory)
+        self.assertEqual(memory.tobytes(), self.cpu.ctr(IV, b"\7" * (64 << 20)))
+
+    def test_ordinary_memory_in_parts(self):
+        import numpy as np
+
+        data = np.arange((100 << 20) // 8)
+        out = self.cipher.ctr(IV, data)
+        self.assertEqual(out.tobytes(), self.cpu.ctr(IV, data.tobytes()))
+        secret, tag = self.cipher.gcm_encrypt(NONCE, data, b"header")
+        expected = self.cpu.gcm_encrypt(NONCE, data.tobytes(), b"header")
+        self.assertEqual((secret.tobytes(), tag), expected)
+
+    def test_a_forked_process_says_that_it_cannot(self):
+        child = os.fork()
+        if child == 0:
+            try:
+                self.cipher.ctr(IV, bytes(100))
+                os._exit(1)
+            except UnavailableError:
+                same = Engine("cpu").cipher(Key(bytes(range(32)))).ctr(IV, bytes(10 << 20)) == self.cpu.ctr(IV, bytes(10 << 20))
+                os._exit(0 if same else 2)
+            except BaseException:
+                os._exit(3)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+    def test_engines_are_listed(self):
+        names = [engine["name"] for engine in aes_bitslice.engines() if engine["available"]]
+        self.assertIn("cuda", names)
+        self.assertEqual(self.engine.devices, [0])
+
+
+if __name__ == "__main__":
+    unittest.main()

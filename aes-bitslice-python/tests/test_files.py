@@ -1,0 +1,173 @@
+"""Sealed files and Tink's streams: paths and file objects, ranges, what was changed, and the command line's and Tink's own."""
+
+import io
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import aes_bitslice
+from aes_bitslice import AuthenticationError, Error, Key
+
+PROGRAM = Path(__file__).resolve().parents[2] / "target" / "debug" / "aes-bitslice"
+
+
+@pytest.fixture
+def key():
+    return Key.generate(256)
+
+
+@pytest.mark.parametrize("size", [0, 1, 5_000_000])
+def test_there_and_back(key, tmp_path, size):
+    message = os.urandom(size)
+    (tmp_path / "message").write_bytes(message)
+    sealed, opened = tmp_path / "sealed", tmp_path / "opened"
+    assert aes_bitslice.seal(tmp_path / "message", str(sealed), key=key) == size
+    assert aes_bitslice.is_sealed(sealed.read_bytes()[:96])
+    assert aes_bitslice.open(str(sealed), opened, key=key) == size
+    assert opened.read_bytes() == message
+    mask = os.umask(0)
+    os.umask(mask)
+    assert opened.stat().st_mode & 0o777 == 0o666 & ~mask
+    with open(sealed, "rb") as file:
+        into = io.BytesIO()
+        assert aes_bitslice.open(file, into, key=key) == size and into.getvalue() == message
+    start, end = size // 3, size // 2
+    into = io.BytesIO()
+    assert aes_bitslice.open(sealed, into, key=key, range=(start, end)) == end - start
+    assert into.getvalue() == message[start:end]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["message", "opened", "sealed"]
+
+
+def test_passphrases(tmp_path):
+    sealed = io.BytesIO()
+    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, passphrase="grüße")
+    into = io.BytesIO()
+    aes_bitslice.open(io.BytesIO(sealed.getvalue()), into, passphrase="grüße".encode())
+    assert into.getvalue() == b"a message"
+    with pytest.raises(AuthenticationError, match="wrong passphrase"):
+        aes_bitslice.open(io.BytesIO(sealed.getvalue()), io.BytesIO(), passphrase="gruesse")
+    with pytest.raises(ValueError, match="sealed with a passphrase"):
+        aes_bitslice.open(io.BytesIO(sealed.getvalue()), io.BytesIO(), key=Key.generate())
+    with pytest.raises(ValueError, match="empty"):
+        aes_bitslice.seal(io.BytesIO(b""), io.BytesIO(), passphrase="")
+
+
+def test_what_was_changed_is_refused_and_leaves_no_file(key, tmp_path):
+    sealed = tmp_path / "sealed"
+    aes_bitslice.seal(io.BytesIO(os.urandom(3_000_000)), sealed, key=key)
+    whole = bytearray(sealed.read_bytes())
+    for change in [lambda b: b.__setitem__(2_000_000, b[2_000_000] ^ 1), lambda b: b.__delitem__(slice(-5, None)), lambda b: b.extend(b"!")]:
+        changed = bytearray(whole)
+        change(changed)
+        sealed.write_bytes(changed)
+        with pytest.raises(AuthenticationError):
+            aes_bitslice.open(sealed, tmp_path / "opened", key=key)
+    sealed.write_bytes(whole)
+    with pytest.raises(AuthenticationError, match="wrong key"):
+        aes_bitslice.open(sealed, tmp_path / "opened", key=Key.generate())
+    with pytest.raises(Error, match="not a sealed file"):
+        aes_bitslice.open(io.BytesIO(b"something else"), tmp_path / "opened", key=key)
+    assert [path.name for path in tmp_path.iterdir()] == ["sealed"]
+
+
+def test_files_are_not_replaced_unless_asked_for(key, tmp_path):
+    (tmp_path / "there").write_bytes(b"precious")
+    with pytest.raises(FileExistsError) as raised:
+        aes_bitslice.seal(io.BytesIO(b"new"), tmp_path / "there", key=key)
+    assert raised.value.filename.endswith("there") and (tmp_path / "there").read_bytes() == b"precious"
+    aes_bitslice.seal(io.BytesIO(b"new"), tmp_path / "there", key=key, overwrite=True)
+    assert aes_bitslice.is_sealed((tmp_path / "there").read_bytes())
+    with pytest.raises(FileNotFoundError) as raised:
+        aes_bitslice.seal(tmp_path / "nothing", tmp_path / "out", key=key)
+    assert raised.value.filename.endswith("nothing")
+    with pytest.raises(FileNotFoundError):
+        aes_bitslice.seal(io.BytesIO(b""), tmp_path / "no folder" / "out", key=key)
+
+
+def test_what_file_objects_raise_comes_through(key, tmp_path):
+    class Fails:
+        def read(self, size):
+            raise KeyError("on purpose")
+
+        def write(self, data):
+            raise KeyError("on purpose")
+
+    for source, destination in [(Fails(), tmp_path / "out"), (io.BytesIO(b"a message"), Fails())]:
+        with pytest.raises(KeyError, match="on purpose"):
+            aes_bitslice.seal(source, destination, key=key)
+    assert list(tmp_path.iterdir()) == []
+    for bad in [{}, {"key": key, "passphrase": "both"}, {"key": key, "associated_data": b"for tink"}]:
+        with pytest.raises(TypeError):
+            aes_bitslice.seal(io.BytesIO(b""), io.BytesIO(), **bad)
+    with pytest.raises(ValueError, match="256 bits"):
+        aes_bitslice.seal(io.BytesIO(b""), io.BytesIO(), key=Key.generate(128))
+    with pytest.raises(TypeError):
+        aes_bitslice.seal(5, io.BytesIO(), key=key)
+    with pytest.raises(TypeError):
+        aes_bitslice.seal(io.StringIO("text"), io.BytesIO(), key=key)
+
+
+@pytest.mark.skipif(not PROGRAM.exists(), reason="the command line's program was not built: cargo build")
+def test_the_command_line_opens_it_and_the_other_way_round(key, tmp_path):
+    message = os.urandom(2_500_000)
+    (tmp_path / "message").write_bytes(message)
+    key.save(tmp_path / "key")
+    arguments = ["-q", "-k", "key", "-o"]
+    aes_bitslice.seal(tmp_path / "message", tmp_path / "sealed", key=key)
+    subprocess.run([PROGRAM, "open", *arguments, "opened", "sealed"], cwd=tmp_path, check=True)
+    assert (tmp_path / "opened").read_bytes() == message
+    subprocess.run([PROGRAM, "seal", *arguments, "other", "message"], cwd=tmp_path, check=True)
+    into = io.BytesIO()
+    aes_bitslice.open(tmp_path / "other", into, key=Key.from_file(tmp_path / "key"))
+    assert into.getvalue() == message
+
+
+@pytest.fixture(scope="module")
+def tink():
+    tink = pytest.importorskip("tink", reason="the package tink is not installed")
+    from tink import streaming_aead
+
+    streaming_aead.register()
+    return tink
+
+
+def test_tink_reads_and_writes_the_same_streams(tink, tmp_path):
+    from tink import cleartext_keyset_handle, streaming_aead
+
+    templates = streaming_aead.streaming_aead_key_templates
+    for template in [templates.AES256_GCM_HKDF_1MB, templates.AES128_GCM_HKDF_4KB, templates.AES256_GCM_HKDF_4KB]:
+        handle = tink.new_keyset_handle(template)
+        text = io.StringIO()
+        cleartext_keyset_handle.write(tink.JsonKeysetWriter(text), handle)
+        keyset = text.getvalue()
+        theirs = handle.primitive(streaming_aead.StreamingAead)
+        for size in [0, 1, 5000, 2_500_000]:
+            message, data = os.urandom(size), b"associated"
+            ours = io.BytesIO()
+            aes_bitslice.seal(io.BytesIO(message), ours, keyset=keyset, associated_data=data)
+            with theirs.new_decrypting_stream(io.BytesIO(ours.getvalue()), data) as stream:
+                assert stream.read() == message
+
+            class Kept(io.BytesIO):
+                def close(self):
+                    pass
+
+            written = Kept()
+            with theirs.new_encrypting_stream(written, data) as stream:
+                stream.write(message)
+            into = io.BytesIO()
+            aes_bitslice.open(io.BytesIO(written.getvalue()), into, keyset=keyset, associated_data=data)
+            assert into.getvalue() == message
+            with pytest.raises(AuthenticationError):
+                aes_bitslice.open(io.BytesIO(written.getvalue()), io.BytesIO(), keyset=keyset, associated_data=b"other")
+            if PROGRAM.exists():
+                (tmp_path / "keyset").write_text(keyset)
+                (tmp_path / "tink").write_bytes(written.getvalue())
+                arguments = ["-q", "-f", "--format", "tink", "--keyset", "keyset", "--associated-data", data.decode(), "-o"]
+                subprocess.run([PROGRAM, "open", *arguments, "opened", "tink"], cwd=tmp_path, check=True)
+                assert (tmp_path / "opened").read_bytes() == message
+                subprocess.run([PROGRAM, "seal", *arguments, "sealed", "opened"], cwd=tmp_path, check=True)
+                with theirs.new_decrypting_stream(io.BytesIO((tmp_path / "sealed").read_bytes()), data) as stream:
+                    assert stream.read() == message

@@ -1,0 +1,165 @@
+"""Tensors of PyTorch and arrays of JAX in host memory, and the calls of torchcsprng. CI has neither: they are large."""
+
+import os
+import pickle
+
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher as Reference
+from cryptography.hazmat.primitives.ciphers import algorithms, modes
+
+from aes_bitslice import Key
+
+IV = bytes(range(16))
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+@pytest.fixture
+def adapter(torch):
+    import aes_bitslice.torch
+
+    return aes_bitslice.torch
+
+
+def ecb(key, data, encrypts=True):
+    cipher = Reference(algorithms.AES(key), modes.ECB())
+    work = cipher.encryptor() if encrypts else cipher.decryptor()
+    return work.update(data)
+
+
+def raw(tensor):
+    import torch
+
+    return tensor.contiguous().view(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "float16", "bfloat16", "float32", "int64", "complex64", "float8_e4m3fn"])
+def test_tensors(cpu, torch, dtype):
+    cipher = cpu.cipher(Key(bytes(16)))
+    size = torch.empty(0, dtype=getattr(torch, dtype)).element_size()
+    for shape in [(0,), (), (3, 40), (300_000,)]:
+        count = torch.empty(shape).numel() * size
+        plain = torch.randint(0, 2, (count,), dtype=torch.uint8).view(getattr(torch, dtype)).reshape(shape)
+        data = raw(plain)
+        secret = cipher.ctr(IV, plain)
+        assert (type(secret), secret.dtype, secret.shape) == (torch.Tensor, plain.dtype, plain.shape)
+        assert raw(secret) == cipher.ctr(IV, data)
+        assert cipher.ctr(IV, secret, out=secret) is secret and raw(secret) == data
+
+
+def test_tensors_that_are_refused(cpu, torch):
+    cipher = cpu.cipher(Key(bytes(16)))
+    plain = torch.zeros(8, 8)
+    for bad in [plain.T[:4], plain[:, ::2], torch.zeros(8, requires_grad=True)]:
+        with pytest.raises(BufferError):
+            cipher.ctr(IV, bad)
+    with pytest.raises(ValueError, match="overlap"):
+        cipher.ctr(IV, plain[:4], out=plain[2:6])
+    assert not plain.any()
+
+
+@pytest.mark.parametrize("bits", [128, 192, 256])
+@pytest.mark.parametrize("size", [16, 17, 4096, 100_001])
+def test_as_torchcsprng_has_it(adapter, torch, bits, size):
+    key, data = os.urandom(bits // 8), os.urandom(size)
+    plain = torch.frombuffer(bytearray(data), dtype=torch.uint8)
+    key_tensor = torch.frombuffer(bytearray(key), dtype=torch.uint8)
+    blocks = -(-size // 16)
+    padded = data + bytes(16 * blocks - size)
+    # The number of the block, least significant byte first, in the first 8 bytes.
+    stream = ecb(key, b"".join(i.to_bytes(16, "little") for i in range(blocks)))
+    expected = {"ecb": ecb(key, padded), "ctr": bytes(a ^ b for a, b in zip(padded, stream, strict=True))}
+    for mode in ("ecb", "ctr"):
+        secret = torch.empty(16 * blocks, dtype=torch.uint8)
+        assert adapter.encrypt(plain, secret, key_tensor, f"aes{bits}", mode) is secret
+        assert raw(secret) == expected[mode]
+        again = torch.empty(size, dtype=torch.uint8)
+        assert torch.equal(adapter.decrypt(secret, again, Key(key), f"aes{bits}", mode), plain)
+    secret = torch.empty(16 * blocks, dtype=torch.uint8)
+    adapter.encrypt(plain, secret, key, f"aes{bits}", "ctr", iv=IV)
+    whole = Reference(algorithms.AES(key), modes.CTR(IV)).encryptor().update(padded)
+    assert raw(secret) == whole
+
+
+def test_pieces_of_counters_and_strided_tensors(adapter, torch, monkeypatch):
+    plain = torch.arange(1000, dtype=torch.int32)
+    key = torch.zeros(16, dtype=torch.uint8)
+    whole = adapter.encrypt(plain, torch.empty(4000, dtype=torch.uint8), key, "aes128", "ctr")
+    monkeypatch.setattr(adapter, "_PIECE", 7)
+    assert torch.equal(adapter.encrypt(plain, torch.empty(4000, dtype=torch.uint8), key, "aes128", "ctr"), whole)
+    strided = torch.zeros(2000, dtype=torch.int32)
+    adapter.encrypt(plain, strided[::2], key, "aes128", "ctr")
+    assert raw(strided[::2]) == raw(whole) and not strided[1::2].any()
+    adapter.decrypt(strided[::2], strided[1::2], key, "aes128", "ctr")
+    assert torch.equal(strided[1::2], plain)
+
+
+def test_wrong_calls_of_the_adapter(adapter, torch):
+    plain, out, key = torch.zeros(32), torch.zeros(32), torch.zeros(16, dtype=torch.uint8)
+    for arguments in [
+        (plain, out[:31], key, "aes128", "ctr"),
+        (plain, out, key, "aes256", "ctr"),
+        (plain, out, key, "des", "ctr"),
+        (plain, out, key, "aes128", "cbc"),
+        (plain, out, key[:15], "aes128", "ecb"),
+        (plain, torch.zeros(32, device="meta"), key, "aes128", "ecb"),
+    ]:
+        with pytest.raises(ValueError):
+            adapter.encrypt(*arguments)
+    with pytest.raises(ValueError):
+        adapter.decrypt(plain, out[:27], key, "aes128", "ctr")
+    with pytest.raises(NotImplementedError):
+        adapter.create_mt19937_generator(1)
+    with pytest.raises(ValueError):
+        adapter.create_random_device_generator("/etc/passwd")
+    with pytest.raises(TypeError, match="not pickled"):
+        pickle.dumps(adapter.create_random_device_generator())
+    with pytest.raises(TypeError):
+        adapter.random_(plain, generator=torch.Generator())
+    assert not out.any() and adapter.supports_cuda() in (True, False)
+
+
+def test_random_numbers(adapter, torch):
+    generator = adapter.create_random_device_generator("")
+    first, second = (generator.fill_(torch.zeros(1000, dtype=torch.uint8)) for _ in range(2))
+    assert not torch.equal(first, second) and first.unique().numel() > 200
+    for dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float32, torch.bfloat16):
+        found = adapter.random_(torch.zeros(100_000, dtype=dtype), generator=generator)
+        most = 1 if dtype == torch.bool else 2 / torch.finfo(dtype).eps if dtype.is_floating_point else torch.iinfo(dtype).max
+        assert found.min() >= 0 and float(found.max()) <= float(most) and float(found.double().mean()) == pytest.approx(most / 2, rel=0.02)
+    found = adapter.random_(torch.zeros(100_000, dtype=torch.int32), -3, 4)
+    assert found.unique().tolist() == list(range(-3, 4))
+    assert set(adapter.random_(torch.zeros(1000, dtype=torch.int64), 5).tolist()) == set(range(5))
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        found = adapter.uniform_(torch.zeros(200_000, dtype=dtype), generator=generator)
+        assert found.min() >= 0 and found.max() < 1 and float(found.double().mean()) == pytest.approx(0.5, abs=0.01)
+    found = adapter.normal_(torch.zeros(200_000), 3.0, 2.0)
+    assert float(found.mean()) == pytest.approx(3, abs=0.05) and float(found.std()) == pytest.approx(2, abs=0.05)
+    with pytest.raises(ValueError):
+        adapter.random_(found, 5, 5)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if generator._process != os.getpid() and generator.fill_(second.clone()) is not None and generator._made == 1008 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_arrays_of_jax(cpu):
+    jnp = pytest.importorskip("jax.numpy", reason="JAX is not installed")
+    import numpy as np
+
+    cipher = cpu.cipher(Key(bytes(16)))
+    for dtype in ("uint8", "float32", "bfloat16"):
+        plain = jnp.arange(10_000).astype(dtype).reshape(10, 1000)
+        kept = np.asarray(plain).tobytes()
+        secret = cipher.ctr(IV, plain)
+        assert (type(secret), secret.dtype, secret.shape) == (type(plain), plain.dtype, plain.shape)
+        assert np.asarray(secret).tobytes() == cipher.ctr(IV, kept)
+        assert np.asarray(plain).tobytes() == kept and np.asarray(cipher.ctr(IV, secret)).tobytes() == kept
+    with pytest.raises(BufferError):
+        cipher.ctr(IV, plain, out=plain)
+    zeros = [jnp.zeros(1000, dtype="uint8") for _ in range(3)]
+    cipher.ctr(IV, zeros[0])
+    assert not any(bool(each.any()) for each in [*zeros, jnp.zeros(1000, dtype="uint8")])

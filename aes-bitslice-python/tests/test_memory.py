@@ -1,0 +1,207 @@
+"""Where data can be on the host: any buffer, in place, `out=`; and what is refused."""
+
+import array
+import ctypes
+import gc
+import mmap
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from aes_bitslice import Engine, Key
+
+IV = bytes(range(16))
+
+
+@pytest.fixture
+def cipher(cpu):
+    return cpu.cipher(Key(bytes(16)))
+
+
+def test_every_kind_of_buffer(cipher, tmp_path):
+    data = os.urandom(4096)
+    expected = cipher.ctr(IV, data)
+    (tmp_path / "file").write_bytes(data)
+    with open(tmp_path / "file", "r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        assert cipher.ctr(IV, mapped) == expected
+        assert cipher.ctr(IV, data, out=mapped) is mapped
+    assert (tmp_path / "file").read_bytes() == expected
+    numbers = array.array("d", data)
+    for buffer in [bytearray(data), memoryview(data), numbers, memoryview(numbers), (ctypes.c_ubyte * 4096)(*data)]:
+        found = cipher.ctr(IV, buffer)
+        assert type(found) is bytes and found == expected
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f8", "c16", "?", "M8[s]", "m8[ns]", "S3", "U5", [("O", "f4"), ("b", "i8")]])
+def test_arrays_of_any_type_give_arrays(cipher, dtype):
+    plain = np.frombuffer(os.urandom(120 * np.dtype(dtype).itemsize), np.uint8)
+    shaped = plain.view(dtype).reshape(3, 40)
+    secret = cipher.ctr(IV, shaped)
+    assert (type(secret), secret.dtype, secret.shape) == (np.ndarray, shaped.dtype, shaped.shape)
+    assert secret.tobytes() == cipher.ctr(IV, plain.tobytes())
+    again = np.empty_like(shaped)
+    assert cipher.ctr(IV, secret, out=again) is again
+    assert again.tobytes() == plain.tobytes()
+    assert cipher.ctr(IV, secret, out=secret) is secret and secret.tobytes() == plain.tobytes()
+
+
+def test_arrays_that_are_empty_small_or_read_only(cipher):
+    assert cipher.ctr(IV, np.empty((0, 5))).shape == (0, 5)
+    assert cipher.ctr(IV, np.array(1.5)).shape == ()
+    fixed = np.arange(10)
+    fixed.flags.writeable = False
+    assert cipher.ctr(IV, cipher.ctr(IV, fixed)).tolist() == list(range(10))
+    with pytest.raises(BufferError, match="out cannot be used"):
+        cipher.ctr(IV, fixed, out=fixed)
+
+
+def test_what_is_no_data_is_refused(cipher):
+    square = np.zeros((8, 8))
+    for bad in [square.T[:4], square[:, ::2], np.asfortranarray(np.zeros((2, 3))), memoryview(b"abcdef")[::2]]:
+        with pytest.raises(BufferError, match="data cannot be used.*contiguous"):
+            cipher.ctr(IV, bad)
+        with pytest.raises(BufferError):
+            cipher.ctr(IV, bytes(np.asarray(bad).nbytes), out=bad)
+    objects = np.array([b"a", None], dtype=object)
+    for bad in [objects, memoryview(objects), np.zeros(2, dtype=[("x", "i4"), ("y", "O")])]:
+        with pytest.raises(TypeError, match="references to objects"):
+            cipher.ctr(IV, bad)
+        with pytest.raises(TypeError):
+            cipher.ctr(IV, bytes(bad.nbytes), out=bad)
+    for bad in ["text", 5, None, [1, 2], 2.5]:
+        with pytest.raises(TypeError, match="data is bytes"):
+            cipher.ctr(IV, bad)
+    with pytest.raises(BufferError):
+        cipher.ctr(IV, bytes(4), out=bytes(4))
+
+
+def test_overlaps_are_refused_and_change_nothing(cipher):
+    memory = np.arange(200, dtype=np.uint8)
+    before = memory.copy()
+    for start, other in [(0, 1), (1, 0), (50, 99), (99, 0)]:
+        with pytest.raises(ValueError, match="overlap"):
+            cipher.ctr(IV, memory[start : start + 100], out=memory[other : other + 100])
+    with pytest.raises(ValueError, match="same length"):
+        cipher.ctr(IV, memory[:100], out=memory[100:199])
+    assert (memory == before).all()
+    cipher.ctr(IV, memory[:100], out=memory[100:])
+    assert memory[100:].tobytes() == cipher.ctr(IV, before[:100].tobytes())
+
+
+def test_memory_is_held_only_for_the_call(cipher):
+    data = bytearray(100)
+    cipher.ctr(IV, data, out=data)
+    data.extend(b"more")  # a bytearray that is still held raises here
+    with pytest.raises(ValueError):
+        cipher.ctr(IV, data, out=bytearray(5))
+    data.clear()
+
+
+def test_host_buffers(cpu, cipher):
+    memory = cpu.host_buffer(1 << 20)
+    assert (memory.nbytes, memory.format, memory.readonly, bytes(memory[:4])) == (1 << 20, "B", False, bytes(4))
+    numbers = np.asarray(memory).view(np.float32)
+    numbers[:] = 1.5
+    del memory
+    gc.collect()
+    assert (numbers == 1.5).all()
+    cipher.ctr(IV, numbers, out=numbers)
+    cipher.ctr(IV, numbers, out=numbers)
+    assert (numbers == 1.5).all()
+    assert len(cpu.host_buffer(0)) == 0
+    with pytest.raises((MemoryError, OverflowError)):
+        cpu.host_buffer(1 << 62)
+
+
+class Exported:
+    """A tensor that exports by DLPack, with and without a version."""
+
+    def __init__(self, array, versioned=True, device=(1, 0)):
+        self.array, self.versioned, self.device = array, versioned, device
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, **options):
+        if not self.versioned and "max_version" in options:
+            raise TypeError("no such thing")
+        return self.array.__dlpack__(**options)
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+def test_tensors_by_dlpack(cipher, versioned):
+    array = np.arange(1000, dtype=np.int32).reshape(10, 100)
+    tensor = Exported(array.copy(), versioned)
+    secret = cipher.ctr(IV, tensor)
+    assert type(secret) is bytes and secret == cipher.ctr(IV, array.tobytes())
+    assert cipher.ctr(IV, secret, out=tensor) is tensor
+    assert (tensor.array == array).all()
+    with pytest.raises(BufferError, match="not contiguous"):
+        cipher.ctr(IV, Exported(array[:, ::2], versioned))
+    part = cipher.ctr(IV, Exported(array[3:5], versioned))
+    assert part == cipher.ctr(IV, array[3:5].tobytes())
+    fixed = array.copy()
+    fixed.flags.writeable = False
+    with pytest.raises(BufferError):
+        cipher.ctr(IV, secret, out=Exported(fixed, versioned))
+    with pytest.raises(TypeError, match="type 7"):
+        cipher.ctr(IV, Exported(array, device=(7, 0)))
+
+
+def test_tensors_are_given_back(cipher):
+    array = np.zeros(100)
+    for _ in range(3):
+        cipher.ctr(IV, Exported(array), out=Exported(array))
+    gc.collect()
+    import sys
+
+    assert sys.getrefcount(array) <= 3
+
+
+def test_memory_of_a_gpu_needs_an_engine_of_it(cipher):
+    class OnGpu:
+        __cuda_array_interface__ = {"data": (4096, False), "shape": (16,), "typestr": "|u1", "version": 3, "strides": None}
+
+    from aes_bitslice import Error
+
+    with pytest.raises(Error, match="CUDA"):
+        cipher.ctr(IV, OnGpu(), out=OnGpu())
+
+
+def test_the_interpreter_runs_meanwhile(cpu):
+    cipher = Engine("cpu-bitsliced").cipher(Key(bytes(32)))
+    data = bytearray(64 << 20)
+    turns, done = 0, threading.Event()
+
+    def work():
+        cipher.ctr(IV, data, out=data)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.is_set():
+        turns += 1
+        time.sleep(0.0005)
+    thread.join()
+    assert turns >= 5
+    assert data == cpu.cipher(Key(bytes(32))).ctr(IV, bytes(64 << 20))
+
+
+def test_threads_share_a_cipher(cipher):
+    expected = cipher.ctr(IV, bytes(1 << 20))
+    wrong = []
+
+    def work():
+        for _ in range(5):
+            if cipher.ctr(IV, bytes(1 << 20)) != expected:
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

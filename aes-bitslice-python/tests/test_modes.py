@@ -1,0 +1,139 @@
+"""All modes, against NIST's vectors and against `cryptography`."""
+
+import os
+
+import pytest
+from conftest import cavp
+from cryptography.hazmat.primitives.ciphers import Cipher as Reference
+from cryptography.hazmat.primitives.ciphers import algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.cmac import CMAC
+
+from aes_bitslice import AuthenticationError, Key
+
+# Short, ragged, more than a chunk of a core, and more than one part of a call (16 MiB).
+LENGTHS = [0, 1, 15, 16, 17, 1000, 300_000, (17 << 20) + 5]
+KEYS = [16, 24, 32]
+
+
+def reference(key, mode, data, encrypt=True):
+    cipher = Reference(algorithms.AES(key), mode)
+    work = cipher.encryptor() if encrypt else cipher.decryptor()
+    return work.update(data) + work.finalize()
+
+
+@pytest.mark.parametrize("bits", [128, 192, 256])
+@pytest.mark.parametrize("mode", ["ECB", "CBC"])
+def test_nist_ecb_and_cbc(engine, mode, bits):
+    kinds = ["GFSbox", "KeySbox", "VarKey", "VarTxt"]
+    names = [f"nist-cavp-kat/{mode}{kind}{bits}.rsp" for kind in kinds] + [f"nist-cavp-mmt/{mode}MMT{bits}.rsp"]
+    count = 0
+    for case in (case for name in names for case in cavp(name)):
+        cipher = engine.cipher(Key(bytes.fromhex(case["KEY"])))
+        iv = [bytes.fromhex(case["IV"])] if mode == "CBC" else []
+        plain, secret = bytes.fromhex(case["PLAINTEXT"]), bytes.fromhex(case["CIPHERTEXT"])
+        encrypt, decrypt = ((cipher.ecb_encrypt, cipher.ecb_decrypt), (cipher.cbc_encrypt, cipher.cbc_decrypt))[mode == "CBC"]
+        assert encrypt(*iv, plain) == secret
+        assert decrypt(*iv, secret) == plain
+        count += 1
+    assert count > 500
+
+
+@pytest.mark.parametrize("bits", [128, 192, 256])
+def test_nist_gcm(cpu, bits):
+    count = 0
+    for case in list(cavp(f"nist-cavp-gcm-enc/gcmEncryptExtIV{bits}.rsp.gz"))[::5]:
+        cipher = cpu.cipher(Key.from_hex(case["Key"]))
+        nonce, plain, aad, secret, tag = (bytes.fromhex(case[name]) for name in ("IV", "PT", "AAD", "CT", "Tag"))
+        found, full = cipher.gcm_encrypt(nonce, plain, aad)
+        assert (found, full[: len(tag)]) == (secret, tag)
+        assert cipher.gcm_decrypt(nonce, secret, tag, aad) == plain
+        count += 1
+    assert count > 500
+
+
+def test_nist_cmac_and_xts(cpu):
+    for bits in (128, 192, 256):
+        for case in list(cavp(f"nist-cavp-cmac-gen/CMACGenAES{bits}.rsp.gz"))[::3]:
+            message = bytes.fromhex(case["Msg"])[: int(case["Mlen"])]
+            tag = bytes.fromhex(case["Mac"])
+            assert cpu.cipher(Key.from_hex(case["Key"])).cmac(message)[: len(tag)] == tag
+    for bits in (128, 256):
+        for case in list(cavp(f"nist-cavp-xts-hex/XTSGenAES{bits}.rsp.gz"))[::3]:
+            plain, secret = bytes.fromhex(case["PT"]), bytes.fromhex(case["CT"])
+            if int(case["DataUnitLen"]) % 8:
+                continue
+            cipher = cpu.cipher(Key.from_hex(case["Key"], xts=True))
+            # IEEE 1619 has the number of a data unit with its first byte least significant.
+            unit = {"unit_bytes": max(16, len(plain)), "first_unit": int.from_bytes(bytes.fromhex(case["i"]), "little")}
+            assert cipher.xts_encrypt(plain, **unit) == secret
+            assert cipher.xts_decrypt(secret, **unit) == plain
+
+
+@pytest.mark.parametrize("size", LENGTHS)
+@pytest.mark.parametrize("key_bytes", KEYS)
+def test_ctr_and_keystream(engine, size, key_bytes):
+    key, iv, data = os.urandom(key_bytes), os.urandom(16), os.urandom(size)
+    cipher = engine.cipher(Key(key))
+    expected = reference(key, modes.CTR(iv), data)
+    assert cipher.ctr(iv, data) == expected
+    assert cipher.keystream(iv, size) == reference(key, modes.CTR(iv), bytes(size))
+    for offset in {0, min(1, size), size // 3}:
+        assert cipher.ctr(iv, data[offset:], offset=offset) == expected[offset:]
+
+
+@pytest.mark.parametrize("size", [size - size % 16 for size in LENGTHS])
+def test_ecb_and_cbc(engine, size):
+    key, iv, data = os.urandom(32), os.urandom(16), os.urandom(size)
+    cipher = engine.cipher(Key(key))
+    assert cipher.ecb_encrypt(data) == reference(key, modes.ECB(), data)
+    assert cipher.ecb_decrypt(data) == reference(key, modes.ECB(), data, encrypt=False)
+    assert cipher.cbc_encrypt(iv, data) == reference(key, modes.CBC(iv), data)
+    assert cipher.cbc_decrypt(iv, data) == reference(key, modes.CBC(iv), data, encrypt=False)
+    in_place = bytearray(data)
+    assert cipher.cbc_decrypt(iv, in_place, out=in_place) is in_place
+    assert cipher.cbc_encrypt(iv, in_place, out=in_place) == data
+
+
+@pytest.mark.parametrize("size", LENGTHS)
+@pytest.mark.parametrize("key_bytes", KEYS)
+def test_gcm(engine, size, key_bytes):
+    key, nonce, aad, data = os.urandom(key_bytes), os.urandom(12), os.urandom(size % 100), os.urandom(size)
+    cipher = engine.cipher(Key(key))
+    secret, tag = cipher.gcm_encrypt(nonce, data, aad)
+    assert secret + tag == AESGCM(key).encrypt(nonce, data, aad)
+    assert cipher.gcm_decrypt(nonce, secret, tag, aad) == data
+    assert cipher.gmac(nonce, data) == AESGCM(key).encrypt(nonce, b"", data)
+    if size:
+        out = bytearray(secret)
+        out[size // 2] ^= 1
+        with pytest.raises(AuthenticationError):
+            cipher.gcm_decrypt(nonce, out, tag, aad, out=out)
+        assert out == bytes(size)
+    for changed in [(nonce, secret, tag, aad + b"!"), (nonce, secret, bytes(16), aad), (bytes(12), secret, tag, aad)]:
+        with pytest.raises(AuthenticationError):
+            cipher.gcm_decrypt(*changed)
+
+
+@pytest.mark.parametrize("size", [16, 17, 511, 512, 5000, (16 << 20) + 100])
+def test_xts(engine, size):
+    key, data = os.urandom(64), os.urandom(size)
+    unit, first = 512, 2**64 + 7
+    if 0 < size % unit < 16:
+        size -= size % unit
+        data = data[:size]
+    cipher = engine.cipher(Key.xts(key))
+    expected = b"".join(
+        reference(key, modes.XTS((first + at // unit).to_bytes(16, "little")), data[at : at + unit])
+        for at in range(0, size, unit)
+    )
+    assert cipher.xts_encrypt(data, unit_bytes=unit, first_unit=first) == expected
+    assert cipher.xts_decrypt(expected, unit_bytes=unit, first_unit=first) == data
+
+
+@pytest.mark.parametrize("size", LENGTHS)
+def test_cmac(cpu, size):
+    key, data = os.urandom(16), os.urandom(size)
+    mac = CMAC(algorithms.AES(key))
+    mac.update(data)
+    assert cpu.cipher(Key(key)).cmac(data) == mac.finalize()

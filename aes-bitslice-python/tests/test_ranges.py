@@ -1,0 +1,240 @@
+"""Parts of files and objects: alone, over Dask's workers, of which some are killed, and as Ray's actor."""
+
+import io
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import aes_bitslice
+from aes_bitslice import Key, ranges
+
+IV = bytes(range(16))
+
+
+@pytest.fixture
+def key(tmp_path):
+    key = Key.generate(256)
+    key.save(tmp_path / "key")
+    return key
+
+
+@pytest.fixture
+def key_ref(key, tmp_path):
+    return f"file:{tmp_path}/key"
+
+
+def expected(key, iv, data):
+    return aes_bitslice.Engine("cpu").cipher(key).ctr(bytes.fromhex(iv), data)
+
+
+def test_a_range_is_a_pure_function(key, key_ref):
+    data = os.urandom(100_000)
+    whole = ranges.encrypt_range(key_ref, IV, 0, data)
+    assert whole == expected(key, IV.hex(), data)
+    for start in (0, 1, 777, 99_999):
+        assert ranges.encrypt_range(key_ref, IV, start, data[start:], engine="cpu-bitsliced") == whole[start:]
+    assert ranges.encrypt_range(key_ref, IV, 0, whole) == data
+
+
+@pytest.mark.parametrize("size", [0, 1, 1_000_000])
+def test_rows_in_any_order_twice_and_back(key, key_ref, tmp_path, size):
+    data = os.urandom(size)
+    source, destination = tmp_path / "data", tmp_path / "data.enc"
+    source.write_bytes(data)
+    rows = ranges.rows(source, str(destination), part_bytes=100_001)
+    assert sum(row["length"] for row in rows) == size and all(row["offset"] % 16 == 0 for row in rows)
+    for row in [*reversed(rows), *rows[::2]]:
+        assert ranges.encrypt_row(row, key_ref) == row["length"]
+    assert destination.read_bytes() == expected(key, rows[0]["iv"], data)
+    back = ranges.rows(destination, f"file://{tmp_path}/again", part_bytes=333_333, iv=bytes.fromhex(rows[0]["iv"]))
+    for row in back:
+        ranges.encrypt_row(row, key_ref)
+    assert (tmp_path / "again").read_bytes() == data
+    assert ranges.rows(source, "x")[0]["iv"] != ranges.rows(source, "x")[0]["iv"]
+
+
+def test_rows_that_cannot_be_are_refused(key_ref, tmp_path):
+    source = tmp_path / "data"
+    source.write_bytes(bytes(1000))
+    os.link(source, tmp_path / "link")
+    row = ranges.rows(source, str(tmp_path / "link"))[0]
+    with pytest.raises(ValueError, match="same file"):
+        ranges.encrypt_row(row, key_ref)
+    assert source.read_bytes() == bytes(1000)
+    with pytest.raises(OSError, match="ends before"):
+        ranges.encrypt_row({**row, "destination": str(tmp_path / "out"), "length": 1001}, key_ref)
+    with pytest.raises(FileNotFoundError):
+        ranges.encrypt_row({**row, "source": "/nothing/there"}, key_ref)
+    with pytest.raises(ValueError):
+        ranges.encrypt_row(row, "0123456789abcdef" * 2)
+
+
+def test_objects_of_a_store(key, key_ref, tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    data = os.urandom(500_000)
+    store = fsspec.filesystem("memory")
+    store.pipe_file("/in/data", data)
+    rows = ranges.rows("memory://in/data", "memory://out/data", part_bytes=123_456)
+    for row in [*rows, rows[1]]:
+        ranges.encrypt_row(row, key_ref)
+    parts = sorted(store.ls("/out/data", detail=False))
+    assert len(parts) == len(rows) == 5
+    assert b"".join(store.cat_file(part) for part in parts) == expected(key, rows[0]["iv"], data)
+    local = ranges.rows("memory://in/data", str(tmp_path / "local"), iv=bytes.fromhex(rows[0]["iv"]))
+    for row in local:
+        ranges.encrypt_row(row, key_ref)
+    assert (tmp_path / "local").read_bytes() == expected(key, rows[0]["iv"], data)
+    sealed = {"source": "memory://in/data", "destination": "memory://out/sealed"}
+    for _ in range(2):
+        assert ranges.seal_row(sealed, key_ref) == len(data)
+    into = io.BytesIO()
+    aes_bitslice.open(io.BytesIO(store.cat_file("/out/sealed")), into, key=key)
+    assert into.getvalue() == data
+    assert ranges.open_row({"source": "memory://out/sealed", "destination": str(tmp_path / "opened")}, key_ref) == len(data)
+    assert (tmp_path / "opened").read_bytes() == data
+    store.pipe_file("/out/sealed", store.cat_file("/out/sealed")[:-1])
+    with pytest.raises(aes_bitslice.AuthenticationError):
+        ranges.open_row({"source": "memory://out/sealed", "destination": str(tmp_path / "again")}, key_ref)
+    assert not (tmp_path / "again").exists()
+
+
+def test_objects_of_s3(key, key_ref, tmp_path, monkeypatch):
+    """A server of S3 on this machine. CI has none."""
+    server = pytest.importorskip("moto.server", reason="moto, a server of S3 for tests, is not installed")
+    s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed")
+    running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    running.start()
+    try:
+        _, port = running.get_host_and_port()
+        for name, value in {"ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "x", "DEFAULT_REGION": "us-east-1"}.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        store = s3fs.S3FileSystem()
+        store.mkdir("bucket")
+        data = os.urandom(7_000_000)
+        store.pipe_file("bucket/data", data)
+        rows = ranges.rows("s3://bucket/data", "s3://bucket/data.enc", part_bytes=2_000_000)
+        for row in [*rows, rows[0]]:
+            ranges.encrypt_row(row, key_ref)
+        parts = sorted(store.ls("bucket/data.enc", detail=False))
+        assert len(parts) == 4 and b"".join(map(store.cat_file, parts)) == expected(key, rows[0]["iv"], data)
+        assert ranges.seal_row({"source": "s3://bucket/data", "destination": "s3://bucket/sealed"}, key_ref) == len(data)
+        opened = {"source": "s3://bucket/sealed", "destination": str(tmp_path / "opened")}
+        assert ranges.open_row(opened, key_ref) == len(data) and (tmp_path / "opened").read_bytes() == data
+        sealed = bytearray(store.cat_file("bucket/sealed"))
+        sealed[3_000_000] ^= 1
+        store.pipe_file("bucket/sealed", bytes(sealed))
+        with pytest.raises(aes_bitslice.AuthenticationError):
+            ranges.open_row({**opened, "destination": "s3://bucket/opened"}, key_ref)
+        assert not store.exists("bucket/opened")
+    finally:
+        running.stop()
+
+
+def test_the_actor_of_ray_without_ray(key, key_ref, tmp_path):
+    numpy = pytest.importorskip("numpy")
+    from aes_bitslice.ray import Encryptor
+
+    data = os.urandom(300_000)
+    (tmp_path / "data").write_bytes(data)
+    rows = ranges.rows(tmp_path / "data", str(tmp_path / "out"), part_bytes=50_000)
+    actor = Encryptor(key_ref, engine="cpu")
+    for row in rows:
+        done = actor({name: numpy.array([value]) for name, value in row.items()})
+        assert done["bytes"].tolist() == [row["length"]]
+    assert (tmp_path / "out").read_bytes() == expected(key, rows[0]["iv"], data)
+    secret = Key.from_file(tmp_path / "key").expose()
+    assert secret not in pickle.dumps(actor) and secret.hex().encode() not in pickle.dumps(actor)
+    for bad in [{"key_ref": secret.hex()}, {"key_ref": key_ref, "task": "hide"}]:
+        with pytest.raises(ValueError):
+            Encryptor(**bad)
+
+
+def test_ray(key, key_ref, tmp_path):
+    ray = pytest.importorskip("ray", reason="Ray is not installed; it is too large for CI")
+    from aes_bitslice.ray import Encryptor
+
+    data = os.urandom(10_000_000)
+    (tmp_path / "data").write_bytes(data)
+    rows = ranges.rows(tmp_path / "data", str(tmp_path / "out"), part_bytes=500_000)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        options = {"fn_constructor_args": (key_ref,), "fn_constructor_kwargs": {"engine": "cpu"}, "batch_size": 1}
+        assert ray.data.from_items(rows).map_batches(Encryptor, concurrency=2, **options).sum("bytes") == len(data)
+    finally:
+        ray.shutdown()
+    assert (tmp_path / "out").read_bytes() == expected(key, rows[0]["iv"], data)
+
+
+#: Slow enough that workers can be killed in the middle.
+SLOWLY = """
+import time
+from aes_bitslice import ranges
+
+encrypt_at_once = ranges.encrypt_row
+
+def encrypt_slowly(row, key_ref, engine):
+    written = encrypt_at_once({**row, "length": row["length"] // 2}, key_ref, engine)
+    time.sleep(0.2)
+    return encrypt_at_once(row, key_ref, engine)
+"""
+
+
+def test_dask_with_workers_that_are_killed(key, key_ref, tmp_path):
+    pytest.importorskip("distributed")
+    size = 4_000_000
+    data = os.urandom(size)
+    (tmp_path / "data").write_bytes(data)
+    (tmp_path / "slowly.py").write_text(SLOWLY)
+    program = f"""
+        import os, signal, sys, time
+        sys.path.insert(0, {str(tmp_path)!r})
+        os.environ["PYTHONPATH"] = {str(tmp_path)!r}
+        import slowly
+        from dask.distributed import Client, LocalCluster
+        from aes_bitslice import dask, ranges
+
+        if __name__ == "__main__":
+            ranges.encrypt_row = slowly.encrypt_slowly
+            rows = ranges.rows({str(tmp_path / "data")!r}, {str(tmp_path / "out")!r}, part_bytes=200_000)
+            with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+                futures = dask.encrypt(client, rows, {key_ref!r}, engine="cpu", retries=10)
+                killed = []
+                while len(killed) < 2:
+                    time.sleep(0.7)
+                    pids = set(client.run(os.getpid).values()) - set(killed)
+                    done = sum(future.done() for future in futures)
+                    assert done < len(futures), "too late to kill one"
+                    killed.append(pids.pop())
+                    os.kill(killed[-1], signal.SIGKILL)
+                print(sum(client.gather(futures)), len(killed), rows[0]["iv"])
+                sealed = dask.seal(client, [{{"source": {str(tmp_path / "data")!r}, "destination": {str(tmp_path / "sealed")!r}}}], {key_ref!r})
+                print(*client.gather(sealed))
+    """
+    (tmp_path / "program.py").write_text(textwrap.dedent(program))
+    command = [sys.executable, str(tmp_path / "program.py")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=150, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    (written, killed, iv), (sealed,) = (line.split() for line in ran.stdout.splitlines())
+    assert (int(written), int(killed), int(sealed)) == (size, 2, size)
+    assert (tmp_path / "out").read_bytes() == expected(key, iv, data)
+    into = io.BytesIO()
+    aes_bitslice.open(tmp_path / "sealed", into, key=key)
+    assert into.getvalue() == data
+    assert key.expose().hex() not in ran.stdout + ran.stderr
+
+
+def test_dask_is_given_references_only(key):
+    from aes_bitslice import dask
+
+    class Client:
+        def submit(self, *arguments, **options):
+            raise AssertionError("submitted")
+
+    for seals in (dask.encrypt, dask.seal, dask.open):
+        with pytest.raises(ValueError, match="neither"):
+            seals(Client(), [{}], key.expose().hex())
