@@ -5,6 +5,7 @@ import ctypes
 import gc
 import mmap
 import os
+import random
 import threading
 import time
 
@@ -205,3 +206,22 @@ def test_threads_share_a_cipher(cipher):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_whatever_is_given_is_an_exception_at_most(cipher):
+    """No arguments end the process, or raise what `except Exception` does not catch."""
+    numbers = np.arange(1000)
+    things = [b"", b"a" * 16, bytearray(33), None, 5, -1, 2**70, "x", 1.5, [], {}, numbers, numbers.reshape(10, -1)[:, ::3]]
+    things += [np.array([None]), memoryview(b"12345678"), os, Key(bytes(16)), Exported(np.zeros(5)), cipher]
+    keywords = ["out", "offset", "stream", "counter_bits", "unit_bytes", "first_unit", "length", "aad"]
+    methods = [getattr(cipher, name) for name in dir(cipher) if not name.startswith("_")]
+    chosen = random.Random(1)
+    raised = set()
+    for _ in range(10_000):
+        arguments = chosen.choices(things, k=chosen.randrange(5))
+        options = {name: chosen.choice(things) for name in chosen.sample(keywords, chosen.randrange(4))}
+        try:
+            chosen.choice(methods)(*arguments, **options)
+        except Exception as error:
+            raised.add(type(error))
+    assert raised >= {TypeError, ValueError, BufferError, OverflowError}
