@@ -429,12 +429,15 @@ impl Cipher {
     /// nothing to load.
     fn prepare(&self, py: Python<'_>, mode: &str) -> PyResult<()> {
         self.begin(|| {
-            let name = if mode == "gcm" { "ctr" } else { mode };
-            let mode = Mode::from_str(name).map_err(|unknown| PyValueError::new_err(unknown.to_string()))?;
+            let by_kernels = match mode {
+                "gcm" => None,
+                name => Some(Mode::from_str(name).map_err(|unknown| PyValueError::new_err(unknown.to_string()))?),
+            };
             let contexts = self.opened.engine.cuda_contexts().unwrap_or_default();
             contexts.iter().try_for_each(|context| {
                 let gpu = self.on_device(context.ordinal())?;
-                py.detach(|| gpu.prepare(mode)).map_err(of_runtime)
+                let load = || by_kernels.map_or_else(|| gpu.prepare_gcm(), |mode| gpu.prepare(mode));
+                py.detach(load).map_err(of_runtime)
             })
         })
     }

@@ -4,7 +4,7 @@ use crate::error::{Error, UnavailableError, of_runtime};
 use crate::memory::{Call, Stream};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, DriverError, result, sys};
 use aes_bitslice_runtime::cuda::{self, DeviceCipher, Pending};
-use aes_bitslice_runtime::{Cipher, Error as Runtime, Mode, Operation};
+use aes_bitslice_runtime::{Cipher, Error as Runtime, GcmEncrypt, Mode, Nonce, Operation};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -40,6 +40,11 @@ impl<'a> OnDevice<'a> {
         self.cipher.prepare(mode)?;
         self.loaded.fetch_or(self.mask(mode), Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Loads all that GCM takes, the tables of the key's hash included.
+    pub fn prepare_gcm(&self) -> Result<(), Runtime> {
+        self.cipher.prepare_for(&GcmEncrypt::new(&Nonce::from([0; 12]), &[]))
     }
 
     fn mask(&self, mode: Mode) -> u64 {

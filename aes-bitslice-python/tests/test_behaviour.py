@@ -215,6 +215,14 @@ def test_what_is_documented_is_there_and_has_a_text():
             assert name.startswith("__") or member.__doc__, (kind, name)
 
 
+def test_modes_are_prepared_by_name(cpu):
+    cipher = cpu.cipher(Key(SECRET))
+    for mode in ["ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "gcm"]:
+        assert cipher.prepare(mode) is None  # the CPU has nothing to load
+    with pytest.raises(ValueError, match="unknown mode"):
+        cipher.prepare("fast")
+
+
 def test_random_bytes():
     assert [len(aes_bitslice.random_bytes(n)) for n in (0, 12, 100_000)] == [0, 12, 100_000]
     assert aes_bitslice.random_bytes(16) != aes_bitslice.random_bytes(16)

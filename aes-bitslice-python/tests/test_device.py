@@ -119,6 +119,11 @@ class Torch(Case):
             self.assertEqual(self.bytes_of(secret), expected)
             self.assertEqual(bytes(self.cipher.gmac(NONCE, plain)), self.cpu.gmac(NONCE, data))
 
+    def test_everything_can_be_prepared(self):
+        cipher = self.engine.cipher(Key.generate(192))
+        for mode in ("ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "gcm"):
+            cipher.prepare(mode)
+
     def test_gcm_decryption(self):
         plain = self.tensor(1 << 20)
         secret, tag = self.cipher.gcm_encrypt(NONCE, plain, b"header")

@@ -274,7 +274,7 @@ class Cipher:
 
     def prepare(self, mode: str) -> None:
         """Loads the GPU kernels of a mode, before time counts or a graph is captured: "ctr", "keystream", "ecb-encrypt",
-        "ecb-decrypt", "cbc-decrypt"."""
+        "ecb-decrypt", "cbc-decrypt", "gcm"."""
 
     def __reduce__(self) -> NoReturn: ...
 
