@@ -7,6 +7,7 @@
 //! | `circuits` | [`circuits`] | a table of the circuits |
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
 //! | `constant-time` | [`constant_time`] | that kernels called constant-time are: taint analysis of PTX and machine code |
+//! | `sbom` | [`sbom`] | a bill of materials |
 //! | `search` | [`search`] | circuits of fewer gates |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `papers` | [`papers`] | the papers' tables on the GPU of this machine |
@@ -44,6 +45,7 @@ mod kernels;
 mod key;
 mod papers;
 mod sass;
+mod sbom;
 mod scale;
 mod scratch;
 mod search;
@@ -73,6 +75,8 @@ enum Command {
     Ptx(images::Args),
     /// Follow keys and data through the stored kernels, and fail where a branch, an address, a lane or a time depends on them
     ConstantTime(constant_time::Args),
+    /// Print what the published crates are made of: CycloneDX in JSON
+    Sbom,
     /// Put test programs, the command line and a script into target/gpu-bundle, for a machine with a GPU
     GpuBundle,
     /// Measure the papers' tables on the GPU of this machine, and render docs/papers.md
@@ -121,6 +125,7 @@ fn main() -> ExitCode {
         Command::Search(args) => search::run(&root, &args),
         Command::Ptx(args) => images::run(&root, &args),
         Command::ConstantTime(args) => constant_time::run(&root, &args),
+        Command::Sbom => sbom::run(&root),
         Command::GpuBundle => bundle::run(&root),
         Command::Papers(args) => papers::run(&root, &args),
         Command::Scale(args) => scale::run(&root, &args),
