@@ -7,7 +7,7 @@
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
 //! Secret are the words of keys, the factor and the addend of a hash, and all that is read from device memory. Public are pointers,
-//! numbers, IVs and counters, and the number of rounds. The tool proves its sight on every entry point: with a look-up at what the kernel
+//! numbers, IVs and counters, the number of rounds, and, where a decryption ends, whether the tag fits. The tool proves its sight on every entry point: with a look-up at what the kernel
 //! writes planted in the text, the same entry point must be found guilty; and so must every kernel that looks tables up.
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
@@ -49,6 +49,11 @@ pub fn secrets(entry: &EntryPoint) -> Secrets {
     })
 }
 
+/// Whether an entry point ends a decryption: it may branch by whether the tag fits, which the caller is told.
+fn gives_a_verdict(entry: &EntryPoint) -> bool {
+    entry.name.ends_with("_clear")
+}
+
 /// Follows the secrets of these entry points through PTX.
 fn intermediate(text: &str, entries: &[EntryPoint]) -> Result<Vec<Report>> {
     judge(text, entries, &mut |text, entry| ptx::check(text, &entry.name, &secrets(entry)), in_ptx)
@@ -62,7 +67,7 @@ fn intermediate(text: &str, entries: &[EntryPoint]) -> Result<Vec<Report>> {
 pub fn machine_code(listing: &str, entries: &[EntryPoint], ptx: &str) -> Result<Vec<Report>> {
     let check = &mut |text: &str, entry: &EntryPoint| {
         // Hashes have no counter in shared memory, and two functions with variables there.
-        let is_hash = entry.parameters.iter().any(|parameter| parameter.name == "tables");
+        let is_hash = gives_a_verdict(entry) || entry.parameters.iter().any(|parameter| parameter.name == "tables");
         let shared = if ptx.is_empty() || is_hash { vec![] } else { ptx::shared(ptx, &entry.name)? };
         sass::check(text, &entry.name, &secrets(entry), &shared)
     };
@@ -78,7 +83,28 @@ fn judge(
 ) -> Result<Vec<Report>> {
     let planted = text.lines().map(|line| plant(line).unwrap_or_default() + line + "\n").collect::<String>();
     let one = |entry| {
-        let report = check(text, entry).map_err(|error| anyhow!(error))?;
+        let mut report = check(text, entry).map_err(|error| anyhow!(error))?;
+        if gives_a_verdict(entry) {
+            let goes_on = |text: &str| {
+                ["bra", "ret", "exit", "BRA", "EXIT"].iter().any(|opcode| text.contains(&format!(" {opcode}")))
+            };
+            let before = report.findings.len();
+            report
+                .findings
+                .retain(|finding| !(finding.what == "its predicate is secret" && goes_on(&finding.instruction)));
+            ensure!(
+                before > report.findings.len(),
+                "`{}` does not branch by its verdict: the analysis lost it",
+                entry.name
+            );
+            ensure!(
+                report.findings.is_empty(),
+                "`{}` depends on more than its verdict: {}",
+                entry.name,
+                report.findings[0]
+            );
+            return Ok(report);
+        }
         let listed: Vec<String> = report.findings.iter().take(5).map(|finding| format!("\n  {finding}")).collect();
         let (name, all) = (&entry.name, report.findings.len());
         ensure!(listed.is_empty(), "`{name}` is not constant-time, in {all} places:{}", listed.concat());
@@ -192,9 +218,11 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
 }
 
 /// Name, source and entry points of what is stored in OpenCL C.
-fn opencl() -> Vec<(String, String, [EntryPoint; 2])> {
-    let of = |StoredKernel { name, source, manifest, .. }| (name, source, [manifest.entry, manifest.entry_bytes]);
-    let of_hash = |StoredHash { name, source, manifest, .. }| (name, source, [manifest.entry, manifest.entry_bytes]);
+fn opencl() -> Vec<(String, String, Vec<EntryPoint>)> {
+    let of = |StoredKernel { name, source, manifest, .. }| (name, source, vec![manifest.entry, manifest.entry_bytes]);
+    let of_hash = |StoredHash { name, source, manifest, .. }| {
+        (name, source, vec![manifest.entry, manifest.entry_bytes, manifest.entry_clear])
+    };
     let ciphers = kernels::opencl().into_iter().map(of);
     ciphers.chain(kernels::opencl_hashes().into_iter().map(of_hash)).collect()
 }

@@ -119,7 +119,7 @@ pub struct ToCompile {
     /// The compute capabilities that it compiles for.
     pub capable: fn(u32) -> bool,
     /// The entry points, if it is called constant-time.
-    pub constant_time: Option<[EntryPoint; 2]>,
+    pub constant_time: Option<Vec<EntryPoint>>,
 }
 
 impl From<&StoredKernel> for ToCompile {
@@ -134,7 +134,7 @@ impl From<&StoredKernel> for ToCompile {
             capable: |_| true,
             constant_time: kernel.manifest.bitsliced.is_some().then(|| {
                 let Manifest { entry, entry_bytes, .. } = &kernel.manifest;
-                [entry, entry_bytes].map(EntryPoint::clone)
+                vec![entry.clone(), entry_bytes.clone()]
             }),
         }
     }
@@ -149,7 +149,8 @@ impl From<&StoredHash> for ToCompile {
             Arrangement::Element => (vec![Target::Ptx(PTX)], |_| true),
         };
         let (name, file, source) = (hash.name.clone(), hash.manifest.source.clone(), hash.source.clone());
-        let entries = [&hash.manifest.entry, &hash.manifest.entry_bytes].map(EntryPoint::clone);
+        let HashManifest { entry, entry_bytes, entry_clear, .. } = &hash.manifest;
+        let entries = [entry, entry_bytes, entry_clear].map(EntryPoint::clone).into();
         Self { name, file, source, lut3: BTreeMap::new(), targets, capable, constant_time: Some(entries) }
     }
 }
