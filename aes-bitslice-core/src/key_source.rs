@@ -102,8 +102,8 @@ pub struct ExpandedKey {
 impl ExpandedKey {
     /// `None` for a key of no AES length.
     pub fn new(key: &[u8]) -> Option<Self> {
-        let schedule = |direction| KeySchedule::new(key, direction);
-        Some(Self { encrypt: schedule(Direction::Encrypt)?, decrypt: schedule(Direction::Decrypt)? })
+        let encrypt = KeySchedule::new(key, Direction::Encrypt)?;
+        Some(Self { decrypt: encrypt.inverse(), encrypt })
     }
 
     /// Its round keys in the order of use.

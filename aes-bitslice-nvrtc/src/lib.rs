@@ -12,6 +12,8 @@ use zeroize::Zeroizing;
 pub enum Target {
     /// PTX for a virtual architecture and all later ones: 75 for `compute_75`.
     Ptx(u32),
+    /// PTX with instructions that this architecture alone has: 90 for `compute_90a`.
+    SpecificPtx(u32),
     /// Machine code for one architecture: 90 for `sm_90`.
     Cubin(u32),
     /// The same with instructions that this architecture alone has: 90 for `sm_90a`.
@@ -23,6 +25,7 @@ impl Target {
     pub fn name(self) -> String {
         match self {
             Self::Ptx(arch) => format!("compute_{arch}"),
+            Self::SpecificPtx(arch) => format!("compute_{arch}a"),
             Self::Cubin(arch) => format!("sm_{arch}"),
             Self::SpecificCubin(arch) => format!("sm_{arch}a"),
         }
@@ -99,7 +102,7 @@ pub fn compile(name: &str, source: &str, target: Target) -> Result<Compiled, Err
     let program =
         Program(result::create_program(&source, Some(&name_c)).map_err(|e| failed("nvrtcCreateProgram", e.0))?);
     let mut options = vec![format!("--gpu-architecture={}", target.name())];
-    if !matches!(target, Target::Ptx(_)) {
+    if !matches!(target, Target::Ptx(_) | Target::SpecificPtx(_)) {
         options.push("--ptxas-options=-v".into());
     }
     // SAFETY: the program was created above and is destroyed only when dropped.
@@ -113,7 +116,7 @@ pub fn compile(name: &str, source: &str, target: Target) -> Result<Compiled, Err
         Err(e) => return Err(failed("nvrtcCompileProgram", e.0)),
     }
     let (image, entries) = match target {
-        Target::Ptx(_) => {
+        Target::Ptx(_) | Target::SpecificPtx(_) => {
             let mut ptx = program.fetch("nvrtcGetPTX", sys::nvrtcGetPTXSize, sys::nvrtcGetPTX)?;
             ptx.pop_if(|last| *last == 0);
             (ptx, Vec::new())

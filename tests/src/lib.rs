@@ -3,22 +3,25 @@
 //! | module | idea |
 //! |---|---|
 //! | [`environment`] | the switches in the environment |
+//! | [`fuzz`] | what is done with arbitrary bytes |
 //! | [`harness`] | tests that need what not every machine has |
 //! | [`engines`] | the engines under test |
 //! | [`kernels`] | kernels as the generator prints them |
 //! | [`operation`] | any operation as a value, and what the reference makes of it |
 //! | [`reference`](mod@reference) | the measure of every engine |
-//! | [`vectors`] | published vectors |
+//! | [`vectors`], [`cavp`], [`wycheproof`] | published vectors |
 #![forbid(unsafe_code)]
 
 pub mod cavp;
 pub mod engines;
 pub mod environment;
+pub mod fuzz;
 pub mod harness;
 pub mod kernels;
 pub mod operation;
 pub mod reference;
 pub mod vectors;
+pub mod wycheproof;
 
 pub use environment::exhaustive;
 

@@ -238,7 +238,8 @@ mod tests {
         let names = files.map(|f| f.file_name().unwrap().to_str().unwrap().to_owned());
         let mut names = names.filter(|f| f != "LICENSE-MIT").collect::<Vec<_>>();
         let read = CAVP_KAT.iter().chain(&CAVP_MMT).chain(&EXAMPLES).chain(&NESSIE).chain(&CTR);
-        let mut read = read.map(|(name, _)| (*name).to_owned()).chain(crate::cavp::files()).collect::<Vec<_>>();
+        let read = read.map(|(name, _)| (*name).to_owned()).chain(crate::cavp::files());
+        let mut read = read.chain(crate::wycheproof::files()).collect::<Vec<_>>();
         names.sort_unstable();
         read.sort_unstable();
         assert_eq!(names, read, "in the folder, and read");

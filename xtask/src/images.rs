@@ -2,6 +2,7 @@
 //! for any architecture from 7.5 on, and machine code for the architectures where it pays to skip that.
 
 use crate::ceilings::{self, Measures};
+use crate::constant_time;
 use crate::files;
 use crate::kernels::{self, RECORD, ToCompile, image_file};
 use crate::sass::{Disassembler, Instructions, Sass};
@@ -32,7 +33,7 @@ pub struct Args {
     arch: Vec<u32>,
 }
 
-fn architecture(name: &str) -> Result<u32, String> {
+pub fn architecture(name: &str) -> Result<u32, String> {
     let number = name.strip_prefix("sm_").unwrap_or(name).parse();
     number.map_err(|_| "an architecture is written as sm_90".into())
 }
@@ -256,14 +257,20 @@ fn compile_one(
             nvrtc::compile(&kernel.file, &kernel.source, target).with_context(|| format!("for {}", target.name()))?;
         let is_stored = kernel.targets.contains(&target);
         let image = match target {
-            Target::Ptx(_) => without_remarks(&compiled.image),
+            Target::Ptx(_) | Target::SpecificPtx(_) => without_remarks(&compiled.image),
             Target::Cubin(arch) | Target::SpecificCubin(arch) => {
                 if archs.contains(&arch) {
                     let takes = compiled.entries.iter().map(|e| (e.name.clone(), Takes::from(e))).collect();
                     cost.takes.insert(target.name(), takes);
                 }
+                let listing = disassembler.list(&compiled.image)?;
+                let ptx = images.values().next().map_or("", |ptx: &Vec<u8>| str::from_utf8(ptx).unwrap_or_default());
+                let is_analysed = arch >= constant_time::FIRST_MACHINE_CODE;
+                if let Some(entries) = kernel.constant_time.as_ref().filter(|_| is_analysed) {
+                    constant_time::machine_code(&listing, entries, ptx).with_context(|| target.name())?;
+                }
                 if is_stored {
-                    cost.sass.insert(target.name(), disassembler.count(&compiled.image)?);
+                    cost.sass.insert(target.name(), disassembler.count(&listing)?);
                 }
                 compiled.image
             }

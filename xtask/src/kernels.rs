@@ -4,6 +4,7 @@ use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::ghash::Arrangement;
 use aes_bitslice_core::hash_manifest::{HashManifest, PrintedHash};
 use aes_bitslice_core::manifest::{Manifest, Printed};
+use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_gen::emit::{cuda, ghash, opencl};
 use aes_bitslice_gen::ghash::Ghash;
 use aes_bitslice_gen::kernel::{Design, Preset};
@@ -117,6 +118,8 @@ pub struct ToCompile {
     pub targets: Vec<Target>,
     /// The compute capabilities that it compiles for.
     pub capable: fn(u32) -> bool,
+    /// The entry points, if it is called constant-time.
+    pub constant_time: Option<Vec<EntryPoint>>,
 }
 
 impl From<&StoredKernel> for ToCompile {
@@ -129,6 +132,10 @@ impl From<&StoredKernel> for ToCompile {
             lut3: lut3.map(|(&bits, &tables)| (bits, tables as u64)).collect(),
             targets: [Target::Ptx(PTX)].into_iter().chain(CUBINS.map(Target::Cubin)).collect(),
             capable: |_| true,
+            constant_time: kernel.manifest.bitsliced.is_some().then(|| {
+                let Manifest { entry, entry_bytes, .. } = &kernel.manifest;
+                vec![entry.clone(), entry_bytes.clone()]
+            }),
         }
     }
 }
@@ -142,7 +149,9 @@ impl From<&StoredHash> for ToCompile {
             Arrangement::Element => (vec![Target::Ptx(PTX)], |_| true),
         };
         let (name, file, source) = (hash.name.clone(), hash.manifest.source.clone(), hash.source.clone());
-        Self { name, file, source, lut3: BTreeMap::new(), targets, capable }
+        let HashManifest { entry, entry_bytes, entry_clear, .. } = &hash.manifest;
+        let entries = [entry, entry_bytes, entry_clear].map(EntryPoint::clone).into();
+        Self { name, file, source, lut3: BTreeMap::new(), targets, capable, constant_time: Some(entries) }
     }
 }
 
@@ -155,7 +164,7 @@ impl ToCompile {
 
 /// The file of a compiled kernel.
 pub fn image_file(kernel: &str, target: Target) -> String {
-    let extension = if matches!(target, Target::Ptx(_)) { "ptx" } else { "cubin" };
+    let extension = if matches!(target, Target::Ptx(_) | Target::SpecificPtx(_)) { "ptx" } else { "cubin" };
     format!("{kernel}.{}.{extension}", target.name())
 }
 

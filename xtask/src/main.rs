@@ -6,6 +6,8 @@
 //! | `gen --key` | [`bake`] | a kernel with a key in it, checked before it is written |
 //! | `circuits` | [`circuits`] | a table of the circuits |
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
+//! | `constant-time` | [`constant_time`] | that kernels called constant-time are: taint analysis of PTX and machine code |
+//! | `sbom` | [`sbom`] | a bill of materials |
 //! | `search` | [`search`] | circuits of fewer gates |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `papers` | [`papers`] | the papers' tables on the GPU of this machine |
@@ -35,6 +37,7 @@ mod bundle;
 mod cargo;
 mod ceilings;
 mod circuits;
+mod constant_time;
 mod demo;
 mod files;
 mod images;
@@ -42,6 +45,7 @@ mod kernels;
 mod key;
 mod papers;
 mod sass;
+mod sbom;
 mod scale;
 mod scratch;
 mod search;
@@ -69,6 +73,10 @@ enum Command {
     Search(search::Args),
     /// Compile the stored kernels with NVRTC and keep PTX, machine code and what they take of a GPU
     Ptx(images::Args),
+    /// Follow keys and data through the stored kernels, and fail where a branch, an address, a lane or a time depends on them
+    ConstantTime(constant_time::Args),
+    /// Print what the published crates are made of: CycloneDX in JSON
+    Sbom,
     /// Put test programs, the command line and a script into target/gpu-bundle, for a machine with a GPU
     GpuBundle,
     /// Measure the papers' tables on the GPU of this machine, and render docs/papers.md
@@ -116,6 +124,8 @@ fn main() -> ExitCode {
         Command::Circuits => circuits::run(),
         Command::Search(args) => search::run(&root, &args),
         Command::Ptx(args) => images::run(&root, &args),
+        Command::ConstantTime(args) => constant_time::run(&root, &args),
+        Command::Sbom => sbom::run(&root),
         Command::GpuBundle => bundle::run(&root),
         Command::Papers(args) => papers::run(&root, &args),
         Command::Scale(args) => scale::run(&root, &args),

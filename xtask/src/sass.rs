@@ -4,7 +4,6 @@
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::Command;
@@ -87,12 +86,22 @@ impl Disassembler {
         }
     }
 
-    /// The instructions of a cubin, by entry point. The cubin is written to a temporary file: it must hold no key.
-    pub fn count(&self, cubin: &[u8]) -> Result<BTreeMap<String, Sass>> {
+    /// The instructions of a cubin, by entry point, from its [listing](Self::list).
+    pub fn count(&self, listing: &str) -> Result<BTreeMap<String, Sass>> {
+        let entries = count(listing);
+        if entries.is_empty() {
+            let program = self.0.display();
+            bail!("`{program}` printed no instructions: its version may be too old for the cubin, or too new for us");
+        }
+        Ok(entries)
+    }
+
+    /// What the disassembler prints of a cubin. The cubin is written to a temporary file: it must hold no key.
+    pub fn list(&self, cubin: &[u8]) -> Result<String> {
         let program = self.0.display();
         let mut file = tempfile::NamedTempFile::new().context("cannot make a temporary file")?;
         file.write_all(cubin).context("cannot write a temporary file")?;
-        let output = match Command::new(&self.0).args([OsStr::new("-c"), file.path().as_os_str()]).output() {
+        let output = match Command::new(&self.0).arg(file.path()).output() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 bail!("there is no `{program}`, which the environment variable {VARIABLE} names")
             }
@@ -101,15 +110,11 @@ impl Disassembler {
         if !output.status.success() {
             bail!("`{program}` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
-        let entries = count(&String::from_utf8_lossy(&output.stdout));
-        if entries.is_empty() {
-            bail!("`{program}` printed no instructions: its version may be too old for the cubin, or too new for us");
-        }
-        Ok(entries)
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 
-/// Counts what `nvdisasm -c` prints, which is of this form:
+/// Counts what `nvdisasm` prints of code, which is of this form:
 ///
 /// ```text
 /// .text.NAME:

@@ -1,6 +1,10 @@
 //! Key expansion (FIPS 197, section 5.2), and the round keys of the equivalent inverse cipher (section 5.3.5).
+//!
+//! Only the length of a key decides which instructions run and which addresses are accessed: the S-box is a circuit ([`sub_word`]), and
+//! InvMixColumns is shifts and XOR of whole columns.
 
-use super::{Direction, cipher, field, sbox};
+use super::Direction;
+use super::sub_word::sub_word;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// The length of a key.
@@ -63,31 +67,37 @@ impl KeySchedule {
     pub fn new(key: &[u8], direction: Direction) -> Option<Self> {
         let rounds = KeyBits::from_bytes(key.len())?.rounds();
         let key_words = key.len() / 4;
-        // Room for all words at once: a reallocation would leave a copy of the key behind.
-        let mut words: Vec<[u8; 4]> = Vec::with_capacity(4 * (rounds + 1));
-        words.extend(key.chunks_exact(4).map(|w| <[u8; 4]>::try_from(w).expect("four bytes")));
+        // Columns, little-endian. Room for all at once: a reallocation would leave a copy of the key behind.
+        let mut words = Vec::with_capacity(4 * (rounds + 1));
+        words.extend(key.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)));
+        // x to the power of i / key_words - 1.
+        let mut round_constant = 1;
         for i in key_words..4 * (rounds + 1) {
-            let mut w = words[i - 1];
+            let mut w: u32 = words[i - 1];
             if i % key_words == 0 {
-                w.rotate_left(1);
-                w = w.map(|b| sbox::FORWARD[b as usize]);
-                w[0] ^= field::pow(2, (i / key_words - 1) as u32);
+                w = sub_word(w.rotate_right(8)) ^ round_constant;
+                round_constant = times_x(round_constant);
             } else if key_words > 6 && i % key_words == 4 {
-                w = w.map(|b| sbox::FORWARD[b as usize]);
+                w = sub_word(w);
             }
-            let before = words[i - key_words];
-            words.push(std::array::from_fn(|k| before[k] ^ w[k]));
+            words.push(words[i - key_words] ^ w);
         }
-        let mut round_keys: Vec<[u8; 16]> =
-            words.chunks_exact(4).map(|c| std::array::from_fn(|i| c[i / 4][i % 4])).collect();
+        let bytes = |c: &[u32; 4]| std::array::from_fn(|i| c[i / 4].to_le_bytes()[i % 4]);
+        let schedule = Self { round_keys: words.as_chunks().0.iter().map(bytes).collect() };
         words.zeroize();
-        if direction == Direction::Decrypt {
-            round_keys.reverse();
-            for key in &mut round_keys[1..rounds] {
-                cipher::mix_columns(key, Direction::Decrypt);
-            }
+        Some(match direction {
+            Direction::Encrypt => schedule,
+            Direction::Decrypt => schedule.inverse(),
+        })
+    }
+
+    /// The schedule of decryption, of that of encryption.
+    pub(crate) fn inverse(&self) -> Self {
+        let mut round_keys: Vec<[u8; 16]> = self.round_keys.iter().rev().copied().collect();
+        for column in round_keys[1..self.rounds()].as_flattened_mut().as_chunks_mut().0 {
+            *column = inverse_mix_column(u32::from_le_bytes(*column)).to_le_bytes();
         }
-        Some(Self { round_keys })
+        Self { round_keys }
     }
 
     /// The number of rounds: one less than there are round keys.
@@ -103,5 +113,66 @@ impl KeySchedule {
     /// The round keys.
     pub fn round_keys(&self) -> &[[u8; 16]] {
         &self.round_keys
+    }
+}
+
+/// Each byte times x.
+fn times_x(word: u32) -> u32 {
+    ((word & 0x7f7f_7f7f) << 1) ^ ((word >> 7 & 0x0101_0101) * 0x1b)
+}
+
+/// InvMixColumns on a column: the rows are 0e 0b 0d 09, rotated.
+fn inverse_mix_column(column: u32) -> u32 {
+    let two = times_x(column);
+    let four = times_x(two);
+    let eight = times_x(four);
+    let nine = eight ^ column;
+    (eight ^ four ^ two) ^ (nine ^ two).rotate_right(8) ^ (nine ^ four).rotate_right(16) ^ nine.rotate_right(24)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aes::{cipher, field, sbox};
+
+    /// FIPS 197 to the letter, with the S-box as a table.
+    fn by_definition(key: &[u8], direction: Direction) -> Vec<[u8; 16]> {
+        let (key_words, rounds) = (key.len() / 4, KeyBits::from_bytes(key.len()).unwrap().rounds());
+        let mut words: Vec<[u8; 4]> = key.chunks_exact(4).map(|word| word.try_into().unwrap()).collect();
+        for i in key_words..4 * (rounds + 1) {
+            let mut word = words[i - 1];
+            if i % key_words == 0 {
+                word.rotate_left(1);
+                word = word.map(|byte| sbox::FORWARD[usize::from(byte)]);
+                word[0] ^= field::pow(2, (i / key_words - 1) as u32);
+            } else if key_words > 6 && i % key_words == 4 {
+                word = word.map(|byte| sbox::FORWARD[usize::from(byte)]);
+            }
+            words.push(std::array::from_fn(|k| words[i - key_words][k] ^ word[k]));
+        }
+        let mut keys: Vec<[u8; 16]> =
+            words.as_chunks().0.iter().map(|c: &[_; 4]| c.as_flattened().try_into().unwrap()).collect();
+        if direction == Direction::Decrypt {
+            keys.reverse();
+            keys[1..rounds].iter_mut().for_each(|key| cipher::mix_columns(key, Direction::Decrypt));
+        }
+        keys
+    }
+
+    #[test]
+    fn it_is_the_definition() {
+        let mut key = [0u8; 32];
+        for n in 0..1000u32 {
+            for (i, byte) in key.iter_mut().enumerate() {
+                *byte = byte.wrapping_mul(5).wrapping_add((n as u8).rotate_left(i as u32)) ^ i as u8;
+            }
+            for bits in KeyBits::ALL {
+                for direction in [Direction::Encrypt, Direction::Decrypt] {
+                    let key = &key[..bits.bytes()];
+                    let schedule = KeySchedule::new(key, direction).unwrap();
+                    assert_eq!(schedule.round_keys(), by_definition(key, direction), "{key:02x?} {direction:?}");
+                }
+            }
+        }
     }
 }

@@ -47,6 +47,9 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
         (Access::Aligned, (4 * twice - 3) * group + group / 4 + 1, false, twice, 2),
         (unaligned, (3 * twice - 2) * group + 33, false, twice, 1),
         (Access::Aligned, 3 * group + 33, true, twice, 1),
+        // All of a tile but its last block.
+        (Access::Aligned, group - 1, false, once, 1),
+        (unaligned, group - 1, false, once, 1),
         (Access::Aligned, (8 * twice - 7) * group + 33, true, 5 * twice - 4, 3),
     ] {
         let in_place = in_place && can_be_in_place;

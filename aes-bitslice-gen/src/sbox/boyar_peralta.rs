@@ -2,13 +2,14 @@
 
 use super::Sbox;
 use crate::circuit::{Circuit, straight_line};
+use aes_bitslice_core::aes::sub_word;
 
 /// See the module.
 pub static BOYAR_PERALTA: Sbox = Sbox {
     name: "boyar-peralta",
     source: "Boyar, Peralta, \"A New Combinational Logic Minimization Technique with Applications to Cryptology\", \
              SEA 2010: straight-line programs of 113 and 121 gates",
-    forward: || read(include_str!("circuits/boyar_peralta_forward.rs")),
+    forward: || read(sub_word::PROGRAM),
     inverse: || read(include_str!("circuits/boyar_peralta_inverse.rs")),
     in_other_bases: |_| Vec::new(),
 };
@@ -23,13 +24,14 @@ mod tests {
     mod compiled {
         #![allow(clippy::too_many_arguments)]
         use crate::circuit::Word;
-        include!("circuits/boyar_peralta_forward.rs");
         include!("circuits/boyar_peralta_inverse.rs");
 
         pub fn run(x: u8, direction: aes_bitslice_core::aes::Direction) -> Vec<bool> {
             let [a, b, c, d, e, f, g, h] = std::array::from_fn(|i| x >> i & 1 == 1);
             match direction {
-                aes_bitslice_core::aes::Direction::Encrypt => sbox(a, b, c, d, e, f, g, h).to_vec(),
+                aes_bitslice_core::aes::Direction::Encrypt => {
+                    aes_bitslice_core::aes::sub_word::of_planes([a, b, c, d, e, f, g, h]).to_vec()
+                }
                 aes_bitslice_core::aes::Direction::Decrypt => inverse_sbox(a, b, c, d, e, f, g, h).to_vec(),
             }
         }

@@ -1,0 +1,403 @@
+//! PTX as functions of statements, with registers and objects by number.
+
+use crate::value::Object;
+use std::collections::{HashMap, HashSet};
+
+/// A memory that PTX names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Space {
+    Shared,
+    Local,
+    Global,
+    Parameter,
+}
+
+/// A variable in shared memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shared {
+    /// Its name.
+    pub name: String,
+    /// Bytes.
+    pub bytes: u64,
+    /// Its address is a multiple of this.
+    pub align: u64,
+}
+
+/// What PTX declares with a name and a size.
+#[derive(Debug)]
+pub struct Declared {
+    pub space: Space,
+    pub shared: Shared,
+    /// The function in which it is declared, if in one.
+    function: Option<usize>,
+}
+
+#[derive(Debug)]
+pub enum Operand {
+    Register(usize),
+    /// A register of the processor, which is public, or one that is not written: `_`.
+    Public,
+    Number(i64),
+    Object(Object),
+    /// A place in memory: the sum of these.
+    Address(Vec<Operand>),
+    Several(Vec<Operand>),
+    /// A function, or a label that there is none of.
+    Name(String),
+    /// A label: the number of the statement behind it.
+    Label(usize),
+}
+
+#[derive(Debug)]
+pub struct Statement {
+    pub line: usize,
+    pub text: String,
+    /// The predicate, as a register.
+    pub guard: Option<usize>,
+    /// The scope in which it stands.
+    scope: usize,
+    pub opcode: String,
+    pub operands: Vec<Operand>,
+}
+
+#[derive(Debug, Default)]
+pub struct Function {
+    pub name: String,
+    pub is_entry: bool,
+    pub parameters: Vec<Object>,
+    pub results: Vec<Object>,
+    pub registers: usize,
+    pub statements: Vec<Statement>,
+    /// The number of the statement behind each label, by the scope in which it stands.
+    labels: HashMap<(usize, String), usize>,
+    /// The scope around each: pairs of braces, the function's own the first.
+    scopes: Vec<usize>,
+    names: HashMap<String, usize>,
+    families: HashSet<String>,
+    objects: HashMap<String, Object>,
+}
+
+#[derive(Debug, Default)]
+pub struct Program {
+    pub functions: Vec<Function>,
+    pub objects: Vec<Declared>,
+    globals: HashMap<String, Object>,
+}
+
+/// A piece of the text that ends with `;`, `:`, `{` or `}`.
+struct Piece {
+    line: usize,
+    text: String,
+    end: char,
+}
+
+impl Program {
+    pub fn read(text: &str) -> Result<Self, String> {
+        let mut program = Self::default();
+        let mut function = None;
+        // The scopes that are open.
+        let mut open: Vec<usize> = vec![];
+        for piece in pieces(text)? {
+            let Piece { line, text, end } = piece;
+            let wrong = |what: String| format!("line {line}: {what}");
+            let head = text.replace(['(', '\n', '\t'], " ");
+            let is_function = head.split(' ').any(|word| word == ".entry" || word == ".func");
+            match (end, function) {
+                ('{', None) if is_function => {
+                    function = Some(program.begin(&text).map_err(wrong)?);
+                    open = vec![0];
+                }
+                ('{', Some(function)) if text.is_empty() => {
+                    let function: &mut Function = &mut program.functions[function];
+                    function.scopes.extend(open.last());
+                    open.push(function.scopes.len());
+                }
+                ('}', Some(number)) if text.is_empty() => {
+                    open.pop();
+                    if open.is_empty() {
+                        program.functions[number].resolve();
+                        function = None;
+                    }
+                }
+                (':', Some(function)) => {
+                    let function: &mut Function = &mut program.functions[function];
+                    let next = function.statements.len();
+                    let scope = open.last().copied().unwrap_or_default();
+                    if function.labels.insert((scope, text.clone()), next).is_some() {
+                        return Err(wrong(format!("the label `{text}` is there twice")));
+                    }
+                }
+                (';', _) if text.is_empty() || (is_function && function.is_none()) => {}
+                (';', _) if text.starts_with('.') => program.declare(function, &text).map_err(wrong)?,
+                (';', Some(function)) => {
+                    let scope = open.last().copied().unwrap_or_default();
+                    program.statement(function, scope, line, &text).map_err(wrong)?;
+                }
+                _ => return Err(wrong(format!("`{text}{end}` is not understood"))),
+            }
+        }
+        match open.is_empty() {
+            true => Ok(program),
+            false => Err("the text ends within a function".into()),
+        }
+    }
+
+    pub fn function(&self, name: &str) -> Option<usize> {
+        self.functions.iter().position(|function| function.name == name)
+    }
+
+    pub fn shared(&self, entry: &str) -> Vec<Shared> {
+        let function = self.function(entry);
+        let reached = |object: &&Declared| {
+            object.space == Space::Shared && (object.function.is_none() || object.function == function)
+        };
+        self.objects.iter().filter(reached).map(|object| object.shared.clone()).collect()
+    }
+
+    /// The head of a function: `.entry NAME(PARAMETERS) ...` or `.func (RESULT) NAME(PARAMETERS)`.
+    fn begin(&mut self, text: &str) -> Result<usize, String> {
+        let number = self.functions.len();
+        let is_entry = text.contains(".entry");
+        let (_, rest) = text.split_once(if is_entry { ".entry" } else { ".func" }).ok_or("no function")?;
+        let group = |rest: &str| -> Option<(String, String, String)> {
+            let (before, rest) = rest.split_once('(')?;
+            let (inside, after) = rest.split_once(')')?;
+            Some((before.trim().into(), inside.into(), after.into()))
+        };
+        self.functions.push(Function { is_entry, ..Function::default() });
+        let (mut name, mut parameters, mut after) =
+            group(rest).unwrap_or((rest.trim().into(), String::new(), String::new()));
+        if name.is_empty() {
+            self.functions[number].results = self.parameters(number, &parameters)?;
+            (name, parameters, after) = group(&after).unwrap_or((after.trim().into(), String::new(), String::new()));
+        }
+        let _ = after;
+        self.functions[number].name = name.split_whitespace().next_back().unwrap_or_default().into();
+        self.functions[number].parameters = self.parameters(number, &parameters)?;
+        Ok(number)
+    }
+
+    fn parameters(&mut self, function: usize, list: &str) -> Result<Vec<Object>, String> {
+        let list = list.split(',').map(str::trim).filter(|text| !text.is_empty());
+        list.map(|text| self.object(Some(function), Space::Parameter, text)).collect()
+    }
+
+    /// `.reg .b32 %r<10>`, `.shared .align 4 .u32 x`, `.param .b32 p`, `.pragma "..."`.
+    fn declare(&mut self, function: Option<usize>, text: &str) -> Result<(), String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let space = |word: &&str| match *word {
+            ".shared" => Some(Space::Shared),
+            ".local" => Some(Space::Local),
+            ".global" | ".const" => Some(Space::Global),
+            ".param" => Some(Space::Parameter),
+            _ => None,
+        };
+        if words[0] == ".reg" {
+            let function = &mut self.functions[function.ok_or("a register outside of a function")?];
+            let (_, names) = text.split_once(words[1]).ok_or("a register without a type")?;
+            for name in names.split(',').map(str::trim) {
+                match name.split_once('<') {
+                    Some((family, _)) => _ = function.families.insert(family.into()),
+                    None => _ = function.register(name),
+                }
+            }
+            Ok(())
+        } else if let Some(space) = words.iter().find_map(space) {
+            let declaration = text.split('=').next().unwrap_or(text);
+            self.object(function, space, declaration).map(|_| ())
+        } else if words[0] == ".pragma" {
+            Ok(())
+        } else {
+            Err(format!("`{text}` is not understood"))
+        }
+    }
+
+    /// `.shared .align 16 .b8 name[64]`.
+    fn object(&mut self, function: Option<usize>, space: Space, declaration: &str) -> Result<Object, String> {
+        let words: Vec<&str> = declaration.split_whitespace().collect();
+        let last = *words.last().ok_or("a declaration of nothing")?;
+        let (name, count) = match last.split_once('[') {
+            Some((name, count)) => (name, count.trim_end_matches(']')),
+            None => (last, "1"),
+        };
+        let of_type = words.iter().find_map(|word| word.strip_prefix(['.'])?.get(1..)?.parse::<u64>().ok());
+        let bytes = of_type.unwrap_or(8) / 8 * count.parse::<u64>().unwrap_or(0);
+        let align = words.iter().position(|word| *word == ".align");
+        let align = align.and_then(|at| words.get(at + 1)?.parse().ok()).unwrap_or(of_type.unwrap_or(8) / 8);
+        let names = match function {
+            Some(function) => &mut self.functions[function].objects,
+            None => &mut self.globals,
+        };
+        let number = self.objects.len();
+        let number = *names.entry(name.into()).or_insert(number);
+        if number == self.objects.len() {
+            let shared = Shared { name: name.into(), bytes, align };
+            self.objects.push(Declared { space, shared, function });
+        }
+        Ok(number)
+    }
+
+    fn statement(&mut self, function: usize, scope: usize, line: usize, text: &str) -> Result<(), String> {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (guard, rest) = match text.strip_prefix('@') {
+            Some(rest) => {
+                rest.split_once(' ').map(|(guard, rest)| (Some(guard), rest)).ok_or("a predicate of nothing")?
+            }
+            None => (None, text.as_str()),
+        };
+        let (opcode, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        let operands = split(rest).into_iter().map(|text| self.operand(function, text)).collect::<Result<_, _>>()?;
+        let guard = match guard.map(|guard| self.operand(function, guard.trim_start_matches('!'))).transpose()? {
+            Some(Operand::Register(register)) => Some(register),
+            Some(_) => return Err("a predicate that is no register".into()),
+            None => None,
+        };
+        let statement = Statement { line, guard, scope, opcode: opcode.into(), operands, text: text.clone() };
+        self.functions[function].statements.push(statement);
+        Ok(())
+    }
+
+    fn operand(&mut self, function: usize, text: &str) -> Result<Operand, String> {
+        let text = text.trim();
+        let within = |open, close| text.strip_prefix(open).and_then(|text: &str| text.strip_suffix(close));
+        let mut list =
+            |list: Vec<&str>| list.into_iter().map(|text| self.operand(function, text)).collect::<Result<Vec<_>, _>>();
+        if let Some(address) = within('[', ']') {
+            return Ok(Operand::Address(list(address.split(['+', ',']).collect())?));
+        }
+        if let Some(several) = within('{', '}').or_else(|| within('(', ')')) {
+            return Ok(Operand::Several(list(split(several))?));
+        }
+        // Two destinations: `%r1|%p1`.
+        if text.contains('|') {
+            return Ok(Operand::Several(list(text.split('|').collect())?));
+        }
+        if let Some(sum) = text.split_once('+') {
+            return Ok(Operand::Address(list(vec![sum.0, sum.1])?));
+        }
+        if let Some(number) = number(text) {
+            return Ok(Operand::Number(number));
+        }
+        let name = text.trim_start_matches(['!', '-', '~']);
+        let names = &mut self.functions[function];
+        if let Some(register) = names.find_register(name) {
+            return Ok(Operand::Register(register));
+        }
+        if let Some(object) = names.objects.get(name).or_else(|| self.globals.get(name)) {
+            return Ok(Operand::Object(*object));
+        }
+        Ok(if name.starts_with('%') || name == "_" { Operand::Public } else { Operand::Name(name.into()) })
+    }
+}
+
+impl Function {
+    /// Finds the labels that branches name, from the inside out.
+    fn resolve(&mut self) {
+        for statement in &mut self.statements {
+            let Some(Operand::Name(name)) = statement.operands.first_mut() else { continue };
+            let mut scope = Some(statement.scope);
+            while let Some(inner) = scope {
+                if let Some(&target) = self.labels.get(&(inner, name.clone())) {
+                    statement.operands[0] = Operand::Label(target);
+                    break;
+                }
+                scope = inner.checked_sub(1).map(|inner| self.scopes[inner]);
+            }
+        }
+    }
+
+    fn register(&mut self, name: &str) -> usize {
+        let next = self.names.len();
+        let register = *self.names.entry(name.into()).or_insert(next);
+        self.registers = self.names.len();
+        register
+    }
+
+    fn find_register(&mut self, name: &str) -> Option<usize> {
+        // `%tid.x` is no register, and of `%rd12` the family is `%rd`.
+        let family = name.trim_end_matches(|sign: char| sign.is_ascii_digit());
+        let is_one = self.names.contains_key(name) || (family != name && self.families.contains(family));
+        is_one.then(|| self.register(name))
+    }
+}
+
+/// An immediate, which may be a product; of floating point it matters only that it is one.
+fn number(text: &str) -> Option<i64> {
+    if let Some((a, b)) = text.split_once('*') {
+        return Some(number(a.trim())?.wrapping_mul(number(b.trim())?));
+    }
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
+    if !digits.starts_with(|sign: char| sign.is_ascii_digit()) {
+        return None;
+    }
+    let digits = digits.trim_end_matches('U');
+    if let Some(hex) = digits.strip_prefix("0x") {
+        return u64::from_str_radix(hex, 16).ok().map(|number| sign * number as i64);
+    }
+    let float = || digits.starts_with(['0']).then_some(0);
+    digits.parse::<u64>().ok().map(|number| sign * number as i64).or_else(float)
+}
+
+/// The parts between commas that are in no brackets.
+fn split(list: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, sign) in list.char_indices() {
+        match sign {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(list[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(list[start..].trim());
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+fn pieces(text: &str) -> Result<Vec<Piece>, String> {
+    let mut pieces = Vec::new();
+    let (mut piece, mut line_of_piece) = (String::new(), 0);
+    // Braces around the elements of a vector or the values of a table.
+    let mut inner = 0;
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split("//").next().unwrap_or(line).trim();
+        let alone = [".version", ".target", ".address_size", ".file", ".loc"];
+        if line.split_whitespace().next().is_some_and(|word| alone.contains(&word)) {
+            continue;
+        }
+        for (at, sign) in line.char_indices() {
+            if piece.trim().is_empty() {
+                line_of_piece = number + 1;
+            }
+            let is_label = sign == ':'
+                && !line[at + 1..].starts_with(':')
+                && !piece.ends_with(':')
+                && !piece.trim().contains([' ', '.', '%']);
+            let begins = piece.trim().is_empty() || piece.contains(".entry") || piece.contains(".func");
+            match sign {
+                '{' if !begins || inner > 0 => inner += 1,
+                '}' if inner > 0 => inner -= 1,
+                ';' | '{' | '}' if inner == 0 => {
+                    let text = std::mem::take(&mut piece).trim().into();
+                    pieces.push(Piece { line: line_of_piece, text, end: sign });
+                    continue;
+                }
+                ':' if is_label => {
+                    let text = std::mem::take(&mut piece).trim().into();
+                    pieces.push(Piece { line: line_of_piece, text, end: ':' });
+                    continue;
+                }
+                _ => {}
+            }
+            piece.push(sign);
+        }
+        piece.push('\n');
+    }
+    match piece.trim() {
+        "" => Ok(pieces),
+        rest => Err(format!("the text ends with `{rest}`")),
+    }
+}

@@ -1,0 +1,752 @@
+//! Secrets on their way through machine code: a rule for every opcode that is allowed.
+
+use super::listing::{Instruction, Listing, Operand, REGISTERS};
+use crate::finding::{Finding, Report};
+use crate::ptx::Shared;
+use crate::secrets::Secrets;
+use crate::solve::{Code, solve};
+use crate::value::{At, Value};
+use std::collections::BTreeSet;
+
+/// Instructions that compute registers and predicates from others, in a time that depends on nothing.
+const COMPUTE: [&str; 58] = [
+    "BMMA",
+    "BMOV",
+    "BMSK",
+    "BREV",
+    "CS2R",
+    "CS2UR",
+    "ELECT",
+    "FLO",
+    "IABS",
+    "IADD",
+    "IADD3",
+    "IDP",
+    "IMAD",
+    "IMMA",
+    "IMNMX",
+    "ISETP",
+    "LEA",
+    "LOP3",
+    "MOV",
+    "P2R",
+    "P2UR",
+    "PLOP3",
+    "POPC",
+    "PRMT",
+    "R2P",
+    "R2UR",
+    "REDUX",
+    "S2R",
+    "S2UR",
+    "SEL",
+    "SGXT",
+    "SHF",
+    "UBMSK",
+    "UBREV",
+    "UFLO",
+    "UIADD3",
+    "UIMAD",
+    "UISETP",
+    "ULEA",
+    "ULOP3",
+    "UMOV",
+    "UPLOP3",
+    "UPOPC",
+    "UPRMT",
+    "UR2UP",
+    "USEL",
+    "USGXT",
+    "USHF",
+    "UVIADD",
+    "UVIMNMX",
+    "VABSDIFF",
+    "VIADD",
+    "VIADDMNMX",
+    "VIMNMX",
+    "VIMNMX3",
+    "VOTE",
+    "VOTEU",
+    "VOTED",
+];
+
+/// Instructions whose time may depend on operands.
+const SLOW: [&str; 14] =
+    ["MUFU", "F2I", "I2F", "I2FP", "F2F", "FADD", "FMUL", "FFMA", "FSETP", "FCHK", "FSEL", "UI2F", "UF2I", "HFMA2"];
+
+/// Instructions that say how the program goes on, and all of whose operands must be public.
+const CONTROL: [&str; 34] = [
+    "ACQBULK",
+    "ACQSHMINIT",
+    "BAR",
+    "BPT",
+    "BRA",
+    "BREAK",
+    "BSSY",
+    "BSYNC",
+    "CALL",
+    "CCTL",
+    "CGAERRBAR",
+    "DEPBAR",
+    "ENDCOLLECTIVE",
+    "ERRBAR",
+    "EXIT",
+    "FENCE",
+    "KILL",
+    "LDGDEPBAR",
+    "MEMBAR",
+    "NANOSLEEP",
+    "NOP",
+    "PREEXIT",
+    "RET",
+    "UCGABAR_ARV",
+    "UCGABAR_WAIT",
+    "WARPGROUP",
+    "WARPSYNC",
+    "YIELD",
+    "BRA.DIV",
+    "UBLKRED",
+    "UTMACMDFLUSH",
+    "USETMAXREG",
+    "WARPGROUPSET",
+    "BRX",
+];
+
+/// Where the parameters begin in constant bank 0, by generation.
+const PARAMETERS_AT: [u64; 3] = [0x160, 0x210, 0x380];
+/// What compilers keep for the system in front of shared memory, by generation.
+const SHARED_AT: [u64; 2] = [0, 0x400];
+
+/// What is known of a register.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Fact {
+    value: Value,
+    /// Where it was written last under a predicate: what it is while that predicate is so. Instructions under the same predicate see this.
+    under: Option<((usize, bool), Value)>,
+    /// Of a predicate: it is true in the thread whose lane is in this register, and in no other of the warp. So one thread is elected to do
+    /// something for all, and a shuffle from its lane brings what it wrote under this predicate.
+    elects: Option<usize>,
+}
+
+impl From<Value> for Fact {
+    fn from(value: Value) -> Self {
+        Self { value, under: None, elects: None }
+    }
+}
+
+/// Stands for the lane of a thread, as an address that nothing has.
+const LANE: At = At::Exactly(Some(usize::MAX), 0);
+/// Stands for the highest bit of a uniform register, the same in all threads of a warp.
+const LEADER: At = At::Exactly(Some(usize::MAX - 1), 0);
+
+struct Flow<'a> {
+    listing: &'a Listing,
+    secrets: &'a Secrets,
+    /// Where each parameter begins in constant bank 0.
+    parameters: Vec<u64>,
+    /// Where each object of shared memory begins; the first is what is in front of all.
+    objects: Vec<u64>,
+    /// Whether something secret may be in each.
+    shared: Vec<bool>,
+    /// Bytes of local memory that may be secret, by offset, and whether all of it may be.
+    local: BTreeSet<i64>,
+    all_local: bool,
+    /// Whether more of memory became secret.
+    changed: bool,
+    /// The calls, by instruction. What a call leads to is analysed for each on its own: instruction i, reached by call c, has the number
+    /// (c + 1) * instructions + i.
+    calls: Vec<usize>,
+    report: Report,
+}
+
+pub fn check(listing: &Listing, entry: &str, secrets: &Secrets, shared: &[Shared]) -> Result<Report, String> {
+    let (parameters, bytes) = laid_out((0..secrets.count()).map(|n| {
+        let bytes = secrets.bytes(n) as u64;
+        (bytes, if bytes == 8 { 8 } else { 4 })
+    }));
+    let base = listing.constant_bytes.checked_sub(bytes).filter(|base| PARAMETERS_AT.contains(base));
+    let base = base.ok_or_else(|| {
+        format!(
+            "the parameters of `{entry}` are not the {bytes} last bytes of {} in its constant bank",
+            listing.constant_bytes
+        )
+    })?;
+    let (objects, bytes) = laid_out(shared.iter().map(|shared| (shared.bytes, shared.align)));
+    let first = match shared.is_empty() {
+        true => 0,
+        false => listing.shared_bytes.checked_sub(bytes).filter(|base| SHARED_AT.contains(base)).ok_or_else(|| {
+            format!(
+                "the variables of `{entry}` in shared memory, {bytes} bytes, are not what it has there, {}",
+                listing.shared_bytes
+            )
+        })?,
+    };
+    let objects: Vec<u64> = std::iter::once(0).chain(objects.into_iter().map(|at| at + first)).collect();
+    let is_call = |instruction: &Instruction| is_call(listing, instruction);
+    let calls = listing.instructions.iter().enumerate().filter(|(_, i)| is_call(i)).map(|(n, _)| n).collect();
+    let mut flow = Flow {
+        listing,
+        secrets,
+        parameters: parameters.into_iter().map(|at| at + base).collect(),
+        shared: vec![false; objects.len()],
+        objects,
+        local: BTreeSet::new(),
+        all_local: false,
+        changed: true,
+        calls,
+        report: Report::default(),
+    };
+    while flow.changed {
+        flow.changed = false;
+        flow.report = Report::default();
+        solve(&mut flow, &[Fact::from(Value::PUBLIC); REGISTERS]);
+    }
+    flow.report.findings.sort();
+    flow.report.findings.dedup();
+    Ok(flow.report)
+}
+
+/// Whether it calls a function. What the disassembler calls a label of the same function is a jump far away.
+fn is_call(listing: &Listing, instruction: &Instruction) -> bool {
+    let is_near = |operand: &Operand| matches!(operand, Operand::Label(label) if label.starts_with(".L") && listing.labels.contains_key(label));
+    instruction.opcode[0] == "CALL" && !instruction.operands.iter().any(is_near)
+}
+
+/// Where things of these sizes and alignments lie, one after the other, and where the last ends.
+fn laid_out(things: impl Iterator<Item = (u64, u64)>) -> (Vec<u64>, u64) {
+    let mut end = 0u64;
+    let places = things.map(|(bytes, align)| {
+        let place = end.next_multiple_of(align.max(1));
+        end = place + bytes;
+        place
+    });
+    (places.collect(), end)
+}
+
+impl Code for Flow<'_> {
+    type Fact = Fact;
+
+    fn len(&self) -> usize {
+        self.listing.instructions.len() * (1 + self.calls.len())
+    }
+
+    fn next(&self, number: usize) -> Vec<usize> {
+        let length = self.listing.instructions.len();
+        let (by, number) = (number / length, number % length);
+        let instruction = &self.listing.instructions[number];
+        let here = |target: usize| length * by + target;
+        let targets = || instruction.operands.iter().filter_map(|operand| self.label(operand));
+        // A branch has a condition of its own, too; the last instruction leads nowhere.
+        let may_stay = instruction.guard.is_some() || instruction.operands.iter().any(Operand::is_predicate);
+        let behind = (number + 1 < length).then_some(here(number + 1));
+        let behind_if = |may_stay: bool| behind.filter(|_| may_stay);
+        match instruction.opcode[0].as_str() {
+            "BRX" => targets().map(here).chain(behind_if(instruction.guard.is_some())).collect(),
+            "BRA" | "CALL" if !is_call(self.listing, instruction) => {
+                let may_stay = may_stay || instruction.opcode.iter().any(|part| part == "DIV" || part == "ANY");
+                targets().map(here).chain(behind_if(may_stay)).collect()
+            }
+            // Behind a collective, threads may go on at its label.
+            "WARPSYNC" => targets().map(here).chain(behind).collect(),
+            "CALL" => {
+                let call = self.calls.iter().position(|&call| call == number).unwrap_or_default();
+                targets().map(|target| length * (call + 1) + target).chain(behind_if(may_stay)).collect()
+            }
+            "RET" => {
+                let back = by.checked_sub(1).map(|call| self.calls[call] + 1);
+                back.into_iter().chain(behind_if(may_stay)).collect()
+            }
+            "EXIT" | "KILL" => behind_if(may_stay).into_iter().collect(),
+            _ => behind.into_iter().collect(),
+        }
+    }
+
+    fn step(&mut self, number: usize, registers: &mut [Fact], is_known: bool) {
+        let length = self.listing.instructions.len();
+        let instruction = &self.listing.instructions[number % length];
+        Step { by: number / length, number: number % length, flow: self, registers, instruction, is_known }.step();
+    }
+
+    fn join(&self, one: Fact, other: Fact, give_up: bool) -> Fact {
+        let value = self.either(one.value, other.value).given_up(give_up);
+        let under = match (one.under, other.under) {
+            (Some((p, one)), Some((q, other))) if p == q => Some((p, self.either(one, other).given_up(give_up))),
+            _ => None,
+        };
+        let elects = one.elects.filter(|_| one.elects == other.elects);
+        Fact { value, under, elects }
+    }
+}
+
+impl Flow<'_> {
+    fn label(&self, operand: &Operand) -> Option<usize> {
+        match operand {
+            Operand::Label(label) => self.listing.labels.get(label).copied(),
+            _ => None,
+        }
+    }
+
+    /// Whether control goes where [`next`](Code::next) says: known labels, a call of a function that calls none, a return behind the
+    /// call, and threads that wait for others where these arrive.
+    fn is_plain_control(&self, by: usize, number: usize, address: Option<i64>) -> bool {
+        let instruction = &self.listing.instructions[number];
+        let leads = |operand: &Operand| !matches!(operand, Operand::Label(_)) || self.label(operand).is_some();
+        let known = instruction.operands.iter().all(leads);
+        let target = instruction.operands.iter().find_map(|operand| self.label(operand));
+        let at = |number: usize| self.listing.instructions.get(number);
+        match instruction.opcode[0].as_str() {
+            "CALL" if !is_call(self.listing, instruction) => known,
+            "CALL" => known && by == 0 && instruction.opcode.iter().any(|part| part == "REL"),
+            "RET" => {
+                let back = by.checked_sub(1).and_then(|call| at(self.calls[call] + 1));
+                back.is_some_and(|back| Some(back.address) == address)
+            }
+            "BSSY" => {
+                let before = target.and_then(|target| at(target.checked_sub(1)?));
+                before.is_some_and(|before| {
+                    before.opcode[0] == "BSYNC" && before.operands.first() == instruction.operands.first()
+                })
+            }
+            "BRA" | "BRX" => known && target.is_some(),
+            _ => known,
+        }
+    }
+
+    /// One value or the other.
+    fn either(&self, one: Value, other: Value) -> Value {
+        one.or(other, |m, n| self.object(m) == self.object(n))
+    }
+
+    /// The object that a byte of shared memory is of.
+    fn object(&self, offset: i64) -> Option<usize> {
+        self.objects.iter().rposition(|&begin| begin as i64 <= offset)
+    }
+
+    fn shared_objects(&self, at: At) -> Vec<usize> {
+        match at {
+            At::Exactly(None, offset) | At::Near(None, offset) if self.object(offset).is_some() => {
+                self.object(offset).into_iter().collect()
+            }
+            _ => (0..self.objects.len()).collect(),
+        }
+    }
+
+    fn store_shared(&mut self, at: At, secret: bool) {
+        for object in if secret { self.shared_objects(at) } else { vec![] } {
+            self.changed |= !self.shared[object];
+            self.shared[object] = true;
+        }
+    }
+
+    fn is_secret_shared(&self, at: At) -> bool {
+        self.shared_objects(at).into_iter().any(|object| self.shared[object])
+    }
+
+    fn store_local(&mut self, at: At, bytes: i64, secret: bool) {
+        match at {
+            _ if !secret => {}
+            At::Exactly(None, offset) => {
+                for byte in offset..offset + bytes {
+                    self.changed |= self.local.insert(byte);
+                }
+            }
+            _ => {
+                self.changed |= !self.all_local;
+                self.all_local = true;
+            }
+        }
+    }
+
+    fn is_secret_local(&self, at: At, bytes: i64) -> bool {
+        self.all_local
+            || match at {
+                At::Exactly(None, offset) => self.local.range(offset..offset + bytes).next().is_some(),
+                _ => !self.local.is_empty(),
+            }
+    }
+
+    /// What is read from a constant bank.
+    fn constant(&self, bank: u32, place: Value, bytes: i64) -> Value {
+        if let (2, At::Exactly(None, offset)) = (bank, place.at) {
+            let word =
+                usize::try_from(offset).ok().and_then(|at| self.listing.numbers.get(at..at + 4)?.try_into().ok());
+            return word.map_or(Value::PUBLIC, |word| Value::number(i32::from_le_bytes(word).into()));
+        }
+        if bank != 0 {
+            return Value::some(place.secret);
+        }
+        let range = match place.at {
+            At::Exactly(None, offset) => Some(offset..offset + bytes),
+            _ => None,
+        };
+        let secret = self.parameters.iter().enumerate().any(|(n, &begin)| {
+            let begin = begin as i64;
+            self.secrets.overlap(n, range.clone().map(|range| range.start - begin..range.end - begin))
+        });
+        Value::some(secret || place.secret)
+    }
+}
+
+/// An instruction, and what is known before it.
+struct Step<'a, 'b> {
+    /// The call that led here and the instruction, as numbers.
+    by: usize,
+    number: usize,
+    flow: &'a mut Flow<'b>,
+    registers: &'a mut [Fact],
+    instruction: &'a Instruction,
+    is_known: bool,
+}
+
+impl Step<'_, '_> {
+    fn has(&self, modifier: &str) -> bool {
+        self.instruction.opcode.iter().any(|part| part == modifier)
+    }
+
+    fn find(&mut self, what: &'static str) {
+        if self.is_known {
+            let Instruction { line, text, .. } = self.instruction;
+            self.flow.report.findings.push(Finding { line: *line, instruction: text.clone(), what });
+        }
+    }
+
+    /// What is in a register, under the instruction's predicate.
+    fn register(&self, number: usize) -> Value {
+        match self.registers[number] {
+            Fact { under: Some((guard, value)), .. } if Some(guard) == self.instruction.guard => value,
+            Fact { value, .. } => value,
+        }
+    }
+
+    fn sum(&mut self, terms: &[Operand]) -> Value {
+        terms.iter().map(|term| self.value(term, 1)).fold(Value::number(0), Value::plus)
+    }
+
+    /// The value of an operand that takes up this many registers.
+    fn value(&mut self, operand: &Operand, width: usize) -> Value {
+        match operand {
+            Operand::Register { number, is_negative, is_wide } => {
+                let width = width.max(1 + usize::from(*is_wide));
+                let secret = (0..width).any(|n| number + n < REGISTERS && self.register(number + n).secret);
+                let value = self.register(*number).tainted(secret);
+                if *is_negative { Value::number(0).minus(value) } else { value }
+            }
+            Operand::Predicate(number) => self.register(*number),
+            Operand::Constant { .. } => Value::number(0),
+            Operand::Number(number) => Value::number(*number),
+            Operand::Bank { bank, terms } => {
+                let place = self.sum(terms);
+                if place.secret {
+                    self.find("an address depends on a secret");
+                }
+                self.flow.constant(*bank, place, 4 * width as i64)
+            }
+            Operand::Memory(terms) => self.sum(terms),
+            // A thread block that was launched without a cluster is the first of its own.
+            Operand::Special(name) if name == "SR_CgaCtaId" => Value::number(0),
+            Operand::Special(name) if name == "SR_LANEID" => Value { secret: false, at: LANE },
+            Operand::Label(_) | Operand::Special(_) => Value::PUBLIC,
+            Operand::Predicates => {
+                let mask = self.instruction.operands.iter().rev().find_map(|operand| match operand {
+                    Operand::Number(mask) => Some(*mask),
+                    _ => None,
+                });
+                let mask = mask.unwrap_or(-1);
+                let secret = (0..8).any(|n| {
+                    let both = [512 + n, 520 + n];
+                    mask >> n & 1 == 1 && both.iter().any(|&number| self.register(number).secret)
+                });
+                Value::some(secret)
+            }
+        }
+    }
+
+    fn write(&mut self, operand: &Operand, width: usize, value: Value) {
+        let first = match operand {
+            Operand::Register { number, .. } => *number,
+            Operand::Predicate(number) => *number,
+            _ => return,
+        };
+        let width = if operand.is_predicate() { 1 } else { width };
+        for number in first..(first + width).min(REGISTERS) {
+            let value = if number == first { value } else { Value::some(value.secret) };
+            self.registers[number] = match (self.instruction.guard, self.registers[number]) {
+                (None, _) => value.into(),
+                // It was written under the opposite predicate before: then it is one of the two.
+                (Some((p, is)), Fact { under: Some(((q, was), other)), .. }) if p == q && is != was => {
+                    Fact { value: self.flow.either(value, other), under: Some(((p, is), value)), elects: None }
+                }
+                // It may stay what it was.
+                (Some(guard), old) => {
+                    Fact { value: self.flow.either(old.value, value), under: Some((guard, value)), elects: None }
+                }
+            };
+            self.registers.iter_mut().filter(|fact| fact.elects == Some(number)).for_each(|fact| fact.elects = None);
+            if operand.is_predicate() {
+                self.registers
+                    .iter_mut()
+                    .filter(|fact| fact.under.is_some_and(|((p, _), _)| p == number))
+                    .for_each(|fact| fact.under = None);
+            }
+        }
+    }
+
+    /// How many of the first operands are written.
+    fn destinations(&self) -> usize {
+        let Instruction { opcode, operands, .. } = self.instruction;
+        let predicates = |operands: &[Operand]| operands.iter().take_while(|operand| operand.is_predicate()).count();
+        match opcode[0].as_str() {
+            "ISETP" | "UISETP" | "FSETP" | "PLOP3" | "UPLOP3" | "ELECT" | "SHFL" => 2,
+            "VOTE" | "VOTEU" => operands.len().saturating_sub(1).min(2),
+            _ => match operands.first() {
+                Some(first) if first.is_predicate() => {
+                    let predicates = predicates(operands);
+                    predicates + usize::from(operands.get(predicates).is_some_and(Operand::is_register))
+                }
+                Some(first) if first.is_register() => 1 + predicates(&operands[1..]),
+                Some(Operand::Predicates) => 1,
+                _ => 0,
+            },
+        }
+    }
+
+    fn step(mut self) {
+        let Instruction { opcode, operands, guard, .. } = self.instruction;
+        let name = opcode[0].as_str();
+        let guarded = guard.is_some_and(|(predicate, _)| self.registers[predicate].value.secret);
+        let computes = COMPUTE.contains(&name) || SLOW.contains(&name);
+        if guarded && !computes {
+            self.find("its predicate is secret");
+        }
+        let secret = if CONTROL.contains(&name) {
+            let secret = operands.iter().any(|operand| self.value(operand, 1).secret);
+            if secret {
+                self.find("control or a barrier depends on a secret");
+            }
+            // Threads may come here from elsewhere, where others were elected.
+            self.registers.iter_mut().for_each(|fact| fact.elects = None);
+            let address = operands.first().and_then(|operand| self.value(operand, 2).known());
+            if !self.flow.is_plain_control(self.by, self.number, address) {
+                self.find("there is no rule for this instruction");
+            }
+            secret
+        } else if computes {
+            self.compute(guarded)
+        } else {
+            self.access(guarded)
+        };
+        if self.is_known {
+            self.flow.report.instructions += 1;
+            self.flow.report.secret += usize::from(secret || guarded);
+        }
+    }
+
+    fn compute(&mut self, guarded: bool) -> bool {
+        let Instruction { opcode, operands, .. } = self.instruction;
+        let name = opcode[0].as_str();
+        let destinations = self.destinations();
+        let (to, from) = operands.split_at(destinations);
+        let is_double = name != "SHF" && name != "USHF" && ["64", "U64", "S64"].iter().any(|bits| self.has(bits));
+        let (is_wide, is_product) = (self.has("WIDE"), name == "BMMA" || name == "IMMA");
+        let width = |n: usize| match () {
+            () if is_product => 4,
+            () if is_double || (is_wide && n == 2) => 2,
+            () => 1,
+        };
+        let values: Vec<Value> = from.iter().enumerate().map(|(n, operand)| self.value(operand, width(n))).collect();
+        let secret = guarded || values.iter().any(|value| value.secret);
+        if SLOW.contains(&name) && secret {
+            self.find("its time may depend on a secret");
+        }
+        let is_plain = !["X", "HI", "EX", "WIDE"].iter().any(|modifier| self.has(modifier));
+        let shifted = |value: Value, by: Value| match by.known() {
+            Some(by @ 0..32) => value.times(Value::number(1 << by)),
+            _ => Value::some(value.secret),
+        };
+        let moves = ["MOV", "UMOV", "R2UR", "S2R", "S2UR", "IMAD", "UIMAD", "CS2R"].contains(&name);
+        let value = match (name, values.as_slice()) {
+            // The stack begins where constant bank 0 says.
+            _ if moves && matches!(to, [Operand::Register { number: 1, .. }]) && self.is_stack(from) => {
+                Value::number(0)
+            }
+            ("MOV" | "UMOV" | "R2UR" | "S2R" | "S2UR" | "CS2R", [value, ..]) => *value,
+            ("IADD3" | "UIADD3" | "VIADD" | "IADD" | "UVIADD", values) if is_plain => {
+                let summands = values.iter().zip(from).filter(|(_, operand)| !operand.is_predicate());
+                summands.fold(Value::number(0), |sum, (value, _)| sum.plus(*value))
+            }
+            ("IMAD" | "UIMAD", [a, b, c, ..]) if is_plain => a.times(*b).plus(*c),
+            ("LEA" | "ULEA", [a, b, by, ..]) if is_plain => shifted(*a, *by).plus(*b),
+            ("FLO", [_]) if matches!(from, [Operand::Register { number: 256..512, is_negative: false, .. }]) => {
+                Value { secret, at: LEADER }
+            }
+            ("SEL" | "USEL", [a, b, _]) => self.flow.either(*a, *b),
+            ("SHF" | "USHF", [a, by, ..]) if self.has("L") => shifted(*a, *by),
+            _ => Value::some(secret),
+        };
+        let width =
+            if is_product { 4 } else { 1 + usize::from(is_double || is_wide || (name == "CS2R" && !self.has("32"))) };
+        for to in to {
+            match to {
+                // Only those of a mask; none becomes public.
+                Operand::Predicates => {
+                    (512..528).for_each(|n| self.registers[n] = self.registers[n].value.tainted(secret).into())
+                }
+                to if to.is_predicate() => self.write(to, 1, Value::some(secret)),
+                to => self.write(to, width, value.tainted(secret)),
+            }
+        }
+        if let (
+            "ISETP",
+            None,
+            [Operand::Predicate(predicate), Operand::Constant { .. }],
+            [a, b, Operand::Constant { .. }],
+        ) = (name, self.instruction.guard, to, from)
+            && self.has("EQ")
+        {
+            let leader = [(a, b), (b, a)].into_iter().find_map(|(lane, leader)| match (lane, leader) {
+                (Operand::Register { number: lane, .. }, Operand::Register { number, .. })
+                    if (self.registers[*lane].value.at, self.registers[*number].value.at) == (LANE, LEADER) =>
+                {
+                    Some(*number)
+                }
+                _ => None,
+            });
+            self.registers[*predicate].elects = leader;
+        }
+        secret
+    }
+
+    /// What a shuffle takes from the elected thread, if it takes from that.
+    fn elected(&self, from: &[Operand]) -> Option<Value> {
+        match (from, self.instruction.guard) {
+            ([Operand::Register { number, .. }, Operand::Register { number: lane, .. }, ..], None)
+                if self.has("IDX") =>
+            {
+                let ((predicate, is), value) = self.registers[*number].under?;
+                (is && self.registers[predicate].elects == Some(*lane)).then_some(value)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether what is moved is a word of the constant bank in front of the parameters.
+    fn is_stack(&mut self, from: &[Operand]) -> bool {
+        let first = self.flow.parameters.first().copied().unwrap_or(u64::MAX);
+        from.iter().any(|operand| match operand {
+            Operand::Bank { bank: 0, terms } => matches!(terms.as_slice(), [Operand::Number(n)] if (*n as u64) < first),
+            _ => false,
+        })
+    }
+
+    /// Loads, stores and all else that takes an address or a lane. Whether something secret came in.
+    fn access(&mut self, guarded: bool) -> bool {
+        let Instruction { opcode, operands, .. } = self.instruction;
+        let name = opcode[0].as_str();
+        let words = match () {
+            () if self.has("128") => 4,
+            () if self.has("64") || self.has("U64") => 2,
+            () => 1,
+        };
+        let bytes = 4 * words as i64;
+        let destinations = self.destinations();
+        let (to, from) = operands.split_at(destinations);
+        let places: Vec<Value> =
+            from.iter().filter(|o| matches!(o, Operand::Memory(_))).map(|operand| self.value(operand, 1)).collect();
+        if places.iter().any(|place| place.secret) {
+            self.find("an address depends on a secret");
+        }
+        let data = from.iter().filter(|o| !matches!(o, Operand::Memory(_)));
+        let data = data.map(|operand| self.value(operand, words).secret).fold(guarded, |all, one| all || one);
+        let at = places.first().map_or(At::Anywhere, |place| place.at);
+        let address_is_secret = places.iter().any(|place| place.secret);
+        match name {
+            "LDS" | "LDSM" => {
+                let secret = self.flow.is_secret_shared(at) || guarded || address_is_secret;
+                let width = if self.has("4") { 4 } else { words };
+                to.iter().for_each(|to| self.write(to, width, Value::some(secret)));
+                secret
+            }
+            "LDL" => {
+                let secret = self.flow.is_secret_local(at, bytes) || guarded || address_is_secret;
+                to.iter().for_each(|to| self.write(to, words, Value::some(secret)));
+                secret
+            }
+            "LDG" | "LD" => {
+                to.iter().for_each(|to| self.write(to, words, Value::SECRET));
+                true
+            }
+            "LDC" | "ULDC" | "LDCU" => {
+                let place = from.first().map(|operand| self.value(operand, words));
+                let secret = guarded || place.is_none_or(|place| place.secret);
+                // The stack begins where constant bank 0 says.
+                let is_stack = matches!(to, [Operand::Register { number: 1, .. }]) && self.is_stack(from);
+                let value = if is_stack { Value::number(0) } else { Value::some(secret) };
+                to.iter().for_each(|to| self.write(to, words, value));
+                secret
+            }
+            "STS" => {
+                self.flow.store_shared(at, data);
+                data
+            }
+            "STL" => {
+                self.flow.store_local(at, bytes, data);
+                data
+            }
+            "STG" | "ST" | "RED" | "REDG" => {
+                if name == "ST" {
+                    self.flow.store_shared(At::Anywhere, data);
+                    self.flow.store_local(At::Anywhere, bytes, data);
+                }
+                self.flow.report.secret_stores += usize::from(data && self.is_known);
+                data
+            }
+            "ATOMS" => {
+                self.flow.store_shared(at, data);
+                let secret = data || self.flow.is_secret_shared(at);
+                to.iter().for_each(|to| self.write(to, words, Value::some(secret)));
+                secret
+            }
+            "ATOM" | "ATOMG" => {
+                self.flow.report.secret_stores += usize::from(data && self.is_known);
+                to.iter().for_each(|to| self.write(to, words, Value::SECRET));
+                true
+            }
+            // From global to shared memory, by the copy engine or by threads.
+            "UBLKCP" | "LDGSTS" => {
+                if from.iter().any(|operand| self.value(operand, 1).secret) {
+                    self.find("an address depends on a secret");
+                }
+                self.flow.store_shared(at, true);
+                true
+            }
+            // Barriers in shared memory: how far copies have come is public.
+            "SYNCS" => {
+                if data {
+                    self.find("control or a barrier depends on a secret");
+                }
+                to.iter().for_each(|to| self.write(to, words, Value::some(data)));
+                data
+            }
+            "SHFL" => {
+                let lane = from.iter().skip(1).any(|operand| self.value(operand, 1).secret);
+                if lane {
+                    self.find("a lane depends on a secret");
+                }
+                let secret = self.elected(from).map_or(data, |value| value.secret || lane);
+                to.iter().for_each(|to| self.write(to, 1, Value::some(secret)));
+                secret
+            }
+            // Products with a matrix in shared memory, into half as many registers as there are columns.
+            "BGMMA" => {
+                let columns = opcode.get(1).and_then(|shape| shape.split('x').nth(1)?.parse::<usize>().ok());
+                to.iter().take(1).for_each(|to| self.write(to, columns.unwrap_or(256) / 2, Value::SECRET));
+                true
+            }
+            _ => {
+                self.find("there is no rule for this instruction");
+                to.iter().for_each(|to| self.write(to, 4, Value::SECRET));
+                true
+            }
+        }
+    }
+}

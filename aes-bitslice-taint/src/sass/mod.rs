@@ -1,0 +1,20 @@
+//! Machine code as `nvdisasm` prints it, without options: [`listing`] reads it, [`flow`] follows secrets through it.
+//!
+//! Registers of machine code are used again and again, so they are followed along every way through an entry point. Where PTX has names of
+//! variables, machine code has numbers: [`check`] is told which variables PTX has in shared memory.
+
+mod flow;
+mod listing;
+
+use crate::finding::Report;
+use crate::ptx::Shared;
+use crate::secrets::Secrets;
+
+/// Follows the secrets of an entry point. `shared` are the variables in shared memory, as [`ptx::shared`](crate::ptx::shared) has them; with
+/// none of them, all of shared memory is one object.
+///
+/// # Errors
+/// In words, if the listing cannot be read, has no such entry point, or its parameters or shared memory are of other sizes.
+pub fn check(listing: &str, entry: &str, secrets: &Secrets, shared: &[Shared]) -> Result<Report, String> {
+    flow::check(&listing::Listing::read(listing, entry)?, entry, secrets, shared)
+}

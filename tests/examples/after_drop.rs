@@ -1,0 +1,105 @@
+//! What of a key can be read again from a CUDA GPU when the engine that had it was dropped: allocates what memory there is, reads all of it,
+//! and searches for the key, its round keys and their planes. Ends with 1 if it finds any.
+//!
+//! ```sh
+//! cargo run --release -p aes-bitslice-tests --example after_drop            # must find nothing
+//! cargo run --release -p aes-bitslice-tests --example after_drop -- planted # must find what is planted
+//! ```
+
+use aes_bitslice_core::aes::{Direction, KeySchedule};
+use aes_bitslice_core::layout;
+use aes_bitslice_runtime::cuda::cudarc::driver::CudaContext;
+use aes_bitslice_runtime::{Backend, Engine, Error, GcmEncrypt, Key, Nonce};
+use aes_bitslice_tests::operation::AnyOperation;
+use aes_bitslice_tests::reference::noise;
+use std::process::ExitCode;
+
+/// Bytes that are read at a time.
+const PIECE: usize = 256 << 20;
+
+fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let planted = std::env::args().nth(1).is_some_and(|argument| argument == "planted");
+    let key = noise(0xdead, 32);
+    // The process keeps the context, so that what is freed stays the process's to allocate again.
+    let context = match Engine::open(Backend::Cuda { ordinal: 0 }) {
+        Err(e @ Error::CudaUnavailable { .. }) => {
+            println!("nothing to search here: {e}");
+            return Ok(ExitCode::SUCCESS);
+        }
+        engine => uses(engine?, &key)?,
+    };
+    let stream = context.new_stream()?;
+    if planted {
+        drop(stream.clone_htod(&key.repeat(1000))?);
+        stream.synchronize()?;
+    }
+    let needles = needles(&key);
+    let (mut held, mut found, mut searched) = (vec![], 0, 0);
+    let mut piece = PIECE;
+    while piece >= 1 << 20 {
+        // SAFETY: the memory is read as bytes, of which every value is one.
+        match unsafe { stream.alloc::<u8>(piece) } {
+            Ok(memory) => {
+                let bytes = stream.clone_dtoh(&memory)?;
+                searched += bytes.len();
+                for (name, needle) in &needles {
+                    if let Some(at) = find(&bytes, needle) {
+                        found += 1;
+                        println!("{name}: {} bytes at {at} of piece {}", needle.len(), held.len());
+                    }
+                }
+                held.push(memory);
+            }
+            Err(_) => piece /= 2,
+        }
+    }
+    println!("{} MiB of device memory searched for {} things: {found} found", searched >> 20, needles.len());
+    Ok(if found > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Calls of every kind under the key, in device and host memory; then all is dropped but the context.
+fn uses(engine: Engine, key: &[u8]) -> Result<std::sync::Arc<CudaContext>, Box<dyn std::error::Error>> {
+    let context = engine.cuda_context()?;
+    let cipher = engine.cipher(&Key::new(key)?)?;
+    for any in AnyOperation::all([7; 16], 0) {
+        let mut data = noise(1, 1 << 20);
+        any.run(&cipher, &mut data)?;
+    }
+    cipher.run(GcmEncrypt::new(&Nonce::new(&[1; 12])?, b""), &mut noise(2, 1 << 20))?;
+    Ok(context)
+}
+
+fn needles(key: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut needles = vec![("the key".to_string(), key.to_vec()), ("half of the key".into(), key[..16].to_vec())];
+    for direction in [Direction::Encrypt, Direction::Decrypt] {
+        let schedule = KeySchedule::new(key, direction).expect("32 bytes");
+        for (round, round_key) in schedule.round_keys().iter().enumerate() {
+            needles.push((format!("round key {round} of {direction:?}"), round_key.to_vec()));
+            let planes = layout::key_planes(round_key);
+            let bytes: Vec<u8> = planes[..32].iter().flat_map(|plane| plane.to_le_bytes()).collect();
+            needles.push((format!("planes of round key {round} of {direction:?}"), bytes));
+        }
+        {
+            let basis = aes_bitslice_gen::sbox::LUT3.basis(direction);
+            let words = layout::key_words(&schedule, basis);
+            for (round, words) in words.iter().enumerate() {
+                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                needles.push((format!("round key {round} of {direction:?} in the kernels' basis"), bytes));
+            }
+        }
+    }
+    needles
+}
+
+fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    let first = needle[0];
+    let mut at = 0;
+    while let Some(next) = bytes.get(at..)?.iter().position(|byte| *byte == first) {
+        at += next;
+        if bytes[at..].starts_with(needle) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}

@@ -1,0 +1,129 @@
+//! Runs the CPU engines on keys and data that Valgrind's memcheck takes for undefined. It follows undefined bits through memory and
+//! registers, and reports every branch and every address that depends on one: the approach of A. Langley's ctgrind.
+//!
+//! ```sh
+//! cargo build --package aes-bitslice-undefined
+//! valgrind --error-exitcode=1 target/debug/aes-bitslice-undefined           # must find nothing
+//! valgrind --error-exitcode=1 target/debug/aes-bitslice-undefined look-up   # must find an address
+//! ```
+//!
+//! Every engine that the emulated processor has takes part: 64-bit words, AVX2, and the `aes` crate with AES instructions. Valgrind 3.19 to
+//! 3.26 emulates no AVX-512 and no VAES. What comes out is undefined, too, and is compared with nothing before it is said to be defined.
+
+mod memcheck;
+
+use aes_bitslice_core::aes::sbox;
+use aes_bitslice_core::ghash::{Arrangement, Element, Shape, tables};
+use aes_bitslice_runtime::bitsliced::Isa;
+use aes_bitslice_runtime::{
+    Backend, CbcDecrypt, CbcEncrypt, Cmac, Counter, CounterMode, Ctr, Ecb, Engine, Error, GcmEncrypt,
+};
+use aes_bitslice_runtime::{Gmac, Key, KeyBits, Keystream, Nonce, Xts};
+use memcheck::{is_undefined, make_defined, make_undefined, undefined_bytes};
+
+/// Bytes of data: more than the largest batch, and not whole blocks.
+const BYTES: usize = 16 * 600;
+
+fn main() -> Result<(), Error> {
+    if !memcheck::is_there() {
+        eprintln!("error: this runs under Valgrind");
+        std::process::exit(2);
+    }
+    match std::env::args().nth(1).as_deref() {
+        None => {}
+        Some("look-up") => return look_up(),
+        Some(other) => {
+            eprintln!("error: `{other}` is neither nothing nor `look-up`");
+            std::process::exit(2);
+        }
+    }
+    let mut engines: Vec<(String, Engine)> = vec![("cpu".into(), Engine::open(Backend::Cpu)?)];
+    for isa in Isa::available() {
+        engines.push((isa.to_string(), Engine::open_bitsliced(isa)?));
+    }
+    for (name, engine) in &engines {
+        for bits in KeyBits::ALL {
+            let calls = calls(engine, bits)?;
+            println!("{name}, {} bits: {calls} calls", bits.bits());
+        }
+    }
+    Ok(())
+}
+
+/// Calls of every kind under an undefined key, on undefined data. How many they were.
+fn calls(engine: &Engine, bits: KeyBits) -> Result<usize, Error> {
+    let mut secret = vec![0x5a; bits.bytes()];
+    make_undefined(&mut secret);
+    let cipher = engine.cipher(&Key::new(&secret)?)?;
+    let (counter, iv, nonce) = (Counter::new(CounterMode::Ctr128BE, [7; 16]), [9; 16], Nonce::new(&[3; 12])?);
+    let mut data = vec![0xa5; BYTES];
+    let mut calls = 0;
+    macro_rules! call {
+        ($operation:expr, $bytes:expr) => {{
+            make_undefined(&mut data);
+            cipher.run($operation, &mut data[..$bytes])?;
+            assert!(is_undefined(&data[..$bytes]), "the output does not depend on what is secret");
+            make_defined(&mut data);
+            calls += 1;
+        }};
+    }
+    call!(Ecb::encrypt(), BYTES);
+    call!(Ecb::decrypt(), BYTES);
+    call!(Ctr::new(&counter, 5), BYTES - 3);
+    call!(Keystream::new(&counter, 5), BYTES - 3);
+    call!(CbcEncrypt::new(&iv), 160);
+    call!(CbcDecrypt::new(&iv), BYTES);
+    let mut aad = [4; 77];
+    make_undefined(&mut aad);
+    if engine.supports(&GcmEncrypt::new(&nonce, &aad)) {
+        call!(GcmEncrypt::new(&nonce, &aad), BYTES - 3);
+        make_undefined(&mut data);
+        let tag = cipher.run(Gmac::new(&nonce), &data[..1000])?;
+        assert!(is_undefined(tag.as_bytes()));
+        calls += 1;
+    }
+    if engine.supports(&Cmac::new()) {
+        make_undefined(&mut data);
+        let tag = cipher.run(Cmac::new(), &data[..1000])?;
+        assert!(is_undefined(tag.as_bytes()));
+        calls += 1;
+    }
+    make_defined(&mut aad);
+    aad.fill(0);
+    let xts = Xts::encrypt(512, 1)?;
+    if engine.supports(&xts) && bits != KeyBits::Aes192 {
+        // Whether the two halves are equal is asked, and is not secret: only the first is undefined.
+        let mut both = [secret.as_slice(), &vec![1; bits.bytes()]].concat();
+        make_defined(&mut both);
+        let key = Key::xts(&both)?;
+        let cipher = engine.cipher(&key)?;
+        make_undefined(&mut data);
+        cipher.run(xts, &mut data[..1000])?;
+        assert!(is_undefined(&data[..1000]));
+        make_defined(&mut data);
+        both.fill(0);
+        calls += 1;
+    }
+    // The tables of a hash key, for kernels.
+    let mut hash_key = [0x6b; 16];
+    make_undefined(&mut hash_key);
+    for (arrangement, powers, rows) in [(Arrangement::Mma, 16, 64), (Arrangement::Element, 1, 256)] {
+        let tables = tables(Element::from_block(hash_key), &Shape { arrangement, powers, rows }, 3);
+        let bytes: Vec<u8> = tables.iter().flat_map(|word| word.to_le_bytes()).collect();
+        // Some of a matrix is no bit of the key.
+        assert!(undefined_bytes(&bytes) > bytes.len() / 2);
+    }
+    make_defined(&mut secret);
+    secret.fill(0);
+    Ok(calls)
+}
+
+/// What must be found: a table, looked up at a byte of a key.
+fn look_up() -> Result<(), Error> {
+    let mut key = [0x5a; 16];
+    make_undefined(&mut key);
+    let mut substituted = std::hint::black_box(&sbox::FORWARD)[usize::from(std::hint::black_box(key)[3])];
+    make_defined(std::slice::from_mut(&mut substituted));
+    println!("{substituted}");
+    Ok(())
+}
