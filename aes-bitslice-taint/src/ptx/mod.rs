@@ -1,4 +1,4 @@
-//! PTX: [`program`] reads it, [`flow`] follows secrets through it.
+//! PTX: `program` reads it, `flow` follows secrets through it.
 //!
 //! Registers are followed along every way through a function; objects in memory are one fact for the whole program. A function is
 //! analysed once, with the arguments of all its calls together.

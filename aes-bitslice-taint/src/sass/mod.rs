@@ -1,4 +1,4 @@
-//! Machine code as `nvdisasm` prints it, without options: [`listing`] reads it, [`flow`] follows secrets through it.
+//! Machine code as `nvdisasm` prints it, without options: `listing` reads it, `flow` follows secrets through it.
 //!
 //! Registers of machine code are used again and again, so they are followed along every way through an entry point. Where PTX has names of
 //! variables, machine code has numbers: [`check`] is told which variables PTX has in shared memory.
