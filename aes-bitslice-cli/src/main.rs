@@ -18,7 +18,7 @@
 //! | code | meaning |
 //! |---|---|
 //! | 0 | done |
-//! | 1 | failure: bad padding, an engine that fails or disagrees with the reference; failures of several kinds |
+//! | 1 | failure: a sealed file that was changed, bad padding, an engine that fails or disagrees with the reference; failures of several kinds |
 //! | 2 | usage: an unknown, missing or contradictory option |
 //! | 3 | key: missing, unreadable, not hexadecimal, or of a length AES does not have |
 //! | 4 | input or output: cannot be opened, read or written, exists already, is not whole blocks; a closed pipe |
@@ -42,7 +42,7 @@
 //! | [`context`], [`engine`], [`secret`] | a key on an engine, for all streams of a command |
 //! | [`pipeline`] | streams in chunks, over threads |
 //! | [`transform`], [`method`], [`padding`] | what is done to a stream |
-//! | [`input`], [`output`], [`standard`], [`mod@chunk`], [`keys`], [`baked`], [`progress`] | where bytes and keys come from and go to |
+//! | [`input`], [`interrupt`], [`output`], [`standard`], [`mod@chunk`], [`keys`], [`baked`], [`progress`] | where bytes and keys come from and go to |
 //! | [`scratch`], [`signals`], [`access`] | temporary files, what removes them, and who may use a file |
 //! | [`args`] | the command line as types |
 //! | [`modes`] | the modes: one file is one mode |
@@ -61,6 +61,7 @@ mod engine;
 mod error;
 mod info;
 mod input;
+mod interrupt;
 mod keygen;
 mod keys;
 mod keystream;

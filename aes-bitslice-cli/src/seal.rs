@@ -15,12 +15,13 @@ use crate::args::key::{KeyArgs, KeyFormat, KeySource};
 use crate::args::seal::{Format, OpenArgs, SealArgs, SecretArgs};
 use crate::error::{Error, Exit, Result, warn};
 use crate::input::Input;
+use crate::interrupt::{self, Asker, Wanted};
 use crate::output::{Options, Output, Target};
-use crate::{keys, progress};
+use crate::{keys, progress, secret};
 
 /// Seals as told.
 pub fn seal(args: &SealArgs) -> Result<()> {
-    run(args, true, |engine, secret, data, input, output| match secret {
+    run(args, true, None, |engine, secret, data, input, output| match secret {
         Given::Keyset(keyset) => tink::encrypt(engine, keyset, data, input, output),
         Given::Secret(secret) => seal::seal(engine, secret, input, output),
     })
@@ -29,7 +30,8 @@ pub fn seal(args: &SealArgs) -> Result<()> {
 /// Opens as told.
 pub fn open(args: &OpenArgs) -> Result<()> {
     let range = args.range.clone();
-    run(&args.common, false, move |engine, secret, data, input, output| match (secret, range) {
+    let length = range.as_ref().map(|range| range.end - range.start);
+    run(&args.common, false, length, move |engine, secret, data, input, output| match (secret, range) {
         (Given::Keyset(keyset), None) => tink::decrypt(engine, keyset, data, input, output),
         (Given::Keyset(keyset), Some(range)) => tink::decrypt_range(engine, keyset, data, input, range, output),
         (Given::Secret(secret), None) => seal::open(engine, secret, input, output),
@@ -50,9 +52,11 @@ enum Held {
     Keyset(Keyset),
 }
 
+/// Does `work` as told; it is about `length` bytes, or those of the input.
 fn run(
     args: &SealArgs,
     is_new: bool,
+    length: Option<u64>,
     work: impl FnOnce(&Engine, Given<'_>, &[u8], Reading<'_>, Writing<'_>) -> std::result::Result<u64, seal::Error>,
 ) -> Result<()> {
     let is_standard_input = args.input.as_deref().is_none_or(|input| input == Path::new("-"));
@@ -63,19 +67,23 @@ fn run(
         return Err(Error::usage("--associated-data is for --format tink; a sealed file has its header there"));
     }
     let secret = read(&args.secret, args.format, is_new, args.quiet)?;
+    let SecretArgs { key_file, passphrase_file, keyset, .. } = &args.secret;
+    secret::must_stay([key_file, passphrase_file, keyset].into_iter().flatten(), args.output.as_deref())?;
     let input = Input::open(args.input.as_deref())?;
     let options = Options { force: args.force, private: false };
     let target = Target::check(args.output.as_deref(), Some(&input), options)?;
     let engine = Engine::open(Backend::Cpu)?;
     let output = target.open()?;
-    let bar = progress::bar(input.length, args.quiet);
+    let bar = progress::bar(length.or(input.length), args.quiet);
     let given = match &secret {
         Held::Key(key) => Given::Secret(Secret::Key(key)),
         Held::Passphrase(passphrase) => Given::Secret(Secret::Passphrase(passphrase.as_bytes())),
         Held::Keyset(keyset) => Given::Keyset(keyset),
     };
     let data = args.associated_data.as_deref().unwrap_or_default().as_bytes();
-    let (from, to) = (Reading { input: &input, bar: &bar }, Writing { output: &output, file: output.writer()? });
+    let (asker, wanted) = interrupt::pair().map_err(|error| Error::io("cannot make a pipe", &error))?;
+    let from = Reading { input: &input, asker };
+    let to = Writing { output: &output, file: output.writer()?, bar: &bar, unsynced: 0, _wanted: wanted };
     let outcome = work(&engine, given, data, from, to).map_err(|error| explain(&input.name, error));
     let outcome = outcome.and_then(|_| output.finish());
     progress::finish(&bar, Backend::Cpu, outcome.is_ok());
@@ -83,17 +91,16 @@ fn run(
     Ok(())
 }
 
-/// The input, whose failures name it, and which moves the bar.
+/// The input, whose failures name it. It is read as long as there is an output.
 struct Reading<'a> {
     input: &'a Input,
-    bar: &'a ProgressBar,
+    asker: Asker,
 }
 
 impl Read for Reading<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = (&self.input.file).read(buffer).map_err(|error| named("read", &self.input.name, &error))?;
-        self.bar.inc(read as u64);
-        Ok(read)
+        let read = self.asker.wait(&self.input.file).and_then(|()| (&self.input.file).read(buffer));
+        read.map_err(|error| named("read", &self.input.name, &error))
     }
 }
 
@@ -109,19 +116,40 @@ impl Seek for Reading<'_> {
     }
 }
 
-/// The output, whose failures name it.
+/// Bytes that are written to a file before they are brought to the disk.
+const SYNC_BYTES: u64 = 64 << 20;
+
+/// The output, whose failures name it, and which moves the bar: by what is on the disk, or was handed to the reader.
 struct Writing<'a> {
     output: &'a Output,
     file: File,
+    bar: &'a ProgressBar,
+    unsynced: u64,
+    _wanted: Wanted,
+}
+
+impl Writing<'_> {
+    fn sync(&mut self) -> io::Result<()> {
+        if self.output.is_new_file() {
+            self.file.sync_data().map_err(|error| named("write", &self.output.name, &error))?;
+        }
+        self.bar.inc(std::mem::take(&mut self.unsynced));
+        Ok(())
+    }
 }
 
 impl Write for Writing<'_> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        self.file.write(buffer).map_err(|error| named("write", &self.output.name, &error))
+        let written = self.file.write(buffer).map_err(|error| named("write", &self.output.name, &error))?;
+        self.unsynced += written as u64;
+        if self.unsynced >= SYNC_BYTES || !self.output.is_new_file() {
+            self.sync()?;
+        }
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.sync()
     }
 }
 
@@ -141,6 +169,7 @@ fn explain(name: &str, error: seal::Error) -> Error {
         Seal::WrongKey | Seal::WrongPassphrase | Seal::NeedsPassphrase | Seal::NeedsKey | Seal::NoKeyOpens => {
             Error::new(Exit::Key, format!("{name}: {error}"))
         }
+        Seal::Thread(_) | Seal::OutOfMemory => Error::new(Exit::Failure, error.to_string()),
         Seal::Range { .. } => Error::new(Exit::Usage, format!("{name}: {error}")),
         _ => Error::new(Exit::Failure, format!("{name}: {error}")),
     }
@@ -148,20 +177,17 @@ fn explain(name: &str, error: seal::Error) -> Error {
 
 /// Reads what the options name.
 fn read(args: &SecretArgs, format: Format, is_new: bool, quiet: bool) -> Result<Held> {
-    let name = |path: &Path| format!("`{}`", path.display());
     if let Some(path) = &args.keyset {
         if format != Format::Tink {
             return Err(Error::usage("--keyset is for --format tink; give a key or a passphrase"));
         }
-        let text = secret_text(path, &name(path), quiet)?;
-        let keyset =
-            Keyset::from_json(&text).map_err(|error| Error::new(Exit::Key, format!("{}: {error}", name(path))))?;
-        return Ok(Held::Keyset(keyset));
+        let read = |text: &str| Keyset::from_json(text).map_err(|error| Error::new(Exit::Key, error.to_string()));
+        return secret_text("--keyset", path, quiet, read).map(Held::Keyset);
     }
     let passphrase = match (&args.passphrase_file, args.passphrase) {
         (Some(path), _) => {
-            let text = secret_text(path, &name(path), quiet)?;
-            Some(Zeroizing::new(text.lines().next().unwrap_or_default().to_owned()))
+            let first_line = |text: &str| Ok(Zeroizing::new(text.lines().next().unwrap_or_default().to_owned()));
+            Some(secret_text("--passphrase-file", path, quiet, first_line)?)
         }
         (None, true) => Some(ask(is_new)?),
         (None, false) => None,
@@ -180,20 +206,32 @@ fn read(args: &SecretArgs, format: Format, is_new: bool, quiet: bool) -> Result<
     }
 }
 
-/// The text of a file that holds a secret.
-fn secret_text(path: &Path, name: &str, quiet: bool) -> Result<Zeroizing<String>> {
+/// What `read` makes of the text of the file of an `option`, which holds a secret.
+fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str) -> Result<T>) -> Result<T> {
     /// More than any keyset has.
-    const MOST: u64 = 1 << 20;
-    let refuse = |error: &io::Error| Error::new(Exit::Key, format!("{name}: {error}"));
-    let file = File::open(path).map_err(|error| refuse(&error))?;
-    let metadata = file.metadata().map_err(|error| refuse(&error))?;
+    const MOST: usize = 1 << 20;
+    // Some users will put the secret itself in its place, and no message may show that: named is only what is there.
+    let name = match path.exists() {
+        true => format!("`{}`", path.display()),
+        false => format!("the file of {option}"),
+    };
+    let refuse = |why: &str| Error::new(Exit::Key, format!("{name}: {why}"));
+    let file = File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => refuse("there is no such file; the option takes a file that holds the secret"),
+        _ => refuse(&error.to_string()),
+    })?;
+    let metadata = file.metadata().map_err(|error| refuse(&error.to_string()))?;
     if !quiet && let Some(exposed) = exposure(&metadata) {
         warn(&format!("{name} {exposed}"));
     }
-    // Room for all of it at once: growing would leave copies behind.
-    let mut text = Zeroizing::new(String::with_capacity(metadata.len().min(MOST) as usize + 1));
-    file.take(MOST).read_to_string(&mut text).map_err(|error| refuse(&error))?;
-    Ok(text)
+    // Room for all of it at once, of a pipe too: growing would leave copies behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MOST + 1));
+    file.take(MOST as u64 + 1).read_to_end(&mut bytes).map_err(|error| refuse(&error.to_string()))?;
+    if bytes.len() > MOST {
+        return Err(refuse("it is too large; a file of a secret has at most 1 MiB"));
+    }
+    let text = std::str::from_utf8(&bytes).map_err(|_| refuse("it is not text"))?;
+    read(text).map_err(|error| refuse(error.message()))
 }
 
 /// Asks for a passphrase on the terminal, twice for a new one.

@@ -1,7 +1,7 @@
 //! What decides how bytes are changed: a key, or a kernel that is one.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use aes_bitslice_runtime::{Key, KeyBits};
 use same_file::Handle;
@@ -46,31 +46,34 @@ impl<'a> Secret<'a> {
         }
     }
 
-    /// Refuses to write what it encrypts over the key, or over the kernel that is one: nobody could decrypt that. Without an
-    /// `output` or as `-`, it is standard output.
+    /// Refuses to write what it encrypts over the key, or over the kernel that is one, as [`must_stay`] does.
     pub fn must_stay(&self, output: Option<&Path>) -> Result<()> {
-        // Only files can be lost; to open anything else might wait for its other end.
-        let is_file = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-        let (name, handle) = match output {
-            Some(path) if path != Path::new("-") => {
-                (format!("`{}`", path.display()), is_file(path).then(|| Handle::from_path(path)))
-            }
-            _ => ("standard output".into(), Some(Handle::stdout())),
-        };
-        let Some(Ok(output)) = handle else { return Ok(()) };
-        let is_output =
-            |secret: &Path| is_file(secret) && Handle::from_path(secret).is_ok_and(|secret| secret == output);
-        let is_lost = match self {
-            Secret::Key(_, source) if source.is_standard_input() => {
-                Handle::stdin().is_ok_and(|secret| secret == output)
-            }
-            Secret::Key(_, source) => source.key_file.as_deref().is_some_and(is_output),
-            Secret::Kernel(manifest) => baked::files(manifest).iter().any(|file| is_output(file)),
-        };
-        match is_lost {
-            true => Err(Error::new(Exit::InputOutput, format!("{name} is the key; choose another output"))),
-            false => Ok(()),
+        match self {
+            Secret::Key(_, source) => must_stay(source.key_file.as_slice(), output),
+            Secret::Kernel(manifest) => must_stay(&baked::files(manifest), output),
         }
+    }
+}
+
+/// Refuses an `output` that would replace one of the files that a `secret` is in: nobody could decrypt what is written there. Of
+/// these, `-` is standard input. Without an `output` or as `-`, it is standard output.
+pub fn must_stay<'a>(secret: impl IntoIterator<Item = &'a PathBuf>, output: Option<&Path>) -> Result<()> {
+    // Only files can be lost; to open anything else might wait for its other end.
+    let is_file = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let (name, handle) = match output {
+        Some(path) if path != Path::new("-") => {
+            (format!("`{}`", path.display()), is_file(path).then(|| Handle::from_path(path)))
+        }
+        _ => ("standard output".into(), Some(Handle::stdout())),
+    };
+    let Some(Ok(output)) = handle else { return Ok(()) };
+    let is_output = |secret: &PathBuf| match secret == Path::new("-") {
+        true => Handle::stdin().is_ok_and(|secret| secret == output),
+        false => is_file(secret) && Handle::from_path(secret).is_ok_and(|secret| secret == output),
+    };
+    match secret.into_iter().any(is_output) {
+        true => Err(Error::new(Exit::InputOutput, format!("{name} is the key; choose another output"))),
+        false => Ok(()),
     }
 }
 

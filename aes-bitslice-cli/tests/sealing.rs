@@ -113,6 +113,7 @@ fn bad_options_are_refused_with_a_line() {
     let folder = folder(100);
     let folder = folder.path();
     succeed(folder, "seal --key-env KEY -o sealed data");
+    fs::write(folder.join("large"), vec![b'a'; (1 << 20) + 1]).unwrap();
     for (arguments, code, says) in [
         ("seal data", 2, "--key-file"),
         ("seal --key-env KEY --passphrase-file words data", 2, "cannot be used with"),
@@ -121,7 +122,8 @@ fn bad_options_are_refused_with_a_line() {
         ("seal --format tink --keyset words data", 3, "not a usable Tink keyset"),
         ("seal --format tink --passphrase-file words data", 2, "no passphrase"),
         ("seal --passphrase data", 3, "--passphrase-file"),
-        ("seal --passphrase-file none data", 3, "none"),
+        ("seal --passphrase-file none data", 3, "the file of --passphrase-file: there is no such file"),
+        ("seal --passphrase-file large data", 3, "too large"),
         ("seal --key-env KEY none", 4, "none"),
         ("seal --key-env KEY -o sealed data", 4, "exists already"),
         ("open --key-env KEY --range 6..5 sealed", 2, "range"),
@@ -149,4 +151,55 @@ fn what_tink_wrote_is_opened() {
     assert!(opened == expected);
     let said = fail(tink, "open -q --format tink --keyset aes256-4kb.json aes256-4kb-10000.bin", 1);
     assert!(said.contains("damaged") || said.contains("associated"), "{said}");
+}
+
+#[test]
+fn what_the_data_is_sealed_with_is_not_replaced() {
+    let folder = folder(100);
+    let folder = folder.path();
+    fs::write(folder.join("key"), KEY).unwrap();
+    let keyset = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../aes-bitslice-seal/tests/tink/aes256-1mb.json"));
+    fs::copy(keyset, folder.join("keyset")).unwrap();
+    std::os::unix::fs::symlink("key", folder.join("link")).unwrap();
+    succeed(folder, "seal -q --passphrase-file words -o sealed data");
+    for (arguments, file) in [
+        ("seal -f -k key -o key data", "key"),
+        ("seal -f -k key -o link data", "key"),
+        ("seal -f -k link -o key data", "key"),
+        ("seal -f --passphrase-file words -o words data", "words"),
+        ("open -f --passphrase-file words -o words sealed", "words"),
+        ("seal -f --format tink --keyset keyset -o keyset data", "keyset"),
+    ] {
+        let before = fs::read(folder.join(file)).unwrap();
+        assert!(fail(folder, arguments, 4).contains("is the key; choose another output"), "{arguments}");
+        assert!(fs::read(folder.join(file)).unwrap() == before, "{arguments}");
+    }
+    // As standard output, too.
+    let mut command = command(folder, "seal -k key data");
+    let output =
+        command.stdout(fs::OpenOptions::new().append(true).open(folder.join("key")).unwrap()).output().unwrap();
+    assert_eq!((output.status.code(), fs::read_to_string(folder.join("key")).unwrap().as_str()), (Some(4), KEY));
+}
+
+/// Some users put the secret where its file belongs.
+#[test]
+fn a_secret_in_the_place_of_its_file_is_not_shown() {
+    let folder = folder(100);
+    let words = "correct-horse-battery";
+    for option in ["--passphrase-file", "--format tink --keyset"] {
+        for secret in [words, KEY] {
+            let said = fail(folder.path(), &format!("seal {option} {secret} data"), 3);
+            assert!(!said.contains(secret) && said.contains("the file of --"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_passphrase_comes_out_of_a_pipe() {
+    let folder = folder(100);
+    let folder = folder.path();
+    let data = fs::read(folder.join("data")).unwrap();
+    succeed(folder, "seal -q --passphrase-file words -o sealed data");
+    let opened = common::pipe(&mut command(folder, "open -q --passphrase-file /dev/stdin sealed"), b"correct horse\nx");
+    assert!(opened.status.success() && opened.stdout == data, "{opened:?}");
 }

@@ -12,6 +12,12 @@ pub enum Error {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] aes_bitslice_runtime::Error),
+    /// The system started no thread.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
+    /// Less memory than a segment, or the stretching of a passphrase, needs.
+    #[error("the system has too little memory for a segment of the stream, or to stretch the passphrase")]
+    OutOfMemory,
     /// The system gave no random bytes.
     #[error("the system's random number generator failed: {0}")]
     Random(#[from] getrandom::Error),

@@ -157,10 +157,6 @@ impl Keyset {
     pub(crate) fn keys(&self) -> &[StreamKey] {
         &self.keys
     }
-
-    pub(crate) fn primary(&self) -> &StreamKey {
-        &self.keys[0]
-    }
 }
 
 impl fmt::Debug for Keyset {

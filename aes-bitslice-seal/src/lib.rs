@@ -27,9 +27,11 @@
 //! | `keyset` | Tink's keysets |
 //! | `stream` | the stream's segments: their places, nonces and keys |
 //! | `pipeline` | segments read, worked on by all cores, and written, at the same time |
+//! | `scrubbed` | work on keys whose stack is overwritten behind it |
 //! | `error` | everything that can go wrong |
 //!
-//! Nothing of a segment comes out before its tag was checked.
+//! Nothing of a segment comes out before its tag was checked. An output is dropped at the first failure; a call returns when the
+//! read that is under way has returned.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -37,6 +39,7 @@ mod header;
 mod keyset;
 mod passphrase;
 mod pipeline;
+mod scrubbed;
 mod sealed;
 mod secret;
 mod stream;

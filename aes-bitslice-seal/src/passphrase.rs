@@ -1,10 +1,10 @@
 //! How a passphrase becomes a key: Argon2id (RFC 9106), slow and with much memory, so that trying many is expensive.
 
 use crate::error::Error;
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use zeroize::Zeroizing;
 
-/// How dear it is to try a passphrase: the parameters of Argon2id (RFC 9106).
+/// The cost of trying a passphrase: the parameters of Argon2id (RFC 9106).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PassphraseCost {
     /// Memory in KiB.
@@ -36,8 +36,13 @@ impl PassphraseCost {
     /// The 32 bytes that a passphrase becomes.
     pub(crate) fn stretch(self, passphrase: &[u8], salt: &[u8; 32]) -> Result<Zeroizing<Vec<u8>>, Error> {
         let mut bytes = Zeroizing::new(vec![0; 32]);
-        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, self.params()?);
-        let stretched = argon2.hash_password_into(passphrase, salt, &mut bytes);
+        let params = self.params()?;
+        // Its last blocks give the key away: it is wiped.
+        let mut memory = Zeroizing::new(Vec::new());
+        memory.try_reserve_exact(params.block_count()).map_err(|_| Error::OutOfMemory)?;
+        memory.resize(params.block_count(), Block::new());
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let stretched = argon2.hash_password_into_with_memory(passphrase, salt, &mut bytes, &mut memory[..]);
         stretched.map_err(|e| Error::PassphraseCost(e.to_string()))?;
         Ok(bytes)
     }

@@ -7,10 +7,13 @@
 //! ```
 //!
 //! A batch is a few segments. The buffers go round, and are wiped at the end.
+//!
+//! The output is dropped at the first failure, before the reader is waited for: an input that may say nothing for ever can be
+//! made to end by that.
 
 use crate::error::Error;
 use rayon::prelude::*;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 use zeroize::Zeroizing;
@@ -29,21 +32,27 @@ const BATCHES: usize = 3;
 /// Segments of a batch, for each thread that works.
 const EACH: usize = 4;
 
+/// The most bytes of a batch of several segments.
+const BATCH_BYTES: usize = 64 << 20;
+
 /// Reads segments from `input` until it ends, the first with the number `first`, each of `bytes(index)` bytes but the last; `work`s
-/// on each, in any order; and `write`s them in order. A batch in which something fails is not written.
+/// on each, in any order; and `write`s them to `output` in order. A batch in which something fails is not written.
 ///
 /// `room` is bytes that a segment may grow by. An empty input is one segment of no bytes.
-pub(crate) fn run(
+pub(crate) fn run<W: Write>(
     input: impl Read + Send,
+    output: W,
     first: u64,
     bytes: impl Fn(u64) -> usize + Sync,
     room: usize,
     work: impl Fn(&mut Segment) -> Result<(), Error> + Sync,
-    mut write: impl FnMut(&Segment) -> Result<(), Error>,
+    mut write: impl FnMut(&mut W, &Segment) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let threads = aes_bitslice_runtime::threads();
-    let batch_len = EACH * threads;
+    let batch_len = (EACH * threads).min(BATCH_BYTES / (bytes(first + 1) + room)).max(1);
     thread::scope(|scope| {
+        // Moved here to be dropped before the scope waits.
+        let mut output = output;
         // A reader that waits to hand over, or for buffers, is let go when the other ends are dropped.
         let (filled, batches) = sync_channel::<Result<Vec<Segment>, Error>>(1);
         let (done, buffers) = sync_channel::<Vec<Segment>>(BATCHES);
@@ -62,7 +71,7 @@ pub(crate) fn run(
                 }
             }
         });
-        reader?;
+        reader.map_err(Error::Thread)?;
         let mut is_last = false;
         while !is_last {
             let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
@@ -70,12 +79,12 @@ pub(crate) fn run(
                 1 => batch.iter_mut().try_for_each(&work)?,
                 _ => batch.par_iter_mut().try_for_each(&work)?,
             }
-            batch.iter().try_for_each(&mut write)?;
+            batch.iter().try_for_each(|segment| write(&mut output, segment))?;
             is_last = batch.last().is_some_and(|segment| segment.is_last);
             // After the last batch nobody takes them.
             let _ = done.send(batch);
         }
-        Ok(())
+        Ok(output.flush()?)
     })
 }
 
@@ -95,7 +104,7 @@ fn fill(
         segment.index = *index;
         segment.bytes.clear();
         // All at once: a vector that grows would leave a copy behind.
-        segment.bytes.reserve_exact(wanted + room);
+        segment.bytes.try_reserve_exact(wanted + room).map_err(|_| Error::OutOfMemory)?;
         input.by_ref().take(wanted as u64).read_to_end(&mut segment.bytes)?;
         segment.is_last = segment.bytes.len() < wanted || is_at_end(input)?;
         *index += 1;
@@ -120,6 +129,8 @@ fn is_at_end(input: &mut impl BufRead) -> Result<bool, Error> {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+    use std::time::Duration;
 
     /// Gives a byte at a time.
     struct Slow<'a>(&'a [u8]);
@@ -137,7 +148,7 @@ mod tests {
             let data: Vec<u8> = (0..len).map(|i| i as u8).collect();
             for slow in [false, true] {
                 let (mut found, mut seen) = (vec![], vec![]);
-                let write = |segment: &Segment| {
+                let write = |_: &mut Vec<u8>, segment: &Segment| {
                     assert_eq!(segment.bytes.last(), Some(&0xee));
                     found.extend_from_slice(&segment.bytes[..segment.bytes.len() - 1]);
                     seen.push((segment.index, segment.is_last));
@@ -150,8 +161,8 @@ mod tests {
                 // The first is shorter, as that behind a header is.
                 let bytes = |index: u64| if index == 0 { 9 } else { 10 };
                 match slow {
-                    true => run(Slow(&data), 0, bytes, 1, work, write).unwrap(),
-                    false => run(&data[..], 0, bytes, 1, work, write).unwrap(),
+                    true => run(Slow(&data), vec![], 0, bytes, 1, work, write).unwrap(),
+                    false => run(&data[..], vec![], 0, bytes, 1, work, write).unwrap(),
                 }
                 assert_eq!(found, data);
                 let count = if len <= 9 { 1 } else { 1 + (len as u64 - 9).div_ceil(10) };
@@ -169,21 +180,60 @@ mod tests {
             }
         }
         let nothing = |_: &mut Segment| Ok(());
-        assert!(matches!(run(Failing, 0, |_| 10, 0, nothing, |_| Ok(())), Err(Error::Io(_))));
+        assert!(matches!(run(Failing, vec![], 0, |_| 10, 0, nothing, |_, _| Ok(())), Err(Error::Io(_))));
         let data = vec![0; 100_000];
         let written = AtomicUsize::new(0);
         let work = |segment: &mut Segment| match segment.index {
             500 => Err(Error::Damaged { index: 500 }),
             _ => Ok(()),
         };
-        let write = |segment: &Segment| {
+        let write = |_: &mut Vec<u8>, segment: &Segment| {
             assert!(segment.index < 500);
             written.fetch_add(1, Ordering::Relaxed);
             Ok(())
         };
-        assert!(matches!(run(&data[..], 0, |_| 10, 0, work, write), Err(Error::Damaged { index: 500 })));
+        assert!(matches!(run(&data[..], vec![], 0, |_| 10, 0, work, write), Err(Error::Damaged { index: 500 })));
         assert!(written.into_inner() <= 500);
-        let write = |segment: &Segment| if segment.index == 77 { Err(Error::TooLong) } else { Ok(()) };
-        assert!(matches!(run(&data[..], 0, |_| 10, 0, nothing, write), Err(Error::TooLong)));
+        let write = |_: &mut Vec<u8>, segment: &Segment| if segment.index == 77 { Err(Error::TooLong) } else { Ok(()) };
+        assert!(matches!(run(&data[..], vec![], 0, |_| 10, 0, nothing, write), Err(Error::TooLong)));
+    }
+
+    /// The input says nothing more until the output is dropped.
+    #[test]
+    fn a_failure_drops_the_output_before_it_waits_for_the_reader() {
+        struct Idle(Receiver<()>, usize);
+        impl Read for Idle {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                if self.1 == 0 {
+                    let said = self.0.recv_timeout(Duration::from_secs(60));
+                    assert_eq!(said, Err(RecvTimeoutError::Disconnected), "the output is kept");
+                    return Ok(0);
+                }
+                let len = buffer.len().min(self.1);
+                self.1 -= len;
+                Ok(len)
+            }
+        }
+        struct Output(#[allow(dead_code, reason = "it is dropped")] SyncSender<()>);
+        impl Write for Output {
+            fn write(&mut self, buffer: &[u8]) -> std::io::Result<usize> {
+                Ok(buffer.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let (output, dropped) = sync_channel(0);
+        let batch = 10 * EACH * aes_bitslice_runtime::threads();
+        let work = |_: &mut Segment| Err(Error::Damaged { index: 0 });
+        let outcome = run(Idle(dropped, batch + 5), Output(output), 0, |_| 10, 0, work, |_, _| Ok(()));
+        assert!(matches!(outcome, Err(Error::Damaged { index: 0 })));
+    }
+
+    #[test]
+    fn a_segment_too_large_for_memory_is_an_error() {
+        let nothing = |_: &mut Segment| Ok(());
+        let outcome = run(&[0; 100][..], vec![], 0, |_| isize::MAX as usize, 0, nothing, |_, _| Ok(()));
+        assert!(matches!(outcome, Err(Error::OutOfMemory)));
     }
 }

@@ -12,6 +12,7 @@
 use crate::error::Error;
 use crate::header::Header;
 use crate::passphrase::PassphraseCost;
+use crate::scrubbed::scrubbed;
 use crate::stream::StreamKey;
 use aes_bitslice_runtime::{Key, KeyBits};
 use hkdf::Hkdf;
@@ -25,7 +26,7 @@ use zeroize::Zeroizing;
 pub enum Secret<'a> {
     /// A key of 256 bits.
     Key(&'a Key),
-    /// A passphrase, of which Argon2id makes a key: slowly and with much memory, so that trying many is dear.
+    /// A passphrase, of which Argon2id makes a key: slowly and with much memory, so that trying many is expensive.
     Passphrase(&'a [u8]),
 }
 
@@ -35,7 +36,7 @@ impl Secret<'_> {
         let mut salt = [0; 32];
         getrandom::fill(&mut salt)?;
         let cost = matches!(self, Secret::Passphrase(_)).then_some(cost);
-        let (commitment, key) = derive(&self.bytes(cost, &salt)?, &salt);
+        let (commitment, key) = scrubbed(|| Ok::<_, Error>(derive(&self.bytes(cost, &salt)?, &salt)))?;
         Ok((Header { cost, salt, commitment }, key))
     }
 
@@ -47,7 +48,8 @@ impl Secret<'_> {
             (Secret::Key(_), None) => Error::WrongKey,
             (Secret::Passphrase(_), Some(_)) => Error::WrongPassphrase,
         };
-        let (commitment, key) = derive(&self.bytes(header.cost, &header.salt)?, &header.salt);
+        let (commitment, key) =
+            scrubbed(|| Ok::<_, Error>(derive(&self.bytes(header.cost, &header.salt)?, &header.salt)))?;
         if bool::from(commitment.ct_eq(&header.commitment)) { Ok(key) } else { Err(wrong) }
     }
 

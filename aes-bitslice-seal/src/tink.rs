@@ -6,6 +6,7 @@ use crate::stream::{Places, Stream, StreamKey, TAG};
 use aes_bitslice_runtime::Engine;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
+use zeroize::Zeroizing;
 
 pub use crate::keyset::Keyset;
 
@@ -21,7 +22,7 @@ pub fn encrypt(
     input: impl Read + Send,
     output: impl Write,
 ) -> Result<u64, Error> {
-    encrypt_stream(engine, keyset.primary(), associated_data, input, output)
+    encrypt_stream(engine, &keyset.keys()[0], associated_data, input, output)
 }
 
 /// Decrypts a stream from `input` to `output`, with whichever key of a keyset opens it. Returns the bytes of the message. Nothing
@@ -36,25 +37,12 @@ pub fn decrypt(
     mut input: impl Read + Send,
     output: impl Write,
 ) -> Result<u64, Error> {
-    if let [key] = keyset.keys() {
-        return decrypt_stream(engine, key, associated_data, input, output);
-    }
-    // The first segment tells which key it is.
-    let longest = keyset.keys().iter().map(|key| key.segment).max().expect("a keyset has a key");
-    let mut start = Vec::new();
-    input.by_ref().take(longest as u64 + 1).read_to_end(&mut start)?;
-    let opens = |key: &&StreamKey| {
-        let first = start.len().min(key.segment);
-        let is_last = start.len() <= key.segment;
-        let Some((header, segment)) = start[..first].split_at_checked(key.header_bytes()) else { return false };
-        let stream = key.stream(engine, header, associated_data);
-        stream.is_ok_and(|stream| stream.decrypt(0, is_last, &mut segment.to_vec()).is_ok())
-    };
-    let key = keyset.keys().iter().find(opens).ok_or(Error::NoKeyOpens)?;
+    let (key, start) = opener(engine, keyset, associated_data, &mut input)?;
     decrypt_stream(engine, key, associated_data, start.chain(input), output)
 }
 
-/// The bytes `range` of the message of a stream, with the primary key of a keyset: only the segments that hold them are read.
+/// The bytes `range` of the message of a stream, with whichever key of a keyset opens it: only the segments that hold them are
+/// read, and, where the keyset has several keys, the first, which tells the key.
 ///
 /// # Errors
 /// As [`decrypt`], and [`Error::Range`].
@@ -62,11 +50,40 @@ pub fn decrypt_range(
     engine: &Engine,
     keyset: &Keyset,
     associated_data: &[u8],
-    input: impl Read + Seek + Send,
+    mut input: impl Read + Seek + Send,
     range: Range<u64>,
     output: impl Write,
 ) -> Result<u64, Error> {
-    range_of_stream(engine, keyset.primary(), associated_data, input, 0, range, output)
+    input.seek(SeekFrom::Start(0))?;
+    let (key, _) = opener(engine, keyset, associated_data, &mut input)?;
+    range_of_stream(engine, key, associated_data, input, 0, range, output)
+}
+
+/// The key of a keyset that opens the stream which `input` begins with, and the bytes that were read to find it: none where there
+/// is one key only.
+fn opener<'a>(
+    engine: &Engine,
+    keyset: &'a Keyset,
+    associated_data: &[u8],
+    input: &mut impl Read,
+) -> Result<(&'a StreamKey, Vec<u8>), Error> {
+    let mut start = Vec::new();
+    if let [key] = keyset.keys() {
+        return Ok((key, start));
+    }
+    // The first segment tells which key it is.
+    let longest = keyset.keys().iter().map(|key| key.segment).max().expect("a keyset has a key");
+    input.take(longest as u64 + 1).read_to_end(&mut start)?;
+    let opens = |key: &&StreamKey| {
+        let first = start.len().min(key.segment);
+        let is_last = start.len() <= key.segment;
+        let Some((header, segment)) = start[..first].split_at_checked(key.header_bytes()) else { return false };
+        let mut segment = Zeroizing::new(segment.to_vec());
+        let stream = key.stream(engine, header, associated_data);
+        stream.is_ok_and(|stream| stream.decrypt(0, is_last, &mut segment).is_ok())
+    };
+    let key = keyset.keys().iter().find(opens).ok_or(Error::NoKeyOpens)?;
+    Ok((key, start))
 }
 
 pub(crate) fn encrypt_stream(
@@ -81,16 +98,16 @@ pub(crate) fn encrypt_stream(
     let mut bytes = 0;
     pipeline::run(
         input,
+        output,
         0,
         |index| stream.places.plaintext_bytes(index),
         TAG,
         |segment| stream.encrypt(segment.index, segment.is_last, &mut segment.bytes),
-        |segment| {
+        |output, segment| {
             bytes += (segment.bytes.len() - TAG) as u64;
             Ok(output.write_all(&segment.bytes)?)
         },
     )?;
-    output.flush()?;
     Ok(bytes)
 }
 
@@ -99,22 +116,22 @@ pub(crate) fn decrypt_stream(
     key: &StreamKey,
     associated_data: &[u8],
     mut input: impl Read + Send,
-    mut output: impl Write,
+    output: impl Write,
 ) -> Result<u64, Error> {
     let stream = read_header(engine, key, associated_data, &mut input)?;
     let mut bytes = 0;
     pipeline::run(
         input,
+        output,
         0,
         |index| stream.places.plaintext_bytes(index) + TAG,
         0,
         |segment| stream.decrypt(segment.index, segment.is_last, &mut segment.bytes),
-        |segment| {
+        |output, segment| {
             bytes += segment.bytes.len() as u64;
             Ok(output.write_all(&segment.bytes)?)
         },
     )?;
-    output.flush()?;
     Ok(bytes)
 }
 
@@ -126,7 +143,7 @@ pub(crate) fn range_of_stream(
     mut input: impl Read + Seek + Send,
     start: u64,
     range: Range<u64>,
-    mut output: impl Write,
+    output: impl Write,
 ) -> Result<u64, Error> {
     let end = input.seek(SeekFrom::End(0))?;
     input.seek(SeekFrom::Start(start))?;
@@ -145,11 +162,12 @@ pub(crate) fn range_of_stream(
     let mut at = places.first_byte(first);
     pipeline::run(
         input.take(wanted),
+        output,
         first,
         |index| places.plaintext_bytes(index) + TAG,
         0,
         |segment| stream.decrypt(segment.index, segment.index + 1 == segments, &mut segment.bytes),
-        |segment| {
+        |output, segment| {
             let end = at + segment.bytes.len() as u64;
             let (from, to) = (range.start.clamp(at, end), range.end.clamp(at, end));
             output.write_all(&segment.bytes[(from - at) as usize..(to - at) as usize])?;
@@ -157,7 +175,9 @@ pub(crate) fn range_of_stream(
             Ok(())
         },
     )?;
-    output.flush()?;
+    if at < range.end {
+        return Err(Error::CutOff("it has become shorter meanwhile"));
+    }
     Ok(range.end - range.start)
 }
 

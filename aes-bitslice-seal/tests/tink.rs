@@ -2,8 +2,10 @@
 //! of that many bytes, with the associated data `associated`.
 
 use aes_bitslice_runtime::{Backend, Engine};
-use aes_bitslice_seal::tink::{Keyset, decrypt, encrypt};
+use aes_bitslice_seal::Error;
+use aes_bitslice_seal::tink::{Keyset, decrypt, decrypt_range, encrypt};
 use std::fs;
+use std::io::{Cursor, Read, Result, Seek, SeekFrom};
 use std::path::Path;
 
 fn message(len: u32) -> Vec<u8> {
@@ -32,4 +34,56 @@ fn what_tink_wrote_is_opened() {
         count += 1;
     }
     assert_eq!(count, 8);
+}
+
+/// A keyset whose primary key is a new one still opens what was written with the old one, in parts, too.
+#[test]
+fn a_rotated_keyset_opens_ranges() {
+    let engine = Engine::open(Backend::Cpu).unwrap();
+    let old = Keyset::generate().unwrap();
+    let message = message(3 << 20);
+    let mut stream = vec![];
+    encrypt(&engine, &old, b"", &message[..], &mut stream).unwrap();
+    let key_of = |keyset: &Keyset, id: u32| {
+        let mut json: serde_json::Value = serde_json::from_str(&keyset.to_json(id)).unwrap();
+        json["key"][0].take()
+    };
+    let new = Keyset::generate().unwrap();
+    let json = serde_json::json!({ "primaryKeyId": 2, "key": [key_of(&old, 1), key_of(&new, 2)] });
+    let rotated = Keyset::from_json(&json.to_string()).unwrap();
+    for range in [0..10, 100..100, 1_048_500..1_048_600, 3_000_000..3 << 20] {
+        let mut part = vec![];
+        let (start, end) = (range.start as usize, range.end as usize);
+        let opened = decrypt_range(&engine, &rotated, b"", Cursor::new(&stream), range, &mut part).unwrap();
+        assert!(opened as usize == end - start && part == message[start..end], "{start}");
+    }
+    let of_another = Keyset::generate().unwrap();
+    let json = serde_json::json!({ "primaryKeyId": 2, "key": [key_of(&of_another, 1), key_of(&new, 2)] });
+    let others = Keyset::from_json(&json.to_string()).unwrap();
+    let outcome = decrypt_range(&engine, &others, b"", Cursor::new(&stream), 0..10, vec![]);
+    assert!(matches!(outcome, Err(Error::NoKeyOpens)), "{outcome:?}");
+}
+
+/// A file that ends earlier than it said, where a segment ends.
+#[test]
+fn a_range_of_a_file_that_becomes_shorter_is_refused() {
+    struct Shrinking<'a>(Cursor<&'a [u8]>, u64);
+    impl Read for Shrinking<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+            let left = self.1.saturating_sub(self.0.position());
+            self.0.by_ref().take(left).read(buffer)
+        }
+    }
+    impl Seek for Shrinking<'_> {
+        fn seek(&mut self, to: SeekFrom) -> Result<u64> {
+            self.0.seek(to)
+        }
+    }
+    let engine = Engine::open(Backend::Cpu).unwrap();
+    let keyset = Keyset::generate().unwrap();
+    let mut stream = vec![];
+    encrypt(&engine, &keyset, b"", &message(3 << 20)[..], &mut stream).unwrap();
+    let input = Shrinking(Cursor::new(&stream[..]), 2 << 20);
+    let outcome = decrypt_range(&engine, &keyset, b"", input, 0..3 << 20, vec![]);
+    assert!(matches!(outcome, Err(Error::CutOff(_))), "{outcome:?}");
 }
