@@ -22,6 +22,9 @@ use crate::transform::{IF_NOT_STORED, Transform};
 struct Pair {
     input: PathBuf,
     output: PathBuf,
+    /// Whether the output was there before the command: only then may it be replaced. One that appears later may be that of
+    /// another input, on a file system that takes two names for one.
+    replaces: bool,
 }
 
 /// Encrypts or decrypts `inputs` into `folder`.
@@ -42,14 +45,20 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
     let bar =
         progress::bar(Some(lengths.iter().flatten().fold(0, |sum, length| sum.saturating_add(*length))), args.quiet);
 
-    let (all, options) = (pairs.len(), Options { force: args.force, private: false });
+    let all = pairs.len();
     let names: Vec<String> = inputs.iter().map(|input| format!("`{}`", input.display())).collect();
     let open = {
         let bar = bar.clone();
         move |job: usize| {
-            let Pair { input, output } = &pairs[job];
+            let Pair { input, output, replaces } = &pairs[job];
             let mut input = open_file(input)?;
             let transform = Transform::new(&method, &mut input)?;
+            if !replaces && fs::exists(output).is_ok_and(|exists| exists) {
+                let message =
+                    format!("`{}` was not there before; is it the output of another input?", output.display());
+                return Err(Error::new(Exit::InputOutput, message));
+            }
+            let options = Options { force: *replaces, private: false };
             let output = Target::check(Some(output), Some(&input), options)?.open()?;
             let source = Source::new(input, context.workers.chunk_bytes);
             context.stream(transform, source, output, bar.clone())
@@ -122,6 +131,7 @@ fn pairs(inputs: &[PathBuf], folder: &Path, force: bool) -> Result<Vec<Pair>> {
                 output.display(),
             ));
         }
+        let replaces = force && existing.is_some();
         if let Some(source) = existing.and_then(|path| sources.get(&path)) {
             let (source, output) = (source.display(), output.display());
             return refuse(format!("`{output}` would replace the input `{source}`; use another folder"));
@@ -135,7 +145,7 @@ fn pairs(inputs: &[PathBuf], folder: &Path, force: bool) -> Result<Vec<Pair>> {
         if fs::metadata(&output).is_ok_and(|metadata| !metadata.is_file()) {
             return refuse(format!("`{}` is there and not a regular file; use another folder", output.display()));
         }
-        pairs.push(Pair { input: input.clone(), output });
+        pairs.push(Pair { input: input.clone(), output, replaces });
     }
     Ok(pairs)
 }

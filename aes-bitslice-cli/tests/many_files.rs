@@ -159,3 +159,17 @@ fn a_signal_leaves_no_unfinished_file() {
     assert_eq!(output.status.signal(), Some(15), "{output:?}");
     assert!(names(&out).is_empty(), "{:?}", names(&out));
 }
+
+/// What one input became is there when the next one's turn comes, under both names: with a link, or where the file system takes
+/// two names for one.
+#[test]
+fn an_output_that_appears_meanwhile_is_not_replaced() {
+    let folder = folder(&[100, 200]);
+    std::os::unix::fs::symlink("0", folder.path().join("out/1")).unwrap();
+    let arguments = "encrypt --mode ctr --iv random --force --workers 1 --out-dir out";
+    let output = command(folder.path(), arguments, "in").output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(4), "{told}");
+    assert!(told.contains("`out/1`") && told.contains("1 of 2 files failed"), "{told}");
+    assert_eq!(fs::metadata(folder.path().join("out/0")).unwrap().len(), 16 + 100, "that of the first input");
+}
