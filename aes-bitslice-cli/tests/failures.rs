@@ -53,6 +53,22 @@ fn encrypt_from_to(folder: &Path, options: &str) -> Command {
     command
 }
 
+/// Seals `in` to `out/file`.
+fn seal(folder: &Path, options: &str) -> Command {
+    let mut command = program(&format!("seal --key-env KEY --force {options}"));
+    command.env("KEY", SEAL_KEY).current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+/// A key of 256 bits, which `seal` takes.
+const SEAL_KEY: &str = KEYS[2];
+
+/// Bytes of more segments than `seal` and `open` take up at a time.
+fn more_than_a_batch() -> usize {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    ((4 * threads).min(64) + 2) << 20
+}
+
 /// The only message, after it was checked that nothing else happened.
 fn failure(folder: &Path, output: &Output, code: i32) -> String {
     assert_eq!(output.status.code(), Some(code), "{output:?}");
@@ -110,6 +126,53 @@ fn interrupted() {
         assert_eq!((output.status.signal(), output.stderr.as_slice()), (Some(signal), &[][..]), "{output:?}");
         assert_eq!((names(&out), fs::read(out.join("file")).unwrap()), (vec!["file".to_string()], OLD.to_vec()));
     }
+}
+
+/// What was sealed so far goes away, too.
+#[test]
+fn interrupted_while_sealing() {
+    if is_ignored(15) {
+        return;
+    }
+    let folder = folder(0);
+    let out = folder.path().join("out");
+    let mut child = seal(folder.path(), "-o out/file").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let stdin = child.stdin.take().unwrap();
+    wait_for(&mut child, || names(&out).len() == 2);
+    send("TERM", &child);
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    assert_eq!((output.status.signal(), output.stderr.as_slice()), (Some(15), &[][..]), "{output:?}");
+    assert_eq!((names(&out), fs::read(out.join("file")).unwrap()), (vec!["file".to_string()], OLD.to_vec()));
+}
+
+/// The reader of the output of `seal` goes away, or a segment is damaged, while the input is a pipe that says nothing more and is not
+/// closed.
+#[test]
+fn a_failure_of_sealing_or_opening_does_not_wait_for_the_next_byte() {
+    let folder = folder(more_than_a_batch());
+    let data = fs::read(folder.path().join("in")).unwrap();
+    let mut damaged = bytes(&mut seal(folder.path(), "in"), b"");
+    damaged[1000] ^= 1;
+    let run = |mut command: Command, input: &[u8], reads: bool| {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        if !reads {
+            drop(child.stdout.take());
+        }
+        let mut stdin = child.stdin.take().unwrap();
+        // It may end before it has read all.
+        let _ = stdin.write_all(input);
+        ends_soon(&mut child);
+        drop(stdin);
+        child.wait_with_output().unwrap()
+    };
+    let mut open = program("open --key-env KEY --force -o out/file");
+    open.env("KEY", SEAL_KEY).current_dir(&folder);
+    let output = run(open, &damaged, true);
+    assert!(failure(folder.path(), &output, 1).contains("segment 0 is damaged"));
+    // A closed pipe is no news.
+    let output = run(seal(folder.path(), ""), &data, false);
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(4), &[][..]));
 }
 
 #[test]
@@ -176,6 +239,36 @@ fn a_file_larger_than_allowed() {
     }
 }
 
+/// Runs the program with these arguments where `out` is a disk of 1 MiB that holds the old file; what was told, and the exit code
+/// with what is left. None where no disk can be mounted.
+fn on_a_small_disk(folder: &Path, command: &Command, key: &str) -> Option<(String, String)> {
+    // A disk of its own, in a name space that goes with the shell; then what is left on it.
+    let script = format!(
+        "mount -t tmpfs -o size=1m none out || exit 77
+         printf %s '{}' >out/file
+         {PROGRAM} \"$@\"
+         echo \"exit code $?\"; ls -A out; cat out/file",
+        std::str::from_utf8(OLD).unwrap(),
+    );
+    let mut shell = Command::new("unshare");
+    shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, "sh"]).args(command.get_args());
+    let output = shell.env("KEY", key).current_dir(folder).output().ok().filter(|output| output.status.success());
+    if output.is_none() {
+        skipped("no small disk can be mounted here to be filled");
+    }
+    output.map(|output| (String::from_utf8(output.stderr).unwrap(), String::from_utf8(output.stdout).unwrap()))
+}
+
+#[test]
+fn a_full_disk_while_sealing() {
+    let folder = folder(2 << 20);
+    let Some((told, left)) = on_a_small_disk(folder.path(), &seal(folder.path(), "-o out/file in"), SEAL_KEY) else {
+        return;
+    };
+    assert_eq!(told, "aes-bitslice: error: cannot write `out/file`: No space left on device (os error 28)\n");
+    assert_eq!(left, format!("exit code 4\nfile\n{}", std::str::from_utf8(OLD).unwrap()));
+}
+
 #[test]
 fn a_full_disk() {
     // Where a file is mapped, no byte is written before there is space for all of this one. So two workers do not get past
@@ -183,30 +276,12 @@ fn a_full_disk() {
     let ways = [MAP, WRITE, "--write-by map --workers 2 --fail-at 500000"];
     for way in ways {
         let folder = folder(2 << 20);
-        // A disk of its own, in a name space that goes with the shell; then what is left on it.
-        let script = format!(
-            "mount -t tmpfs -o size=1m none out || exit 77
-             printf %s '{}' >out/file
-             {PROGRAM} \"$@\"
-             echo \"exit code $?\"; ls -A out; cat out/file",
-            std::str::from_utf8(OLD).unwrap(),
-        );
-        let mut shell = Command::new("unshare");
-        shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, "sh"]);
-        shell.args(encrypt(folder.path(), &format!("{way} --chunk-bytes 65536")).get_args());
-        let output = match shell.env("KEY", KEYS[0]).current_dir(&folder).output() {
-            Ok(output) if output.status.success() => output,
-            _ => {
-                skipped("no small disk can be mounted here to be filled");
-                return;
-            }
-        };
-        let told = String::from_utf8(output.stderr).unwrap();
+        let command = encrypt(folder.path(), &format!("{way} --chunk-bytes 65536"));
+        let Some((told, left)) = on_a_small_disk(folder.path(), &command, KEYS[0]) else { return };
         assert_eq!(
             told, "aes-bitslice: error: cannot write `out/file`: No space left on device (os error 28)\n",
             "{way}"
         );
-        let left = String::from_utf8(output.stdout).unwrap();
         assert_eq!(left, format!("exit code 4\nfile\n{}", std::str::from_utf8(OLD).unwrap()), "{way}");
     }
 }
@@ -413,15 +488,18 @@ fn threads_that_cannot_be_started() {
     fs::copy(PROGRAM, copies.path().join(copy)).unwrap();
     open(copies.path());
     open(folder.path());
+    let limited = |limit: u32, arguments: &str, key: &str| {
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nproc={limit}")).args(["setpriv", "--reuid=54329", "--regid=54329", "--clear-groups"]);
+        command.arg(copies.path().join(copy)).args(arguments.split(' '));
+        command.env("KEY", key).current_dir(&folder).output().unwrap()
+    };
     let mut seen = [false; 2];
     for (backend, limit) in
         ["cpu", "cpu-bitsliced"].iter().flat_map(|backend| (1..8).map(move |limit| (backend, limit)))
     {
-        let mut command = Command::new("prlimit");
-        command.arg(format!("--nproc={limit}")).args(["setpriv", "--reuid=54329", "--regid=54329", "--clear-groups"]);
-        command.arg(copies.path().join(copy)).args(["encrypt", "--mode", "ctr", "--iv", IV, "--key-env", "KEY"]);
-        let output =
-            command.args(["--backend", backend, "in"]).env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
+        let arguments = format!("encrypt --mode ctr --iv {IV} --key-env KEY --backend {backend} in");
+        let output = limited(limit, &arguments, KEYS[0]);
         let told = String::from_utf8(output.stderr).unwrap();
         match output.status.code() {
             Some(0) => assert!(told.is_empty() && output.stdout == expected, "{backend} {limit}: {told}"),
@@ -434,4 +512,24 @@ fn threads_that_cannot_be_started() {
         seen[usize::from(output.status.success())] = true;
     }
     assert_eq!(seen, [true; 2], "both ends were met");
+    let mut seen = [false; 2];
+    for limit in 1..8 {
+        let output = limited(limit, "seal --key-env KEY in", SEAL_KEY);
+        let told = String::from_utf8(output.stderr).unwrap();
+        match output.status.code() {
+            Some(0) => assert!(told.is_empty() && output.stdout.len() > 3 << 20, "{limit}: {told}"),
+            code => {
+                let refused =
+                    told.starts_with("aes-bitslice: error: cannot start a thread: ") && told.lines().count() == 1;
+                assert!(refused, "{limit}: {code:?} {told}");
+            }
+        }
+        seen[usize::from(output.status.success())] = true;
+        // It may refuse, in one line.
+        let arguments = "bench --backends cpu --modes ctr --key-bits 128 --sizes 4194304 --runs 1 --quiet";
+        let output = limited(limit, arguments, KEYS[0]);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code().is_some_and(|code| code < 6) && !told.contains("panicked"), "{limit}: {told}");
+    }
+    assert_eq!(seen, [true; 2], "both ends were met by seal");
 }

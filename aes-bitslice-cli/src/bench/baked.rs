@@ -1,10 +1,9 @@
 //! Kernels with their key baked in, generated and compiled before anything is timed.
 
-use std::thread;
-
 use aes_bitslice_runtime::{self as runtime, Cipher, Engine, Key};
 
 use super::case::Case;
+use super::threads::at_once;
 use crate::args::bench::Strategy;
 use crate::error::Result;
 use crate::modes::measured::MeasuredMode;
@@ -38,21 +37,23 @@ impl Baked {
     ) -> Result<std::result::Result<Self, String>> {
         let strategies = || strategies.iter().filter_map(|&strategy| Some((strategy, strategy.baked()?)));
         type Baking = std::result::Result<Vec<(MeasuredMode, std::result::Result<Kernel, String>)>, runtime::Error>;
-        let made: Baking = thread::scope(|scope| {
-            let mut threads = Vec::new();
-            for (index, key) in keys.iter().enumerate() {
-                for &mode in modes {
-                    for (strategy, baked) in strategies() {
-                        threads.push(scope.spawn(move || match engine.bake(key, mode.kernels, baked, SBOX) {
-                            Ok(cipher) => Ok((mode, Ok(Kernel { key: index, mode, strategy, cipher }))),
-                            Err(runtime::Error::NoSuchKernel { what }) => Ok((mode, Err(what))),
-                            Err(error) => Err(error),
-                        }));
-                    }
-                }
+        let mut wanted = Vec::new();
+        for (index, key) in keys.iter().enumerate() {
+            for &mode in modes {
+                wanted.extend(strategies().map(|(strategy, baked)| (index, key, mode, strategy, baked)));
             }
-            threads.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
-        });
+        }
+        let bake = |(index, key, mode, strategy, baked): (usize, &Key, MeasuredMode, Strategy, _)| match engine.bake(
+            key,
+            mode.kernels,
+            baked,
+            SBOX,
+        ) {
+            Ok(cipher) => Ok((mode, Ok(Kernel { key: index, mode, strategy, cipher }))),
+            Err(runtime::Error::NoSuchKernel { what }) => Ok((mode, Err(what))),
+            Err(error) => Err(error),
+        };
+        let made: Baking = at_once(wanted, bake).into_iter().collect();
         match made {
             Ok(made) => {
                 let mut all = Self::default();

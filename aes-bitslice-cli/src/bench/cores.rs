@@ -2,6 +2,8 @@
 
 use std::thread;
 
+use super::threads::at_once;
+
 /// Bytes of the chunks in which all cores share in something about this many bytes; fewer are not worth a thread.
 fn chunk_bytes(bytes: usize) -> usize {
     const SMALLEST: usize = 1 << 20;
@@ -19,11 +21,7 @@ pub fn refill(buffer: &mut [u8], input: Option<&[u8]>) {
     if buffer.len() <= chunk_bytes {
         return fill((0, buffer));
     }
-    thread::scope(|scope| {
-        for chunk in buffer.chunks_mut(chunk_bytes).enumerate() {
-            scope.spawn(move || fill(chunk));
-        }
-    });
+    at_once(buffer.chunks_mut(chunk_bytes).enumerate(), fill);
 }
 
 /// Where two texts of the same length begin to differ.
@@ -35,11 +33,8 @@ pub fn first_difference(ours: &[u8], theirs: &[u8]) -> Option<usize> {
         let differ = (ours != theirs).then(|| ours.iter().zip(theirs).position(|(ours, theirs)| ours != theirs));
         differ.flatten().map(|at| index * chunk_bytes + at)
     };
-    thread::scope(|scope| {
-        let chunks = ours.chunks(chunk_bytes).zip(theirs.chunks(chunk_bytes)).enumerate();
-        let threads: Vec<_> = chunks.map(|chunk| scope.spawn(move || in_chunk(chunk))).collect();
-        threads.into_iter().filter_map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).min()
-    })
+    let chunks = ours.chunks(chunk_bytes).zip(theirs.chunks(chunk_bytes)).enumerate();
+    at_once(chunks, in_chunk).into_iter().flatten().min()
 }
 
 #[cfg(test)]

@@ -47,4 +47,5 @@ mod sharded;
 mod sizes;
 mod start;
 mod subject;
+mod threads;
 pub mod warm_up;
