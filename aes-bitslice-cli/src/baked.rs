@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::manifest::Manifest;
+use zeroize::Zeroizing;
 
 /// No manifest is larger.
 const LARGEST: u64 = 1 << 20;
@@ -28,9 +29,11 @@ pub fn key_bits(manifest: &Path) -> Option<KeyBits> {
 
 /// Nothing but a file: anything else can be read once, and is left to the engine that loads it.
 fn read(manifest: &Path) -> Option<Manifest> {
-    fs::metadata(manifest).ok().filter(|metadata| metadata.is_file())?;
-    let mut json = String::new();
-    File::open(manifest).ok()?.take(LARGEST).read_to_string(&mut json).ok()?;
+    let is_one = |metadata: &fs::Metadata| metadata.is_file() && metadata.len() <= LARGEST;
+    let len = fs::metadata(manifest).ok().filter(is_one)?.len();
+    // It is the key. Room for all of it at once: growing would leave copies behind.
+    let mut json = Zeroizing::new(String::with_capacity(len as usize + 1));
+    File::open(manifest).ok()?.take(len).read_to_string(&mut json).ok()?;
     Manifest::parse(&json).ok()
 }
 
