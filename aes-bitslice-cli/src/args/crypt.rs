@@ -32,7 +32,7 @@ What to know:
   No mode authenticates: a change of the ciphertext changes the plaintext, and nothing tells.
   CTR with the same key and overlapping counters twice gives both plaintexts away. An IV is the first counter
   block, and a message of N bytes uses N/16 of them from there on.
-  CBC needs an IV that nobody can foretell: random digits, new for every message. If others learn whether the
+  CBC needs an unpredictable IV: random digits, new for every message. If others learn whether the
   padding was right, by exit code or by time, they can have any ciphertext decrypted: check a MAC first. Its
   encryption is serial and runs on one core of the CPU, on every engine; its decryption runs on any.
   ECB shows which blocks are equal. Use it for what needs it, not for messages.
@@ -58,7 +58,7 @@ pub struct CryptArgs {
     ///
     /// Initial counter block of CTR, initialization vector of CBC. `random`, the default, makes a new one and stores it in
     /// front of the ciphertext. One that is given is not stored: for CTR, it must never have been used before with the same
-    /// key; for CBC, nobody must be able to foretell it.
+    /// key; for CBC, it must be unpredictable.
     #[arg(short, long, value_name = "IV", value_parser = parse_to_encrypt)]
     pub iv: Option<Iv>,
     /// Padding of modes that take whole blocks
