@@ -430,7 +430,7 @@ static void streams(void)
     aes_bitslice_pending **const pending = (aes_bitslice_pending **)&state.handle;
     aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
     const char *words = "needs a CUDA engine";
-    if (strstr(aes_bitslice_engine_description(engine), "cuda") == NULL) {
+    if (strstr(aes_bitslice_engine_description(engine), "(CUDA ") == NULL) {
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_prepare(cipher, "ctr"));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_ctr_on_stream(cipher, block, 0, output, output, 64, NULL));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_keystream_on_stream(cipher, block, 0, output, 64, NULL));
