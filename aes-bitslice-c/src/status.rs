@@ -51,7 +51,8 @@ impl From<SealError> for Failure {
         let status = match error {
             SealError::Engine(error) => return error.into(),
             SealError::Io(_) => AES_BITSLICE_IO,
-            SealError::Random(_) => AES_BITSLICE_FAILED,
+            SealError::OutOfMemory => AES_BITSLICE_NO_MEMORY,
+            SealError::Random(_) | SealError::Thread(_) => AES_BITSLICE_FAILED,
             SealError::WrongKey | SealError::Damaged { .. } | SealError::CutOff(_) => AES_BITSLICE_UNAUTHENTICATED,
             _ => AES_BITSLICE_INVALID,
         };
@@ -127,6 +128,7 @@ mod tests {
     fn errors_of_files_keep_the_code_of_their_cause() {
         assert_eq!(Failure::from(SealError::WrongKey).status, AES_BITSLICE_UNAUTHENTICATED);
         assert_eq!(Failure::from(SealError::NotSealed).status, AES_BITSLICE_INVALID);
+        assert_eq!(Failure::from(SealError::OutOfMemory).status, AES_BITSLICE_NO_MEMORY);
         let lost = SealError::Engine(Error::Poisoned { cause: "a test".into() });
         assert_eq!(Failure::from(lost).status, AES_BITSLICE_FAILED);
     }
