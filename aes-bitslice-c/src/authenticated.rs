@@ -34,7 +34,7 @@ pub(crate) type TagPlace = NonNull<[u8; 16]>;
 /// A nonce.
 ///
 /// # Safety
-/// It is NULL, or points to so many bytes.
+/// `nonce` is NULL, or points to `len` bytes.
 pub(crate) unsafe fn nonce(nonce: *const u8, len: usize) -> Result<Nonce, Failure> {
     // SAFETY: as the caller vouches.
     Ok(Nonce::new(unsafe { values(nonce, len, "nonce") }?)?)

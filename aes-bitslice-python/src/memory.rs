@@ -179,7 +179,7 @@ impl Memory {
         Ok((Self { pointer, len, place: Place::Cuda(ordinal), stream, _kept }, read_only))
     }
 
-    /// It as the memory of a call that only reads. Whoever has that keeps this, too.
+    /// The same memory for a call that only reads. The caller keeps `self` as long as it uses the result.
     pub fn host(&self) -> Host {
         debug_assert_eq!(self.place, Place::Host);
         Host { input: Some(self.pointer), output: self.pointer, len: self.len as usize }
@@ -341,7 +341,7 @@ pub fn on_host(memory: &Memory, what: &str) -> PyResult<()> {
     }
 }
 
-/// The host memory of a call, or of a part of one. Whoever has it keeps the objects that the bytes belong to.
+/// The host memory of a call, or of a part of one. Its owner keeps the Python objects that the bytes belong to.
 #[derive(Clone, Copy)]
 pub struct Host {
     input: Option<u64>,
@@ -350,7 +350,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// What is only written: so many bytes of a new object.
+    /// Memory that is only written: `len` bytes of a new object, from the address `output` on.
     pub fn new(output: u64, len: usize) -> Self {
         Self { input: None, output, len }
     }
