@@ -6,7 +6,7 @@ use crate::base::key::Key;
 use crate::exec::choice::Kernels;
 use crate::exec::transfers::Transfers;
 use crate::op::buffers::Buffers;
-use crate::op::operation::Operation;
+use crate::op::operation::{Hashed, Operation};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
@@ -26,15 +26,15 @@ pub(crate) struct Settings {
 pub(crate) struct KernelsNeeded {
     /// Those of a mode; `None` if the cipher has nothing to do.
     pub(crate) mode: Option<Mode>,
-    /// One that computes GHASH.
-    pub(crate) hash: bool,
+    /// The data of which one computes GHASH; `None` if nothing is hashed.
+    pub(crate) hashed: Option<Hashed>,
 }
 
 impl KernelsNeeded {
     /// For an operation; `None` if no kernels do it.
     pub(crate) fn of<O: Operation>(operation: &O) -> Option<Self> {
-        let needed = Self { mode: operation.mode(), hash: operation.hashed().is_some() };
-        (needed.hash || needed.mode.is_some()).then_some(needed)
+        let needed = Self { mode: operation.mode(), hashed: operation.hashed() };
+        (needed.mode.is_some() || needed.hashed.is_some()).then_some(needed)
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `cores` | its chunks over the cores |
 //! | `pipeline` | its chunks over the slots of devices |
 //! | `schedule` | which device takes which chunk |
+//! | `steps` | what a device launches for a chunk, in order |
 //! | `slots` | how the slots of a device are given out |
 //! | `transfers` | in which chunks data in host memory goes to devices and back |
 //! | `choice` | which kernels a caller allows, and which one a call takes |
@@ -26,4 +27,5 @@ pub(crate) mod queue;
 pub(crate) mod schedule;
 pub(crate) mod slots;
 pub(crate) mod sources;
+pub(crate) mod steps;
 pub(crate) mod transfers;

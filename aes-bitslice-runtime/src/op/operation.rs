@@ -34,6 +34,16 @@ pub enum Hashed {
     Output,
 }
 
+impl Hashed {
+    /// One of the two.
+    pub(crate) fn of<T>(self, input: T, output: T) -> T {
+        match self {
+            Self::Input => input,
+            Self::Output => output,
+        }
+    }
+}
+
 /// Which keys an operation needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keys {

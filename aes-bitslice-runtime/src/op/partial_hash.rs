@@ -13,6 +13,9 @@ use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
+/// Bytes of a hash.
+pub(crate) const HASH: usize = 16;
+
 /// The GHASH of a part of a message (SP 800-38D, section 6.4). A last block that is not whole is hashed with zeros behind it.
 ///
 /// **It is a secret:** with the ciphertext it tells the hash key, by which any message under the key can be forged. Do not store it, send

@@ -147,8 +147,9 @@ impl Device {
     }
 
     /// Whether it has these kernels.
-    pub(crate) fn supports(&self, KernelsNeeded { mode, hash }: KernelsNeeded) -> bool {
-        mode.is_none_or(|mode| self.stored.supports(mode)) && (!hash || hash::is_there_for(self.architecture))
+    pub(crate) fn supports(&self, KernelsNeeded { mode, hashed }: KernelsNeeded) -> bool {
+        mode.is_none_or(|mode| self.stored.supports(mode))
+            && (hashed.is_none() || hash::is_there_for(self.architecture))
     }
 
     /// The GHASH kernel, loaded and tested at its first use. The device was entered.

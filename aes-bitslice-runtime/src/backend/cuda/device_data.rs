@@ -7,7 +7,6 @@ use crate::backend::cuda::launch::{kernel_mode, kernels};
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::pending::Pending;
 use crate::base::error::Error;
-use crate::exec::backend::KernelsNeeded;
 use crate::exec::choice::Choice;
 use crate::op::buffers::Access;
 use crate::op::operation::{Operation, keyed};
@@ -159,12 +158,13 @@ impl<'a> DeviceCipher<'a> {
         output: CUdeviceptr,
         len: u64,
     ) -> Result<Pending<O>, Error> {
-        let KernelsNeeded { mode, hash: true } = kernels(&operation, MEMORY)? else {
+        let kernels = kernels(&operation, MEMORY)?;
+        if kernels.hashed.is_none() {
             return Err(Error::WrongCall { operation: O::NAME, call: "run" });
-        };
+        }
         operation.check(len)?;
         let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
-        if !self.key.device().supports(KernelsNeeded { mode, hash: true }) {
+        if !self.key.device().supports(kernels) {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
         let span = span(O::ACCESS, input, output, len)?;
@@ -175,9 +175,12 @@ impl<'a> DeviceCipher<'a> {
             if capture::is_in_capture(context, stream)? {
                 return Err(Error::InCapture { operation: O::NAME });
             }
+            // Before anything is written: its known answer may be a wrong one.
+            self.key.hash_kernel(operation.hash_key())?;
             let mut memory = self.key.device().hash_memories().take()?;
             memory.fill(stream, |hash| {
-                let launched = self.key.launch_hashing(stream, span, &operation, mode, self.choice, hash);
+                let launch = |step| self.key.launch_step(stream, span, &operation, step, self.choice, hash);
+                let launched = kernels.steps().try_for_each(launch);
                 launched.and_then(|()| self.key.clear_unless_authentic(stream, span, &operation, hash)).inspect_err(
                     |_| {
                         if let Some(output) = span.output.filter(|_| O::VERIFIES && len > 0) {

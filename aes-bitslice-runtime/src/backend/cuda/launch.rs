@@ -2,13 +2,15 @@
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::co_resident::{self, Part};
+use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::exec::backend::KernelsNeeded;
 use crate::exec::choice::{Call, Choice, Kernels};
-use crate::op::operation::{Hashed, Operation, head};
+use crate::exec::steps::Step;
+use crate::op::operation::{Operation, head};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 
@@ -18,7 +20,7 @@ use cudarc::driver::sys::{CUdeviceptr, CUstream};
 /// [`Error::Unsupported`] for an operation that has no kernels, [`Error::WrongCall`] for one of which a hash is to come back.
 pub(crate) fn kernel_mode<O: Operation>(operation: &O, memory: &str) -> Result<Mode, Error> {
     match kernels(operation, memory)? {
-        KernelsNeeded { mode: Some(mode), hash: false } => Ok(mode),
+        KernelsNeeded { mode: Some(mode), hashed: None } => Ok(mode),
         _ => Err(Error::WrongCall { operation: O::NAME, call: "run_with_output" }),
     }
 }
@@ -54,52 +56,61 @@ impl DeviceKey {
     pub(crate) fn prepare_all(
         &self,
         operation: &impl Operation,
-        KernelsNeeded { mode, hash }: KernelsNeeded,
+        KernelsNeeded { mode, hashed }: KernelsNeeded,
         asked: Option<Choice>,
     ) -> Result<(), Error> {
         mode.map_or(Ok(()), |mode| self.prepare(mode, asked))?;
-        if hash {
+        if hashed.is_some() {
             self.device().enter()?;
             self.hash_kernel(operation.hash_key())?;
         }
         Ok(())
     }
 
-    /// Puts an operation with a hash on a stream, without waiting: the hash is added to the 16 bytes at `hash`. The cipher's part is
-    /// as in [`launch`](Self::launch).
+    /// Puts all steps of an operation on the stream of a slot, without waiting.
+    ///
+    /// # Safety
+    /// The span lies in memory of the device that is live until the work is done.
+    pub(crate) unsafe fn launch_in<O: Operation>(
+        &self,
+        slot: &mut Slot<'_>,
+        span: Span,
+        operation: &O,
+        kernels: KernelsNeeded,
+        asked: Option<Choice>,
+    ) -> Result<(), Error> {
+        kernels.launch_in(slot, |slot, step| {
+            // SAFETY: as the caller guarantees; stream and hash are the slot's.
+            unsafe { self.launch_step(slot.stream(), span, operation, step, asked, slot.hash()) }
+        })
+    }
+
+    /// Puts a step of an operation on a stream, without waiting: the cipher as in [`launch`](Self::launch), a hash is added to the 16
+    /// bytes at `hash`.
     ///
     /// # Safety
     /// As there; and `hash` lies in memory of the device, aligned to 4 bytes, that is live until the work is done.
-    pub(crate) unsafe fn launch_hashing<O: Operation>(
+    pub(crate) unsafe fn launch_step<O: Operation>(
         &self,
         stream: CUstream,
         span: Span,
         operation: &O,
-        mode: Option<Mode>,
+        step: Step,
         asked: Option<Choice>,
         hash: CUdeviceptr,
     ) -> Result<(), Error> {
-        let (kernel, tables) = self.hash_kernel(operation.hash_key())?;
-        let add_hash = |of: Option<CUdeviceptr>| match of.filter(|_| span.len > 0) {
-            // SAFETY: as the caller vouches; the tables live as long as the key, and dropping it waits for the device.
-            Some(data) => unsafe { kernel.run(stream, data, span.len, &tables, hash) },
-            None => Ok(()),
+        let hashed = match step {
+            // SAFETY: as the caller guarantees.
+            Step::Cipher(mode) => return unsafe { self.launch(stream, span, operation, mode, asked) },
+            Step::Hash(hashed) => hashed.of(span.input, span.output),
         };
-        if operation.hashed() == Some(Hashed::Input) {
-            add_hash(span.input)?;
-        }
-        if let Some(mode) = mode {
-            // SAFETY: as the caller vouches.
-            unsafe { self.launch(stream, span, operation, mode, asked) }?;
-        }
-        if operation.hashed() == Some(Hashed::Output) {
-            add_hash(span.output)?;
-        }
-        Ok(())
+        let Some(data) = hashed.filter(|_| span.len > 0) else { return Ok(()) };
+        let (kernel, tables) = self.hash_kernel(operation.hash_key())?;
+        // SAFETY: as the caller guarantees; the tables live as long as the key, and dropping it waits for the device.
+        unsafe { kernel.run(stream, data, span.len, &tables, hash) }
     }
 
-    /// Behind [`launch_hashing`](Self::launch_hashing) of all the data of an operation that verifies: clears the output if it is not
-    /// authentic. Does nothing for other operations.
+    /// Behind all [steps](Self::launch_step) of an operation that verifies, on all its data: clears the output if it is not authentic. Does nothing for other operations.
     ///
     /// # Safety
     /// As there.

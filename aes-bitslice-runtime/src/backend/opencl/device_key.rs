@@ -6,14 +6,16 @@ use crate::backend::opencl::kernel::compiled::Kernel;
 use crate::backend::opencl::kernel::hash::HashKernel;
 use crate::backend::opencl::kernel::span::{Place, Span};
 use crate::backend::opencl::memory::key_memory::{KeyMemory, RoundKeys};
+use crate::backend::opencl::memory::slots::Slot;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::exec::backend::{KernelsNeeded, Settings};
 use crate::exec::choice::Choice;
+use crate::exec::steps::Step;
 use crate::exec::transfers::Transfers;
 use crate::op::launch::Shape;
-use crate::op::operation::{Hashed, Operation};
+use crate::op::operation::Operation;
 use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::mode::Mode;
 use opencl3::types::cl_command_queue;
@@ -100,7 +102,7 @@ impl DeviceKey {
         let needed = KernelsNeeded::of(operation);
         let needed = needed.ok_or_else(|| Error::Unsupported { operation: O::NAME, backend: "OpenCL".into() })?;
         needed.mode.map_or(Ok(()), |mode| self.prepare(mode))?;
-        if needed.hash {
+        if needed.hashed.is_some() {
             self.hash(operation.hash_key())?;
         }
         Ok(needed)
@@ -147,39 +149,47 @@ impl DeviceKey {
         // SAFETY: as the caller vouches; operations lay their launches out within the span.
         unsafe { kernel.run(self.device.context(), queue, span, launches, keys, events) }
     }
-}
-
-impl DeviceKey {
-    /// The same of an operation with a hash, which is added to the 16 bytes at `hash`.
+    /// Puts all steps of an operation into the queue of a slot, without waiting.
     ///
     /// # Safety
-    /// As [`launch`](Self::launch), and `hash` lies in a buffer of the context at a multiple of 4 bytes; the queue is in order.
-    pub(crate) unsafe fn launch_hashing<O: Operation>(
+    /// The span lies in buffers of the device's context, which are valid.
+    pub(crate) unsafe fn launch_in<O: Operation>(
+        &self,
+        slot: &mut Slot<'_>,
+        span: Span,
+        operation: &O,
+        kernels: KernelsNeeded,
+    ) -> Result<(), Error> {
+        kernels.launch_in(slot, |slot, step| {
+            let hash = slot.hash();
+            // SAFETY: as the caller guarantees; queue and hash are the slot's, and the queue is in order.
+            slot.launch(|_, queue, events| unsafe { self.launch_step(queue, span, operation, step, hash, events) })
+        })
+    }
+
+    /// Puts a step of an operation into a queue, without waiting: the cipher as in [`launch`](Self::launch), a hash is added to the 16
+    /// bytes at `hash`.
+    ///
+    /// # Safety
+    /// As there, and `hash` lies in a buffer of the context at a multiple of 4 bytes; the queue is in order.
+    unsafe fn launch_step<O: Operation>(
         &self,
         queue: cl_command_queue,
         span: Span,
         operation: &O,
-        mode: Option<Mode>,
+        step: Step,
         hash: Place,
         events: &mut Vec<Event>,
     ) -> Result<(), Error> {
-        let (kernel, tables) = self.hash(operation.hash_key())?;
-        let add_hash = |of: Option<Place>, events: &mut Vec<Event>| match of.filter(|_| span.len > 0) {
-            // SAFETY: as the caller vouches.
-            Some(data) => unsafe { kernel.run(queue, data, span.len, &tables, hash, events) },
-            None => Ok(()),
+        let hashed = match step {
+            // SAFETY: as the caller guarantees.
+            Step::Cipher(mode) => return unsafe { self.launch(queue, span, operation, mode, events) },
+            Step::Hash(hashed) => hashed.of(span.input, span.output),
         };
-        if operation.hashed() == Some(Hashed::Input) {
-            add_hash(span.input, events)?;
-        }
-        if let Some(mode) = mode {
-            // SAFETY: as the caller vouches.
-            unsafe { self.launch(queue, span, operation, mode, events) }?;
-        }
-        if operation.hashed() == Some(Hashed::Output) {
-            add_hash(span.output, events)?;
-        }
-        Ok(())
+        let Some(data) = hashed.filter(|_| span.len > 0) else { return Ok(()) };
+        let (kernel, tables) = self.hash(operation.hash_key())?;
+        // SAFETY: as the caller guarantees.
+        unsafe { kernel.run(queue, data, span.len, &tables, hash, events) }
     }
 }
 

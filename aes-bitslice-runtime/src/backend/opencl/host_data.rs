@@ -94,21 +94,8 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         if reads {
             slot.copy_in(at, data.input())?;
         }
-        match *kernels {
-            KernelsNeeded { mode: Some(mode), hash: false } => {
-                // SAFETY: the span lies in the slot's buffer, and the queue is the slot's.
-                slot.launch(|_, queue, events| unsafe { key.launch(queue, span, operation, mode, events) })?;
-            }
-            KernelsNeeded { mode, .. } => {
-                slot.clear_hash()?;
-                let hash = slot.hash();
-                // SAFETY: as above; so does the hash, and the slot's queue is in order.
-                slot.launch(|_, queue, events| unsafe {
-                    key.launch_hashing(queue, span, operation, mode, hash, events)
-                })?;
-                slot.copy_hash()?;
-            }
-        }
+        // SAFETY: the span lies in the slot's buffer.
+        unsafe { key.launch_in(slot, span, operation, *kernels) }?;
         if writes {
             slot.copy_out(at, data.len())?;
         }
@@ -122,9 +109,6 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         if data.writes() {
             past_caches(self.slot.staged(operation.skip(), len), data.output());
         }
-        match self.kernels.hash {
-            true => Ok(operation.part(len as u64, &self.slot.hash_copied())),
-            false => Ok(O::Part::default()),
-        }
+        Ok(self.kernels.part(&operation, len as u64, &self.slot))
     }
 }

@@ -3,13 +3,11 @@
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
+use crate::op::partial_hash::HASH;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Bytes of a hash.
-const HASH: usize = 16;
 
 /// How many are kept between calls at most.
 const KEPT: usize = 256;

@@ -8,6 +8,8 @@ use crate::backend::cuda::context::Context;
 use crate::backend::cuda::memory::pinned::Pinned;
 use crate::base::error::Error;
 use crate::exec::slots::{self, Lease};
+use crate::exec::steps::HashSlot;
+use crate::op::partial_hash::HASH;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream, cuStreamQuery};
 use std::sync::Arc;
@@ -17,9 +19,6 @@ pub(crate) const MOST: usize = 32 + RESERVE;
 
 /// Slots that only those get who have none: a large call leaves them to small ones.
 const RESERVE: usize = 8;
-
-/// Bytes of a hash.
-const HASH: usize = 16;
 
 /// The slots of a device.
 pub(crate) struct Slots {
@@ -123,43 +122,6 @@ impl Slot<'_> {
         self.buffer() + self.len() as u64
     }
 
-    /// Sets them to zero, on the stream.
-    pub(crate) fn clear_hash(&mut self) -> Result<(), Error> {
-        // SAFETY: the range is the slot's own.
-        let cleared = unsafe { result::memset_d8_async(self.hash(), 0, HASH, self.stream()) };
-        self.context.call("cuMemsetD8Async", cleared)
-    }
-
-    /// Copies them; done when the stream has come to it.
-    ///
-    /// # Safety
-    /// Nobody uses `hash` until the stream was waited for.
-    pub(crate) unsafe fn copy_hash(&mut self, hash: &mut [u8; HASH]) -> Result<(), Error> {
-        // SAFETY: the range is the slot's own; the caller vouches for the other.
-        let copied = unsafe { result::memcpy_dtoh_async(&mut hash[..], self.hash(), self.stream()) };
-        self.context.call("cuMemcpyDtoHAsync", copied)
-    }
-
-    /// The same to pinned memory of the slot, so that the call does not wait: [`hash_copied`](Self::hash_copied).
-    pub(crate) fn copy_hash_staged(&mut self) -> Result<(), Error> {
-        let context = self.context;
-        let (from, stream) = (self.hash(), self.stream());
-        let resources = self.resources();
-        if resources.hash_staging.is_none() {
-            resources.hash_staging = Some(Pinned::new(context, HASH)?);
-        }
-        let to = resources.hash_staging.as_mut().expect("made above");
-        // SAFETY: both are the slot's own, whose next use is behind a wait.
-        let copied = unsafe { result::memcpy_dtoh_async(&mut to[..], from, stream) };
-        context.call("cuMemcpyDtoHAsync", copied)
-    }
-
-    /// What was copied there, when the stream was waited for.
-    pub(crate) fn hash_copied(&self) -> [u8; HASH] {
-        let staging = self.shared().hash_staging.as_ref().expect("it was copied");
-        *staging.first_chunk().expect("16 bytes")
-    }
-
     /// Bytes of device memory.
     pub(crate) fn len(&self) -> usize {
         self.shared().len
@@ -246,6 +208,33 @@ impl Slot<'_> {
         let cleared =
             unsafe { result::memset_d8_async(resources.buffer, 0, used.min(resources.len), resources.stream) };
         self.context.call("cuMemsetD8Async", cleared)
+    }
+}
+
+impl HashSlot for Slot<'_> {
+    fn clear_hash(&mut self) -> Result<(), Error> {
+        // SAFETY: the range is the slot's own.
+        let cleared = unsafe { result::memset_d8_async(self.hash(), 0, HASH, self.stream()) };
+        self.context.call("cuMemsetD8Async", cleared)
+    }
+
+    /// To pinned memory, so that the call does not wait.
+    fn copy_hash(&mut self) -> Result<(), Error> {
+        let context = self.context;
+        let (from, stream) = (self.hash(), self.stream());
+        let resources = self.resources();
+        if resources.hash_staging.is_none() {
+            resources.hash_staging = Some(Pinned::new(context, HASH)?);
+        }
+        let to = resources.hash_staging.as_mut().expect("made above");
+        // SAFETY: both are the slot's own, whose next use is behind a wait.
+        let copied = unsafe { result::memcpy_dtoh_async(&mut to[..], from, stream) };
+        context.call("cuMemcpyDtoHAsync", copied)
+    }
+
+    fn hash_copied(&self) -> [u8; HASH] {
+        let staging = self.shared().hash_staging.as_ref().expect("it was copied");
+        *staging.first_chunk().expect("16 bytes")
     }
 }
 

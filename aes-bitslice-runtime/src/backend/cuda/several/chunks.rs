@@ -93,19 +93,8 @@ impl<'k, O: Operation> Gpu<'k, O> {
         // From here on there may be something to wait for.
         self.busy.push(Busy { slot, operation, len: span.len });
         let Busy { slot, operation, .. } = self.busy.last_mut().expect("pushed above");
-        match self.kernels {
-            KernelsNeeded { mode: Some(mode), hash: false } => {
-                // SAFETY: as the caller vouches; the stream is the slot's.
-                unsafe { self.key.launch(slot.stream(), span, operation, mode, self.choice) }
-            }
-            KernelsNeeded { mode, .. } => {
-                slot.clear_hash()?;
-                let hash = slot.hash();
-                // SAFETY: as above; the hash is the slot's, too.
-                unsafe { self.key.launch_hashing(slot.stream(), span, operation, mode, self.choice, hash) }?;
-                slot.copy_hash_staged()
-            }
-        }
+        // SAFETY: as the caller guarantees.
+        unsafe { self.key.launch_in(slot, span, operation, self.kernels, self.choice) }
     }
 
     /// Takes back the slots that are done; whether there were any.
@@ -118,10 +107,7 @@ impl<'k, O: Operation> Gpu<'k, O> {
                 continue;
             }
             let Busy { slot, operation, len } = self.busy.swap_remove(index);
-            self.done.push(match self.kernels.hash {
-                true => operation.part(len, &slot.hash_copied()),
-                false => O::Part::default(),
-            });
+            self.done.push(self.kernels.part(&operation, len, &slot));
             self.idle.push(slot);
         }
         Ok(self.busy.len() < busy)

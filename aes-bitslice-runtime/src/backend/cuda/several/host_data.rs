@@ -95,19 +95,8 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
             // SAFETY: the chunk is kept, and left alone, until the stream was waited for: by `finish` or on drop.
             unsafe { slot.copy_in(at, data.input()) }?;
         }
-        match *kernels {
-            KernelsNeeded { mode: Some(mode), hash: false } => {
-                // SAFETY: the span lies in the slot's buffer, which outlives the wait.
-                unsafe { key.launch(slot.stream(), span, operation, mode, None) }?;
-            }
-            KernelsNeeded { mode, .. } => {
-                slot.clear_hash()?;
-                let hash = slot.hash();
-                // SAFETY: as above; so is the hash.
-                unsafe { key.launch_hashing(slot.stream(), span, operation, mode, None, hash) }?;
-                slot.copy_hash_staged()?;
-            }
-        }
+        // SAFETY: the span lies in the slot's buffer, which outlives the wait.
+        unsafe { key.launch_in(slot, span, operation, *kernels, None) }?;
         if staged.output {
             slot.copy_out_staged(at, len)
         } else if data.writes() {
@@ -127,10 +116,7 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         if self.staged.output {
             past_caches(self.slot.staging(operation.skip(), len), data.output());
         }
-        match self.kernels.hash {
-            true => Ok(operation.part(len as u64, &self.slot.hash_copied())),
-            false => Ok(O::Part::default()),
-        }
+        Ok(self.kernels.part(&operation, len as u64, &self.slot))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::backend::opencl::kernel::span::{Place, Span};
 use crate::backend::opencl::memory::key_memory::KeyMemory;
 use crate::backend::opencl::memory::slots::Pool;
 use crate::base::error::Error;
+use crate::exec::steps::HashSlot;
 use crate::op::launch::{Entry, Launch, Value, block_words};
 use crate::op::partial_hash::{self, HashKey, ONE};
 use aes_bitslice_core::ghash::{self, Element};

@@ -12,6 +12,8 @@ use crate::backend::opencl::kernel::span::Place;
 use crate::backend::opencl::memory::pinned::Pinned;
 use crate::base::error::Error;
 use crate::exec::slots::{Lease, Slots};
+use crate::exec::steps::HashSlot;
+use crate::op::partial_hash::HASH;
 use opencl3::command_queue;
 use opencl3::types::{CL_FALSE, cl_command_queue};
 use std::ptr;
@@ -22,9 +24,6 @@ const MOST: usize = 32 + RESERVE;
 
 /// Slots that are only for workers that have none: a large call leaves them to small ones.
 const RESERVE: usize = 8;
-
-/// Bytes of a hash.
-const HASH: usize = 16;
 
 /// The slots of a device.
 pub(crate) struct Pool {
@@ -111,26 +110,6 @@ impl<'p> Slot<'p> {
         self.place(self.len())
     }
 
-    /// Sets them to zero, when the queue has come to it.
-    pub(crate) fn clear_hash(&mut self) -> Result<(), Error> {
-        let Resources { queue, buffer, len, .. } = self.resources();
-        let cleared = queue.clear_from(buffer, *len, HASH)?;
-        self.events.push(cleared);
-        Ok(())
-    }
-
-    /// Copies them to the staging memory; done when the queue has come to it.
-    pub(crate) fn copy_hash(&mut self) -> Result<(), Error> {
-        self.copy_to_staging(self.len(), HASH)
-    }
-
-    /// What was copied there, when the queue was waited for.
-    pub(crate) fn hash_copied(&self) -> [u8; HASH] {
-        let Resources { staging, len, .. } = self.resources();
-        let staging = staging.as_ref().expect("there until drop");
-        staging[*len..].first_chunk().copied().expect("16 bytes behind the data")
-    }
-
     /// Bytes of device memory.
     pub(crate) fn len(&self) -> usize {
         self.resources().len
@@ -204,6 +183,25 @@ impl<'p> Slot<'p> {
         let waited = waited.and(finished);
         self.failed |= waited.is_err();
         waited
+    }
+}
+
+impl HashSlot for Slot<'_> {
+    fn clear_hash(&mut self) -> Result<(), Error> {
+        let Resources { queue, buffer, len, .. } = self.resources();
+        let cleared = queue.clear_from(buffer, *len, HASH)?;
+        self.events.push(cleared);
+        Ok(())
+    }
+
+    fn copy_hash(&mut self) -> Result<(), Error> {
+        self.copy_to_staging(self.len(), HASH)
+    }
+
+    fn hash_copied(&self) -> [u8; HASH] {
+        let Resources { staging, len, .. } = self.resources();
+        let staging = staging.as_ref().expect("there until drop");
+        staging[*len..].first_chunk().copied().expect("16 bytes behind the data")
     }
 }
 

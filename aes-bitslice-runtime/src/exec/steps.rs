@@ -1,0 +1,125 @@
+//! What a device launches for a chunk of a call, in order, and the hash that comes back of it: the same on every device.
+
+use crate::base::error::Error;
+use crate::exec::backend::KernelsNeeded;
+use crate::op::operation::{Hashed, Operation};
+use crate::op::partial_hash::HASH;
+use aes_bitslice_core::mode::Mode;
+
+/// A step of an operation on a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// The cipher, by kernels of this mode.
+    Cipher(Mode),
+    /// The hash of this data, added to what was hashed before.
+    Hash(Hashed),
+}
+
+/// A slot of a device, as far as hashes go: it has `HASH` bytes of device memory for one.
+pub(crate) trait HashSlot {
+    /// Sets them to zero; done when the device has come to it.
+    fn clear_hash(&mut self) -> Result<(), Error>;
+
+    /// Copies them to host memory of the slot; done when the device has come to it.
+    fn copy_hash(&mut self) -> Result<(), Error>;
+
+    /// What was copied there, when the slot was waited for.
+    fn hash_copied(&self) -> [u8; HASH];
+}
+
+impl KernelsNeeded {
+    /// The steps, in order: what is read is hashed before the cipher overwrites it.
+    pub(crate) fn steps(self) -> impl Iterator<Item = Step> {
+        let hash = |of| (self.hashed == Some(of)).then_some(Step::Hash(of));
+        [hash(Hashed::Input), self.mode.map(Step::Cipher), hash(Hashed::Output)].into_iter().flatten()
+    }
+
+    /// Launches all steps in a slot, without waiting; a hash begins with zeros, and is copied to host memory in the end.
+    pub(crate) fn launch_in<S: HashSlot>(
+        self,
+        slot: &mut S,
+        mut launch: impl FnMut(&mut S, Step) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if self.hashed.is_some() {
+            slot.clear_hash()?;
+        }
+        self.steps().try_for_each(|step| launch(slot, step))?;
+        if self.hashed.is_some() {
+            slot.copy_hash()?;
+        }
+        Ok(())
+    }
+
+    /// What a chunk of `bytes` bytes returns that was done in a slot, which was waited for.
+    pub(crate) fn part<O: Operation>(self, operation: &O, bytes: u64, slot: &impl HashSlot) -> O::Part {
+        match self.hashed {
+            Some(_) => operation.part(bytes, &slot.hash_copied()),
+            None => O::Part::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::counter::{Counter, CounterMode};
+    use crate::op::ctr::Ctr;
+    use crate::op::ghash::Ghash;
+
+    /// What was done in a slot, in order.
+    #[derive(Default)]
+    struct Log(Vec<String>);
+
+    impl HashSlot for Log {
+        fn clear_hash(&mut self) -> Result<(), Error> {
+            self.0.push("clear".into());
+            Ok(())
+        }
+
+        fn copy_hash(&mut self) -> Result<(), Error> {
+            self.0.push("copy".into());
+            Ok(())
+        }
+
+        fn hash_copied(&self) -> [u8; HASH] {
+            [7; HASH]
+        }
+    }
+
+    fn log(mode: Option<Mode>, hashed: Option<Hashed>) -> Vec<String> {
+        let mut log = Log::default();
+        let launch = |log: &mut Log, step| {
+            log.0.push(format!("{step:?}"));
+            Ok(())
+        };
+        KernelsNeeded { mode, hashed }.launch_in(&mut log, launch).unwrap();
+        log.0
+    }
+
+    #[test]
+    fn ciphertext_is_what_is_hashed() {
+        let ctr = Some(Mode::Ctr);
+        assert_eq!(log(ctr, None), ["Cipher(Ctr)"]);
+        assert_eq!(log(None, Some(Hashed::Input)), ["clear", "Hash(Input)", "copy"]);
+        assert_eq!(log(ctr, Some(Hashed::Input)), ["clear", "Hash(Input)", "Cipher(Ctr)", "copy"]);
+        assert_eq!(log(ctr, Some(Hashed::Output)), ["clear", "Cipher(Ctr)", "Hash(Output)", "copy"]);
+    }
+
+    #[test]
+    fn only_what_hashes_returns_a_hash() {
+        let ghash = Ghash::from_block(2);
+        let part = KernelsNeeded::of(&ghash).unwrap().part(&ghash, 48, &Log::default());
+        assert_eq!((part.offset, part.bytes, part.hash), (32, 48, [7; HASH]));
+        let ctr = Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0);
+        let () = KernelsNeeded::of(&ctr).unwrap().part(&ctr, 48, &Log::default());
+    }
+
+    #[test]
+    fn nothing_is_launched_behind_what_fails() {
+        let mut log = Log::default();
+        let needed = KernelsNeeded { mode: Some(Mode::Ctr), hashed: Some(Hashed::Output) };
+        let failed = needed.launch_in(&mut log, |_, _| Err(Error::InCapture { operation: "GCM" }));
+        assert!(failed.is_err());
+        assert_eq!(log.0, ["clear"]);
+    }
+}
