@@ -1,12 +1,12 @@
 //! Which backend is taken where none is named.
 //!
 //! The first CUDA GPU; else the first GPU behind OpenCL; else the CPU. A GPU gets a call on host memory where it is faster than the
-//! CPU: as was measured on it, else as is [built in](instructions::gpu_is_faster_from). Where no call could be faster behind OpenCL,
+//! CPU: as was measured on it, else as is [built in](processor::gpu_is_faster_from). Where no call could be faster behind OpenCL,
 //! nothing of OpenCL is loaded.
 
-use crate::backend::cpu::instructions;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
+use crate::exec::processor;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 
@@ -79,7 +79,7 @@ impl Machine for ThisMachine {
     }
 
     fn opencl_from(&self) -> Option<u64> {
-        instructions::gpu_is_faster_from().filter(|_| cfg!(feature = "opencl") && !self.without_opencl)
+        processor::gpu_is_faster_from().filter(|_| cfg!(feature = "opencl") && !self.without_opencl)
     }
 
     #[cfg(feature = "opencl")]
@@ -112,7 +112,7 @@ mod tests {
         }
 
         fn opencl_from(&self) -> Option<u64> {
-            instructions::built_in_crossover(self.aes)
+            processor::built_in_crossover(self.aes)
         }
 
         fn first_of_opencl(&self) -> Option<Backend> {

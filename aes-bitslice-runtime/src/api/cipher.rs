@@ -2,7 +2,6 @@
 
 use crate::api::engine::Engine;
 use crate::backend::bitsliced::key::Bitsliced;
-use crate::backend::cpu::key::CpuKey;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda::several::group_key::GroupKey;
 #[cfg(feature = "opencl")]
@@ -12,6 +11,7 @@ use crate::base::error::Error;
 use crate::base::key::ONE_KEY;
 use crate::exec::backend::OnBackend;
 use crate::op::buffers::Buffers;
+use crate::op::cpu_key::CpuKey;
 use crate::op::operation::{Keys, Operation, finished, keyed};
 use aes_bitslice_core::mode::Mode;
 use std::fmt;

@@ -4,7 +4,7 @@ use crate::api::auto;
 use crate::api::host_buffer::HostBuffer;
 use crate::backend::bitsliced::isa::Isa;
 use crate::backend::bitsliced::key::OnVectors;
-use crate::backend::cpu::key::OnCores;
+use crate::backend::cpu::OnCores;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda::several::group::{Group, Shares};
 #[cfg(feature = "opencl")]

@@ -2,7 +2,6 @@
 
 use crate::api::cipher::Cipher;
 use crate::api::engine::{Engine, Kind, each};
-use crate::backend::cpu::key::CpuKey;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -10,6 +9,7 @@ use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::exec::backend::{Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::exec::sources;
+use crate::op::cpu_key::CpuKey;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
 use aes_bitslice_core::layout::Layout;

@@ -1,12 +1,12 @@
 //! Key stream as random numbers, by the traits of the [`rand_core`] crate: on the CPU.
 
-use crate::backend::cpu::key::CpuKey;
 use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::exec::backend::OnBackend;
 use crate::op::buffers::Buffers;
+use crate::op::cpu_key::CpuKey;
 use crate::op::keystream::Keystream;
 use rand_core::{SeedableRng, TryCryptoRng, TryRng};
 use std::convert::Infallible;

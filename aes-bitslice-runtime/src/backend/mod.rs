@@ -1,6 +1,6 @@
-//! Where operations are done: a folder for each backend.
+//! Where operations are done, by backend.
 //!
-//! | folder | idea |
+//! | module | idea |
 //! |---|---|
 //! | `cpu` | the `aes` and `ctr` crates on the cores of the processor |
 //! | `bitsliced` | the generated engine on vectors of the processor |

@@ -5,6 +5,7 @@
 //! | `backend` | what an engine asks of a backend |
 //! | `chunk` | a call cut into chunks that can be done in any order |
 //! | `cores` | its chunks over the cores |
+//! | `processor` | what the processor has for AES, and when a GPU is faster |
 //! | `pipeline` | its chunks over the slots of devices |
 //! | `schedule` | which device takes which chunk |
 //! | `steps` | what a device launches for a chunk, in order |
@@ -23,6 +24,7 @@ pub(crate) mod chunk;
 pub(crate) mod cores;
 pub(crate) mod known_answer;
 pub(crate) mod pipeline;
+pub(crate) mod processor;
 pub(crate) mod queue;
 pub(crate) mod schedule;
 pub(crate) mod slots;

@@ -87,9 +87,9 @@ impl Steps for Keystream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cpu::key::CpuKey;
     use crate::base::counter::CounterMode;
     use crate::base::key::Key;
+    use crate::op::cpu_key::CpuKey;
 
     #[test]
     fn it_is_what_ctr_makes_of_zeros() {

@@ -17,6 +17,7 @@
 //! |---|---|
 //! | `operation` | what an operation is, and what engines ask of it |
 //! | `cpu_cipher` | a key on the CPU, as operations use it |
+//! | `cpu_key` | such a key, by the `aes` crate |
 //! | `buffers` | the host memory of a call |
 //! | `launch` | a call as launches of a kernel, with arguments by name |
 //! | `partial_hash` | hashes of parts, and how they combine |
@@ -27,6 +28,7 @@ pub(crate) mod by_mode;
 pub mod cbc;
 pub mod cmac;
 pub mod cpu_cipher;
+pub(crate) mod cpu_key;
 pub mod ctr;
 pub mod ecb;
 pub mod gcm;

@@ -173,8 +173,8 @@ fn product(x: &[u8; 16], y: &[u8; 16]) -> Zeroizing<[u8; 16]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cpu::key::CpuKey;
     use crate::base::key::Key;
+    use crate::op::cpu_key::CpuKey;
 
     /// H of a key of zeros.
     fn key() -> HashKey {

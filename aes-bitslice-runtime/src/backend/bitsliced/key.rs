@@ -2,12 +2,12 @@
 
 use crate::backend::bitsliced::batch::Functions;
 use crate::backend::bitsliced::isa::Isa;
-use crate::backend::cpu::instructions;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
 use crate::exec::cores;
+use crate::exec::processor;
 use crate::op::buffers::Buffers;
 use crate::op::cpu_cipher::{Block, CpuCipher};
 use crate::op::operation::Operation;
@@ -104,7 +104,7 @@ impl Opened for OnVectors {
     }
 
     fn description(&self) -> String {
-        format!("CPU, bitsliced, {}, {}", self.isa, instructions::threads())
+        format!("CPU, bitsliced, {}, {}", self.isa, processor::threads())
     }
 
     fn supports(&self, _kernels: Option<KernelsNeeded>) -> bool {

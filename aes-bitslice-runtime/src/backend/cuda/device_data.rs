@@ -1,6 +1,5 @@
 //! Data in device memory: on the caller's stream, in place or not, without a synchronisation here.
 
-use crate::backend::cpu::key::CpuKey;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::launch::{kernel_mode, kernels};
@@ -9,6 +8,7 @@ use crate::backend::cuda::pending::Pending;
 use crate::base::error::Error;
 use crate::exec::choice::Choice;
 use crate::op::buffers::Access;
+use crate::op::cpu_key::CpuKey;
 use crate::op::operation::{Operation, keyed};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;

@@ -180,7 +180,6 @@ impl Extent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cpu::key::CpuKey;
     use crate::backend::opencl::device::Device;
     use crate::backend::opencl::handles::{self, Event, event_of};
     use crate::backend::opencl::memory::device_memory::DeviceMemory;
@@ -190,6 +189,7 @@ mod tests {
     use crate::base::key::Key;
     use crate::exec::backend::{OnBackend, Settings};
     use crate::op::cbc::CbcEncrypt;
+    use crate::op::cpu_key::CpuKey;
     use crate::op::ctr::Ctr;
     use opencl3::event;
     use std::io::Write;

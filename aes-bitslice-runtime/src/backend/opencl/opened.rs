@@ -1,6 +1,5 @@
 //! An OpenCL device as an engine has it.
 
-use crate::backend::cpu::instructions;
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::device::Device;
 use crate::backend::opencl::device_key::DeviceKey;
@@ -10,6 +9,7 @@ use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::exec::backend::{KernelsNeeded, Opened, Settings};
+use crate::exec::processor;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
@@ -52,7 +52,7 @@ impl Opened for OpenClDevice {
     }
 
     fn is_preferred(&self, _mode: Mode, _key_bits: KeyBits, bytes: u64) -> bool {
-        instructions::gpu_is_faster_from().is_some_and(|from| bytes >= from)
+        processor::gpu_is_faster_from().is_some_and(|from| bytes >= from)
     }
 
     fn calls_at_once(&self) -> usize {

@@ -1,7 +1,7 @@
 //! From which size of a call on the GPU is faster than the CPU for data in host memory, the transfers counted.
 
-use crate::backend::cpu::instructions;
 use crate::backend::cuda::select::measurements::{HostRates, Measurements, nearest_bits, ratio};
+use crate::exec::processor;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 
@@ -19,7 +19,7 @@ pub(crate) fn crossover(host: &[HostRates], mode: Mode, key_bits: KeyBits) -> Op
     let bits = nearest_bits(host.iter().map(|h| (h.mode, h.key_bits)), mode, key_bits);
     let mut measured: Vec<_> = host.iter().filter(|h| h.mode == mode && Some(h.key_bits) == bits).collect();
     measured.sort_by_key(|h| h.bytes);
-    if measured.is_empty() { instructions::gpu_is_faster_from() } else { meeting(&measured) }
+    if measured.is_empty() { processor::gpu_is_faster_from() } else { meeting(&measured) }
 }
 
 /// Where the GPU's rate passes the CPU's for good: between two measured sizes, where straight lines through the

@@ -1,8 +1,8 @@
 //! What was measured on this machine: which kernels are how fast, and what data in host memory takes.
 
-use crate::backend::cpu::instructions;
 use crate::backend::cuda::driver::DeviceInfo;
 use crate::exec::choice::{Choice, Kernels};
+use crate::exec::processor;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ impl Subject {
             gpu: device.name.clone(),
             driver: device.driver_release.as_ref().unwrap_or(&device.driver_version).clone(),
             version: env!("CARGO_PKG_VERSION").into(),
-            cpu: instructions::description(),
+            cpu: processor::description(),
         }
     }
 }

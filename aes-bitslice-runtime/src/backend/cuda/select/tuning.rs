@@ -146,10 +146,10 @@ impl fmt::Display for Tuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cpu::instructions;
     use crate::backend::cuda::select::measurements::Measurements;
     use crate::backend::cuda::select::measurements::tests::{measurements, subject};
     use crate::backend::cuda::select::tuning_file::LARGEST;
+    use crate::exec::processor;
     use std::fs;
 
     fn tuning(measured: Measurements) -> Tuning {
@@ -212,17 +212,17 @@ mod tests {
 
     #[test]
     fn the_crossover_without_measurements() {
-        assert_eq!(instructions::built_in_crossover(true), None);
-        assert!(instructions::built_in_crossover(false).is_some());
+        assert_eq!(processor::built_in_crossover(true), None);
+        assert!(processor::built_in_crossover(false).is_some());
         let built_in = Tuning::built_in(80);
-        assert_eq!(built_in.cuda_from(Mode::Ctr, KeyBits::Aes128), instructions::gpu_is_faster_from());
+        assert_eq!(built_in.cuda_from(Mode::Ctr, KeyBits::Aes128), processor::gpu_is_faster_from());
         for (bytes, cuda) in [(0, false), (32767, false), (32768, true), (u64::MAX, true)] {
             assert_eq!(tuning(measurements()).prefers_cuda(Mode::Ctr, KeyBits::Aes128, bytes), cuda);
         }
         // One that was measured is its mode's alone.
         let tuning = tuning(measurements());
         assert_eq!(tuning.cuda_from(Mode::Ctr, KeyBits::Aes192), Some(32768));
-        assert_eq!(tuning.cuda_from(Mode::EcbEncrypt, KeyBits::Aes128), instructions::gpu_is_faster_from());
+        assert_eq!(tuning.cuda_from(Mode::EcbEncrypt, KeyBits::Aes128), processor::gpu_is_faster_from());
     }
 
     /// What a device goes by if its file holds `text`; the built-in kernels, if it is no good.

@@ -1,6 +1,5 @@
 //! Calls on data in sharded memory: all GPUs at once, each on its own share and then on what the slowest has left.
 
-use crate::backend::cpu::key::CpuKey;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::launch::kernels;
 use crate::backend::cuda::memory::span::Span;
@@ -11,6 +10,7 @@ use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
 use crate::exec::schedule::Schedule;
 use crate::op::buffers::Access;
+use crate::op::cpu_key::CpuKey;
 use crate::op::operation::{Operation, finished, head, keyed};
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;

@@ -1,17 +1,10 @@
-//! A key on the CPU, of any length, for every operation.
+//! A key on the CPU, of any length, by the `aes` and `ctr` crates: what the backend `cpu` computes with, and what every operation derives
+//! its secrets with, wherever its data is.
 
-use crate::backend::cpu::instructions;
-use crate::base::backend::Backend;
-use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::scrubbed;
-use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
-use crate::exec::cores;
-use crate::op::buffers::Buffers;
 use crate::op::cpu_cipher::{Block, CpuCipher};
-use crate::op::operation::Operation;
 use aes_bitslice_core::aes::{Direction, KeyBits};
-use aes_bitslice_core::mode::Mode;
 use cipher::consts::U16;
 use cipher::inout::InOutBuf;
 use cipher::{
@@ -65,16 +58,6 @@ impl Aes {
             KeyBits::Aes192 => Self::Aes192(of(key)),
             KeyBits::Aes256 => Self::Aes256(of(key)),
         }
-    }
-}
-
-impl OnBackend for CpuKey {
-    /// On all cores, or on this thread if it is serial.
-    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
-        Ok(match O::SERIAL {
-            true => vec![operation.on_cpu(self, data)],
-            false => cores::run(self, operation, data),
-        })
     }
 }
 
@@ -142,36 +125,5 @@ impl BlockCipherEncClosure for Chain<'_, '_> {
             backend.encrypt_block((&mut state).into());
             *block.get_out() = state;
         }
-    }
-}
-
-/// The CPU as a backend.
-pub(crate) struct OnCores;
-
-impl Opened for OnCores {
-    type Key = CpuKey;
-
-    fn backend(&self) -> Backend {
-        Backend::Cpu
-    }
-
-    fn description(&self) -> String {
-        format!("CPU, {}", instructions::description())
-    }
-
-    fn supports(&self, _kernels: Option<KernelsNeeded>) -> bool {
-        true
-    }
-
-    fn is_preferred(&self, _mode: Mode, _key_bits: KeyBits, _bytes: u64) -> bool {
-        true
-    }
-
-    fn calls_at_once(&self) -> usize {
-        cores::threads()
-    }
-
-    fn key(&self, key: &Key, _settings: Settings) -> Result<CpuKey, Error> {
-        Ok(CpuKey::new(key))
     }
 }
