@@ -1,4 +1,4 @@
-//! What a user of a printed hash kernel must know to launch it, as JSON beside the source. Such a kernel has no cipher's key, mode or
+//! What a user of a printed hash kernel must know to launch it, as JSON next to the source. Such a kernel has no cipher's key, mode or
 //! basis, so this is not the [`Manifest`](crate::manifest::Manifest) of a cipher's kernel.
 //!
 //! # How to launch it
@@ -7,6 +7,8 @@
 //! 48 KiB has to be allowed for the function first). With W *units*, any number from 1 on, the tables made for W, and n =
 //! [`Shape::tiles`] of the message: max(1, min(n, W)) thread blocks. `units_per_sm` times the multiprocessors is the W that is fastest;
 //! fewer leave room for another kernel.
+//!
+//! Parameters are listed in the manifest, by name, kind and order; these have values:
 //!
 //! | parameter | kind | what |
 //! |---|---|---|
@@ -58,7 +60,7 @@ pub struct HashManifest {
     pub dialect: Dialect,
     /// The kernel's name.
     pub kernel: String,
-    /// The source file, beside the manifest.
+    /// The source file, next to the manifest.
     pub source: String,
     /// SHA-256 of the source file, hexadecimal.
     pub source_sha256: String,
@@ -108,26 +110,11 @@ impl Capabilities {
     }
 }
 
-/// What the entry points take that hash, in order.
-const PARAMETERS: [(&str, Kind); 7] = [
-    ("in", Kind::Input),
-    ("length", Kind::U64),
-    ("tables", Kind::Buffer),
-    ("units", Kind::U32),
-    ("out", Kind::Output),
-    ("factor", Kind::Words(4)),
-    ("addend", Kind::Words(4)),
-];
+/// What an entry point that hashes cannot do without.
+const HASHES: &[(&str, Kind)] = &[("in", Kind::Input), ("length", Kind::U64), ("out", Kind::Output)];
 
-/// What the entry point takes that clears, in order.
-const CLEARING: [(&str, Kind); 6] = [
-    ("out", Kind::Output),
-    ("length", Kind::U64),
-    ("hash", Kind::Buffer),
-    ("factor", Kind::Words(4)),
-    ("addend", Kind::Words(4)),
-    ("mask", Kind::Words(4)),
-];
+/// What the entry point that clears cannot do without.
+const CLEARS: &[(&str, Kind)] = &[("out", Kind::Output), ("length", Kind::U64), ("hash", Kind::Buffer)];
 
 impl HashManifest {
     /// The version of the format.
@@ -153,7 +140,7 @@ impl HashManifest {
             return field("hash_format", &format!("is {}, but this version reads {}", self.hash_format, Self::FORMAT));
         }
         if self.source.contains(['/', '\\']) || self.source.starts_with('.') {
-            return field("source", "must be a plain file name beside the manifest");
+            return field("source", "must be a plain file name, of a file next to the manifest");
         }
         if let Err(error) = self.shape.check() {
             return field("shape", &error.to_string());
@@ -165,14 +152,17 @@ impl HashManifest {
             return field("units_per_sm", "must not be 0");
         }
         let name = self.kernel.replace('-', "_");
-        for ((of, entry), (end, parameters)) in
-            self.entries().into_iter().zip([("", &PARAMETERS[..]), ("_bytes", &PARAMETERS), ("_clear", &CLEARING)])
+        for ((of, entry), (end, data)) in
+            self.entries().into_iter().zip([("", HASHES), ("_bytes", HASHES), ("_clear", CLEARS)])
         {
             if entry.name != format!("{name}{end}") {
                 return field(of, "must be the kernel's name, with underscores, and what it does behind it");
             }
-            if !entry.parameters.iter().map(|p| (p.name.as_str(), p.kind)).eq(parameters.iter().copied()) {
-                return field(of, "takes something else than a hash kernel");
+            if let Some(twice) = entry.named_twice() {
+                return field(of, &format!("takes `{twice}` twice"));
+            }
+            if let Some((missing, _)) = data.iter().find(|(name, kind)| !entry.takes(name, *kind)) {
+                return field(of, &format!("takes no `{missing}`, or one of another kind"));
             }
         }
         if (self.dialect == Dialect::Cuda) != self.compute_capability.is_some() {

@@ -13,6 +13,7 @@
 
 use crate::key_source::KeySource;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// An entry point of a kernel: its name, and what it is launched with, in order.
@@ -102,6 +103,17 @@ pub enum SignatureError {
 }
 
 impl EntryPoint {
+    /// Whether it takes a parameter of this name and kind.
+    pub fn takes(&self, name: &str, kind: Kind) -> bool {
+        self.parameters.iter().any(|parameter| parameter.name == name && parameter.kind == kind)
+    }
+
+    /// The first name that two parameters have, of which a launch could give one value only.
+    pub fn named_twice(&self) -> Option<&str> {
+        let mut names = BTreeSet::new();
+        self.parameters.iter().map(|parameter| parameter.name.as_str()).find(|name| !names.insert(*name))
+    }
+
     /// Reads what the entry point of this name takes from the source of its kernel.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::ghash::{Element, Shape, tables};
 use aes_bitslice_core::hash_manifest::{HashManifest, PrintedHash};
 use aes_bitslice_core::manifest::ManifestError;
+use aes_bitslice_core::signature::Kind;
 use aes_bitslice_gen::check::{CompiledHash, HashLaunch};
 use aes_bitslice_gen::emit::{ghash as printer, header};
 use aes_bitslice_gen::ghash::Ghash;
@@ -71,7 +72,22 @@ fn manifests_are_of_their_sources() {
         assert_eq!(wrong(&|m| m.threads = 100), "threads");
         assert_eq!(wrong(&|m| m.units_per_sm = 0), "units_per_sm");
         assert_eq!(wrong(&|m| m.kernel += "-other"), "entry");
-        assert_eq!(wrong(&|m| m.entry_bytes.parameters.swap(0, 1)), "entry_bytes");
+        // What is launched finds its values by name, and cannot do without these.
+        let mut other = manifest.clone();
+        other.entry_bytes.parameters.swap(0, 1);
+        other.entry.parameters.retain(|parameter| parameter.name != "addend");
+        HashManifest::parse(&other.to_json()).unwrap();
+        for needed in ["in", "length", "out"] {
+            assert_eq!(wrong(&|m| m.entry.parameters.retain(|parameter| parameter.name != needed)), "entry");
+        }
+        assert_eq!(wrong(&|m| m.entry_bytes.parameters[1].kind = Kind::U32), "entry_bytes");
+        assert_eq!(wrong(&|m| m.entry_bytes.parameters.push(m.entry.parameters[5].clone())), "entry_bytes");
+        for needed in ["out", "length", "hash"] {
+            assert_eq!(
+                wrong(&|m| m.entry_clear.parameters.retain(|parameter| parameter.name != needed)),
+                "entry_clear"
+            );
+        }
         assert_eq!(
             wrong(&|m| m.dialect = if m.dialect == Dialect::Cuda { Dialect::OpenCl } else { Dialect::Cuda }),
             "compute_capability"

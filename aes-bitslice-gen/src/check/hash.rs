@@ -7,6 +7,7 @@ use aes_bitslice_core::ghash::{Element, Shape, ghash, tables};
 use aes_bitslice_core::hash_manifest::HashManifest;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::reference;
+use aes_bitslice_core::signature::EntryPoint;
 use std::fmt;
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -61,16 +62,23 @@ impl fmt::Display for HashLaunch<'_> {
     }
 }
 
+/// A function in C that calls an entry point with what the program has for its parameters, by name.
+fn call(function: &str, entry: &EntryPoint) -> String {
+    let arguments: Vec<String> =
+        entry.parameters.iter().map(|parameter| format!("launch.{}", parameter.name)).collect();
+    format!("static void {function}(void) {{ {}({}); }}\n", entry.name, arguments.join(", "))
+}
+
 impl CompiledHash {
     /// Compiles as [`CompiledC`](super::CompiledC) does; `None` where there is no C compiler.
     pub fn compile(source: &str, manifest: &HashManifest) -> Result<Option<Self>, CheckError> {
         manifest.check()?;
         let kernel = manifest.kernel.clone();
         let HashManifest { entry, entry_bytes, entry_clear, .. } = manifest;
-        let entries = [("", entry), ("_BYTES", entry_bytes), ("_CLEAR", entry_clear)]
-            .map(|(end, entry)| format!("\n#define ENTRY{end} {}\n", entry.name))
+        let calls = [("run_aligned", entry), ("run_bytes", entry_bytes), ("run_clear", entry_clear)]
+            .map(|(function, entry)| call(function, entry))
             .concat();
-        let Some(mut process) = start_program(&kernel, false, &[source, "\n", THREADS, &entries, PROGRAM])? else {
+        let Some(mut process) = start_program(&kernel, false, &[source, "\n", THREADS, PROGRAM, &calls])? else {
             return Ok(None);
         };
         let requests = process.stdin.take();
@@ -202,6 +210,33 @@ mod tests {
             source = source.replacen(text, with, 1);
         }
         printed_hash(&source, &manifest, &KEY)
+    }
+
+    /// The manifest of a kernel whose source was changed, and which takes what that says.
+    fn changed(text: &str, with: &str) -> PrintedHash {
+        let PrintedHash { mut source, mut manifest } =
+            print(Ghash(Arrangement::Element), Dialect::Cuda, "a test").unwrap();
+        assert!(source.contains(text), "{text}");
+        source = source.replace(text, with);
+        for entry in [&mut manifest.entry, &mut manifest.entry_bytes, &mut manifest.entry_clear] {
+            *entry = EntryPoint::read(&source, &entry.name).unwrap();
+        }
+        PrintedHash { source, manifest }
+    }
+
+    #[test]
+    fn parameters_are_found_by_name() {
+        let PrintedHash { source, manifest } = changed(
+            "u64 length, IN_GLOBAL const u32 *tables, u32 units",
+            "u32 units, IN_GLOBAL const u32 *tables, u64 length",
+        );
+        assert_ne!(manifest.entry.parameters[1].name, "length");
+        printed_hash(&source, &manifest, &KEY).unwrap();
+        let PrintedHash { source, manifest } = changed("u32 units, OUTPUT", "u32 units, u64 salt, OUTPUT");
+        match printed_hash(&source, &manifest, &KEY) {
+            Ok(false) | Err(CheckError::Rejected { .. }) => {}
+            other => panic!("nothing has a value for `salt`: {other:?}"),
+        }
     }
 
     #[test]

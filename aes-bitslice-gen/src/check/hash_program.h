@@ -5,32 +5,23 @@
 //   launch  request, tables (of an entry that clears: the mask), factor, addend, the output before, the input
 //   answer  a byte: 0, 1 if more than the output was changed, 2 if threads wait for others that do not come; the output; of an entry
 //           that clears, the input, which is its output
+//
+// The calls of the entry points, `run_aligned`, `run_bytes` and `run_clear`, follow: each gives every parameter what `launch` has under
+// the parameter's name.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 entry, offset, length, units, thread_blocks, table_bytes; } request;
 
 static struct {
-    u8 *in;
+    const void *in;
+    void *out;
     u64 length;
-    const u32 *tables;
+    const u32 *tables, *hash;
     u32 units;
-    u32 *out;
-    block128 factor, addend;
+    block128 factor, addend, mask;
 } launch;
 
-static void run_aligned(void) {
-    ENTRY((const uint4 *)launch.in, launch.length, launch.tables, launch.units, launch.out, launch.factor, launch.addend);
-}
-
-static void run_bytes(void) {
-    ENTRY_BYTES(launch.in, launch.length, launch.tables, launch.units, launch.out, launch.factor, launch.addend);
-}
-
-static void run_clear(void) {
-    block128 mask;
-    memcpy(&mask, launch.tables, 16);
-    ENTRY_CLEAR(launch.in, launch.length, launch.out, launch.factor, launch.addend, mask);
-}
+static void run_aligned(void), run_bytes(void), run_clear(void);
 
 int main(void) {
     request r;
@@ -44,9 +35,15 @@ int main(void) {
         memcpy(original_tables, tables.data, r.table_bytes);
         launch.in = in.data;
         launch.length = r.length;
-        launch.tables = (const u32 *)tables.data;
         launch.units = (u32)r.units;
-        launch.out = (u32 *)out.data;
+        if (r.entry == 2) {
+            launch.out = in.data;
+            launch.hash = (const u32 *)out.data;
+            memcpy(&launch.mask, tables.data, 16);
+        } else {
+            launch.out = out.data;
+            launch.tables = (const u32 *)tables.data;
+        }
         gridDim.x = (u32)r.thread_blocks;
         blockDim.x = THREADS;
         body = r.entry == 2 ? run_clear : r.entry == 1 ? run_bytes : run_aligned;
