@@ -6,6 +6,8 @@
 KERNEL @NAME@_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERNEL_PARAMETER block128 factor,
     KERNEL_PARAMETER block128 addend, KERNEL_PARAMETER block128 mask) {
     LOCATE_OUTPUT(u8);
+    LET_NEXT_BEGIN();
+    AWAIT_LAST();
     const u32 words[4] = {hash[0], hash[1], hash[2], hash[3]};
     const element found = product(element_of(words), element_of(factor.word));
     u32 wrong = 0;

@@ -29,8 +29,6 @@ DEVICE void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
                          shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at)
                      : "memory");
 }
-// For the kernel before this one on the stream, where this one was allowed to start before that one's end.
-DEVICE void wait_for_predecessor(void) { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 // All threads: for the n-th arrival at the barrier, from 0.
 DEVICE void wait_for(u64 *barrier, u32 n) {
     asm volatile("{\n"
@@ -43,7 +41,7 @@ DEVICE void wait_for(u64 *barrier, u32 n) {
                  "}" ::"r"(shared_address(barrier)), "r"(n & 1)
                  : "memory");
 }
-// An operand without swizzle, its core matrices so many bytes apart along K and along rows or columns.
+// An operand without swizzle: `along_k` and `across` are the distances in bytes of its core matrices along K and along rows or columns.
 DEVICE u64 operand(const void *p, u32 along_k, u32 across) {
     return (u64)(shared_address(p) >> 4) | (u64)(along_k >> 4) << 16 | (u64)(across >> 4) << 32;
 }
@@ -62,7 +60,6 @@ DEVICE u64 operand(const void *p, u32 along_k, u32 across) {
 #else
 static void new_arrivals(u64 *barrier) { *barrier = 0; }
 static void publish(void) {}
-static void wait_for_predecessor(void) {}
 static void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
     (void)barrier;
     for (u32 i = 0; i < bytes; i++) ((u8 *)to)[i] = ((const u8 *)from)[i];
@@ -135,6 +132,7 @@ DEVICE void hash(const message *m, const u32 *tables, u32 *out, const block128 *
     const u32 *const matrix = (const u32 *)memory;
     element *const weights = (element *)(memory + WEIGHTS_AT);
     u64 *const barriers = (u64 *)(memory + BARRIERS_AT);
+    LET_NEXT_BEGIN();
     if (threadIdx.x == 0) {
         for (u32 i = 0; i <= STAGES; i++) new_arrivals(&barriers[i]);
         publish();
@@ -142,11 +140,11 @@ DEVICE void hash(const message *m, const u32 *tables, u32 *out, const block128 *
     BARRIER();
     if (threadIdx.x == ROWS) { // the first that has no weight to make
         copy(memory, tables, MATRIX_BYTES, &barriers[STAGES]);
-        wait_for_predecessor();
+        AWAIT_LAST();
         for (u32 n = 0; n < STAGES; n++) bring(memory, barriers, m, n);
     }
     put_weights(weights, tables + MATRIX_BYTES / 4, factor);
-    wait_for_predecessor();
+    AWAIT_LAST();
     wait_for(&barriers[STAGES], 0);
 
     u32 sum = 0, sum8 = 0;

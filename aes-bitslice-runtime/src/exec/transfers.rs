@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) streams: usize,
     /// For all GPUs.
     pub(crate) workers: usize,
+    /// Whether kernels read and write host memory themselves, over the link: nothing is copied to the device and back.
+    pub(crate) over_link: bool,
 }
 
 impl Transfers {
@@ -38,6 +40,10 @@ impl Transfers {
     fn plan_with(self, bytes: usize, pinned: bool, devices: usize, cores: usize) -> Plan {
         /// What is worth bringing to another GPU, too.
         const WORTH_A_GPU: usize = 8 << 20;
+        /// What is worth copying, in chunks, so that both directions are busy: a kernel that reads and writes over the link does not
+        /// come near its rate, but a small call is done before the first copy would be.
+        const WORTH_COPYING: usize = 4 << 20;
+        let over_link = self.chunk_bytes.is_none() && bytes < WORTH_COPYING;
         let devices = match self.chunk_bytes {
             Some(_) => devices,
             None => (bytes / WORTH_A_GPU).clamp(1, devices),
@@ -47,7 +53,8 @@ impl Transfers {
             (bytes / devices / parts).clamp(least, most).next_power_of_two().min(most)
         };
         let (chunk_bytes, streams, workers) = match pinned {
-            true if bytes / devices < 64 << 20 => (part(16, 1 << 20, 4 << 20), 4, 1),
+            true if over_link => (WORTH_COPYING, 1, 1),
+            true if bytes / devices < 128 << 20 => (part(8, 1 << 20, 4 << 20), 4, 1),
             true => (8 << 20, 2, 2),
             false if devices == 1 => (part(64, 1 << 20, 3 << 20), 2, cores.clamp(1, 16)),
             // More threads and GPUs share the cache.
@@ -68,7 +75,7 @@ impl Transfers {
         let workers = devices * self.workers.unwrap_or(workers).clamp(1, 16);
         // No thread without work; and of few chunks each gets its own thread before one gets two.
         let workers = workers.min(chunks);
-        Plan { chunk_bytes, streams: streams.min(chunks.div_ceil(workers)), workers }
+        Plan { chunk_bytes, streams: streams.min(chunks.div_ceil(workers)), workers, over_link }
     }
 }
 
@@ -84,7 +91,7 @@ mod tests {
     fn small_calls_are_not_cut() {
         for pinned in [true, false] {
             for bytes in [1, 16, 4096, 512 << 10] {
-                let Plan { chunk_bytes, streams, workers } = plan(bytes, pinned, 1);
+                let Plan { chunk_bytes, streams, workers, .. } = plan(bytes, pinned, 1);
                 assert!(chunk_bytes >= bytes && (streams, workers) == (1, 1), "{bytes}");
                 // Nor for a few bytes more, nor for several GPUs.
                 assert_eq!(plan(bytes + 15, pinned, 1).workers, 1);
@@ -94,11 +101,22 @@ mod tests {
     }
 
     #[test]
+    fn only_calls_that_are_small_and_not_cut_by_hand_go_over_the_link() {
+        for pinned in [true, false] {
+            assert!(plan(1, pinned, 1).over_link && plan((4 << 20) - 1, pinned, 2).over_link);
+            assert!(!plan(4 << 20, pinned, 1).over_link);
+            assert_eq!(plan((4 << 20) - 1, true, 1).workers, 1);
+            let by_hand = Transfers { chunk_bytes: Some(4096), ..Transfers::default() };
+            assert!(!by_hand.plan_with(4096, pinned, 1, 16).over_link);
+        }
+    }
+
+    #[test]
     fn large_calls_take_a_bounded_amount_of_memory() {
         // Streams and workers for all GPUs, and about the bytes of a chunk.
         let most = |pinned, devices, expected: (usize, usize), chunk: usize| {
             for bytes in [4 << 30, 1 << 40] {
-                let Plan { chunk_bytes, streams, workers } = plan(bytes, pinned, devices);
+                let Plan { chunk_bytes, streams, workers, .. } = plan(bytes, pinned, devices);
                 assert_eq!((streams, workers), expected, "{bytes} bytes, {devices} GPUs");
                 assert!((chunk..chunk + chunk / 100).contains(&chunk_bytes), "{chunk_bytes}");
             }
@@ -116,8 +134,8 @@ mod tests {
             let some = Transfers { chunk_bytes: Some(chunk_bytes), streams: Some(streams), workers: Some(workers) };
             some.plan_with(1 << 30, false, 1, 16)
         };
-        assert_eq!(set(1 << 20, 3, 5), Plan { chunk_bytes: 1 << 20, streams: 3, workers: 5 });
-        assert_eq!(set(0, 0, 0), Plan { chunk_bytes: 16, streams: 1, workers: 1 });
-        assert_eq!(set(usize::MAX, 99, 99), Plan { chunk_bytes: 64 << 20, streams: 1, workers: 16 });
+        assert_eq!(set(1 << 20, 3, 5), Plan { chunk_bytes: 1 << 20, streams: 3, workers: 5, over_link: false });
+        assert_eq!(set(0, 0, 0), Plan { chunk_bytes: 16, streams: 1, workers: 1, over_link: false });
+        assert_eq!(set(usize::MAX, 99, 99), Plan { chunk_bytes: 64 << 20, streams: 1, workers: 16, over_link: false });
     }
 }

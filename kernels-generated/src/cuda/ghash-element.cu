@@ -2,7 +2,7 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: ccc4121485ab7816085bdccfe0ad523dc767b8daa16c8aad76aa094bc14462a9
+// SHA-256 of all that follows this line: a99e3b96fd88db676da5330f7b38647928081bf687ccdc467a5c1efd3bf7acd8
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
@@ -356,6 +356,8 @@ KERNEL ghash_element_bytes(INPUT(u8), u64 length, IN_GLOBAL const u32 *tables, u
 KERNEL ghash_element_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERNEL_PARAMETER block128 factor,
     KERNEL_PARAMETER block128 addend, KERNEL_PARAMETER block128 mask) {
     LOCATE_OUTPUT(u8);
+    LET_NEXT_BEGIN();
+    AWAIT_LAST();
     const u32 words[4] = {hash[0], hash[1], hash[2], hash[3]};
     const element found = product(element_of(words), element_of(factor.word));
     u32 wrong = 0;

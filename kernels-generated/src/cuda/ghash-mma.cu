@@ -2,7 +2,7 @@
 // Kernel: ghash-mma, GHASH (SP 800-38D) by tensor cores, mma on single bits. Constant-time.
 // Geometry: 128 threads a block; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: ccecacc408562aa3344976ee8336cb6bc78f9f4c34391f7f3da121c993224cfc
+// SHA-256 of all that follows this line: 51d573d3fd9ac768a0f3c7334e475e16bc9bb4be0f2de3b7ce45ddf3e26410e4
 
 #define THREADS 128
 #define BLOCKS_PER_SM 3
@@ -418,6 +418,8 @@ KERNEL ghash_mma_bytes(INPUT(u8), u64 length, IN_GLOBAL const u32 *tables, u32 u
 KERNEL ghash_mma_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERNEL_PARAMETER block128 factor,
     KERNEL_PARAMETER block128 addend, KERNEL_PARAMETER block128 mask) {
     LOCATE_OUTPUT(u8);
+    LET_NEXT_BEGIN();
+    AWAIT_LAST();
     const u32 words[4] = {hash[0], hash[1], hash[2], hash[3]};
     const element found = product(element_of(words), element_of(factor.word));
     u32 wrong = 0;

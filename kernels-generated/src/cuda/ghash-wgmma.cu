@@ -2,7 +2,7 @@
 // Kernel: ghash-wgmma, GHASH (SP 800-38D) by tensor cores, wgmma on single bits. Constant-time.
 // Geometry: 128 threads a block, 85024 bytes of shared memory; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: d7cbf79c98279337eb6d4fdc0883e0edffa63a277e9d38d9e92708b8b0b68510
+// SHA-256 of all that follows this line: 99db3b7d06fc72ad1b7f7e4458969fe3e47b35e9ba2477315a0572d40934751a
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -346,8 +346,6 @@ DEVICE void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
                          shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at)
                      : "memory");
 }
-// For the kernel before this one on the stream, where this one was allowed to start before that one's end.
-DEVICE void wait_for_predecessor(void) { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 // All threads: for the n-th arrival at the barrier, from 0.
 DEVICE void wait_for(u64 *barrier, u32 n) {
     asm volatile("{\n"
@@ -360,7 +358,7 @@ DEVICE void wait_for(u64 *barrier, u32 n) {
                  "}" ::"r"(shared_address(barrier)), "r"(n & 1)
                  : "memory");
 }
-// An operand without swizzle, its core matrices so many bytes apart along K and along rows or columns.
+// An operand without swizzle: `along_k` and `across` are the distances in bytes of its core matrices along K and along rows or columns.
 DEVICE u64 operand(const void *p, u32 along_k, u32 across) {
     return (u64)(shared_address(p) >> 4) | (u64)(along_k >> 4) << 16 | (u64)(across >> 4) << 32;
 }
@@ -379,7 +377,6 @@ DEVICE u64 operand(const void *p, u32 along_k, u32 across) {
 #else
 static void new_arrivals(u64 *barrier) { *barrier = 0; }
 static void publish(void) {}
-static void wait_for_predecessor(void) {}
 static void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
     (void)barrier;
     for (u32 i = 0; i < bytes; i++) ((u8 *)to)[i] = ((const u8 *)from)[i];
@@ -452,6 +449,7 @@ DEVICE void hash(const message *m, const u32 *tables, u32 *out, const block128 *
     const u32 *const matrix = (const u32 *)memory;
     element *const weights = (element *)(memory + WEIGHTS_AT);
     u64 *const barriers = (u64 *)(memory + BARRIERS_AT);
+    LET_NEXT_BEGIN();
     if (threadIdx.x == 0) {
         for (u32 i = 0; i <= STAGES; i++) new_arrivals(&barriers[i]);
         publish();
@@ -459,11 +457,11 @@ DEVICE void hash(const message *m, const u32 *tables, u32 *out, const block128 *
     BARRIER();
     if (threadIdx.x == ROWS) { // the first that has no weight to make
         copy(memory, tables, MATRIX_BYTES, &barriers[STAGES]);
-        wait_for_predecessor();
+        AWAIT_LAST();
         for (u32 n = 0; n < STAGES; n++) bring(memory, barriers, m, n);
     }
     put_weights(weights, tables + MATRIX_BYTES / 4, factor);
-    wait_for_predecessor();
+    AWAIT_LAST();
     wait_for(&barriers[STAGES], 0);
 
     u32 sum = 0, sum8 = 0;
@@ -511,6 +509,8 @@ KERNEL ghash_wgmma_bytes(INPUT(u8), u64 length, IN_GLOBAL const u32 *tables, u32
 KERNEL ghash_wgmma_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERNEL_PARAMETER block128 factor,
     KERNEL_PARAMETER block128 addend, KERNEL_PARAMETER block128 mask) {
     LOCATE_OUTPUT(u8);
+    LET_NEXT_BEGIN();
+    AWAIT_LAST();
     const u32 words[4] = {hash[0], hash[1], hash[2], hash[3]};
     const element found = product(element_of(words), element_of(factor.word));
     u32 wrong = 0;

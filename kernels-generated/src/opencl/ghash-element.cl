@@ -2,7 +2,7 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 4fbf0c3fd18a082f56939c3a91ac33b1b1155ada47f2c0ec85754b3a24ca9642
+// SHA-256 of all that follows this line: c42e5e3cf37156c1e9da599e4b52a4e17bd6040bb7db372549df8d46ffae47ce
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
@@ -325,6 +325,8 @@ KERNEL ghash_element_bytes(INPUT(u8), u64 length, IN_GLOBAL const u32 *tables, u
 KERNEL ghash_element_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERNEL_PARAMETER block128 factor,
     KERNEL_PARAMETER block128 addend, KERNEL_PARAMETER block128 mask) {
     LOCATE_OUTPUT(u8);
+    LET_NEXT_BEGIN();
+    AWAIT_LAST();
     const u32 words[4] = {hash[0], hash[1], hash[2], hash[3]};
     const element found = product(element_of(words), element_of(factor.word));
     u32 wrong = 0;

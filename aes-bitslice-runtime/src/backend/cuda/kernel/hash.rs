@@ -127,7 +127,7 @@ impl HashKernel {
         hash: CUdeviceptr,
         verdict: &Verdict,
     ) -> Result<(), Error> {
-        let Code { manifest, clear, multiprocessors, module, .. } = &*self.code;
+        let Code { manifest, clear, multiprocessors, overlaps, module, .. } = &*self.code;
         let values = vec![
             ("length", Value::U64(len)),
             ("hash", Value::Address(hash)),
@@ -136,15 +136,15 @@ impl HashKernel {
             ("mask", Value::Words(block_words(&verdict.mask))),
         ];
         let threads = manifest.threads;
-        // Enough of them to clear at the speed of the memory.
-        let thread_blocks = (8 * multiprocessors).min(len.div_ceil(threads.into()).try_into().unwrap_or(u32::MAX));
+        // Few, for nearly always there is nothing to clear, and launching more takes longer.
+        let thread_blocks = (2 * multiprocessors).min(len.div_ceil(threads.into()).try_into().unwrap_or(u32::MAX));
         let mut launch = Launch { entry: Entry::Bytes, at: 0, thread_blocks, threads, values };
         let span = Span { input: None, output: Some(output), len };
         let arguments =
             clear.binding.arguments(span, &launch, None, |_, _| unreachable!("nothing of it is gathered"))?;
         let grid = GridSize { thread_blocks: thread_blocks.into(), threads };
         // SAFETY: as in `run`.
-        let launched = unsafe { clear.launch(&module.context, grid, 0, false, stream, &arguments) };
+        let launched = unsafe { clear.launch(&module.context, grid, 0, *overlaps, stream, &arguments) };
         for (_, value) in &mut launch.values {
             if let Value::Words(words) = value {
                 words.zeroize();

@@ -100,6 +100,16 @@ pub(crate) fn time_to_allocate(context: &Context, bytes: usize) -> Result<Durati
     Ok(time)
 }
 
+/// Where kernels reach this memory, which is pinned; `None` where they do not. The context is current on this thread.
+pub(crate) fn on_device(data: &[u8]) -> Option<CUdeviceptr> {
+    let mut pointer: CUdeviceptr = 0;
+    let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER;
+    let start = data.as_ptr() as CUdeviceptr;
+    // SAFETY: the value is as large as its attribute.
+    let asked = unsafe { sys::cuPointerGetAttribute((&raw mut pointer).cast(), attribute, start) };
+    (asked == CUresult::CUDA_SUCCESS && pointer != 0).then_some(pointer)
+}
+
 /// Whether all of this memory is pinned, so that copies need no staging. The context is current on this thread.
 pub(crate) fn is_pinned(data: &[u8]) -> bool {
     use CUpointer_attribute as Attribute;

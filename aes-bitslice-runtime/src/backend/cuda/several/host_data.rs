@@ -2,11 +2,12 @@
 //! once.
 //!
 //! Memory that is pinned is copied from and to as it is. Other memory is staged: a worker copies a chunk to the pinned memory
-//! of its slot, and what comes back from there. (Pinning the caller's pages for the time of a call was measured, too: it takes
+//! of its slot, and what comes back from there. Of small calls nothing is copied over the link: kernels read and write pinned
+//! memory, the caller's or the slot's, themselves. (Pinning the caller's pages for the time of a call was measured, too: it takes
 //! longer than the copies, BENCHMARKS.md.)
 
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::memory::pinned::is_pinned;
+use crate::backend::cuda::memory::pinned::{is_pinned, on_device};
 use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::past_caches::past_caches;
@@ -16,7 +17,7 @@ use crate::exec::chunk::Chunk;
 use crate::exec::pipeline;
 use crate::exec::transfers::Plan;
 use crate::op::buffers::Buffers;
-use crate::op::operation::Operation;
+use crate::op::operation::{Operation, head};
 
 /// What is staged: what is read or written, and not pinned.
 #[derive(Clone, Copy)]
@@ -59,7 +60,8 @@ pub(crate) fn slots<'k, 'a, O: Operation>(
 ) -> Result<Vec<HostSlot<'k, 'a, O>>, Error> {
     key.device().enter()?;
     let slots = key.device().slots();
-    let host_slot = |slot| HostSlot { key, kernels, slot, staged, chunk: None };
+    let over_link = plan.over_link && kernels.hashed.is_none();
+    let host_slot = |slot| HostSlot { key, kernels, slot, staged, over_link, chunk: None };
     let first = staged.slot(slots.take(plan.chunk_bytes)?, plan.chunk_bytes)?;
     if first.len() < plan.chunk_bytes {
         return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {} bytes", plan.chunk_bytes) });
@@ -77,22 +79,55 @@ pub(crate) struct HostSlot<'k, 'a, O> {
     kernels: KernelsNeeded,
     slot: Slot<'k>,
     staged: Staged,
+    /// Whether kernels read and write host memory themselves.
+    over_link: bool,
     chunk: Option<Chunk<'a, O>>,
+}
+
+/// Where kernels reach a chunk's data in host memory: the caller's, or what is staged `at` this byte of the slot's. `None` where they do
+/// not, or only byte by byte.
+fn span_over_link<O: Operation>(
+    slot: &mut Slot<'_>,
+    staged: Staged,
+    at: usize,
+    operation: &O,
+    data: &mut Buffers<'_>,
+) -> Option<Span> {
+    let len = data.len();
+    let input = match data.reads() {
+        true if staged.input => on_device(slot.staging(at, len))?,
+        true => on_device(data.input())?,
+        false => 0,
+    };
+    let output = match data.writes() {
+        true if staged.output => on_device(slot.staging(at, len))?,
+        true => on_device(data.output())?,
+        false => 0,
+    };
+    let span = Span::new(O::ACCESS, input, output, len as u64);
+    span.is_aligned(head(operation)).then_some(span)
 }
 
 impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
-        let Self { key, kernels, slot, staged, chunk: in_flight } = self;
+        let Self { key, kernels, slot, staged, over_link, chunk: in_flight } = self;
         // Kept before anything is put on the stream: from here on there is something to wait for.
         let Chunk { operation, data } = in_flight.insert(chunk);
         let (at, len) = (operation.skip(), data.len());
-        let span = Span::in_place(O::ACCESS, slot.room(at, len), len as u64);
         key.device().enter()?;
         if staged.input {
             slot.staging(at, len).copy_from_slice(data.input());
+        }
+        if *over_link && let Some(span) = span_over_link(slot, *staged, at, operation, data) {
+            // SAFETY: the chunk is kept, and left alone, until the stream was waited for: by `finish` or on drop; the staging memory is the
+            // slot's own, whose next use is behind a wait.
+            return unsafe { key.launch_in(slot, span, operation, *kernels, None) };
+        }
+        let span = Span::in_place(O::ACCESS, slot.room(at, len), len as u64);
+        if staged.input {
             slot.copy_in_staged(at, len)?;
         } else if data.reads() {
-            // SAFETY: the chunk is kept, and left alone, until the stream was waited for: by `finish` or on drop.
+            // SAFETY: as above, of the chunk.
             unsafe { slot.copy_in(at, data.input()) }?;
         }
         // SAFETY: the span lies in the slot's buffer, which outlives the wait.
