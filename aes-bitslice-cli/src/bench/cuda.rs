@@ -68,8 +68,8 @@ impl Memory {
 
     fn zeros(engine: &Engine, bytes: usize) -> Result<Self> {
         let context = engine.cuda_context()?;
-        // With a stream of its own, events that order accesses to the buffers would come between those that time.
-        let stream = context.default_stream();
+        // As callers have one: on the default stream a kernel does not begin before the last one is done.
+        let stream = context.new_stream().map_err(driver)?;
         let input = stream.alloc_zeros(bytes).map_err(driver)?;
         let output = stream.alloc_zeros(bytes).map_err(driver)?;
         Ok(Memory { context, stream, input, output })
