@@ -11,6 +11,7 @@
 //! | `search` | [`search`] | circuits of fewer gates |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `papers` | [`papers`] | the papers' tables on the GPU of this machine |
+//! | `rivals` | [`rivals`] | other people's code for GPUs, compared with this project's |
 //! | `scale` | [`scale`] | what a petabyte takes, on paper: from figures of BENCHMARKS.md |
 //! | `demo` | [`demo`] | the main job, start to end |
 //! | `test`, `test --all` | [`mod@test`] | the tests of the whole workspace |
@@ -44,6 +45,7 @@ mod images;
 mod kernels;
 mod key;
 mod papers;
+mod rivals;
 mod sass;
 mod sbom;
 mod scale;
@@ -81,6 +83,8 @@ enum Command {
     GpuBundle,
     /// Measure the papers' tables on the GPU of this machine, and render docs/papers.md
     Papers(papers::Args),
+    /// Compare with other people's public AES for GPUs, in one run: from checkouts of their code, by nvcc and ncu
+    Rivals(rivals::Args),
     /// Print what a petabyte takes on many GPUs, on paper, from measured figures and named assumptions
     Scale(scale::Args),
     /// Bake a key, encrypt a file with the fastest engine of this machine, verify it, and decrypt it again
@@ -128,6 +132,7 @@ fn main() -> ExitCode {
         Command::Sbom => sbom::run(&root),
         Command::GpuBundle => bundle::run(&root),
         Command::Papers(args) => papers::run(&root, &args),
+        Command::Rivals(args) => rivals::run(&root, &args),
         Command::Scale(args) => scale::run(&root, &args),
         Command::Demo(args) => demo::run(&root, &args),
         Command::Test(args) => test::run(&root, &args),

@@ -54,7 +54,7 @@ impl Transfers {
         };
         let (chunk_bytes, streams, workers) = match pinned {
             true if over_link => (WORTH_COPYING, 1, 1),
-            true if bytes / devices < 128 << 20 => (part(8, 1 << 20, 4 << 20), 4, 1),
+            true if bytes / devices < 128 << 20 => (part(16, 1 << 20, 4 << 20), 4, 1),
             true => (8 << 20, 2, 2),
             false if devices == 1 => (part(64, 1 << 20, 3 << 20), 2, cores.clamp(1, 16)),
             // More threads and GPUs share the cache.

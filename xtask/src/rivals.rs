@@ -1,0 +1,252 @@
+//! Other people's public AES for GPUs, compared with this project's on the same GPU in one run. Their code is not stored here: each is
+//! built from a checkout that the caller has, as it is, and its kernel is timed by NVIDIA's profiler while its own program runs it.
+
+use crate::cargo::{Cargo, Profile};
+use crate::scratch::Folder;
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A folder with checkouts, named as their repositories: AES-GPU, AES-BS-GPU, CUDA_AES
+    checkouts: PathBuf,
+    /// This project's command line [default: it is built]
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// The architecture that `nvcc` compiles for
+    #[arg(long, default_value = "sm_90")]
+    arch: String,
+}
+
+/// Code of others.
+struct Rival {
+    /// Its repository on GitHub, whose last part names the checkout.
+    repository: &'static str,
+    is_bitsliced: bool,
+    /// A source that leads to its own program, or to the part of it that runs the kernel: with what today's compiler asks for.
+    main: &'static str,
+    /// What of a checkout is compiled, too.
+    sources: &'static [&'static str],
+    /// The kernel, as the profiler knows it.
+    kernel: &'static str,
+    /// Bytes of key stream of a launch, as its constants say.
+    bytes: u64,
+    /// What the kernel computes, where this is not what `openssl enc` does.
+    computes: &'static str,
+}
+
+/// The program prints a property of the device that CUDA 13 does not have.
+const WITHOUT_CLOCK_RATE: &str = "#include <cuda_runtime.h>\n#define clockRate major\n#include \"kernel.cu\"\n";
+
+/// All are CTR with a key of 128 bits. Read at 4c7bfb4, 779fea2 and 7487278.
+const RIVALS: [Rival; 3] = [
+    Rival {
+        repository: "benlwk/AES-BS-GPU",
+        is_bitsliced: true,
+        main: WITHOUT_CLOCK_RATE,
+        sources: &["AES.cu", "aes_keyschedule_lut.cu", "aes_encrypt_gpu.cu", "aes_encrypt.cu"],
+        kernel: "aes128_encrypt_gpu_repeat_coalesced",
+        bytes: 4 * 512 << 20,
+        computes: "key stream, written in an order of its own and added to no data; counters repeat, for three of their bits are not \
+                   taken from the number of the thread",
+    },
+    Rival {
+        repository: "benlwk/AES-GPU",
+        is_bitsliced: false,
+        main: WITHOUT_CLOCK_RATE,
+        sources: &["AES.cu"],
+        kernel: "OneTblBytePermReuseUnroll",
+        bytes: 4 * 256 << 20,
+        computes: "data in an order of its own: all first words of blocks, then all second words, each with its bytes turned round; \
+                   the counter starts at 0, and what its upper bytes give is computed on the host and not timed",
+    },
+    Rival {
+        repository: "cihangirtezcan/CUDA_AES",
+        is_bitsliced: false,
+        main: "#include <cstdio>\n#include <cassert>\n#include <cmath>\n#include <ctime>\n#include <cuda_runtime.h>\n\
+               #include \"AES_final.h\"\n#include \"128-ctr.cuh\"\nint main() { return main128Ctr(); }\n",
+        sources: &[],
+        kernel: "counterWithOneTableExtendedSharedMemoryBytePermPartlyExtendedSBoxCihangir",
+        bytes: 16 << 35,
+        computes: "key stream that is written nowhere: neither reads data nor writes any",
+    },
+];
+
+/// Launches that are timed, at most: each takes up to half a second.
+const LAUNCHES: &str = "5";
+
+pub fn run(root: &Path, args: &Args) -> Result<()> {
+    ensure!(
+        args.checkouts.is_dir(),
+        "`{}` is no folder; give one with checkouts of {}",
+        args.checkouts.display(),
+        RIVALS.map(|rival| rival.repository).join(", ")
+    );
+    let program = match &args.program {
+        Some(program) => program.clone(),
+        None => Cargo::new(root).program("aes-bitslice-cli", "aes-bitslice", Profile::Release)?,
+    };
+    let folder = Folder::create(&std::env::temp_dir(), "rivals-").context("cannot make a temporary folder")?;
+    let mut rows = Vec::new();
+    for rival in &RIVALS {
+        let checkout = args.checkouts.join(rival.name());
+        if !checkout.is_dir() {
+            eprintln!("{}: no checkout `{}`", rival.repository, checkout.display());
+            continue;
+        }
+        let built = rival.build(&checkout, &folder.path, &args.arch)?;
+        rows.push((rival, rival.rate(&built)?));
+    }
+    ensure!(
+        !rows.is_empty(),
+        "no checkout of {} in `{}`",
+        RIVALS.map(|r| r.name()).join(", "),
+        args.checkouts.display()
+    );
+    let constant_time = ours(&program, "bitsliced", &folder.path)?;
+    let fastest = ours(&program, "co-resident", &folder.path)?;
+    say!("CTR, 128-bit keys, in GPU memory, Tbit/s:\n");
+    say!(
+        "| code | rate | this project's, constant-time | its fastest, with tables | computes |\n|---|---:|---:|---:|---|"
+    );
+    for (rival, rate) in &rows {
+        let kind = if rival.is_bitsliced { "bitsliced" } else { "tables" };
+        let (slow, fast) = (constant_time / rate, fastest / rate);
+        say!("| {} ({kind}) | {rate:.2} | {slow:.2} × | {fast:.2} × | {} |", rival.repository, rival.computes);
+    }
+    say!("| this project, bitsliced | {constant_time:.2} | | | data in its order, any counter, 4 GiB |");
+    say!("| this project, bitsliced and tables co-resident | {fastest:.2} | | | the same |");
+    Ok(())
+}
+
+impl Rival {
+    /// The name of its checkout.
+    fn name(&self) -> &'static str {
+        self.repository.split_once('/').expect("an owner and a name").1
+    }
+
+    /// Compiles it. Its own constants and options stay, but for the architecture.
+    fn build(&self, checkout: &Path, folder: &Path, arch: &str) -> Result<PathBuf> {
+        let built = folder.join(self.name());
+        let mut command = Command::new("nvcc");
+        command.args(["-O3", "-w", &format!("-arch={arch}"), "-I"]).arg(checkout).arg("-o").arg(&built);
+        let main = folder.join(format!("{}.cu", self.name()));
+        fs::write(&main, self.main).with_context(|| format!("cannot write `{}`", main.display()))?;
+        command.arg(main).args(self.sources.iter().map(|source| checkout.join(source)));
+        let output = command.output().context("cannot run nvcc, which the CUDA toolkit has")?;
+        ensure!(output.status.success(), "nvcc refuses {}: {}", self.repository, text_of(&output));
+        Ok(built)
+    }
+
+    /// Tbit/s of its kernel: of the median launch, clocks as they are without the profiler.
+    fn rate(&self, program: &Path) -> Result<f64> {
+        let output = Command::new("ncu")
+            .args(["--csv", "--page", "raw", "--clock-control", "none", "--metrics", "gpu__time_duration.sum"])
+            .args(["--kernel-name", self.kernel, "--launch-count", LAUNCHES, "--kill", "yes"])
+            .arg(program)
+            .stdin(Stdio::null())
+            .output()
+            .context("cannot run ncu, which the CUDA toolkit has")?;
+        let mut times = durations(&String::from_utf8_lossy(&output.stdout));
+        if times.is_empty() {
+            bail!("ncu saw no launch of `{}`: {}", self.kernel, text_of(&output));
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(8.0 * self.bytes as f64 / times[times.len() / 2] / 1e3)
+    }
+}
+
+/// The time of each launch in a table of the profiler's, in nanoseconds. Its second row has the units.
+fn durations(text: &str) -> Vec<f64> {
+    let mut rows = text
+        .lines()
+        .filter(|line| line.starts_with('"'))
+        .map(|row| row.trim().trim_matches('"').split("\",\"").collect::<Vec<_>>());
+    let column = rows.next().and_then(|names| names.iter().position(|name| *name == "gpu__time_duration.sum"));
+    let (Some(column), Some(units)) = (column, rows.next()) else { return vec![] };
+    let unit = match units.get(column).copied() {
+        Some("ns" | "nsecond") => 1.0,
+        Some("us" | "usecond") => 1e3,
+        Some("ms" | "msecond") => 1e6,
+        Some("s" | "second") => 1e9,
+        _ => return vec![],
+    };
+    rows.filter_map(|row| Some(row.get(column)?.replace(',', "").parse::<f64>().ok()? * unit)).collect()
+}
+
+/// Tbit/s of CTR by a kernel of this project on 4 GiB, as its own benchmark has it, which compares the output first.
+fn ours(program: &Path, kernel: &str, folder: &Path) -> Result<f64> {
+    let json = folder.join(kernel);
+    let output = Command::new(program)
+        .args([
+            "bench",
+            "--backends",
+            "cuda",
+            "--modes",
+            "ctr",
+            "--key-bits",
+            "128",
+            "--sizes",
+            "4GiB",
+            "--timings",
+            "device",
+        ])
+        .args(["--runs", "20", "--kernel", kernel, "--json"])
+        .arg(&json)
+        .output()
+        .with_context(|| format!("cannot run `{}`", program.display()))?;
+    ensure!(output.status.success(), "the benchmark failed: {}", text_of(&output));
+    let report: Value = serde_json::from_slice(&fs::read(&json).context("what the benchmark wrote")?)?;
+    tbit_per_second(&report).context("the benchmark has no rate")
+}
+
+/// Of the first row.
+fn tbit_per_second(report: &Value) -> Option<f64> {
+    Some(report["results"][0]["median_gbytes_per_second"].as_f64()? * 8.0 / 1e3)
+}
+
+fn text_of(output: &Output) -> String {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(6)..].join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_come_in_any_unit_and_only_of_launches() {
+        let table = |unit: &str| {
+            format!(
+                "==PROF== Connected\n\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\"\n\"\",\"\",\"{unit}\"\n\
+                 \"0\",\"k(a, b)\",\"1,250.5\"\n\"1\",\"k(a, b)\",\"3\"\n"
+            )
+        };
+        assert_eq!(durations(&table("us")), [1_250_500.0, 3_000.0]);
+        assert_eq!(durations(&table("ns")), [1_250.5, 3.0]);
+        assert!(durations(&table("parsec")).is_empty());
+        assert!(durations("==ERROR== no permission\n").is_empty());
+    }
+
+    #[test]
+    fn a_rate_is_that_of_the_first_row() {
+        let report = serde_json::json!({ "results": [{ "median_gbytes_per_second": 750.0 }] });
+        assert_eq!(tbit_per_second(&report), Some(6.0));
+        assert_eq!(tbit_per_second(&serde_json::json!({ "results": [] })), None);
+    }
+
+    #[test]
+    fn a_folder_without_checkouts_is_refused_before_anything_is_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let args = Args { checkouts: folder.path().into(), program: Some("no program".into()), arch: "sm_90".into() };
+        let error = run(Path::new("."), &args).unwrap_err().to_string();
+        assert!(error.contains("AES-BS-GPU, AES-GPU, CUDA_AES"), "{error}");
+        let missing = Args { checkouts: folder.path().join("none"), ..args };
+        assert!(run(Path::new("."), &missing).unwrap_err().to_string().contains("benlwk/AES-GPU"));
+    }
+}
