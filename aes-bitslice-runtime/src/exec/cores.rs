@@ -8,7 +8,7 @@ use crate::op::operation::{Keys, Operation};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use std::error::Error as _;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Bytes of a chunk: small enough to balance the cores and stay in their second-level caches, large enough that starting one
 /// costs nothing in comparison.
@@ -20,8 +20,24 @@ pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, operation: O, data: Buf
     if data.len() <= CHUNK || O::SERIAL || threads() == 1 {
         return vec![on_this(cipher, &operation, data)];
     }
-    let chunks = cut(operation, data, CHUNK).into_par_iter();
-    chunks.map(|Chunk { operation, data }| on_this(cipher, &operation, data)).collect()
+    let chunks: Vec<_> = cut(operation, data, CHUNK).into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
+    let parts = Mutex::new(chunks.iter().map(|_| O::Part::default()).collect::<Vec<_>>());
+    on_all(chunks.len(), &|index| {
+        let Some(Chunk { operation, data }) = lock(&chunks[index]).take() else { return };
+        let part = on_this(cipher, &operation, data);
+        lock(&parts)[index] = part;
+    });
+    parts.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does the jobs of all numbers below `jobs`, divided between the cores. Of one type for all operations, so that dividing is compiled
+/// once, here, and not for each operation in each crate that has calls of it.
+fn on_all(jobs: usize, job: &(dyn Fn(usize) + Sync)) {
+    (0..jobs).into_par_iter().for_each(job);
 }
 
 /// Does a chunk on the core that this thread is on, and leaves nothing on the stack of what the operation derived from the key.

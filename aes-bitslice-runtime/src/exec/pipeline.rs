@@ -89,8 +89,8 @@ impl Drop for FailOnDrop<'_> {
     }
 }
 
-/// Runs every worker, the first on this thread.
-fn run_workers(workers: &[usize], work: &(impl Fn(usize) -> Result<(), Error> + Sync)) -> Result<(), Error> {
+/// Runs every worker, the first on this thread. `work` is of one type for all operations, so that starting threads is compiled once, here.
+fn run_workers(workers: &[usize], work: &(dyn Fn(usize) -> Result<(), Error> + Sync)) -> Result<(), Error> {
     let Some((&mine, others)) = workers.split_first() else { return Ok(()) };
     if others.is_empty() {
         return work(mine);
