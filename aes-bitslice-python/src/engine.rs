@@ -6,7 +6,7 @@ use crate::device::keeping_context;
 use crate::error::{Error, UnavailableError, caught, guarded, of_runtime, panicked};
 use crate::fork::{ForkedNot, generation};
 use crate::key::Key;
-use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine, HostBuffer, Kernels, Shares, cuda, opencl};
+use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine, HostBuffer, Kernels, cuda, opencl};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -149,7 +149,7 @@ impl Wanted {
     fn open(self) -> Result<RuntimeEngine, aes_bitslice_runtime::Error> {
         match self {
             Self::One(backend) => RuntimeEngine::open(backend),
-            Self::Several(ordinals) => RuntimeEngine::multi(&ordinals, Shares::Measured),
+            Self::Several(ordinals) => RuntimeEngine::multi(&ordinals, cuda::Shares::Measured),
         }
     }
 }

@@ -63,8 +63,6 @@ pub use api::submit::{self, SubmitError, Submitted};
 pub use backend::bitsliced::{self, transpose};
 #[cfg(feature = "cuda")]
 pub use backend::cuda;
-#[cfg(feature = "cuda")]
-pub use backend::cuda::several::group::Shares;
 #[cfg(feature = "opencl")]
 pub use backend::opencl;
 pub use base::backend::Backend;
@@ -72,8 +70,11 @@ pub use base::counter::{Counter, CounterMode};
 pub use base::error::Error;
 pub use base::key::Key;
 pub use base::nonce::Nonce;
+#[doc(hidden)]
+pub use base::scrubbed::{DERIVED, scrubbed};
 pub use base::tag::Tag;
-
+#[doc(hidden)]
+pub use exec::at_once::at_once;
 pub use exec::choice::{Call, Choice, Kernels};
 pub use exec::cores::threads;
 pub use exec::transfers::Transfers;

@@ -27,7 +27,6 @@
 //! | `keyset` | Tink's keysets |
 //! | `stream` | the stream's segments: their places, nonces and keys |
 //! | `pipeline` | segments read, worked on by all cores, and written, at the same time |
-//! | `scrubbed` | work on keys whose stack is overwritten behind it |
 //! | `error` | everything that can go wrong |
 //!
 //! Nothing of a segment comes out before its tag was checked. An output is dropped at the first failure; a call returns when the
@@ -39,7 +38,6 @@ mod header;
 mod keyset;
 mod passphrase;
 mod pipeline;
-mod scrubbed;
 mod sealed;
 mod secret;
 mod stream;

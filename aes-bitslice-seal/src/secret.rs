@@ -12,9 +12,8 @@
 use crate::error::Error;
 use crate::header::Header;
 use crate::passphrase::PassphraseCost;
-use crate::scrubbed::scrubbed;
 use crate::stream::StreamKey;
-use aes_bitslice_runtime::{Key, KeyBits};
+use aes_bitslice_runtime::{DERIVED, Key, KeyBits, scrubbed};
 use hkdf::Hkdf;
 use sha2::Sha256;
 use std::fmt;
@@ -36,7 +35,7 @@ impl Secret<'_> {
         let mut salt = [0; 32];
         getrandom::fill(&mut salt)?;
         let cost = matches!(self, Secret::Passphrase(_)).then_some(cost);
-        let (commitment, key) = scrubbed(|| Ok::<_, Error>(derive(&self.bytes(cost, &salt)?, &salt)))?;
+        let (commitment, key) = scrubbed::<DERIVED, _>(|| Ok::<_, Error>(derive(&self.bytes(cost, &salt)?, &salt)))?;
         Ok((Header { cost, salt, commitment }, key))
     }
 
@@ -49,7 +48,7 @@ impl Secret<'_> {
             (Secret::Passphrase(_), Some(_)) => Error::WrongPassphrase,
         };
         let (commitment, key) =
-            scrubbed(|| Ok::<_, Error>(derive(&self.bytes(header.cost, &header.salt)?, &header.salt)))?;
+            scrubbed::<DERIVED, _>(|| Ok::<_, Error>(derive(&self.bytes(header.cost, &header.salt)?, &header.salt)))?;
         if bool::from(commitment.ct_eq(&header.commitment)) { Ok(key) } else { Err(wrong) }
     }
 

@@ -11,8 +11,7 @@
 //! Tink's documentation.
 
 use crate::error::Error;
-use crate::scrubbed::scrubbed;
-use aes_bitslice_runtime::{Cipher, Engine, GcmDecrypt, GcmEncrypt, Key, Nonce, Tag};
+use aes_bitslice_runtime::{Cipher, DERIVED, Engine, GcmDecrypt, GcmEncrypt, Key, Nonce, Tag, scrubbed};
 use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::Zeroizing;
@@ -60,7 +59,8 @@ impl StreamKey {
         }
         let (salt, prefix) = header[1..].split_at(self.derived_bytes);
         let mut key = Zeroizing::new(vec![0; self.derived_bytes]);
-        let derived = scrubbed(|| Hkdf::<Sha256>::new(Some(salt), &self.input).expand(associated_data, &mut key));
+        let derived =
+            scrubbed::<DERIVED, _>(|| Hkdf::<Sha256>::new(Some(salt), &self.input).expand(associated_data, &mut key));
         derived.expect("a key is shorter than 255 hashes");
         let cipher = engine.cipher(&Key::new(&key)?)?;
         let prefix = prefix.try_into().expect("a prefix");

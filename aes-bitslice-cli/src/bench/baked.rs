@@ -1,9 +1,8 @@
 //! Kernels with their key baked in, generated and compiled before anything is timed.
 
-use aes_bitslice_runtime::{self as runtime, Cipher, Engine, Key};
+use aes_bitslice_runtime::{self as runtime, Cipher, Engine, Key, at_once};
 
 use super::case::Case;
-use super::threads::at_once;
 use crate::args::bench::Strategy;
 use crate::error::Result;
 use crate::modes::measured::MeasuredMode;

@@ -1,8 +1,7 @@
 //! Filling and comparing host memory on all cores.
 
+use aes_bitslice_runtime::at_once;
 use std::thread;
-
-use super::threads::at_once;
 
 /// Bytes of the chunks in which all cores share in something about this many bytes; fewer are not worth a thread.
 fn chunk_bytes(bytes: usize) -> usize {

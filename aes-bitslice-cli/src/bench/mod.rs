@@ -47,5 +47,4 @@ mod sharded;
 mod sizes;
 mod start;
 mod subject;
-mod threads;
 pub mod warm_up;

@@ -16,12 +16,12 @@ use zeroize::zeroize_stack;
 /// Bytes of stack that work on a key takes at most, where keys are expanded and brought to engines.
 pub(crate) const EXPANSION: usize = 64 << 10;
 
-/// Bytes of stack that an operation takes which derives secrets from the key.
-pub(crate) const DERIVED: usize = 32 << 10;
+/// Bytes of stack that work takes which derives secrets from a key or a passphrase.
+pub const DERIVED: usize = 32 << 10;
 
 /// Does `work`, then sets the `DEPTH` bytes of stack below the caller's to zero. What is returned should hold no secret itself: a
 /// handle to memory that is wiped, for example.
-pub(crate) fn scrubbed<const DEPTH: usize, R>(work: impl FnOnce() -> R) -> R {
+pub fn scrubbed<const DEPTH: usize, R>(work: impl FnOnce() -> R) -> R {
     let result = in_a_frame_of_its_own(work);
     zeroize_stack::<DEPTH>();
     result

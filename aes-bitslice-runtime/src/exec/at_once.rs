@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Does `work` on all items at the same time, and returns what comes of each, in order. All are done when it returns, or panics.
-pub(crate) fn at_once<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+pub fn at_once<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     // An item is taken by its thread, or by this one where none was started for it.
     let items: Vec<_> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
     let do_one = |item: &Mutex<Option<T>>| {
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn results_are_in_the_order_of_the_items() {
-        assert_eq!(at_once((0..20).collect(), |n: u32| n * n), (0..20).map(|n| n * n).collect::<Vec<_>>());
+        assert_eq!(at_once(0..20, |n: u32| n * n), (0..20).map(|n| n * n).collect::<Vec<_>>());
         assert!(at_once(vec![], |n: u32| n).is_empty());
         assert_eq!(at_once(vec![7], |n: u32| n), [7]);
     }

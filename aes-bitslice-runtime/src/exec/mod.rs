@@ -16,7 +16,6 @@
 //! | `sources` | kernels that are compiled at run time |
 //! | `queue` | jobs on a bounded number of threads |
 
-#[cfg(feature = "cuda")]
 pub(crate) mod at_once;
 pub(crate) mod backend;
 pub(crate) mod choice;

@@ -178,5 +178,5 @@ fn measured(devices: &[(usize, Arc<Device>)]) -> Result<Vec<f64>, Error> {
         run(RUNS)?;
         Ok(span.len as f64 * f64::from(RUNS) / run(RUNS)?.as_secs_f64().max(1e-9))
     };
-    at_once(devices.iter().collect(), |(_, device)| measure(device)).into_iter().collect()
+    at_once(devices, |(_, device)| measure(device)).into_iter().collect()
 }
