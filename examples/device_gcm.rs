@@ -1,5 +1,5 @@
 //! Authenticated encryption of GPU memory on your own stream: GCM, whose tag comes when the stream has come to it. Then how fast it
-//! is beside CTR and GMAC.
+//! is compared with CTR and GMAC.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-runtime --example device_gcm            # sizes up to 1 GiB

@@ -36,7 +36,7 @@ pub(crate) type TagPlace = NonNull<[u8; 16]>;
 /// # Safety
 /// `nonce` is NULL, or points to `len` bytes.
 pub(crate) unsafe fn nonce(nonce: *const u8, len: usize) -> Result<Nonce, Failure> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller guarantees.
     Ok(Nonce::new(unsafe { values(nonce, len, "nonce") }?)?)
 }
 
@@ -46,7 +46,7 @@ pub(crate) unsafe fn nonce(nonce: *const u8, len: usize) -> Result<Nonce, Failur
 /// The place is 16 bytes of the caller's.
 pub(crate) unsafe fn write_tag(place: TagPlace, tag: &Tag) {
     let bytes = *tag.as_bytes().first_chunk().expect("a computed tag is whole");
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller guarantees.
     unsafe { place.write(bytes) };
 }
 
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_part(
 /// # Safety
 /// It is NULL, or points to `count` parts.
 unsafe fn parts(parts: *const Part, count: usize) -> Result<Vec<PartialHash>, Failure> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller guarantees.
     let parts = unsafe { values(parts, count, "parts") }?;
     Ok(parts.iter().map(|part| PartialHash { offset: part.offset, bytes: part.bytes, hash: part.hash }).collect())
 }

@@ -52,7 +52,7 @@ unsafe fn file(
     work: impl FnOnce(&Engine, Secret<'_>, &File, &File) -> Result<u64, Error>,
 ) -> c_int {
     call(|| {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         let (engine, key, input, output) = unsafe {
             let (input, output) = (text(input, "input")?, text(output, "output")?);
             (&reference(engine, "engine")?.engine, &reference(key, "key")?.0, path(input)?, path(output)?)

@@ -27,7 +27,7 @@ impl CipherHandle {
     /// As [`Data::give`].
     pub(crate) unsafe fn run<O: Operation>(&self, operation: O, data: Data) -> Result<O::Output, Failure> {
         self.kept(|| {
-            // SAFETY: as the caller vouches.
+            // SAFETY: as the caller guarantees.
             unsafe { data.give(|data| Ok(self.0.run(operation, data)?)) }
         })
     }
@@ -65,7 +65,7 @@ unsafe fn key_of(
 ) -> c_int {
     call(|| {
         let key = place(key, "key")?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         let made = make(unsafe { values(bytes, len, "bytes") }?)?;
         // SAFETY: the caller's place for a pointer.
         unsafe { key.write(Box::into_raw(Box::new(KeyHandle(made)))) };
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn aes_bitslice_cipher_free(cipher: *mut CipherHandle) {
 /// It is NULL, or a handle that was given out, is not used by anybody, and not freed yet.
 pub(crate) unsafe fn free_handle<T>(handle: *mut T, is_cuda: bool) {
     if !handle.is_null() {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         free(|| kept(is_cuda, || drop(unsafe { Box::from_raw(handle) })));
     }
 }

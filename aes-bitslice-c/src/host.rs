@@ -28,7 +28,7 @@ pub(crate) fn direction(direction: c_int) -> Result<Direction, Failure> {
 /// # Safety
 /// It is NULL, or points to 16 bytes.
 pub(crate) unsafe fn counter(counter: *const u8) -> Result<Counter, Failure> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller guarantees.
     Ok(Counter::new(CounterMode::Ctr128BE, unsafe { block(counter, "counter") }?))
 }
 

@@ -12,7 +12,7 @@ use std::slice;
 /// # Safety
 /// It is NULL, or points to a live value that nobody changes for `'a`.
 pub(crate) unsafe fn reference<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller guarantees.
     unsafe { pointer.as_ref() }.ok_or_else(|| Failure::invalid(format!("`{name}` is NULL")))
 }
 
@@ -30,7 +30,7 @@ pub(crate) unsafe fn values<'a, T>(pointer: *const T, count: usize, name: &str) 
         return Ok(&[]);
     }
     let start = range(pointer, count.saturating_mul(size_of::<T>()), name)?;
-    // SAFETY: as the caller vouches, and no longer than memory can be.
+    // SAFETY: as the caller guarantees, and no longer than memory can be.
     Ok(unsafe { slice::from_raw_parts(start.as_ptr().cast(), count) })
 }
 
@@ -39,7 +39,7 @@ pub(crate) unsafe fn values<'a, T>(pointer: *const T, count: usize, name: &str) 
 /// # Safety
 /// It is NULL, or points to 16 bytes.
 pub(crate) unsafe fn block(pointer: *const u8, name: &str) -> Result<[u8; 16], Failure> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller guarantees.
     unsafe { reference(pointer.cast::<[u8; 16]>(), name) }.copied()
 }
 
@@ -50,7 +50,7 @@ pub(crate) unsafe fn block(pointer: *const u8, name: &str) -> Result<[u8; 16], F
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a CStr, Failure> {
     match pointer.is_null() {
         true => Err(Failure::invalid(format!("`{name}` is NULL"))),
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         false => Ok(unsafe { CStr::from_ptr(pointer) }),
     }
 }
@@ -126,7 +126,7 @@ impl Data {
     pub(crate) unsafe fn give<T>(&self, work: impl FnOnce(Buffers<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
         let (len, mut done) = (self.len, false);
         let outcome = caught(|| {
-            // SAFETY: as the caller vouches; input and output are the same or lie apart.
+            // SAFETY: as the caller guarantees; input and output are the same or lie apart.
             let buffers = unsafe {
                 match (self.input, self.output) {
                     (None, None) => Buffers::InPlace(&mut []),

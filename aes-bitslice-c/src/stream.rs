@@ -99,7 +99,7 @@ impl CipherHandle {
     ) -> Result<(), Failure> {
         let (input, output, len) = data.addresses();
         self.kept(|| {
-            // SAFETY: as the caller vouches.
+            // SAFETY: as the caller guarantees.
             Ok(unsafe { self.on_gpu()?.run_raw(stream.cast(), operation, input, output, len) }?)
         })
     }
@@ -117,10 +117,10 @@ impl CipherHandle {
     ) -> Result<(), Failure> {
         let (input, output, len) = data.addresses();
         self.kept(|| {
-            // SAFETY: as the caller vouches.
+            // SAFETY: as the caller guarantees.
             let pending = unsafe { self.on_gpu()?.run_raw_with_output(stream.cast(), operation, input, output, len) }?;
             let wait: Wait = Box::new(|| Ok(pending.wait()?.into()));
-            // SAFETY: as the caller vouches.
+            // SAFETY: as the caller guarantees.
             unsafe { place.write(Box::into_raw(Box::new(PendingHandle(Mutex::new(State::Waiting(wait)))))) };
             Ok(())
         })

@@ -1,4 +1,4 @@
-//! Measures the tables of the papers on the GPU that is there, and sets them beside the papers'.
+//! Measures the tables of the papers on the GPU that is there, and compares them with the papers'.
 //!
 //! ```text
 //! aes-bitslice-papers measure --out papers.json          on a machine with a GPU and NVRTC
@@ -13,7 +13,7 @@
 //! | [`case`] | what can be measured |
 //! | [`mod@measure`] | cases timed on the devices of this machine |
 //! | [`measured`] | the results, as plain data |
-//! | [`mod@render`] | the results beside the papers' figures: Markdown and plots |
+//! | [`mod@render`] | the results next to the papers' figures: Markdown and plots |
 //!
 //! Exit codes: 0 done, 1 failure with nothing written, 2 usage, 3 written, but some cases failed or, with `--check`,
 //! stale. A failure is one line on standard error.
@@ -40,7 +40,7 @@ use std::time::SystemTime;
 const FIGURES: &str = "papers.json";
 
 #[derive(Parser)]
-#[command(about = "Measures the tables of the papers on the GPU that is there, and sets them beside the papers'")]
+#[command(about = "Measures the tables of the papers on the GPU that is there, and compares them with the papers'")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -219,7 +219,7 @@ mod tests {
         assert!(price("30000").is_ok() && ["", "0", "-1", "NaN", "inf"].iter().all(|text| price(text).is_err()));
     }
 
-    /// The page in docs is what is rendered of the figures beside it.
+    /// The page in docs is what is rendered of the figures next to it.
     #[test]
     fn the_page_is_not_stale() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");

@@ -31,7 +31,7 @@ pub mod colour {
     pub const GREEN: &str = "#009e73";
     /// A reddish one.
     pub const PURPLE: &str = "#cc79a7";
-    /// For what is beside the point, such as the figures of others.
+    /// For what serves comparison, such as the figures of others.
     pub const GREY: &str = "#808080";
 }
 

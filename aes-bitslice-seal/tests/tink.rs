@@ -1,5 +1,5 @@
 //! Streams that the Python package `tink` 1.16.1 wrote, with their keysets: `tink/NAME.json`, and `tink/NAME-BYTES.bin` of a message
-//! of that many bytes, with the associated data `associated`.
+//! of this length, with the associated data `associated`.
 
 use aes_bitslice_runtime::{Backend, Engine};
 use aes_bitslice_seal::Error;

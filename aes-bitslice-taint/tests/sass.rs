@@ -76,7 +76,7 @@ fn every_sink_is_seen() {
 #[test]
 fn what_is_public_stays_public() {
     for code in [
-        // The counter beside a table with secrets.
+        // The counter next to a table with secrets.
         "MOV R7, 0x400\n STS [R7+0x10], R4\n ATOMS.ADD R6, [R7], R5\n ISETP.GE.AND P0, PT, R6, R5, PT\n @P0 EXIT",
         "MOV R7, 0x400\n IMAD R8, R5, 0x4, R7\n STS [R8+0x10], R4\n LDS R6, [R7]\n LDS R9, [R6]",
         // A register that is used again.

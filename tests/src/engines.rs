@@ -121,7 +121,7 @@ pub fn gpu_count() -> usize {
     gpu_or_why().map_or(0, |_| aes_bitslice_runtime::cuda::devices().expect("there is one").len())
 }
 
-/// Whether the CUDA run-time compiler is there, beside a GPU; or why not.
+/// Whether the CUDA run-time compiler is there, and a GPU; or why not.
 pub fn cuda_compiler() -> Result<(), &'static str> {
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
     let missing = MISSING.get_or_init(|| {

@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 pub enum Need {
     /// A device, with its kernels.
     Device(Device),
-    /// The CUDA run-time compiler, beside a GPU.
+    /// The CUDA run-time compiler, and a GPU.
     CudaCompiler,
     /// Time: it is left out where [`SMALL`] is set.
     Time,

@@ -121,7 +121,7 @@ impl AnyOperation {
         with_operation!(*self, operation => of(operation))
     }
 
-    /// Whether it has an input beside its output.
+    /// Whether it has an input besides its output.
     pub fn maps(&self) -> bool {
         self.access() == Access::Maps
     }

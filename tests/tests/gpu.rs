@@ -606,7 +606,7 @@ fn raw_pointers() {
     same(&stream.clone_dtoh(&data).unwrap(), &expected, &"raw pointers");
 }
 
-/// Calls go on the caller's stream in order, several streams beside one another, and the cipher need not live until
+/// Calls go on the caller's stream in order, several streams at the same time, and the cipher need not live until
 /// they are done.
 fn streams_of_the_caller(gpus: &'static [Engine]) {
     gpus.iter().for_each(streams_of_the_caller_on);

@@ -1,4 +1,4 @@
-//! What is said of every stored kernel beside its source is what the source says: the parameters of its entry points, by name,
+//! What is said of every stored kernel in the file next to its source is what the source says: the parameters of its entry points, by name,
 //! kind and order; and a manifest that says something else is refused.
 
 use aes_bitslice_core::dialect::Dialect;

@@ -1,6 +1,6 @@
 //! A fault in any gate of a whole cipher is caught: every gate of every circuit of a plan complements its output in
 //! turn, and the plan, evaluated on random blocks, must then differ from the reference. (That each circuit by itself is
-//! right for all its inputs, and that faults show there, is proven beside the circuits.)
+//! right for all its inputs, and that faults show there, is proven where the circuits are.)
 
 use aes_bitslice_core::aes::{Direction, KeySchedule};
 use aes_bitslice_core::layout::{self, Layout};

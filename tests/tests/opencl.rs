@@ -155,7 +155,7 @@ impl<'e> Buffers<'e> {
         let mut found = self.read(output);
         let result = found[at..at + data.len()].to_vec();
         found[at..at + data.len()].fill(0xa5);
-        assert!(found.iter().all(|&byte| byte == 0xa5), "bytes beside the output changed");
+        assert!(found.iter().all(|&byte| byte == 0xa5), "bytes outside the output changed");
         result
     }
 }

@@ -2,10 +2,10 @@
 //! and in lanes of a full batch.
 //!
 //! A bitsliced engine computes many blocks at once, one a lane, and mistakes of layout show only in some lanes or only
-//! beside certain neighbours. So a vector is put at block 0 to 31 of a longer message and the whole message is checked;
+//! with certain neighbours. So a vector is put at block 0 to 31 of a longer message and the whole message is checked;
 //! in CTR that message starts as many blocks before the vector's counter, and in CBC the ciphertext block before the
 //! vector is its IV. A batch has up to 512 lanes, so that each
-//! vector is put into a message of that many blocks too, the next vector in another lane, and some in every lane. Where a
+//! vector is put into a message of as many blocks, too, the next vector in another lane, and some in every lane. Where a
 //! call takes a while however short it is, every vector is put in one lane of each kind. Unless tests do all there is to do,
 //! most vectors are put in one lane of each kind everywhere, and where a call takes a while some are left out.
 

@@ -167,7 +167,7 @@ fn every_change_is_undone() {
     succeed(root, &["gen", "--check"]);
 }
 
-/// The paper's kernel by its name, and nothing else beside it.
+/// The paper's kernel by its name, and nothing else.
 #[test]
 fn a_preset_is_the_paper_s_kernel() {
     let root = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@
 //! | [`dialect`] | what is not the same: a page in front of the text |
 //! | [`lut3`] | lookup tables as expressions |
 //! | [`cuda`], [`opencl`] | a design and a dialect: source and manifest |
-//! | [`manifest`], [`header`] | what is said of a source, beside it and in its first lines |
+//! | [`manifest`], [`header`] | what is said of a source, in a file next to it and in its first lines |
 //! | [`rust`] | the engine of the CPU |
 
 pub mod bitsliced;

@@ -161,7 +161,7 @@ impl Way {
     }
 }
 
-/// The engines that decrypt CBC, beside table 1's.
+/// The engines that decrypt CBC, in addition to table 1's.
 pub const CBC: [(Kernels, &str); 2] = [(Kernels::Bitsliced, "bitsliced"), (Kernels::Tbox, "T-boxes, a copy a lane")];
 
 /// What the result of CBC decryption is found by.

@@ -26,7 +26,7 @@ pub const BYTES: u64 = 256 << 20;
 pub const TABLE_3: &str = "iwai-2010, table III";
 /// Sections V.C and V.D, of which the paper gives no figures.
 pub const CHOICES: &str = "iwai-2010, sections V.C and V.D";
-/// The processor beside the GPU (sections VI.A and VI.C).
+/// The processor compared with the GPU (sections VI.A and VI.C).
 pub const PROCESSOR: &str = "iwai-2010, processor";
 /// What the processor's result is found by.
 pub const ONE_CORE: &str = "T-boxes, one core";
@@ -114,7 +114,7 @@ fn looping(spec: TableSpec) -> TableSpec {
     spec.with_thread_blocks(ThreadBlocks::Loop { each: 2048 / spec.threads() })
 }
 
-/// What sections V.B to VI.B speak of beside table III, each kernel with what the result is found by, and the kernel that it is but for
+/// What sections V.B to VI.B speak of in addition to table III, each kernel with what the result is found by, and the kernel that it is but for
 /// one thing, by its name.
 pub fn choices() -> Vec<(TableSpec, String, Option<String>)> {
     let mut choices = Vec::new();

@@ -155,7 +155,7 @@ fn table_1(page: &mut Page) {
 }
 
 fn figures_12_and_13(page: &mut Page) {
-    page.say("### Figures 12 and 13: beside the work of others, as the paper quotes it");
+    page.say("### Figures 12 and 13: compared with the work of others, as the paper quotes it");
     page.say(&format!(
         "{}, Gbit/s, and Gbit/s for a dollar. {} Of others' GPUs those have a price here whose price the paper's own tables imply; the \
          rest is in its appendix G, which is not at hand.",
@@ -212,7 +212,11 @@ fn figures_12_and_13(page: &mut Page) {
         title: format!("Encryption and decryption on {}, Gbit/s", page.gpu()),
         bars: bars_14(page),
     }));
-    page.plots("papers-hajihassani-2019.svg", "Throughput beside that of others, and of both directions", &charts);
+    page.plots(
+        "papers-hajihassani-2019.svg",
+        "Throughput compared with that of others, and of both directions",
+        &charts,
+    );
 }
 
 /// Both directions of ECB, for each way.
@@ -378,7 +382,7 @@ fn representation(page: &mut Page) {
     page.say(&format!(
         "{}: 32 blocks to 128 planes, nothing encrypted, from one buffer to another. On the GPU once, with its memory accesses; and {} times, of \
          which all but one are undone, so that the difference is the change without them. On the processor on all cores, in plain Rust, \
-         beside this project's bitsliced engine, which encrypts on its widest vectors. ECB changes the representation twice. The \
+         compared with this project's bitsliced engine, which encrypts on its widest vectors. ECB changes the representation twice. The \
          paper's two orders of magnitude are given without figures, and without a word on which of these they are.",
         size(BYTES),
         TIMES[1]

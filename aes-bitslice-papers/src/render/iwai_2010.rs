@@ -58,7 +58,7 @@ fn table_3(page: &mut Page) {
 fn chosen(page: &mut Page) {
     page.say("### Sections V.B to VI.B: one thing changed");
     page.say(
-        "256 MB; each kernel beside one of table III, or of this table, that is the same but for one thing. The paper gives figures for \
+        "256 MB; each kernel next to one of table III, or of this table, that is the same but for one thing. The paper gives figures for \
          none of these.",
     );
     let mut rows = vec![vec!["kernel".into(), format!("{}, Gbit/s:", page.gpu()), "to".into(), "ratio:".into()]];

@@ -330,9 +330,7 @@ pub enum Error {
         has: String,
     },
     /// A call that needs the key itself, on a cipher of one kernel, which has it or is launched with it.
-    #[error(
-        "{what} runs on the CPU and needs the key, which a cipher of one kernel does not keep: use `Engine::cipher`"
-    )]
+    #[error("{what} needs the key itself, which a cipher of one kernel does not keep: use `Engine::cipher`")]
     NeedsKey {
         /// What was asked for.
         what: &'static str,

@@ -32,7 +32,7 @@ pub struct CbcDecrypt {
 
 /// CBC encryption of whole blocks: on one core of the CPU, whatever the engine.
 ///
-/// The IV must be such that nobody can foretell it (SP 800-38A, appendix C): random bytes, new for every message. A long message
+/// The IV must be unpredictable (SP 800-38A, appendix C): random bytes, new for every message. A long message
 /// may be cut at whole blocks and its parts encrypted in order; the IV of each is the last block of ciphertext before it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CbcEncrypt {

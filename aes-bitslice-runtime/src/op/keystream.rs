@@ -38,7 +38,7 @@ impl Keystream {
 }
 
 /// Bytes that are made at a time on a core: they stay in its first-level cache.
-const PIECE: usize = 16 << 10;
+const BATCH: usize = 16 << 10;
 
 impl Operation for Keystream {
     const NAME: &'static str = "key stream";
@@ -71,10 +71,10 @@ impl Steps for Keystream {
 
     fn on_cpu(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) {
         let mut ctr = self.ctr;
-        for piece in data.output().chunks_mut(PIECE) {
-            piece.fill(0);
-            let len = piece.len() as u64;
-            ctr.on_cpu(cipher, Buffers::InPlace(piece));
+        for batch in data.output().chunks_mut(BATCH) {
+            batch.fill(0);
+            let len = batch.len() as u64;
+            ctr.on_cpu(cipher, Buffers::InPlace(batch));
             ctr = ctr.after(len, || unreachable!("key stream is not chained"));
         }
     }
@@ -95,7 +95,7 @@ mod tests {
     fn it_is_what_ctr_makes_of_zeros() {
         let cipher = CpuKey::new(&Key::new(&[7; 32]).unwrap());
         let counter = Counter::new(CounterMode::Ctr128BE, [0xff; 16]);
-        for (offset, len) in [(0, 1), (5, 100), (15, PIECE + 17), (16, 2 * PIECE)] {
+        for (offset, len) in [(0, 1), (5, 100), (15, BATCH + 17), (16, 2 * BATCH)] {
             let (mut made, mut expected) = (vec![0xa5; len], vec![0; len]);
             Keystream::new(&counter, offset).on_cpu(&cipher, Buffers::Write(&mut made));
             Ctr::new(&counter, offset).on_cpu(&cipher, Buffers::InPlace(&mut expected));

@@ -8,8 +8,8 @@ use crate::op::launch::{Launch, Shape};
 use crate::op::partial_hash::{HashKey, Verdict};
 use aes_bitslice_core::mode::Mode;
 
-/// What is to be done with a call's data: a value, such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Every way to make a call
-/// takes every operation that its engine [supports](crate::Engine::supports).
+/// What is to be done with a call's data: a value, such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Calls on host memory take every
+/// operation that their engine [supports](crate::Engine::supports), those on memory of devices every one that has kernels.
 ///
 /// It is implemented by the types of `op`, and by no others.
 pub trait Operation: Steps {
@@ -109,7 +109,7 @@ pub trait Steps: Clone + Send + Sync + 'static {
         None
     }
 
-    /// What tells a device whether `bytes` bytes in one piece are authentic, so that it clears them if they are not; `None` for an
+    /// What tells a device whether `bytes` bytes, which are the whole message, are authentic, so that it clears them if they are not; `None` for an
     /// operation that does not verify. Asked of operations that were [keyed](Self::keyed).
     fn verdict(&self, _bytes: u64) -> Option<Verdict> {
         None

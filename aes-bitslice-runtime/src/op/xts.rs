@@ -20,7 +20,7 @@ const MOST_BLOCKS: u64 = 1 << 20;
 
 /// XTS of neighbouring data units, with a [key for XTS](crate::Key::xts).
 ///
-/// It hides what a disk holds from who reads it, and does not tell whether anybody changed it.
+/// It encrypts data at rest. It does not authenticate: changes are not detected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Xts {
     direction: Direction,

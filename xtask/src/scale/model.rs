@@ -106,7 +106,7 @@ fn slowest(stages: &[(&'static str, f64)]) -> (&'static str, f64) {
 }
 
 impl Figures {
-    /// GB/s from host memory to host memory by so many GPUs of one host: as measured, or as of the next fewer that were measured.
+    /// GB/s from host memory to host memory by this number of GPUs of one host: as measured, or as of the next fewer that were measured.
     fn link(&self, gpus: u32) -> f64 {
         self.links.iter().rev().find(|(measured, _)| *measured <= gpus).map_or(0.0, |(_, rate)| *rate)
     }

@@ -1,6 +1,6 @@
 //! Bitsliced kernels as text, the same in every dialect.
 //!
-//! What does not depend on the plan is templates, the `.h` files beside this one; the printer adds the circuits as functions,
+//! What does not depend on the plan is templates, the `.h` files next to this one; the printer adds the circuits as functions,
 //! the cipher as calls of them, and the entry points of the mode. The text is in CUDA's words (thread, thread block, warp,
 //! shared memory), of which [`crate::emit::dialect`] has the meaning.
 //!

@@ -170,7 +170,7 @@ impl<'a> DeviceCipher<'a> {
         let span = span(O::ACCESS, input, output, len)?;
         let context = self.key.device().context();
         self.key.device().enter()?;
-        // SAFETY: as the caller vouches, here and below.
+        // SAFETY: as the caller guarantees, here and below.
         unsafe {
             if capture::is_in_capture(context, stream)? {
                 return Err(Error::InCapture { operation: O::NAME });
@@ -242,7 +242,7 @@ impl<'a> DeviceCipher<'a> {
         operation.check(len)?;
         let span = span(O::ACCESS, input, output, len)?;
         self.key.device().enter()?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         unsafe { capture::keep(self.key.device().context(), stream, self.key) }?;
         // SAFETY: as above.
         unsafe { self.key.launch(stream, span, &operation, mode, self.choice) }

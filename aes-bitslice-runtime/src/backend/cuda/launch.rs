@@ -127,7 +127,7 @@ impl DeviceKey {
             return Ok(());
         };
         let (kernel, _) = self.hash_kernel(operation.hash_key())?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         unsafe { kernel.clear_unless_authentic(stream, output, span.len, hash, &verdict) }
     }
 
@@ -149,11 +149,11 @@ impl DeviceKey {
             let part = |kind| self.stored(mode, kind, choice).map(|(kernel, keys)| Part { kernel, keys });
             let (tables, bits) = (part(StoredKind::CoResidentTbox)?, part(StoredKind::CoResidentBits)?);
             let side_streams = self.device().side_streams();
-            // SAFETY: as the caller vouches.
+            // SAFETY: as the caller guarantees.
             return unsafe { co_resident::launch(side_streams, stream, span, operation, &tables, &bits, bitsliced) };
         }
         let (kernel, keys) = self.kernel(mode, choice)?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         unsafe { kernel.run(stream, span, keys, |shape| operation.launches(shape)) }
     }
 

@@ -146,7 +146,7 @@ impl DeviceKey {
     ) -> Result<(), Error> {
         let (kernel, keys) = self.kernel(mode)?;
         let launches = |shape: &Shape<'_>| operation.launches(shape);
-        // SAFETY: as the caller vouches; operations lay their launches out within the span.
+        // SAFETY: as the caller guarantees; operations lay their launches out within the span.
         unsafe { kernel.run(self.device.context(), queue, span, launches, keys, events) }
     }
     /// Puts all steps of an operation into the queue of a slot, without waiting.

@@ -94,7 +94,7 @@ impl Queue {
     /// # Safety
     /// Context and device are valid, and the context has the device.
     pub(crate) unsafe fn new(context: cl_context, device: cl_device_id) -> Result<Self, Error> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         let queue = call("clCreateCommandQueue", unsafe { command_queue::create_command_queue(context, device, 0) })?;
         // SAFETY: made just now.
         Ok(unsafe { Self::owning(queue) })
@@ -134,7 +134,7 @@ impl Buffer {
     /// # Safety
     /// The context is valid.
     pub(crate) unsafe fn new(context: cl_context, len: usize) -> Result<Self, Error> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         unsafe { Self::with_flags(context, memory::CL_MEM_READ_WRITE, len) }
     }
 
@@ -143,14 +143,14 @@ impl Buffer {
     /// # Safety
     /// The context is valid.
     pub(crate) unsafe fn on_host(context: cl_context, len: usize) -> Result<Self, Error> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         unsafe { Self::with_flags(context, memory::CL_MEM_READ_WRITE | memory::CL_MEM_ALLOC_HOST_PTR, len) }
     }
 
     /// # Safety
     /// The context is valid, and the flags speak of no memory of the caller's.
     unsafe fn with_flags(context: cl_context, flags: cl_mem_flags, len: usize) -> Result<Self, Error> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         let buffer = unsafe { memory::create_buffer(context, flags, len, std::ptr::null_mut()) };
         // SAFETY: made just now.
         for_buffer("clCreateBuffer", len, buffer).map(|buffer| unsafe { Self::owning(buffer) })
@@ -161,7 +161,7 @@ impl Buffer {
     /// # Safety
     /// The context is valid, and the queue's.
     pub(crate) unsafe fn zeroed(context: cl_context, queue: &Queue, len: usize) -> Result<Self, Error> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         let buffer = unsafe { Self::new(context, len) }?;
         let filled = for_buffer("clEnqueueFillBuffer", len, queue.fill(&buffer, 0, len))?;
         // SAFETY: the event was made by the call for us.

@@ -26,7 +26,7 @@ use std::sync::LazyLock;
 /// The stream is live and of the context.
 pub(crate) unsafe fn is_in_capture(context: &Context, stream: CUstream) -> Result<bool, Error> {
     let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
-    // SAFETY: the caller vouches for the stream; the pointer is to a live value.
+    // SAFETY: the caller guarantees the stream; the pointer is to a live value.
     let asked = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };
     context.call("cuStreamIsCapturing", asked.result())?;
     Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
@@ -41,7 +41,7 @@ pub(crate) unsafe fn keep<T: Clone + Send + 'static>(
     stream: CUstream,
     used: &T,
 ) -> Result<(), Error> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller guarantees.
     if !unsafe { is_in_capture(context, stream) }? {
         return Ok(());
     }
@@ -116,7 +116,7 @@ unsafe fn graph_of(context: &Context, stream: CUstream) -> Result<CUgraph, Error
     let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
     let mut graph = ptr::null_mut();
     let none = ptr::null_mut();
-    // SAFETY: the caller vouches for the stream; the pointers are to live values, or null where nothing is asked for.
+    // SAFETY: the caller guarantees the stream; the pointers are to live values, or null where nothing is asked for.
     let asked = unsafe { get_capture_info(stream, &mut status, ptr::null_mut(), &mut graph, none, ptr::null_mut()) };
     context.call("cuStreamGetCaptureInfo", asked.result())?;
     match status {

@@ -44,7 +44,7 @@ impl Part<'_> {
     unsafe fn launch<O: Operation>(&self, stream: CUstream, span: Span, operation: &O) -> Result<(), Error> {
         match span.len {
             0 => Ok(()),
-            // SAFETY: as the caller vouches.
+            // SAFETY: as the caller guarantees.
             _ => unsafe { self.kernel.run(stream, span, Some(self.keys), |shape| operation.launches(shape)) },
         }
     }
@@ -67,7 +67,7 @@ pub(crate) unsafe fn launch<O: Operation>(
     let front = front(span.len, head(operation), bitsliced);
     let after = operation.after(front, || unreachable!("no co-resident kernels are stored for what is chained"));
     let (front, back) = (span.part(0, front), span.part(front, span.len - front));
-    // SAFETY: parts of the span that the caller vouches for; they do not meet.
+    // SAFETY: parts of the span that the caller answers for; they do not meet.
     unsafe {
         if is_in_capture(tables.kernel.context(), stream)? {
             tables.launch(stream, front, operation)?;

@@ -110,7 +110,7 @@ impl HashKernel {
         let arguments =
             function.binding.arguments(span, &launch, None, |_, _| unreachable!("nothing of it is gathered"))?;
         let grid = GridSize { thread_blocks: tiles.into(), threads };
-        // SAFETY: the arguments are those of the entry point; the caller vouches for what they point to; the geometry is the
+        // SAFETY: the arguments are those of the entry point; the caller guarantees what they point to; the geometry is the
         // manifest's.
         unsafe { function.launch(&module.context, grid, shared, *overlaps, stream, &arguments) }
     }

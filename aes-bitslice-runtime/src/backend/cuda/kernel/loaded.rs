@@ -95,7 +95,7 @@ impl Kernel {
         let is_aligned = |at| span.is_aligned(at);
         let (geometry, in_place) = (&self.geometry, span.is_in_place());
         let launches = launches(&Shape { geometry, len: span.len, in_place, is_aligned: &is_aligned })?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         launches.iter().try_for_each(|launch| unsafe { self.launch(stream, span, launch, keys) })
     }
 
@@ -115,7 +115,7 @@ impl Kernel {
         // Freed on the stream, behind the launch.
         let mut copies = Vec::new();
         let arguments = function.binding.arguments(span, launch, keys, |input, blocks| {
-            // SAFETY: the blocks lie in the input, which the caller vouches for.
+            // SAFETY: the blocks lie in the input, which the caller guarantees.
             let copy = unsafe { Gathered::new(self.context(), stream, input, blocks) }?;
             let pointer = copy.pointer();
             copies.push(copy);
@@ -123,7 +123,7 @@ impl Kernel {
         })?;
         let grid = GridSize { thread_blocks: launch.thread_blocks.into(), threads: launch.threads };
         let (shared_bytes, overlaps) = (self.code.shared_bytes, self.code.overlaps);
-        // SAFETY: the arguments are those of the entry point; the caller vouches for the span; the geometry is the one the kernel
+        // SAFETY: the arguments are those of the entry point; the caller guarantees the span; the geometry is the one the kernel
         // was compiled for. What overlaps waits, before it touches data, until what is ahead of it is done.
         unsafe { function.launch(self.context(), grid, shared_bytes, overlaps, stream, &arguments) }
     }

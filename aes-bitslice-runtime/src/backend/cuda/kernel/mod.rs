@@ -9,8 +9,8 @@
 //! | `module` | a module of the driver, and its functions |
 //! | `loaded` | a kernel that was loaded, and its launches |
 //! | `hash` | a GHASH kernel, and its launches |
-//! | `hash_self_test` | the known answer that it must give first |
-//! | `self_test` | the known answer that it must give first |
+//! | `hash_self_test` | the known answer that a kernel of a hash must give first |
+//! | `self_test` | the known answer that a kernel of a mode must give first |
 //! | `capture` | what a graph keeps of the calls that are captured into it |
 //! | `side_stream` | a second stream next to the caller's |
 //! | `co_resident` | two kernels at the same time, on shares of one input |

@@ -129,7 +129,7 @@ impl Function {
             attrs: &mut attribute,
             numAttrs: overlaps.into(),
         };
-        // SAFETY: as the caller vouches; the pointers are to live values.
+        // SAFETY: as the caller guarantees; the pointers are to live values.
         let launched = unsafe { sys::cuLaunchKernelEx(&config, self.function, pointers.as_mut_ptr(), ptr::null_mut()) };
         context.call("cuLaunchKernelEx", launched.result())
     }

@@ -105,7 +105,7 @@ impl SideStreams {
     ) -> Result<(), Error> {
         let context = &*self.context;
         let side = self.take()?;
-        // SAFETY: streams and event are live, as the caller vouches and by ownership.
+        // SAFETY: streams and event are live, as the caller guarantees and by ownership.
         unsafe { order(context, stream, side.forked, side.stream) }?;
         let launched = work().and_then(|()| on_side(side.stream));
         // Also after an error: the caller's stream has to wait for what was launched.
@@ -149,7 +149,7 @@ impl SideStreams {
 /// # Safety
 /// Both streams and the event are live and of the context.
 unsafe fn order(context: &Context, before: CUstream, event: CUevent, after: CUstream) -> Result<(), Error> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller guarantees.
     unsafe {
         context.call("cuEventRecord", result::event::record(event, before))?;
         let waits = result::stream::wait_event(after, event, CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT);

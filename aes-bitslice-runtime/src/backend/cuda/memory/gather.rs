@@ -43,7 +43,7 @@ pub(crate) unsafe fn gather(
         WidthInBytes: 16,
         Height: blocks as usize,
     };
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller guarantees.
     context.call("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&rows, stream) }.result())
 }
 
@@ -65,11 +65,11 @@ impl Gathered {
         input: CUdeviceptr,
         blocks: &Gather,
     ) -> Result<Self, Error> {
-        // SAFETY: the stream is live, as the caller vouches.
+        // SAFETY: the stream is live, as the caller guarantees.
         let memory = unsafe { result::malloc_async(stream, blocks.bytes() as usize) };
         let memory = context.call("cuMemAllocAsync", memory)?;
         let gathered = Self { context: context.clone(), stream, memory };
-        // SAFETY: as the caller vouches; there is room for all of them behind the first 16 bytes.
+        // SAFETY: as the caller guarantees; there is room for all of them behind the first 16 bytes.
         unsafe { gather(context, stream, input + blocks.first, blocks.apart, blocks.blocks, memory + 16) }?;
         Ok(gathered)
     }

@@ -81,7 +81,7 @@ impl HashMemory {
         // After a failure, too, some of it may be on the stream.
         let worked = work(self.memory().pointer);
         let Memory { context, event, .. } = self.memory();
-        // SAFETY: the caller vouches for the stream, and the event is live.
+        // SAFETY: the caller guarantees the stream, and the event is live.
         context.call("cuEventRecord", unsafe { result::event::record(*event, stream) })?;
         self.state = State::InUse;
         worked

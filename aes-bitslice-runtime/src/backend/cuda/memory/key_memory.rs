@@ -1,4 +1,4 @@
-//! Round keys in device memory, for kernels that read them there.
+//! Key material in device memory, for kernels that read it there: round keys, and tables of a hash key.
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
@@ -7,7 +7,7 @@ use cudarc::driver::sys::CUdeviceptr;
 use std::ptr;
 use std::sync::Arc;
 
-/// Round keys in device memory: cleared and freed on drop, when everything on the device is done.
+/// Key material in device memory: cleared and freed on drop, when everything on the device is done.
 pub(crate) struct KeyMemory {
     context: Arc<Context>,
     buffer: CUdeviceptr,

@@ -6,7 +6,7 @@
 //! | `pinned` | host memory that is copied from and to while kernels run |
 //! | `slots` | streams with device memory and pinned memory, cleared between calls |
 //! | `hash_memory` | memory for hashes, cleared between calls |
-//! | `key_memory` | round keys in device memory |
+//! | `key_memory` | round keys and tables of a hash key in device memory |
 //! | `gather` | blocks that are copied side by side |
 
 pub(crate) mod gather;

@@ -1,5 +1,5 @@
 //! Slots: streams of the engine's own with device memory and, where data has to be staged, pinned host memory; each for one
-//! chunk of a call at a time.
+//! chunk of a call at a time. Behind the data there is room for a hash, of 16 bytes.
 //!
 //! A device has at most 40 of them, however many are asked for at the same time: a caller that wants another one waits. They are
 //! kept from call to call, cleared, until the engine is dropped.
@@ -139,7 +139,7 @@ impl Slot<'_> {
     /// `data` stays as it is until the stream was waited for.
     pub(crate) unsafe fn copy_in(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
         let to = self.room(at, data.len());
-        // SAFETY: the range lies in the buffer, as asserted there; the caller vouches for the data.
+        // SAFETY: the range lies in the buffer, as asserted there; the caller guarantees the data.
         let copied = unsafe { result::memcpy_htod_async(to, data, self.stream()) };
         self.context.call("cuMemcpyHtoDAsync", copied)
     }
@@ -151,7 +151,7 @@ impl Slot<'_> {
     pub(crate) unsafe fn copy_out(&mut self, at: usize, data: &mut [u8]) -> Result<(), Error> {
         // What comes from there was written there by a kernel.
         let from = self.room(at, data.len());
-        // SAFETY: the range lies in the buffer, as asserted there; the caller vouches for the data.
+        // SAFETY: the range lies in the buffer, as asserted there; the caller guarantees the data.
         let copied = unsafe { result::memcpy_dtoh_async(data, from, self.stream()) };
         self.context.call("cuMemcpyDtoHAsync", copied)
     }

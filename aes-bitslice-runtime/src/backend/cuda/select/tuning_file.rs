@@ -117,7 +117,7 @@ fn is_plausible(measurements: &Measurements) -> bool {
         && measurements.host.iter().all(|h| size(h.bytes) && rate(h.cpu) && rate(h.cuda))
 }
 
-/// Writes a new file in the same folder, under a name that nobody can foretell, then gives it its own.
+/// Writes a new file in the same folder, under an unpredictable name, then gives it its own.
 fn write(path: &Path, measurements: &Measurements) -> io::Result<()> {
     let folder = path.parent().ok_or_else(|| io::Error::other("it is in no folder"))?;
     fs::create_dir_all(folder)?;

@@ -110,7 +110,7 @@ impl<'k> Bound<'k> {
                 ),
             };
             let found = values.find(parameter, entry.units).ok_or_else(missing)?;
-            // SAFETY: the caller vouches for the parameters, of which this is the next.
+            // SAFETY: the caller guarantees the parameters, of which this is the next.
             unsafe { bound.set(found) }?;
         }
         Ok(bound)
@@ -135,7 +135,7 @@ impl<'k> Bound<'k> {
     /// # Safety
     /// As [`bytes`](Self::bytes), for each of its arguments.
     unsafe fn set(&mut self, found: Found<'_>) -> Result<(), Error> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         unsafe {
             match found {
                 Found::Place(buffer, at) => self.value(&buffer).and_then(|()| self.value(&at)),
@@ -154,21 +154,21 @@ impl<'k> Bound<'k> {
     /// # Safety
     /// As [`bytes`](Self::bytes).
     unsafe fn words(&mut self, words: &[u32]) -> Result<(), Error> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         unsafe { self.bytes(size_of_val(words), words.as_ptr().cast()) }
     }
 
     /// # Safety
     /// As [`bytes`](Self::bytes).
     unsafe fn value<T>(&mut self, value: &T) -> Result<(), Error> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         unsafe { self.bytes(size_of::<T>(), ptr::from_ref(value).cast()) }
     }
 
     /// # Safety
     /// The next argument is of this size, and the value is one that it may have.
     unsafe fn bytes(&mut self, size: usize, value: *const c_void) -> Result<(), Error> {
-        // SAFETY: as the caller vouches; nobody else sets arguments meanwhile, and the value is copied by the call.
+        // SAFETY: as the caller guarantees; nobody else sets arguments meanwhile, and the value is copied by the call.
         call("clSetKernelArg", unsafe { kernel::set_kernel_arg(self.object.raw(), self.next, size, value) })?;
         self.next += 1;
         Ok(())

@@ -61,7 +61,7 @@ impl Kernel {
         let is_aligned = |at: u64| span.is_aligned(at);
         let shape = Shape { geometry: &self.geometry, len: span.len, in_place: span.in_place, is_aligned: &is_aligned };
         for launch in &launches(&shape)? {
-            // SAFETY: as the caller vouches.
+            // SAFETY: as the caller guarantees.
             unsafe { self.launch(context, queue, span, launch, keys, events) }?;
         }
         Ok(())
@@ -81,11 +81,11 @@ impl Kernel {
         let mut gathered = Vec::new();
         for (name, value) in &launch.values {
             if let (Value::Gathered(gather), Some(input)) = (value, span.input) {
-                // SAFETY: as the caller vouches; the blocks lie in the span.
+                // SAFETY: as the caller guarantees; the blocks lie in the span.
                 gathered.push((*name, unsafe { Gathered::new(context, queue, input, *gather) }?));
             }
         }
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller guarantees.
         match unsafe { self.enqueue(queue, &Values { span, launch, gathered: &gathered, keys }) } {
             Ok((launched, wiped)) => {
                 if let Some(keys) = keys {
@@ -113,14 +113,14 @@ impl Kernel {
         values: &Values<'_>,
     ) -> Result<(Event, Result<(), Error>), Error> {
         let Launch { entry, thread_blocks, threads, .. } = values.launch;
-        // SAFETY: the entry point takes what its parameters say: they were read from its source, and counted. The caller vouches
-        // for the values.
+        // SAFETY: the entry point takes what its parameters say: they were read from its source, and counted. The caller
+        // guarantees the values.
         let bound = unsafe { Bound::new(self.entry_points.one(*entry), values) }?;
         let threads = *threads as usize;
         let (global, local) = ([*thread_blocks as usize * threads], [threads]);
         let before: Vec<cl_event> = values.gathered.iter().map(|(_, blocks)| blocks.done().raw()).collect();
         let first = if before.is_empty() { ptr::null() } else { before.as_ptr() };
-        // SAFETY: every argument was set, and the entry point is locked since; the caller vouches for the span and the
+        // SAFETY: every argument was set, and the entry point is locked since; the caller guarantees the span and the
         // queue; the geometry is the one the kernel was compiled for; event and sizes are alive.
         let launched = unsafe {
             let (global, local) = (global.as_ptr(), local.as_ptr());

@@ -33,7 +33,7 @@ impl Gathered {
         let (first, row) = ((input.at + gather.first) as usize, gather.apart as usize);
         let (from, to) = ([first % row, first / row, 0], [16, 0, 0]);
         let region = [16, gather.blocks as usize, 1];
-        // SAFETY: the caller vouches for queue and input; the copies have room for all.
+        // SAFETY: the caller guarantees queue and input; the copies have room for all.
         let copied = unsafe {
             command_queue::enqueue_copy_buffer_rect(
                 queue,

@@ -72,12 +72,12 @@ impl HashKernel {
         let launch = Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values };
         let span = Span { input: Some(input), output: Some(out), len, in_place: false, aligned: true };
         let values = Values { span, launch: &launch, gathered: &[], keys: None };
-        // SAFETY: the entry point takes what its parameters say; the caller vouches for the buffers.
+        // SAFETY: the entry point takes what its parameters say; the caller guarantees the buffers.
         let bound = unsafe { Bound::new(entry_points.one(entry), &values) }?;
         let local = [manifest.threads as usize];
         let global = [thread_blocks as usize * local[0]];
         let (global, local) = (global.as_ptr(), local.as_ptr());
-        // SAFETY: every argument was set, and the entry point is locked since; the caller vouches for the rest.
+        // SAFETY: every argument was set, and the entry point is locked since; the caller guarantees the rest.
         let launched = unsafe {
             command_queue::enqueue_nd_range_kernel(queue, bound.raw(), 1, ptr::null(), global, local, 0, ptr::null())
         };

@@ -18,7 +18,7 @@ impl Pending {
         };
         let mut pending = lock(&self.0);
         if pending.len() == pending.capacity() {
-            // Room for as many again as remain: only one call of that many pays for the search.
+            // Room for as many again as remain: only one call in as many pays for the search.
             pending.retain(|command| !command.is_over());
             let room = pending.len().max(16);
             pending.reserve(room);
