@@ -76,20 +76,14 @@ mod tests {
     use crate::backend::opencl::opened::OpenClDevice;
     use crate::backend::opencl::platforms::Wanted;
     use crate::base::backend::Backend;
+    use crate::base::device_or_skip::{Needs, device_or_skip};
     use crate::base::key::Key;
     use crate::exec::choice::Kernels;
-    use std::io::Write;
 
     #[test]
     fn table_kernels_are_refused_only_where_opencl_was_asked_for() {
-        let device = match OpenClDevice::open(Wanted::First) {
-            Ok(device) => device,
-            // Past the harness, which would keep it to itself.
-            Err(e) => {
-                let _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: its kernels were not tested ({e})");
-                return;
-            }
-        };
+        let opened = OpenClDevice::open(Wanted::First);
+        let Some(device) = device_or_skip(Needs::OpenCl, "which kernels OpenCL has", opened) else { return };
         let key = Key::new(&[1; 16]).unwrap();
         for kernels in Kernels::ALL {
             let cipher = |why: Option<&str>| {

@@ -175,9 +175,9 @@ mod tests {
     use super::*;
     use crate::backend::cuda::device::Device;
     use crate::backend::cuda::memory::slots::MOST;
+    use crate::base::device_or_skip::{Needs, device_or_skip};
     use crate::base::key::Key;
     use crate::op::cbc::{CbcDecrypt, CbcEncrypt};
-    use std::io::Write;
     use std::sync::Arc;
 
     #[test]
@@ -192,15 +192,7 @@ mod tests {
     #[test]
     fn a_kernel_is_loaded_while_all_slots_are_in_use() {
         let opened = Device::open(0).and_then(|device| device.enter().map(|()| Arc::new(device)));
-        let device = match opened {
-            Ok(device) => device,
-            // Past the harness, which would keep it to itself.
-            Err(e) => {
-                let _ =
-                    writeln!(std::io::stderr(), "NO GPU OPENED: loading while slots are in use was not tested ({e})");
-                return;
-            }
-        };
+        let Some(device) = device_or_skip(Needs::Gpu, "loading while all slots are in use", opened) else { return };
         let key = DeviceKey::with_stored(device.clone(), &Key::new(&[3; 16]).unwrap(), Kernels::Bitsliced);
         key.prepare(Mode::Ctr, None).unwrap();
         let slots: Vec<_> = (0..MOST).map(|_| device.slots().take(4096).unwrap()).collect();

@@ -186,13 +186,13 @@ mod tests {
     use crate::backend::opencl::memory::timed_queue::TimedQueue;
     use crate::backend::opencl::platforms::Wanted;
     use crate::base::counter::{Counter, CounterMode};
+    use crate::base::device_or_skip::{Needs, device_or_skip};
     use crate::base::key::Key;
     use crate::exec::backend::{OnBackend, Settings};
     use crate::op::cbc::CbcEncrypt;
     use crate::op::cpu_key::CpuKey;
     use crate::op::ctr::Ctr;
     use opencl3::event;
-    use std::io::Write;
     use std::sync::Arc;
 
     #[test]
@@ -204,9 +204,7 @@ mod tests {
     }
 
     fn device() -> Option<Arc<Device>> {
-        // Past the harness, which would keep it to itself.
-        let say = |e: &Error| _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: memory was not tested ({e})");
-        Device::open(Wanted::First).inspect_err(say).ok()
+        device_or_skip(Needs::OpenCl, "calls on OpenCL buffers", Device::open(Wanted::First))
     }
 
     /// A queue that is held up until it is opened, with a call in it on memory of the engine's.

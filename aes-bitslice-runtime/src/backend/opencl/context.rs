@@ -113,19 +113,13 @@ impl Context {
 mod tests {
     use super::*;
     use crate::backend::opencl::handles::{Event, event_of};
+    use crate::base::device_or_skip::{Needs, device_or_skip};
     use opencl3::{error_codes, event};
-    use std::io::Write;
 
     #[test]
     fn commands_that_failed_are_told_by_their_own_error() {
-        let context = match Context::open(Wanted::First) {
-            Ok(context) => context,
-            // Past the harness, which would keep it to itself.
-            Err(e) => {
-                let _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: its events were not tested ({e})");
-                return;
-            }
-        };
+        let opened = Context::open(Wanted::First);
+        let Some(context) = device_or_skip(Needs::OpenCl, "events of OpenCL", opened) else { return };
         let ended_with = |status| {
             let made = event_of("clCreateUserEvent", event::create_user_event(context.raw())).unwrap();
             event::set_user_event_status(made.raw(), status).unwrap();

@@ -129,17 +129,15 @@ unsafe fn graph_of(context: &Context, stream: CUstream) -> Result<CUgraph, Error
 mod tests {
     use super::*;
     use crate::backend::cuda::driver;
+    use crate::base::device_or_skip::{Needs, device_or_skip};
     use cudarc::driver::result;
-    use std::io::Write;
     use std::sync::{Arc, Weak};
     use std::time::{Duration, Instant};
 
     fn context() -> Option<Context> {
         let opened = driver::usable(0).and_then(|info| Context::open(&info));
         let opened = opened.and_then(|context| context.enter().map(|()| context));
-        // Past the harness, which would keep it to itself.
-        let say = |e: &Error| _ = writeln!(std::io::stderr(), "NO GPU OPENED: graphs were not tested ({e})");
-        opened.inspect_err(say).ok()
+        device_or_skip(Needs::Gpu, "graphs", opened)
     }
 
     fn is_dropped_soon(what: &Weak<()>) -> bool {

@@ -312,14 +312,12 @@ impl Drop for Resources {
 mod tests {
     use super::*;
     use crate::backend::cuda::driver;
-    use std::io::Write;
+    use crate::base::device_or_skip::{Needs, device_or_skip};
 
     fn slots() -> Option<Slots> {
         let opened = driver::usable(0).and_then(|info| Context::open(&info));
         let opened = opened.and_then(|context| context.enter().map(|()| Slots::new(Arc::new(context))));
-        // Past the harness, which would keep it to itself.
-        let say = |e: &Error| _ = writeln!(std::io::stderr(), "NO GPU OPENED: slots were not tested ({e})");
-        opened.inspect_err(say).ok()
+        device_or_skip(Needs::Gpu, "slots of GPUs", opened)
     }
 
     #[test]

@@ -188,13 +188,13 @@ mod tests {
     use crate::backend::opencl::context::Context;
     use crate::backend::opencl::handles::{Buffer, Program, event_of};
     use crate::backend::opencl::platforms::Wanted;
+    use crate::base::device_or_skip::{Needs, device_or_skip};
     use crate::op::launch::Entry;
     use aes_bitslice_core::key_source::KeySource;
     use aes_bitslice_core::signature;
     use opencl3::command_queue;
     use opencl3::program;
     use opencl3::types::CL_TRUE;
-    use std::io::Write;
     use zeroize::Zeroizing;
 
     #[test]
@@ -250,14 +250,8 @@ mod tests {
 
     #[test]
     fn arguments_are_found_by_name_and_no_key_stays_behind() {
-        let context = match Context::open(Wanted::First) {
-            Ok(context) => context,
-            // Past the harness, which would keep it to itself.
-            Err(e) => {
-                let _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: arguments were not tested ({e})");
-                return;
-            }
-        };
+        let opened = Context::open(Wanted::First);
+        let Some(context) = device_or_skip(Needs::OpenCl, "arguments of OpenCL kernels", opened) else { return };
         let entry = entry_point(&context, Kind::U64);
         let buffer = context.zeroed(context.queue(), 16).unwrap();
         let keys = RoundKeys::Argument(Zeroizing::new((1..=61).collect()));

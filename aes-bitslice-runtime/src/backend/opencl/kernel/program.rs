@@ -213,18 +213,12 @@ fn cache_is_off(platform: &str, vendor: &str, set: impl Fn(&str) -> Option<Strin
 mod tests {
     use super::*;
     use crate::backend::opencl::platforms::Wanted;
-    use std::io::Write;
+    use crate::base::device_or_skip::{Needs, device_or_skip};
 
     #[test]
     fn what_does_not_compile_is_told_with_the_compilers_words() {
-        let context = match Context::open(Wanted::First) {
-            Ok(context) => context,
-            // Past the harness, which would keep it to itself.
-            Err(e) => {
-                let _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: its compiler was not tested ({e})");
-                return;
-            }
-        };
+        let opened = Context::open(Wanted::First);
+        let Some(context) = device_or_skip(Needs::OpenCl, "the messages of OpenCL compilers", opened) else { return };
         let stored = &aes_bitslice_kernels::OPENCL_KERNELS[0];
         let manifest = Manifest::parse(stored.manifest).unwrap();
         let refused = |source: &str| {

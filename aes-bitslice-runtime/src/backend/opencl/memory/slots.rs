@@ -257,12 +257,10 @@ impl Drop for Resources {
 mod tests {
     use super::*;
     use crate::backend::opencl::platforms::Wanted;
-    use std::io::Write;
+    use crate::base::device_or_skip::{Needs, device_or_skip};
 
     fn pool() -> Option<Pool> {
-        // Past the harness, which would keep it to itself.
-        let say = |e: &Error| _ = writeln!(std::io::stderr(), "NO OPENCL DEVICE OPENED: slots were not tested ({e})");
-        Context::open(Wanted::First).inspect_err(say).ok().map(Pool::new)
+        device_or_skip(Needs::OpenCl, "slots of OpenCL devices", Context::open(Wanted::First)).map(Pool::new)
     }
 
     #[test]
