@@ -8,8 +8,7 @@
 //!     zeros  ┘
 //! ```
 //!
-//! What a job has to hold longer than it works belongs on the heap, in memory that is wiped. `aes-bitslice-runtime/tests/secrets.rs`
-//! searches a process for what remains.
+//! What a job has to hold longer than it works belongs on the heap, in memory that is wiped. `tests/tests/secrets.rs` searches a process for what remains.
 
 use zeroize::zeroize_stack;
 

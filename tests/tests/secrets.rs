@@ -1,8 +1,8 @@
 //! What of a key is left in a process after everything that had it was dropped: nothing, on any stack or heap.
 //!
-//! A child process, which is this program again, makes calls of every kind on an engine and drops everything. This one searches all
-//! memory that the child can write to: for the key, for every round key of both directions, as bytes, as words and as planes, and for
-//! the keys that modes derive. The child is given the key under a mask, so that what it reads and buffers is not the key.
+//! A child process, which is this program again, makes calls of every kind on an engine, or seals a file and opens it, and drops everything.
+//! This one searches all memory that the child can write to: for the key, for every round key of both directions, as bytes, as words and as
+//! planes, for the keys that modes derive, and for all that the key of a sealed file is made of. The child is given the key under a mask, so that what it reads and buffers is not the key.
 #![cfg(target_os = "linux")]
 
 use aes_bitslice_core::aes::{Direction, KeySchedule};
@@ -12,8 +12,12 @@ use aes_bitslice_runtime::{
     Backend, CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, Ecb, Engine, GcmDecrypt, GcmPart,
 };
 use aes_bitslice_runtime::{GcmEncrypt, Ghash, Gmac, Key, KeyBits, Keystream, KeystreamRng, Nonce, Xts};
+use aes_bitslice_seal::{self as seal, PassphraseCost, Secret};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use cipher::{BlockCipherEncrypt, KeyInit};
+use hkdf::Hkdf;
 use rand_core::Rng;
+use sha2::Sha256;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -27,6 +31,10 @@ const ENGINE: &str = "AES_BITSLICE_TEST_ENGINE";
 const XTS: &str = "AES_BITSLICE_TEST_XTS";
 /// In the child: keeps the cipher.
 const KEEP: &str = "AES_BITSLICE_TEST_KEEP";
+/// In the child: a file is sealed, with the key or with these bytes as a passphrase.
+const SEAL: &str = "AES_BITSLICE_TEST_SEAL";
+/// Of the child: the headers of the sealed file follow.
+const SEALED: &str = "sealed: ";
 const READY: &str = "everything was dropped";
 const MASK: u8 = 0x5a;
 
@@ -40,17 +48,133 @@ fn no_key_is_left_in_memory() {
     for engine in ["cpu", "cpu-bitsliced"] {
         for key in &keys {
             let bits = key.bits();
-            let left = search(&run(engine, key, false), &needles(key));
+            let left = search(&run(engine, key, None, false).0, &needles(key));
             assert!(left.is_empty(), "{engine}, {} bits: {left:#?}", bits.bits());
         }
         // What is looked for would be found.
-        let kept = search(&run(engine, &keys[0], true), &needles(&keys[0])).join("\n");
+        let kept = search(&run(engine, &keys[0], None, true).0, &needles(&keys[0])).join("\n");
         let forms: &[&str] = match engine {
             "cpu" => &["round key 1 of Encrypt as bytes", "round key 1 of Decrypt as bytes"],
             _ => &["round key 0 of Encrypt as planes", "round key 0 of Decrypt as planes"],
         };
         assert!(forms.iter().all(|form| kept.contains(form)), "{engine}: {kept}");
     }
+}
+
+#[test]
+fn no_key_of_a_sealed_file_is_left_in_memory() {
+    if std::env::var_os(SEAL).is_some() {
+        return sealing_child();
+    }
+    let key = Key::generate(KeyBits::Aes256).unwrap();
+    for with in [KEY, PASSPHRASE] {
+        for engine in ["cpu", "cpu-bitsliced"] {
+            let (child, headers) = run(engine, &key, Some(with), false);
+            let left = search(&child, &needles_of_sealed(key.expose(), with, &headers));
+            assert!(left.is_empty(), "{engine}, {with}: {left:#?}");
+        }
+        let (child, headers) = run("cpu", &key, Some(with), true);
+        let kept = search(&child, &needles_of_sealed(key.expose(), with, &headers)).join("\n");
+        let stretched: &[&str] = if with == PASSPHRASE { &["what Argon2id makes", "lane 3"] } else { &[] };
+        for name in [&["the stream key", "the file's key", "round key 1 of Encrypt"], stretched].concat() {
+            assert!(kept.contains(name), "{with}, {name}: {kept}");
+        }
+    }
+}
+
+/// What a file is sealed with.
+const KEY: &str = "key";
+const PASSPHRASE: &str = "passphrase";
+/// Small, and of several lanes.
+const COST: PassphraseCost = PassphraseCost { memory_kib: 256, passes: 2, lanes: 4 };
+
+/// Seals and opens with what comes from standard input, drops everything, says so, and waits to be ended.
+fn sealing_child() {
+    let kept = seals(std::env::var(ENGINE).unwrap().parse().unwrap());
+    assert_eq!(kept.is_some(), std::env::var_os(KEEP).is_some());
+    println!("{READY}");
+    let _ = std::io::stdin().read(&mut [0]);
+    drop(kept);
+}
+
+/// As [`calls`]. What is kept, if so, is what the parent looks for.
+#[inline(never)]
+fn seals(engine: Backend) -> Option<Box<dyn std::any::Any>> {
+    let (key, with) = (key_of_stdin(), std::env::var(SEAL).unwrap());
+    let engine = Engine::open(engine).unwrap();
+    let secret = if with == KEY { Secret::Key(&key) } else { Secret::Passphrase(key.expose()) };
+    let data = vec![7; (3 << 20) + 5];
+    let (mut sealed, mut opened) = (vec![], vec![]);
+    seal::seal_with(&engine, secret, COST, &data[..], &mut sealed).unwrap();
+    seal::open(&engine, secret, &sealed[..], &mut opened).unwrap();
+    assert!(opened == data);
+    opened.clear();
+    let range = seal::open_range(&engine, secret, std::io::Cursor::new(&sealed), (1 << 20)..(2 << 20) + 3, &mut opened);
+    assert_eq!((range.unwrap(), opened.len()), ((1 << 20) + 3, (1 << 20) + 3));
+    println!("{SEALED}{}", hex::encode(&sealed[..HEADERS]));
+    let kept = std::env::var_os(KEEP)?;
+    drop(kept);
+    let derived = Derived::new(key.expose(), &with, sealed[..HEADERS].try_into().unwrap());
+    let cipher = engine.cipher(&Key::new(&derived.file_key).unwrap()).unwrap();
+    Some(Box::new((derived, cipher)))
+}
+
+/// Bytes of the headers of a sealed file and of its stream.
+const HEADERS: usize = 136;
+
+/// What a sealed file's keys are made of, as its format says (`aes-bitslice-seal/src/secret.rs`).
+struct Derived {
+    /// By Argon2id, and the last blocks of its lanes.
+    stretched: Option<([u8; 32], Vec<Block>)>,
+    stream_key: [u8; 32],
+    file_key: [u8; 32],
+}
+
+impl Derived {
+    fn new(secret: &[u8], with: &str, headers: &[u8; HEADERS]) -> Self {
+        let (header, stream) = headers.split_at(96);
+        let salt = &header[24..56];
+        let stretched = (with == PASSPHRASE).then(|| {
+            let params = Params::new(COST.memory_kib, COST.passes, COST.lanes, Some(32)).unwrap();
+            let (mut bytes, mut memory) = ([0; 32], vec![Block::new(); params.block_count()]);
+            let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+            argon2.hash_password_into_with_memory(secret, salt, &mut bytes, &mut memory).unwrap();
+            let lane = memory.len() / COST.lanes as usize;
+            (bytes, memory.chunks(lane).map(|lane| *lane.last().unwrap()).collect())
+        });
+        let input = stretched.as_ref().map_or(secret, |(bytes, _)| bytes);
+        let expand = |salt: &[u8], input: &[u8], info: &[u8]| {
+            let mut key = [0; 32];
+            Hkdf::<Sha256>::new(Some(salt), input).expand(info, &mut key).unwrap();
+            key
+        };
+        let stream_key = expand(salt, input, b"aes-bitslice sealed file 1: stream key");
+        let file_key = expand(&stream[1..33], &stream_key, header);
+        Self { stretched, stream_key, file_key }
+    }
+}
+
+/// What to look for after a file was sealed.
+fn needles_of_sealed(secret: &[u8], with: &str, headers: &[u8; HEADERS]) -> Vec<(String, Vec<u8>)> {
+    let Derived { stretched, stream_key, file_key } = Derived::new(secret, with, headers);
+    let salt = &headers[24..56];
+    let mut needles = of_one_key(&file_key);
+    let mut look_for = |name: &str, bytes: &[u8]| needles.push((name.to_string(), bytes.to_vec()));
+    look_for(&format!("the {with}"), secret);
+    look_for("the stream key", &stream_key);
+    look_for("the file's key", &file_key);
+    let input = stretched.as_ref().map_or(secret, |(bytes, _)| bytes);
+    look_for("the first key of HKDF", &Hkdf::<Sha256>::extract(Some(salt), input).0);
+    look_for("the second key of HKDF", &Hkdf::<Sha256>::extract(Some(&headers[97..129]), &stream_key).0);
+    if let Some((bytes, blocks)) = &stretched {
+        look_for("what Argon2id makes of the passphrase", bytes);
+        for (lane, block) in blocks.iter().enumerate() {
+            let words: &[u64] = block.as_ref();
+            let bytes: Vec<u8> = words.iter().take(8).flat_map(|word| word.to_ne_bytes()).collect();
+            look_for(&format!("the last block of lane {lane}"), &bytes);
+        }
+    }
+    needles
 }
 
 /// Makes calls with a key from standard input, drops everything, says so, and waits to be ended.
@@ -81,6 +205,9 @@ fn calls_of_xts(cipher: &Cipher) {
         let mut data = vec![7; len];
         cipher.run(Xts::encrypt(512, 5).unwrap(), &mut data).unwrap();
         cipher.run(Xts::decrypt(512, 9).unwrap(), &mut data).unwrap();
+        // Units whose last block is stolen from the one before.
+        cipher.run(Xts::encrypt(133, 5).unwrap(), &mut data[..len / 2 + 31]).unwrap();
+        cipher.run(Xts::decrypt(133, 5).unwrap(), &mut data[..len / 2 + 31]).unwrap();
     }
 }
 
@@ -106,6 +233,8 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
         let part = |offset| GcmPart::new(Direction::Encrypt, &nonce, offset);
         let parts = vec![cipher.run(part(0), first).unwrap(), cipher.run(part(16), second).unwrap()];
         assert_eq!(cipher.combine(&GcmEncrypt::new(&nonce, b"and more"), parts).unwrap(), tag);
+        let (data, tag) = cipher.submit_with_output(GcmEncrypt::new(&nonce, b""), data).unwrap().wait().unwrap();
+        let (data, ()) = cipher.submit_with_output(GcmDecrypt::new(&nonce, b"", &tag), data).unwrap().wait().unwrap();
         drop(cipher.submit(ctr, data).unwrap().wait().unwrap());
     }
     let mut numbers = Box::new(KeystreamRng::new(key, [1; 16]).unwrap());
@@ -139,9 +268,14 @@ impl Drop for Ended {
     }
 }
 
-fn run(engine: &str, key: &Key, keep: bool) -> Ended {
+/// A child that makes calls with a key or, where `seal` says with what, seals a file: then its headers come back, else zeros.
+fn run(engine: &str, key: &Key, seal: Option<&str>, keep: bool) -> (Ended, [u8; HEADERS]) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "no_key_is_left_in_memory", "--nocapture"]).env(ENGINE, engine);
+    let test = if seal.is_some() { "no_key_of_a_sealed_file_is_left_in_memory" } else { "no_key_is_left_in_memory" };
+    command.args(["--exact", test, "--nocapture"]).env(ENGINE, engine);
+    if let Some(with) = seal {
+        command.env(SEAL, with);
+    }
     if keep {
         command.env(KEEP, "1");
     }
@@ -156,9 +290,16 @@ fn run(engine: &str, key: &Key, keep: bool) -> Ended {
         .and_then(|()| stdin.write_all(&masked))
         .and_then(|()| stdin.flush())
         .unwrap();
-    let lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
-    assert!(lines.map_while(Result::ok).any(|line| line.contains(READY)), "the child ended before");
-    child
+    let mut headers = [0; HEADERS];
+    for line in BufReader::new(child.0.stdout.take().unwrap()).lines().map_while(Result::ok) {
+        if let Some((_, sealed)) = line.split_once(SEALED) {
+            hex::decode_to_slice(sealed, &mut headers).unwrap();
+        }
+        if line.contains(READY) {
+            return (child, headers);
+        }
+    }
+    panic!("the child ended before")
 }
 
 /// What to look for, each with its name.
