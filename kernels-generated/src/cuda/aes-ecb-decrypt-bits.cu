@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 12020 of LUT3 for 10 rounds, 14460 of LUT3 for 12 rounds, 16900 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: ac42e96513ee5bb9e3d6638c625101a3c87ae52cfa80e4c7d8a92e5c4be23ea8
+// SHA-256 of all that follows this line: 655b4e7340360dc01bfa25d051feaca0bacf8c8b1d95aab0dfcab7d251fb88bb
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -844,10 +844,12 @@ DEVICE void cipher_of_words(u32 *s, cipher_key key) {
 KERNEL aes_ecb_decrypt_bits(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(uint4);
     SHARED u32 next;
+    LET_NEXT_BEGIN();
     const tiles mine = share_of_block(blocks);
     if (threadIdx.x == 0) next = mine.from + WARPS;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
+    AWAIT_LAST();
     const u64 there = blocks_up_to(mine.to, 0, blocks);
     const tiles whole = whole_tiles(0, there);
     u32 s[32], tile = first_tile(mine.from);
@@ -869,10 +871,12 @@ KERNEL aes_ecb_decrypt_bits(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_keys
 KERNEL aes_ecb_decrypt_bits_bytes(DATA(u8), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
     SHARED u32 next;
+    LET_NEXT_BEGIN();
     const tiles mine = share_of_block(blocks);
     if (threadIdx.x == 0) next = mine.from + WARPS;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
+    AWAIT_LAST();
     const u64 there = blocks_up_to(mine.to, 0, blocks);
     ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
         u32 s[32];

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 12020 of LUT3 for 10 rounds, 14460 of LUT3 for 12 rounds, 16900 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: a9e5979263900a957085ca79e8f166f29d0e8b520ddf39be5217d62e138f1b7d
+// SHA-256 of all that follows this line: 2f942a3625348c6d060f29869cf34768060cddd053edc4caaae95cf6363821ff
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -837,10 +837,12 @@ DEVICE void cipher_of_words(u32 *s, cipher_key key) {
 KERNEL aes_ecb_decrypt_planes(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(uint4);
     SHARED u32 next;
+    LET_NEXT_BEGIN();
     const tiles mine = share_of_block(blocks);
     if (threadIdx.x == 0) next = mine.from + WARPS;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
+    AWAIT_LAST();
     const u64 there = blocks_up_to(mine.to, 0, blocks);
     const tiles whole = whole_tiles(0, there);
     u32 s[32], tile = first_tile(mine.from);
@@ -862,10 +864,12 @@ KERNEL aes_ecb_decrypt_planes(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_ke
 KERNEL aes_ecb_decrypt_planes_bytes(DATA(u8), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
     SHARED u32 next;
+    LET_NEXT_BEGIN();
     const tiles mine = share_of_block(blocks);
     if (threadIdx.x == 0) next = mine.from + WARPS;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
+    AWAIT_LAST();
     const u64 there = blocks_up_to(mine.to, 0, blocks);
     ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
         u32 s[32];

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 11900 of LUT3 for 10 rounds, 14292 of LUT3 for 12 rounds, 16684 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 3279ac0e41d6b0db1ac868ef151e5dac3aa39ce187d7f3648a6d3c2500edc589
+// SHA-256 of all that follows this line: 5059f391b492371e430c312fd0dab54ef0cdd3b673554f0ceba677c54e168ae9
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -846,10 +846,12 @@ DEVICE void cipher_of_words(u32 *s, cipher_key key) {
 KERNEL aes_ecb_encrypt_bits(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(uint4);
     SHARED u32 next;
+    LET_NEXT_BEGIN();
     const tiles mine = share_of_block(blocks);
     if (threadIdx.x == 0) next = mine.from + WARPS;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
+    AWAIT_LAST();
     const u64 there = blocks_up_to(mine.to, 0, blocks);
     const tiles whole = whole_tiles(0, there);
     u32 s[32], tile = first_tile(mine.from);
@@ -871,10 +873,12 @@ KERNEL aes_ecb_encrypt_bits(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_keys
 KERNEL aes_ecb_encrypt_bits_bytes(DATA(u8), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
     SHARED u32 next;
+    LET_NEXT_BEGIN();
     const tiles mine = share_of_block(blocks);
     if (threadIdx.x == 0) next = mine.from + WARPS;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
+    AWAIT_LAST();
     const u64 there = blocks_up_to(mine.to, 0, blocks);
     ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
         u32 s[32];

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 256 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 11900 of LUT3 for 10 rounds, 14292 of LUT3 for 12 rounds, 16684 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 8d1ec03fd4301fd287d7350f42379de53859745e77172206fb1940a61277d1cf
+// SHA-256 of all that follows this line: 1efc22c8f3ed3f07d1df1f3d86a225bfaaaec6b6cebd24d16dae557d9d2f059b
 
 #define THREADS 256
 #define BLOCKS_PER_SM 2
@@ -853,10 +853,12 @@ DEVICE void cipher_of_words(u32 *s, cipher_key key) {
 KERNEL aes_ecb_encrypt_planes(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(uint4);
     SHARED u32 next;
+    LET_NEXT_BEGIN();
     const tiles mine = share_of_block(blocks);
     if (threadIdx.x == 0) next = mine.from + WARPS;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
+    AWAIT_LAST();
     const u64 there = blocks_up_to(mine.to, 0, blocks);
     const tiles whole = whole_tiles(0, there);
     u32 s[32], tile = first_tile(mine.from);
@@ -878,10 +880,12 @@ KERNEL aes_ecb_encrypt_planes(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_ke
 KERNEL aes_ecb_encrypt_planes_bytes(DATA(u8), u64 blocks, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
     SHARED u32 next;
+    LET_NEXT_BEGIN();
     const tiles mine = share_of_block(blocks);
     if (threadIdx.x == 0) next = mine.from + WARPS;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
+    AWAIT_LAST();
     const u64 there = blocks_up_to(mine.to, 0, blocks);
     ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
         u32 s[32];

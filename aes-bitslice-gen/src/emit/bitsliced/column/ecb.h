@@ -5,9 +5,11 @@
 KERNEL @NAME@(DATA(uint4), u64 blocks@KEY_PARAMETER@) {
     LOCATE_DATA(uint4);
     SHARED u32 next;
+    LET_NEXT_BEGIN();
     const tiles mine = share_of_block(blocks);
     if (threadIdx.x == 0) next = mine.from + WARPS;
-@KEY_LOAD@    const u64 there = blocks_up_to(mine.to, 0, blocks);
+@KEY_LOAD@    AWAIT_LAST();
+    const u64 there = blocks_up_to(mine.to, 0, blocks);
     const tiles whole = whole_tiles(0, there);
     u32 s[32], tile = first_tile(mine.from);
     if (goes_on(tile, mine.to)) read_words(s, in, first_block(tile, 0), there, is_among(tile, whole));
@@ -28,9 +30,11 @@ KERNEL @NAME@(DATA(uint4), u64 blocks@KEY_PARAMETER@) {
 KERNEL @NAME@_bytes(DATA(u8), u64 blocks@KEY_PARAMETER@) {
     LOCATE_DATA(u8);
     SHARED u32 next;
+    LET_NEXT_BEGIN();
     const tiles mine = share_of_block(blocks);
     if (threadIdx.x == 0) next = mine.from + WARPS;
-@KEY_LOAD@    const u64 there = blocks_up_to(mine.to, 0, blocks);
+@KEY_LOAD@    AWAIT_LAST();
+    const u64 there = blocks_up_to(mine.to, 0, blocks);
     ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
         u32 s[32];
         read_bytes(s, in, first_block(tile, 0), there);
