@@ -203,7 +203,7 @@ impl Info {
 
 impl Tuning {
     fn new(tuning: &cuda::Tuning) -> Self {
-        let calls = Mode::ALL.into_iter().flat_map(|mode| KeyBits::ALL.map(|bits| (mode, bits)));
+        let calls = Mode::OF_ONE_KEY.into_iter().flat_map(|mode| KeyBits::ALL.map(|bits| (mode, bits)));
         let crossover = |(mode, bits): (Mode, KeyBits)| Crossover {
             mode: mode.name(),
             key_bits: bits.bits(),

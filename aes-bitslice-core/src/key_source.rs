@@ -53,13 +53,7 @@ impl KeySource {
 
     /// The words of a key for kernels of this direction and basis: the argument, the planes, or none where the key is baked in.
     pub fn words(self, key: &ExpandedKey, direction: Direction, basis: Basis) -> Zeroizing<Vec<u32>> {
-        // As long as they will be: growing would leave copies behind.
-        let argument = |words: &[u32], rounds: usize| {
-            let mut argument = Zeroizing::new(vec![0; self.argument_words().unwrap_or_default()]);
-            argument[..words.len()].copy_from_slice(words);
-            *argument.last_mut().expect("the rounds have a word") = rounds as u32;
-            argument
-        };
+        let argument = |words: &[u32], rounds: usize| argument_of(self, words, rounds);
         let schedule = key.schedule(direction);
         match self {
             Self::Argument => argument(layout::key_words(schedule, basis).as_flattened(), schedule.rounds()),
@@ -93,17 +87,46 @@ impl KeySource {
     }
 }
 
+/// Words that travel with a launch, and the number of rounds as another.
+fn argument_of(source: KeySource, words: &[u32], rounds: usize) -> Zeroizing<Vec<u32>> {
+    // As long as they will be: growing would leave copies behind.
+    let mut argument = Zeroizing::new(vec![0; source.argument_words().unwrap_or_default()]);
+    argument[..words.len()].copy_from_slice(words);
+    *argument.last_mut().expect("the rounds have a word") = rounds as u32;
+    argument
+}
+
 /// A key expanded for both directions, for kernels of any.
 pub struct ExpandedKey {
     encrypt: KeySchedule,
     decrypt: KeySchedule,
+    /// The key of tweaks, which encrypts only; none but with XTS.
+    tweak: Option<KeySchedule>,
 }
 
 impl ExpandedKey {
     /// `None` for a key of no AES length.
     pub fn new(key: &[u8]) -> Option<Self> {
         let encrypt = KeySchedule::new(key, Direction::Encrypt)?;
-        Some(Self { decrypt: encrypt.inverse(), encrypt })
+        Some(Self { decrypt: encrypt.inverse(), encrypt, tweak: None })
+    }
+
+    /// The two keys of XTS, of the data and of the tweaks; `None` if one is of no AES length.
+    pub fn xts(data: &[u8], tweak: &[u8]) -> Option<Self> {
+        Some(Self { tweak: Some(KeySchedule::new(tweak, Direction::Encrypt)?), ..Self::new(data)? })
+    }
+
+    /// Whether it is the two keys of XTS.
+    pub fn has_tweaks(&self) -> bool {
+        self.tweak.is_some()
+    }
+
+    /// The words of the key of tweaks, as [`KeySource::Argument`] has them; `None` if there is none.
+    pub fn tweak_words(&self, basis: Basis) -> Option<Zeroizing<Vec<u32>>> {
+        let words = |tweak: &KeySchedule| {
+            argument_of(KeySource::Argument, layout::key_words(tweak, basis).as_flattened(), tweak.rounds())
+        };
+        self.tweak.as_ref().map(words)
     }
 
     /// Its round keys in the order of use.

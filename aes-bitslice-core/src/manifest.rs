@@ -38,6 +38,9 @@ pub struct Manifest {
     pub keys: KeySource,
     /// The rows of the basis that round keys given at launch are in (and, between rounds, bytes).
     pub basis: [u8; 8],
+    /// The rows of the basis that round keys of tweaks are in, where the mode has tweaks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tweak_basis: Option<[u8; 8]>,
     /// Entry point for whole blocks aligned to 16 bytes, and what it takes.
     pub entry: EntryPoint,
     /// Entry point for any alignment, and what it takes.
@@ -50,7 +53,7 @@ pub struct Manifest {
     pub blocks_per_sm: u32,
     /// Blocks of 16 bytes of a tile: what a thread block works on at a time, or a warp where the grid is of [`Grid::Warps`].
     pub tile_blocks: u32,
-    /// Bytes of shared memory that a thread block is launched with, in addition to what the code declares.
+    /// Bytes of shared memory that a thread block of the most threads is launched with, in addition to what the code declares.
     #[serde(default, skip_serializing_if = "is_default")]
     pub shared_bytes: u32,
     /// How many thread blocks to launch.
@@ -221,6 +224,9 @@ impl Manifest {
         }
         manifest.basis()?;
         let mode = manifest.mode()?;
+        if manifest.tweak_basis()?.is_some() != mode.has_tweaks() {
+            return field("tweak_basis", "is there if and only if the mode has tweaks");
+        }
         if !manifest.threads.is_multiple_of(32) || !(32..=1024).contains(&manifest.threads) {
             return field("threads", "must be whole warps, 32 to 1024");
         }
@@ -325,6 +331,12 @@ impl Manifest {
     /// The basis.
     pub fn basis(&self) -> Result<Basis, ManifestError> {
         Basis::new(self.basis).map_err(|e| ManifestError::Field { field: "basis", what: e.to_string() })
+    }
+
+    /// The basis of the round keys of tweaks; `None` where the mode has none.
+    pub fn tweak_basis(&self) -> Result<Option<Basis>, ManifestError> {
+        let basis = self.tweak_basis.map(Basis::new).transpose();
+        basis.map_err(|e| ManifestError::Field { field: "tweak_basis", what: e.to_string() })
     }
 
     /// The words of a key for this kernel, as [`KeySource`] has them; `None` for a key of no AES length.

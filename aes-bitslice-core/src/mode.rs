@@ -1,4 +1,4 @@
-//! What a kernel computes: a mode of operation (SP 800-38A) in one direction.
+//! What a kernel computes: a mode of operation (SP 800-38A, SP 800-38E) in one direction.
 
 use crate::aes::Direction;
 
@@ -16,11 +16,27 @@ pub enum Mode {
     CbcDecrypt,
     /// The key stream of counter mode, which reads no data.
     Keystream,
+    /// XTS, encryption (IEEE 1619): data units under tweaks, which are made with a second key.
+    XtsEncrypt,
+    /// XTS, decryption.
+    XtsDecrypt,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Self; 5] = [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr, Self::CbcDecrypt, Self::Keystream];
+    pub const ALL: [Self; 7] = [
+        Self::EcbEncrypt,
+        Self::EcbDecrypt,
+        Self::Ctr,
+        Self::CbcDecrypt,
+        Self::Keystream,
+        Self::XtsEncrypt,
+        Self::XtsDecrypt,
+    ];
+
+    /// Those that take one key.
+    pub const OF_ONE_KEY: [Self; 5] =
+        [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr, Self::CbcDecrypt, Self::Keystream];
 
     /// The name used on command lines, in file names and in manifests.
     pub fn name(self) -> &'static str {
@@ -30,6 +46,8 @@ impl Mode {
             Self::Ctr => "ctr",
             Self::CbcDecrypt => "cbc-decrypt",
             Self::Keystream => "keystream",
+            Self::XtsEncrypt => "xts-encrypt",
+            Self::XtsDecrypt => "xts-decrypt",
         }
     }
 
@@ -41,18 +59,31 @@ impl Mode {
         }
     }
 
+    /// XTS in a direction.
+    pub fn xts(direction: Direction) -> Self {
+        match direction {
+            Direction::Encrypt => Self::XtsEncrypt,
+            Direction::Decrypt => Self::XtsDecrypt,
+        }
+    }
+
+    /// Whether it takes a second key, which encrypts in both directions: that of the tweaks.
+    pub fn has_tweaks(self) -> bool {
+        matches!(self, Self::XtsEncrypt | Self::XtsDecrypt)
+    }
+
     /// Which way the block cipher runs: the direction of the round keys that a kernel of this mode takes.
     pub fn direction(self) -> Direction {
         match self {
-            Self::EcbEncrypt | Self::Ctr | Self::Keystream => Direction::Encrypt,
-            Self::EcbDecrypt | Self::CbcDecrypt => Direction::Decrypt,
+            Self::EcbEncrypt | Self::Ctr | Self::Keystream | Self::XtsEncrypt => Direction::Encrypt,
+            Self::EcbDecrypt | Self::CbcDecrypt | Self::XtsDecrypt => Direction::Decrypt,
         }
     }
 
     /// What the block cipher is given.
     pub fn state(self) -> State {
         match self {
-            Self::EcbEncrypt | Self::EcbDecrypt | Self::CbcDecrypt => State::Data,
+            Self::EcbEncrypt | Self::EcbDecrypt | Self::CbcDecrypt | Self::XtsEncrypt | Self::XtsDecrypt => State::Data,
             Self::Ctr | Self::Keystream => State::Counters,
         }
     }

@@ -93,15 +93,12 @@ impl Cipher {
         unit: u64,
         first: u128,
         out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
             let xts = move |first| Xts::new(direction, unit, first);
             xts(first).map_err(of_runtime)?;
-            let call = Call::mapping(data, out, None)?;
-            if let Place::Cuda(_) = call.place {
-                let backend = "GPU memory".to_owned();
-                return Err(of_runtime(Runtime::Unsupported { operation: "XTS", backend }));
-            }
+            let call = Call::mapping(data, out, stream)?;
             // What the last part would be refused for.
             if call.len > 0 && (1..16).contains(&(call.len % unit)) {
                 let what = format!("the last data unit has at least 16 bytes, not {}", call.len % unit);
@@ -114,7 +111,9 @@ impl Cipher {
             let part = |range: Range<usize>, host: &mut Host| {
                 self.cipher.run(xts(first + u128::from(range.start as u64 / unit))?, host.buffers())
             };
-            self.carry_out(call, unit as usize, part, |_, _| unreachable!("refused above"))
+            self.carry_out(call, unit as usize, part, |gpu, call| {
+                gpu.run(data.py(), call, Mode::xts(direction), xts(first).map_err(of_runtime)?)
+            })
         })
     }
 
@@ -293,27 +292,29 @@ impl Cipher {
     }
 
     /// XTS encryption of neighbouring data units.
-    #[pyo3(signature = (data, *, unit_bytes, first_unit = 0, out = None))]
+    #[pyo3(signature = (data, *, unit_bytes, first_unit = 0, out = None, stream = None))]
     fn xts_encrypt<'py>(
         &self,
         data: Any<'_, 'py>,
         unit_bytes: u64,
         first_unit: u128,
         out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.xts(Direction::Encrypt, data, unit_bytes, first_unit, out)
+        self.xts(Direction::Encrypt, data, unit_bytes, first_unit, out, stream)
     }
 
     /// XTS decryption of neighbouring data units.
-    #[pyo3(signature = (data, *, unit_bytes, first_unit = 0, out = None))]
+    #[pyo3(signature = (data, *, unit_bytes, first_unit = 0, out = None, stream = None))]
     fn xts_decrypt<'py>(
         &self,
         data: Any<'_, 'py>,
         unit_bytes: u64,
         first_unit: u128,
         out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.xts(Direction::Decrypt, data, unit_bytes, first_unit, out)
+        self.xts(Direction::Decrypt, data, unit_bytes, first_unit, out, stream)
     }
 
     /// GCM encryption of a whole message: the ciphertext and its tag.

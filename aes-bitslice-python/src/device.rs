@@ -30,8 +30,8 @@ impl<'a> OnDevice<'a> {
         let contexts = cipher.engine().cuda_contexts().map_err(|_| elsewhere())?;
         let at = contexts.iter().position(|context| context.ordinal() == ordinal).ok_or_else(elsewhere)?;
         let key = cipher.devices().map_err(of_runtime)?.swap_remove(at);
-        // There is room for twelve GPUs; those beyond have one place in common.
-        let bit = Mode::ALL.len() as u32 * (at as u32).min(11);
+        // There is room for nine GPUs; those beyond have one place in common.
+        let bit = Mode::ALL.len() as u32 * (at as u32).min(8);
         Ok(Self { cipher: key, context: contexts[at].clone(), loaded, bit })
     }
 

@@ -103,11 +103,21 @@ class Torch(Case):
         in_place = plain.clone()
         cipher.cbc_decrypt(IV, in_place, out=in_place)
         self.assertEqual(self.bytes_of(in_place), cpu.cbc_decrypt(IV, data))
-        for refused in [lambda: cipher.cbc_encrypt(IV, plain), lambda: Engine("cuda:0").cipher(Key.generate(xts=True)).xts_encrypt(plain, unit_bytes=512)]:
+        for refused in [lambda: cipher.cbc_encrypt(IV, plain), lambda: Engine("cuda:0").cipher(Key.generate(xts=True)).xts_encrypt(plain, unit_bytes=520)]:
             with self.assertRaises(UnavailableError):
                 refused()
         with self.assertRaises(ValueError):
             cipher.cmac(plain)
+
+    def test_xts(self):
+        key = Key.generate(xts=True)
+        cipher, cpu = Engine("cuda:0").cipher(key), Engine("cpu").cipher(key)
+        for size, unit in ((16, 16), (1 << 20, 512), (100_000, 4096), (77_777, 528)):
+            plain = self.tensor(size)
+            secret = cipher.xts_encrypt(plain, unit_bytes=unit, first_unit=2**64 - 2)
+            self.assertEqual(self.bytes_of(secret), cpu.xts_encrypt(self.bytes_of(plain), unit_bytes=unit, first_unit=2**64 - 2))
+            again = cipher.xts_decrypt(secret, unit_bytes=unit, first_unit=2**64 - 2, out=secret)
+            self.assertEqual(self.bytes_of(again), self.bytes_of(plain))
 
     def test_gcm(self):
         for size in (0, 1, 1000, 1 << 20):

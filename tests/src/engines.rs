@@ -97,7 +97,7 @@ pub fn has_mode(engine: &Engine, mode: Mode) -> bool {
 
 /// The modes that an engine has kernels for.
 pub fn modes_of(engine: &Engine) -> Vec<Mode> {
-    Mode::ALL.into_iter().filter(|&mode| has_mode(engine, mode)).collect()
+    Mode::OF_ONE_KEY.into_iter().filter(|&mode| has_mode(engine, mode)).collect()
 }
 
 /// The first GPU, with its default kernels.

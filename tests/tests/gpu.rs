@@ -115,7 +115,7 @@ fn baked(engine: &Engine) -> Vec<Subject> {
         let cipher = cipher.unwrap_or_else(|e| panic!("{name}: {e}"));
         Subject { name, cipher, reference: Reference::new(&key), modes: vec![mode], choice: None }
     };
-    let all = Mode::ALL.into_iter().enumerate().flat_map(|(i, mode)| {
+    let all = Mode::OF_ONE_KEY.into_iter().enumerate().flat_map(|(i, mode)| {
         // Where its mode has no such kernel there is nothing to bake.
         let is_there = move |strategy: &BakedStrategy| {
             let spec = KernelSpec::baked(mode, &sbox::LUT3, *strategy, &[0; 16]).unwrap();
@@ -329,7 +329,7 @@ fn kernels_that_are_refused(gpus: &'static [Engine]) {
             let device = || cipher.device().unwrap().by(choice);
             let mut refusals = Vec::new();
             if !gpu.kernels().allow(choice) {
-                refusals.extend(Mode::ALL.map(|mode| device().prepare(mode)));
+                refusals.extend(Mode::OF_ONE_KEY.map(|mode| device().prepare(mode)));
                 refusals.extend([
                     device().run(&stream, Ecb::encrypt(), &mut data),
                     device().run(&stream, Ecb::decrypt(), &mut data),
@@ -368,7 +368,7 @@ fn kernels_that_are_refused(gpus: &'static [Engine]) {
 /// The table kernels of the papers, and the one without bank conflicts with one table, which this device may not take by
 /// itself.
 fn published_table_kernels_at_every_edge() {
-    let one_table = Mode::ALL.into_iter().filter_map(|mode| ConflictFree::new(mode, TableCount::One));
+    let one_table = Mode::OF_ONE_KEY.into_iter().filter_map(|mode| ConflictFree::new(mode, TableCount::One));
     let one_table = one_table.filter_map(|spec| print(spec, Dialect::Cuda));
     // Among the small tests, some.
     let papers = TableSpec::papers().into_iter().step_by(if small() { 5 } else { 1 }).map(|spec| spec.print("a test"));
@@ -446,7 +446,7 @@ fn every_choice() {
     for choice in choices {
         subject.choice = Some(choice);
         subject.name = format!("choice {choice}");
-        for mode in Mode::ALL {
+        for mode in Mode::OF_ONE_KEY {
             match subject.cipher.device().unwrap().by(choice).prepare(mode) {
                 Err(Error::NoSuchKernel { .. }) if !Kernels::Auto.allow(choice) => continue,
                 prepared => prepared.unwrap(),
@@ -460,7 +460,10 @@ fn every_choice() {
             }
         }
     }
-    assert!(tried >= 7 * Mode::ALL.len() * sizes.len(), "the bitsliced kernel at least, with all its geometries");
+    assert!(
+        tried >= 7 * Mode::OF_ONE_KEY.len() * sizes.len(),
+        "the bitsliced kernel at least, with all its geometries"
+    );
 }
 
 /// Opened as `auto`, an engine computes the same on CPU and GPU, wherever calls go, and says where.
@@ -499,7 +502,7 @@ fn every_alignment() {
             offset: (shift * 7 % 16) as u64,
         };
         call.check(&subjects[0], &stream);
-        for mode in Mode::ALL.into_iter().filter(|&mode| takes(mode, 1) == 0) {
+        for mode in Mode::OF_ONE_KEY.into_iter().filter(|&mode| takes(mode, 1) == 0) {
             Call { mode, len: 704, ..call.clone() }.check(&subjects[0], &stream);
         }
         // Several thread blocks, and so blocks that are kept for them.
@@ -648,9 +651,9 @@ fn every_device() {
         let cipher = engine.cipher(&Key::new(&key).unwrap()).unwrap();
         let name = engine.description();
         let subject =
-            Subject { name, cipher, reference: Reference::new(&key), modes: Mode::ALL.to_vec(), choice: None };
+            Subject { name, cipher, reference: Reference::new(&key), modes: Mode::OF_ONE_KEY.to_vec(), choice: None };
         let own = stream(&engine);
-        for mode in Mode::ALL {
+        for mode in Mode::OF_ONE_KEY {
             calls(mode).filter(|call| call.len < 2 * WARP).for_each(|call| call.check(&subject, &own));
         }
         // Neither a stream nor a buffer of another device's context is taken, and nothing is changed.

@@ -166,7 +166,7 @@ fn sharded_memory_of_every_kind(groups: &'static [Engine]) {
         let lens = [0, 1, 15, 16, MIB - 1, MIB, MIB + 1, gpus * MIB, gpus * MIB + 33, 3 * MIB + 16];
         let lens = lens.into_iter().chain(large.into_iter().filter(|_| !small()));
         for (i, len) in lens.enumerate() {
-            for mode in Mode::ALL {
+            for mode in Mode::OF_ONE_KEY {
                 let counter = u128::MAX - 70_000 * (i as u128 % 3);
                 Call { mode, len, counter, offset: [0, 16, 5, (1 << 36) + 3][i % 4] }.check_sharded(&cipher);
             }
@@ -177,7 +177,7 @@ fn sharded_memory_of_every_kind(groups: &'static [Engine]) {
 fn sharded_memory_at_random(groups: &'static [Engine]) {
     let ciphers: Vec<_> = groups.iter().map(|engine| engine.cipher(&key()).unwrap()).collect();
     proptest!(random(60), |(
-        which in 0..ciphers.len(), mode in prop::sample::select(Mode::ALL.to_vec()), len in 0usize..20 * MIB,
+        which in 0..ciphers.len(), mode in prop::sample::select(Mode::OF_ONE_KEY.to_vec()), len in 0usize..20 * MIB,
         counter: u128, near_wrap: bool, offset: u64,
     )| {
         let counter = if near_wrap { u128::MAX - counter % 300_000 } else { counter };
@@ -190,7 +190,7 @@ fn sharded_memory_with_other_kernels(groups: &'static [Engine]) {
     let engine = &groups[0];
     for kernels in [Kernels::Tbox, Kernels::CoResident, Kernels::AutoAny] {
         let cipher = engine.clone().with_kernels(kernels).cipher(&key()).unwrap();
-        for mode in Mode::ALL {
+        for mode in Mode::OF_ONE_KEY {
             match cipher.sharded().unwrap().prepare(mode) {
                 // There are none for CBC that are co-resident.
                 Err(Error::NoSuchKernel { .. }) => continue,
@@ -316,7 +316,7 @@ fn host_memory_of_every_kind(groups: &'static [Engine]) {
         ] {
             let cipher = engine.clone().with_transfers(transfers).cipher(&key()).unwrap();
             for (i, &len) in lens.iter().filter(|len| !small() || **len < 4 * MIB).enumerate() {
-                for mode in Mode::ALL {
+                for mode in Mode::OF_ONE_KEY {
                     let counter = u128::MAX - 10_000 * i as u128;
                     Call { mode, len, counter, offset: [0, 5, 32, 11][i % 4] }.check_host(&cipher);
                 }
@@ -360,7 +360,7 @@ fn a_slow_gpu(groups: &'static [Engine]) {
         // More chunks than a GPU has at a time, so that there are some to take.
         Call { mode: Mode::CbcDecrypt, len: 1400 * MIB * two.len() + 16, counter: 77, offset: 0 }
             .check_sharded(&cipher);
-        for mode in Mode::ALL {
+        for mode in Mode::OF_ONE_KEY {
             Call { mode, len: 100 * MIB, counter: 77, offset: 0 }.check_host(&cipher);
         }
     });
@@ -375,7 +375,7 @@ fn many_threads(groups: &'static [Engine]) {
             let cipher = &cipher;
             scope.spawn(move || {
                 for round in 0..3 {
-                    let mode = Mode::ALL[(thread + round) % Mode::ALL.len()];
+                    let mode = Mode::OF_ONE_KEY[(thread + round) % Mode::OF_ONE_KEY.len()];
                     let call = Call { mode, len: 9 * MIB + 1000 * thread, counter: 3, offset: thread as u64 };
                     call.check_sharded(cipher);
                     Call { len: 2 * MIB + 77 * round, ..call }.check_host(cipher);

@@ -7,7 +7,7 @@
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
 //! Secret are the words of keys, the factor and the addend of a hash, and all that is read from device memory. Public are pointers,
-//! numbers, IVs and counters, the number of rounds, and, where a decryption ends, whether the tag fits. The tool proves its sight on every entry point: with a look-up at what the kernel
+//! numbers (of data units, too), IVs and counters, the number of rounds, and, where a decryption ends, whether the tag fits. The tool proves its sight on every entry point: with a look-up at what the kernel
 //! writes planted in the text, the same entry point must be found guilty; and so must every kernel that looks tables up.
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
@@ -39,9 +39,9 @@ pub fn secrets(entry: &EntryPoint) -> Secrets {
     entry.parameters.iter().fold(Secrets::default(), |secrets, parameter| {
         let bytes = parameter.kind.cuda_bytes();
         let secret = match (parameter.kind, parameter.name.as_str()) {
-            (Kind::Words(_), "iv" | "counter") => 0..0,
+            (Kind::Words(_), "iv" | "counter" | "first_unit") => 0..0,
             // The last word is the number of rounds.
-            (Kind::Words(words), "keys") => 0..4 * (words - 1),
+            (Kind::Words(words), "keys" | "tweak_keys") => 0..4 * (words - 1),
             (Kind::Words(words), _) => 0..4 * words,
             _ => 0..0,
         };

@@ -26,6 +26,8 @@ pub(super) struct Calls {
     pub(super) chained: bool,
     /// Whether the entry point for any alignment takes any length, and where in the first block of key stream data begins.
     pub(super) any_length: bool,
+    /// Whether a launch needs tweaks; the entry point for any alignment then takes a last block of fewer than 16 bytes.
+    pub(super) has_tweaks: bool,
 }
 
 /// Whether the program has the value itself.
@@ -54,6 +56,7 @@ impl Calls {
             writes: either("out"),
             chained: either("previous"),
             any_length: takes(&manifest.entry_bytes, "skip"),
+            has_tweaks: either("tweak_keys"),
         })
     }
 
@@ -85,14 +88,20 @@ impl Calls {
     /// The values of a launch, in the order in which the program reads them.
     pub(super) fn values(&self, launch: &Launch<'_>) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(self.values.iter().map(value_bytes).sum()));
+        let tweaks = || launch.tweaks.expect("checked before");
         for value in &self.values {
             match value.name.as_str() {
-                "blocks" => bytes.extend(launch.blocks().to_le_bytes()),
+                "blocks" => bytes.extend(launch.blocks_to_do().to_le_bytes()),
                 "length" => bytes.extend((launch.data.len() as u64).to_le_bytes()),
                 "skip" => bytes.extend((launch.skip as u32).to_le_bytes()),
                 "counter" => bytes.extend(launch.start.to_le_bytes()),
                 "iv" => bytes.extend(launch.start.to_be_bytes()),
                 "rounds" => bytes.extend(((launch.key.len() / PLANES) as u32).saturating_sub(1).to_le_bytes()),
+                "ragged" => bytes.extend((launch.ragged() as u32).to_le_bytes()),
+                "unit_blocks" => bytes.extend((tweaks().units.blocks as u32).to_le_bytes()),
+                "before" => bytes.extend((tweaks().units.before as u32).to_le_bytes()),
+                "first_unit" => bytes.extend(tweaks().units.first.to_le_bytes()),
+                "tweak_keys" => bytes.extend(tweaks().key.iter().flat_map(|word| word.to_le_bytes())),
                 "keys" => bytes.extend(launch.key.iter().flat_map(|word| word.to_le_bytes())),
                 "key_planes" => {
                     let unused = std::iter::repeat_n(&UNUSED, PLANE_WORDS - launch.key.len());
@@ -110,10 +119,10 @@ fn c_type(parameter: &Parameter) -> Option<(&'static str, usize)> {
     let round_keys = Kind::Words(4 * (MAX_ROUNDS + 1) + 1);
     match (parameter.name.as_str(), parameter.kind) {
         ("blocks" | "length", Kind::U64) => Some(("u64", 1)),
-        ("skip" | "rounds", Kind::U32) => Some(("u32", 1)),
-        ("counter", Kind::Words(4)) => Some(("counter128", 1)),
+        ("skip" | "rounds" | "ragged" | "unit_blocks" | "before", Kind::U32) => Some(("u32", 1)),
+        ("counter" | "first_unit", Kind::Words(4)) => Some(("counter128", 1)),
         ("iv", Kind::Words(4)) => Some(("block128", 1)),
-        ("keys", kind) if kind == round_keys => Some(("round_keys", 1)),
+        ("keys" | "tweak_keys", kind) if kind == round_keys => Some(("round_keys", 1)),
         ("keys", Kind::Words(9)) => Some(("unexpanded_key", 1)),
         ("key_planes", Kind::Buffer) => Some(("u32", PLANE_WORDS)),
         _ => None,

@@ -2,13 +2,15 @@
 
 use super::compiled::CompiledC;
 use super::error::CheckError;
-use super::launch::{Access, Launch};
+use super::launch::{Access, Launch, Tweaks};
 use crate::kernel::plan::Plan;
 use aes_bitslice_core::aes::{KeySchedule, cipher};
+use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::key_source::ExpandedKey;
 use aes_bitslice_core::layout::{self, BLOCKS_PER_WORD, PLANES};
 use aes_bitslice_core::manifest::{Grid, Manifest};
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::reference::reference;
+use aes_bitslice_core::reference::{Units, reference, xts};
 use zeroize::Zeroizing;
 
 const LANES: usize = BLOCKS_PER_WORD as usize;
@@ -31,6 +33,9 @@ pub fn evaluate(plan: &Plan, key: &[u8]) -> Result<(), CheckError> {
 /// over several thread blocks, aligned and not, in place and not. `false` where there is no C compiler.
 pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, CheckError> {
     let mode = manifest.mode()?;
+    if let Some(basis) = manifest.tweak_basis()? {
+        return printed_xts(source, manifest, key, basis);
+    }
     let schedule = schedule(mode, key)?;
     let Some(mut kernel) = CompiledC::compile(source, manifest)? else { return Ok(false) };
     let words = manifest.key_words(key)?.ok_or(CheckError::KeyLength(key.len()))?;
@@ -61,11 +66,62 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
         // Half-way through, the counter wraps, or its lower half does.
         let wrap = if in_place { 0 } else { 1 << 64 };
         let start = u128::wrapping_sub(wrap, blocks.div_ceil(2) as u128);
-        let launch = Launch { access, in_place, start, skip, key: &words, tiles, warps, data: &data };
+        let launch = Launch { access, in_place, start, skip, key: &words, tweaks: None, tiles, warps, data: &data };
         let output = kernel.run(&launch)?;
         let expected = reference(mode, &schedule, start, skip, &data);
         if let Some(at) = (0..expected.len()).find(|&i| output.get(i) != Some(&expected[i])) {
             return Err(CheckError::Printed { kernel: manifest.kernel.clone(), launch: launch.to_string(), at });
+        }
+    }
+    Ok(true)
+}
+
+/// The same of a kernel of XTS, whose round keys of tweaks are in this basis: units shorter and longer than rows, tiles and stretches,
+/// from their beginning and from within, and a last block that is not whole.
+fn printed_xts(source: &str, manifest: &Manifest, key: &[u8], basis: Basis) -> Result<bool, CheckError> {
+    let mode = manifest.mode()?;
+    let tweak_key: Zeroizing<Vec<u8>> = Zeroizing::new(key.iter().map(|byte| byte ^ 0x5c).collect());
+    let (data_schedule, tweak_schedule) = (schedule(mode, key)?, schedule(Mode::XtsEncrypt, &tweak_key)?);
+    let Some(mut kernel) = CompiledC::compile(source, manifest)? else { return Ok(false) };
+    let words = manifest.key_words(key)?.ok_or(CheckError::KeyLength(key.len()))?;
+    let expanded = ExpandedKey::xts(key, &tweak_key).ok_or(CheckError::KeyLength(key.len()))?;
+    let tweak_words = expanded.tweak_words(basis).expect("a key of tweaks");
+    let group = manifest.tile_blocks as usize;
+    for (i, (unit_blocks, before, blocks, tiles, warps)) in [
+        (1, 0, 2 * group + 33, 2, 1),
+        (2, 1, group + 1, 1, 4),
+        (3, 2, 5 * group + 7, 3, 1),
+        (8, 0, 3 * group, 3, 2),
+        (32, 0, 40 * group + 40, 20, 1),
+        (32, 8, group - 1, 1, 1),
+        (33, 5, 9 * group + 2, 5, 1),
+        (256, 0, 4 * group + 31, 2, 2),
+        (257, 256, 3 * group + 5, 3, 1),
+        (515, 514, 20 * group + 1, 20, 1),
+        (4096, 4000, group, 1, 1),
+        (1 << 20, 0xf_ffff, 2 * group, 1, 1),
+        (1 << 20, 0x8_1234, 1, 1, 1),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let units = Units { blocks: unit_blocks, before, first: u128::wrapping_sub([0, 1 << 64, 1 << 32][i % 3], 3) };
+        let tweaks = Some(Tweaks { units, key: &tweak_words });
+        for (access, cut, in_place) in [
+            (Access::Aligned, 0, i % 2 == 0),
+            (Access::Bytes { input: 3, output: 9 }, 0, i % 2 == 1),
+            (Access::Bytes { input: 0, output: 0 }, 1 + i % 15, i % 2 == 0),
+        ] {
+            // A last block that is not whole has to be in a unit with the one before.
+            let is_alone = (before + blocks as u64 - 1).is_multiple_of(unit_blocks);
+            let cut = if blocks < 2 || is_alone { 0 } else { cut };
+            let data = key_stream(key, 16 * blocks - cut)?;
+            let launch = Launch { access, in_place, start: 0, skip: 0, key: &words, tweaks, tiles, warps, data: &data };
+            let output = kernel.run(&launch)?;
+            let expected = xts(mode.direction(), &data_schedule, &tweak_schedule, units, &data);
+            if let Some(at) = (0..expected.len()).find(|&i| output.get(i) != Some(&expected[i])) {
+                return Err(CheckError::Printed { kernel: manifest.kernel.clone(), launch: launch.to_string(), at });
+            }
         }
     }
     Ok(true)
@@ -109,6 +165,7 @@ mod tests {
         let baked = BakedStrategy::ALL.map(|s| KernelSpec::baked(Mode::Ctr, &sbox::LUT3, s, &KEY).unwrap());
         let planes = Mode::ALL.map(|mode| KernelSpec::planes(mode, &sbox::LUT3));
         let by_state = planes.clone().map(|spec| spec.with_layout(Layout::State).unwrap());
+        let by_state = by_state.into_iter().filter(|spec| !spec.mode.has_tweaks());
         planes.into_iter().chain(baked).chain(by_state).collect()
     }
 
@@ -195,6 +252,35 @@ mod tests {
         }
     }
 
+    /// XTS, by threads that shuffle words and by those that do not.
+    #[test]
+    fn tweaks_of_all_units_are_right() {
+        for mode in [Mode::XtsEncrypt, Mode::XtsDecrypt] {
+            let kernel = || print(&KernelSpec::planes(mode, &sbox::LUT3));
+            for Printed { source, manifest } in [kernel(), without_shuffles(kernel())] {
+                match printed(&source, &manifest, &KEY) {
+                    Ok(_) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+        // What is done for some units only is missed by the others.
+        let Printed { source, manifest } = print(&KernelSpec::planes(Mode::XtsDecrypt, &sbox::LUT3));
+        for (line, other) in [
+            ("& 0x87;", "& 0x86;"),
+            ("n -= 2048) times_alpha_to_2048(t);", "n -= 2048) times_alpha_to_256(t);"),
+            ("if (n & 64) times_alpha_by_words(t, 2);", ""),
+            ("if (++at.block == unit_blocks) {", "if (0) {"),
+            ("word < low ? wrapped : here", "here"),
+            ("        at.block -= unit_blocks;\n", ""),
+            ("tweak_cipher(s, key);", "cipher(s, key);"),
+            ("const u32 turn = 4 * (i ^ 1)", "const u32 turn = 4 * (i ^ 0)"),
+        ] {
+            assert!(source.contains(line), "{line}");
+            assert!(!matches!(printed(&source.replacen(line, other, 1), &manifest, &KEY), Ok(true)), "{line}");
+        }
+    }
+
     #[test]
     fn a_baked_kernel_is_for_its_key() {
         let plan = Plan::new(specs().iter().find(|spec| spec.round_keys.baked().is_some()).unwrap());
@@ -270,8 +356,17 @@ mod tests {
 
     #[test]
     fn kernels_that_only_write_or_only_read() {
-        let launch =
-            |access, data| Launch { access, in_place: false, start: 0, skip: 0, key: &[], tiles: 1, warps: 1, data };
+        let launch = |access, data| Launch {
+            access,
+            in_place: false,
+            start: 0,
+            skip: 0,
+            key: &[],
+            tweaks: None,
+            tiles: 1,
+            warps: 1,
+            data,
+        };
         let data: Vec<u8> = (0..101).collect();
         let bytes = Access::Bytes { input: 3, output: 5 };
         let compile = |parameters, body: &str| {

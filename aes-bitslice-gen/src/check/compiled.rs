@@ -128,7 +128,11 @@ impl CompiledC {
         if launch.skip >= 16 || (launch.skip != 0 && !any_length) {
             return Err("skip is for key stream by bytes, and below 16");
         }
-        if !any_length && !launch.data.len().is_multiple_of(16) {
+        if launch.tweaks.is_some() != self.calls.has_tweaks {
+            return Err("tweaks are for modes that have them");
+        }
+        let shares_bytes = self.calls.has_tweaks && launch.access != Access::Aligned && launch.data.len() > 16;
+        if !any_length && !shares_bytes && !launch.data.len().is_multiple_of(16) {
             return Err("the data is not whole blocks");
         }
         if launch.tiles == 0 || (launch.tiles > 1 && self.grid == Grid::Covers) {

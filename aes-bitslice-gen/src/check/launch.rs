@@ -1,5 +1,6 @@
 //! A launch of a printed kernel on the CPU.
 
+use aes_bitslice_core::reference::Units;
 use std::fmt;
 
 /// How a launch reaches its data.
@@ -30,6 +31,8 @@ pub struct Launch<'a> {
     pub skip: usize,
     /// The words of the key ([`key_words`](aes_bitslice_core::manifest::Manifest::key_words)); none for a kernel with a key baked in.
     pub key: &'a [u32],
+    /// What a mode with tweaks is launched with besides; nothing with other modes.
+    pub tweaks: Option<Tweaks<'a>>,
     /// Tiles of a thread block: 1, or more where the grid need not cover all.
     pub tiles: usize,
     /// Warps of a thread block, where the grid is of [`Grid::Warps`](aes_bitslice_core::manifest::Grid::Warps); as many as there may be
@@ -39,10 +42,29 @@ pub struct Launch<'a> {
     pub data: &'a [u8],
 }
 
+/// What a mode with tweaks is launched with.
+#[derive(Clone, Copy)]
+pub struct Tweaks<'a> {
+    /// The data units.
+    pub units: Units,
+    /// The words of the key of tweaks ([`tweak_words`](aes_bitslice_core::key_source::ExpandedKey::tweak_words)).
+    pub key: &'a [u32],
+}
+
 impl Launch<'_> {
+    /// Bytes of a last block that is not whole and shares bytes with the one before.
+    pub(super) fn ragged(&self) -> usize {
+        if self.tweaks.is_some() { self.data.len() % 16 } else { 0 }
+    }
+
     /// Blocks of 16 bytes that the data is in.
     pub(super) fn blocks(&self) -> u64 {
         (self.skip as u64 + self.data.len() as u64).div_ceil(16)
+    }
+
+    /// Those that the entry point is told of: not the last two where they share bytes.
+    pub(super) fn blocks_to_do(&self) -> u64 {
+        self.blocks() - if self.ragged() > 0 { 2 } else { 0 }
     }
 }
 
@@ -55,6 +77,7 @@ impl fmt::Display for Launch<'_> {
                 write!(f, "{} bytes at offsets {input} and {output}, {place}", self.data.len())?
             }
         }
-        write!(f, ", start {:#x}, skip {}, {} tiles, {} warps", self.start, self.skip, self.tiles, self.warps)
+        write!(f, ", start {:#x}, skip {}, {} tiles, {} warps", self.start, self.skip, self.tiles, self.warps)?;
+        self.tweaks.map_or(Ok(()), |tweaks| write!(f, ", {:?}", tweaks.units))
     }
 }

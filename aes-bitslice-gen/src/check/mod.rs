@@ -32,5 +32,5 @@ pub use checks::{evaluate, printed};
 pub use compiled::CompiledC;
 pub use error::CheckError;
 pub use hash::{CompiledHash, HashLaunch, printed_hash};
-pub use launch::{Access, Launch};
+pub use launch::{Access, Launch, Tweaks};
 pub use unfinished::abandon;

@@ -12,6 +12,9 @@ pub fn page(dialect: Dialect, text: &str) -> String {
         Dialect::Cuda => [include_str!("dialect/cuda.h"), common].concat(),
         Dialect::OpenCl => {
             let mut page = String::from(include_str!("dialect/opencl.h"));
+            if text.contains("DYNAMIC_SHARED(") {
+                page += "#define DYNAMIC_SHARED(name) __local uint4 name[SHARED_BYTES / 16]\n";
+            }
             for table in 0..=255 {
                 // Whatever else ends like that costs a definition that nobody uses.
                 if text.contains(&format!(", {table:#04x})")) {

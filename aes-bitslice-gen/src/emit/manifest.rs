@@ -44,6 +44,7 @@ pub fn plain(
         key_bits: None,
         keys: KeySource::Argument,
         basis: Basis::STANDARD.rows(),
+        tweak_basis: None,
         entry: read(&entry),
         entry_bytes: read(&format!("{entry}_bytes")),
         threads,
@@ -94,6 +95,9 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
         key_bits: spec.key_bits().map(KeyBits::bits),
         keys: KeySource::of(strategy),
         basis: spec.basis.rows(),
+        tweak_basis: spec.mode.has_tweaks().then(|| spec.of_tweaks().basis.rows()),
+        // In OpenCL C the source declares all of it.
+        shared_bytes: if dialect == Dialect::Cuda { parts.shared_bytes() } else { 0 },
         blocks_per_sm: match dialect {
             Dialect::Cuda => 0,
             Dialect::OpenCl => geometry.blocks_per_sm,

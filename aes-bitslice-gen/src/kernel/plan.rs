@@ -114,6 +114,11 @@ impl Plan {
         self.spec.mode.direction()
     }
 
+    /// The plan for the cipher of tweaks, of a kernel of a mode that has them.
+    pub fn of_tweaks(&self) -> Self {
+        Self::new(&self.spec.of_tweaks())
+    }
+
     /// The number of rounds, if it is known before launch.
     pub fn rounds(&self) -> Option<usize> {
         self.spec.key_bits().map(|k| k.rounds())

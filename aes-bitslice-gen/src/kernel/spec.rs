@@ -150,6 +150,12 @@ impl KernelSpec {
         Some(Self::new(mode, sbox, round_keys))
     }
 
+    /// The cipher of tweaks, of a kernel of a mode that has them: it encrypts, in the basis that is best for that.
+    pub fn of_tweaks(&self) -> Self {
+        let mode = Mode::XtsEncrypt;
+        Self { mode, basis: self.sbox.basis(mode.direction()), ..self.clone() }
+    }
+
     /// The key length, if the kernel is for one only.
     pub fn key_bits(&self) -> Option<KeyBits> {
         self.round_keys.baked().map(KeySchedule::key_bits)

@@ -217,10 +217,15 @@ class Cipher:
     @overload
     def xts_encrypt(self, data: _Plain, *, unit_bytes: int, first_unit: int = 0) -> bytes: ...
     @overload
-    def xts_encrypt(self, data: _Data, *, unit_bytes: int, first_unit: int = 0, out: _Array) -> _Array: ...
+    def xts_encrypt(
+        self, data: _Data, *, unit_bytes: int, first_unit: int = 0, out: _Array, stream: Any = None
+    ) -> _Array: ...
     @overload
-    def xts_encrypt(self, data: _Array, *, unit_bytes: int, first_unit: int = 0) -> _Array:
-        """XTS encryption of neighbouring data units, with a key of `Key.xts` or `Key.generate(xts=True)`, in host memory.
+    def xts_encrypt(
+        self, data: _Array, *, unit_bytes: int, first_unit: int = 0, stream: Any = None
+    ) -> _Array:
+        """XTS encryption of neighbouring data units, with a key of `Key.xts` or `Key.generate(xts=True)`; on a GPU
+        units of whole blocks of 16 bytes.
 
         unit_bytes: bytes of a data unit, such as 512 or 4096 of a sector; the last may be shorter, down to 16.
         first_unit: the number of the first data unit.
@@ -229,9 +234,13 @@ class Cipher:
     @overload
     def xts_decrypt(self, data: _Plain, *, unit_bytes: int, first_unit: int = 0) -> bytes: ...
     @overload
-    def xts_decrypt(self, data: _Data, *, unit_bytes: int, first_unit: int = 0, out: _Array) -> _Array: ...
+    def xts_decrypt(
+        self, data: _Data, *, unit_bytes: int, first_unit: int = 0, out: _Array, stream: Any = None
+    ) -> _Array: ...
     @overload
-    def xts_decrypt(self, data: _Array, *, unit_bytes: int, first_unit: int = 0) -> _Array:
+    def xts_decrypt(
+        self, data: _Array, *, unit_bytes: int, first_unit: int = 0, stream: Any = None
+    ) -> _Array:
         """XTS decryption of neighbouring data units, as `xts_encrypt`."""
 
     @overload

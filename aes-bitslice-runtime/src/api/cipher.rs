@@ -8,11 +8,10 @@ use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::opencl::device_key::DeviceKey;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
-use crate::base::key::ONE_KEY;
 use crate::exec::backend::OnBackend;
 use crate::op::buffers::Buffers;
 use crate::op::cpu_key::CpuKey;
-use crate::op::operation::{Keys, Operation, finished, keyed};
+use crate::op::operation::{Keys, Operation, check_keys, finished, keyed};
 use aes_bitslice_core::mode::Mode;
 use std::fmt;
 use std::sync::Arc;
@@ -136,22 +135,10 @@ impl Cipher {
 
     /// Refuses a key of another kind than the operation needs.
     fn check_keys<O: Operation>(&self) -> Result<(), Error> {
-        let is_xts = self.cpu.as_ref().is_some_and(|cpu| cpu.is_xts());
-        let needs = match O::KEYS {
-            Keys::One | Keys::OneOnCpu if is_xts => ONE_KEY,
-            Keys::OneOnCpu | Keys::Two if self.cpu.is_none() => return Err(Error::NeedsKey { what: O::NAME }),
-            Keys::Two if !is_xts => "a key of XTS, which is two AES keys: use `Key::xts`",
-            _ => return Ok(()),
-        };
-        Err(Error::WrongKeys { operation: O::NAME, needs })
-    }
-
-    /// Refuses a key of XTS, whose first half kernels would take for all of it.
-    #[cfg(any(feature = "cuda", feature = "opencl"))]
-    pub(crate) fn has_one_key(&self, what: &'static str) -> Result<(), Error> {
-        match self.cpu.as_ref().is_some_and(|cpu| cpu.is_xts()) {
-            true => Err(Error::WrongKeys { operation: what, needs: ONE_KEY }),
-            false => Ok(()),
+        match (O::KEYS, &self.cpu) {
+            (Keys::One, None) => Ok(()),
+            (_, None) => Err(Error::NeedsKey { what: O::NAME }),
+            (_, Some(cpu)) => check_keys::<O>(cpu.is_xts()),
         }
     }
 

@@ -140,7 +140,6 @@ impl Cipher {
 
     /// The key on the GPUs.
     fn group_key(&self, what: &'static str) -> Result<&GroupKey, Error> {
-        self.has_one_key(what)?;
         match self.key() {
             KeyOn::Cuda(key) => Ok(key),
             _ => Err(Error::NotCuda { what, backend: self.engine().backend().to_string() }),

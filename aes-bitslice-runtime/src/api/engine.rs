@@ -17,7 +17,7 @@ use crate::exec::backend::{KernelsNeeded, Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::exec::queue::Queue;
 use crate::exec::transfers::Transfers;
-use crate::op::operation::Operation;
+use crate::op::operation::{Keys, Operation};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use std::fmt;
@@ -160,9 +160,9 @@ impl Engine {
     }
 
     /// Whether host memory can be given to calls of this operation: some operations have no GPU kernels. Serial ones are done by the
-    /// CPU on every engine, and an engine that was opened as [`Backend::Auto`] has the CPU, too.
+    /// CPU on every engine, and so is XTS where there are no kernels for its units; an engine that was opened as [`Backend::Auto`] has the CPU, too.
     pub fn supports<O: Operation>(&self, operation: &O) -> bool {
-        O::SERIAL || self.is_auto() || self.device_supports(operation)
+        O::SERIAL || O::KEYS == Keys::Two || self.is_auto() || self.device_supports(operation)
     }
 
     /// Whether the device itself does it.

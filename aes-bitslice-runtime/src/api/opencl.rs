@@ -57,9 +57,8 @@ impl Cipher {
     /// Calls on OpenCL buffers.
     ///
     /// # Errors
-    /// [`Error::NotOpenCl`] if the engine has no OpenCL device, [`Error::WrongKeys`] for a key of XTS.
+    /// [`Error::NotOpenCl`] if the engine has no OpenCL device.
     pub fn opencl(&self) -> Result<BufferCipher<'_>, Error> {
-        self.has_one_key("a call on OpenCL buffers")?;
         match self.key() {
             KeyOn::OpenCl(key) => Ok(BufferCipher::new(key)),
             _ => {

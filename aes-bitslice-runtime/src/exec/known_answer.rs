@@ -2,6 +2,7 @@
 //! drivers err too.
 
 use crate::base::error::Error;
+use crate::base::key::Key;
 use aes_bitslice_core::aes::{KeyBits, KeySchedule};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::self_test;
@@ -42,11 +43,18 @@ pub(crate) fn check(
 }
 
 /// A key of each length to test a kernel with that takes its keys at launch, and the right answer under it.
-pub(crate) fn keys(mode: Mode) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
-    KeyBits::ALL.into_iter().map(move |bits| {
-        let key: Vec<u8> = (0..bits.bytes() as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect();
-        let schedule = KeySchedule::new(&key, mode.direction()).expect("a key length");
-        let expected = self_test::expected(mode, &schedule);
-        (key, expected)
+pub(crate) fn keys(mode: Mode) -> impl Iterator<Item = (Key, Vec<u8>)> {
+    let bytes = |n: usize| -> Vec<u8> { (0..n as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect() };
+    let schedule = |key: &[u8], mode: Mode| KeySchedule::new(key, mode.direction()).expect("a key length");
+    KeyBits::ALL.into_iter().filter_map(move |bits| {
+        if !mode.has_tweaks() {
+            let key = bytes(bits.bytes());
+            return Some((Key::new(&key).expect("a key length"), self_test::expected(mode, &schedule(&key, mode))));
+        }
+        // There is no XTS of two keys of 192 bits.
+        let key = Key::xts(&bytes(2 * bits.bytes())).ok()?;
+        let tweak = schedule(key.second()?, Mode::XtsEncrypt);
+        let expected = self_test::expected_xts(mode, &schedule(key.first(), mode), &tweak);
+        Some((key, expected))
     })
 }

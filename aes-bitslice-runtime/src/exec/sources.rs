@@ -1,10 +1,11 @@
 //! Kernels that are compiled at run time: with a key baked in, read from files, and any other that was printed. Nothing that holds a key is written to disk here, and what is held in memory is wiped.
 
 use crate::base::error::Error;
-use crate::base::key::Key;
+use crate::base::key::{Key, TWO_KEYS};
 use aes_bitslice_core::aes::KeySchedule;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
+use aes_bitslice_core::key_source::ExpandedKey;
 use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::self_test;
@@ -60,6 +61,33 @@ pub(crate) fn schedule(mode: Mode, key: &Key) -> KeySchedule {
 pub(crate) fn key_words(manifest: &Manifest, key: &Key) -> Result<Zeroizing<Vec<u32>>, Error> {
     let words = manifest.key_words(key.first()).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
     Ok(words.expect("a key has one of the three lengths"))
+}
+
+/// The words of the key of tweaks that a kernel is launched with; `None` for one without tweaks.
+///
+/// # Errors
+/// [`Error::WrongKeys`] where the kernel has tweaks and the key is not one of XTS.
+pub(crate) fn tweak_words(manifest: &Manifest, key: &Key) -> Result<Option<Zeroizing<Vec<u32>>>, Error> {
+    let basis = manifest.tweak_basis().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
+    let words = |basis| expanded(key).tweak_words(basis).ok_or(Error::WrongKeys { operation: "XTS", needs: TWO_KEYS });
+    basis.map(words).transpose()
+}
+
+/// Refuses a kernel with tweaks where there is one key.
+pub(crate) fn has_one_key(manifest: &Manifest) -> Result<(), Error> {
+    match manifest.tweak_basis {
+        Some(_) => Err(Error::NoSuchKernel { what: format!("{} takes two keys, and is given one", manifest.kernel) }),
+        None => Ok(()),
+    }
+}
+
+/// A key expanded, of XTS both.
+pub(crate) fn expanded(key: &Key) -> ExpandedKey {
+    let expanded = match key.second() {
+        Some(tweak) => ExpandedKey::xts(key.first(), tweak),
+        None => ExpandedKey::new(key.first()),
+    };
+    expanded.expect("a key has one of the three lengths")
 }
 
 /// Whether this is the answer that a kernel with its key baked in must give.

@@ -7,10 +7,12 @@ use crate::op::ecb::Ecb;
 use crate::op::keystream::Keystream;
 use crate::op::launch::{Launch, Shape};
 use crate::op::operation::Steps;
+use crate::op::xts::Xts;
 use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::self_test::UNITS;
 
 /// The launches of a mode's operation, from a counter block or, for CBC, an IV as a big-endian number: for the known-answer
-/// test of a kernel of the mode.
+/// test of a kernel of the mode. Those of XTS are in the units of that test.
 pub(crate) fn launches_of(mode: Mode, start: u128, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
     match mode {
         Mode::EcbEncrypt => Ecb::encrypt().launches(shape),
@@ -18,6 +20,7 @@ pub(crate) fn launches_of(mode: Mode, start: u128, shape: &Shape<'_>) -> Result<
         Mode::Ctr => Ctr::from_block(start).launches(shape),
         Mode::Keystream => Keystream::from_block(start).launches(shape),
         Mode::CbcDecrypt => CbcDecrypt::new(&start.to_be_bytes()).launches(shape),
+        Mode::XtsEncrypt | Mode::XtsDecrypt => Xts::of_units(mode.direction(), UNITS).launches(shape),
         other => Err(Error::NoSuchKernel { what: format!("nothing here launches kernels for {other}") }),
     }
 }

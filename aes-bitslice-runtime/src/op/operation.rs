@@ -1,6 +1,7 @@
 //! What an operation is, and what engines ask of it.
 
 use crate::base::error::Error;
+use crate::base::key::{ONE_KEY, TWO_KEYS};
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::CpuCipher;
@@ -142,6 +143,19 @@ pub(crate) fn keyed<O: Operation>(operation: O, cpu: Option<&impl CpuCipher>) ->
         (Keys::OneOnCpu | Keys::Two, Some(cpu)) => Ok(scrubbed::<DERIVED, _>(|| operation.keyed(cpu))),
         (Keys::OneOnCpu | Keys::Two, None) => Err(Error::NeedsKey { what: O::NAME }),
     }
+}
+
+/// Refuses a key of another kind than the operation needs: kernels would take the first half of a key of XTS for all of it.
+///
+/// # Errors
+/// [`Error::WrongKeys`].
+pub(crate) fn check_keys<O: Operation>(is_xts: bool) -> Result<(), Error> {
+    let needs = match (O::KEYS, is_xts) {
+        (Keys::One | Keys::OneOnCpu, true) => ONE_KEY,
+        (Keys::Two, false) => TWO_KEYS,
+        _ => return Ok(()),
+    };
+    Err(Error::WrongKeys { operation: O::NAME, needs })
 }
 
 /// What a call returns ([`finish`](Steps::finish)), which leaves nothing of what it is made of on the stack.

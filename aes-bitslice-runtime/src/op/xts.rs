@@ -4,14 +4,24 @@
 //! T = E(key 2, number of the data unit)        block j:  C = E(key 1, P + T·α^j) + T·α^j
 //! ```
 //!
-//! The last two blocks of a unit that is not whole blocks share their bytes (ciphertext stealing).
+//! The last two blocks of a unit that is not whole blocks share their bytes (ciphertext stealing). Kernels do that for the last unit of a
+//! call; units none of which is whole blocks are done on a CPU.
+//!
+//! | argument | value |
+//! |---|---|
+//! | `blocks` | blocks of 16 bytes, but for two that share their bytes |
+//! | `ragged` | bytes of the last block, where it is not whole; else 0 |
+//! | `unit_blocks` | blocks of a data unit |
+//! | `before`, `first_unit` | blocks of the first unit that come before the data, and the unit's number, least significant word first |
 
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::{Block, CpuCipher};
+use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::operation::{Keys, Operation, Steps};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::reference::Units;
 use cipher::array::Array;
 use cipher::inout::InOutBuf;
 
@@ -60,6 +70,11 @@ impl Xts {
     /// As there.
     pub fn decrypt(unit_bytes: u64, first_unit: u128) -> Result<Self, Error> {
         Self::new(Direction::Decrypt, unit_bytes, first_unit)
+    }
+
+    /// The same from within a unit on, of units that are whole blocks.
+    pub(crate) fn of_units(direction: Direction, Units { blocks, first, before }: Units) -> Self {
+        Self { direction, unit_bytes: 16 * blocks, first_unit: first, before: 16 * before }
     }
 
     /// The data of one unit, or of what of it comes from the block with this tweak on.
@@ -153,8 +168,9 @@ impl Steps for Xts {
     type Part = ();
     type Output = ();
 
+    /// Where each unit ends in blocks that share bytes there are no kernels.
     fn mode(&self) -> Option<Mode> {
-        None
+        self.unit_bytes.is_multiple_of(16).then(|| Mode::xts(self.direction))
     }
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
@@ -183,6 +199,28 @@ impl Steps for Xts {
         let position = self.before + bytes;
         let units = position / self.unit_bytes;
         Self { first_unit: self.first_unit.wrapping_add(units.into()), before: position % self.unit_bytes, ..*self }
+    }
+
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        let ragged = shape.len % 16;
+        let blocks = shape.len / 16 - u64::from(ragged > 0);
+        let launch = |entry, from: u64, blocks: u64, ragged: u64| {
+            let at = self.after(16 * from, || unreachable!("XTS is not chained"));
+            let values = vec![
+                ("blocks", Value::U64(blocks)),
+                ("ragged", Value::U32(ragged as u32)),
+                ("unit_blocks", Value::U32((self.unit_bytes / 16) as u32)),
+                ("before", Value::U32((at.before / 16) as u32)),
+                ("first_unit", Value::Words(counter_words(at.first_unit))),
+            ];
+            shape.launch(entry, 16 * from, blocks.max(u64::from(ragged > 0)), values)
+        };
+        // Blocks that share bytes are for the entry point that takes bytes.
+        let launches = match (shape.entry(0), ragged) {
+            (Entry::Blocks, 1..) => [launch(Entry::Blocks, 0, blocks, 0)?, launch(Entry::Bytes, blocks, 0, ragged)?],
+            (entry, _) => [launch(entry, 0, blocks, ragged)?, None],
+        };
+        Ok(launches.into_iter().flatten().collect())
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {

@@ -46,6 +46,28 @@ pub(super) fn function(function: &Function, layers: Layers, key: &str, text: &mu
     *text += "}\n";
 }
 
+/// The text of a cipher with a prefix before the names of all that it defines: its functions, and the macro `SHIFTED`.
+pub(super) fn renamed(text: &str, prefix: &str) -> String {
+    let is_name = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+    let defined = |line: &str| {
+        let head = line.strip_prefix("DEVICE void ").or_else(|| line.strip_prefix("#define "))?;
+        Some(head.split_once('(')?.0.to_string())
+    };
+    let names: Vec<String> = text.lines().filter_map(defined).collect();
+    let mut renamed = String::with_capacity(text.len() + text.len() / 8);
+    let mut rest = text;
+    while let Some(at) = rest.find('(') {
+        let begin = rest[..at].rfind(|sign| !is_name(sign)).map_or(0, |before| before + 1);
+        renamed += &rest[..begin];
+        if names.iter().any(|name| *name == rest[begin..at]) {
+            renamed += prefix;
+        }
+        renamed += &rest[begin..=at];
+        rest = &rest[at + 1..];
+    }
+    renamed + rest
+}
+
 /// Whether the printed code calls a function: not if all it does is done to bytes. By column, the first round key is
 /// added to bytes, or to counters by the template that makes their planes.
 pub(super) fn is_called(plan: &Plan, function: usize) -> bool {

@@ -67,9 +67,27 @@ const fn staged(mode: Mode, templates: &'static [&'static str]) -> Row {
     }
 }
 
+/// By column, a warp keeps the tweaks of 256 units and of 32 rows of eight blocks, with room for another in each.
+const TWEAK_BYTES: u32 = 16 * (256 + 32 * 9);
+const COLUMN_XTS: &[&str] = &[COUNTER, TILES, TURNS, COLUMN_WORDS, include_str!("column/xts.h")];
+
+/// XTS in a direction. By state, tweaks would have to be made by threads that hold no data.
+const fn xts(mode: Mode) -> Row {
+    Row {
+        mode,
+        layout: Layout::Column,
+        data: DataPath::Direct,
+        templates: COLUMN_XTS,
+        at_launch: TWO,
+        baked: None,
+        grid: RESIDENT,
+        co_resident: None,
+    }
+}
+
 const STAGED_ECB: &[&str] = &[include_str!("staged/ecb.h")];
 
-const ROWS: [Row; 14] = [
+const ROWS: [Row; 16] = [
     Row {
         mode: Mode::EcbEncrypt,
         layout: Layout::Column,
@@ -171,6 +189,8 @@ const ROWS: [Row; 14] = [
         grid: Grid::Covers,
         co_resident: None,
     },
+    xts(Mode::XtsEncrypt),
+    xts(Mode::XtsDecrypt),
     staged(Mode::EcbEncrypt, STAGED_ECB),
     staged(Mode::EcbDecrypt, STAGED_ECB),
     staged(Mode::Ctr, &[COUNTER, COUNTER_PLANES, include_str!("staged/ctr.h")]),
@@ -183,6 +203,8 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
     let is_it = |row: &&Row| (row.mode, row.layout, row.data) == (spec.mode, spec.layout, spec.data);
     let row = ROWS.iter().find(is_it)?;
     let (geometry, grid) = match strategy {
+        // The second key is an argument of the launch, too.
+        KeyStrategy::PlanesInMemory if spec.mode.has_tweaks() => return None,
         KeyStrategy::Planes | KeyStrategy::PlanesInMemory => (row.at_launch, row.grid),
         KeyStrategy::Bits => row.co_resident?,
         KeyStrategy::OneHotMux | KeyStrategy::Immediate => (row.baked?, row.grid),
@@ -198,7 +220,9 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
         (Layout::Column, _) => include_str!("column/keys.h"),
     };
     let (name, mode, access) = (spec.name(), row.templates.to_vec(), key_access(spec));
-    Some(Parts { name, strategy, geometry, grid, planes, keys, mode, access })
+    let direction = spec.mode.direction();
+    let tweak_bytes = if spec.mode.has_tweaks() { TWEAK_BYTES } else { 0 };
+    Some(Parts { name, strategy, geometry, grid, planes, keys, mode, access, direction, tweak_bytes })
 }
 
 /// The transposition of 32 words of 32 bits, which every kernel has.

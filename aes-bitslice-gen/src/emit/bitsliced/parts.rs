@@ -1,5 +1,6 @@
 //! What a bitsliced kernel is made of besides its plan: templates, sizes, and how the code reaches the round keys.
 
+use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::strategy::KeyStrategy;
 use zeroize::Zeroizing;
@@ -33,9 +34,21 @@ pub struct Parts {
     pub mode: Vec<&'static str>,
     /// How the code reaches the round keys.
     pub access: KeyAccess,
+    /// Which way the cipher of the data runs.
+    pub direction: Direction,
+    /// Bytes of shared memory that a warp keeps tweaks in; 0 for a mode without tweaks.
+    pub tweak_bytes: u32,
 }
 
+/// What names of the cipher of tweaks begin with, where that of the data runs the other way.
+pub(super) const TWEAK: &str = "tweak_";
+
 impl Parts {
+    /// Bytes of shared memory of a thread block, besides what the code declares of known size.
+    pub fn shared_bytes(&self) -> u32 {
+        self.geometry.threads / 32 * self.tweak_bytes
+    }
+
     /// The same with thread blocks of this many threads at most, and as many more of them, where the grid counts warps.
     pub fn in_work_groups_of(mut self, most: u32) -> Self {
         if let Grid::Warps { each, least } = self.grid
@@ -115,6 +128,15 @@ impl Parts {
                 "KEY_SOURCE_PARAMETER" => access.source_parameter,
                 "KEY_WORD" => access.word,
                 "ROUNDS" => &access.rounds,
+                "TWEAK" if self.direction == Direction::Decrypt => TWEAK,
+                "TWEAK" => "",
+                "DECRYPTS" => {
+                    if self.direction == Direction::Decrypt {
+                        "1"
+                    } else {
+                        "0"
+                    }
+                }
                 other => unreachable!("`{other}` in a template"),
             };
         }

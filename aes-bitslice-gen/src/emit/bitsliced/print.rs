@@ -1,13 +1,13 @@
 //! A bitsliced kernel as one text, and its manifest.
 
-use super::cipher::{cipher, function, is_called};
+use super::cipher::{cipher, function, is_called, renamed};
 use super::modes;
-use super::parts::{Geometry, Parts};
+use super::parts::{Geometry, Parts, TWEAK};
 use crate::emit::no_such_kernel::NoSuchKernel;
 use crate::emit::{dialect, header, manifest};
 use crate::kernel::plan::Plan;
 use crate::kernel::spec::{DataPath, Layers};
-use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::{Layout, MAX_ROUNDS};
 use aes_bitslice_core::manifest::Printed;
@@ -17,6 +17,8 @@ use zeroize::Zeroizing;
 /// Threads of a work-group at most: many OpenCL devices have no more, and where one does, its compiler may take more registers than
 /// leave room for them.
 const WORK_GROUP: u32 = 256;
+/// The same of a kernel with tweaks, whose warps fill local memory of 48 KiB.
+const WORK_GROUP_WITH_TWEAKS: u32 = 64;
 
 /// Prints a kernel of the fastest geometry. `command` is the command line that remakes it.
 ///
@@ -26,6 +28,7 @@ pub fn print(plan: &Plan, dialect: Dialect, command: &str) -> Result<Printed, No
     let parts = modes::parts(&plan.spec).ok_or_else(|| NoSuchKernel::bitsliced(&plan.spec))?;
     let parts = match dialect {
         Dialect::Cuda => parts,
+        Dialect::OpenCl if parts.tweak_bytes > 0 => parts.in_work_groups_of(WORK_GROUP_WITH_TWEAKS),
         Dialect::OpenCl => parts.in_work_groups_of(WORK_GROUP),
     };
     Ok(print_parts(plan, &parts, dialect, command))
@@ -90,7 +93,8 @@ pub fn source(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> St
 fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     // Room for all of it at once: growing would leave copies behind. A gate is a line of at most 80 bytes.
     let gates: usize = plan.functions.iter().map(|f| f.circuit.gates().len() + 64).sum();
-    let mut text = Zeroizing::new(String::with_capacity((128 << 10) + 80 * gates));
+    let ciphers = if parts.tweak_bytes > 0 { 2 } else { 1 };
+    let mut text = Zeroizing::new(String::with_capacity((128 << 10) + 80 * ciphers * gates));
     let room = text.capacity();
     for template in [modes::TRANSPOSE].iter().chain(&parts.planes) {
         *text += "\n";
@@ -114,6 +118,9 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     *text += &banner("The cipher on bit-planes.");
     *text += "\n";
     cipher(plan, &parts.access, parts.geometry.unrolled, &mut text);
+    if parts.tweak_bytes > 0 && parts.direction == Direction::Decrypt {
+        tweak_cipher(&plan.of_tweaks(), parts, key, &mut text);
+    }
     for template in &parts.mode {
         *text += "\n";
         parts.fill(template, &mut text);
@@ -121,8 +128,24 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     debug_assert_eq!(text.capacity(), room, "the text has outgrown its room");
     let Geometry { threads, blocks_per_sm, .. } = parts.geometry;
     let mut geometry = format!("\n#define THREADS {threads}\n#define BLOCKS_PER_SM {blocks_per_sm}\n\n");
+    if parts.tweak_bytes > 0 {
+        let _ = writeln!(geometry, "#define SHARED_BYTES {}\n", parts.shared_bytes());
+    }
     geometry += &dialect::page(dialect, &text);
     Zeroizing::new([&geometry, text.as_str()].concat())
+}
+
+/// The cipher of tweaks, which encrypts, for a kernel that decrypts.
+fn tweak_cipher(plan: &Plan, parts: &Parts, key: &str, text: &mut String) {
+    let mut of_tweaks = String::new();
+    for f in (0..plan.functions.len()).filter(|&i| is_called(plan, i)).map(|i| &plan.functions[i]) {
+        of_tweaks += "\n";
+        function(f, plan.spec.layers, key, &mut of_tweaks);
+    }
+    of_tweaks += "\n";
+    cipher(plan, &parts.access, parts.geometry.unrolled, &mut of_tweaks);
+    *text += &banner("The cipher of tweaks, which encrypts.");
+    *text += &renamed(&of_tweaks, TWEAK);
 }
 
 fn banner(title: &str) -> String {

@@ -15,8 +15,7 @@ use crate::backend::cuda::select::stored::{Stored, StoredKind};
 use crate::backend::cuda::select::tuning::Tuning;
 use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
-use crate::exec::known_answer;
-use aes_bitslice_core::key_source::ExpandedKey;
+use crate::exec::{known_answer, sources};
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::Mode;
 use std::collections::HashMap;
@@ -138,8 +137,7 @@ impl Device {
             kernel.share_multiprocessors()?;
         }
         for (key, expected) in known_answer::keys(mode) {
-            let key = ExpandedKey::new(&key).expect("a key length");
-            let keys = RoundKeys::Argument(stored.key_form.words(&key));
+            let keys = stored.key_form.round_keys(&sources::expanded(&key)).expect("a key of the kernel's kind");
             self.test(&kernel, Some(&keys), |answer| answer == expected)?;
         }
         kernels().insert((mode, kind), kernel.clone());

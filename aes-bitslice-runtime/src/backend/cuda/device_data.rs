@@ -9,7 +9,7 @@ use crate::base::error::Error;
 use crate::exec::choice::Choice;
 use crate::op::buffers::Access;
 use crate::op::cpu_key::CpuKey;
-use crate::op::operation::{Operation, keyed};
+use crate::op::operation::{Operation, check_keys, keyed};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -93,6 +93,7 @@ impl<'a> DeviceCipher<'a> {
     /// As [`prepare`](Self::prepare), and [`Error::NeedsKey`] for an operation that hashes on a cipher of one kernel.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
         let needed = kernels(operation, MEMORY)?;
+        check_keys::<O>(self.key.is_xts())?;
         let operation = keyed(operation.clone(), self.cpu.map(|cpu| &**cpu))?;
         self.key.device().enter()?;
         self.key.prepare_all(&operation, needed, self.choice)
@@ -162,6 +163,7 @@ impl<'a> DeviceCipher<'a> {
         if kernels.hashed.is_none() {
             return Err(Error::WrongCall { operation: O::NAME, call: "run" });
         }
+        check_keys::<O>(self.key.is_xts())?;
         operation.check(len)?;
         let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
         if !self.key.device().supports(kernels) {
@@ -239,6 +241,7 @@ impl<'a> DeviceCipher<'a> {
         len: u64,
     ) -> Result<(), Error> {
         let mode = kernel_mode(&operation, MEMORY)?;
+        check_keys::<O>(self.key.is_xts())?;
         operation.check(len)?;
         let span = span(O::ACCESS, input, output, len)?;
         self.key.device().enter()?;

@@ -10,9 +10,9 @@ use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::exec::choice::{Choice, Kernels};
+use crate::exec::sources;
 use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::aes::KeyBits;
-use aes_bitslice_core::key_source::ExpandedKey;
 use aes_bitslice_core::mode::Mode;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,7 +27,7 @@ pub(crate) struct DeviceKey {
 
 enum Code {
     /// The stored kernels that are allowed, and the key in every form that they take it in.
-    Stored { kernels: Kernels, key_bits: KeyBits, keys: Vec<(KeyForm, RoundKeys)> },
+    Stored { kernels: Kernels, key_bits: KeyBits, is_xts: bool, keys: Vec<(KeyForm, RoundKeys)> },
     /// One kernel, which is the key or is launched with it.
     One(Kernel, Option<RoundKeys>),
 }
@@ -35,17 +35,16 @@ enum Code {
 impl DeviceKey {
     /// A key for the stored kernels that are allowed. The device was entered.
     pub(crate) fn with_stored(device: Arc<Device>, key: &Key, kernels: Kernels) -> Self {
-        let key_bits = key.bits();
-        let key = ExpandedKey::new(key.first()).expect("a key has one of the three lengths");
+        let (key_bits, is_xts, key) = (key.bits(), key.is_xts(), sources::expanded(key));
         let choices = kernels.choices();
         let is_allowed = |kind: &StoredKind| choices.iter().any(|&choice| StoredKind::of(choice).contains(kind));
         let mut keys: Vec<(KeyForm, RoundKeys)> = Vec::new();
         for (kind, form) in device.stored().key_forms() {
             if is_allowed(kind) && keys.iter().all(|(of, _)| of != form) {
-                keys.push((*form, RoundKeys::Argument(form.words(&key))));
+                keys.extend(form.round_keys(&key).map(|words| (*form, words)));
             }
         }
-        Self { device, code: Arc::new(Code::Stored { kernels, key_bits, keys }), hash_tables: Arc::default() }
+        Self { device, code: Arc::new(Code::Stored { kernels, key_bits, is_xts, keys }), hash_tables: Arc::default() }
     }
 
     /// A key for one kernel: baked in, or to be launched with it.
@@ -73,6 +72,11 @@ impl DeviceKey {
             Code::Stored { kernels, key_bits, .. } => Some((kernels, key_bits)),
             Code::One(..) => None,
         }
+    }
+
+    /// Whether it is the two keys of XTS.
+    pub(crate) fn is_xts(&self) -> bool {
+        matches!(*self.code, Code::Stored { is_xts: true, .. })
     }
 
     /// The kernel for a mode and a choice, and the round keys to launch it with; loads it at its first use.
@@ -127,6 +131,10 @@ impl DeviceKey {
         let what = match (&*self.code, choice) {
             (Code::Stored { kernels, .. }, _) if !kernels.allow(choice) => {
                 format!("`{name}` is not among what the engine may use (`{kernels}`): see `Engine::with_kernels`")
+            }
+            (Code::Stored { is_xts, .. }, _) if *is_xts != mode.has_tweaks() => {
+                let (has, takes) = if *is_xts { ("two keys", "one") } else { ("one key", "two") };
+                format!("{mode} takes {takes}, and this cipher has {has}: see `Key::xts`")
             }
             (_, Choice::CoResident { .. }) => {
                 format!("there is no `{name}` for {mode} that runs on this device; use `tbox` or `auto-any`")

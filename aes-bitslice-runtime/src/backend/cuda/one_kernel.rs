@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub(crate) fn load(device: &Arc<Device>, printed: &Printed, key: Option<&Key>) -> Result<DeviceKey, Error> {
     device.enter()?;
     let Printed { source, manifest } = printed;
+    sources::has_one_key(manifest)?;
     let kernel = device.compile(manifest, source)?;
     let Some(key) = key else {
         device.test(&kernel, None, |answer| sources::is_known_answer(manifest, answer))?;

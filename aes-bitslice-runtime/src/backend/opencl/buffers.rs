@@ -7,7 +7,7 @@ use crate::backend::opencl::kernel::span::{Place, Span};
 use crate::backend::opencl::memory::slice::BufferSlice;
 use crate::base::error::Error;
 use crate::op::buffers::Access;
-use crate::op::operation::Operation;
+use crate::op::operation::{Operation, check_keys};
 use aes_bitslice_core::mode::Mode;
 use opencl3::command_queue::{self, CommandQueue};
 use opencl3::memory;
@@ -97,6 +97,7 @@ impl<'a> BufferCipher<'a> {
         if O::ACCESS != access {
             return Err(O::ACCESS.refused(O::NAME));
         }
+        check_keys::<O>(self.key.is_xts())?;
         operation.check(input.unwrap_or(output).len() as u64)?;
         let mode = self.key.mode_of(&operation, "OpenCL buffers")?;
         let context = self.key.device().context();

@@ -60,7 +60,7 @@ impl Device {
         let StoredKernel { source, manifest } = self.find(mode)?;
         let kernel = Kernel::compile(self.context(), manifest, source)?;
         for (key, expected) in known_answer::keys(mode) {
-            let keys = self.round_keys(mode, &Key::new(&key)?)?;
+            let keys = self.round_keys(mode, &key)?;
             self_test(&kernel, &self.pool, keys.as_ref(), |answer| answer == expected)?;
         }
         let kernel = Arc::new(kernel);
@@ -87,7 +87,8 @@ impl Device {
     /// The round keys that the stored kernel for a mode is launched with.
     pub(crate) fn round_keys(&self, mode: Mode, key: &Key) -> Result<Option<RoundKeys>, Error> {
         let manifest = &self.find(mode)?.manifest;
-        RoundKeys::new(self.context(), manifest.keys, sources::key_words(manifest, key)?)
+        let tweaks = sources::tweak_words(manifest, key)?;
+        RoundKeys::new(self.context(), manifest.keys, sources::key_words(manifest, key)?, tweaks)
     }
 
     /// The stored kernel for a mode.

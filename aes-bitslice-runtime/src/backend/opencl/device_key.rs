@@ -32,7 +32,7 @@ pub(crate) struct DeviceKey {
 
 enum Code {
     /// The stored kernels; each is launched with its round keys.
-    Stored(Vec<(Mode, Option<RoundKeys>)>),
+    Stored { keys: Vec<(Mode, Option<RoundKeys>)>, is_xts: bool },
     /// One kernel, which is the key or is launched with it.
     One(Arc<Kernel>, Option<RoundKeys>),
 }
@@ -45,9 +45,10 @@ impl DeviceKey {
             let what = format!("`{kernels}` is not there for OpenCL, which has bitsliced kernels only: use `auto`");
             return Err(Error::NoSuchKernel { what });
         }
-        let modes = Mode::ALL.into_iter().filter(|&mode| device.supports(mode));
+        let modes = Mode::ALL.into_iter();
+        let modes = modes.filter(|&mode| mode.has_tweaks() == key.is_xts() && device.supports(mode));
         let keys = modes.map(|mode| Ok((mode, device.round_keys(mode, key)?)));
-        let code = Code::Stored(keys.collect::<Result<_, Error>>()?);
+        let code = Code::Stored { keys: keys.collect::<Result<_, Error>>()?, is_xts: key.is_xts() };
         Ok(Self { device: device.clone(), code, hash_tables: Mutex::default(), transfers })
     }
 
@@ -88,7 +89,7 @@ impl DeviceKey {
         let unsupported = || Error::Unsupported { operation: O::NAME, backend: memory.into() };
         let mode = operation.mode().filter(|_| operation.hashed().is_none()).ok_or_else(unsupported)?;
         match &self.code {
-            Code::Stored(keys) if !keys.iter().any(|(of, _)| *of == mode) => Err(unsupported()),
+            Code::Stored { keys, .. } if !keys.iter().any(|(of, _)| *of == mode) => Err(unsupported()),
             Code::One(kernel, _) if kernel.mode() != mode => Err(not_in(kernel, mode)),
             _ => Ok(mode),
         }
@@ -119,12 +120,29 @@ impl DeviceKey {
         Ok((kernel, tables.clone().expect("made above")))
     }
 
+    /// Whether it is the two keys of XTS.
+    pub(crate) fn is_xts(&self) -> bool {
+        matches!(self.code, Code::Stored { is_xts: true, .. })
+    }
+
+    /// Why there is no kernel for a mode.
+    fn none_for(&self, mode: Mode, is_xts: bool) -> Error {
+        let what = match (is_xts == mode.has_tweaks(), is_xts) {
+            (true, _) => format!("none is stored for {mode} on OpenCL: use the backend `cpu`"),
+            (false, true) => format!("{mode} takes one key, and this cipher has two: see `Key::xts`"),
+            (false, false) => format!("{mode} takes two keys, and this cipher has one: see `Key::xts`"),
+        };
+        Error::NoSuchKernel { what }
+    }
+
     /// The kernel for a mode, and the round keys to launch it with.
     fn kernel(&self, mode: Mode) -> Result<(Arc<Kernel>, Option<&RoundKeys>), Error> {
         match &self.code {
-            Code::Stored(keys) => {
-                let keys = keys.iter().find(|(of, _)| *of == mode).and_then(|(_, keys)| keys.as_ref());
-                Ok((self.device.stored(mode)?, keys))
+            Code::Stored { keys, is_xts } => {
+                let Some((_, keys)) = keys.iter().find(|(of, _)| *of == mode) else {
+                    return Err(self.none_for(mode, *is_xts));
+                };
+                Ok((self.device.stored(mode)?, keys.as_ref()))
             }
             Code::One(kernel, keys) if kernel.mode() == mode => Ok((kernel.clone(), keys.as_ref())),
             Code::One(kernel, _) => Err(not_in(kernel, mode)),

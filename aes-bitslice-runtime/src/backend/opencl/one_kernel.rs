@@ -21,10 +21,11 @@ pub(crate) fn compile(
     transfers: Transfers,
 ) -> Result<DeviceKey, Error> {
     let (context, pool) = (device.context(), device.pool());
+    sources::has_one_key(manifest)?;
     let kernel = Kernel::compile(context, manifest, source)?;
     let keys = match key {
         Some(key) => {
-            let keys = RoundKeys::new(context, manifest.keys, sources::key_words(manifest, key)?)?;
+            let keys = RoundKeys::new(context, manifest.keys, sources::key_words(manifest, key)?, None)?;
             let expected = self_test::expected(kernel.mode(), &sources::schedule(kernel.mode(), key));
             self_test(&kernel, pool, keys.as_ref(), |answer| answer == expected)?;
             keys

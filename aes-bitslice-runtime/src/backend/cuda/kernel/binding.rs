@@ -4,7 +4,7 @@
 //! | parameter | value |
 //! |---|---|
 //! | of kind `Input`, `Output` | where the launch's part of the data begins |
-//! | `keys` | the words of the key, which travel with the launch |
+//! | `keys`, `tweak_keys` | the words of the key, and of the key of tweaks, which travel with the launch |
 //! | `key_planes`, `rounds` | where the key's planes lie in device memory, and its number of rounds |
 //! | any other | the operation's, by its name |
 
@@ -28,6 +28,7 @@ enum Source {
     Input,
     Output,
     KeyWords,
+    TweakWords,
     KeyPlanes,
     Rounds,
     /// With the operation, by the parameter's name.
@@ -70,6 +71,7 @@ impl Binding {
             (Kind::Input, _) => Source::Input,
             (Kind::Output, _) => Source::Output,
             (Kind::Words(_), "keys") => Source::KeyWords,
+            (Kind::Words(_), "tweak_keys") => Source::TweakWords,
             (Kind::Buffer, "key_planes") => Source::KeyPlanes,
             (Kind::U32, "rounds") => Source::Rounds,
             _ => Source::Operation,
@@ -101,6 +103,7 @@ impl Binding {
                 Source::Input => part.input.map(Argument::Address),
                 Source::Output => part.output.map(Argument::Address),
                 Source::KeyWords => keys.and_then(RoundKeys::words).map(Argument::Words),
+                Source::TweakWords => keys.and_then(RoundKeys::tweak_words).map(Argument::Words),
                 Source::KeyPlanes => keys.and_then(RoundKeys::planes).map(Argument::Address),
                 Source::Rounds => keys.and_then(RoundKeys::rounds).map(Argument::U32),
                 Source::Operation => match (launch.value(&parameter.name), parameter.kind, span.input) {

@@ -12,6 +12,8 @@ use zeroize::Zeroizing;
 pub(crate) enum RoundKeys {
     /// They travel with the launch.
     Argument(Zeroizing<Vec<u32>>),
+    /// So do those of a key of XTS.
+    Two { data: Zeroizing<Vec<u32>>, tweaks: Zeroizing<Vec<u32>> },
     /// Their planes lie in memory of the device, which outlives the launches that are given it.
     Memory { planes: KeyMemory, rounds: u32 },
 }
@@ -25,15 +27,23 @@ impl RoundKeys {
     /// The words that travel with a launch; `None` if none do.
     pub(crate) fn words(&self) -> Option<&[u32]> {
         match self {
-            Self::Argument(words) => Some(words),
+            Self::Argument(words) | Self::Two { data: words, .. } => Some(words),
             Self::Memory { .. } => None,
+        }
+    }
+
+    /// Those of the key of tweaks; `None` if there is none.
+    pub(crate) fn tweak_words(&self) -> Option<&[u32]> {
+        match self {
+            Self::Two { tweaks, .. } => Some(tweaks),
+            Self::Argument(_) | Self::Memory { .. } => None,
         }
     }
 
     /// Where the planes lie; `None` if the keys travel with the launch.
     pub(crate) fn planes(&self) -> Option<CUdeviceptr> {
         match self {
-            Self::Argument(_) => None,
+            Self::Argument(_) | Self::Two { .. } => None,
             Self::Memory { planes, .. } => Some(planes.pointer()),
         }
     }
@@ -41,7 +51,7 @@ impl RoundKeys {
     /// The number of rounds, where it is an argument of its own.
     pub(crate) fn rounds(&self) -> Option<&u32> {
         match self {
-            Self::Argument(_) => None,
+            Self::Argument(_) | Self::Two { .. } => None,
             Self::Memory { rounds, .. } => Some(rounds),
         }
     }

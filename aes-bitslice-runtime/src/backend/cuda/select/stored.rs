@@ -1,5 +1,6 @@
 //! The kernels that come with this crate, for keys given at launch, and which of them a device runs.
 
+use crate::backend::cuda::kernel::round_keys::RoundKeys;
 use crate::exec::choice::Choice;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::basis::Basis;
@@ -8,7 +9,6 @@ use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::Mode;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use zeroize::Zeroizing;
 
 /// The names of the kernels that come with this crate, for keys given at launch.
 pub fn stored_kernels() -> Vec<&'static str> {
@@ -64,12 +64,18 @@ pub(crate) struct KeyForm {
     source: KeySource,
     direction: Direction,
     basis: Basis,
+    /// The basis of the key of tweaks, for kernels that have them.
+    tweaks: Option<Basis>,
 }
 
 impl KeyForm {
-    /// A key in this form.
-    pub(crate) fn words(&self, key: &ExpandedKey) -> Zeroizing<Vec<u32>> {
-        self.source.words(key, self.direction, self.basis)
+    /// A key in this form; `None` if it is one key and there should be two, or the other way round.
+    pub(crate) fn round_keys(&self, key: &ExpandedKey) -> Option<RoundKeys> {
+        let data = || self.source.words(key, self.direction, self.basis);
+        match self.tweaks {
+            Some(basis) => key.tweak_words(basis).map(|tweaks| RoundKeys::Two { data: data(), tweaks }),
+            None => (!key.has_tweaks()).then(|| RoundKeys::Argument(data())),
+        }
     }
 }
 
@@ -87,7 +93,8 @@ fn all() -> &'static [StoredKernel] {
         let manifest = Manifest::parse(kernel.manifest).expect("a manifest of this project");
         let basis = manifest.basis().expect("checked when it was parsed");
         let mode = manifest.mode().expect("checked when it was parsed");
-        let key_form = KeyForm { source: manifest.keys, direction: mode.direction(), basis };
+        let tweaks = manifest.tweak_basis().expect("checked when it was parsed");
+        let key_form = KeyForm { source: manifest.keys, direction: mode.direction(), basis, tweaks };
         StoredKernel { kernel, manifest, key_form }
     };
     ALL.get_or_init(|| aes_bitslice_kernels::KERNELS.iter().map(parse).collect())
@@ -148,7 +155,6 @@ impl Stored {
 mod tests {
     use super::*;
     use crate::backend::cuda::kernel::binding::Binding;
-    use crate::backend::cuda::kernel::round_keys::RoundKeys;
     use crate::backend::cuda::memory::span::Span;
     use crate::op::by_mode::launches_of;
     use crate::op::launch::{Entry, Geometry, Shape};
@@ -175,11 +181,13 @@ mod tests {
     /// What an operation gives a launch is what the kernel says that it takes: name for name, and size for size.
     #[test]
     fn every_stored_kernel_finds_its_arguments() {
-        let key = ExpandedKey::new(&[7; 32]).unwrap();
+        let keys = [ExpandedKey::new(&[7; 32]).unwrap(), ExpandedKey::xts(&[7; 32], &[8; 32]).unwrap()];
         for stored in all() {
             let mode = stored.manifest.mode().unwrap();
+            let [one, two] = if mode.has_tweaks() { [&keys[1], &keys[0]] } else { [&keys[0], &keys[1]] };
+            assert!(stored.key_form.round_keys(two).is_none(), "{}", stored.kernel.name);
             let geometry = Geometry::new(&stored.manifest, 132);
-            let keys = RoundKeys::Argument(stored.key_form.words(&key));
+            let keys = stored.key_form.round_keys(one).unwrap();
             let mut entries = Vec::new();
             for (in_place, at) in [(true, 0), (false, 0), (true, 1)] {
                 let len = 16 << 20;
@@ -203,7 +211,10 @@ mod tests {
     #[test]
     fn a_device_with_little_shared_memory_has_fewer_kernels() {
         let (all_of_it, little) = (Stored::for_device(u32::MAX), Stored::for_device(0));
-        for mode in Mode::ALL {
+        for mode in [Mode::XtsEncrypt, Mode::XtsDecrypt] {
+            assert!(all_of_it.supports(mode) && !little.supports(mode), "{mode}: tweaks are in shared memory");
+        }
+        for mode in Mode::OF_ONE_KEY {
             assert!(all_of_it.supports(mode) && little.supports(mode));
             assert!(little.has(mode, Choice::Bitsliced) && !little.has(mode, Choice::CO_RESIDENT), "{mode}");
             for choice in [Choice::Bitsliced, Choice::Tbox, Choice::CO_RESIDENT] {

@@ -11,7 +11,7 @@ use crate::exec::backend::KernelsNeeded;
 use crate::exec::schedule::Schedule;
 use crate::op::buffers::Access;
 use crate::op::cpu_key::CpuKey;
-use crate::op::operation::{Operation, finished, head, keyed};
+use crate::op::operation::{Operation, check_keys, finished, head, keyed};
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
 use std::sync::Arc;
@@ -82,13 +82,17 @@ impl<'a> ShardedCipher<'a> {
         output: &mut ShardedBuffer,
     ) -> Result<O::Output, Error> {
         let kernels = kernels(&operation, MEMORY)?;
+        check_keys::<O>(self.key.keys().iter().any(DeviceKey::is_xts))?;
         operation.check(input.unwrap_or(output).len() as u64)?;
         self.check(input, output)?;
         if !self.key.keys().iter().all(|key| key.device().supports(kernels)) {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
-        // Shares and chunks are cut at multiples of a MiB.
-        if !(1_u64 << 20).is_multiple_of(operation.grain()) || operation.least() > 1 {
+        // Shares and chunks are cut at multiples of a MiB, and the last may be any bytes that remain.
+        let (cut, len) = (1 << 20, input.unwrap_or(output).len() as u64);
+        let rest = len % cut;
+        let is_too_short = len > cut && rest > 0 && rest < operation.least() && !rest.is_multiple_of(operation.grain());
+        if !cut.is_multiple_of(operation.grain()) || is_too_short {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
         let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;

@@ -88,8 +88,8 @@ pub(crate) struct Bound<'k> {
     object: MutexGuard<'k, KernelObject>,
     /// The argument that the next value is for.
     next: u32,
-    /// The argument that is a key, and its words.
-    key: Option<(u32, usize)>,
+    /// The arguments that are keys, and their words.
+    keys: Vec<(u32, usize)>,
 }
 
 impl<'k> Bound<'k> {
@@ -101,7 +101,7 @@ impl<'k> Bound<'k> {
     /// # Safety
     /// The entry point takes what its parameters say, and all buffers are valid.
     pub(crate) unsafe fn new(entry: &'k EntryPoint, values: &Values<'_>) -> Result<Self, Error> {
-        let mut bound = Self { object: lock(&entry.object), next: 0, key: None };
+        let mut bound = Self { object: lock(&entry.object), next: 0, keys: Vec::new() };
         for parameter in &entry.signature.parameters {
             let missing = || Error::NoSuchKernel {
                 what: format!(
@@ -120,16 +120,19 @@ impl<'k> Bound<'k> {
         self.object.raw()
     }
 
-    /// Overwrites the key: a launch has its own copy of the arguments, and none is to stay behind here.
+    /// Overwrites the keys: a launch has its own copy of the arguments, and none is to stay behind here.
     pub(crate) fn wipe(mut self) -> Result<(), Error> {
-        self.wipe_key()
+        self.wipe_keys()
     }
 
-    fn wipe_key(&mut self) -> Result<(), Error> {
-        let Some((argument, words)) = self.key.take() else { return Ok(()) };
-        self.next = argument;
-        // SAFETY: an argument of this size, which was set before.
-        unsafe { self.words(&ZEROS[..words]) }
+    /// All of them, even if one cannot be; what kept the first from it.
+    fn wipe_keys(&mut self) -> Result<(), Error> {
+        let wiped = std::mem::take(&mut self.keys).into_iter().map(|(argument, words)| {
+            self.next = argument;
+            // SAFETY: an argument of this size, which was set before.
+            unsafe { self.words(&ZEROS[..words]) }
+        });
+        wiped.fold(Ok(()), |all, one| all.and(one))
     }
 
     /// # Safety
@@ -144,7 +147,7 @@ impl<'k> Bound<'k> {
                 Found::U64(number) => self.value(&number),
                 Found::Words(words) => self.words(words),
                 Found::Key(words) => {
-                    self.key = Some((self.next, words.len()));
+                    self.keys.push((self.next, words.len()));
                     self.words(words)
                 }
             }
@@ -178,7 +181,7 @@ impl<'k> Bound<'k> {
 impl Drop for Bound<'_> {
     fn drop(&mut self) {
         // Nothing can be done here about an error.
-        let _ = self.wipe_key();
+        let _ = self.wipe_keys();
     }
 }
 

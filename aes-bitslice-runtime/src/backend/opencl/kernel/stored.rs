@@ -11,7 +11,7 @@ pub(crate) struct StoredKernel {
     pub(crate) manifest: Manifest,
 }
 
-/// The kernel for a mode in a layout, if there is one.
+/// The kernel for a mode, if there is one: in this layout, else by column, whose threads can do without shuffles.
 pub(crate) fn find(mode: Mode, layout: Layout) -> Option<&'static StoredKernel> {
     static STORED: OnceLock<Vec<StoredKernel>> = OnceLock::new();
     let parse = |kernel: &'static aes_bitslice_kernels::OpenClKernel| StoredKernel {
@@ -19,9 +19,12 @@ pub(crate) fn find(mode: Mode, layout: Layout) -> Option<&'static StoredKernel> 
         manifest: Manifest::parse(kernel.manifest).expect("a manifest of this project"),
     };
     let stored = STORED.get_or_init(|| aes_bitslice_kernels::OPENCL_KERNELS.iter().map(parse).collect());
-    stored.iter().find(|StoredKernel { manifest, .. }| {
-        manifest.mode().is_ok_and(|of| of == mode) && manifest.layout().is_ok_and(|of| of == layout)
-    })
+    let find = |layout| {
+        stored.iter().find(|StoredKernel { manifest, .. }| {
+            manifest.mode().is_ok_and(|of| of == mode) && manifest.layout().is_ok_and(|of| of == layout)
+        })
+    };
+    find(layout).or_else(|| find(Layout::Column))
 }
 
 #[cfg(test)]

@@ -15,17 +15,24 @@ use zeroize::Zeroizing;
 pub(crate) enum RoundKeys {
     /// They travel with the launch.
     Argument(Zeroizing<Vec<u32>>),
+    /// So do those of a key of XTS.
+    Two { data: Zeroizing<Vec<u32>>, tweaks: Zeroizing<Vec<u32>> },
     /// Their planes lie in memory of the device.
     Memory { planes: KeyMemory, rounds: u32 },
 }
 
 impl RoundKeys {
-    /// The words of a key, for a kernel that takes them from there; none where it is in the code.
+    /// The words of a key, for a kernel that takes them from there; none where it is in the code. `tweaks` are those of the key of
+    /// tweaks, for a kernel that has them.
     pub(crate) fn new(
         context: &Arc<Context>,
         source: KeySource,
         words: Zeroizing<Vec<u32>>,
+        tweaks: Option<Zeroizing<Vec<u32>>>,
     ) -> Result<Option<Self>, Error> {
+        if let Some(tweaks) = tweaks {
+            return Ok(Some(Self::Two { data: words, tweaks }));
+        }
         Ok(match source {
             KeySource::Memory | KeySource::ScheduleInMemory => {
                 let rounds = (words.len() / PLANES) as u32 - 1;
@@ -39,7 +46,8 @@ impl RoundKeys {
     /// The value that a kernel's parameter of this name takes of a key.
     pub(crate) fn value(&self, name: &str) -> Option<KeyValue<'_>> {
         match (name, self) {
-            ("keys", Self::Argument(words)) => Some(KeyValue::Words(words)),
+            ("keys", Self::Argument(words) | Self::Two { data: words, .. }) => Some(KeyValue::Words(words)),
+            ("tweak_keys", Self::Two { tweaks, .. }) => Some(KeyValue::Words(tweaks)),
             ("key_planes", Self::Memory { planes, .. }) => Some(KeyValue::Planes(planes.buffer.raw())),
             ("rounds", Self::Memory { rounds, .. }) => Some(KeyValue::Rounds(*rounds)),
             _ => None,
