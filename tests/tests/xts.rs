@@ -13,7 +13,7 @@ use aes_bitslice_runtime::{
 };
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random, small};
-use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::reference::noise;
 use aes_bitslice_tests::{cavp, tests_of_engines};
 use cipher::KeyInit;
@@ -26,10 +26,12 @@ use std::sync::Arc;
 fn main() -> ExitCode {
     let on_host = tests_of_engines![vectors, host_memory, keys_of_another_kind_are_refused];
     Tests::default()
-        .on_each(&[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl], &[], on_host)
+        .on_each(&[Device::Cpu, Device::Cuda(Kernels::Auto)], &[], on_host)
         .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![device_memory, stretches_of_every_length])
         .on_each(&Device::GROUPS, &[], tests_of_engines![sharded_memory])
-        .on_each(&[Device::OpenCl], &[], tests_of_engines![opencl_buffers])
+        // Compilers for processors take minutes over these kernels, before they keep them.
+        .on_each(&[Device::OpenCl], &[Need::Exhaustive], on_host)
+        .on_each(&[Device::OpenCl], &[Need::Exhaustive], tests_of_engines![opencl_buffers])
         .run()
 }
 

@@ -127,12 +127,13 @@ impl<'k> Bound<'k> {
 
     /// All of them, even if one cannot be; what kept the first from it.
     fn wipe_keys(&mut self) -> Result<(), Error> {
-        let wiped = std::mem::take(&mut self.keys).into_iter().map(|(argument, words)| {
+        let mut wiped = Ok(());
+        for (argument, words) in std::mem::take(&mut self.keys) {
             self.next = argument;
             // SAFETY: an argument of this size, which was set before.
-            unsafe { self.words(&ZEROS[..words]) }
-        });
-        wiped.fold(Ok(()), |all, one| all.and(one))
+            wiped = wiped.and(unsafe { self.words(&ZEROS[..words]) });
+        }
+        wiped
     }
 
     /// # Safety
