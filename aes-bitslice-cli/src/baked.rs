@@ -71,6 +71,7 @@ mod tests {
             key_bits: Some(128),
             keys: KeySource::Baked,
             basis: [1, 2, 4, 8, 16, 32, 64, 128],
+            tweak_basis: None,
             entry: entry(kernel),
             entry_bytes: entry(&format!("{kernel}_bytes")),
             threads: 128,
