@@ -83,6 +83,7 @@ fn status(error: &Error) -> c_int {
         | Error::NonceLength { .. }
         | Error::TagLength { .. }
         | Error::Length { .. }
+        | Error::Batch { .. }
         | Error::UnknownBackend { .. }
         | Error::NotWholeBlocks { .. }
         | Error::LengthMismatch { .. }

@@ -37,6 +37,30 @@
 //! | `hash` | buffer of u32 | 16 bytes, as another launch wrote them with the factor 1 and the addend 0 |
 //! | `factor`, `addend`, `mask` | 4 words | blocks |
 //!
+//! # Many messages at a time
+//!
+//! `messages.entry` makes the tags of GCM of many messages, and `messages.entry_clear` ends their decryption. What describes the messages
+//! is public: 12 words for each. Any number of thread blocks will do; a group of eight messages is one's work at a time, and takes as long as the
+//! longest of them. The tables are made for `messages.shape` and one unit.
+//!
+//! | words of a message | what |
+//! |---|---|
+//! | 0 to 3 | J0 (SP 800-38D, section 7.1): three words of its bytes, then its counter as a number; for the counter mode |
+//! | 4, 5 and 6, 7 | its first byte in the data, and its bytes |
+//! | 8 and 9 | the first byte of its additional data in `aad`, and its bytes |
+//! | 10 | its first run of 32 counters; for the counter mode |
+//! | 11 | the bytes of its tag that count; for a decryption |
+//!
+//! | parameter | kind | what |
+//! |---|---|---|
+//! | `in`, `out` | where the data begins that is read; where tags go, in u32 | ciphertext, of any alignment; 16 bytes for each message |
+//! | `messages`, `all` | buffer, aligned to 16 bytes; u32 | the messages, and how many there are |
+//! | `order` | buffer of u32 | the numbers of the messages, in the order in which they make groups: neighbours of like length |
+//! | `aad` | buffer | the additional data of all messages; of any alignment |
+//! | `masks` | buffer of u32 | 16 bytes for each message: the cipher of J0. It may be the memory of the tags |
+//! | `tables` | buffer of u32, aligned to 16 bytes | as above |
+//! | `out`, `tags`, `expected`, `verdicts` of the one that clears | | plaintext; the tags that were made, those that are expected, and a u32 for each message: 1 if it was cleared |
+//!
 //! What `out` is in the end can be read when the launch is over, in the order of its stream. Tables and message must stay until then.
 //! Tables, factor and addend give the hash key away: they are to be wiped as keys are.
 
@@ -72,6 +96,9 @@ pub struct HashManifest {
     pub entry_bytes: EntryPoint,
     /// Entry point that clears what is not authentic, and what it takes.
     pub entry_clear: EntryPoint,
+    /// The entry points for many messages at a time; none in a dialect that has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<HashOfMessages>,
     /// Whether the entry points that hash may begin before what is ahead of them on the stream is done, for they wait for that
     /// themselves (programmatic dependent launch, where the code is of compute capability 9.0 or later).
     #[serde(default, skip_serializing_if = "is_default")]
@@ -90,6 +117,18 @@ pub struct HashManifest {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+/// The entry points of a hash kernel for many messages at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HashOfMessages {
+    /// How one message is divided, for which tables are made: its segment of a tile is a tile of this shape.
+    pub shape: Shape,
+    /// Entry point that makes tags, and what it takes.
+    pub entry: EntryPoint,
+    /// Entry point that clears messages that are not authentic, and what it takes.
+    pub entry_clear: EntryPoint,
 }
 
 /// A range of compute capabilities, as 80 for 8.0.
@@ -116,9 +155,17 @@ const HASHES: &[(&str, Kind)] = &[("in", Kind::Input), ("length", Kind::U64), ("
 /// What the entry point that clears cannot do without.
 const CLEARS: &[(&str, Kind)] = &[("out", Kind::Output), ("length", Kind::U64), ("hash", Kind::Buffer)];
 
+/// What the entry point that makes tags of many messages cannot do without.
+const HASHES_MESSAGES: &[(&str, Kind)] =
+    &[("in", Kind::Input), ("messages", Kind::Buffer), ("all", Kind::U32), ("out", Kind::Output)];
+
+/// What the entry point that clears messages cannot do without.
+const CLEARS_MESSAGES: &[(&str, Kind)] =
+    &[("out", Kind::Output), ("messages", Kind::Buffer), ("all", Kind::U32), ("verdicts", Kind::Buffer)];
+
 impl HashManifest {
     /// The version of the format.
-    pub const FORMAT: u32 = 2;
+    pub const FORMAT: u32 = 3;
 
     /// Reads a manifest.
     ///
@@ -151,10 +198,18 @@ impl HashManifest {
         if self.units_per_sm == 0 {
             return field("units_per_sm", "must not be 0");
         }
+        if let Some(Err(error)) = self.messages.as_ref().map(|messages| messages.shape.check()) {
+            return field("messages", &error.to_string());
+        }
         let name = self.kernel.replace('-', "_");
-        for ((of, entry), (end, data)) in
-            self.entries().into_iter().zip([("", HASHES), ("_bytes", HASHES), ("_clear", CLEARS)])
-        {
+        let needed = [
+            ("", HASHES),
+            ("_bytes", HASHES),
+            ("_clear", CLEARS),
+            ("_messages", HASHES_MESSAGES),
+            ("_messages_clear", CLEARS_MESSAGES),
+        ];
+        for ((of, entry), (end, data)) in self.entries().into_iter().zip(needed) {
             if entry.name != format!("{name}{end}") {
                 return field(of, "must be the kernel's name, with underscores, and what it does behind it");
             }
@@ -192,8 +247,13 @@ impl HashManifest {
     }
 
     /// The entry points, with the names of their fields.
-    fn entries(&self) -> [(&'static str, &EntryPoint); 3] {
-        [("entry", &self.entry), ("entry_bytes", &self.entry_bytes), ("entry_clear", &self.entry_clear)]
+    pub fn entries(&self) -> Vec<(&'static str, &EntryPoint)> {
+        let mut entries =
+            vec![("entry", &self.entry), ("entry_bytes", &self.entry_bytes), ("entry_clear", &self.entry_clear)];
+        if let Some(HashOfMessages { entry, entry_clear, .. }) = &self.messages {
+            entries.extend([("messages.entry", entry), ("messages.entry_clear", entry_clear)]);
+        }
+        entries
     }
 
     /// The manifest as JSON, with a newline at its end.

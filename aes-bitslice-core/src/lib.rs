@@ -6,6 +6,7 @@
 //! | [`basis`] | bytes as z = Q x: a basis over GF(2) |
 //! | [`ghash`](mod@ghash) | GHASH: the field, and a kernel's tables of a hash key |
 //! | [`layout`] | which bit-plane holds which bit, and how many threads share the planes |
+//! | [`messages`] | many messages, as kernels have them described in memory |
 //! | [`mode`] | what a kernel computes |
 //! | [`reference`](mod@reference) | the modes by their definitions, for checks |
 //! | [`self_test`] | the known answer that a kernel gives before it is used |
@@ -28,6 +29,7 @@ pub mod hash_manifest;
 pub mod key_source;
 pub mod layout;
 pub mod manifest;
+pub mod messages;
 pub mod mode;
 pub mod named;
 pub mod reference;

@@ -5,7 +5,7 @@ use crate::dialect::Dialect;
 use crate::key_source::{ExpandedKey, KeySource};
 use crate::layout::{BLOCKS_PER_WORD, Layout};
 use crate::mode::{Mode, State};
-use crate::signature::{EntryPoint, SignatureError};
+use crate::signature::{EntryPoint, Kind, SignatureError};
 use crate::strategy::KeyStrategy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -45,6 +45,10 @@ pub struct Manifest {
     pub entry: EntryPoint,
     /// Entry point for any alignment, and what it takes.
     pub entry_bytes: EntryPoint,
+    /// Entry point for the counter mode of many messages at a time, each with a counter of its own, and what it takes; none where there
+    /// is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_messages: Option<EntryPoint>,
     /// Threads of a thread block; the most of one where the grid says how many.
     pub threads: u32,
     /// Thread blocks that there have to be registers for on one multiprocessor, where the source cannot say so; 0 where it
@@ -247,6 +251,17 @@ impl Manifest {
         if manifest.entry.name != entry || manifest.entry_bytes.name != format!("{entry}_bytes") {
             return field("entry", "and `entry_bytes` must be the kernel's name, with underscores");
         }
+        if let Some(messages) = &manifest.entry_messages {
+            if messages.name != format!("{entry}_messages") {
+                return field(
+                    "entry_messages",
+                    "must be the kernel's name, with underscores, and `_messages` behind it",
+                );
+            }
+            if let Some((missing, _)) = OF_MESSAGES.iter().find(|(name, kind)| !messages.takes(name, *kind)) {
+                return field("entry_messages", &format!("takes no `{missing}`, or one of another kind"));
+            }
+        }
         if manifest.bitsliced.is_some() {
             let (strategy, layout) = (manifest.strategy()?, manifest.layout()?);
             if manifest.tile_blocks != manifest.grid.tile_blocks(layout, manifest.threads) {
@@ -296,7 +311,7 @@ impl Manifest {
     /// [`ManifestError::Signature`] if an entry point is not in the source or cannot be read, [`ManifestError::Field`] if it takes
     /// something else.
     pub fn check_source(&self, source: &str) -> Result<(), ManifestError> {
-        for (field, entry) in [("entry", &self.entry), ("entry_bytes", &self.entry_bytes)] {
+        for (field, entry) in self.entries() {
             let written = EntryPoint::read(source, &entry.name)?;
             if written != *entry {
                 let what = format!("says that {entry} is what the source has as {written}: generate both anew");
@@ -304,6 +319,12 @@ impl Manifest {
             }
         }
         Ok(())
+    }
+
+    /// The entry points, with the names of their fields.
+    pub fn entries(&self) -> Vec<(&'static str, &EntryPoint)> {
+        let messages = self.entry_messages.iter().map(|entry| ("entry_messages", entry));
+        [("entry", &self.entry), ("entry_bytes", &self.entry_bytes)].into_iter().chain(messages).collect()
     }
 
     /// The mode.
@@ -350,6 +371,18 @@ impl Manifest {
         serde_json::to_string_pretty(self).expect("plain data") + "\n"
     }
 }
+
+/// What the entry point for many messages takes besides the key: the data; what describes the messages
+/// ([`hash_manifest`](crate::hash_manifest)); of each run of 32 counters the number of its message; how many runs there are; and where
+/// the cipher of each first counter goes, 16 bytes for a message.
+const OF_MESSAGES: [(&str, Kind); 6] = [
+    ("in", Kind::Input),
+    ("out", Kind::Output),
+    ("messages", Kind::Buffer),
+    ("runs", Kind::Buffer),
+    ("all", Kind::U32),
+    ("masks", Kind::Buffer),
+];
 
 /// The name of a bitsliced kernel, by what it is; `key_bits` if it is for keys of one length only.
 pub fn kernel_name(mode: Mode, strategy: KeyStrategy, key_bits: Option<usize>, layout: Layout) -> String {

@@ -7,7 +7,7 @@
 //! | `DATA(type)` | `in`: `Input`, `out`: `Output` | a pointer each | a buffer each, and an offset in units of the type |
 //! | `INPUT(type)`, `OUTPUT(type)` | one of these | a pointer | a buffer and an offset |
 //! | `POINTER(u8, name)` | `Pointer` | a pointer | a buffer and an offset in bytes |
-//! | `IN_GLOBAL const type *name` | `Buffer` | a pointer | a buffer |
+//! | `IN_GLOBAL const type *name`, `IN_GLOBAL type *name` | `Buffer` | a pointer | a buffer |
 //! | `u32 name`, `u64 name` | `U32`, `U64` | a number | a number |
 //! | `KERNEL_PARAMETER type name` | `Words` | a structure of 32-bit words | the same |
 
@@ -171,7 +171,7 @@ fn parameter(text: &str) -> Vec<Parameter> {
     }
     let Some((of, name)) = text.rsplit_once(' ') else { return vec![] };
     if let Some(name) = name.strip_prefix('*') {
-        let is_buffer = ["IN_GLOBAL const ", "IN_CONSTANT const "].iter().any(|space| of.starts_with(space));
+        let is_buffer = ["IN_GLOBAL ", "IN_CONSTANT const "].iter().any(|space| of.starts_with(space));
         return if is_buffer { vec![one(name, Kind::Buffer)] } else { vec![] };
     }
     let kind = match of {

@@ -15,3 +15,6 @@ pub const ROUND_KEYS: &str = include_str!("templates/round_keys.h");
 
 /// One, two or four words of the data, aligned or not.
 pub const ACCESS: &str = include_str!("templates/access.h");
+
+/// How a kernel reads what describes its work: `PUBLIC_WORD` and `PUBLIC_PIECE`.
+pub const PUBLIC: &str = include_str!("templates/public.h");

@@ -34,6 +34,7 @@ pub fn of_runtime(error: Runtime) -> PyErr {
         | NonceLength { .. }
         | TagLength { .. }
         | Length { .. }
+        | Batch { .. }
         | KeyHex { .. }
         | UnknownBackend { .. }
         | NotWholeBlocks { .. }

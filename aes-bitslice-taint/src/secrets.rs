@@ -6,6 +6,8 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
     parameters: Vec<(usize, Range<usize>)>,
+    /// Those that point to tables.
+    tables: Vec<usize>,
 }
 
 impl Secrets {
@@ -17,6 +19,23 @@ impl Secrets {
         assert!(secret.end <= bytes, "a range of the parameter's bytes");
         self.parameters.push((bytes, secret));
         self
+    }
+
+    /// Adds a pointer to a table: memory that nothing is written to and that holds nothing secret, such as a description of the work. What
+    /// non-coherent loads read there is public.
+    pub fn table(mut self) -> Self {
+        self.tables.push(self.parameters.len());
+        self.parameter(8, 0..0)
+    }
+
+    /// Whether a parameter points to a table.
+    pub(crate) fn is_table(&self, parameter: usize) -> bool {
+        self.tables.contains(&parameter)
+    }
+
+    /// Whether any does.
+    pub(crate) fn has_tables(&self) -> bool {
+        !self.tables.is_empty()
     }
 
     /// How many parameters there are.

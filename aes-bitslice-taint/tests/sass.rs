@@ -130,3 +130,18 @@ fn other_sizes_are_refused() {
     assert!(sass::check(listing, "k", &key, &[]).unwrap_err().contains("constant bank"));
     assert!(sass::check(listing, "other", &key, &[]).unwrap_err().contains("no machine code"));
 }
+
+/// What non-coherent loads bring is public where there is a table, and nothing else that is loaded.
+#[test]
+fn tables_are_public() {
+    let is_clean = |load: &str, secrets: Secrets| {
+        let listing = format!(
+            "\t.section\t.text.k,\"ax\",@progbits\n.text.k:\n/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ {load} R4, \
+             desc[UR4][R2.64] ;\n/*0020*/ LDS R6, [R4] ;\n/*0030*/ EXIT ;\n.section .nv.constant0.k,\"a\"\n.zero 536\n"
+        );
+        sass::check(&listing, "k", &secrets, &[]).unwrap().findings.is_empty()
+    };
+    let (table, other) = (Secrets::default().table(), Secrets::default().parameter(8, 0..0));
+    assert!(is_clean("LDG.E.CONSTANT", table.clone()) && !is_clean("LDG.E.CONSTANT", other));
+    assert!(!is_clean("LDG.E", table));
+}

@@ -6,8 +6,9 @@
 //! | the stored machine code, and here or in `ptx --check` that of every architecture compiled for | [`aes_bitslice_taint::sass`] |
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
-//! Secret are the words of keys, the factor and the addend of a hash, and all that is read from device memory. Public are pointers,
-//! numbers (of data units, too), IVs and counters, the number of rounds, and, where a decryption ends, whether the tag fits. The tool proves its sight on every entry point: with a look-up at what the kernel
+//! Secret are the words of keys, the factor and the addend of a hash, and all that is read from device memory but for what describes messages.
+//! Public are pointers, numbers (of data units, too), IVs and counters, the number of rounds, and, where a decryption ends, whether the tag
+//! fits. The tool proves its sight on every entry point: with a look-up at what the kernel
 //! writes planted in the text, the same entry point must be found guilty; and so must every kernel that looks tables up.
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
@@ -34,10 +35,16 @@ pub struct Args {
     arch: Vec<u32>,
 }
 
+/// The buffers that hold nothing secret: where messages lie, which counters and additional data they have, and in which order they go.
+const TABLES: [&str; 3] = ["messages", "runs", "order"];
+
 /// What is secret of what an entry point takes. Words of a name that is not known are.
 pub fn secrets(entry: &EntryPoint) -> Secrets {
     entry.parameters.iter().fold(Secrets::default(), |secrets, parameter| {
         let bytes = parameter.kind.cuda_bytes();
+        if parameter.kind == Kind::Buffer && TABLES.contains(&parameter.name.as_str()) {
+            return secrets.table();
+        }
         let secret = match (parameter.kind, parameter.name.as_str()) {
             (Kind::Words(_), "iv" | "counter" | "first_unit") => 0..0,
             // The last word is the number of rounds.
@@ -221,7 +228,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
 fn opencl() -> Vec<(String, String, Vec<EntryPoint>)> {
     let of = |StoredKernel { name, source, manifest, .. }| (name, source, vec![manifest.entry, manifest.entry_bytes]);
     let of_hash = |StoredHash { name, source, manifest, .. }| {
-        (name, source, vec![manifest.entry, manifest.entry_bytes, manifest.entry_clear])
+        (name, source, manifest.entries().into_iter().map(|(_, entry)| entry.clone()).collect())
     };
     let ciphers = kernels::opencl().into_iter().map(of);
     ciphers.chain(kernels::opencl_hashes().into_iter().map(of_hash)).collect()

@@ -132,10 +132,11 @@ impl From<&StoredKernel> for ToCompile {
             lut3: lut3.map(|(&bits, &tables)| (bits, tables as u64)).collect(),
             targets: [Target::Ptx(PTX)].into_iter().chain(CUBINS.map(Target::Cubin)).collect(),
             capable: |_| true,
-            constant_time: kernel.manifest.bitsliced.is_some().then(|| {
-                let Manifest { entry, entry_bytes, .. } = &kernel.manifest;
-                vec![entry.clone(), entry_bytes.clone()]
-            }),
+            constant_time: kernel
+                .manifest
+                .bitsliced
+                .is_some()
+                .then(|| kernel.manifest.entries().into_iter().map(|(_, entry)| entry.clone()).collect()),
         }
     }
 }
@@ -149,8 +150,7 @@ impl From<&StoredHash> for ToCompile {
             Arrangement::Element => (vec![Target::Ptx(PTX)], |_| true),
         };
         let (name, file, source) = (hash.name.clone(), hash.manifest.source.clone(), hash.source.clone());
-        let HashManifest { entry, entry_bytes, entry_clear, .. } = &hash.manifest;
-        let entries = [entry, entry_bytes, entry_clear].map(EntryPoint::clone).into();
+        let entries = hash.manifest.entries().into_iter().map(|(_, entry)| entry.clone()).collect();
         Self { name, file, source, lut3: BTreeMap::new(), targets, capable, constant_time: Some(entries) }
     }
 }

@@ -6,6 +6,8 @@ use crate::{files, images};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::hash_manifest::PrintedHash;
+use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_gen::check;
 use aes_bitslice_gen::emit::{cuda, header, rust};
 use aes_bitslice_gen::kernel::{Design, Plan};
@@ -19,6 +21,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
 
 /// Lines of a file's diff that are printed.
 const DIFF_LINES: usize = 60;
@@ -181,6 +184,15 @@ pub fn rebuild(root: &Path) -> Result<()> {
         let ran = check::printed_hash(&hash.source, &hash.manifest, &[7; 16])?;
         let ran = if ran { "printed C compiled and run" } else { "printed C not run for lack of a C compiler" };
         say!("checked {}: {ran}", hash.name);
+    }
+    let for_messages = kernels.iter().find(|kernel| kernel.manifest.entry_messages.is_some());
+    for hash in hashes.iter().filter(|hash| hash.manifest.messages.is_some()) {
+        let kernel = for_messages.context("a hash of many messages, and no counter mode of them")?;
+        let ctr = Printed { source: Zeroizing::new(kernel.source.clone()), manifest: kernel.manifest.clone() };
+        let of_hash = PrintedHash { source: hash.source.clone(), manifest: hash.manifest.clone() };
+        if check::printed_messages(&ctr, &of_hash, &[7; 32])? {
+            say!("checked {} and {}, many messages at a time: printed C compiled and run", kernel.name, hash.name);
+        }
     }
     let files = generated(&kernels, &hashes);
     let compiled = kernels::to_compile(&kernels, &hashes);

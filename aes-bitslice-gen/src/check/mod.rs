@@ -5,6 +5,7 @@
 //! | [`evaluate`] | circuits, steps and round keys that are not the cipher of FIPS 197 |
 //! | [`printed`] | all of that, and what was printed wrongly: transposition, counters, indices, accesses beyond the data |
 //! | [`printed_hash`] | what was printed wrongly of a hash kernel |
+//! | [`printed_messages`] | what was printed wrongly of the entry points for many messages |
 //!
 //! The printed kernel is plain C11 as well as CUDA C (see [`crate::emit::cuda`]); [`CompiledC`] compiles it with the C
 //! compiler of the system and runs it over a whole grid. Data for the checks is key stream of the reference cipher
@@ -16,6 +17,7 @@
 //! | `launch` | a launch of a printed kernel |
 //! | `compiled` | a printed kernel as a program for the CPU |
 //! | `hash` | a hash kernel as a program, and its check |
+//! | `messages` | kernels for many messages as programs, and their check |
 //! | `unfinished` | compilers and folders that a signal must not leave behind |
 //! | `calls` | the calls of its entry points in C, made of the manifest's parameters |
 //! | `error` | what a check finds |
@@ -26,6 +28,7 @@ mod compiled;
 mod error;
 mod hash;
 mod launch;
+mod messages;
 mod unfinished;
 
 pub use checks::{evaluate, printed};
@@ -33,4 +36,5 @@ pub use compiled::CompiledC;
 pub use error::CheckError;
 pub use hash::{CompiledHash, HashLaunch, printed_hash};
 pub use launch::{Access, Launch, Tweaks};
+pub use messages::printed_messages;
 pub use unfinished::abandon;

@@ -5,7 +5,7 @@ use crate::ghash::Ghash;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
 use aes_bitslice_core::ghash::Arrangement;
-use aes_bitslice_core::hash_manifest::{HashManifest, PrintedHash};
+use aes_bitslice_core::hash_manifest::{HashManifest, HashOfMessages, PrintedHash};
 use aes_bitslice_core::signature::EntryPoint;
 use std::fmt::Write;
 
@@ -30,6 +30,11 @@ pub fn print(kernel: Ghash, dialect: Dialect, command: &str) -> Option<PrintedHa
         entry: read(&entry),
         entry_bytes: read(&format!("{entry}_bytes")),
         entry_clear: read(&format!("{entry}_clear")),
+        messages: (dialect == Dialect::Cuda).then(|| HashOfMessages {
+            shape: kernel.message_shape(),
+            entry: read(&format!("{entry}_messages")),
+            entry_clear: read(&format!("{entry}_messages_clear")),
+        }),
         overlaps: kernel.0 == Arrangement::Wgmma,
         threads: kernel.threads(),
         shared_bytes: kernel.shared_bytes(),
@@ -64,7 +69,9 @@ fn source(kernel: Ghash, dialect: Dialect, command: &str) -> String {
     }
     let entry = kernel.name().replace('-', "_");
     let page = dialect::page(dialect, "");
-    for part in [page.as_str()].into_iter().chain(kernel.templates().iter().copied()) {
+    // Many messages at a time, in CUDA only.
+    let messages = kernel.message_templates().into_iter().filter(|_| dialect == Dialect::Cuda);
+    for part in [page.as_str()].into_iter().chain(kernel.templates().iter().copied()).chain(messages) {
         body += "\n";
         body += &part.replace("@NAME@", &entry);
     }

@@ -47,6 +47,7 @@ pub fn plain(
         tweak_basis: None,
         entry: read(&entry),
         entry_bytes: read(&format!("{entry}_bytes")),
+        entry_messages: None,
         threads,
         // In CUDA C the source says so.
         blocks_per_sm: match dialect {
@@ -90,7 +91,12 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
     let tile_blocks = grid.tile_blocks(spec.layout, geometry.threads);
     let plain = plain(&parts.name, spec.mode, geometry.threads, tile_blocks, grid, dialect, source);
     let answer = |keys| digest::of_bytes(&self_test::expected(spec.mode, keys));
+    let messages = || {
+        let entry = EntryPoint::read(source, &format!("{}_messages", parts.entry_point()));
+        entry.unwrap_or_else(|error| panic!("{}: {error}", parts.name))
+    };
     Manifest {
+        entry_messages: (!parts.messages.is_empty()).then(messages),
         secret: spec.round_keys.baked().is_some(),
         key_bits: spec.key_bits().map(KeyBits::bits),
         keys: KeySource::of(strategy),

@@ -46,6 +46,28 @@ DEVICE u32 word_of_block(u32 halves) {
     return BYTE_PERMUTE(low, high, g & 1 ? 0x7632 : 0x5410);
 }
 
+// The sums of rows, by one tile more: `sum` is this lane's word of each segment, and `x` its words of the tile.
+DEVICE void next_sums(u32 *sum, u32 (*x)[POWERS], const uint4 *matrix) {
+    const u32 lane = threadIdx.x & 31;
+    u32 d[SEGMENTS][8][4] = {0};
+    // The sum so far is one more block of each row.
+    UNROLL for (u32 i = 0; i < 8; i++)
+        UNROLL for (u32 s = 0; s < SEGMENTS; s++) count_ones(d[s][i], matrix[256 * PAIRS + 32 * i + lane], sum[s], 0);
+    UNROLL for (u32 p = 0; p < PAIRS; p++)
+        UNROLL for (u32 i = 0; i < 8; i++) {
+            const uint4 a = matrix[256 * p + 32 * i + lane];
+            UNROLL for (u32 s = 0; s < SEGMENTS; s++) count_ones(d[s][i], a, x[s][2 * p], x[s][2 * p + 1]);
+        }
+    UNROLL for (u32 s = 0; s < SEGMENTS; s++) {
+        u32 halves = 0;
+        UNROLL for (int i = 15; i >= 0; i--) {
+            const u32 *const counts = &d[s][i / 2][2 * (i % 2)];
+            halves = next_parities(halves, counts[0], counts[1]);
+        }
+        sum[s] = word_of_block(halves);
+    }
+}
+
 DEVICE void hash(const message *m, IN_GLOBAL const u32 *tables, IN_GLOBAL u32 *out, const block128 *factor,
                  const block128 *addend) {
     SHARED uint4 matrix[128 * (POWERS + 2)];
@@ -60,23 +82,7 @@ DEVICE void hash(const message *m, IN_GLOBAL const u32 *tables, IN_GLOBAL u32 *o
         const u64 at = tile_at(m, n);
         const int whole = m->aligned && is_whole(m, at);
         UNROLL for (u32 s = 0; s < SEGMENTS; s++) load_segment(x[s], m, at + 128 * POWERS * (segment + s), whole);
-        u32 d[SEGMENTS][8][4] = {0};
-        // The sum so far is one more block of each row.
-        UNROLL for (u32 i = 0; i < 8; i++)
-            UNROLL for (u32 s = 0; s < SEGMENTS; s++) count_ones(d[s][i], matrix[256 * PAIRS + 32 * i + lane], sum[s], 0);
-        UNROLL for (u32 p = 0; p < PAIRS; p++)
-            UNROLL for (u32 i = 0; i < 8; i++) {
-                const uint4 a = matrix[256 * p + 32 * i + lane];
-                UNROLL for (u32 s = 0; s < SEGMENTS; s++) count_ones(d[s][i], a, x[s][2 * p], x[s][2 * p + 1]);
-            }
-        UNROLL for (u32 s = 0; s < SEGMENTS; s++) {
-            u32 halves = 0;
-            UNROLL for (int i = 15; i >= 0; i--) {
-                const u32 *const counts = &d[s][i / 2][2 * (i % 2)];
-                halves = next_parities(halves, counts[0], counts[1]);
-            }
-            sum[s] = word_of_block(halves);
-        }
+        next_sums(sum, x, matrix);
     }
     UNROLL for (u32 s = 0; s < SEGMENTS; s++) rows[8 * (segment + s) + lane / 4].word[lane % 4] = reversed_bytes(sum[s]);
     BARRIER();

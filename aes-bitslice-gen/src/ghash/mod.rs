@@ -20,10 +20,14 @@
 //! | `clear.h` | the end of a decryption: what was not authentic is cleared |
 //! | `wgmma.h`, `mma.h` | rows by tensor cores: compute capability 9.0; 8.0 to 9.0 |
 //! | `element.h` | rows by products of elements: everywhere |
+//! | `messages.h` | many messages at a time: what a group of them is, and their tags |
+//! | `wgmma_messages.h`, `mma_messages.h`, `element_messages.h` | their rows |
+//! | `clear_messages.h` | the end of their decryption |
 //!
 //! How a message is divided and what a kernel has tables of is in [`aes_bitslice_core::ghash`], how it is launched in
 //! [`aes_bitslice_core::hash_manifest`].
 
+use crate::templates::PUBLIC;
 use aes_bitslice_core::ghash::{Arrangement, Shape};
 use aes_bitslice_core::hash_manifest::Capabilities;
 
@@ -115,6 +119,21 @@ impl Ghash {
             definitions.extend([("STAGES", STAGES), ("SHARED_BYTES", self.shared_bytes())]);
         }
         definitions
+    }
+
+    /// How its entry point for many messages divides one of them: into segments of tiles, as if these were tiles of one unit.
+    pub fn message_shape(self) -> Shape {
+        Shape { rows: self.shape().rows / 8, ..self.shape() }
+    }
+
+    /// What its entry points for many messages are made of, in order; behind the others.
+    pub(crate) fn message_templates(self) -> [&'static str; 4] {
+        let rows = match self.0 {
+            Arrangement::Wgmma => include_str!("wgmma_messages.h"),
+            Arrangement::Mma => include_str!("mma_messages.h"),
+            Arrangement::Element => include_str!("element_messages.h"),
+        };
+        [PUBLIC, include_str!("messages.h"), rows, include_str!("clear_messages.h")]
     }
 
     /// What it is made of, in order.

@@ -17,10 +17,13 @@
 
 #ifdef __CUDACC__
 DEVICE u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
-DEVICE void new_arrivals(u64 *barrier) { asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory"); }
+// A barrier at which this number of threads arrive at a time.
+DEVICE void new_arrivals(u64 *barrier, u32 threads) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(threads) : "memory");
+}
 // What ordinary accesses wrote, for the copy engine and the tensor cores.
 DEVICE void publish(void) { asm volatile("fence.proxy.async;" ::: "memory"); }
-// One thread: the bytes arrive at the barrier; none, too.
+// A thread arrives at the barrier when the bytes do; none, too.
 DEVICE void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
     const u32 at = shared_address(barrier);
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
@@ -58,7 +61,7 @@ DEVICE u64 operand(const void *p, u32 along_k, u32 across) {
 #endif
 #define UNROLL_BY_8 _Pragma("unroll 8")
 #else
-static void new_arrivals(u64 *barrier) { *barrier = 0; }
+static void new_arrivals(u64 *barrier, u32 threads) { *barrier = threads; }
 static void publish(void) {}
 static void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
     (void)barrier;
@@ -134,7 +137,7 @@ DEVICE void hash(const message *m, const u32 *tables, u32 *out, const block128 *
     u64 *const barriers = (u64 *)(memory + BARRIERS_AT);
     LET_NEXT_BEGIN();
     if (threadIdx.x == 0) {
-        for (u32 i = 0; i <= STAGES; i++) new_arrivals(&barriers[i]);
+        for (u32 i = 0; i <= STAGES; i++) new_arrivals(&barriers[i], 1);
         publish();
     }
     BARRIER();

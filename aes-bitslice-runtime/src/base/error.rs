@@ -51,6 +51,12 @@ pub enum Error {
         /// Which length is wrong, and which are right.
         what: String,
     },
+    /// Messages that cannot be done in one call.
+    #[error("a batch of messages: {what}")]
+    Batch {
+        /// Which messages they are, what is wrong with them, and what is right.
+        what: String,
+    },
     /// A key that is not written as hexadecimal digits; the message never repeats the text.
     #[error("the key is not hexadecimal: {what}")]
     KeyHex {

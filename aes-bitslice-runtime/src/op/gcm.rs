@@ -130,18 +130,12 @@ impl Derived {
     /// SP 800-38D, section 7.1, steps 1 and 2.
     pub(crate) fn new(cipher: &impl CpuCipher, nonce: &Nonce) -> Self {
         let hash = HashKey::new(cipher);
-        let nonce = nonce.as_bytes();
-        let mut first = [0; 16];
-        match nonce.len() {
-            12 => {
-                first[..12].copy_from_slice(nonce);
-                first[15] = 1;
-            }
-            bytes => {
-                let blocks = hash.hash(nonce);
-                first = hash.append(&blocks, &hash.hash(&lengths(0, bytes as u64)), 1);
-            }
-        }
+        let first = first_counter(&hash, nonce.as_bytes());
+        Self::of_first(cipher, hash, first)
+    }
+
+    /// Of J0.
+    pub(crate) fn of_first(cipher: &impl CpuCipher, hash: HashKey, first: [u8; 16]) -> Self {
         let mut mask = Zeroizing::new(first);
         encrypt_block(cipher, &mut mask);
         Self { hash, first: Counter::new(CounterMode::Inc32, first), mask: Mask(Arc::new(mask)) }
@@ -155,7 +149,11 @@ impl Derived {
     /// The tag of additional data with this hash and length, and ciphertext with this hash (SP 800-38D, section 7.1, steps 5 and 6).
     pub(crate) fn tag(&self, aad: (&[u8; 16], u64), ciphertext: &PartialHash) -> [u8; 16] {
         let both = self.hash.append(aad.0, &ciphertext.hash, ciphertext.bytes.div_ceil(16));
-        let hash = self.hash.append(&both, &self.hash.hash(&lengths(aad.1, ciphertext.bytes)), 1);
+        self.masked(self.hash.append(&both, &self.hash.hash(&lengths(aad.1, ciphertext.bytes)), 1))
+    }
+
+    /// The tag of a hash of everything.
+    pub(crate) fn masked(&self, hash: [u8; 16]) -> [u8; 16] {
         std::array::from_fn(|i| hash[i] ^ self.mask.0[i])
     }
 
@@ -166,8 +164,21 @@ impl Derived {
     }
 }
 
+/// J0, the counter block before that of the first block (SP 800-38D, section 7.1, step 2).
+pub(crate) fn first_counter(hash: &HashKey, nonce: &[u8]) -> [u8; 16] {
+    match nonce.len() {
+        12 => {
+            let mut first = [0; 16];
+            first[..12].copy_from_slice(nonce);
+            first[15] = 1;
+            first
+        }
+        bytes => hash.append(&hash.hash(nonce), &hash.hash(&lengths(0, bytes as u64)), 1),
+    }
+}
+
 /// The last block that is hashed: the lengths in bits, of bytes of additional data and of ciphertext.
-fn lengths(aad: u64, ciphertext: u64) -> [u8; 16] {
+pub(crate) fn lengths(aad: u64, ciphertext: u64) -> [u8; 16] {
     (u128::from(aad) << 67 | u128::from(ciphertext) << 3).to_be_bytes()
 }
 
@@ -297,26 +308,38 @@ impl<E: End> Steps for Gcm<E> {
         let bytes = data.len() as u64;
         let derived = self.derived();
         let mut hasher = derived.hash.hasher();
-        let (mut rest, mut ctr) = (data, derived.ctr(self.offset));
-        while rest.len() > 0 {
-            let len = rest.len().min(IN_CACHE);
-            let (mut data, after) = rest.split_at(len);
-            if self.direction == Direction::Decrypt {
-                update(&mut hasher, data.input());
-            }
-            ctr.on_cpu(cipher, data.reborrow());
-            if self.direction == Direction::Encrypt {
-                update(&mut hasher, data.output());
-            }
-            ctr = ctr.after(len as u64, || unreachable!("CTR is not chained"));
-            rest = after;
-        }
+        crypt_and_hash(self.direction, derived, self.offset, cipher, data, &mut hasher);
         use ghash::universal_hash::UniversalHash;
         PartialHash { offset: self.offset, bytes, hash: hasher.finalize().into() }
     }
 
     fn finish(&self, parts: Vec<PartialHash>) -> Result<E::Output, Error> {
         self.end.end(self.derived(), self.offset, parts)
+    }
+}
+
+/// Encrypts or decrypts data from byte `offset` of a message on, on one core, and hashes the ciphertext.
+pub(crate) fn crypt_and_hash(
+    direction: Direction,
+    derived: &Derived,
+    offset: u64,
+    cipher: &impl CpuCipher,
+    data: Buffers<'_>,
+    hasher: &mut ghash::GHash,
+) {
+    let (mut rest, mut ctr) = (data, derived.ctr(offset));
+    while rest.len() > 0 {
+        let len = rest.len().min(IN_CACHE);
+        let (mut data, after) = rest.split_at(len);
+        if direction == Direction::Decrypt {
+            update(hasher, data.input());
+        }
+        ctr.on_cpu(cipher, data.reborrow());
+        if direction == Direction::Encrypt {
+            update(hasher, data.output());
+        }
+        ctr = ctr.after(len as u64, || unreachable!("CTR is not chained"));
+        rest = after;
     }
 }
 

@@ -39,6 +39,8 @@ pub(crate) enum Entry {
     Blocks,
     /// For any alignment.
     Bytes,
+    /// For many messages at a time.
+    Messages,
 }
 
 /// The value of an argument.

@@ -8,6 +8,7 @@
 //! | `keystream` | [`Keystream`](keystream::Keystream) | writes any bytes | SP 800-38A, section 6.5 |
 //! | `ghash` | [`Ghash`](ghash::Ghash) | reads whole blocks, gives a hash | SP 800-38D, section 6.4 |
 //! | `gcm` | [`GcmEncrypt`](gcm::GcmEncrypt), [`GcmDecrypt`](gcm::GcmDecrypt), [`GcmPart`](gcm::GcmPart) | maps any bytes, gives a tag | SP 800-38D |
+//! | `gcm_batch` | [`GcmEncryptBatch`](gcm_batch::GcmEncryptBatch), [`GcmDecryptBatch`](gcm_batch::GcmDecryptBatch) | maps any ranges of bytes, gives tags | SP 800-38D |
 //! | `gmac` | [`Gmac`](gmac::Gmac) | reads any bytes, gives a tag | SP 800-38D |
 //! | `cmac` | [`Cmac`](cmac::Cmac) | reads any bytes, gives a tag | SP 800-38B |
 //! | `xts` | [`Xts`](xts::Xts) | maps data units | IEEE 1619, SP 800-38E |
@@ -20,9 +21,11 @@
 //! | `cpu_key` | such a key, by the `aes` crate |
 //! | `buffers` | the host memory of a call |
 //! | `launch` | a call as launches of a kernel, with arguments by name |
+//! | `batch` | many messages as a device is told of them |
 //! | `partial_hash` | hashes of parts, and how they combine |
 //! | `by_mode` | the operation that the kernels of a mode do |
 
+pub mod batch;
 pub mod buffers;
 pub(crate) mod by_mode;
 pub mod cbc;
@@ -32,6 +35,7 @@ pub(crate) mod cpu_key;
 pub mod ctr;
 pub mod ecb;
 pub mod gcm;
+pub mod gcm_batch;
 pub mod ghash;
 pub mod gmac;
 pub mod keystream;

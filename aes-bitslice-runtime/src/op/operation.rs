@@ -3,6 +3,7 @@
 use crate::base::error::Error;
 use crate::base::key::{ONE_KEY, TWO_KEYS};
 use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::op::batch::Batch;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::CpuCipher;
 use crate::op::launch::{Launch, Shape};
@@ -20,7 +21,7 @@ pub trait Operation: Steps {
     const ACCESS: Access;
     /// Which keys it needs.
     const KEYS: Keys = Keys::One;
-    /// Whether it has to go through its data in order, on one core of the CPU, whatever the engine.
+    /// Whether the CPU does it in host memory, whatever the engine, and its data cannot be cut.
     const SERIAL: bool = false;
     /// Whether what it writes must not be used before it was verified.
     const VERIFIES: bool = false;
@@ -126,7 +127,18 @@ pub trait Steps: Clone + Send + Sync + 'static {
         Self::Part::default()
     }
 
-    /// Does it on one core.
+    /// The messages of an operation that is many of them, and that GPUs do all at once; asked of operations that were
+    /// [keyed](Self::keyed), but for whether there are any.
+    fn batch(&self) -> Option<Batch<'_>> {
+        None
+    }
+
+    /// What a call on a batch returns that a device did, and of which that returned these bytes.
+    fn part_of_batch(&self, _results: &[u8]) -> Self::Part {
+        Self::Part::default()
+    }
+
+    /// Does it on one core; of a [batch](Self::batch) on all.
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Part;
 
     /// What the call returns, from what its chunks returned, in any order. If it fails, the output of the call is cleared.

@@ -187,11 +187,22 @@ impl Flow<'_> {
             _ => None,
         };
         if matches!(space, None | Some(Space::Global)) {
-            return true;
+            return match at {
+                At::Exactly(Some(object), _) | At::Near(Some(object), _) if self.is_table(object) => {
+                    self.objects[object]
+                }
+                _ => true,
+            };
         }
         self.objects_at(space, at).iter().any(|object| {
             self.objects[*object] || given(object).is_some_and(|n| self.secrets.overlap(n, range.clone()))
         })
+    }
+
+    /// Whether it is a parameter that points to a table. It stands for the table, too.
+    fn is_table(&self, object: Object) -> bool {
+        let parameters = &self.program.functions[self.entry].parameters;
+        parameters.iter().position(|&parameter| parameter == object).is_some_and(|n| self.secrets.is_table(n))
     }
 
     fn store(&mut self, space: Option<Space>, at: At, secret: bool) {
@@ -331,7 +342,18 @@ impl Step<'_, '_> {
                 }
                 let bytes = if parts[0] == "ldmatrix" { 1 << 20 } else { width * elements };
                 let secret = values[1].secret || guarded || self.flow.is_secret(space, values[1].at, bytes);
-                self.write(to, Value::some(secret));
+                let pointer = match values[1].at {
+                    At::Exactly(Some(object), 0) if space == Some(Space::Parameter) => Some(object),
+                    _ => None,
+                };
+                // In machine code such a load is all that tells a table.
+                if parts.contains(&"nc") && secret {
+                    self.find("a non-coherent load is of no table");
+                }
+                match pointer.filter(|&object| self.flow.is_table(object) && !secret) {
+                    Some(table) => self.write(to, Value::address(table)),
+                    None => self.write(to, Value::some(secret)),
+                }
             }
             ("st", [_, _]) => {
                 if values[0].secret {

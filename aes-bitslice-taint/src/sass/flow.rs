@@ -671,6 +671,12 @@ impl Step<'_, '_> {
                 to.iter().for_each(|to| self.write(to, words, Value::some(secret)));
                 secret
             }
+            // PTX tells which memory these loads are of.
+            "LDG" if self.has("CONSTANT") && self.flow.secrets.has_tables() => {
+                let secret = guarded || address_is_secret;
+                to.iter().for_each(|to| self.write(to, words, Value::some(secret)));
+                secret
+            }
             "LDG" | "LD" => {
                 to.iter().for_each(|to| self.write(to, words, Value::SECRET));
                 true

@@ -2,7 +2,7 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: a99e3b96fd88db676da5330f7b38647928081bf687ccdc467a5c1efd3bf7acd8
+// SHA-256 of all that follows this line: 0f33c590b319300410433691ca54c22a37e451e12cb98e420e37cd2fb135f3ea
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
@@ -364,4 +364,183 @@ KERNEL ghash_element_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KE
     UNROLL for (int i = 0; i < 4; i++) wrong |= (reversed_bytes(found.word[i]) ^ addend.word[i]) & mask.word[i];
     if (wrong == 0) return;
     for (u64 at = (u64)blockIdx.x * THREADS + threadIdx.x; at < length; at += (u64)gridDim.x * THREADS) out[at] = 0;
+}
+
+// A word, and four of them, of memory that no kernel writes and that holds nothing secret: a description of the work.
+#ifdef __CUDACC__
+#define PUBLIC_WORD(place) __ldg(place)
+#define PUBLIC_PIECE(place) __ldg(place)
+#else
+#define PUBLIC_WORD(place) (*(place))
+#define PUBLIC_PIECE(place) (*(place))
+#endif
+
+// ---------------------------------------------------------------------------------------------------------------
+// Many messages at a time: a thread block takes a group of GROUP of them, each of which has a segment of every tile. What is hashed of a
+// message are its additional data and its ciphertext, each filled up with zeros to a block, and in front of them blocks of zeros:
+// all messages of a group end with its last tile. The block of lengths, which comes last, is multiplied as one row more.
+//
+// Messages are as the counter mode of messages has them, with two words more:
+//   8   the first byte of the additional data, among those of all messages
+//   9   its bytes
+// ---------------------------------------------------------------------------------------------------------------
+
+#define MESSAGE_PIECES 3
+#define GROUP 8
+#define SEGMENT_ROWS (ROWS / GROUP)
+#define SEGMENT_BYTES (TILE_BYTES / GROUP)
+
+typedef struct {
+    u32 number; // of the message; of none, NO_MESSAGE
+    u64 at, length; // in the data
+    u32 aad_at, aad_length;
+} segment;
+
+#define NO_MESSAGE 0xffffffffu
+
+// That of the message which is number n in the order in which they are hashed, of `all` messages.
+DEVICE segment segment_at(IN_GLOBAL const u32 *order, IN_GLOBAL const uint4 *messages, u32 n, u32 all) {
+    segment s = {NO_MESSAGE, 0, 0, 0, 0};
+    if (n >= all) return s;
+    s.number = PUBLIC_WORD(&order[n]);
+    IN_GLOBAL const uint4 *const message = messages + (u64)MESSAGE_PIECES * s.number;
+    const uint4 data = PUBLIC_PIECE(message + 1), more = PUBLIC_PIECE(message + 2);
+    s.at = (u64)data.y << 32 | data.x;
+    s.length = (u64)data.w << 32 | data.z;
+    s.aad_at = more.x;
+    s.aad_length = more.y;
+    return s;
+}
+
+// Bytes of the additional data with the zeros behind it, and of all that is hashed but the lengths.
+DEVICE u64 aad_bytes(segment s) { return ((u64)s.aad_length + 15) / 16 * 16; }
+DEVICE u64 bytes_of(segment s) { return aad_bytes(s) + (s.length + 15) / 16 * 16; }
+
+// Tiles that it takes.
+DEVICE u32 tiles_of(segment s) { return (u32)((bytes_of(s) + SEGMENT_BYTES - 1) / SEGMENT_BYTES); }
+
+// Where its share of tile n of `tiles` begins; below 0, which wraps, where it is zeros in front.
+DEVICE u64 share_at(segment s, u32 n, u32 tiles) { return bytes_of(s) - (u64)(tiles - n) * SEGMENT_BYTES; }
+
+// Whether the share that begins there is ciphertext only, from a multiple of 16 on.
+DEVICE int is_plain(segment s, IN_GLOBAL const u8 *in, u64 at) {
+    const u64 from = at - aad_bytes(s);
+    return from < s.length && s.length - from >= SEGMENT_BYTES && ((u64)(in + s.at + from) & 15) == 0;
+}
+
+// The ciphertext at this byte of what is hashed.
+DEVICE IN_GLOBAL const u8 *place_of(segment s, IN_GLOBAL const u8 *in, u64 at) { return in + (s.at + at - aad_bytes(s)); }
+
+// What of a message a block of what is hashed has, and where it lies: `bytes` bytes, 16 at most.
+typedef struct {
+    IN_GLOBAL const u8 *from;
+    u32 bytes;
+} source;
+
+// From this byte on, which is not in the middle of a word.
+DEVICE source source_of(segment s, IN_GLOBAL const u8 *in, IN_GLOBAL const u8 *aad, u64 at) {
+    const int is_aad = at < aad_bytes(s);
+    const u64 skipped = is_aad ? at : at - aad_bytes(s), length = is_aad ? s.aad_length : s.length;
+    source block;
+    block.from = (is_aad ? aad + s.aad_at : in + s.at) + skipped;
+    block.bytes = skipped >= length ? 0 : length - skipped < 16 ? (u32)(length - skipped) : 16;
+    return block;
+}
+
+// Its word i.
+DEVICE u32 word_of(source block, u32 i) {
+    if (block.bytes >= 4 * i + 4 && ((u64)block.from & 3) == 0) return ((IN_GLOBAL const u32 *)block.from)[i];
+    u32 word = 0;
+    UNROLL for (u32 b = 4 * i; b < 4 * i + 4; b++)
+        if (b < block.bytes) word |= (u32)block.from[b] << 8 * (b % 4);
+    return word;
+}
+
+// The block of lengths.
+DEVICE element lengths_of(segment s) {
+    const u64 aad = 8 * (u64)s.aad_length, data = 8 * s.length;
+    const u32 words[4] = {(u32)(aad >> 32), (u32)aad, (u32)(data >> 32), (u32)data};
+    element lengths;
+    UNROLL for (int i = 0; i < 4; i++) lengths.word[i] = reversed_bytes(BYTE_PERMUTE(words[i], 0, 0x0123));
+    return lengths;
+}
+
+// What the rows of a segment are multiplied by, then the block of lengths. `elements` are the powers of rows, the last one H.
+DEVICE void put_weights_of_messages(IN_SHARED element *weights, IN_GLOBAL const u32 *elements) {
+    EACH_THREAD(r, SEGMENT_ROWS + 1) {
+        const element h = element_at(elements, SEGMENT_ROWS - 1);
+        weights[r] = r < SEGMENT_ROWS ? product(element_at(elements, r), h) : h;
+    }
+}
+
+// The tags of a group. Each thread comes with the rows in memory, and behind a barrier; there is room for one more of each message.
+DEVICE void put_tags(IN_GLOBAL u32 *out, IN_SHARED element *rows, IN_SHARED const element *weights, IN_GLOBAL const u32 *order,
+                     IN_GLOBAL const uint4 *messages, u32 first, u32 all, IN_GLOBAL const u32 *masks) {
+    EACH_THREAD(i, ROWS) rows[i] = product(rows[i], weights[i % SEGMENT_ROWS]);
+    // The last threads, which may have had no row.
+    const u32 place = THREADS - 1 - threadIdx.x;
+    if (place < GROUP)
+        rows[ROWS + place] = product(lengths_of(segment_at(order, messages, first + place, all)), weights[SEGMENT_ROWS]);
+    BARRIER();
+    EACH_THREAD(i, 4 * GROUP) {
+        if (first + i / 4 < all) {
+            const u32 number = PUBLIC_WORD(&order[first + i / 4]);
+            u32 sum = rows[ROWS + i / 4].word[i % 4];
+            for (u32 r = 0; r < SEGMENT_ROWS; r++) sum ^= rows[SEGMENT_ROWS * (i / 4) + r].word[i % 4];
+            out[4 * (u64)number + i % 4] = reversed_bytes(sum) ^ masks[4 * (u64)number + i % 4];
+        }
+    }
+}
+
+// A thread has a row of a message: Horner's scheme. It takes more registers than for one message, so fewer thread blocks fit.
+#undef BLOCKS_PER_SM
+#define BLOCKS_PER_SM 1
+KERNEL ghash_element_messages(INPUT(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *order, u32 all, IN_GLOBAL const u8 *aad,
+    IN_GLOBAL const u32 *masks, IN_GLOBAL const u32 *tables, OUTPUT(u32)) {
+    SHARED element rows[ROWS + GROUP];
+    SHARED element weights[SEGMENT_ROWS + 1];
+    put_weights_of_messages(weights, tables + 4);
+    const element step = element_at(tables, 0);
+    ROLLED for (u32 first = GROUP * blockIdx.x; first < all; first += GROUP * gridDim.x) {
+        const segment own = segment_at(order, messages, first + threadIdx.x / SEGMENT_ROWS, all);
+        const u32 tiles = tiles_of(own);
+        element sum = {{0, 0, 0, 0}};
+        ROLLED for (u32 n = 0; n < tiles; n++) {
+            const source block_at = source_of(own, in, aad, share_at(own, n, tiles) + 16 * (threadIdx.x % SEGMENT_ROWS));
+            u32 words[4];
+            UNROLL for (int i = 0; i < 4; i++) words[i] = word_of(block_at, i);
+            const element block = element_of(words);
+            sum = product(sum, step);
+            UNROLL for (int i = 0; i < 4; i++) sum.word[i] ^= block.word[i];
+        }
+        rows[threadIdx.x] = sum;
+        BARRIER();
+        put_tags(out, rows, weights, order, messages, first, all, masks);
+        BARRIER(); // all have read the rows
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// The end of a decryption of many messages: a warp compares the tag of a message with the one that is expected, of which word 11 of the
+// message says how many bytes count, and clears what was written of the message if they differ. verdicts[n] is 0 if message n is authentic, else 1.
+// ---------------------------------------------------------------------------------------------------------------
+
+KERNEL ghash_element_messages_clear(OUTPUT(u8), IN_GLOBAL const uint4 *messages, u32 all, IN_GLOBAL const u32 *tags,
+    IN_GLOBAL const u32 *expected, IN_GLOBAL u32 *verdicts) {
+    const u32 warps = THREADS / 32;
+    ROLLED for (u32 n = warps * blockIdx.x + threadIdx.x / 32; n < all; n += warps * gridDim.x) {
+        IN_GLOBAL const uint4 *const message = messages + (u64)MESSAGE_PIECES * n;
+        const uint4 place = PUBLIC_PIECE(message + 1);
+        const u32 bytes = PUBLIC_WORD((IN_GLOBAL const u32 *)message + 11);
+        u32 wrong = 0;
+        UNROLL for (u32 i = 0; i < 4; i++) {
+            const u32 mask = bytes >= 4 * i + 4 ? 0xffffffff : bytes <= 4 * i ? 0 : (1u << 8 * (bytes - 4 * i)) - 1;
+            wrong |= (tags[4 * (u64)n + i] ^ expected[4 * (u64)n + i]) & mask;
+        }
+        if (threadIdx.x % 32 == 0) verdicts[n] = wrong != 0;
+        if (wrong == 0) continue;
+        const u64 length = (u64)place.w << 32 | place.z;
+        IN_GLOBAL u8 *const to = out + ((u64)place.y << 32 | place.x);
+        for (u64 at = threadIdx.x % 32; at < length; at += 32) to[at] = 0;
+    }
 }

@@ -4,7 +4,7 @@
 use super::keys::key_access;
 use super::parts::{Geometry, Parts};
 use crate::kernel::spec::{DataPath, KernelSpec};
-use crate::templates::{CBC, COUNTER};
+use crate::templates::{CBC, COUNTER, PUBLIC};
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::mode::Mode;
@@ -222,7 +222,10 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
     let (name, mode, access) = (spec.name(), row.templates.to_vec(), key_access(spec));
     let direction = spec.mode.direction();
     let tweak_bytes = if spec.mode.has_tweaks() { TWEAK_BYTES } else { 0 };
-    Some(Parts { name, strategy, geometry, grid, planes, keys, mode, access, direction, tweak_bytes })
+    // Many messages at a time go under a key that is given at launch, and by column.
+    let is_for_messages = (spec.mode, spec.layout, strategy) == (Mode::Ctr, Layout::Column, KeyStrategy::Planes);
+    let messages = if is_for_messages { vec![PUBLIC, include_str!("column/messages.h")] } else { vec![] };
+    Some(Parts { name, strategy, geometry, grid, planes, keys, mode, messages, access, direction, tweak_bytes })
 }
 
 /// The transposition of 32 words of 32 bits, which every kernel has.

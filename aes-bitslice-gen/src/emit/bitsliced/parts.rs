@@ -32,6 +32,8 @@ pub struct Parts {
     pub keys: &'static str,
     /// Templates of the mode, in order; the entry points are in the last.
     pub mode: Vec<&'static str>,
+    /// Templates of an entry point for many messages at a time, behind those; none where there is none.
+    pub messages: Vec<&'static str>,
     /// How the code reaches the round keys.
     pub access: KeyAccess,
     /// Which way the cipher of the data runs.

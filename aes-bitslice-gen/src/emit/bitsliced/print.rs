@@ -29,7 +29,7 @@ pub fn print(plan: &Plan, dialect: Dialect, command: &str) -> Result<Printed, No
     let parts = match dialect {
         Dialect::Cuda => parts,
         Dialect::OpenCl if parts.tweak_bytes > 0 => parts.in_work_groups_of(WORK_GROUP_WITH_TWEAKS),
-        Dialect::OpenCl => parts.in_work_groups_of(WORK_GROUP),
+        Dialect::OpenCl => Parts { messages: vec![], ..parts.in_work_groups_of(WORK_GROUP) },
     };
     Ok(print_parts(plan, &parts, dialect, command))
 }
@@ -121,7 +121,7 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     if parts.tweak_bytes > 0 && parts.direction == Direction::Decrypt {
         tweak_cipher(&plan.of_tweaks(), parts, key, &mut text);
     }
-    for template in &parts.mode {
+    for template in parts.mode.iter().chain(&parts.messages) {
         *text += "\n";
         parts.fill(template, &mut text);
     }

@@ -9,6 +9,7 @@ use crate::backend::cuda::kernel::loaded::Kernel;
 use crate::backend::cuda::kernel::round_keys::RoundKeys;
 use crate::backend::cuda::kernel::self_test;
 use crate::backend::cuda::kernel::side_stream::SideStreams;
+use crate::backend::cuda::memory::batch_memory::BatchMemories;
 use crate::backend::cuda::memory::hash_memory::HashMemories;
 use crate::backend::cuda::memory::slots::Slots;
 use crate::backend::cuda::select::stored::{Stored, StoredKind};
@@ -42,6 +43,10 @@ pub(crate) struct Device {
     slots: Slots,
     /// Memory for hashes of data in device memory.
     hash_memories: Arc<HashMemories>,
+    /// Memory for calls on many messages in device memory.
+    batch_memories: Arc<BatchMemories>,
+    /// Whether the kernels for many messages gave their known answers.
+    batches_tested: Mutex<bool>,
     /// Streams for the second of two co-resident kernels, between calls.
     side_streams: SideStreams,
 }
@@ -65,6 +70,8 @@ impl Device {
             tuning,
             slots: Slots::new(context.clone()),
             hash_memories: HashMemories::new(context.clone()),
+            batch_memories: BatchMemories::new(context.clone()),
+            batches_tested: Mutex::default(),
             side_streams: SideStreams::new(context.clone()),
             context,
         })
@@ -107,6 +114,21 @@ impl Device {
     /// Memory for hashes of data in device memory.
     pub(crate) fn hash_memories(&self) -> &Arc<HashMemories> {
         &self.hash_memories
+    }
+
+    /// Memory for calls on many messages.
+    pub(crate) fn batch_memories(&self) -> &Arc<BatchMemories> {
+        &self.batch_memories
+    }
+
+    /// Tests the kernels for many messages, unless they have passed before.
+    pub(crate) fn test_batches(&self, test: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+        let mut tested = self.batches_tested.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*tested {
+            test()?;
+            *tested = true;
+        }
+        Ok(())
     }
 
     /// Streams for the second of two co-resident kernels.

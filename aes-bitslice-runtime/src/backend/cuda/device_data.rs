@@ -4,12 +4,13 @@ use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::launch::{kernel_mode, kernels};
 use crate::backend::cuda::memory::span::Span;
-use crate::backend::cuda::pending::Pending;
+use crate::backend::cuda::pending::{Pending, Results};
 use crate::base::error::Error;
+use crate::exec::backend::KernelsNeeded;
 use crate::exec::choice::Choice;
 use crate::op::buffers::Access;
 use crate::op::cpu_key::CpuKey;
-use crate::op::operation::{Operation, check_keys, keyed};
+use crate::op::operation::{Hashed, Operation, check_keys, keyed};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -92,6 +93,13 @@ impl<'a> DeviceCipher<'a> {
     /// # Errors
     /// As [`prepare`](Self::prepare), and [`Error::NeedsKey`] for an operation that hashes on a cipher of one kernel.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
+        if operation.batch().is_some() {
+            self.supports_batches::<O>()?;
+            check_keys::<O>(self.key.is_xts())?;
+            let operation = keyed(operation.clone(), self.cpu.map(|cpu| &**cpu))?;
+            self.key.device().enter()?;
+            return self.key.prepare_batch(operation.hash_key());
+        }
         let needed = kernels(operation, MEMORY)?;
         check_keys::<O>(self.key.is_xts())?;
         let operation = keyed(operation.clone(), self.cpu.map(|cpu| &**cpu))?;
@@ -159,6 +167,10 @@ impl<'a> DeviceCipher<'a> {
         output: CUdeviceptr,
         len: u64,
     ) -> Result<Pending<O>, Error> {
+        if operation.batch().is_some() {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.run_batch(stream, operation, input, output, len) };
+        }
         let kernels = kernels(&operation, MEMORY)?;
         if kernels.hashed.is_none() {
             return Err(Error::WrongCall { operation: O::NAME, call: "run" });
@@ -192,7 +204,55 @@ impl<'a> DeviceCipher<'a> {
                     },
                 )
             })?;
-            Ok(Pending::new(operation, len, memory))
+            let results = if len == 0 { Results::None } else { Results::Hash(len, memory) };
+            Ok(Pending::new(operation, results))
+        }
+    }
+
+    /// The same of many messages.
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn run_batch<O: Operation>(
+        &self,
+        stream: CUstream,
+        operation: O,
+        input: CUdeviceptr,
+        output: CUdeviceptr,
+        len: u64,
+    ) -> Result<Pending<O>, Error> {
+        check_keys::<O>(self.key.is_xts())?;
+        operation.check(len)?;
+        let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
+        let batch = operation.batch().expect("asked before");
+        if batch.messages.is_empty() {
+            return Ok(Pending::new(operation, Results::None));
+        }
+        self.supports_batches::<O>()?;
+        let span = span(O::ACCESS, input, output, len)?;
+        let context = self.key.device().context();
+        self.key.device().enter()?;
+        // SAFETY: as the caller vouches, here and below.
+        if unsafe { capture::is_in_capture(context, stream) }? {
+            return Err(Error::InCapture { operation: O::NAME });
+        }
+        self.key.prepare_batch(operation.hash_key())?;
+        // SAFETY: as above; the messages lie within the length, as was checked.
+        let launched = unsafe { self.key.launch_batch(stream, span, &batch, operation.hash_key()) };
+        let memory = launched.inspect_err(|_| {
+            if len > 0 {
+                // Half a result is not left there; if even that fails, nothing more can be done.
+                // SAFETY: as above.
+                let _ = unsafe { result::memset_d8_async(output, 0, len as usize, stream) };
+            }
+        })?;
+        Ok(Pending::new(operation, Results::Batch(memory)))
+    }
+
+    fn supports_batches<O: Operation>(&self) -> Result<(), Error> {
+        match self.key.device().supports(KernelsNeeded { mode: Some(Mode::Ctr), hashed: Some(Hashed::Output) }) {
+            true => Ok(()),
+            false => Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() }),
         }
     }
 

@@ -23,6 +23,8 @@ pub(crate) struct DeviceKey {
     code: Arc<Code>,
     /// What launches of the GHASH kernel read under this key, once it was asked for.
     hash_tables: Arc<Mutex<Option<Arc<KeyMemory>>>>,
+    /// The same of its launches for many messages.
+    message_tables: Arc<Mutex<Option<Arc<KeyMemory>>>>,
 }
 
 enum Code {
@@ -44,12 +46,22 @@ impl DeviceKey {
                 keys.extend(form.round_keys(&key).map(|words| (*form, words)));
             }
         }
-        Self { device, code: Arc::new(Code::Stored { kernels, key_bits, is_xts, keys }), hash_tables: Arc::default() }
+        Self {
+            device,
+            code: Arc::new(Code::Stored { kernels, key_bits, is_xts, keys }),
+            hash_tables: Arc::default(),
+            message_tables: Arc::default(),
+        }
     }
 
     /// A key for one kernel: baked in, or to be launched with it.
     pub(crate) fn with_kernel(device: Arc<Device>, kernel: Kernel, keys: Option<RoundKeys>) -> Self {
-        Self { device, code: Arc::new(Code::One(kernel, keys)), hash_tables: Arc::default() }
+        Self {
+            device,
+            code: Arc::new(Code::One(kernel, keys)),
+            hash_tables: Arc::default(),
+            message_tables: Arc::default(),
+        }
     }
 
     /// The GHASH kernel, and its tables of this key, whose hash key `key` is; made at their first use. The device was entered.
@@ -58,6 +70,16 @@ impl DeviceKey {
         let mut tables = self.hash_tables.lock().unwrap_or_else(PoisonError::into_inner);
         if tables.is_none() {
             *tables = Some(Arc::new(scrubbed::<DERIVED, _>(|| kernel.tables(key))?));
+        }
+        Ok((kernel, tables.clone().expect("made above")))
+    }
+
+    /// The same for many messages at a time.
+    pub(crate) fn hash_kernel_of_messages(&self, key: &HashKey) -> Result<(HashKernel, Arc<KeyMemory>), Error> {
+        let kernel = self.device.hash_kernel()?;
+        let mut tables = self.message_tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if tables.is_none() {
+            *tables = Some(Arc::new(scrubbed::<DERIVED, _>(|| kernel.tables_of_messages(key))?));
         }
         Ok((kernel, tables.clone().expect("made above")))
     }

@@ -1,5 +1,6 @@
 //! What a call on device memory returns besides what it writes: it is there when the stream has come to it.
 
+use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::hash_memory::HashMemory;
 use crate::base::error::Error;
 use crate::op::operation::{Operation, finished};
@@ -10,13 +11,22 @@ use crate::op::operation::{Operation, finished};
 #[must_use = "the value comes through it"]
 pub struct Pending<O: Operation> {
     operation: O,
-    len: u64,
-    memory: HashMemory,
+    results: Results,
+}
+
+/// What the value is made of, when it is there.
+pub(crate) enum Results {
+    /// Nothing: the data is empty.
+    None,
+    /// The hash of this number of bytes.
+    Hash(u64, HashMemory),
+    /// Those of a batch.
+    Batch(BatchMemory),
 }
 
 impl<O: Operation> Pending<O> {
-    pub(crate) fn new(operation: O, len: u64, memory: HashMemory) -> Self {
-        Self { operation, len, memory }
+    pub(crate) fn new(operation: O, results: Results) -> Self {
+        Self { operation, results }
     }
 
     /// Waits until the stream has come to it, and returns the value.
@@ -24,9 +34,10 @@ impl<O: Operation> Pending<O> {
     /// # Errors
     /// What the operation returns as an error, and what the driver reports.
     pub fn wait(self) -> Result<O::Output, Error> {
-        let parts = match self.len {
-            0 => vec![],
-            len => vec![self.operation.part(len, &self.memory.read()?)],
+        let parts = match self.results {
+            Results::None => vec![],
+            Results::Hash(len, memory) => vec![self.operation.part(len, &memory.read()?)],
+            Results::Batch(memory) => vec![self.operation.part_of_batch(&memory.read()?)],
         };
         finished(&self.operation, parts)
     }

@@ -12,7 +12,7 @@ use crate::base::error::Error;
 use crate::op::launch::{Entry, Launch, Value, block_words};
 use crate::op::partial_hash::{HashKey, ONE, Verdict};
 use aes_bitslice_core::ghash::{self, Element};
-use aes_bitslice_core::hash_manifest::HashManifest;
+use aes_bitslice_core::hash_manifest::{HashManifest, HashOfMessages};
 use aes_bitslice_core::manifest::GridSize;
 use aes_bitslice_kernels::HASHES;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -32,6 +32,8 @@ struct Code {
     blocks: Function,
     bytes: Function,
     clear: Function,
+    /// For many messages at a time: what makes tags, and what clears.
+    messages: Option<(Function, Function)>,
     multiprocessors: u32,
     /// Whether it may begin before what is ahead of it on the stream is done, and waits for that itself.
     overlaps: bool,
@@ -61,10 +63,14 @@ impl HashKernel {
         let function = |entry| module.function(kernel.name, entry, &image, manifest.shared_bytes);
         let (blocks, bytes) = (function(&manifest.entry)?, function(&manifest.entry_bytes)?);
         let clear = module.function(kernel.name, &manifest.entry_clear, &image, 0)?;
+        let messages = manifest.messages.as_ref().map(|HashOfMessages { entry, entry_clear, .. }| {
+            Ok::<_, Error>((function(entry)?, module.function(kernel.name, entry_clear, &image, 0)?))
+        });
+        let messages = messages.transpose()?;
         let units = manifest.units_per_sm * multiprocessors;
         let overlaps = manifest.overlaps && image.waits_itself();
         Ok(Some(Self {
-            code: Arc::new(Code { manifest, units, blocks, bytes, clear, multiprocessors, overlaps, module }),
+            code: Arc::new(Code { manifest, units, blocks, bytes, clear, messages, multiprocessors, overlaps, module }),
         }))
     }
 
@@ -78,6 +84,18 @@ impl HashKernel {
         let Code { manifest, units, module, .. } = &*self.code;
         let tables = ghash::tables(Element::from_block(*key.bytes()), &manifest.shape, *units);
         KeyMemory::new(&module.context, &tables)
+    }
+
+    /// The same of launches for many messages.
+    pub(crate) fn tables_of_messages(&self, key: &HashKey) -> Result<KeyMemory, Error> {
+        let Code { manifest, module, .. } = &*self.code;
+        let of_messages = manifest.messages.as_ref().ok_or_else(|| self.none_of_messages())?;
+        let tables = ghash::tables(Element::from_block(*key.bytes()), &of_messages.shape, 1);
+        KeyMemory::new(&module.context, &tables)
+    }
+
+    fn none_of_messages(&self) -> Error {
+        Error::NoSuchKernel { what: format!("{} is for one message at a time", self.name()) }
     }
 
     /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting.
@@ -152,4 +170,93 @@ impl HashKernel {
         }
         launched
     }
+
+    /// Makes 16 bytes for each message at `out`: its hash and its mask, added, without waiting.
+    ///
+    /// # Safety
+    /// All lie in memory of the device that is live until the work is done, as are the tables, which are of this kernel and for messages;
+    /// what describes the messages names nothing outside; the stream is live.
+    pub(crate) unsafe fn make_tags(
+        &self,
+        stream: CUstream,
+        input: CUdeviceptr,
+        tables: &KeyMemory,
+        of: &OfMessages,
+        out: CUdeviceptr,
+    ) -> Result<(), Error> {
+        let Code { manifest, units, messages, .. } = &*self.code;
+        let (function, _) = messages.as_ref().ok_or_else(|| self.none_of_messages())?;
+        let values = vec![
+            ("messages", Value::Address(of.messages)),
+            ("order", Value::Address(of.order)),
+            ("all", Value::U32(of.all)),
+            ("aad", Value::Address(of.aad)),
+            ("masks", Value::Address(of.masks)),
+            ("tables", Value::Address(tables.pointer())),
+        ];
+        // A group of eight is a thread block's work at a time.
+        let thread_blocks = of.all.div_ceil(8).min(*units);
+        let span = Span { input: Some(input), output: Some(out), len: 0 };
+        // SAFETY: as the caller vouches.
+        unsafe { self.launch_for_messages(stream, function, manifest.shared_bytes, thread_blocks, span, values) }
+    }
+
+    /// Clears the messages from `output` on whose 16 bytes at `hashes` and mask differ, as far as their tags count, and says which at
+    /// `verdicts`, without waiting.
+    ///
+    /// # Safety
+    /// As [`make_tags`](Self::make_tags), behind which it comes on the stream.
+    pub(crate) unsafe fn clear_messages(
+        &self,
+        stream: CUstream,
+        output: CUdeviceptr,
+        of: &OfMessages,
+        hashes: CUdeviceptr,
+        verdicts: CUdeviceptr,
+    ) -> Result<(), Error> {
+        let Code { manifest, messages, multiprocessors, .. } = &*self.code;
+        let (_, function) = messages.as_ref().ok_or_else(|| self.none_of_messages())?;
+        let values = vec![
+            ("messages", Value::Address(of.messages)),
+            ("all", Value::U32(of.all)),
+            ("tags", Value::Address(hashes)),
+            ("expected", Value::Address(of.masks)),
+            ("verdicts", Value::Address(verdicts)),
+        ];
+        // A message is a warp's work at a time.
+        let thread_blocks = of.all.div_ceil(manifest.threads / 32).min(16 * multiprocessors);
+        let span = Span { input: None, output: Some(output), len: 0 };
+        // SAFETY: as the caller vouches.
+        unsafe { self.launch_for_messages(stream, function, 0, thread_blocks, span, values) }
+    }
+
+    /// # Safety
+    /// As above; the values are those of the function.
+    unsafe fn launch_for_messages(
+        &self,
+        stream: CUstream,
+        function: &Function,
+        shared_bytes: u32,
+        thread_blocks: u32,
+        span: Span,
+        values: Vec<(&'static str, Value)>,
+    ) -> Result<(), Error> {
+        let Code { manifest, module, .. } = &*self.code;
+        let launch = Launch { entry: Entry::Messages, at: 0, thread_blocks, threads: manifest.threads, values };
+        let arguments =
+            function.binding.arguments(span, &launch, None, |_, _| unreachable!("nothing of it is gathered"))?;
+        let grid = GridSize { thread_blocks: thread_blocks.into(), threads: manifest.threads };
+        // SAFETY: the arguments are those of the entry point; the caller vouches for what they point to; the geometry is the manifest's.
+        unsafe { function.launch(&module.context, grid, shared_bytes, false, stream, &arguments) }
+    }
+}
+
+/// Where what describes messages lies in the memory of the device, and their masks.
+pub(crate) struct OfMessages {
+    pub(crate) messages: CUdeviceptr,
+    pub(crate) order: CUdeviceptr,
+    /// How many messages there are.
+    pub(crate) all: u32,
+    pub(crate) aad: CUdeviceptr,
+    pub(crate) masks: CUdeviceptr,
 }

@@ -23,6 +23,8 @@ struct Code {
     overlaps: bool,
     blocks: Function,
     bytes: Function,
+    /// For many messages at a time, where it has such an entry point.
+    messages: Option<Function>,
     module: Module,
 }
 
@@ -51,9 +53,10 @@ impl Kernel {
         let module = Module::load(context, image)?;
         let function = |entry| module.function(&manifest.kernel, entry, image, manifest.shared_bytes);
         let (blocks, bytes) = (function(&manifest.entry)?, function(&manifest.entry_bytes)?);
+        let messages = manifest.entry_messages.as_ref().map(function).transpose()?;
         let (name, shared_bytes) = (manifest.kernel.clone(), manifest.shared_bytes);
         let overlaps = manifest.overlaps && image.waits_itself();
-        let code = Arc::new(Code { name, mode, shared_bytes, overlaps, blocks, bytes, module });
+        let code = Arc::new(Code { name, mode, shared_bytes, overlaps, blocks, bytes, messages, module });
         Ok(Self { code, geometry: Geometry::new(manifest, multiprocessors) })
     }
 
@@ -111,6 +114,9 @@ impl Kernel {
         let function = match launch.entry {
             Entry::Blocks => &self.code.blocks,
             Entry::Bytes => &self.code.bytes,
+            Entry::Messages => self.code.messages.as_ref().ok_or_else(|| Error::NoSuchKernel {
+                what: format!("{} is for one message at a time", self.code.name),
+            })?,
         };
         // Freed on the stream, behind the launch.
         let mut copies = Vec::new();
@@ -122,7 +128,9 @@ impl Kernel {
             Ok(pointer)
         })?;
         let grid = GridSize { thread_blocks: launch.thread_blocks.into(), threads: launch.threads };
-        let (shared_bytes, overlaps) = (self.code.shared_bytes, self.code.overlaps);
+        // What describes messages is read without waiting for what is ahead on the stream.
+        let overlaps = self.code.overlaps && launch.entry != Entry::Messages;
+        let shared_bytes = self.code.shared_bytes;
         // SAFETY: the arguments are those of the entry point; the caller guarantees the span; the geometry is the one the kernel
         // was compiled for. What overlaps waits, before it touches data, until what is ahead of it is done.
         unsafe { function.launch(self.context(), grid, shared_bytes, overlaps, stream, &arguments) }

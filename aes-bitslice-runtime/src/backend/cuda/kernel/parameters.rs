@@ -68,7 +68,7 @@ mod tests {
             let manifest = Manifest::parse(kernel.manifest).unwrap();
             let cubins = kernel.cubins.iter().map(|(_, code)| *code);
             for image in cubins.chain([kernel.ptx.as_bytes()]).filter(|image| !image.is_empty()) {
-                for entry in [&manifest.entry, &manifest.entry_bytes] {
+                for (_, entry) in manifest.entries() {
                     let said: Vec<usize> = entry.parameters.iter().map(|p| p.kind.cuda_bytes()).collect();
                     assert_eq!(sizes(image, &entry.name), Some(said), "{entry}");
                     found += 1;
@@ -80,7 +80,7 @@ mod tests {
             let manifest = HashManifest::parse(kernel.manifest).unwrap();
             let cubins = kernel.cubins.iter().map(|(_, code)| *code);
             for image in cubins.chain(kernel.ptx.map(str::as_bytes)).filter(|image| !image.is_empty()) {
-                for entry in [&manifest.entry, &manifest.entry_bytes, &manifest.entry_clear] {
+                for (_, entry) in manifest.entries() {
                     let said: Vec<usize> = entry.parameters.iter().map(|p| p.kind.cuda_bytes()).collect();
                     assert_eq!(sizes(image, &entry.name), Some(said), "{entry}");
                     found += 1;

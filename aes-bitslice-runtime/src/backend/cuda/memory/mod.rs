@@ -6,9 +6,11 @@
 //! | `pinned` | host memory that is copied from and to while kernels run |
 //! | `slots` | streams with device memory and pinned memory, cleared between calls |
 //! | `hash_memory` | memory for hashes, cleared between calls |
+//! | `batch_memory` | memory for what describes many messages, and for what comes of them |
 //! | `key_memory` | round keys and tables of a hash key in device memory |
 //! | `gather` | blocks that are copied side by side |
 
+pub(crate) mod batch_memory;
 pub(crate) mod gather;
 pub(crate) mod hash_memory;
 pub(crate) mod key_memory;

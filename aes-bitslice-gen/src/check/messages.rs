@@ -1,0 +1,344 @@
+//! Printed kernels for many messages as programs for the CPU, and their check against the definition of GCM (SP 800-38D).
+
+use super::compiled::{THREADS, start_program};
+use super::error::CheckError;
+use aes_bitslice_core::aes::{KeySchedule, cipher};
+use aes_bitslice_core::ghash::{Element, ghash, tables};
+use aes_bitslice_core::hash_manifest::PrintedHash;
+use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, write_tables};
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::reference::reference;
+use aes_bitslice_core::signature::{EntryPoint, Kind};
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout};
+use zeroize::Zeroizing;
+
+const PROGRAM: &str = include_str!("messages_program.h");
+/// Words of a key that the program has room for.
+const KEY_WORDS: usize = 64;
+
+/// A printed kernel, compiled for the CPU and running.
+struct Compiled {
+    kernel: String,
+    process: Child,
+    requests: Option<ChildStdin>,
+    answers: ChildStdout,
+}
+
+/// An argument of an entry point that is memory, in the order of its parameters.
+enum Memory<'a> {
+    /// So many bytes behind a multiple of 16.
+    Read(&'a [u8], usize),
+    Written(&'a [u8], usize),
+    /// The memory of the argument of this number, from 0.
+    Same(usize),
+}
+
+/// What of a launch is not memory.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    entry: usize,
+    thread_blocks: u64,
+    threads: u32,
+    all: usize,
+    key: &'a [u32],
+}
+
+impl Compiled {
+    fn new(kernel: &str, source: &str, entries: &[&EntryPoint]) -> Result<Option<Self>, CheckError> {
+        let mut calls = String::from("\n");
+        for (n, entry) in entries.iter().enumerate() {
+            let mut memory = 0;
+            let argument = |kind: Kind| match kind {
+                Kind::U32 => "all".to_string(),
+                Kind::Words(_) => "*(const round_keys *)key_words".to_string(),
+                _ => {
+                    memory += 1;
+                    format!("(void *)data[{}]", memory - 1)
+                }
+            };
+            let arguments: Vec<String> = entry.parameters.iter().map(|p| p.kind).map(argument).collect();
+            let _ = writeln!(calls, "static void run_{n}(void) {{ {}({}); }}", entry.name, arguments.join(", "));
+        }
+        let names: Vec<String> = (0..entries.len()).map(|n| format!("run_{n}")).collect();
+        let _ = writeln!(calls, "static void (*const entries[{}])(void) = {{{}}};", names.len(), names.join(", "));
+        let declared = PROGRAM.replace("entries[])", &format!("entries[{}])", names.len()));
+        let Some(mut process) = start_program(kernel, false, &[source, "\n", THREADS, &declared, &calls])? else {
+            return Ok(None);
+        };
+        let requests = process.stdin.take();
+        let answers = process.stdout.take().expect("piped");
+        Ok(Some(Self { kernel: kernel.into(), process, requests, answers }))
+    }
+
+    /// Runs all thread blocks, one after the other, and returns what is written, in order. That nothing else was changed is checked.
+    fn run(&mut self, call: Call<'_>, memory: &[Memory<'_>]) -> Result<Vec<Vec<u8>>, CheckError> {
+        let Call { entry, thread_blocks, threads, all, key } = call;
+        let numbers = [entry as u64, thread_blocks, threads.into(), all as u64, memory.len() as u64];
+        let mut request = Zeroizing::new(Vec::new());
+        request.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
+        let key = key.iter().copied().chain(std::iter::repeat(0)).take(KEY_WORDS);
+        request.extend(key.flat_map(u32::to_le_bytes));
+        for memory in memory {
+            let (bytes, numbers): (&[u8], _) = match memory {
+                Memory::Read(bytes, offset) => (bytes, [bytes.len(), *offset, 0, 0]),
+                Memory::Written(bytes, offset) => (bytes, [bytes.len(), *offset, 1, 0]),
+                Memory::Same(other) => (&[], [0, 0, 0, other + 1]),
+            };
+            request.extend(numbers.iter().flat_map(|n| (*n as u64).to_le_bytes()));
+            request.extend(bytes);
+        }
+        let requests = self.requests.as_mut().expect("open until dropped");
+        requests.write_all(&request)?;
+        requests.flush()?;
+        let mut verdict = [0];
+        self.answers.read_exact(&mut verdict)?;
+        let mut written = Vec::new();
+        for memory in memory {
+            if let Memory::Written(bytes, _) = memory {
+                let mut now = vec![0; bytes.len()];
+                self.answers.read_exact(&mut now)?;
+                written.push(now);
+            }
+        }
+        let (kernel, launch) = (self.kernel.clone(), format!("{all} messages or runs of them"));
+        match verdict {
+            [0] => Ok(written),
+            [2] => Err(CheckError::Stuck { kernel, launch }),
+            _ => Err(CheckError::OutOfBounds { kernel, launch }),
+        }
+    }
+}
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        // The program ends when its standard input does.
+        drop(self.requests.take());
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn bytes_of(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Compiles a printed kernel of the counter mode and a hash kernel as C, and compares what their entry points for many messages do with
+/// the definition of GCM: lengths of data and additional data around blocks, runs and tiles, at any address, in place and not; counters that
+/// wrap; tags that are wrong. `false` where there is no C compiler.
+pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result<bool, CheckError> {
+    let (manifest, of_hash) = (&ctr.manifest, &hash.manifest);
+    let none = |kernel: &String| CheckError::Launch { kernel: kernel.clone(), what: "it has none for many messages" };
+    let entry = manifest.entry_messages.as_ref().ok_or_else(|| none(&manifest.kernel))?;
+    let messages = of_hash.messages.as_ref().ok_or_else(|| none(&of_hash.kernel))?;
+    let Some(mut ctr) = Compiled::new(&manifest.kernel, &ctr.source, &[entry])? else { return Ok(false) };
+    let entries = [&messages.entry, &messages.entry_clear];
+    let Some(mut hash) = Compiled::new(&of_hash.kernel, &hash.source, &entries)? else { return Ok(false) };
+    let schedule = KeySchedule::new(key, Mode::Ctr.direction()).ok_or(CheckError::KeyLength(key.len()))?;
+    let encrypt = |block| cipher::process(block, &schedule, Mode::Ctr.direction());
+    let hash_key = Element::from_block(encrypt([0; 16]));
+    let key = manifest.key_words(key)?.ok_or(CheckError::KeyLength(key.len()))?;
+    let tables = bytes_of(&tables(hash_key, &messages.shape, 1));
+
+    // Bytes of data, of additional data, and between a message and the one before it.
+    let several: &[(u64, u32, u64)] = &[
+        (1500, 13, 0),
+        (16 * 31, 0, 0),
+        (16 * 31 + 1, 5, 12),
+        (0, 0, 0),
+        (0, 40, 3),
+        (2048, 0, 0),
+        (4096 + 2048, 16, 4),
+        (5000, 300, 1),
+        (1, 1, 0),
+        (67, 0, 2),
+        (2048, 0, 8),
+        (9000, 17, 0),
+    ];
+    let equal = &[(2048, 0, 0); 11][..];
+    let one = &[(100, 20, 5)][..];
+    // Such a group begins at multiples of 16 bytes, five bytes on, and ends within blocks.
+    let ragged = &[(4101, 0, 11); 8][..];
+    for (n, (lengths, offset, in_place)) in [
+        (several, 0, true),
+        (equal, 0, false),
+        (several, 4, false),
+        (one, 3, true),
+        (ragged, 5, true),
+        (several, 7, true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (mut at, mut aad_at) = (0, 0);
+        let mut all = Vec::new();
+        for (i, &(bytes, aad_bytes, gap)) in lengths.iter().enumerate() {
+            let mut first: [u8; 16] = std::array::from_fn(|b| (b * 31 + i * 7 + n) as u8);
+            first[12..].copy_from_slice(&(if i % 3 == 2 { u32::MAX - i as u32 } else { 1 }).to_be_bytes());
+            let tag_bytes = [16, 12, 4, 15, 8][i % 5];
+            all.push(Message { first, at: at + gap, bytes, aad_at, aad_bytes, tag_bytes });
+            at += gap + bytes;
+            aad_at += aad_bytes;
+        }
+        let stream = |seed: u128, bytes: usize| reference(Mode::Ctr, &schedule, seed << 96, 0, &vec![0; bytes]);
+        let (plaintext, aad) = (stream(77, at as usize + 9), stream(78, aad_at as usize));
+        let mut words = vec![[0; 4]; MESSAGE_WORDS * all.len()];
+        let mut runs = vec![[0; 4]; all.iter().map(Message::runs).sum::<u64>() as usize];
+        let mut order = vec![[0; 4]; all.len()];
+        write_tables(&all, &mut words, &mut runs, &mut order);
+        let (words, order) = (words.as_flattened(), order.as_flattened());
+
+        // By the definition.
+        let (mut ciphertext, mut tags) = (plaintext.clone(), Vec::new());
+        for message in &all {
+            let range = message.at as usize..(message.at + message.bytes) as usize;
+            for (i, block) in ciphertext[range.clone()].chunks_mut(16).enumerate() {
+                let mut counter = message.first;
+                let number = u32::from_be_bytes(counter[12..].try_into().expect("four bytes"));
+                counter[12..].copy_from_slice(&number.wrapping_add(1 + i as u32).to_be_bytes());
+                block.iter_mut().zip(encrypt(counter)).for_each(|(byte, key)| *byte ^= key);
+            }
+            let (data, blocks) = (&ciphertext[range], message.bytes.div_ceil(16));
+            let aad = &aad[message.aad_at as usize..][..message.aad_bytes as usize];
+            let lengths = u128::from(message.aad_bytes) << 67 | u128::from(message.bytes) << 3;
+            let both = ghash(hash_key, aad) * hash_key.pow(blocks) + ghash(hash_key, data);
+            let all = (both + Element::from_block(lengths.to_be_bytes())) * hash_key;
+            tags.push((all + Element::from_block(encrypt(message.first))).to_block());
+        }
+
+        let no_masks = vec![0x3c; 16 * all.len()];
+        let call = Call { entry: 0, thread_blocks: 1 + n as u64, threads: 128, all: runs.len(), key: &key };
+        let tables_of_runs = runs.as_flattened();
+        // Between messages nothing is written, in other memory either.
+        let is_between = |at: &usize| all.iter().all(|m| !(m.at..m.at + m.bytes).contains(&(*at as u64)));
+        let mut other = vec![0; plaintext.len()];
+        (0..other.len()).filter(is_between).for_each(|at| other[at] = plaintext[at]);
+        let (first, second) = match in_place {
+            true => (Memory::Written(&plaintext, offset), Memory::Same(0)),
+            false => (Memory::Read(&plaintext, offset), Memory::Written(&other, 3 * offset % 16)),
+        };
+        let memory =
+            [first, second, Memory::Read(words, 0), Memory::Read(tables_of_runs, 0), Memory::Written(&no_masks, 0)];
+        let [data, masks]: [Vec<u8>; 2] = ctr.run(call, &memory)?.try_into().expect("data and masks");
+        if let Some(at) = (0..data.len()).find(|&i| data[i] != ciphertext[i]) {
+            let launch = format!("{} messages, launch {n}", all.len());
+            return Err(CheckError::Printed { kernel: manifest.kernel.clone(), launch, at });
+        }
+        let threads = of_hash.threads;
+        let wrong =
+            |what: &str| CheckError::Hash { kernel: of_hash.kernel.clone(), launch: format!("{what} of launch {n}") };
+        let call = Call { entry: 0, thread_blocks: 1 + n as u64 % 2, threads, all: all.len(), key: &[] };
+        let memory = [
+            Memory::Read(&ciphertext, offset),
+            Memory::Read(words, 0),
+            Memory::Read(order, 0),
+            Memory::Read(&aad, n),
+            Memory::Written(&masks, 0),
+            Memory::Read(&tables, 0),
+            Memory::Same(4),
+        ];
+        let computed = hash.run(call, &memory)?.remove(0);
+        if computed != tags.as_flattened() {
+            return Err(wrong("messages"));
+        }
+
+        // One bit of every third tag, and what of others does not count.
+        let mut expected = tags.clone();
+        let mut left = plaintext.clone();
+        let mut verdicts = Vec::new();
+        for (i, (tag, message)) in expected.iter_mut().zip(&all).enumerate() {
+            let counts = message.tag_bytes as usize;
+            tag[counts..].fill(0);
+            let is_wrong = i % 3 == 1;
+            if is_wrong {
+                tag[i * 5 % counts] ^= 1 << (i % 8);
+                left[message.at as usize..][..message.bytes as usize].fill(0);
+            }
+            verdicts.push(u32::from(is_wrong));
+        }
+        let memory = [
+            Memory::Written(&plaintext, offset),
+            Memory::Read(words, 0),
+            Memory::Read(&computed, 0),
+            Memory::Read(expected.as_flattened(), 0),
+            Memory::Written(&vec![7; 4 * all.len()], 0),
+        ];
+        let written = hash.run(Call { entry: 1, ..call }, &memory)?;
+        if written != [left, bytes_of(&verdicts)] {
+            return Err(wrong("clearing messages"));
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit::{cuda, ghash};
+    use crate::ghash::Ghash;
+    use crate::kernel::spec::KernelSpec;
+    use crate::sbox::LUT3;
+    use aes_bitslice_core::dialect::Dialect;
+
+    const KEY: [u8; 24] = *b"twenty-four bytes of key";
+
+    /// With a fault in the one source or in the other.
+    fn check(kernel: Ghash, wrong: Option<(&str, &str)>) -> Result<bool, CheckError> {
+        let mut ctr = cuda::print(&KernelSpec::planes(Mode::Ctr, &LUT3).into(), "a test").unwrap();
+        let mut hash = ghash::print(kernel, Dialect::Cuda, "a test").unwrap();
+        if let Some((text, with)) = wrong {
+            let places = [&*ctr.source, &hash.source].map(|source| source.matches(text).count());
+            assert!(places[0] + places[1] > 0, "{text}");
+            ctr.source = Zeroizing::new(ctr.source.replace(text, with));
+            hash.source = hash.source.replace(text, with);
+        }
+        printed_messages(&ctr, &hash, &KEY)
+    }
+
+    #[test]
+    fn printed_kernels_pass_and_faults_show() {
+        for kernel in Ghash::ALL {
+            if !check(kernel, None).unwrap() {
+                eprintln!("there is no C compiler: printed kernels were not tested");
+                return;
+            }
+        }
+        for (kernel, text, with) in [
+            // Counters, the mask, and what is data.
+            (0, "run.word + lane() / 4 + 8 * i", "run.word + lane() / 4 + 4 * i"),
+            (0, "(counter == 0 ? 16 : 0) |", "0 |"),
+            (0, "+ 16 - 16 * (u64)counter;", "- 16 * (u64)counter;"),
+            (0, "&& byte + 4 <= run.bytes >> 16;", "&& byte < run.bytes >> 16;"),
+            (0, "masks[4 * run.message + column()] = s[4 * k];", "masks[4 * run.message + column()] = w[4 * k];"),
+            // What is hashed, and with what.
+            (0, "(tiles - n) * SEGMENT_BYTES", "(tiles - n) * SEGMENT_BYTES + 16"),
+            (1, "is_aad ? at : at - aad_bytes(s),", "is_aad ? at : at,"),
+            (2, "if (b < block.bytes) word", "if (b < 16) word"),
+            (
+                2,
+                "put_tags(out, rows, weights, order, messages, first, all, masks);",
+                "put_tags(out, rows, weights, order, messages, first, all, masks - 4);",
+            ),
+            (1, "tiles = tiles_of(own[s]) > tiles ? tiles_of(own[s]) : tiles;", "tiles = tiles_of(own[s]);"),
+            (0, "g.ragged |= s.length % 16 != 0;", ""),
+            (0, "g.tiles = tiles > g.tiles ? tiles : g.tiles;", "g.tiles = tiles;"),
+            // What is cleared, and when.
+            (2, "(1u << 8 * (bytes - 4 * i)) - 1", "0xffffffff"),
+            (2, "if (wrong == 0) continue;", ""),
+            (2, "verdicts[n] = wrong != 0;", "verdicts[n] = 0;"),
+        ] {
+            match check(Ghash::ALL[kernel], Some((text, with))) {
+                Ok(_) => panic!("`{text}` is not missed"),
+                Err(
+                    CheckError::Hash { .. }
+                    | CheckError::Printed { .. }
+                    | CheckError::OutOfBounds { .. }
+                    | CheckError::Stuck { .. },
+                ) => {}
+                Err(other) => panic!("`{text}`: {other}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+// The first threads bring the shares of tiles, each those of a message of the group; what the copy engine cannot bring is filled in by all.
+
+typedef struct {
+    u32 tiles;  // of the longest message
+    u32 plain;  // tiles at the end that are plain in all of its messages, but for the last `ragged` ones
+    u32 ragged;
+} group;
+
+DEVICE group group_at(IN_GLOBAL const u8 *in, IN_GLOBAL const u32 *order, IN_GLOBAL const uint4 *messages, u32 first, u32 all) {
+    group g = {0, 0xffffffff, 0};
+    UNROLL for (u32 i = 0; i < GROUP; i++) {
+        const segment s = segment_at(order, messages, first + i, all);
+        const u32 tiles = tiles_of(s), whole = (u32)((s.length + 15) / 16 * 16 / SEGMENT_BYTES);
+        const u32 plain = ((u64)(in + s.at) & 15) == 0 ? whole : 0;
+        g.tiles = tiles > g.tiles ? tiles : g.tiles;
+        g.plain = plain < g.plain ? plain : g.plain;
+        g.ragged |= s.length % 16 != 0;
+    }
+    return g;
+}
+
+DEVICE int is_all_plain(group g, u32 n) { return g.tiles - n <= g.plain && g.tiles - n > g.ragged; }
+
+// Begins to bring this thread's share of tile n of the group, which is tile `before` + n of the thread block: what is not plain is filled in below.
+DEVICE void bring_share(u8 *memory, u64 *barriers, segment own, IN_GLOBAL const u8 *in, u32 before, u32 n, u32 tiles) {
+    if (threadIdx.x >= GROUP || n >= tiles) return;
+    const u64 at = share_at(own, n, tiles);
+    const u32 bytes = is_plain(own, in, at) ? SEGMENT_BYTES : 0, stage = (before + n) % STAGES;
+    copy(memory + TILES_AT + stage * TILE_BYTES + threadIdx.x * SEGMENT_BYTES, place_of(own, in, at), bytes, &barriers[stage]);
+}
+
+KERNEL @NAME@_messages(INPUT(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *order, u32 all, IN_GLOBAL const u8 *aad,
+    IN_GLOBAL const u32 *masks, IN_GLOBAL const u32 *tables, OUTPUT(u32)) {
+    DYNAMIC_SHARED(shared);
+    u8 *const memory = (u8 *)shared;
+    const u32 *const matrix = (const u32 *)memory;
+    element *const weights = (element *)(memory + WEIGHTS_AT), *const rows = (element *)(memory + TILES_AT);
+    u64 *const barriers = (u64 *)(memory + BARRIERS_AT);
+    if (threadIdx.x == 0) {
+        for (u32 i = 0; i < STAGES; i++) new_arrivals(&barriers[i], GROUP);
+        new_arrivals(&barriers[STAGES], 1);
+        publish();
+    }
+    BARRIER();
+    if (threadIdx.x == 0) copy(memory, tables, MATRIX_BYTES, &barriers[STAGES]);
+    put_weights_of_messages(weights, tables + MATRIX_BYTES / 4);
+    wait_for(&barriers[STAGES], 0);
+
+    const u32 row = threadIdx.x / 32 * 16 + threadIdx.x / 4 % 8, q = threadIdx.x % 4;
+    u32 before = 0; // tiles of this thread block so far
+    ROLLED for (u32 first = GROUP * blockIdx.x; first < all; first += GROUP * gridDim.x) {
+        const group whole = group_at(in, order, messages, first, all);
+        const segment own = segment_at(order, messages, first + threadIdx.x % GROUP, all);
+        const u32 tiles = whole.tiles;
+        for (u32 n = 0; n < STAGES; n++) bring_share(memory, barriers, own, in, before, n, tiles);
+        u32 sum = 0, sum8 = 0;
+        ROLLED for (u32 n = 0; n < tiles; n++) {
+            const u32 stage = (before + n) % STAGES;
+            u32 *const tile = (u32 *)(memory + TILES_AT + stage * TILE_BYTES);
+            wait_for(&barriers[stage], (before + n) / STAGES);
+            if (!is_all_plain(whole, n)) {
+                ROLLED for (u32 s = 0; s < GROUP; s++) {
+                    const segment other = segment_at(order, messages, first + s, all);
+                    const u64 at = share_at(other, n, tiles);
+                    if (is_plain(other, in, at)) continue;
+                    UNROLL for (u32 i = 0; i < SEGMENT_BYTES / 4 / THREADS; i++) {
+                        const u32 word = threadIdx.x + THREADS * i;
+                        tile[SEGMENT_BYTES / 4 * s + word] = word_of(source_of(other, in, aad, at + 4 * word), 0);
+                    }
+                }
+                publish();
+                BARRIER();
+            }
+            u32 d[64];
+            count_ones(d, sum, sum8, tile, matrix);
+            sum = word_of_row(d, 0);
+            sum8 = word_of_row(d, 1);
+            BARRIER();
+            bring_share(memory, barriers, own, in, before, n + STAGES, tiles);
+        }
+        before += tiles;
+        rows[row].word[q] = reversed_bytes(sum);
+        rows[row + 8].word[q] = reversed_bytes(sum8);
+        BARRIER();
+        put_tags(out, rows, weights, order, messages, first, all, masks);
+        publish(); // the copy engine writes there next
+        BARRIER();
+    }
+}

@@ -1,0 +1,197 @@
+//! A call on many messages in device memory (`op/gcm_batch`): what describes them goes to the device, counter mode and hash are a launch
+//! each for all of them, and the results come back, all on the caller's stream.
+//!
+//! ```text
+//! encryption   tables there | counter mode, masks | tags of the ciphertext, masked          | tags back
+//! decryption   tables there | hashes of the ciphertext + tags | counter mode, masks | clear where these differ | verdicts back
+//! ```
+
+use crate::backend::cuda::device_key::DeviceKey;
+use crate::backend::cuda::kernel::hash::OfMessages;
+use crate::backend::cuda::memory::batch_memory::BatchMemory;
+use crate::backend::cuda::memory::span::Span;
+use crate::base::error::Error;
+use crate::base::key::Key;
+use crate::exec::choice::{Choice, Kernels};
+use crate::op::batch::Batch;
+use crate::op::buffers::{Access, Buffers};
+use crate::op::cpu_key::CpuKey;
+use crate::op::gcm_batch::{GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
+use crate::op::launch::{Entry, Value};
+use crate::op::operation::{Operation, Steps, finished, keyed};
+use crate::op::partial_hash::HashKey;
+use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, write_tables};
+use aes_bitslice_core::mode::Mode;
+use cudarc::driver::sys::CUstream;
+use std::ops::Range;
+
+/// Where in the memory of a call things are, in bytes.
+struct Places {
+    messages: Range<usize>,
+    order: Range<usize>,
+    runs: Range<usize>,
+    expected: Range<usize>,
+    aad: Range<usize>,
+    /// The cipher of each first counter, 16 bytes for a message; tags in the end, where they are encrypted.
+    masks: Range<usize>,
+    /// The hash of each message and the tag that is expected, added.
+    hashes: Range<usize>,
+    verdicts: Range<usize>,
+}
+
+impl Places {
+    fn of(batch: &Batch<'_>) -> Self {
+        let mut end = 0;
+        let mut next = |bytes: usize| {
+            let begin = usize::next_multiple_of(end, 16);
+            end = begin + bytes;
+            begin..end
+        };
+        let messages = batch.messages.len();
+        let runs: u64 = batch.messages.iter().map(Message::runs).sum();
+        let if_verified = |bytes: usize| if batch.expected.is_some() { bytes } else { 0 };
+        Self {
+            messages: next(4 * MESSAGE_WORDS * messages),
+            order: next(4 * messages),
+            runs: next(4 * runs as usize),
+            expected: next(if_verified(16 * messages)),
+            aad: next(batch.aad.len()),
+            masks: next(16 * messages),
+            hashes: next(if_verified(16 * messages)),
+            verdicts: next(if_verified(4 * messages)),
+        }
+    }
+
+    /// Writes what goes to the device: all up to the end of the additional data.
+    fn write(&self, batch: &Batch<'_>, memory: &mut [u8]) {
+        memory[self.aad.clone()].copy_from_slice(batch.aad);
+        memory[self.expected.clone()].copy_from_slice(batch.expected.unwrap_or_default().as_flattened());
+        let (messages, rest) = memory[..self.runs.end].split_at_mut(self.order.start);
+        let (order, runs) = rest.split_at_mut(self.runs.start - self.order.start);
+        write_tables(
+            batch.messages,
+            messages[..self.messages.len()].as_chunks_mut().0,
+            runs.as_chunks_mut().0,
+            order[..self.order.len()].as_chunks_mut().0,
+        );
+    }
+}
+
+impl DeviceKey {
+    /// Loads and tests all that a call on many messages takes, unless that was done before. The device was entered.
+    pub(crate) fn prepare_batch(&self, hash: &HashKey) -> Result<(), Error> {
+        self.kernel(Mode::Ctr, Choice::Bitsliced)?;
+        self.hash_kernel_of_messages(hash)?;
+        self.device().test_batches(|| test(self))
+    }
+
+    /// Puts a call on many messages on a stream, without waiting. Its results come through the memory that is returned. If it fails, more
+    /// may have been put there, and what was written is to be cleared.
+    ///
+    /// # Safety
+    /// The span lies in memory of the device that is live until the work is done, and has all messages; the stream is live.
+    pub(crate) unsafe fn launch_batch(
+        &self,
+        stream: CUstream,
+        span: Span,
+        batch: &Batch<'_>,
+        hash: &HashKey,
+    ) -> Result<BatchMemory, Error> {
+        let (ctr, keys) = self.kernel(Mode::Ctr, Choice::Bitsliced)?;
+        let (hasher, tables) = self.hash_kernel_of_messages(hash)?;
+        let places = Places::of(batch);
+        let mut memory = self.device().batch_memories().take(places.verdicts.end)?;
+        places.write(batch, memory.pinned());
+        let all = batch.messages.len() as u32;
+        let secret = places.masks.start..places.hashes.end;
+        let results = if batch.expected.is_some() { &places.verdicts } else { &places.masks }.clone();
+        // SAFETY: as the caller vouches, here and below; the tables of the hash live as long as the key, and dropping it waits for the device.
+        unsafe {
+            memory.run(stream, places.aad.end, results, secret, |begin| {
+                let at = |range: &Range<usize>| begin + range.start as u64;
+                let runs = places.runs.len() as u64 / 4;
+                let crypt = || {
+                    let values = vec![
+                        ("messages", Value::Address(at(&places.messages))),
+                        ("runs", Value::Address(at(&places.runs))),
+                        ("all", Value::U32(runs as u32)),
+                        ("masks", Value::Address(at(&places.masks))),
+                    ];
+                    ctr.run(stream, span, keys, |shape| {
+                        Ok(shape.launch(Entry::Messages, 0, 32 * runs, values)?.into_iter().collect())
+                    })
+                };
+                let of = |masks: &Range<usize>| OfMessages {
+                    messages: at(&places.messages),
+                    order: at(&places.order),
+                    all,
+                    aad: at(&places.aad),
+                    masks: at(masks),
+                };
+                let (Some(input), Some(output)) = (span.input, span.output) else {
+                    unreachable!("it reads and writes");
+                };
+                if batch.expected.is_none() {
+                    crypt()?;
+                    return hasher.make_tags(stream, output, &tables, &of(&places.masks), at(&places.masks));
+                }
+                // Before anything is overwritten.
+                hasher.make_tags(stream, input, &tables, &of(&places.expected), at(&places.hashes))?;
+                crypt()?;
+                hasher.clear_messages(stream, output, &of(&places.masks), at(&places.hashes), at(&places.verdicts))
+            })?;
+        }
+        Ok(memory)
+    }
+}
+
+/// The known answers that the kernels must give before their first use for many messages: encrypts a few on the device, and decrypts them
+/// with one wrong tag.
+fn test(key: &DeviceKey) -> Result<(), Error> {
+    const BYTES: usize = 9000;
+    let device = key.device();
+    let secret = Key::new(&std::array::from_fn::<u8, 32, _>(|i| (i * 5 + 1) as u8))?;
+    let (key, cpu) = (DeviceKey::with_stored(device.clone(), &secret, Kernels::Bitsliced), CpuKey::new(&secret));
+    let nonces: [[u8; 12]; 9] = std::array::from_fn(|i| [i as u8; 12]);
+    let begins = [0, 16, 16 + 496, 1024, 1500, 3000, 5304, 5305, 8000, BYTES as u64];
+    let message = |n: usize| GcmMessage {
+        nonce: &nonces[n],
+        aad: &nonces.as_flattened()[..3 * n],
+        range: begins[n]..begins[n + 1],
+    };
+    let messages: [_; 9] = std::array::from_fn(message);
+    let plaintext: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
+    let mut ciphertext = plaintext.clone();
+    let encrypt = keyed(GcmEncryptBatch::new(&messages)?, Some(&cpu))?;
+    let mut tags = finished(&encrypt, vec![encrypt.on_cpu(&cpu, Buffers::InPlace(&mut ciphertext))])?;
+    let (found, made) = on_device(&key, &encrypt, &plaintext)?;
+    let mut is_right = found == ciphertext && made == tags;
+    tags[4] = tags[5];
+    let decrypt = keyed(GcmDecryptBatch::new(&messages, &tags)?, Some(&cpu))?;
+    let mut expected = plaintext;
+    expected[begins[4] as usize..begins[5] as usize].fill(0);
+    let (found, opened) = on_device(&key, &decrypt, &ciphertext)?;
+    is_right &= found == expected && opened.failed() == [4];
+    let names = || {
+        let hasher = key.hash_kernel_of_messages(encrypt.hash_key()).map(|(hasher, _)| hasher.name().to_string());
+        format!("aes-ctr-planes or {}, for many messages,", hasher.unwrap_or_default())
+    };
+    if is_right { Ok(()) } else { Err(Error::SelfTestFailed { kernel: names() }) }
+}
+
+/// Does an operation that was keyed on a copy of the data on the device, and waits.
+fn on_device<O: Operation>(key: &DeviceKey, operation: &O, data: &[u8]) -> Result<(Vec<u8>, O::Output), Error> {
+    let batch = operation.batch().expect("a batch");
+    let mut slot = key.device().slots().take(data.len())?;
+    let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
+    let span = Span::in_place(Access::Maps, place, data.len() as u64);
+    // SAFETY: waited for before anything is looked at or freed; the data lies in the slot's memory.
+    let started = unsafe {
+        slot.copy_in(0, data)
+            .and_then(|()| key.launch_batch(slot.stream(), span, &batch, operation.hash_key()))
+            .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
+    };
+    slot.wait()?;
+    let part = operation.part_of_batch(&started?.read()?);
+    Ok((found, finished(operation, vec![part])?))
+}

@@ -1,0 +1,178 @@
+//! What a call on many messages takes besides its data: pinned memory and as much device memory, and the point of a stream from which on the
+//! results are there. They are kept from call to call, so that a call seldom allocates.
+
+use crate::backend::cuda::context::Context;
+use crate::backend::cuda::memory::pinned::Pinned;
+use crate::base::error::Error;
+use cudarc::driver::result;
+use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
+use std::ops::Range;
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many are kept between calls at most, and how large they are at least, in bytes.
+const KEPT: usize = 16;
+const LEAST: usize = 1 << 16;
+
+/// The memory for batches of a device that is kept between calls.
+pub(crate) struct BatchMemories {
+    context: Arc<Context>,
+    kept: Mutex<Vec<Memory>>,
+}
+
+struct Memory {
+    context: Arc<Context>,
+    pinned: Pinned,
+    pointer: CUdeviceptr,
+    event: CUevent,
+}
+
+// SAFETY: handles, which any thread may use that has made the context its own.
+unsafe impl Send for Memory {}
+
+/// Memory for one call. It goes back on drop, which waits for the call.
+pub(crate) struct BatchMemory {
+    memories: Arc<BatchMemories>,
+    /// There until drop.
+    memory: Option<Memory>,
+    results: Range<usize>,
+    state: State,
+}
+
+#[derive(PartialEq)]
+enum State {
+    /// Nothing accesses it.
+    Idle,
+    /// All accesses are before the event.
+    InUse,
+    /// Maybe to be accessed at a time that nobody knows.
+    Lost,
+}
+
+impl BatchMemories {
+    /// Those of a device with this context; none is made before it is needed.
+    pub(crate) fn new(context: Arc<Context>) -> Arc<Self> {
+        Arc::new(Self { context, kept: Mutex::default() })
+    }
+
+    /// At least `len` bytes for a call. The context was entered on this thread.
+    pub(crate) fn take(self: &Arc<Self>, len: usize) -> Result<BatchMemory, Error> {
+        let found = {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let fits = kept.iter().enumerate().filter(|(_, memory)| memory.pinned.len() >= len);
+            let smallest = fits.min_by_key(|(_, memory)| memory.pinned.len()).map(|(n, _)| n);
+            smallest.map(|n| kept.swap_remove(n))
+        };
+        let new = || Memory::new(&self.context, len.max(LEAST).checked_next_power_of_two().unwrap_or(len));
+        let memory = Some(found.map_or_else(new, Ok)?);
+        Ok(BatchMemory { memories: self.clone(), memory, results: 0..0, state: State::Idle })
+    }
+}
+
+impl BatchMemory {
+    /// The pinned memory, to be written before [`run`](Self::run).
+    pub(crate) fn pinned(&mut self) -> &mut [u8] {
+        debug_assert!(self.state == State::Idle, "nothing reads it yet");
+        &mut self.memory.as_mut().expect("there until drop").pinned
+    }
+
+    /// Copies the first `bytes` bytes to the device, does work there, copies the results back, and clears what is secret, on a stream and
+    /// without waiting.
+    ///
+    /// # Safety
+    /// The stream is live and of the context, which was entered on this thread; the work is all on it. The ranges are within the length that was
+    /// asked for.
+    pub(crate) unsafe fn run(
+        &mut self,
+        stream: CUstream,
+        bytes: usize,
+        results: Range<usize>,
+        secret: Range<usize>,
+        work: impl FnOnce(CUdeviceptr) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.state = State::Lost;
+        self.results = results.clone();
+        let Memory { context, pinned, pointer, event } = self.memory.as_mut().expect("there until drop");
+        let at = |offset: usize| *pointer + offset as u64;
+        // SAFETY: both are as long, and stay until the event.
+        let copied = unsafe { result::memcpy_htod_async(*pointer, &pinned[..bytes], stream) };
+        let worked = context.call("cuMemcpyHtoDAsync", copied).and_then(|()| work(*pointer));
+        // SAFETY: as above; nothing else accesses the pinned memory before the event.
+        let back = unsafe { result::memcpy_dtoh_async(&mut pinned[results.clone()], at(results.start), stream) };
+        // SAFETY: as above.
+        let cleared = unsafe { result::memset_d8_async(at(secret.start), 0, secret.len(), stream) };
+        // SAFETY: the caller vouches for the stream, and the event is live.
+        context.call("cuEventRecord", unsafe { result::event::record(*event, stream) })?;
+        self.state = State::InUse;
+        worked?;
+        context.call("cuMemcpyDtoHAsync", back)?;
+        context.call("cuMemsetD8Async", cleared)
+    }
+
+    /// Waits for the results.
+    pub(crate) fn read(mut self) -> Result<Vec<u8>, Error> {
+        self.memories.context.enter()?;
+        let memory = self.memory.as_ref().expect("there until drop");
+        memory.wait()?;
+        let results = memory.pinned[self.results.clone()].to_vec();
+        self.state = State::Idle;
+        Ok(results)
+    }
+}
+
+impl Drop for BatchMemory {
+    fn drop(&mut self) {
+        let Some(memory) = self.memory.take() else { return };
+        // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+        match self.state {
+            State::Idle => {}
+            State::InUse if memory.context.make_current().is_ok() && memory.wait().is_ok() => {}
+            // It may still be accessed.
+            State::InUse | State::Lost => return std::mem::forget(memory),
+        }
+        let mut kept = self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push(memory);
+        // Large ones serve small calls, too.
+        if kept.len() > KEPT {
+            let smallest = kept.iter().enumerate().min_by_key(|(_, memory)| memory.pinned.len()).map(|(n, _)| n);
+            let dropped = smallest.map(|n| kept.swap_remove(n));
+            drop(kept);
+            drop(dropped);
+        }
+    }
+}
+
+impl Memory {
+    fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
+        // What is made is freed on drop, if what comes after it cannot be made.
+        let pinned = Pinned::new(context, len)?;
+        let mut memory = Self { context: context.clone(), pinned, pointer: 0, event: ptr::null_mut() };
+        let event = result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING);
+        memory.event = context.call("cuEventCreate", event)?;
+        // SAFETY: freed on drop.
+        memory.pointer = context.call("cuMemAlloc", unsafe { result::malloc_sync(len) })?;
+        Ok(memory)
+    }
+
+    /// Waits for the call that uses it.
+    fn wait(&self) -> Result<(), Error> {
+        // SAFETY: the event is live.
+        self.context.call("cuEventSynchronize", unsafe { result::event::synchronize(self.event) })
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let _ = self.context.make_current();
+        // Nothing can be done here about an error.
+        // SAFETY: made here, not used after this, and nothing accesses the memory.
+        unsafe {
+            if self.pointer != 0 {
+                let _ = result::free_sync(self.pointer);
+            }
+            if !self.event.is_null() {
+                let _ = result::event::destroy(self.event);
+            }
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Many messages of Galois/counter mode in one call (SP 800-38D): under one key, each with a nonce, additional data and length of its own.
+//!
+//! On a CPU the cores share out the messages; a GPU does all of them at once, by kernels that are told where they lie
+//! (`aes_bitslice_core::messages`).
+
+use crate::base::error::Error;
+use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::base::tag::Tag;
+use crate::op::batch::{Batch, Results};
+use crate::op::buffers::{Access, Buffers};
+use crate::op::cpu_cipher::CpuCipher;
+use crate::op::gcm::{Derived, LONGEST, crypt_and_hash, first_counter, lengths};
+use crate::op::operation::{Keys, Operation, Steps};
+use crate::op::partial_hash::HashKey;
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::messages::Message;
+use aes_bitslice_core::mode::Mode;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A message of a batch: what belongs to it besides its bytes, and where in the call's data these are.
+#[derive(Clone, Debug, Default)]
+pub struct GcmMessage<'a> {
+    /// The nonce: 12 bytes, or any other number from 1 on. No two messages under one key may have the same.
+    pub nonce: &'a [u8],
+    /// Additional data, which the tag authenticates and which is not encrypted; it may be empty.
+    pub aad: &'a [u8],
+    /// The first byte in the data of the call, and the one behind the last. It may be empty.
+    pub range: Range<u64>,
+}
+
+/// What the calls on a batch have in common: messages, and `E`, what is to come of them.
+#[derive(Clone, Debug)]
+pub struct GcmBatch<E> {
+    messages: Arc<[Message]>,
+    /// The additional data of all messages.
+    aad: Arc<[u8]>,
+    /// The nonces that are not of 12 bytes, with the numbers of their messages: J0 of these depends on the key.
+    others: Arc<[(usize, Box<[u8]>)]>,
+    hash: Option<HashKey>,
+    /// What comes of messages that are all without data, and of which nobody is asked therefore.
+    of_nothing: Option<Arc<Results>>,
+    end: E,
+}
+
+/// Encrypts messages, and gives the tag of each, of 16 bytes, in their order.
+///
+/// ```
+/// use aes_bitslice_runtime::{Backend, Engine, Error, GcmDecryptBatch, GcmEncryptBatch, GcmMessage, Key, KeyBits};
+///
+/// let cipher = Engine::open(Backend::Cpu)?.cipher(&Key::generate(KeyBits::Aes256)?)?;
+/// let mut data = *b"one message, and another";
+/// let nonces = [[1; 12], [2; 12]]; // new ones for every message
+/// let messages = [
+///     GcmMessage { nonce: &nonces[0], aad: b"header", range: 0..11 },
+///     GcmMessage { nonce: &nonces[1], aad: b"", range: 13..24 },
+/// ];
+/// let tags = cipher.run(GcmEncryptBatch::new(&messages)?, &mut data)?;
+/// assert_eq!(&data[11..13], b", ");
+/// data[20] ^= 1; // somebody changes the second one
+/// let opened = cipher.run(GcmDecryptBatch::new(&messages, &tags)?, &mut data)?;
+/// assert_eq!((opened.failed(), &data[..11], &data[13..]), (&[1][..], b"one message", &[0; 11][..]));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// The data between messages stays as it is. What is read, written and returned of a message depends on no other.
+///
+/// In host memory it is done by the cores of the CPU, whatever the engine. In device memory of a CUDA engine it is one call on the caller's
+/// stream ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), fast for messages that lie at multiples of 16
+/// bytes, nearly as fast for those at multiples of 4. Each message is hashed by an eighth of a thread block: one of many MiB is done
+/// sooner by a call of its own.
+pub type GcmEncryptBatch = GcmBatch<SealAll>;
+
+/// Decrypts messages, and tells of each whether it is the one that its tag was made of. What is not is cleared, and the others are good:
+/// that some fail is no error of the call.
+pub type GcmDecryptBatch = GcmBatch<OpenAll>;
+
+/// The end of an encryption: tags.
+#[derive(Clone, Debug)]
+pub struct SealAll;
+
+/// The end of a decryption: which messages are authentic.
+#[derive(Clone, Debug)]
+pub struct OpenAll {
+    /// The tags, filled up with zeros.
+    expected: Arc<[[u8; 16]]>,
+}
+
+/// Which messages of a batch were authentic. The data of the others is cleared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[must_use = "messages that failed are cleared, which is seen here only"]
+pub struct OpenedBatch {
+    failed: Vec<usize>,
+}
+
+impl OpenedBatch {
+    /// The numbers of the messages that failed, from 0, ascending; none if all are good.
+    pub fn failed(&self) -> &[usize] {
+        &self.failed
+    }
+
+    /// Whether the message of this number is authentic.
+    pub fn is_authentic(&self, message: usize) -> bool {
+        self.failed.binary_search(&message).is_err()
+    }
+
+    /// For a caller who takes all messages or none.
+    ///
+    /// # Errors
+    /// [`Error::Unauthenticated`] if any failed.
+    pub fn all(&self) -> Result<(), Error> {
+        if self.failed.is_empty() { Ok(()) } else { Err(Error::Unauthenticated) }
+    }
+}
+
+impl GcmEncryptBatch {
+    /// Of these messages, whose ranges ascend and do not overlap. Everything is copied.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] for ranges that do not, for two messages with the same nonce, and for more data than a message or a batch has
+    /// room for; [`Error::NonceLength`] for an empty nonce.
+    pub fn new(messages: &[GcmMessage<'_>]) -> Result<Self, Error> {
+        refuse_repeated_nonces(messages)?;
+        Self::of(messages, |_| 16, SealAll)
+    }
+}
+
+impl GcmDecryptBatch {
+    /// Of these messages, whose ranges ascend and do not overlap, with the tag of each, or its first bytes. Everything is copied.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] for ranges that do not, for another number of tags, and for more data than a message or a batch has room for;
+    /// [`Error::NonceLength`] for an empty nonce.
+    pub fn new(messages: &[GcmMessage<'_>], tags: &[Tag]) -> Result<Self, Error> {
+        if tags.len() != messages.len() {
+            return refused(format!("{} tags for {} messages: give one for each", tags.len(), messages.len()));
+        }
+        let expected = tags.iter().map(|tag| tag.padded().0).collect();
+        Self::of(messages, |n| tags[n].as_bytes().len() as u32, OpenAll { expected })
+    }
+}
+
+fn refused<T>(what: String) -> Result<T, Error> {
+    Err(Error::Batch { what })
+}
+
+/// Two messages with one nonce under one key give away both, and the key of the hash.
+fn refuse_repeated_nonces(messages: &[GcmMessage<'_>]) -> Result<(), Error> {
+    // Nonces that count are in order already.
+    if messages.is_sorted_by(|one, next| one.nonce < next.nonce) {
+        return Ok(());
+    }
+    let mut nonces: Vec<(&[u8], usize)> = messages.iter().enumerate().map(|(n, message)| (message.nonce, n)).collect();
+    nonces.sort_unstable();
+    match nonces.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        Some(pair) => refused(format!(
+            "messages {} and {} have the same nonce, which must be new for every message",
+            pair[0].1, pair[1].1
+        )),
+        None => Ok(()),
+    }
+}
+
+impl<E> GcmBatch<E> {
+    fn of(messages: &[GcmMessage<'_>], tag_bytes: impl Fn(usize) -> u32, end: E) -> Result<Self, Error> {
+        let (mut all, mut others) = (Vec::with_capacity(messages.len()), Vec::new());
+        let mut aad = Vec::with_capacity(messages.iter().map(|message| message.aad.len()).sum());
+        let (mut end_of_last, mut runs) = (0, 0);
+        for (n, GcmMessage { nonce, aad: of_this, range }) in messages.iter().enumerate() {
+            let Range { start, end } = *range;
+            if end < start {
+                return refused(format!("message {n} ends at byte {end}, before it begins at byte {start}"));
+            }
+            if start < end_of_last {
+                return refused(format!(
+                    "message {n} begins at byte {start}, and the one before it ends at byte {end_of_last}: ranges ascend and do not overlap"
+                ));
+            }
+            if end - start > LONGEST {
+                return refused(format!("message {n} has {} bytes, and GCM has room for {LONGEST}", end - start));
+            }
+            let mut first = [0; 16];
+            match nonce.len() {
+                0 => return Err(Error::NonceLength { bytes: 0 }),
+                12 => {
+                    first[..12].copy_from_slice(nonce);
+                    first[15] = 1;
+                }
+                _ => others.push((n, Box::from(*nonce))),
+            }
+            let [aad_at, aad_bytes] = [aad.len(), of_this.len()].map(|bytes| bytes as u32);
+            aad.extend_from_slice(of_this);
+            let message = Message { first, at: start, bytes: end - start, aad_at, aad_bytes, tag_bytes: tag_bytes(n) };
+            runs += message.runs();
+            end_of_last = end;
+            all.push(message);
+        }
+        if u32::try_from(aad.len()).is_err() || u32::try_from(runs).is_err() {
+            return refused("more than 4 GiB of additional data or 2 TiB of messages: make several batches".into());
+        }
+        Ok(Self { messages: all.into(), aad: aad.into(), others: others.into(), hash: None, of_nothing: None, end })
+    }
+
+    /// How many messages there are.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+}
+
+/// What comes of a batch.
+pub trait EndOfAll: Clone + Send + Sync + 'static {
+    /// What the call returns.
+    type Output: Send + 'static;
+
+    #[doc(hidden)]
+    const DIRECTION: Direction;
+
+    /// The tags that are expected.
+    #[doc(hidden)]
+    fn expected(&self) -> Option<&[[u8; 16]]>;
+
+    #[doc(hidden)]
+    fn end(&self, results: Results) -> Self::Output;
+}
+
+impl EndOfAll for SealAll {
+    type Output = Vec<Tag>;
+    const DIRECTION: Direction = Direction::Encrypt;
+
+    fn expected(&self) -> Option<&[[u8; 16]]> {
+        None
+    }
+
+    fn end(&self, results: Results) -> Vec<Tag> {
+        results.tags.into_iter().map(Tag::of).collect()
+    }
+}
+
+impl EndOfAll for OpenAll {
+    type Output = OpenedBatch;
+    const DIRECTION: Direction = Direction::Decrypt;
+
+    fn expected(&self) -> Option<&[[u8; 16]]> {
+        Some(&self.expected)
+    }
+
+    fn end(&self, results: Results) -> OpenedBatch {
+        let failed = results.authentic.iter().enumerate().filter(|(_, is_authentic)| !**is_authentic);
+        OpenedBatch { failed: failed.map(|(n, _)| n).collect() }
+    }
+}
+
+impl<E: EndOfAll> GcmBatch<E> {
+    fn as_batch(&self) -> Batch<'_> {
+        Batch { messages: &self.messages, aad: &self.aad, expected: self.end.expected() }
+    }
+
+    /// Does one message on this core, and returns its tag.
+    fn one(&self, cipher: &impl CpuCipher, message: &Message, data: Buffers<'_>) -> [u8; 16] {
+        use ghash::universal_hash::UniversalHash;
+        let hash = self.hash_key();
+        let derived = Derived::of_first(cipher, hash.clone(), message.first);
+        let mut hasher = hash.hasher();
+        hasher.update_padded(&self.aad[message.aad_at as usize..][..message.aad_bytes as usize]);
+        crypt_and_hash(E::DIRECTION, &derived, 0, cipher, data, &mut hasher);
+        hasher.update(&[lengths(message.aad_bytes.into(), message.bytes).into()]);
+        derived.masked(hasher.finalize().into())
+    }
+
+    fn all(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
+        let (mut rest, mut done) = (data, 0);
+        let mut work = Vec::with_capacity(self.messages.len());
+        for message in &*self.messages {
+            let (_, from) = rest.split_at((message.at - done) as usize);
+            let (data, after) = from.split_at(message.bytes as usize);
+            (rest, done) = (after, message.at + message.bytes);
+            work.push((message, data));
+        }
+        let one = |(message, mut data): (&Message, Buffers<'_>)| {
+            scrubbed::<DERIVED, _>(|| self.one(cipher, message, data.reborrow()))
+        };
+        let tags = match crate::exec::cores::threads() {
+            1 => work.iter_mut().map(|(message, data)| one((message, data.reborrow()))).collect(),
+            _ => work.par_iter_mut().map(|(message, data)| one((message, data.reborrow()))).collect(),
+        };
+        let results = Results::of_tags(&self.as_batch(), tags);
+        for ((_, data), is_authentic) in work.iter_mut().zip(&results.authentic) {
+            if !is_authentic {
+                data.output().fill(0);
+            }
+        }
+        results
+    }
+}
+
+impl<E: EndOfAll> Operation for GcmBatch<E> {
+    const NAME: &'static str = "a GCM batch";
+    const ACCESS: Access = Access::Maps;
+    const KEYS: Keys = Keys::OneOnCpu;
+    // In host memory; its messages go to all cores.
+    const SERIAL: bool = true;
+}
+
+impl<E: EndOfAll> Steps for GcmBatch<E> {
+    type Part = Results;
+    type Output = E::Output;
+
+    fn mode(&self) -> Option<Mode> {
+        None
+    }
+
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        match self.messages.last().map(|message| message.at + message.bytes) {
+            Some(end) if end > bytes => {
+                refused(format!("the last message ends at byte {end}, and the data has {bytes}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn keyed(self, cipher: &impl CpuCipher) -> Self {
+        let hash = HashKey::new(cipher);
+        let mut messages = self.messages.clone();
+        if !self.others.is_empty() {
+            let messages = Arc::make_mut(&mut messages);
+            self.others.iter().for_each(|(n, nonce)| messages[*n].first = first_counter(&hash, nonce));
+        }
+        let keyed = Self { messages, hash: Some(hash), ..self };
+        if keyed.messages.iter().any(|message| message.bytes > 0) {
+            return keyed;
+        }
+        let tags = keyed.messages.iter().map(|message| keyed.one(cipher, message, Buffers::InPlace(&mut []))).collect();
+        Self { of_nothing: Some(Arc::new(Results::of_tags(&keyed.as_batch(), tags))), ..keyed }
+    }
+
+    fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
+        unreachable!("a serial operation is not cut")
+    }
+
+    fn hash_key(&self) -> &HashKey {
+        self.hash.as_ref().expect("derived before the work")
+    }
+
+    fn batch(&self) -> Option<Batch<'_>> {
+        Some(self.as_batch())
+    }
+
+    fn part_of_batch(&self, results: &[u8]) -> Results {
+        Results::of_device(&self.as_batch(), results)
+    }
+
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
+        self.all(cipher, data)
+    }
+
+    fn finish(&self, mut parts: Vec<Results>) -> Result<E::Output, Error> {
+        let of_nothing = || self.of_nothing.as_deref().cloned().unwrap_or_default();
+        Ok(self.end.end(parts.pop().unwrap_or_else(of_nothing)))
+    }
+}

@@ -1,0 +1,417 @@
+//! Many messages of GCM in one call: each as another implementation has it, in host memory and in GPU memory; what is between them; what
+//! was changed; what cannot be.
+
+use aes::{Aes128, Aes192, Aes256};
+use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
+use aes_bitslice_runtime::{
+    Backend, Cipher, Engine, Error, GcmBatch, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Kernels, Key,
+    Nonce, OpenedBatch, Operation, Tag,
+};
+use aes_bitslice_tests::engines::{Device, name};
+use aes_bitslice_tests::environment::{all_or, random};
+use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::reference::noise;
+use aes_bitslice_tests::{tests, tests_of_engines};
+use aes_gcm::aead::consts::{U12, U16};
+use aes_gcm::aead::inout::InOutBuf;
+use aes_gcm::{AeadInOut, AesGcm};
+use cipher::KeyInit;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+fn main() -> ExitCode {
+    Tests::default()
+        .on_each(
+            &[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl],
+            &[],
+            tests_of_engines![
+                messages_are_as_another_has_them,
+                what_was_changed_is_cleared_alone,
+                nonces_of_any_length,
+                nothing_to_do,
+            ],
+        )
+        .on_each(
+            &[Device::Cuda(Kernels::Auto)],
+            &[],
+            tests_of_engines![calls_in_flight, one_long_message_among_short_ones],
+        )
+        .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![other_memory_is_refused])
+        .with(&[], tests![what_cannot_be_is_refused])
+        .run()
+}
+
+/// Where the data of a call is.
+enum Memory {
+    Host,
+    /// So many bytes behind a multiple of 256.
+    Gpu(Arc<CudaStream>, usize),
+}
+
+/// Host memory, and that of a GPU where the engine has one.
+fn memories(engine: &Engine) -> Vec<Memory> {
+    let stream = || engine.cuda_context().unwrap().new_stream().unwrap();
+    match engine.backend() {
+        Backend::Cuda { .. } => {
+            vec![Memory::Host, Memory::Gpu(stream(), 0), Memory::Gpu(stream(), 4), Memory::Gpu(stream(), 3)]
+        }
+        _ => vec![Memory::Host],
+    }
+}
+
+impl Memory {
+    fn run<O: Operation>(&self, cipher: &Cipher, operation: O, data: &mut [u8]) -> Result<O::Output, Error> {
+        let Self::Gpu(stream, offset) = self else { return cipher.run(operation, data) };
+        let mut memory = stream.clone_htod(&[&vec![0x5a; *offset], &data[..], &[0xa5; 9]].concat()).unwrap();
+        let pending = {
+            let mut part = memory.slice_mut(*offset..*offset + data.len());
+            cipher.device()?.run_with_output(stream, operation, &mut part)?
+        };
+        let found = stream.clone_dtoh(&memory).unwrap();
+        let (before, rest) = found.split_at(*offset);
+        assert!(before.iter().all(|&byte| byte == 0x5a) && rest[data.len()..] == [0xa5; 9]);
+        data.copy_from_slice(&rest[..data.len()]);
+        pending.wait()
+    }
+}
+
+/// Messages, and what belongs to them.
+struct Messages {
+    nonces: Vec<Vec<u8>>,
+    aad: Vec<Vec<u8>>,
+    ranges: Vec<std::ops::Range<u64>>,
+    plain: Vec<u8>,
+}
+
+impl Messages {
+    /// Of bytes of data, of additional data, and between a message and the one before it.
+    fn new(seed: u64, lengths: &[(usize, usize, usize)]) -> Self {
+        let mut at = 0;
+        let mut ranges = Vec::new();
+        for (bytes, _, gap) in lengths {
+            ranges.push((at + gap) as u64..(at + gap + bytes) as u64);
+            at += gap + bytes;
+        }
+        let of_number = |n: usize| {
+            let mut nonce = noise(seed ^ 1, 12);
+            nonce[..8].copy_from_slice(&(n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
+            nonce
+        };
+        Self {
+            nonces: (0..lengths.len()).map(of_number).collect(),
+            aad: lengths.iter().enumerate().map(|(n, (_, aad, _))| noise(seed + n as u64, *aad)).collect(),
+            ranges,
+            plain: noise(!seed, at + 7),
+        }
+    }
+
+    fn list(&self) -> Vec<GcmMessage<'_>> {
+        let message =
+            |n: usize| GcmMessage { nonce: &self.nonces[n], aad: &self.aad[n], range: self.ranges[n].clone() };
+        (0..self.nonces.len()).map(message).collect()
+    }
+
+    fn range(&self, n: usize) -> std::ops::Range<usize> {
+        self.ranges[n].start as usize..self.ranges[n].end as usize
+    }
+
+    /// By the `aes-gcm` crate.
+    fn by_another(&self, key: &[u8]) -> (Vec<u8>, Vec<Tag>) {
+        let mut secret = self.plain.clone();
+        let tags = (0..self.nonces.len()).map(|n| {
+            let data = &mut secret[self.range(n)];
+            let tag = match key.len() {
+                16 => other_gcm::<AesGcm<Aes128, U12>>(key, &self.nonces[n], &self.aad[n], data),
+                24 => other_gcm::<AesGcm<Aes192, U12>>(key, &self.nonces[n], &self.aad[n], data),
+                _ => other_gcm::<AesGcm<Aes256, U12>>(key, &self.nonces[n], &self.aad[n], data),
+            };
+            Tag::new(&tag).unwrap()
+        });
+        let tags = tags.collect();
+        (secret, tags)
+    }
+}
+
+fn other_gcm<C: KeyInit + AeadInOut<NonceSize = U12, TagSize = U16>>(
+    key: &[u8],
+    nonce: &[u8],
+    aad: &[u8],
+    data: &mut [u8],
+) -> Vec<u8> {
+    let nonce: [u8; 12] = nonce.try_into().unwrap();
+    let cipher = C::new_from_slice(key).unwrap();
+    cipher.encrypt_inout_detached(&nonce.into(), aad, InOutBuf::from(data)).unwrap().to_vec()
+}
+
+fn cipher(engine: &Engine, key: &[u8]) -> Cipher {
+    engine.cipher(&Key::new(key).unwrap()).unwrap()
+}
+
+fn encrypt(messages: &Messages) -> GcmEncryptBatch {
+    GcmEncryptBatch::new(&messages.list()).unwrap()
+}
+
+fn decrypt(messages: &Messages, tags: &[Tag]) -> GcmDecryptBatch {
+    GcmDecryptBatch::new(&messages.list(), tags).unwrap()
+}
+
+/// Short ones, and of 16 bytes or fewer between them; whole blocks, words and bytes.
+fn lengths() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
+    let one = prop_oneof![
+        (0..20_usize << 10, 0..300_usize, 0..17_usize),
+        (0..600_usize, 0..20_usize, 0..5_usize),
+        ((0..1280_usize).prop_map(|n| 16 * n), 0..40_usize, prop_oneof![Just(0_usize), Just(16)]),
+        ((0..500_usize).prop_map(|n| 4 * n), Just(13_usize), prop_oneof![Just(0_usize), Just(4)]),
+    ];
+    prop_oneof![
+        2 => prop::collection::vec(one, 0..=300),
+        1 => ((0..5000_usize, 0..40_usize), 1..100_usize).prop_map(|((bytes, aad), n)| vec![(bytes, aad, 0); n]),
+    ]
+}
+
+fn key_bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![Just(16), Just(24), Just(32)].prop_flat_map(|len| prop::collection::vec(any::<u8>(), len))
+}
+
+fn messages_are_as_another_has_them(engines: &'static [Engine]) {
+    let mut runner = TestRunner::new(random(all_or(100, 10)));
+    let outcome = runner.run(&(key_bytes(), lengths(), any::<u32>()), |(key, lengths, seed)| {
+        let messages = Messages::new(seed.into(), &lengths);
+        let (secret, tags) = messages.by_another(&key);
+        for engine in engines {
+            let cipher = cipher(engine, &key);
+            for memory in memories(engine) {
+                let mut data = messages.plain.clone();
+                let found = memory.run(&cipher, encrypt(&messages), &mut data).unwrap();
+                prop_assert!(data == secret, "{}", name(engine));
+                prop_assert_eq!(&found, &tags, "{}", name(engine));
+                let opened = memory.run(&cipher, decrypt(&messages, &tags), &mut data).unwrap();
+                prop_assert!(opened.failed().is_empty() && opened.all().is_ok(), "{}", name(engine));
+                prop_assert!(data == messages.plain, "{}", name(engine));
+                // One wrong tag among many.
+                if !tags.is_empty() {
+                    let which = seed as usize % tags.len();
+                    let mut wrong = tags.clone();
+                    let mut bytes = tags[which].as_bytes().to_vec();
+                    bytes[seed as usize % 16] ^= 1 << (seed % 8);
+                    wrong[which] = Tag::new(&bytes).unwrap();
+                    let (mut data, mut expected) = (secret.clone(), messages.plain.clone());
+                    expected[messages.range(which)].fill(0);
+                    let opened = memory.run(&cipher, decrypt(&messages, &wrong), &mut data).unwrap();
+                    prop_assert_eq!(opened.failed(), &[which][..], "{}", name(engine));
+                    prop_assert!(opened.all().is_err() && !opened.is_authentic(which) && data == expected);
+                }
+            }
+            // From an input to an output.
+            let mut output = vec![0x77; messages.plain.len()];
+            let found = cipher.run(encrypt(&messages), (&messages.plain[..], &mut output[..])).unwrap();
+            prop_assert!(found == tags);
+            for n in 0..output.len() {
+                let is_in = messages.ranges.iter().any(|range| range.contains(&(n as u64)));
+                prop_assert!(output[n] == if is_in { secret[n] } else { 0x77 }, "byte {n}");
+            }
+        }
+        Ok(())
+    });
+    outcome.unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Data, additional data, nonce, tag; with tags of any length.
+fn what_was_changed_is_cleared_alone(engines: &'static [Engine]) {
+    let lengths: Vec<_> = (0..40).map(|n| (1 + n * 67 % 2500, 1 + n % 30, n % 3)).collect();
+    let key = noise(3, 24);
+    let mut messages = Messages::new(9, &lengths);
+    let (mut secret, mut tags) = messages.by_another(&key);
+    let mut failed = Vec::new();
+    for n in 0..lengths.len() {
+        tags[n] = tags[n].truncated([16, 15, 14, 13, 12, 8, 4][n % 7]).unwrap();
+        let range = messages.range(n);
+        match n % 5 {
+            0 => secret[range.start + n * 31 % range.len()] ^= 1 << (n % 8),
+            1 => messages.aad[n][0] ^= 2,
+            2 => messages.nonces[n][11] ^= 0x80,
+            3 => {
+                let mut bytes = tags[n].as_bytes().to_vec();
+                *bytes.last_mut().unwrap() ^= 1;
+                tags[n] = Tag::new(&bytes).unwrap();
+            }
+            _ => continue,
+        }
+        failed.push(n);
+    }
+    let mut expected = messages.plain.clone();
+    failed.iter().for_each(|&n| expected[messages.range(n)].fill(0));
+    for engine in engines {
+        let cipher = cipher(engine, &key);
+        for memory in memories(engine) {
+            let mut data = secret.clone();
+            let opened: OpenedBatch = memory.run(&cipher, decrypt(&messages, &tags), &mut data).unwrap();
+            assert_eq!(opened.failed(), failed, "{}", name(engine));
+            assert!(data == expected, "{}", name(engine));
+        }
+    }
+}
+
+/// As single messages have them, which the vectors of NIST are for: their counters begin anywhere.
+fn nonces_of_any_length(engines: &'static [Engine]) {
+    let lengths: Vec<_> = (0..30).map(|n| (n * 131 % 3000, n % 20, n % 5)).collect();
+    let key = noise(4, 32);
+    let mut messages = Messages::new(10, &lengths);
+    for (n, nonce) in messages.nonces.iter_mut().enumerate() {
+        *nonce = noise(n as u64, [12, 1, 8, 16, 60][n % 5]);
+    }
+    for engine in engines {
+        let cipher = cipher(engine, &key);
+        let mut expected = messages.plain.clone();
+        let tags: Vec<Tag> = (0..lengths.len())
+            .map(|n| {
+                let single = GcmEncrypt::new(&Nonce::new(&messages.nonces[n]).unwrap(), &messages.aad[n]);
+                cipher.run(single, &mut expected[messages.range(n)]).unwrap()
+            })
+            .collect();
+        for memory in memories(engine) {
+            let mut data = messages.plain.clone();
+            assert_eq!(memory.run(&cipher, encrypt(&messages), &mut data).unwrap(), tags, "{}", name(engine));
+            assert!(data == expected, "{}", name(engine));
+            assert!(memory.run(&cipher, decrypt(&messages, &tags), &mut data).unwrap().failed().is_empty());
+            assert!(data == messages.plain, "{}", name(engine));
+        }
+    }
+}
+
+/// No messages; none with data; none with anything, where there is data.
+fn nothing_to_do(engines: &'static [Engine]) {
+    let key = noise(5, 16);
+    for (lengths, bytes) in
+        [(vec![], 0), (vec![], 50), (vec![(0, 5, 0), (0, 0, 0), (0, 40, 0)], 0), (vec![(0, 5, 20), (0, 0, 0)], 40)]
+    {
+        let mut messages = Messages::new(11, &lengths);
+        messages.plain = noise(6, bytes);
+        let (_, tags) = messages.by_another(&key);
+        for engine in engines {
+            let cipher = cipher(engine, &key);
+            for memory in memories(engine) {
+                if matches!(memory, Memory::Gpu(..)) && bytes == 0 {
+                    continue; // No slice of GPU memory is empty.
+                }
+                let mut data = messages.plain.clone();
+                assert_eq!(memory.run(&cipher, encrypt(&messages), &mut data).unwrap(), tags, "{}", name(engine));
+                let mut wrong = tags.clone();
+                let failed: &[usize] = if wrong.is_empty() { &[] } else { &[1] };
+                failed.iter().for_each(|&n| wrong[n] = wrong[0]);
+                let opened = memory.run(&cipher, decrypt(&messages, &wrong), &mut data).unwrap();
+                assert_eq!(opened.failed(), failed, "{}", name(engine));
+                assert!(data == messages.plain);
+            }
+        }
+    }
+}
+
+fn what_cannot_be_is_refused() {
+    let message = |nonce: &'static [u8], range: std::ops::Range<u64>| GcmMessage { nonce, aad: b"aad", range };
+    let (one, two) = (b"nonce number".as_slice(), b"another one.".as_slice());
+    let says = |outcome: Result<GcmEncryptBatch, Error>, what: &str| {
+        let error = outcome.err().unwrap_or_else(|| panic!("{what}: not refused")).to_string();
+        assert!(error.contains(what), "{error}: not {what}");
+    };
+    #[expect(clippy::reversed_empty_ranges, reason = "to be refused")]
+    let backwards = 9..3;
+    says(GcmEncryptBatch::new(&[message(one, 0..10), message(two, 9..20)]), "message 1 begins at byte 9");
+    says(GcmEncryptBatch::new(&[message(one, 20..30), message(two, 0..10)]), "message 1 begins at byte 0");
+    says(GcmEncryptBatch::new(&[message(one, backwards)]), "message 0 ends at byte 3");
+    says(GcmEncryptBatch::new(&[message(one, 0..1 << 36)]), "message 0 has 68719476736 bytes");
+    says(GcmEncryptBatch::new(&[message(b"", 0..9)]), "nonce has 1 to");
+    says(
+        GcmEncryptBatch::new(&[message(one, 0..1), message(two, 1..2), message(one, 2..3)]),
+        "messages 0 and 2 have the same nonce",
+    );
+    let cipher = cipher(&Engine::open(Backend::Cpu).unwrap(), &[1; 16]);
+    let messages = [message(one, 0..10), message(two, 10..20)];
+    let mut data = [7; 19];
+    let refused = cipher.run(GcmEncryptBatch::new(&messages).unwrap(), &mut data).unwrap_err();
+    assert!(matches!(&refused, Error::Batch { what } if what.contains("ends at byte 20")), "{refused}");
+    let tags = cipher.run(GcmEncryptBatch::new(&messages[..1]).unwrap(), &mut data).unwrap();
+    assert_eq!((tags.len(), data[10..].to_vec()), (1, vec![7; 9]));
+    let refused = GcmDecryptBatch::new(&messages, &tags).unwrap_err();
+    assert!(refused.to_string().contains("1 tags for 2 messages"), "{refused}");
+    // To decrypt one message twice gives nothing away.
+    let twice = [message(one, 0..10), message(one, 10..20)];
+    let batch: GcmBatch<_> = GcmDecryptBatch::new(&twice, &[tags[0], tags[0]]).unwrap();
+    assert_eq!((batch.len(), batch.is_empty()), (2, false));
+}
+
+/// Several at a time on one stream and on two, and one that nobody waits for.
+fn calls_in_flight(engines: &'static [Engine]) {
+    let engine = &engines[0];
+    let (key, lengths) = (noise(8, 16), [(1500, 13, 0); 500]);
+    let messages = Messages::new(12, &lengths);
+    let (secret, tags) = messages.by_another(&key);
+    let cipher = cipher(engine, &key);
+    let device = cipher.device().unwrap();
+    device.prepare_for(&encrypt(&messages)).unwrap();
+    let streams = [0, 1].map(|_| engine.cuda_context().unwrap().new_stream().unwrap());
+    let mut data: Vec<_> = (0..24).map(|n| streams[n % 2].clone_htod(&messages.plain).unwrap()).collect();
+    let pending: Vec<_> = data
+        .iter_mut()
+        .enumerate()
+        .map(|(n, data)| device.run_with_output(&streams[n % 2], encrypt(&messages), data).unwrap())
+        .collect();
+    for (n, pending) in pending.into_iter().enumerate() {
+        match n % 5 {
+            3 => drop(pending),
+            _ => assert_eq!(pending.wait().unwrap(), tags, "{n}"),
+        }
+    }
+    for (n, data) in data.iter_mut().enumerate() {
+        assert!(streams[n % 2].clone_dtoh(data).unwrap() == secret, "{n}");
+        let opened = device.run_with_output(&streams[n % 2], decrypt(&messages, &tags), data).unwrap();
+        assert!(opened.wait().unwrap().failed().is_empty());
+        assert!(streams[n % 2].clone_dtoh(data).unwrap() == messages.plain, "{n}");
+    }
+    // Others' output is not touched.
+    let stream = &streams[0];
+    let input = stream.clone_htod(&messages.plain).unwrap();
+    let output = stream.clone_htod(&vec![0x11; messages.plain.len()]).unwrap();
+    let tags_found = {
+        use aes_bitslice_runtime::cuda::cudarc::driver::DevicePtr;
+        let ((from, _input), (to, _output)) = (input.device_ptr(stream), output.device_ptr(stream));
+        // SAFETY: both are as long, and live until the call is waited for.
+        let pending = unsafe {
+            device.run_raw_with_output(stream.cu_stream(), encrypt(&messages), from, to, messages.plain.len() as u64)
+        };
+        pending.unwrap().wait().unwrap()
+    };
+    assert_eq!(tags_found, tags);
+    let end = messages.ranges.last().unwrap().end as usize;
+    let found = stream.clone_dtoh(&output).unwrap();
+    assert!(found[..end] == secret[..end] && found[end..].iter().all(|&byte| byte == 0x11));
+    assert!(stream.clone_dtoh(&input).unwrap() == messages.plain);
+}
+
+fn one_long_message_among_short_ones(engines: &'static [Engine]) {
+    let mut lengths = vec![(100, 3, 0); 1000];
+    lengths[500] = (40 << 20, 0, 4);
+    lengths[900] = ((9 << 20) + 3, 77, 1);
+    let (messages, key) = (Messages::new(13, &lengths), noise(9, 32));
+    let (secret, tags) = messages.by_another(&key);
+    for engine in engines {
+        let cipher = cipher(engine, &key);
+        for memory in memories(engine) {
+            let mut data = messages.plain.clone();
+            assert_eq!(memory.run(&cipher, encrypt(&messages), &mut data).unwrap(), tags);
+            assert!(data == secret);
+        }
+    }
+}
+
+fn other_memory_is_refused(engines: &'static [Engine]) {
+    let messages = Messages::new(14, &[(100, 3, 0)]);
+    for engine in engines {
+        let cipher = cipher(engine, &[2; 16]);
+        let mut data = engine.sharded(1000).unwrap();
+        let refused = cipher.sharded().unwrap().run(encrypt(&messages), &mut data).map(drop);
+        assert!(matches!(refused, Err(Error::Unsupported { operation: "a GCM batch", .. })), "{refused:?}");
+    }
+}
