@@ -161,13 +161,14 @@ impl Rival {
 
 /// The time of each launch in a table of the profiler's, in nanoseconds. Its second row has the units.
 fn durations(text: &str) -> Vec<f64> {
-    let mut rows = text
-        .lines()
-        .filter(|line| line.starts_with('"'))
-        .map(|row| row.trim().trim_matches('"').split("\",\"").collect::<Vec<_>>());
-    let column = rows.next().and_then(|names| names.iter().position(|name| *name == "gpu__time_duration.sum"));
+    let cells = |row: &'_ str| -> Vec<String> {
+        let row = row.trim().strip_prefix('"').and_then(|row| row.strip_suffix('"')).unwrap_or_default();
+        row.split("\",\"").map(String::from).collect()
+    };
+    let mut rows = text.lines().filter(|line| line.starts_with('"')).map(cells);
+    let column = rows.next().and_then(|names| names.iter().position(|name| name == "gpu__time_duration.sum"));
     let (Some(column), Some(units)) = (column, rows.next()) else { return vec![] };
-    let unit = match units.get(column).copied() {
+    let unit = match units.get(column).map(String::as_str) {
         Some("ns" | "nsecond") => 1.0,
         Some("us" | "usecond") => 1e3,
         Some("ms" | "msecond") => 1e6,

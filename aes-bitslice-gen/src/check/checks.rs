@@ -55,7 +55,8 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
         // All of a tile but its last block.
         (Access::Aligned, group - 1, false, once, 1),
         (unaligned, group - 1, false, once, 1),
-        (Access::Aligned, (8 * twice - 7) * group + 33, true, 5 * twice - 4, 3),
+        // The counter wraps within the second of three thread blocks.
+        (Access::Aligned, (8 * twice - 7) * group + 33, true, 3 * twice - 2, 3),
     ] {
         let in_place = in_place && can_be_in_place;
         let (skip, cut) = match access {
