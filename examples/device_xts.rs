@@ -1,4 +1,4 @@
-//! XTS in GPU memory, and how fast it is beside ECB: `cargo run --release --example device_xts [MIB]`
+//! XTS in GPU memory, and how fast it is compared with ECB: `cargo run --release --example device_xts [MIB]`
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream};
 use aes_bitslice_runtime::{Backend, Cipher, Direction, Ecb, Engine, Error, Key, KeyBits, Operation, Xts};

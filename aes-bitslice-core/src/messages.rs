@@ -1,5 +1,6 @@
 //! Many messages of GCM (SP 800-38D), as kernels have them described in memory: where each lies, its first counter block, which counters
-//! of it are taken together, and which messages are hashed side by side. All of it is public.
+//! of it are taken together, and which messages are hashed side by side. All of it is public, but for
+//! first counter blocks of nonces that have not 12 bytes: they are made of the hash key, and tell it.
 //!
 //! | table | words | what |
 //! |---|---|---|

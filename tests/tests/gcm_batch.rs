@@ -46,7 +46,7 @@ fn main() -> ExitCode {
 /// Where the data of a call is.
 enum Memory {
     Host,
-    /// So many bytes behind a multiple of 256.
+    /// The data begins this many bytes behind a multiple of 256.
     Gpu(Arc<CudaStream>, usize),
 }
 

@@ -49,7 +49,7 @@ const RIVALS: [Rival; 3] = [
         main: WITHOUT_CLOCK_RATE,
         sources: &["AES.cu", "aes_keyschedule_lut.cu", "aes_encrypt_gpu.cu", "aes_encrypt.cu"],
         kernel: "aes128_encrypt_gpu_repeat_coalesced",
-        bytes: 4 * 512 << 20,
+        bytes: 2 << 30,
         computes: "key stream, written in an order of its own and added to no data; counters repeat, for three of their bits are not \
                    taken from the number of the thread",
     },
@@ -59,7 +59,7 @@ const RIVALS: [Rival; 3] = [
         main: WITHOUT_CLOCK_RATE,
         sources: &["AES.cu"],
         kernel: "OneTblBytePermReuseUnroll",
-        bytes: 4 * 256 << 20,
+        bytes: 1 << 30,
         computes: "data in an order of its own: all first words of blocks, then all second words, each with its bytes turned round; \
                    the counter starts at 0, and what its upper bytes give is computed on the host and not timed",
     },

@@ -29,7 +29,7 @@ struct Compiled {
 
 /// An argument of an entry point that is memory, in the order of its parameters.
 enum Memory<'a> {
-    /// So many bytes behind a multiple of 16.
+    /// The data begins this many bytes behind a multiple of 16.
     Read(&'a [u8], usize),
     Written(&'a [u8], usize),
     /// The memory of the argument of this number, from 0.

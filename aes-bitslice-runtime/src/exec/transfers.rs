@@ -4,9 +4,13 @@
 //! threads, for nobody copies but the GPU. Data that is not is staged through pinned memory by threads, which copy slower than
 //! the link: as many as there are cores, with chunks that all together stay in the last cache. The less data, the smaller the
 //! chunks, so that the first is not long on its way alone; and what is hardly longer than the way itself is not cut at all (Li
-//! et al. 2012, table IV).
+//! et al. 2012, table IV). What is smaller still kernels read and write over the link, where they can.
 
 use std::thread;
+
+/// What is worth copying, in chunks, so that both directions are busy: a kernel that reads and writes over the link does not come near its
+/// rate, but a small call is done before the first copy would be.
+const WORTH_COPYING: usize = 4 << 20;
 
 /// How data in host memory goes to a GPU and back. What is `None` is chosen by the size of the call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,19 +35,27 @@ pub(crate) struct Plan {
 }
 
 impl Transfers {
-    /// For a call on `bytes` bytes, pinned or not, on `devices` GPUs.
+    /// For a call on `bytes` bytes, pinned or not, on `devices` GPUs, that copies all of them.
     pub(crate) fn plan(self, bytes: usize, pinned: bool, devices: usize) -> Plan {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         self.plan_with(bytes, pinned, devices, cores)
     }
 
+    /// The same for a call whose kernels can read and write host memory, which small ones do.
+    pub(crate) fn plan_over_link(self, bytes: usize, pinned: bool, devices: usize) -> Plan {
+        match self.chunk_bytes {
+            None if bytes < WORTH_COPYING => {
+                // Pinned memory is not cut: nothing is copied by a thread.
+                let whole = Self { chunk_bytes: pinned.then_some(bytes.next_multiple_of(4096)), ..self };
+                Plan { over_link: true, ..whole.plan(bytes, pinned, devices) }
+            }
+            _ => self.plan(bytes, pinned, devices),
+        }
+    }
+
     fn plan_with(self, bytes: usize, pinned: bool, devices: usize, cores: usize) -> Plan {
         /// What is worth bringing to another GPU, too.
         const WORTH_A_GPU: usize = 8 << 20;
-        /// What is worth copying, in chunks, so that both directions are busy: a kernel that reads and writes over the link does not
-        /// come near its rate, but a small call is done before the first copy would be.
-        const WORTH_COPYING: usize = 4 << 20;
-        let over_link = self.chunk_bytes.is_none() && bytes < WORTH_COPYING;
         let devices = match self.chunk_bytes {
             Some(_) => devices,
             None => (bytes / WORTH_A_GPU).clamp(1, devices),
@@ -53,7 +65,6 @@ impl Transfers {
             (bytes / devices / parts).clamp(least, most).next_power_of_two().min(most)
         };
         let (chunk_bytes, streams, workers) = match pinned {
-            true if over_link => (WORTH_COPYING, 1, 1),
             true if bytes / devices < 128 << 20 => (part(16, 1 << 20, 4 << 20), 4, 1),
             true => (8 << 20, 2, 2),
             false if devices == 1 => (part(64, 1 << 20, 3 << 20), 2, cores.clamp(1, 16)),
@@ -75,7 +86,7 @@ impl Transfers {
         let workers = devices * self.workers.unwrap_or(workers).clamp(1, 16);
         // No thread without work; and of few chunks each gets its own thread before one gets two.
         let workers = workers.min(chunks);
-        Plan { chunk_bytes, streams: streams.min(chunks.div_ceil(workers)), workers, over_link }
+        Plan { chunk_bytes, streams: streams.min(chunks.div_ceil(workers)), workers, over_link: false }
     }
 }
 
@@ -102,13 +113,19 @@ mod tests {
 
     #[test]
     fn only_calls_that_are_small_and_not_cut_by_hand_go_over_the_link() {
+        let transfers = Transfers::default();
         for pinned in [true, false] {
-            assert!(plan(1, pinned, 1).over_link && plan((4 << 20) - 1, pinned, 2).over_link);
-            assert!(!plan(4 << 20, pinned, 1).over_link);
-            assert_eq!(plan((4 << 20) - 1, true, 1).workers, 1);
-            let by_hand = Transfers { chunk_bytes: Some(4096), ..Transfers::default() };
-            assert!(!by_hand.plan_with(4096, pinned, 1, 16).over_link);
+            assert!(transfers.plan_over_link(1, pinned, 1).over_link);
+            assert!(transfers.plan_over_link((4 << 20) - 1, pinned, 2).over_link);
+            assert!(!transfers.plan_over_link(4 << 20, pinned, 1).over_link);
+            let by_hand = Transfers { chunk_bytes: Some(4096), ..transfers };
+            assert!(!by_hand.plan_over_link(4096, pinned, 1).over_link);
         }
+        let Plan { chunk_bytes, streams, workers, .. } = transfers.plan_over_link((4 << 20) - 1, true, 1);
+        assert_eq!((chunk_bytes, streams, workers), (4 << 20, 1, 1));
+        // What is copied is cut as before.
+        let Plan { streams, over_link, .. } = plan(3 << 20, true, 1);
+        assert_eq!((streams, over_link), (3, false));
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub struct Batch<'a> {
     pub(crate) aad: &'a [u8],
     /// For a decryption: the tag of each, filled up with zeros.
     pub(crate) expected: Option<&'a [[u8; 16]]>,
+    /// Whether first counters tell the hash key: those of nonces that have not 12 bytes do.
+    pub(crate) counters_are_secret: bool,
 }
 
 /// What comes of a batch: of each message its tag, for an encryption; for a decryption whether it is authentic.

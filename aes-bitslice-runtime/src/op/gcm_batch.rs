@@ -16,8 +16,9 @@ use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::messages::Message;
 use aes_bitslice_core::mode::Mode;
 use rayon::prelude::*;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
+use zeroize::Zeroize;
 
 /// A message of a batch: what belongs to it besides its bytes, and where in the call's data these are.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +34,7 @@ pub struct GcmMessage<'a> {
 /// What the calls on a batch have in common: messages, and `E`, what is to come of them.
 #[derive(Clone, Debug)]
 pub struct GcmBatch<E> {
-    messages: Arc<[Message]>,
+    messages: Arc<Messages>,
     /// The additional data of all messages.
     aad: Arc<[u8]>,
     /// The nonces that are not of 12 bytes, with the numbers of their messages: J0 of these depends on the key.
@@ -42,6 +43,24 @@ pub struct GcmBatch<E> {
     /// What comes of messages that are all without data, and of which nobody is asked therefore.
     of_nothing: Option<Arc<Results>>,
     end: E,
+}
+
+/// Messages, whose first counters are overwritten on drop: of a nonce that has not 12 bytes it tells the hash key.
+#[derive(Clone, Debug)]
+struct Messages(Vec<Message>);
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        self.0.iter_mut().for_each(|message| message.first.zeroize());
+    }
+}
+
+impl Deref for Messages {
+    type Target = [Message];
+
+    fn deref(&self) -> &[Message] {
+        &self.0
+    }
 }
 
 /// Encrypts messages, and gives the tag of each, of 16 bytes, in their order.
@@ -199,7 +218,14 @@ impl<E> GcmBatch<E> {
         if u32::try_from(aad.len()).is_err() || u32::try_from(runs).is_err() {
             return refused("more than 4 GiB of additional data or 2 TiB of messages: make several batches".into());
         }
-        Ok(Self { messages: all.into(), aad: aad.into(), others: others.into(), hash: None, of_nothing: None, end })
+        Ok(Self {
+            messages: Arc::new(Messages(all)),
+            aad: aad.into(),
+            others: others.into(),
+            hash: None,
+            of_nothing: None,
+            end,
+        })
     }
 
     /// How many messages there are.
@@ -258,7 +284,12 @@ impl EndOfAll for OpenAll {
 
 impl<E: EndOfAll> GcmBatch<E> {
     fn as_batch(&self) -> Batch<'_> {
-        Batch { messages: &self.messages, aad: &self.aad, expected: self.end.expected() }
+        Batch {
+            messages: &self.messages,
+            aad: &self.aad,
+            expected: self.end.expected(),
+            counters_are_secret: !self.others.is_empty(),
+        }
     }
 
     /// Does one message on this core, and returns its tag.
@@ -276,7 +307,7 @@ impl<E: EndOfAll> GcmBatch<E> {
     fn all(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
         let (mut rest, mut done) = (data, 0);
         let mut work = Vec::with_capacity(self.messages.len());
-        for message in &*self.messages {
+        for message in self.messages.iter() {
             let (_, from) = rest.split_at((message.at - done) as usize);
             let (data, after) = from.split_at(message.bytes as usize);
             (rest, done) = (after, message.at + message.bytes);
@@ -328,7 +359,7 @@ impl<E: EndOfAll> Steps for GcmBatch<E> {
         let hash = HashKey::new(cipher);
         let mut messages = self.messages.clone();
         if !self.others.is_empty() {
-            let messages = Arc::make_mut(&mut messages);
+            let messages = &mut Arc::make_mut(&mut messages).0;
             self.others.iter().for_each(|(n, nonce)| messages[*n].first = first_counter(&hash, nonce));
         }
         let keyed = Self { messages, hash: Some(hash), ..self };

@@ -22,8 +22,15 @@ use crate::op::operation::{Operation, Steps, finished, keyed};
 use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, write_tables};
 use aes_bitslice_core::mode::Mode;
+use cudarc::driver::result;
 use cudarc::driver::sys::CUstream;
 use std::ops::Range;
+
+/// What a call on many messages takes: memory, and where in it things are.
+pub(crate) struct BatchPlace {
+    places: Places,
+    memory: BatchMemory,
+}
 
 /// Where in the memory of a call things are, in bytes.
 struct Places {
@@ -85,8 +92,15 @@ impl DeviceKey {
         self.device().test_batches(|| test(self))
     }
 
-    /// Puts a call on many messages on a stream, without waiting. Its results come through the memory that is returned. If it fails, more
-    /// may have been put there, and what was written is to be cleared.
+    /// What a call takes; nothing is put on a stream. The device was entered.
+    pub(crate) fn batch_place(&self, batch: &Batch<'_>) -> Result<BatchPlace, Error> {
+        let places = Places::of(batch);
+        let memory = self.device().batch_memories().take(places.verdicts.end)?;
+        Ok(BatchPlace { places, memory })
+    }
+
+    /// Puts a call on many messages on a stream, without waiting. Its results come through the memory that is returned. If it fails, part of
+    /// it may have been put there.
     ///
     /// # Safety
     /// The span lies in memory of the device that is live until the work is done, and has all messages; the stream is live.
@@ -96,14 +110,15 @@ impl DeviceKey {
         span: Span,
         batch: &Batch<'_>,
         hash: &HashKey,
+        BatchPlace { places, mut memory }: BatchPlace,
     ) -> Result<BatchMemory, Error> {
         let (ctr, keys) = self.kernel(Mode::Ctr, Choice::Bitsliced)?;
         let (hasher, tables) = self.hash_kernel_of_messages(hash)?;
-        let places = Places::of(batch);
-        let mut memory = self.device().batch_memories().take(places.verdicts.end)?;
         places.write(batch, memory.pinned());
         let all = batch.messages.len() as u32;
-        let secret = places.masks.start..places.hashes.end;
+        // First counters of nonces that have not 12 bytes are made of the hash key, which they tell.
+        let secret_from = if batch.counters_are_secret { places.messages.start } else { places.masks.start };
+        let secret = secret_from..places.hashes.end;
         let results = if batch.expected.is_some() { &places.verdicts } else { &places.masks }.clone();
         // SAFETY: as the caller vouches, here and below; the tables of the hash live as long as the key, and dropping it waits for the device.
         unsafe {
@@ -135,6 +150,9 @@ impl DeviceKey {
                     crypt()?;
                     return hasher.make_tags(stream, output, &tables, &of(&places.masks), at(&places.masks));
                 }
+                // What the kernel does not come to is not authentic.
+                let doubted = result::memset_d8_async(at(&places.verdicts), 0xff, places.verdicts.len(), stream);
+                self.device().context().call("cuMemsetD8Async", doubted)?;
                 // Before anything is overwritten.
                 hasher.make_tags(stream, input, &tables, &of(&places.expected), at(&places.hashes))?;
                 crypt()?;
@@ -188,7 +206,8 @@ fn on_device<O: Operation>(key: &DeviceKey, operation: &O, data: &[u8]) -> Resul
     // SAFETY: waited for before anything is looked at or freed; the data lies in the slot's memory.
     let started = unsafe {
         slot.copy_in(0, data)
-            .and_then(|()| key.launch_batch(slot.stream(), span, &batch, operation.hash_key()))
+            .and_then(|()| key.batch_place(&batch))
+            .and_then(|place| key.launch_batch(slot.stream(), span, &batch, operation.hash_key(), place))
             .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
     };
     slot.wait()?;

@@ -225,7 +225,8 @@ impl<'a> DeviceCipher<'a> {
         operation.check(len)?;
         let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
         let batch = operation.batch().expect("asked before");
-        if batch.messages.is_empty() {
+        // What comes of messages that are all empty was made with the key.
+        if batch.messages.is_empty() || len == 0 {
             return Ok(Pending::new(operation, Results::None));
         }
         self.supports_batches::<O>()?;
@@ -237,13 +238,14 @@ impl<'a> DeviceCipher<'a> {
             return Err(Error::InCapture { operation: O::NAME });
         }
         self.key.prepare_batch(operation.hash_key())?;
+        let place = self.key.batch_place(&batch)?;
         // SAFETY: as above; the messages lie within the length, as was checked.
-        let launched = unsafe { self.key.launch_batch(stream, span, &batch, operation.hash_key()) };
+        let launched = unsafe { self.key.launch_batch(stream, span, &batch, operation.hash_key(), place) };
         let memory = launched.inspect_err(|_| {
-            if len > 0 {
-                // Half a result is not left there; if even that fails, nothing more can be done.
+            // What may have been decrypted was not verified; if even that fails, nothing more can be done.
+            for message in batch.messages.iter().filter(|message| batch.expected.is_some() && message.bytes > 0) {
                 // SAFETY: as above.
-                let _ = unsafe { result::memset_d8_async(output, 0, len as usize, stream) };
+                let _ = unsafe { result::memset_d8_async(output + message.at, 0, message.bytes as usize, stream) };
             }
         })?;
         Ok(Pending::new(operation, Results::Batch(memory)))

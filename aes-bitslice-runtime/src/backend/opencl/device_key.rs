@@ -167,6 +167,7 @@ impl DeviceKey {
         // SAFETY: as the caller guarantees; operations lay their launches out within the span.
         unsafe { kernel.run(self.device.context(), queue, span, launches, keys, events) }
     }
+
     /// Puts all steps of an operation into the queue of a slot, without waiting.
     ///
     /// # Safety

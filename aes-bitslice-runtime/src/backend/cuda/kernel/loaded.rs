@@ -128,7 +128,7 @@ impl Kernel {
             Ok(pointer)
         })?;
         let grid = GridSize { thread_blocks: launch.thread_blocks.into(), threads: launch.threads };
-        // What describes messages is read without waiting for what is ahead on the stream.
+        // The entry point for messages does not wait for what is ahead of it on the stream: it must not begin early.
         let overlaps = self.code.overlaps && launch.entry != Entry::Messages;
         let shared_bytes = self.code.shared_bytes;
         // SAFETY: the arguments are those of the entry point; the caller guarantees the span; the geometry is the one the kernel

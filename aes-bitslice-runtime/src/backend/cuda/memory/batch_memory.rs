@@ -36,6 +36,8 @@ pub(crate) struct BatchMemory {
     /// There until drop.
     memory: Option<Memory>,
     results: Range<usize>,
+    /// What is cleared in the pinned memory, too, before it is kept.
+    secret: Range<usize>,
     state: State,
 }
 
@@ -65,7 +67,7 @@ impl BatchMemories {
         };
         let new = || Memory::new(&self.context, len.max(LEAST).checked_next_power_of_two().unwrap_or(len));
         let memory = Some(found.map_or_else(new, Ok)?);
-        Ok(BatchMemory { memories: self.clone(), memory, results: 0..0, state: State::Idle })
+        Ok(BatchMemory { memories: self.clone(), memory, results: 0..0, secret: 0..0, state: State::Idle })
     }
 }
 
@@ -91,14 +93,18 @@ impl BatchMemory {
         work: impl FnOnce(CUdeviceptr) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.state = State::Lost;
-        self.results = results.clone();
+        (self.results, self.secret) = (results.clone(), secret.clone());
         let Memory { context, pinned, pointer, event } = self.memory.as_mut().expect("there until drop");
         let at = |offset: usize| *pointer + offset as u64;
         // SAFETY: both are as long, and stay until the event.
         let copied = unsafe { result::memcpy_htod_async(*pointer, &pinned[..bytes], stream) };
         let worked = context.call("cuMemcpyHtoDAsync", copied).and_then(|()| work(*pointer));
-        // SAFETY: as above; nothing else accesses the pinned memory before the event.
-        let back = unsafe { result::memcpy_dtoh_async(&mut pinned[results.clone()], at(results.start), stream) };
+        // After a failure there may be something else in their place, which is secret.
+        let back = match worked {
+            // SAFETY: as above; nothing else accesses the pinned memory before the event.
+            Ok(()) => unsafe { result::memcpy_dtoh_async(&mut pinned[results.clone()], at(results.start), stream) },
+            Err(_) => Ok(()),
+        };
         // SAFETY: as above.
         let cleared = unsafe { result::memset_d8_async(at(secret.start), 0, secret.len(), stream) };
         // SAFETY: the caller vouches for the stream, and the event is live.
@@ -122,7 +128,7 @@ impl BatchMemory {
 
 impl Drop for BatchMemory {
     fn drop(&mut self) {
-        let Some(memory) = self.memory.take() else { return };
+        let Some(mut memory) = self.memory.take() else { return };
         // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
         match self.state {
             State::Idle => {}
@@ -130,6 +136,7 @@ impl Drop for BatchMemory {
             // It may still be accessed.
             State::InUse | State::Lost => return std::mem::forget(memory),
         }
+        memory.pinned[self.secret.clone()].fill(0);
         let mut kept = self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(memory);
         // Large ones serve small calls, too.

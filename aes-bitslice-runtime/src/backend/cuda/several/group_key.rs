@@ -58,7 +58,11 @@ impl OnBackend for GroupKey {
         self.keys.iter().try_for_each(|key| key.device().enter())?;
         self.keys.iter().try_for_each(|key| key.prepare_all(&operation, kernels, None))?;
         let staged = Staged::of(&mut data);
-        let plan = self.transfers.plan(operation.skip() + data.len(), staged.is_nothing(), self.keys.len());
+        let (bytes, devices) = (operation.skip() + data.len(), self.keys.len());
+        let plan = match kernels.hashed {
+            None => self.transfers.plan_over_link(bytes, staged.is_nothing(), devices),
+            Some(_) => self.transfers.plan(bytes, staged.is_nothing(), devices),
+        };
         let chunk_bytes = match plan.chunk_bytes {
             bytes if bytes <= Slot::SMALLEST => bytes,
             bytes => self.keys.iter().try_fold(bytes, |bytes, key| room_on(key, bytes))?,

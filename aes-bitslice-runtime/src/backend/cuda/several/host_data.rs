@@ -2,8 +2,8 @@
 //! once.
 //!
 //! Memory that is pinned is copied from and to as it is. Other memory is staged: a worker copies a chunk to the pinned memory
-//! of its slot, and what comes back from there. Of small calls nothing is copied over the link: kernels read and write pinned
-//! memory, the caller's or the slot's, themselves. (Pinning the caller's pages for the time of a call was measured, too: it takes
+//! of its slot, and what comes back from there. For small calls without a hash, on aligned data, kernels read and write
+//! pinned memory, the caller's or the slot's, over the link themselves. (Pinning the caller's pages for the time of a call was measured, too: it takes
 //! longer than the copies, BENCHMARKS.md.)
 
 use crate::backend::cuda::device_key::DeviceKey;
@@ -60,8 +60,7 @@ pub(crate) fn slots<'k, 'a, O: Operation>(
 ) -> Result<Vec<HostSlot<'k, 'a, O>>, Error> {
     key.device().enter()?;
     let slots = key.device().slots();
-    let over_link = plan.over_link && kernels.hashed.is_none();
-    let host_slot = |slot| HostSlot { key, kernels, slot, staged, over_link, chunk: None };
+    let host_slot = |slot| HostSlot { key, kernels, slot, staged, over_link: plan.over_link, chunk: None };
     let first = staged.slot(slots.take(plan.chunk_bytes)?, plan.chunk_bytes)?;
     if first.len() < plan.chunk_bytes {
         return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {} bytes", plan.chunk_bytes) });
