@@ -74,6 +74,7 @@ mod tests {
             tweak_basis: None,
             entry: entry(kernel),
             entry_bytes: entry(&format!("{kernel}_bytes")),
+            entry_messages: None,
             threads: 128,
             blocks_per_sm: 0,
             tile_blocks: 64,
