@@ -151,7 +151,11 @@ fn in_cuda(source: &str) -> Result<String> {
         let decides =
             words.clone().any(|word| ["if", "while", "switch", "goto", "do"].contains(&word)) || code.contains('?');
         ensure!(is_directive || !decides, "a condition in the page of OpenCL's words: `{line}`");
-        ensure!(!code.contains('['), "an index in the page of OpenCL's words: `{line}`");
+        // What is in brackets is the size of an array, which has a name in capitals, or an index.
+        let is_size = |inside: &str| {
+            inside.split(']').next().is_some_and(|size| !size.contains(|sign: char| sign.is_ascii_lowercase()))
+        };
+        ensure!(code.split('[').skip(1).all(is_size), "an index in the page of OpenCL's words: `{line}`");
     }
     // What stands above the page: sizes.
     let sizes: Vec<&str> = page.lines().take_while(|line| !line.starts_with("// ---")).collect();
@@ -322,6 +326,8 @@ mod tests {
             let branching =
                 format!("{}DEVICE u32 f(u32 x) {{ return x ? 1 : 2; }}\n{}", &source[..begin], &branching[begin..]);
             assert!(in_cuda(&branching).is_err());
+            let index = format!("#define LOOK_UP(x) table[x]\n{source}");
+            assert!(in_cuda(&index).unwrap_err().to_string().contains("an index"), "{name}");
         }
     }
 }
