@@ -79,7 +79,8 @@ impl Deref for Messages {
 /// assert_eq!(&data[11..13], b", ");
 /// data[20] ^= 1; // somebody changes the second one
 /// let opened = cipher.run(GcmDecryptBatch::new(&messages, &tags)?, &mut data)?;
-/// assert_eq!((opened.failed(), &data[..11], &data[13..]), (&[1][..], b"one message", &[0; 11][..]));
+/// assert_eq!((opened.failed(), &data[..11]), (&[1][..], &b"one message"[..]));
+/// assert_eq!(data[13..], [0; 11]);
 /// # Ok::<(), Error>(())
 /// ```
 ///
