@@ -139,14 +139,23 @@ pub fn parse() -> Result<Command> {
             let names: Vec<_> = command().get_subcommands().map(|command| command.get_name().to_string()).collect();
             Err(Error::usage(format!("no command given: {}; see --help", names.join(", "))))
         }
-        _ => Err(Error::usage(one_line(&without_digits(error).render().to_string()))),
+        _ => Err(Error::usage(message_of(error))),
     }
+}
+
+/// What is wrong, in one line.
+fn message_of(error: clap::Error) -> String {
+    without_keys(&one_line(&without_digits(error).render().to_string()))
 }
 
 /// Some users will put the key where another value belongs, and no message may show it: what has many hexadecimal digits is left
 /// out.
 fn without_digits(mut error: clap::Error) -> clap::Error {
     const MOST: usize = 7;
+    // It takes no value; who gives it one has given a passphrase.
+    if matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(name)) if name == "--passphrase") {
+        error.insert(ContextKind::InvalidValue, ContextValue::String("(not shown)".into()));
+    }
     for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
         let Some(ContextValue::String(text)) = error.get(kind) else { continue };
         if text.bytes().filter(u8::is_ascii_hexdigit).count() > MOST && !is_name(text) {
@@ -162,6 +171,17 @@ fn without_digits(mut error: clap::Error) -> clap::Error {
 fn is_name(text: &str) -> bool {
     let name = text.trim_start_matches(['-', '<']);
     name.len() < text.len() && !name.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// The same for what the parser of a value says of it: no long run of hexadecimal digits is shown.
+fn without_keys(text: &str) -> String {
+    let shown = |word: &str| word.len() < 16 || word.contains(|sign: char| !sign.is_ascii_hexdigit());
+    let words = text.split_inclusive(|sign: char| !sign.is_ascii_alphanumeric());
+    let words = words.map(|word| {
+        let (digits, sign) = word.split_at(word.trim_end_matches(|sign: char| !sign.is_ascii_alphanumeric()).len());
+        if shown(digits) { word.to_string() } else { format!("(not shown){sign}") }
+    });
+    words.collect()
 }
 
 /// The message of clap and its tips as one line, without the usage, which `--help` shows.
@@ -200,14 +220,23 @@ mod tests {
             ] {
                 let arguments = std::iter::once("aes-bitslice").chain(line.split(' '));
                 let Err(error) = command().try_get_matches_from(arguments) else { panic!("{line}") };
-                let text = one_line(&without_digits(error).render().to_string());
+                let text = message_of(error);
                 assert!(!text.contains(&key[..8]) && !text.contains("f00d"), "{line}: {text}");
             }
         }
         let shown = |line: &str| {
             let error = command().try_get_matches_from(line.split(' ')).unwrap_err();
-            one_line(&without_digits(error).render().to_string())
+            message_of(error)
         };
+        let key = "8badf00d8badf00d8badf00d8badf00d";
+        for line in
+            [format!("aes-bitslice encrypt -m ctr -b {key}"), format!("aes-bitslice encrypt -m ctr -b cuda:{key}")]
+        {
+            let text = shown(&line);
+            assert!(!text.contains("f00d") && text.contains("backend"), "{text}");
+        }
+        let text = shown("aes-bitslice seal --passphrase=hunter2 data");
+        assert!(!text.contains("hunter2") && text.contains("--passphrase"), "{text}");
         assert!(shown("aes-bitslice encrypt -m cfb").contains("'cfb'"));
         assert!(shown("aes-bitslice encrypt --key-feedback x").contains("'--key-feedback'"));
     }
