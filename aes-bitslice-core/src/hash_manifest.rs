@@ -48,7 +48,7 @@
 //! | 0 to 3 | J0 (SP 800-38D, section 7.1): three words of its bytes, then its counter as a number; for the counter mode |
 //! | 4, 5 and 6, 7 | its first byte in the data, and its bytes |
 //! | 8 and 9 | the first byte of its additional data in `aad`, and its bytes |
-//! | 10 | its first run of 32 counters; for the counter mode |
+//! | 10 | its first run of 32 counters; for the counter mode. Behind the last message comes one of which only this counts: the number of all runs |
 //! | 11 | the bytes of its tag that count; for a decryption |
 //!
 //! | parameter | kind | what |

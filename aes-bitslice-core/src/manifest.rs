@@ -373,13 +373,13 @@ impl Manifest {
 }
 
 /// What the entry point for many messages takes besides the key: the data; what describes the messages
-/// ([`hash_manifest`](crate::hash_manifest)); of each run of 32 counters the number of its message; how many runs there are; and where
-/// the cipher of each first counter goes, 16 bytes for a message.
+/// ([`messages`](crate::messages)): themselves, and the message of the first of each eight runs of 32 counters; how many runs there are;
+/// and where the cipher of each first counter goes, 16 bytes for a message.
 const OF_MESSAGES: [(&str, Kind); 6] = [
     ("in", Kind::Input),
     ("out", Kind::Output),
     ("messages", Kind::Buffer),
-    ("runs", Kind::Buffer),
+    ("first_messages", Kind::Buffer),
     ("all", Kind::U32),
     ("masks", Kind::Buffer),
 ];

@@ -36,7 +36,7 @@ pub struct Args {
 }
 
 /// The buffers that hold nothing secret: where messages lie, which counters and additional data they have, and in which order they go.
-const TABLES: [&str; 3] = ["messages", "runs", "order"];
+const TABLES: [&str; 3] = ["messages", "first_messages", "order"];
 
 /// What is secret of what an entry point takes. Words of a name that is not known are.
 pub fn secrets(entry: &EntryPoint) -> Secrets {

@@ -6,7 +6,7 @@ use aes_bitslice_core::aes::{KeySchedule, cipher};
 use aes_bitslice_core::ghash::{Element, ghash, tables};
 use aes_bitslice_core::hash_manifest::PrintedHash;
 use aes_bitslice_core::manifest::Printed;
-use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, write_tables};
+use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, TILE, Tables};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::reference;
 use aes_bitslice_core::signature::{EntryPoint, Kind};
@@ -184,10 +184,11 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
         }
         let stream = |seed: u128, bytes: usize| reference(Mode::Ctr, &schedule, seed << 96, 0, &vec![0; bytes]);
         let (plaintext, aad) = (stream(77, at as usize + 9), stream(78, aad_at as usize));
-        let mut words = vec![[0; 4]; MESSAGE_WORDS * all.len()];
-        let mut runs = vec![[0; 4]; all.iter().map(Message::runs).sum::<u64>() as usize];
+        let mut words = vec![[0; 4]; MESSAGE_WORDS * (all.len() + 1)];
+        let runs = all.iter().map(Message::runs).sum::<u64>() as usize;
+        let mut first_messages = vec![[0; 4]; runs.div_ceil(TILE)];
         let mut order = vec![[0; 4]; all.len()];
-        write_tables(&all, &mut words, &mut runs, &mut order);
+        Tables { messages: &mut words, first_messages: &mut first_messages, order: &mut order }.write(&all);
         let (words, order) = (words.as_flattened(), order.as_flattened());
 
         // By the definition.
@@ -209,8 +210,8 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
         }
 
         let no_masks = vec![0x3c; 16 * all.len()];
-        let call = Call { entry: 0, thread_blocks: 1 + n as u64, threads: 128, all: runs.len(), key: &key };
-        let tables_of_runs = runs.as_flattened();
+        let call = Call { entry: 0, thread_blocks: 1 + n as u64, threads: 128, all: runs, key: &key };
+        let first_messages = first_messages.as_flattened();
         // Between messages nothing is written, in other memory either.
         let is_between = |at: &usize| all.iter().all(|m| !(m.at..m.at + m.bytes).contains(&(*at as u64)));
         let mut other = vec![0; plaintext.len()];
@@ -220,7 +221,7 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
             false => (Memory::Read(&plaintext, offset), Memory::Written(&other, 3 * offset % 16)),
         };
         let memory =
-            [first, second, Memory::Read(words, 0), Memory::Read(tables_of_runs, 0), Memory::Written(&no_masks, 0)];
+            [first, second, Memory::Read(words, 0), Memory::Read(first_messages, 0), Memory::Written(&no_masks, 0)];
         let [data, masks]: [Vec<u8>; 2] = ctr.run(call, &memory)?.try_into().expect("data and masks");
         if let Some(at) = (0..data.len()).find(|&i| data[i] != ciphertext[i]) {
             let launch = format!("{} messages, launch {n}", all.len());

@@ -20,7 +20,7 @@ use crate::op::gcm_batch::{GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
 use crate::op::launch::{Entry, Value};
 use crate::op::operation::{Operation, Steps, finished, keyed};
 use crate::op::partial_hash::HashKey;
-use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, write_tables};
+use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, RUN, TILE, Tables};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::CUstream;
@@ -36,7 +36,9 @@ pub(crate) struct BatchPlace {
 struct Places {
     messages: Range<usize>,
     order: Range<usize>,
-    runs: Range<usize>,
+    first_messages: Range<usize>,
+    /// Runs of counters; not a place.
+    runs: u64,
     expected: Range<usize>,
     aad: Range<usize>,
     /// The cipher of each first counter, 16 bytes for a message; tags in the end, where they are encrypted.
@@ -58,9 +60,10 @@ impl Places {
         let runs: u64 = batch.messages.iter().map(Message::runs).sum();
         let if_verified = |bytes: usize| if batch.expected.is_some() { bytes } else { 0 };
         Self {
-            messages: next(4 * MESSAGE_WORDS * messages),
+            messages: next(4 * MESSAGE_WORDS * (messages + 1)),
             order: next(4 * messages),
-            runs: next(4 * runs as usize),
+            first_messages: next(4 * (runs as usize).div_ceil(TILE)),
+            runs,
             expected: next(if_verified(16 * messages)),
             aad: next(batch.aad.len()),
             masks: next(16 * messages),
@@ -73,14 +76,14 @@ impl Places {
     fn write(&self, batch: &Batch<'_>, memory: &mut [u8]) {
         memory[self.aad.clone()].copy_from_slice(batch.aad);
         memory[self.expected.clone()].copy_from_slice(batch.expected.unwrap_or_default().as_flattened());
-        let (messages, rest) = memory[..self.runs.end].split_at_mut(self.order.start);
-        let (order, runs) = rest.split_at_mut(self.runs.start - self.order.start);
-        write_tables(
-            batch.messages,
-            messages[..self.messages.len()].as_chunks_mut().0,
-            runs.as_chunks_mut().0,
-            order[..self.order.len()].as_chunks_mut().0,
-        );
+        let (messages, rest) = memory[..self.first_messages.end].split_at_mut(self.order.start);
+        let (order, first_messages) = rest.split_at_mut(self.first_messages.start - self.order.start);
+        let tables = Tables {
+            messages: messages[..self.messages.len()].as_chunks_mut().0,
+            first_messages: first_messages.as_chunks_mut().0,
+            order: order[..self.order.len()].as_chunks_mut().0,
+        };
+        tables.write(batch.messages);
     }
 }
 
@@ -124,16 +127,15 @@ impl DeviceKey {
         unsafe {
             memory.run(stream, places.aad.end, results, secret, |begin| {
                 let at = |range: &Range<usize>| begin + range.start as u64;
-                let runs = places.runs.len() as u64 / 4;
                 let crypt = || {
                     let values = vec![
                         ("messages", Value::Address(at(&places.messages))),
-                        ("runs", Value::Address(at(&places.runs))),
-                        ("all", Value::U32(runs as u32)),
+                        ("first_messages", Value::Address(at(&places.first_messages))),
+                        ("all", Value::U32(places.runs as u32)),
                         ("masks", Value::Address(at(&places.masks))),
                     ];
                     ctr.run(stream, span, keys, |shape| {
-                        Ok(shape.launch(Entry::Messages, 0, 32 * runs, values)?.into_iter().collect())
+                        Ok(shape.launch(Entry::Messages, 0, RUN * places.runs, values)?.into_iter().collect())
                     })
                 };
                 let of = |masks: &Range<usize>| OfMessages {

@@ -3,6 +3,7 @@
 
 use crate::backend::cuda::driver::{self, DeviceInfo};
 use crate::base::error::Error;
+use cudarc::driver::sys::{CUevent, CUevent_wait_flags, CUstream};
 use cudarc::driver::{CudaContext, DriverError, result};
 use std::sync::{Arc, OnceLock};
 
@@ -51,5 +52,18 @@ impl Context {
             }
             driver::error(call, e)
         })
+    }
+
+    /// Makes what comes on one stream from now on wait for what is on another.
+    ///
+    /// # Safety
+    /// Both streams and the event are live and of this context.
+    pub(crate) unsafe fn order(&self, before: CUstream, event: CUevent, after: CUstream) -> Result<(), Error> {
+        // SAFETY: as the caller guarantees.
+        unsafe {
+            self.call("cuEventRecord", result::event::record(event, before))?;
+            let waits = result::stream::wait_event(after, event, CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT);
+            self.call("cuStreamWaitEvent", waits)
+        }
     }
 }

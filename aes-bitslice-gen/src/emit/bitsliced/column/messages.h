@@ -3,15 +3,15 @@
 // bytes count, and wrap. The cipher of the first counter is the mask of the message's tag; the next ones meet its data.
 //
 // A run is 32 neighbouring counters of a message, and a tile eight runs, of one message or of several: run n has the counters
-// 32 (n - first) to 32 (n - first) + 31 of message runs[n], whose first run is `first`. Eight neighbouring threads columns of a block
-// aside, block j of a thread is counter lane / 4 + 8 (j % 4) of the tile's run j / 4.
+// 32 (n - first) to 32 (n - first) + 31 of the message whose first run is `first`, which is the last one that has no later run first.
+// Eight neighbouring threads columns of a block aside, block j of a thread is counter lane / 4 + 8 (j % 4) of the tile's run j / 4.
 // ---------------------------------------------------------------------------------------------------------------
 
 // A message, as the launch has it in memory: twelve words.
 //   0 to 3    the first counter block: three words as its bytes are in memory, then the counter as a number
 //   4 and 5   its first byte in the data
 //   6 and 7   its bytes
-//   10        its first run
+//   10        its first run; behind the last message there is one more, of which this is the number of all runs
 #define MESSAGE_PIECES 3
 
 // A run, as four threads have it, each with a word of its counter block.
@@ -22,12 +22,18 @@ typedef struct {
     u32 bytes;   // of the run, 512 at most: the bytes from `from` on, up to but not including `to`, as from | to << 16
 } run_of_message;
 
-DEVICE run_of_message run_at(IN_GLOBAL const u32 *runs, IN_GLOBAL const uint4 *messages, u32 n, u32 all) {
+DEVICE u32 first_run(IN_GLOBAL const uint4 *messages, u32 n) {
+    return PUBLIC_WORD((IN_GLOBAL const u32 *)(messages + (u64)MESSAGE_PIECES * n) + 10);
+}
+
+// Run n of `all`.
+DEVICE run_of_message run_at(IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *first_messages, u32 n, u32 all) {
     run_of_message run = {0, 0, 0, 0, 0};
     if (n >= all) return run;
-    run.message = PUBLIC_WORD(&runs[n]);
+    run.message = PUBLIC_WORD(&first_messages[n / 8]);
+    ROLLED while (first_run(messages, run.message + 1) <= n) run.message++;
     IN_GLOBAL const uint4 *const message = messages + (u64)MESSAGE_PIECES * run.message;
-    const u32 counter = 32 * (n - PUBLIC_WORD((IN_GLOBAL const u32 *)message + 10));
+    const u32 counter = 32 * (n - first_run(messages, run.message));
     run.word = PUBLIC_WORD((IN_GLOBAL const u32 *)message + column()) + (column() == 3 ? counter : 0);
     const uint4 place = PUBLIC_PIECE(message + 1);
     const u64 at = ((u64)place.y << 32 | place.x) + 16 * (u64)counter - 16;
@@ -100,14 +106,16 @@ DEVICE void write_run(IN_GLOBAL u8 *out, const u32 *w, run_of_message run) {
     }
 }
 
-// `all` runs. out[n] = in[n] ^ key stream, for the bytes of messages and no others; `out` may equal `in`. masks[n] is the mask of message n.
-KERNEL @NAME@_messages(DATA(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *runs, u32 all, IN_GLOBAL u32 *masks@KEY_PARAMETER@) {
+// `all` runs; first_messages[n] is the message of tile n's first run. out[n] = in[n] ^ key stream, for the bytes of messages and no others;
+// `out` may equal `in`. masks[n] is the mask of message n.
+KERNEL @NAME@_messages(DATA(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *first_messages, u32 all,
+                       IN_GLOBAL u32 *masks@KEY_PARAMETER@) {
     LOCATE_DATA(u8);
     SHARED u32 next;
     const tiles mine = share_of_block(32 * (u64)all);
     if (threadIdx.x == 0) next = mine.from + WARPS;
 @KEY_LOAD@    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
-        const run_of_message own = run_at(runs, messages, 8 * tile + lane() / 4, all);
+        const run_of_message own = run_at(messages, first_messages, 8 * tile + lane() / 4, all);
         u32 s[32], w[32], first[8];
         UNROLL for (u32 k = 0; k < 8; k++) counters_of_run(&s[4 * k], run_of_tile(own, k));
         UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);

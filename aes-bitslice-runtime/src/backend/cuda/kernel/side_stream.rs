@@ -8,7 +8,7 @@
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
 use cudarc::driver::result;
-use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUevent_wait_flags, CUstream};
+use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUstream};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -106,11 +106,11 @@ impl SideStreams {
         let context = &*self.context;
         let side = self.take()?;
         // SAFETY: streams and event are live, as the caller guarantees and by ownership.
-        unsafe { order(context, stream, side.forked, side.stream) }?;
+        unsafe { context.order(stream, side.forked, side.stream) }?;
         let launched = work().and_then(|()| on_side(side.stream));
         // Also after an error: the caller's stream has to wait for what was launched.
         // SAFETY: as above.
-        let joined = unsafe { order(context, side.stream, side.joined, stream) };
+        let joined = unsafe { context.order(side.stream, side.joined, stream) };
         match joined {
             Ok(()) => self.give_back(side),
             Err(_) => {
@@ -141,18 +141,5 @@ impl SideStreams {
 
     fn lock(&self) -> MutexGuard<'_, Vec<SideStream>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Makes what comes on one stream from now on wait for what is on another.
-///
-/// # Safety
-/// Both streams and the event are live and of the context.
-unsafe fn order(context: &Context, before: CUstream, event: CUevent, after: CUstream) -> Result<(), Error> {
-    // SAFETY: as the caller guarantees.
-    unsafe {
-        context.call("cuEventRecord", result::event::record(event, before))?;
-        let waits = result::stream::wait_event(after, event, CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT);
-        context.call("cuStreamWaitEvent", waits)
     }
 }

@@ -1,5 +1,10 @@
 //! What a call on many messages takes besides its data: pinned memory and as much device memory, and the point of a stream from which on the
 //! results are there. They are kept from call to call, so that a call seldom allocates.
+//!
+//! ```text
+//! copies            to the device ──┐
+//! caller's stream   ... calls ahead ┴─ work ── results back, secrets cleared
+//! ```
 
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::memory::pinned::Pinned;
@@ -24,6 +29,11 @@ struct Memory {
     context: Arc<Context>,
     pinned: Pinned,
     pointer: CUdeviceptr,
+    /// A stream on which what the call reads goes to the device, while the caller's is busy with what is ahead of the call.
+    copies: CUstream,
+    /// When it is there.
+    there: CUevent,
+    /// When the call is done.
     event: CUevent,
 }
 
@@ -94,11 +104,20 @@ impl BatchMemory {
     ) -> Result<(), Error> {
         self.state = State::Lost;
         (self.results, self.secret) = (results.clone(), secret.clone());
-        let Memory { context, pinned, pointer, event } = self.memory.as_mut().expect("there until drop");
+        let Memory { context, pinned, pointer, copies, there, event } = self.memory.as_mut().expect("there until drop");
         let at = |offset: usize| *pointer + offset as u64;
-        // SAFETY: both are as long, and stay until the event.
-        let copied = unsafe { result::memcpy_htod_async(*pointer, &pinned[..bytes], stream) };
-        let worked = context.call("cuMemcpyHtoDAsync", copied).and_then(|()| work(*pointer));
+        // SAFETY: both are as long, and stay until the event; nothing else uses them before; streams and event are live.
+        let copied = unsafe {
+            let copied = result::memcpy_htod_async(*pointer, &pinned[..bytes], *copies);
+            let copied =
+                context.call("cuMemcpyHtoDAsync", copied).and_then(|()| context.order(*copies, *there, stream));
+            if copied.is_err() {
+                // The caller's stream does not wait for it, so the caller has to.
+                let _ = result::stream::synchronize(*copies);
+            }
+            copied
+        };
+        let worked = copied.and_then(|()| work(*pointer));
         // After a failure there may be something else in their place, which is secret.
         let back = match worked {
             // SAFETY: as above; nothing else accesses the pinned memory before the event.
@@ -153,9 +172,19 @@ impl Memory {
     fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
         // What is made is freed on drop, if what comes after it cannot be made.
         let pinned = Pinned::new(context, len)?;
-        let mut memory = Self { context: context.clone(), pinned, pointer: 0, event: ptr::null_mut() };
-        let event = result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING);
-        memory.event = context.call("cuEventCreate", event)?;
+        let mut memory = Self {
+            context: context.clone(),
+            pinned,
+            pointer: 0,
+            copies: ptr::null_mut(),
+            there: ptr::null_mut(),
+            event: ptr::null_mut(),
+        };
+        let copies = result::stream::create(result::stream::StreamKind::NonBlocking);
+        memory.copies = context.call("cuStreamCreate", copies)?;
+        let event = || context.call("cuEventCreate", result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING));
+        memory.there = event()?;
+        memory.event = event()?;
         // SAFETY: freed on drop.
         memory.pointer = context.call("cuMemAlloc", unsafe { result::malloc_sync(len) })?;
         Ok(memory)
@@ -177,8 +206,11 @@ impl Drop for Memory {
             if self.pointer != 0 {
                 let _ = result::free_sync(self.pointer);
             }
-            if !self.event.is_null() {
-                let _ = result::event::destroy(self.event);
+            for event in [self.there, self.event].into_iter().filter(|event| !event.is_null()) {
+                let _ = result::event::destroy(event);
+            }
+            if !self.copies.is_null() {
+                let _ = result::stream::destroy(self.copies);
             }
         }
     }
