@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use aes_bitslice_runtime::{Backend, Engine, Key};
+use aes_bitslice_runtime::{Backend, Engine, Key, Keys};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as seal, Secret};
 use indicatif::ProgressBar;
@@ -209,7 +209,7 @@ fn read(args: &SealArgs, is_new: bool) -> Result<Held> {
         };
     }
     let source = KeySource { key_file: args.key_file.clone(), key_env: args.key_env.clone(), baked: None };
-    let key = keys::read(&KeyArgs { source, key_format }, quiet)?;
+    let key = keys::read(&KeyArgs { source, key_format }, Keys::One, quiet)?;
     match format {
         Format::Sealed => Ok(Held::Key(key)),
         Format::Tink => Ok(Held::Keyset(Keyset::of_key(&key).map_err(|error| explain("the key", error))?)),

@@ -28,6 +28,7 @@ fn lay_out(folder: &Path) {
         fs::create_dir_all(at("folder")).unwrap();
         fs::write(at(name), message(10_000)).unwrap();
     }
+    fs::write(at("disk"), message(5 * 4096)).unwrap();
     fs::write(at("words"), "correct horse\n").unwrap();
     let keyset = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../aes-bitslice-seal/tests/tink/aes256-1mb.json"));
     fs::copy(keyset, at("keyset.json")).unwrap();
@@ -67,6 +68,10 @@ fn examples_can_be_pasted() {
         let output = shell.output().unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success() && !told.contains("error: "), "{command}: {told}\n{script}");
+        if ["encrypt", "decrypt"].contains(&command) {
+            let sectors = fs::read(folder.path().join("sectors")).unwrap();
+            assert!(sectors == message(5 * 4096)[4096..3 * 4096], "sectors 1 and 2");
+        }
         for name in same {
             assert!(fs::read(folder.path().join(name)).unwrap() == message(10_000), "{command}: {name}");
         }

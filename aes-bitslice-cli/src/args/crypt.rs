@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::iv::{Iv, parse_to_encrypt};
 use super::key::KeyArgs;
 use super::mode::{ModeName, ModeParser};
+use super::sectors::SectorArgs;
 use super::stream::StreamArgs;
 
 /// What `encrypt --help` and `decrypt --help` end with.
@@ -28,6 +29,12 @@ Examples:
   A file of any length in whole blocks, and back:
     aes-bitslice encrypt -m cbc -p pkcs7 -k key -o data.cbc data
     aes-bitslice decrypt -m cbc -p pkcs7 -k key -o data.same data.cbc
+  A disk image, sector by sector, and sectors 1 and 2 of it by themselves:
+    aes-bitslice keygen -b 256 --xts -o disk-key
+    aes-bitslice encrypt -m xts --sector-size 4096 -k disk-key -o disk.xts disk
+    dd if=disk.xts bs=4096 skip=1 count=2 |
+      aes-bitslice decrypt -m xts --sector-size 4096 --first-sector 1 \\
+        -k disk-key -o sectors
   The same bytes from OpenSSL, where the IV is given. With a key for this test
   alone: every user of the machine can read it while `openssl` has it in -K:
     aes-bitslice keygen -b 256 -o test-key
@@ -47,6 +54,11 @@ What to know:
   have any ciphertext decrypted: check a MAC first. Its encryption is serial
   and runs on one core of the CPU, on every engine; its decryption runs on any.
   ECB shows which blocks are equal. Use it for what needs it, not for messages.
+  XTS is for disks: bytes stay where they are, and a sector is written again
+  under the same number. Who has two versions of a sector sees which of its
+  blocks of 16 bytes have changed, so use a key for one disk or image, not for
+  files with -d that should not be compared. What was encrypted with another
+  size or number of sectors decrypts to nonsense, and nothing tells.
   Nothing in a file tells whether it begins with its IV. Decrypted as if it
   did, one that does not comes out wrong, and the other way about.
   A file given with -o, or made by --out-dir, appears complete or not at all.
@@ -59,7 +71,7 @@ What to know:
 /// Options of `encrypt` and `decrypt`.
 #[derive(Args, Debug)]
 pub struct CryptArgs {
-    /// Mode of operation
+    /// Mode
     ///
     /// A name as in `aes-256-ctr` is understood, too, and refused if the key has another length.
     #[arg(short, long, value_parser = ModeParser)]
@@ -77,6 +89,8 @@ pub struct CryptArgs {
     /// Padding of modes that take whole blocks
     #[arg(short, long, default_value = "none")]
     pub padding: PaddingName,
+    #[command(flatten)]
+    pub sectors: SectorArgs,
     #[command(flatten)]
     pub stream: StreamArgs,
     /// Folder for the outputs of any number of files
