@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The output is byte for byte that of `openssl enc` with the same mode, key and IV, which is put in front of it unless it is given
-//! with `--iv`. That of `keystream` is what `encrypt --mode ctr` makes of zeros; its IV is printed on standard error.
+//! with `--iv`. XTS, which `openssl enc` does not have, takes no IV: sectors have numbers. That of `keystream` is what `encrypt --mode ctr` makes of zeros; its IV is printed on standard error.
 //!
 //! # Exit codes
 //!
