@@ -1,4 +1,4 @@
-//! The examples that `--help` ends with, pasted one after the other: each works, and what should be the same bytes is.
+//! The examples that `--help` ends with, and those of the pages, pasted one after the other: each works, and what should be the same bytes is.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -41,8 +41,41 @@ fn lay_out(folder: &Path) {
     }
 }
 
+/// The commands of this program in the blocks of a page, behind a heading.
+fn of_page(page: &str, heading: &str) -> String {
+    let (_, text) = page.split_once(heading).unwrap();
+    let blocks = text.split("```sh\n").skip(1).map(|block| block.split_once("```").unwrap().0);
+    let lines = blocks.flat_map(str::lines).filter(|line| !line.starts_with("cargo "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Pastes a script into a shell in a new folder; these files have to be `data` again.
+fn paste(name: &str, script: &str, same: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    lay_out(folder.path());
+    // Without a terminal to ask on, and without terabytes.
+    let mut script = script.replace("--passphrase ", "--passphrase-file words ");
+    for unit in ["MiB", "GiB", "TiB"] {
+        script = script.replace(unit, "KiB");
+    }
+    let programs = Path::new(PROGRAM).parent().unwrap().display().to_string();
+    let path = format!("{}/bin:{programs}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    shell.args(["-e", "-c", &script]).current_dir(&folder).env("PATH", path).stdin(Stdio::null());
+    let output = shell.output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && !told.contains("error: "), "{name}: {told}\n{script}");
+    for same in same {
+        assert!(fs::read(folder.path().join(same)).unwrap() == message(10_000), "{name}: {same}");
+    }
+    if script.contains("-o sectors") {
+        let sectors = fs::read(folder.path().join("sectors")).unwrap();
+        assert!(sectors == message(5 * 4096)[4096..3 * 4096], "{name}: sectors 1 and 2");
+    }
+}
+
 #[test]
-fn examples_can_be_pasted() {
+fn examples_of_help_can_be_pasted() {
     if Command::new("openssl").arg("version").output().is_err() {
         skipped("there is no `openssl` here, which the examples use");
         return;
@@ -54,28 +87,17 @@ fn examples_can_be_pasted() {
         ("decrypt", &["data.again", "data.same", "decrypted/a.tar", "decrypted/b.tar"]),
         ("keystream", &[]),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        lay_out(folder.path());
-        // Without a terminal to ask on, and without terabytes.
-        let mut script = examples(command).replace("--passphrase ", "--passphrase-file words ");
-        for unit in ["MiB", "GiB", "TiB"] {
-            script = script.replace(unit, "KiB");
-        }
-        let programs = Path::new(PROGRAM).parent().unwrap().display().to_string();
-        let path = format!("{}/bin:{programs}:{}", folder.path().display(), std::env::var("PATH").unwrap());
-        let mut shell = Command::new("sh");
-        shell.args(["-e", "-c", &script]).current_dir(&folder).env("PATH", path).stdin(Stdio::null());
-        let output = shell.output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success() && !told.contains("error: "), "{command}: {told}\n{script}");
-        if ["encrypt", "decrypt"].contains(&command) {
-            let sectors = fs::read(folder.path().join("sectors")).unwrap();
-            assert!(sectors == message(5 * 4096)[4096..3 * 4096], "sectors 1 and 2");
-        }
-        for name in same {
-            assert!(fs::read(folder.path().join(name)).unwrap() == message(10_000), "{command}: {name}");
-        }
+        paste(command, &examples(command), same);
     }
+}
+
+#[test]
+fn examples_of_the_pages_can_be_pasted() {
+    let readme = of_page(include_str!("../../README.md"), "\n## On the command line\n");
+    paste("README.md", &readme, &["data.again"]);
+    let page = of_page(include_str!("../../docs/command-line.md"), "\n## Seal and open\n");
+    assert!(page.lines().count() > 10, "{page}");
+    paste("docs/command-line.md", &page, &["data.again", "data.same"]);
 }
 
 /// An IV that stands in an example is used by everybody who pastes it.
