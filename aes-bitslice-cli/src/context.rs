@@ -58,7 +58,7 @@ impl Context {
             Secret::Key(key, _) => engine.cipher(&key)?,
             Secret::Kernel(manifest) => engine.load_baked(manifest)?,
         };
-        let workers = workers(engine, lengths, args);
+        let workers = workers(engine, lengths, method.grain(), args);
         // In a serial mode there is never more than one chunk to be written.
         let many_a_file = workers.count / lengths.len().max(1) >= MAPPING_PAYS && !method.is_serial();
         let maps = args.write_by.map_or(many_a_file, |by| by == WriteBy::Map);
@@ -79,8 +79,8 @@ impl Context {
     }
 }
 
-/// Threads and chunks for streams of these `lengths`, where they are known.
-fn workers(engine: Engine, lengths: &[Option<u64>], args: &StreamArgs) -> Workers {
+/// Threads, and chunks of whole multiples of `grain` bytes, for streams of these `lengths`, where they are known.
+fn workers(engine: Engine, lengths: &[Option<u64>], grain: usize, args: &StreamArgs) -> Workers {
     // And the most that all chunks may take. A chunk for a GPU is large enough to hide the bus's latency. One for the CPU is
     // large enough that the calls which read, map and write it cost little: on sixteen cores 16 GiB in tmpfs took 1.27 s, and
     // with 256 KiB 2.2 s.
@@ -88,21 +88,21 @@ fn workers(engine: Engine, lengths: &[Option<u64>], args: &StreamArgs) -> Worker
         true => (4 << 20, 128 << 20),
         false => (1 << 20, 32 << 20),
     };
-    let chunk_bytes = args.chunk_bytes.unwrap_or(chunk_bytes);
+    let chunk_bytes = args.chunk_bytes.unwrap_or(chunk_bytes).next_multiple_of(grain);
     // One more than there are cores, as one of them may be waiting for a disk.
     let cores = available_parallelism().map_or(1, NonZero::get) + 1;
     let most = args.workers.unwrap_or(cores.min((memory / chunk_bytes).max(2)));
-    let (count, chunk_bytes) = fit(lengths, most, chunk_bytes);
+    let (count, chunk_bytes) = fit(lengths, most, chunk_bytes, grain);
     Workers { engine, count, chunk_bytes }
 }
 
-/// Of at most `most` threads with chunks of at most `chunk_bytes`, what streams of these `lengths` need.
-fn fit(lengths: &[Option<u64>], most: usize, chunk_bytes: usize) -> (usize, usize) {
+/// Of at most `most` threads with chunks of at most `chunk_bytes`, a multiple of `grain`, what streams of these `lengths` need.
+fn fit(lengths: &[Option<u64>], most: usize, chunk_bytes: usize, grain: usize) -> (usize, usize) {
     let lengths = || lengths.iter().map(|length| length.unwrap_or(u64::MAX));
     let chunks = lengths().map(|length| length.div_ceil(chunk_bytes as u64).max(1)).fold(0, u64::saturating_add);
     // Small files need no memory for large ones.
     let longest = lengths().max().unwrap_or(0).clamp(1, chunk_bytes as u64);
-    (chunks.min(most as u64) as usize, longest.next_multiple_of(16) as usize)
+    (chunks.min(most as u64) as usize, longest.next_multiple_of(grain as u64) as usize)
 }
 
 #[cfg(test)]
@@ -111,15 +111,17 @@ mod tests {
 
     #[test]
     fn threads_and_chunks_are_as_many_and_as_large_as_needed() {
-        let fit = |lengths: &[Option<u64>]| fit(lengths, 8, 4096);
-        assert_eq!(fit(&[None]), (8, 4096));
-        assert_eq!(fit(&[Some(0)]), (1, 16));
-        assert_eq!(fit(&[Some(17)]), (1, 32));
-        assert_eq!(fit(&[Some(4096)]), (1, 4096));
-        assert_eq!(fit(&[Some(4097)]), (2, 4096));
-        assert_eq!(fit(&[Some(u64::MAX)]), (8, 4096));
-        assert_eq!(fit(&[Some(1), Some(100), Some(0)]), (3, 112));
+        let of = |lengths: &[Option<u64>]| fit(lengths, 8, 4096, 16);
+        assert_eq!(of(&[None]), (8, 4096));
+        assert_eq!(of(&[Some(0)]), (1, 16));
+        assert_eq!(of(&[Some(17)]), (1, 32));
+        assert_eq!(of(&[Some(4096)]), (1, 4096));
+        assert_eq!(of(&[Some(4097)]), (2, 4096));
+        assert_eq!(of(&[Some(u64::MAX)]), (8, 4096));
+        assert_eq!(of(&[Some(1), Some(100), Some(0)]), (3, 112));
         // It may be large.
-        assert_eq!(fit(&[Some(1), None]), (8, 4096));
+        assert_eq!(of(&[Some(1), None]), (8, 4096));
+        let sectors = |length| fit(&[Some(length)], 8, 5200, 520);
+        assert_eq!([0, 521, 5199, 5201].map(sectors), [(1, 520), (1, 1040), (1, 5200), (2, 5200)]);
     }
 }

@@ -88,6 +88,7 @@ impl From<runtime::Error> for Error {
         let exit = match error {
             // A kernel with a key baked in is a key.
             runtime::Error::KeyLength { .. }
+            | runtime::Error::XtsKey { .. }
             | runtime::Error::KeyHex { .. }
             | runtime::Error::BadManifest { .. }
             | runtime::Error::NotInKernel { .. } => Exit::Key,

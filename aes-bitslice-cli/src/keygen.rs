@@ -2,17 +2,23 @@
 
 use std::io::Write;
 
-use aes_bitslice_runtime::Key;
+use aes_bitslice_runtime::{Key, KeyBits};
 use zeroize::Zeroizing;
 
 use crate::args::key::KeygenArgs;
 use crate::error::{Error, Exit, Result, warn};
 use crate::output::{Options, Target};
 
-/// Writes a key of `--bits` bits from the operating system's generator as hexadecimal digits and a newline.
+/// Writes a key of `--bits` bits, or two for XTS, from the operating system's generator as hexadecimal digits and a newline.
 pub fn run(args: &KeygenArgs) -> Result<()> {
-    let key = Key::generate(args.bits)?;
-    let mut text = Zeroizing::new(vec![b'\n'; 2 * args.bits.bytes() + 1]);
+    let key = match args.xts {
+        true if args.bits == KeyBits::Aes192 => {
+            return Err(Error::usage("there is no XTS with keys of 192 bits; use --bits 128 or --bits 256"));
+        }
+        true => Key::generate_xts(args.bits)?,
+        false => Key::generate(args.bits)?,
+    };
+    let mut text = Zeroizing::new(vec![b'\n'; 2 * key.expose().len() + 1]);
     // In a time that the key has no influence on.
     let encoded = base16ct::lower::encode(key.expose(), &mut text);
     encoded.map_err(|error| Error::new(Exit::Failure, format!("the key cannot be written: {error}")))?;

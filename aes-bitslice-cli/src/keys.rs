@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use aes_bitslice_runtime::Key;
+use aes_bitslice_runtime::{Key, Keys};
 use zeroize::Zeroizing;
 
 use crate::access::exposure;
@@ -12,23 +12,38 @@ use crate::args::key::{KeyArgs, KeyFormat};
 use crate::error::{Error, Exit, Result, warn};
 use crate::standard;
 
-/// The longest key file there can be: 64 hexadecimal digits and a line end of two bytes.
-const LIMIT: usize = 66;
+/// The longest key file there can be: 128 hexadecimal digits and a line end of two bytes.
+const LIMIT: usize = 130;
 
-/// What a key is written as.
-const DIGITS: &str = "32, 48 or 64 hexadecimal digits";
+/// The bytes that one AES key can have, or the two of XTS.
+fn lengths(keys: Keys) -> &'static [usize] {
+    match keys {
+        Keys::One | Keys::OneOnCpu => &[16, 24, 32],
+        Keys::Two => &[32, 64],
+    }
+}
+
+/// How long such a key is, in hexadecimal digits or in bytes.
+fn length_in_words(keys: Keys, format: KeyFormat) -> &'static str {
+    match (keys, format) {
+        (Keys::One | Keys::OneOnCpu, KeyFormat::Hex) => "a key has 32, 48 or 64 hexadecimal digits",
+        (Keys::One | Keys::OneOnCpu, KeyFormat::Raw) => "a key has 16, 24 or 32 bytes",
+        (Keys::Two, KeyFormat::Hex) => "a key of XTS (`keygen --xts`) has 64 or 128 hexadecimal digits",
+        (Keys::Two, KeyFormat::Raw) => "a key of XTS has 32 or 64 bytes",
+    }
+}
 
 /// Reads the key that the options name.
-pub fn read(args: &KeyArgs, quiet: bool) -> Result<Key> {
+pub fn read(args: &KeyArgs, keys: Keys, quiet: bool) -> Result<Key> {
     match (&args.source.key_file, &args.source.key_env) {
-        (Some(path), None) => from_file(path, args.key_format, quiet),
-        (None, Some(variable)) if args.key_format == KeyFormat::Hex => from_environment(variable),
+        (Some(path), None) => from_file(path, keys, args.key_format, quiet),
+        (None, Some(variable)) if args.key_format == KeyFormat::Hex => from_environment(variable, keys),
         (None, Some(_)) => Err(Error::usage("--key-env holds hexadecimal digits; use --key-file for a raw key")),
         _ => Err(Error::usage("give the key with --key-file, --key-env or --baked")),
     }
 }
 
-fn from_file(path: &Path, format: KeyFormat, quiet: bool) -> Result<Key> {
+fn from_file(path: &Path, keys: Keys, format: KeyFormat, quiet: bool) -> Result<Key> {
     let is_standard_input = path == Path::new("-");
     let name = if is_standard_input { "the key on standard input".into() } else { name(path) };
     let refuse = |why: &str| Error::new(Exit::Key, format!("{name}: {why}"));
@@ -61,10 +76,9 @@ fn from_file(path: &Path, format: KeyFormat, quiet: bool) -> Result<Key> {
     let is_long = length > LIMIT;
     let key = match format {
         _ if bytes.is_empty() => return Err(refuse("it is empty")),
-        KeyFormat::Hex if is_long => Err(Error::new(Exit::Key, format!("it is too long; a key has {DIGITS}"))),
-        KeyFormat::Raw if is_long => Err(Error::new(Exit::Key, "it is too long; a raw key has 16, 24 or 32 bytes")),
-        KeyFormat::Hex => from_hex(bytes),
-        KeyFormat::Raw => Key::new(bytes).map_err(Error::from),
+        _ if is_long => Err(Error::new(Exit::Key, format!("it is too long; {}", length_in_words(keys, format)))),
+        KeyFormat::Hex => from_hex(bytes, keys),
+        KeyFormat::Raw => from_bytes(bytes, keys, KeyFormat::Raw),
     };
     key.map_err(|error| refuse(error.message()))
 }
@@ -72,7 +86,7 @@ fn from_file(path: &Path, format: KeyFormat, quiet: bool) -> Result<Key> {
 /// How messages name the key file. Some users will put the key itself in its place, and no message may show that.
 fn name(path: &Path) -> String {
     let digits = path.file_name().unwrap_or_default().as_encoded_bytes();
-    match matches!(digits.len(), 32 | 48 | 64) && digits.iter().all(u8::is_ascii_hexdigit) {
+    match matches!(digits.len(), 32 | 48 | 64 | 128) && digits.iter().all(u8::is_ascii_hexdigit) {
         true => {
             "the key file (its name looks like a key and is not shown; --key-file takes a file that holds one)".into()
         }
@@ -80,7 +94,7 @@ fn name(path: &Path) -> String {
     }
 }
 
-fn from_environment(variable: &str) -> Result<Key> {
+fn from_environment(variable: &str, keys: Keys) -> Result<Key> {
     // The variable is not named in messages: some will put the key itself in its place.
     let refuse = |why: &str| Error::new(Exit::Key, format!("the environment variable of --key-env {why}"));
     let text = std::env::var_os(variable).ok_or_else(|| refuse("is not set"))?;
@@ -88,17 +102,35 @@ fn from_environment(variable: &str) -> Result<Key> {
     if bytes.is_empty() {
         return Err(refuse("is empty"));
     }
-    from_hex(&bytes).map_err(|error| refuse(&format!("holds no key: {}", error.message())))
+    from_hex(&bytes, keys).map_err(|error| refuse(&format!("holds no key: {}", error.message())))
 }
 
 /// Hexadecimal digits and at most one line end.
-fn from_hex(bytes: &[u8]) -> Result<Key> {
+fn from_hex(bytes: &[u8], keys: Keys) -> Result<Key> {
     let digits = bytes.strip_suffix(b"\n").map_or(bytes, |line| line.strip_suffix(b"\r").unwrap_or(line));
-    let text = std::str::from_utf8(digits);
-    let text = text.map_err(|_| Error::new(Exit::Key, "it is not text; see --key-format raw"))?;
-    Key::from_hex(text).map_err(|error| match digits.iter().all(u8::is_ascii_hexdigit) {
-        true => Error::new(Exit::Key, format!("a key has {DIGITS}, not {}", digits.len())),
-        false => error.into(),
+    let mut decoded = Zeroizing::new(vec![0; digits.len() / 2]);
+    // In a time that the key has no influence on.
+    if base16ct::mixed::decode(digits, &mut decoded).is_ok() {
+        return from_bytes(&decoded, keys, KeyFormat::Hex);
+    }
+    // It is no key, and may be looked at.
+    let why = match digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
+        _ if std::str::from_utf8(digits).is_err() => "it is not text; see --key-format raw".into(),
+        Some(at) => format!("the key is not hexadecimal: character {} is no hexadecimal digit", at + 1),
+        None => format!("{}, not {}", length_in_words(keys, KeyFormat::Hex), digits.len()),
+    };
+    Err(Error::new(Exit::Key, why))
+}
+
+/// The bytes of a key that came in this `format`.
+fn from_bytes(bytes: &[u8], keys: Keys, format: KeyFormat) -> Result<Key> {
+    if !lengths(keys).contains(&bytes.len()) {
+        let found = if format == KeyFormat::Hex { 2 * bytes.len() } else { bytes.len() };
+        return Err(Error::new(Exit::Key, format!("{}, not {found}", length_in_words(keys, format))));
+    }
+    Ok(match keys {
+        Keys::One | Keys::OneOnCpu => Key::new(bytes)?,
+        Keys::Two => Key::xts(bytes)?,
     })
 }
 
@@ -108,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_name_that_looks_like_a_key_is_not_shown() {
-        for digits in [32, 48, 64] {
+        for digits in [32, 48, 64, 128] {
             for path in ["aB".repeat(digits / 2), format!("folder/{}", "0".repeat(digits))] {
                 assert!(!name(Path::new(&path)).contains(&path[path.len() - digits..]), "{path}");
             }

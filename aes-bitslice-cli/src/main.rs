@@ -11,18 +11,18 @@
 //! ```
 //!
 //! The output is byte for byte that of `openssl enc` with the same mode, key and IV, which is put in front of it unless it is given
-//! with `--iv`. That of `keystream` is what `encrypt --mode ctr` makes of zeros; its IV is printed on standard error.
+//! with `--iv`. XTS, which `openssl enc` does not have, takes no IV: sectors have numbers. That of `keystream` is what `encrypt --mode ctr` makes of zeros; its IV is printed on standard error.
 //!
 //! # Exit codes
 //!
 //! | code | meaning |
 //! |---|---|
 //! | 0 | done |
-//! | 1 | failure: a sealed file that was changed, bad padding, an engine that fails or disagrees with the reference; failures of several kinds |
-//! | 2 | usage: an unknown, missing or contradictory option |
-//! | 3 | key: missing, unreadable, not hexadecimal, or of a length AES does not have |
-//! | 4 | input or output: cannot be opened, read or written, exists already, is not whole blocks; a closed pipe |
-//! | 5 | a GPU was asked for and there is none |
+//! | 1 | failure: a file that is not sealed or was changed, bad padding, an engine that fails or disagrees with the reference, too little memory, no threads; failures of several kinds |
+//! | 2 | usage: an unknown, missing or contradictory option; a range that the message does not have |
+//! | 3 | key, passphrase, keyset or baked kernel: missing, unreadable, malformed, of a wrong length, or not the one that a file was sealed with |
+//! | 4 | input or output: cannot be opened, read or written, exists already, is of a length that the mode does not take; a closed pipe |
+//! | 5 | a GPU or an OpenCL device was asked for, and there is none |
 //!
 //! Signals end the process as they end any other, after the unfinished output file is removed ([`signals`]).
 //!

@@ -1,12 +1,12 @@
 //! What is done to every stream of a command: mode, direction, padding, and where IVs come from.
 
-use aes_bitslice_runtime::{self as runtime, Direction, KeyBits};
+use aes_bitslice_runtime::{self as runtime, Direction, KeyBits, Keys};
 
 use crate::args::crypt::{CryptArgs, PaddingName};
 use crate::args::iv::Iv;
 use crate::chunk::BLOCK;
 use crate::error::{Error, Exit, Result};
-use crate::modes::mode::{Mode, Place};
+use crate::modes::mode::{Lengths, Mode, Place, Sectors};
 use crate::modes::operation::AnyOperation;
 use crate::modes::table;
 
@@ -19,6 +19,8 @@ pub struct Method {
     pub padded: bool,
     /// `None` for a mode without an IV alone.
     pub iv: Option<Iv>,
+    /// The sectors of a stream, for a mode that has them.
+    pub sectors: Sectors,
     /// The length of key that the mode's name asks for.
     pub key_bits: Option<KeyBits>,
     /// The byte of a stream at which it fails, for tests.
@@ -30,38 +32,53 @@ impl Method {
     pub fn new(direction: Direction, args: &CryptArgs) -> Result<Self> {
         let mode = args.mode.mode;
         let padded = args.padding == PaddingName::Pkcs7;
-        if padded && !mode.whole_blocks {
-            let message = format!("--padding has no place in {}, which takes any length; leave it out", mode.title);
+        if padded && mode.lengths != Lengths::WholeBlocks {
+            let message =
+                format!("--padding has no place in {}, which needs no whole blocks; leave it out", mode.title);
+            return Err(Error::usage(message));
+        }
+        if args.sectors.are_given() && mode.lengths != Lengths::Sectors {
+            let others = table::names(|mode| mode.lengths == Lengths::Sectors);
+            let message = format!(
+                "{} has no sectors; leave --sector-size and --first-sector out, or use --mode {others}",
+                mode.title
+            );
             return Err(Error::usage(message));
         }
         let iv = match mode.iv {
             true => Some(iv(direction, args)?),
             false if args.iv.is_some() => {
-                let others = table::names(|mode| mode.iv);
-                let message = format!("--iv has no place in {}; leave it out, or use --mode {others}", mode.title);
-                return Err(Error::usage(message));
+                let advice = match mode.lengths {
+                    Lengths::Sectors => "its sectors have numbers instead: --first-sector".into(),
+                    _ => format!("leave it out, or use --mode {}", table::names(|mode| mode.iv)),
+                };
+                return Err(Error::usage(format!("--iv has no place in {}; {advice}", mode.title)));
             }
             false => None,
         };
-        Ok(Method { direction, mode, padded, iv, key_bits: args.mode.key_bits, fail_at: args.stream.fail_at })
+        let (sectors, key_bits) = (args.sectors.sectors(), args.mode.key_bits);
+        Ok(Method { direction, mode, padded, iv, sectors, key_bits, fail_at: args.stream.fail_at })
     }
 
     /// A mode that reads nothing, with this IV, which stands nowhere in the output.
     pub fn writing(mode: &'static Mode, iv: [u8; BLOCK], fail_at: Option<u64>) -> Self {
         let iv = Some(Iv::Given(iv));
-        Method { direction: Direction::Encrypt, mode, padded: false, iv, key_bits: None, fail_at }
+        let sectors = Sectors::DEFAULT;
+        Method { direction: Direction::Encrypt, mode, padded: false, iv, sectors, key_bits: None, fail_at }
     }
 
-    /// Encryption in a mode, with an IV of zeros if it has one.
+    /// Encryption in a mode, with an IV of zeros if it has one, and sectors of a block.
     #[cfg(test)]
     pub fn encryption(mode: &'static Mode) -> Self {
         let iv = mode.iv.then_some(Iv::Given([0; BLOCK]));
-        Method { direction: Direction::Encrypt, mode, padded: false, iv, key_bits: None, fail_at: None }
+        let sectors = Sectors { bytes: BLOCK as u64, first: 0 };
+        Method { direction: Direction::Encrypt, mode, padded: false, iv, sectors, key_bits: None, fail_at: None }
     }
 
     /// The kernels that do it; `None` for what the CPU does on every engine.
     pub fn kernels(&self) -> Option<runtime::Mode> {
-        (self.mode.kernels)(self.direction)
+        // Sectors of other lengths are the CPU's.
+        (self.mode.kernels)(self.direction).filter(|_| self.sectors.bytes.is_multiple_of(BLOCK as u64))
     }
 
     /// What is done to a chunk of a stream.
@@ -79,29 +96,49 @@ impl Method {
         self.operation(&Place::start([0; BLOCK])).name()
     }
 
+    /// Which keys it needs.
+    pub fn keys(&self) -> Keys {
+        self.operation(&Place::start([0; BLOCK])).keys()
+    }
+
+    /// Bytes that the chunks of a stream are whole multiples of, but for the last.
+    pub fn grain(&self) -> usize {
+        match self.mode.lengths {
+            Lengths::Sectors => self.sectors.bytes as usize,
+            Lengths::Any | Lengths::WholeBlocks => BLOCK,
+        }
+    }
+
     /// Whether the chunks of a stream must be done in order.
     pub fn is_serial(&self) -> bool {
         self.operation(&Place::start([0; BLOCK])).is_serial()
     }
 
-    /// Refuses a stream of a `length` that is not whole blocks where it has to be. `name` is the input's.
+    /// Refuses a stream of a `length` that the mode does not take. `name` is the input's.
     pub fn check_length(&self, length: u64, name: &str) -> Result<()> {
-        let title = self.mode.title;
-        let rest = length % BLOCK as u64;
+        let (title, block) = (self.mode.title, BLOCK as u64);
+        let any = || table::names(|mode| mode.lengths == Lengths::Any);
         let is_padded_first = self.padded && self.direction == Direction::Encrypt;
-        if rest == 0 || is_padded_first || !self.mode.whole_blocks {
-            return Ok(());
-        }
-        let advice = match self.direction {
-            Direction::Encrypt => {
-                format!("use --padding pkcs7, or --mode {}", table::names(|mode| !mode.whole_blocks))
+        let (what, to_encrypt) = match self.mode.lengths {
+            Lengths::WholeBlocks if !length.is_multiple_of(block) && !is_padded_first => {
+                let what = format!("is no multiple of 16 bytes long ({} over), as {title} needs", length % block);
+                (what, format!("use --padding pkcs7, or --mode {}", any()))
             }
+            Lengths::Sectors if (1..block).contains(&(length % self.sectors.bytes)) => {
+                let rest = length % self.sectors.bytes;
+                let what = format!(
+                    "ends in a sector of {rest} of {} bytes, and {title} needs 16 or more of the last",
+                    self.sectors.bytes
+                );
+                (what, format!("use another --sector-size, or --mode {}", any()))
+            }
+            _ => return Ok(()),
+        };
+        let advice = match self.direction {
+            Direction::Encrypt => to_encrypt,
             Direction::Decrypt => format!("it is cut short, or not the output of {title}"),
         };
-        Err(Error::new(
-            Exit::InputOutput,
-            format!("{name} is no multiple of 16 bytes long ({rest} over), as {title} needs; {advice}"),
-        ))
+        Err(Error::new(Exit::InputOutput, format!("{name} {what}; {advice}")))
     }
 }
 

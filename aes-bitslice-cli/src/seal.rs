@@ -2,22 +2,22 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use aes_bitslice_runtime::{Backend, Engine, Key};
+use aes_bitslice_runtime::{Backend, Engine, Key, Keys};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as seal, Secret};
 use indicatif::ProgressBar;
 use zeroize::Zeroizing;
 
 use crate::access::exposure;
-use crate::args::key::{KeyArgs, KeyFormat, KeySource};
+use crate::args::key::{KeyArgs, KeySource};
 use crate::args::seal::{Format, OpenArgs, SealArgs, SecretArgs};
 use crate::error::{Error, Exit, Result, warn};
 use crate::input::Input;
 use crate::interrupt::{self, Asker, Wanted};
 use crate::output::{Options, Output, Target};
-use crate::{keys, progress, secret};
+use crate::{keys, progress, secret, standard};
 
 /// Seals as told.
 pub fn seal(args: &SealArgs) -> Result<()> {
@@ -59,16 +59,19 @@ fn run(
     length: Option<u64>,
     work: impl FnOnce(&Engine, Given<'_>, &[u8], Reading<'_>, Writing<'_>) -> std::result::Result<u64, seal::Error>,
 ) -> Result<()> {
-    let is_standard_input = args.input.as_deref().is_none_or(|input| input == Path::new("-"));
-    if args.secret.key_file.as_deref() == Some(Path::new("-")) && is_standard_input {
-        return Err(Error::usage("standard input is the key or the data, not both; name the input file"));
+    let is_standard_input = |path: &PathBuf| path == Path::new("-");
+    let SecretArgs { key_file, passphrase_file, keyset, .. } = &args.secret;
+    let secrets = [key_file, passphrase_file, keyset].into_iter().flatten();
+    if args.input.as_ref().is_none_or(is_standard_input) && secrets.clone().any(is_standard_input) {
+        let message =
+            "standard input is the data, or the key, the passphrase or the keyset, not both; name the input file";
+        return Err(Error::usage(message));
     }
     if args.format == Format::Sealed && args.associated_data.is_some() {
         return Err(Error::usage("--associated-data is for --format tink; a sealed file has its header there"));
     }
-    let secret = read(&args.secret, args.format, is_new, args.quiet)?;
-    let SecretArgs { key_file, passphrase_file, keyset, .. } = &args.secret;
-    secret::must_stay([key_file, passphrase_file, keyset].into_iter().flatten(), args.output.as_deref())?;
+    let secret = read(args, is_new)?;
+    secret::must_stay(secrets, args.output.as_deref())?;
     let input = Input::open(args.input.as_deref())?;
     let options = Options { force: args.force, private: false };
     let target = Target::check(args.output.as_deref(), Some(&input), options)?;
@@ -159,6 +162,11 @@ fn named(verb: &str, name: &str, error: &io::Error) -> io::Error {
 
 fn explain(name: &str, error: seal::Error) -> Error {
     use seal::Error as Seal;
+    let advice = match error {
+        Seal::LikeTink => "; if it is, add --format tink",
+        Seal::Sealed => "; leave --format tink out",
+        _ => "",
+    };
     match error {
         Seal::Io(error) => match error.kind() {
             io::ErrorKind::BrokenPipe => Error::io("", &error),
@@ -171,12 +179,14 @@ fn explain(name: &str, error: seal::Error) -> Error {
         }
         Seal::Thread(_) | Seal::OutOfMemory => Error::new(Exit::Failure, error.to_string()),
         Seal::Range { .. } => Error::new(Exit::Usage, format!("{name}: {error}")),
-        _ => Error::new(Exit::Failure, format!("{name}: {error}")),
+        _ => Error::new(Exit::Failure, format!("{name}: {error}{advice}")),
     }
 }
 
 /// Reads what the options name.
-fn read(args: &SecretArgs, format: Format, is_new: bool, quiet: bool) -> Result<Held> {
+fn read(args: &SealArgs, is_new: bool) -> Result<Held> {
+    let SealArgs { secret: args, key_format, format, quiet, .. } = args;
+    let (key_format, format, quiet) = (*key_format, *format, *quiet);
     if let Some(path) = &args.keyset {
         if format != Format::Tink {
             return Err(Error::usage("--keyset is for --format tink; give a key or a passphrase"));
@@ -199,7 +209,7 @@ fn read(args: &SecretArgs, format: Format, is_new: bool, quiet: bool) -> Result<
         };
     }
     let source = KeySource { key_file: args.key_file.clone(), key_env: args.key_env.clone(), baked: None };
-    let key = keys::read(&KeyArgs { source, key_format: KeyFormat::Hex }, quiet)?;
+    let key = keys::read(&KeyArgs { source, key_format }, Keys::One, quiet)?;
     match format {
         Format::Sealed => Ok(Held::Key(key)),
         Format::Tink => Ok(Held::Keyset(Keyset::of_key(&key).map_err(|error| explain("the key", error))?)),
@@ -211,15 +221,20 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
     /// More than any keyset has.
     const MOST: usize = 1 << 20;
     // Some users will put the secret itself in its place, and no message may show that: named is only what is there.
+    let is_standard_input = path == Path::new("-");
     let name = match path.exists() {
+        _ if is_standard_input => format!("standard input, for {option}"),
         true => format!("`{}`", path.display()),
         false => format!("the file of {option}"),
     };
     let refuse = |why: &str| Error::new(Exit::Key, format!("{name}: {why}"));
-    let file = File::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => refuse("there is no such file; the option takes a file that holds the secret"),
-        _ => refuse(&error.to_string()),
-    })?;
+    let file = match is_standard_input {
+        true => standard::input()?,
+        false => File::open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => refuse("there is no such file; the option takes a file that holds the secret"),
+            _ => refuse(&error.to_string()),
+        })?,
+    };
     let metadata = file.metadata().map_err(|error| refuse(&error.to_string()))?;
     if !quiet && let Some(exposed) = exposure(&metadata) {
         warn(&format!("{name} {exposed}"));

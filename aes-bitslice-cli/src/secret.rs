@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use aes_bitslice_runtime::{Key, KeyBits};
+use aes_bitslice_runtime::{Key, KeyBits, Keys};
 use same_file::Handle;
 
 use crate::access::exposure;
@@ -24,6 +24,12 @@ impl<'a> Secret<'a> {
     /// What the options name.
     pub fn read(method: &Method, args: &'a KeyArgs, quiet: bool) -> Result<Self> {
         match args.source.baked.as_deref() {
+            Some(_) if method.keys() == Keys::Two => {
+                let name = method.name();
+                let message =
+                    format!("{name} has two keys, and a kernel has one baked in; use --key-file or --key-env");
+                Err(Error::usage(message))
+            }
             Some(_) if method.kernels().is_none() => {
                 let name = method.name();
                 let message = format!("{name} runs on the CPU, a kernel does not; use --key-file or --key-env");
@@ -39,7 +45,7 @@ impl<'a> Secret<'a> {
                 Ok(Secret::Kernel(manifest))
             }
             None => {
-                let key = keys::read(args, quiet)?;
+                let key = keys::read(args, method.keys(), quiet)?;
                 check_length(method, Some(key.bits()))?;
                 Ok(Secret::Key(key, &args.source))
             }

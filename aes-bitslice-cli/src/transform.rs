@@ -96,7 +96,8 @@ impl Transform {
         if fail_at.is_some_and(|at| (chunk.offset..chunk.offset + data.len() as u64).contains(&at)) {
             return Err(lost_gpu().into());
         }
-        let place = Place { iv: self.iv, offset: self.offset + chunk.offset, before: *before };
+        let sectors = self.method.sectors;
+        let place = Place { iv: self.iv, offset: self.offset + chunk.offset, before: *before, sectors };
         self.method.operation(&place).on_host(cipher, Buffers::from(&mut *data))?;
         match padded && direction == Direction::Decrypt {
             true => unpad(data),

@@ -9,8 +9,8 @@ use std::io::{Seek, SeekFrom, Write};
 use std::process::Stdio;
 use std::thread;
 
-use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Engine, Key};
-use common::{KEYS, folder_in_memory, message, program};
+use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Engine, Key, Xts};
+use common::{KEYS, KEYS_OF_XTS, folder_in_memory, message, program, unhex};
 use tempfile::TempDir;
 
 /// Marsaglia's xorshift64: the same cases in every run.
@@ -41,6 +41,8 @@ enum Through {
 struct Case {
     key: &'static str,
     mode: &'static str,
+    /// Bytes of a sector of XTS, and the number of the first.
+    sectors: (usize, u128),
     padded: bool,
     iv: [u8; 16],
     /// In front of the ciphertext.
@@ -56,8 +58,8 @@ struct Case {
 
 impl Case {
     fn random(random: &mut Random) -> Self {
-        let mode = random.one_of(&["ctr", "cbc", "ecb"]);
-        let padded = mode != "ctr" && random.below(2) == 0;
+        let mode = random.one_of(&["ctr", "cbc", "ecb", "xts"]);
+        let padded = ["cbc", "ecb"].contains(&mode) && random.below(2) == 0;
         let chunk = 16 * random.one_of(&[1, 2, 3, 16, 255, 256, 257, 4096]);
         // Near an edge of a chunk, or anywhere.
         let length = match random.below(3) {
@@ -65,17 +67,24 @@ impl Case {
             1 => random.below(100),
             _ => random.below((chunk * 40).min(300_000)),
         };
+        let sectors = (random.one_of(&[16, 17, 512, 520, 4096, 1 << 20]), u128::from(u64::MAX) - 1);
         let workers = 1 + random.below(8);
         let maps = random.below(2) == 0;
         let way = if maps { "map" } else { "write" };
         Case {
-            key: random.one_of(&KEYS),
+            key: if mode == "xts" { random.one_of(&KEYS_OF_XTS) } else { random.one_of(&KEYS) },
             mode,
+            sectors,
             padded,
             // Mostly ones, so that counters wrap.
             iv: [(); 16].map(|()| random.below(768).min(0xff) as u8),
-            iv_is_stored: mode != "ecb" && random.below(2) == 0,
-            length: if mode == "ctr" || padded { length } else { length / 16 * 16 },
+            iv_is_stored: ["ctr", "cbc"].contains(&mode) && random.below(2) == 0,
+            length: match mode {
+                "xts" if (1..16).contains(&(length % sectors.0)) => length - length % sectors.0,
+                "ctr" | "xts" => length,
+                _ if padded => length,
+                _ => length / 16 * 16,
+            },
             backend: random.one_of(&["cpu", "cpu", "cpu-bitsliced"]),
             maps,
             options: format!("--chunk-bytes {chunk} --workers {workers} --write-by {way}"),
@@ -86,7 +95,11 @@ impl Case {
 
     /// What the reference makes of it in one call, in place.
     fn expected(&self, iv: &[u8; 16], plain: &[u8]) -> Vec<u8> {
-        let cipher: Cipher = Engine::open(Backend::Cpu).unwrap().cipher(&Key::from_hex(self.key).unwrap()).unwrap();
+        let key = match self.mode {
+            "xts" => Key::xts(&unhex(self.key)).unwrap(),
+            _ => Key::from_hex(self.key).unwrap(),
+        };
+        let cipher: Cipher = Engine::open(Backend::Cpu).unwrap().cipher(&key).unwrap();
         let mut data = plain.to_vec();
         if self.padded {
             let added = 16 - data.len() % 16;
@@ -95,6 +108,10 @@ impl Case {
         match self.mode {
             "ctr" => cipher.ctr_apply(&Counter::new(CounterMode::Ctr128BE, *iv), 0, &mut data).unwrap(),
             "cbc" => cipher.cbc_encrypt(iv, &mut data).unwrap(),
+            "xts" => {
+                let (bytes, first) = self.sectors;
+                cipher.run(Xts::encrypt(bytes as u64, first).unwrap(), &mut data).unwrap();
+            }
             _ => cipher.ecb_encrypt(&mut data).unwrap(),
         }
         data
@@ -107,8 +124,12 @@ impl Case {
         };
         let at = |name: &str| folder.path().join(name);
         let Case { mode, backend, options, .. } = self;
-        let padding = if self.padded { "--padding pkcs7" } else { "" };
-        let arguments = format!("{direction} --mode {mode} {padding} {iv} --backend {backend} --key-env KEY {options}");
+        let more = match self.sectors {
+            (bytes, first) if *mode == "xts" => format!("--sector-size {bytes} --first-sector {first}"),
+            _ if self.padded => "--padding pkcs7".into(),
+            _ => String::new(),
+        };
+        let arguments = format!("{direction} --mode {mode} {more} {iv} --backend {backend} --key-env KEY {options}");
         let mut command = program(&arguments);
         command.env("KEY", self.key).current_dir(&folder);
 
@@ -148,12 +169,12 @@ impl Case {
 fn however_it_is_done_the_bytes_are_the_same() {
     let in_memory = folder_in_memory();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    for number in 0..400 {
+    for number in 0..500 {
         let case = Case::random(&mut random);
         let plain = message(case.length);
         let digits: String = case.iv.iter().map(|byte| format!("{byte:02x}")).collect();
         let (to_encrypt, to_decrypt) = match case.mode {
-            "ecb" => (String::new(), String::new()),
+            "ecb" | "xts" => (String::new(), String::new()),
             _ if case.iv_is_stored => ("--iv random".into(), "--iv stored".into()),
             _ => (format!("--iv {digits}"), format!("--iv {digits}")),
         };

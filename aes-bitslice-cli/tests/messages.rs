@@ -72,6 +72,10 @@ fn lay_out(folder: &Path) {
         fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o600)).unwrap();
     };
     write("key", format!("{KEY}\n").as_bytes());
+    // For XTS: one key as both, one and a half, and two.
+    write("twice", KEY.repeat(2).as_bytes());
+    write("three", KEY.repeat(3).as_bytes());
+    write("both", [KEY, "00112233445566778899aabbccddeeff"].concat().as_bytes());
     write("short", b"8badf00d8b\n");
     write("odd", &KEY.as_bytes()[1..]);
     write("letters", KEY.replace('b', "g").as_bytes());

@@ -126,9 +126,14 @@ fn bad_options_are_refused_with_a_line() {
         ("seal --passphrase-file large data", 3, "too large"),
         ("seal --key-env KEY none", 4, "none"),
         ("seal --key-env KEY -o sealed data", 4, "exists already"),
-        ("open --key-env KEY --range 6..5 sealed", 2, "range"),
-        ("open --key-env KEY --range 0..101 sealed", 2, "the file has 100"),
+        ("open --key-env KEY --range 6..5 sealed", 2, "END not before START"),
+        ("open --key-env KEY --range 0..101 sealed", 2, "the message has 100 bytes: there is no range 0..101 in it"),
         ("seal -k - -", 2, "not both"),
+        ("seal --passphrase-file - -", 2, "not both"),
+        ("seal --format tink --keyset -", 2, "not both"),
+        ("seal --passphrase-file - data", 3, "the passphrase is empty"),
+        ("seal --passphrase-file words --key-format raw data", 2, "cannot be used with '--key-format"),
+        ("seal --key-env KEY --key-format raw data", 2, "use --key-file for a raw key"),
     ] {
         // Without a terminal to ask on.
         let mut command = Command::new("setsid");
@@ -202,4 +207,72 @@ fn a_passphrase_comes_out_of_a_pipe() {
     succeed(folder, "seal -q --passphrase-file words -o sealed data");
     let opened = common::pipe(&mut command(folder, "open -q --passphrase-file /dev/stdin sealed"), b"correct horse\nx");
     assert!(opened.status.success() && opened.stdout == data, "{opened:?}");
+    let opened = common::pipe(&mut command(folder, "open -q --passphrase-file - sealed"), b"correct horse\nx");
+    assert!(opened.status.success() && opened.stdout == data, "{opened:?}");
+}
+
+#[test]
+fn a_key_of_bytes() {
+    let folder = folder(100);
+    let folder = folder.path();
+    fs::write(folder.join("raw"), common::unhex(KEY)).unwrap();
+    succeed(folder, "seal -q -k raw --key-format raw -o sealed data");
+    assert!(succeed(folder, "open -q --key-env KEY sealed") == fs::read(folder.join("data")).unwrap());
+    assert!(succeed(folder, "open -q -k raw --key-format raw sealed") == fs::read(folder.join("data")).unwrap());
+}
+
+/// Where the first bytes tell which of the two formats it is.
+#[test]
+fn the_other_format_is_named() {
+    let folder = folder(100);
+    let folder = folder.path();
+    succeed(folder, "seal --key-env KEY -o sealed data");
+    succeed(folder, "seal --key-env KEY --format tink -o stream data");
+    let said = fail(folder, "open --key-env KEY -o opened stream", 1);
+    assert!(
+        said.ends_with("this is not a sealed file; it may be a Tink stream; if it is, add --format tink"),
+        "{said}"
+    );
+    for range in ["", "--range 1..2"] {
+        let said = fail(folder, &format!("open --key-env KEY --format tink {range} -o opened sealed"), 1);
+        assert!(
+            said.ends_with("this is a sealed file, and not a Tink stream alone; leave --format tink out"),
+            "{said}"
+        );
+    }
+    // Of several keys, the one that opens the first segment is looked for.
+    let tink = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../aes-bitslice-seal/tests/tink"));
+    let [one, other] = ["aes256-1mb", "aes256-4kb"].map(|name| {
+        let text = fs::read_to_string(tink.join(name).with_extension("json")).unwrap();
+        text[text.find('[').unwrap() + 1..text.rfind(']').unwrap()].to_owned()
+    });
+    let id: String = one.split("\"keyId\":").nth(1).unwrap().chars().filter(char::is_ascii_digit).collect();
+    fs::write(folder.join("two"), format!("{{\"primaryKeyId\": {id}, \"key\": [{one}, {other}]}}")).unwrap();
+    let said = fail(folder, "open --keyset two --format tink -o opened sealed", 1);
+    assert!(said.contains("leave --format tink out"), "{said}");
+}
+
+/// Nothing of a batch of segments is written that has a changed one, and all of the batches before it is.
+#[test]
+fn what_standard_output_gets_before_a_changed_segment() {
+    // Segments of a batch.
+    let batch = (4 * std::thread::available_parallelism().map_or(1, usize::from)).min(64);
+    let folder = folder((batch + 2) << 20);
+    let folder = folder.path();
+    let data = fs::read(folder.join("data")).unwrap();
+    succeed(folder, "seal -q --key-env KEY -o sealed data");
+    let mut sealed = fs::read(folder.join("sealed")).unwrap();
+    for (segment, batches) in [(1, 0), (batch, 1)] {
+        let at = (segment << 20) + 500;
+        sealed[at] ^= 1;
+        fs::write(folder.join("changed"), &sealed).unwrap();
+        sealed[at] ^= 1;
+        let output = run(folder, "open -q --key-env KEY changed");
+        assert_eq!(output.status.code(), Some(1));
+        let written = output.stdout.len();
+        // A segment has a tag, and the first the header of the stream.
+        let expected = if batches == 0 { 0 } else { batch * ((1 << 20) - 16) - 40 };
+        assert_eq!(written, expected, "segment {segment}");
+        assert!(output.stdout == data[..written]);
+    }
 }

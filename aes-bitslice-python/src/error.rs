@@ -83,7 +83,7 @@ pub fn of_seal(error: Seal) -> PyErr {
         | Seal::TooLong
         | Seal::NeedsKey
         | Seal::NeedsPassphrase => PyValueError::new_err(text),
-        Seal::NotSealed | Seal::Version(_) => Error::new_err(text),
+        Seal::NotSealed | Seal::LikeTink | Seal::Sealed | Seal::Version(_) => Error::new_err(text),
         _ => AuthenticationError::new_err(text),
     }
 }

@@ -24,6 +24,12 @@ pub enum Error {
     /// Bytes that are no sealed file.
     #[error("this is not a sealed file: it does not begin as one")]
     NotSealed,
+    /// No sealed file, but it begins with the length of a header, as a Tink stream does.
+    #[error("this is not a sealed file; it may be a Tink stream")]
+    LikeTink,
+    /// A sealed file where a Tink stream is needed.
+    #[error("this is a sealed file, and not a Tink stream alone")]
+    Sealed,
     /// A sealed file of another version.
     #[error("a sealed file of version {0}, and this program knows version 1: use a newer program")]
     Version(u8),
@@ -71,7 +77,7 @@ pub enum Error {
     #[error("the message is too long: a stream has at most 2^32 segments")]
     TooLong,
     /// A range that the file does not have.
-    #[error("there are no bytes {start} to {end}: the file has {len}")]
+    #[error("the message has {len} bytes: there is no range {start}..{end} in it")]
     Range {
         /// The first byte asked for.
         start: u64,

@@ -15,6 +15,7 @@
 
 use crate::error::Error;
 use crate::passphrase::PassphraseCost;
+use crate::stream::is_header_length;
 use sha2::{Digest, Sha256};
 
 /// The first bytes of a sealed file.
@@ -51,7 +52,8 @@ impl Header {
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
-            return Err(Error::NotSealed);
+            let is_like_tink = bytes.first().is_some_and(|&length| is_header_length(length));
+            return Err(if is_like_tink { Error::LikeTink } else { Error::NotSealed });
         }
         match bytes.get(8) {
             Some(1) => {}
@@ -94,5 +96,9 @@ mod tests {
             }
         }
         assert!(matches!(Header::parse(b"something else"), Err(Error::NotSealed)));
+        assert!(matches!(Header::parse(b""), Err(Error::NotSealed)));
+        for length in [24, 40] {
+            assert!(matches!(Header::parse(&[length]), Err(Error::LikeTink)));
+        }
     }
 }

@@ -11,6 +11,7 @@
 //! Tink's documentation.
 
 use crate::error::Error;
+use crate::sealed::is_sealed;
 use aes_bitslice_runtime::{Cipher, DERIVED, Engine, GcmDecrypt, GcmEncrypt, Key, Nonce, Tag, scrubbed};
 use hkdf::Hkdf;
 use sha2::Sha256;
@@ -21,6 +22,16 @@ pub(crate) const TAG: usize = 16;
 
 /// Bytes of a nonce prefix.
 const PREFIX: usize = 7;
+
+/// Bytes of the header of a stream whose derived key has `derived_bytes` bytes.
+const fn header_bytes(derived_bytes: usize) -> usize {
+    1 + derived_bytes + PREFIX
+}
+
+/// Whether a stream can begin with this byte.
+pub(crate) fn is_header_length(byte: u8) -> bool {
+    [16, 32].map(header_bytes).contains(&byte.into())
+}
 
 /// The parameters of a stream, and the key that the keys of streams are derived from.
 #[derive(Clone)]
@@ -40,7 +51,7 @@ impl StreamKey {
 
     /// Bytes of the stream's header.
     pub(crate) fn header_bytes(&self) -> usize {
-        1 + self.derived_bytes + PREFIX
+        header_bytes(self.derived_bytes)
     }
 
     /// A new stream: its header, and its cipher.
@@ -54,6 +65,9 @@ impl StreamKey {
 
     /// The cipher of a stream that begins with this header.
     pub(crate) fn stream(&self, engine: &Engine, header: &[u8], associated_data: &[u8]) -> Result<Stream, Error> {
+        if is_sealed(header) {
+            return Err(Error::Sealed);
+        }
         if header.len() != self.header_bytes() || usize::from(header[0]) != header.len() {
             return Err(Error::CutOff("it does not begin with a stream's header"));
         }

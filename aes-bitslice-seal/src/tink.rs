@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::pipeline;
+use crate::sealed::is_sealed;
 use crate::stream::{Places, Stream, StreamKey, TAG};
 use aes_bitslice_runtime::Engine;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -29,7 +30,7 @@ pub fn encrypt(
 /// of a segment is written before its tag was checked; what was written before an error is the beginning of the message.
 ///
 /// # Errors
-/// [`Error::NoKeyOpens`], [`Error::Damaged`], [`Error::CutOff`], and what reading, writing and the engine report.
+/// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::Damaged`], [`Error::CutOff`], and what reading, writing and the engine report.
 pub fn decrypt(
     engine: &Engine,
     keyset: &Keyset,
@@ -82,7 +83,8 @@ fn opener<'a>(
         let stream = key.stream(engine, header, associated_data);
         stream.is_ok_and(|stream| stream.decrypt(0, is_last, &mut segment).is_ok())
     };
-    let key = keyset.keys().iter().find(opens).ok_or(Error::NoKeyOpens)?;
+    let refusal = if is_sealed(&start) { Error::Sealed } else { Error::NoKeyOpens };
+    let key = keyset.keys().iter().find(opens).ok_or(refusal)?;
     Ok((key, start))
 }
 

@@ -17,20 +17,26 @@ const ALL_SIZES: &str = "4KiB,16KiB,64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB,1G
 pub const HELP: &str = "\
 Examples:
   aes-bitslice bench
-  aes-bitslice bench --modes ctr,ecb-encrypt --key-bits 128,256 --sizes 1GiB --backends cuda,cpu --json rates.json
+  aes-bitslice bench --modes ctr,ecb-encrypt --key-bits 128,256 --sizes 1GiB \\
+    --backends cuda,cpu --json few.json
   aes-bitslice bench --all --json rates.json --plot rates.svg
-  aes-bitslice bench --backends cuda --modes ctr --timings host,host-in-place,pinned,pinned-in-place --sizes 16MiB,4GiB
+  aes-bitslice bench --backends cuda --modes ctr --sizes 16MiB,4GiB \\
+    --timings host,host-in-place,pinned,pinned-in-place
   aes-bitslice bench --files /dev/shm --modes ctr --key-bits 128 --sizes 1GiB
   aes-bitslice bench --plot-from rates.json --plot rates.svg --force
 
-Every output is compared with that of the `cpu` engine before and after it is timed. `host` is from host memory to
-host memory, as a caller sees it, `pinned` the same with memory of `Engine::host_buffer`, which a GPU copies from and to
-as it is; `device` is the kernel alone, from one buffer in the memory of the device to another, by its own clock, one
-call at a time; on several GPUs (`--backends cuda:all`) it is whole calls on memory sharded over all, by the clock of the
-host, and sizes are those of all together. Of more than 4 GiB in GPU memory some chunks are compared. `copy` is what the
-links give: pinned memory to the GPUs and as much back at once, nothing computed; rows of calls that go over the links
-both ways show how many percent of it they reach. `keystream` reads nothing: in place is the same for it.
-`--files` leaves it out. Kernels with the key baked in need NVRTC and are left out without it.";
+Every output is compared with that of the `cpu` engine before and after it is
+timed. `host` is from host memory to host memory, as a caller sees it, `pinned`
+the same with memory of `Engine::host_buffer`, which a GPU copies from and to as
+it is; `device` is the kernel alone, from one buffer in the memory of the device
+to another, by its own clock, one call at a time; on several GPUs
+(`--backends cuda:all`) it is whole calls on memory sharded over all, by the
+clock of the host, and sizes are those of all together. Of more than 4 GiB in
+GPU memory some chunks are compared. `copy` is what the links give: pinned
+memory to the GPUs and as much back at once, nothing computed; rows of calls
+that go over the links both ways show how many percent of it they reach.
+`keystream` reads nothing: in place is the same for it. `--files` leaves it out.
+Kernels with the key baked in need NVRTC and are left out without it.";
 
 /// Options of `bench`.
 #[derive(Args, Debug)]

@@ -17,25 +17,27 @@ use crate::error::{Error, Result};
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  failure: a sealed file that was changed, bad padding, an engine that fails or disagrees with the reference;
+  1  failure: a file that is not sealed or was changed, bad padding, an engine
+     that fails or disagrees with the reference, too little memory, no threads;
      failures of several kinds
-  2  usage: an unknown, missing or contradictory option
-  3  key: missing, unreadable, not hexadecimal, of a wrong length, or not the one that
-     a file was sealed with
-  4  input or output: cannot be opened, read or written, exists already,
-     is not whole blocks; a closed pipe
-  5  a GPU was asked for and there is none
-A signal that can be handled ends it as it ends any program, after the unfinished
-output file is removed; a real-time signal n ends it with exit code 128 + n.";
+  2  usage: an unknown, missing or contradictory option; a range that the
+     message does not have
+  3  key, passphrase, keyset or baked kernel: missing, unreadable, malformed, of
+     a wrong length, or not the one that a file was sealed with
+  4  input or output: cannot be opened, read or written, exists already, is of a
+     length that the mode does not take; a closed pipe
+  5  a GPU or an OpenCL device was asked for, and there is none
+A signal that can be handled ends it as it ends any program, after the
+unfinished output file is removed; a real-time signal n ends it with exit code
+128 + n.";
 
 const EXAMPLES: &str = "\
 Examples:
   aes-bitslice keygen --bits 256 -o key
   aes-bitslice seal -k key -o data.sealed data
   aes-bitslice open -k key -o data.again data.sealed
-  aes-bitslice encrypt -m ctr -k key -o data.enc data
-  aes-bitslice decrypt -m ctr -k key -o data.again data.enc
-  aes-bitslice encrypt -m ctr -k key -d encrypted *.tar
+  aes-bitslice encrypt -m ctr -k key -o data.ctr data
+  aes-bitslice decrypt -m ctr -k key -o data.same data.ctr
   aes-bitslice keystream -n 1GiB -k key -o random
   aes-bitslice info
   aes-bitslice tune
@@ -95,17 +97,19 @@ Examples:
   aes-bitslice tune --device 1 --seconds 60
   aes-bitslice tune --dry-run --json > tuning.json
 
-Measures the kernels and their geometries on data in the memory of the GPU, and the GPU against the CPU on data in host
-memory, transfers counted. Every output is compared with that of the `cpu` engine first: all of it up to 4 MiB, chunks from
-start to end of what is larger. What was fastest is kept in the user's cache folder (or in that of AES_BITSLICE_CACHE) for
-GPUs of this name with this driver and this version of the program. It holds no secret.")]
+Measures the kernels and their geometries on data in the memory of the GPU, and
+the GPU against the CPU on data in host memory, transfers counted. Every output
+is compared with that of the `cpu` engine first: all of it up to 4 MiB, chunks
+from start to end of what is larger. What was fastest is kept in the user's
+cache folder (or in that of AES_BITSLICE_CACHE) for GPUs of this name with this
+driver and this version of the program. It holds no secret.")]
     Tune(TuneArgs),
     /// Measure the engines, after checking what they compute
     #[command(after_long_help = bench::HELP)]
     Bench(BenchArgs),
     /// Print completions for a shell
     #[command(
-        after_help = "Example:\n  aes-bitslice completions bash > ~/.local/share/bash-completion/completions/aes-bitslice"
+        after_help = "Example:\n  aes-bitslice completions bash > \\\n    ~/.local/share/bash-completion/completions/aes-bitslice"
     )]
     Completions(CompletionsArgs),
     /// Print a manual page
@@ -238,7 +242,25 @@ mod tests {
         let text = shown("aes-bitslice seal --passphrase=hunter2 data");
         assert!(!text.contains("hunter2") && text.contains("--passphrase"), "{text}");
         assert!(shown("aes-bitslice encrypt -m cfb").contains("'cfb'"));
+        for name in ["gcm", "AES-256-GCM"] {
+            assert!(shown(&format!("aes-bitslice encrypt -m {name}")).contains("`seal` and `open` are AES-256-GCM"));
+        }
         assert!(shown("aes-bitslice encrypt --key-feedback x").contains("'--key-feedback'"));
+    }
+
+    /// clap wraps what is longer wherever it is, commands too, and begins the rest at the left.
+    #[test]
+    fn what_help_ends_with_needs_no_wrapping() {
+        let mut all = command();
+        let names: Vec<_> = all.get_subcommands().map(|command| command.get_name().to_string()).collect();
+        all.build();
+        let ends = |command: &clap::Command| {
+            [command.get_after_help(), command.get_after_long_help()].map(|end| end.map(ToString::to_string))
+        };
+        let of_commands: Vec<_> = names.iter().flat_map(|name| ends(all.find_subcommand(name).unwrap())).collect();
+        for line in ends(&all).iter().chain(&of_commands).flatten().flat_map(|end| end.lines()) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
     }
 
     /// Of every command, on a terminal of the usual size; and what is longer in `--help`.

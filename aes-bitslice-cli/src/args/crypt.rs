@@ -7,46 +7,71 @@ use clap::{Args, ValueEnum};
 use super::iv::{Iv, parse_to_encrypt};
 use super::key::KeyArgs;
 use super::mode::{ModeName, ModeParser};
+use super::sectors::SectorArgs;
 use super::stream::StreamArgs;
 
 /// What `encrypt --help` and `decrypt --help` end with.
 pub const EXAMPLES: &str = "\
 Examples:
-  A file, on the engine that is fastest for it; a new IV stands in front of the ciphertext:
-    aes-bitslice encrypt -m ctr -k key -o data.enc data
-  And back:
-    aes-bitslice decrypt -m ctr -k key -o data data.enc
-  Many files into a folder, each with an IV of its own, and back:
+  A file, on the engine that is fastest for it, and back. A new IV stands in
+  front of the ciphertext:
+    aes-bitslice keygen -b 256 -o key
+    aes-bitslice encrypt -m ctr -k key -o data.ctr data
+    aes-bitslice decrypt -m ctr -k key -o data.again data.ctr
+  Many files, each with an IV of its own, and back:
+    mkdir encrypted decrypted
     aes-bitslice encrypt -m ctr -k key -d encrypted *.tar
-    aes-bitslice decrypt -m ctr -k key -d . encrypted/*.tar
-  A stream, with the key from the environment, and an IV that is kept elsewhere:
-    tar c folder | aes-bitslice encrypt -m ctr --key-env KEY --iv $IV | ssh host 'cat > folder.tar.enc'
+    aes-bitslice decrypt -m ctr -k key -d decrypted encrypted/*.tar
+  A stream, with the key from the environment:
+    export KEY=$(cat key)
+    tar c folder | aes-bitslice encrypt -m ctr --key-env KEY |
+      ssh host 'cat > folder.ctr'
   A file of any length in whole blocks, and back:
-    aes-bitslice encrypt -m cbc -p pkcs7 -k key -o data.enc data
-    aes-bitslice decrypt -m cbc -p pkcs7 -k key -o data data.enc
-  The same bytes from OpenSSL, for a key of 128 bits, where the IV is given:
-    aes-bitslice encrypt -m aes-128-ctr -k key --iv 000102030405060708090a0b0c0d0e0f -o data.enc data
-    openssl enc -aes-128-ctr -K $(cat key) -iv 000102030405060708090a0b0c0d0e0f -in data -out data.enc
+    aes-bitslice encrypt -m cbc -p pkcs7 -k key -o data.cbc data
+    aes-bitslice decrypt -m cbc -p pkcs7 -k key -o data.same data.cbc
+  A disk image, sector by sector, and sectors 1 and 2 of it by themselves:
+    aes-bitslice keygen -b 256 --xts -o disk-key
+    aes-bitslice encrypt -m xts --sector-size 4096 -k disk-key -o disk.xts disk
+    dd if=disk.xts bs=4096 skip=1 count=2 |
+      aes-bitslice decrypt -m xts --sector-size 4096 --first-sector 1 \\
+        -k disk-key -o sectors
+  The same bytes from OpenSSL, where the IV is given. With a key for this test
+  alone: every user of the machine can read it while `openssl` has it in -K:
+    aes-bitslice keygen -b 256 -o test-key
+    iv=$(openssl rand -hex 16)
+    aes-bitslice encrypt -m ctr -k test-key -i $iv -o data.test data
+    openssl enc -aes-256-ctr -K $(cat test-key) -iv $iv -in data |
+      cmp - data.test
 
 What to know:
-  No mode authenticates: a change of the ciphertext changes the plaintext, and nothing tells.
-  CTR with the same key and overlapping counters twice gives both plaintexts away. An IV is the first counter
-  block, and a message of N bytes uses N/16 of them from there on.
-  CBC needs an unpredictable IV: random digits, new for every message. If others learn whether the
-  padding was right, by exit code or by time, they can have any ciphertext decrypted: check a MAC first. Its
-  encryption is serial and runs on one core of the CPU, on every engine; its decryption runs on any.
+  No mode authenticates: a change of the ciphertext changes the plaintext, and
+  nothing tells. AES-GCM, which does, is what `seal` is made of.
+  CTR with the same key and overlapping counters twice gives both plaintexts
+  away. An IV is the first counter block, and a message of N bytes uses N/16 of
+  them from there on.
+  CBC needs an unpredictable IV: random digits, new for every message. If
+  others learn whether the padding was right, by exit code or by time, they can
+  have any ciphertext decrypted: check a MAC first. Its encryption is serial
+  and runs on one core of the CPU, on every engine; its decryption runs on any.
   ECB shows which blocks are equal. Use it for what needs it, not for messages.
-  Nothing in a file tells whether it begins with its IV. Decrypted as if it did, one that does not comes out wrong, and
-  the other way about.
-  A file given with -o, or made by --out-dir, appears complete or not at all. Standard output cannot be taken back:
-  after a failure, what was written to it before must be thrown away.
-  With --out-dir a file that fails does not keep the others. Each failure is a line that names the file, and the exit code
-  is that of the failures, or 1 if they are of several kinds.";
+  XTS is for disks: bytes stay where they are, and a sector is written again
+  under the same number. Who has two versions of a sector sees which of its
+  blocks of 16 bytes have changed, so use a key for one disk or image, not for
+  files with -d that should not be compared. What was encrypted with another
+  size or number of sectors decrypts to nonsense, and nothing tells.
+  Nothing in a file tells whether it begins with its IV. Decrypted as if it
+  did, one that does not comes out wrong, and the other way about.
+  A file given with -o, or made by --out-dir, appears complete or not at all.
+  Standard output cannot be taken back: after a failure, what was written to it
+  before must be thrown away.
+  With --out-dir a file that fails does not keep the others. Each failure is a
+  line that names the file, and the exit code is that of the failures, or 1 if
+  they are of several kinds.";
 
 /// Options of `encrypt` and `decrypt`.
 #[derive(Args, Debug)]
 pub struct CryptArgs {
-    /// Mode of operation
+    /// Mode
     ///
     /// A name as in `aes-256-ctr` is understood, too, and refused if the key has another length.
     #[arg(short, long, value_parser = ModeParser)]
@@ -64,6 +89,8 @@ pub struct CryptArgs {
     /// Padding of modes that take whole blocks
     #[arg(short, long, default_value = "none")]
     pub padding: PaddingName,
+    #[command(flatten)]
+    pub sectors: SectorArgs,
     #[command(flatten)]
     pub stream: StreamArgs,
     /// Folder for the outputs of any number of files

@@ -44,9 +44,9 @@ impl KeySource {
 /// Forms of a key file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum KeyFormat {
-    /// 32, 48 or 64 hexadecimal digits and at most one newline
+    /// 32, 48 or 64 hexadecimal digits (64 or 128 for xts) and at most one newline
     Hex,
-    /// 16, 24 or 32 bytes
+    /// 16, 24 or 32 bytes (32 or 64 for xts)
     Raw,
 }
 
@@ -56,6 +56,9 @@ pub struct KeygenArgs {
     /// Length of the key: 128, 192 or 256
     #[arg(short, long, value_parser = parse_key_bits)]
     pub bits: KeyBits,
+    /// For --mode xts: two keys of this length, 128 or 256, one behind the other
+    #[arg(long)]
+    pub xts: bool,
     /// File to make; never one that exists
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,

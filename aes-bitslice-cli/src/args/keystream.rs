@@ -10,23 +10,31 @@ use super::stream::StreamArgs;
 /// What `keystream --help` ends with.
 pub const EXAMPLES: &str = "\
 Examples:
-  A file of random bytes:
+  A file of random bytes; the new IV that they are made with is printed:
+    aes-bitslice keygen -b 256 -o key
     aes-bitslice keystream -n 1GiB -k key -o random
-  Into a pipe, from an IV that is kept elsewhere:
-    aes-bitslice keystream -n 16TiB -k key --iv $IV | program
-  The second half of a GiB by itself:
-    aes-bitslice keystream -n 512MiB --offset 512MiB -k key --iv $IV -o half
-  The same bytes, where zeros are encrypted:
-    head -c 1000 /dev/zero | aes-bitslice encrypt -m ctr -k key --iv $IV
-  The same bytes from OpenSSL, for a key of 128 bits:
-    head -c 1000 /dev/zero | openssl enc -aes-128-ctr -K $(cat key) -iv $IV
+  Into a pipe, with an IV that is kept, and the second half of the first GiB of
+  the same bytes by itself:
+    iv=$(openssl rand -hex 16)
+    aes-bitslice keystream -n 16TiB -k key -i $iv | program
+    aes-bitslice keystream -n 512MiB --offset 512MiB -k key -i $iv -o half
+  The same bytes from OpenSSL, which encrypts zeros. With a key for this test
+  alone: every user of the machine can read it while `openssl` has it in -K:
+    aes-bitslice keygen -b 256 -o test-key
+    iv=$(openssl rand -hex 16)
+    aes-bitslice keystream -n 1000 -k test-key -i $iv -o random.test
+    head -c 1000 /dev/zero |
+      openssl enc -aes-256-ctr -K $(cat test-key) -iv $iv | cmp - random.test
 
 What to know:
-  Without the key nobody can tell the bytes from random ones. With the same key, IV and offset they are the same again.
-  An IV is the first counter block, and N bytes use N/16 of them from there on. Key stream of counter blocks that data
-  was encrypted with under the same key gives that data away: use a key of its own, or an IV never used before.
-  A file given with -o appears complete or not at all. Standard output cannot be taken back: after a failure, what was
-  written to it before must be thrown away.";
+  Without the key nobody can tell the bytes from random ones. With the same
+  key, IV and offset they are the same again.
+  An IV is the first counter block, and N bytes use N/16 of them from there on.
+  Key stream of counter blocks that data was encrypted with under the same key
+  gives that data away: use a key of its own, or an IV never used before.
+  A file given with -o appears complete or not at all. Standard output cannot
+  be taken back: after a failure, what was written to it before must be thrown
+  away.";
 
 /// Options of `keystream`.
 #[derive(Args, Debug)]

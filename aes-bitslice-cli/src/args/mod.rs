@@ -6,7 +6,7 @@
 //! | `crypt` | options of `encrypt` and `decrypt` |
 //! | `keystream` | options of `keystream` |
 //! | `seal` | options of `seal` and `open` |
-//! | `mode`, `iv` | modes by name, and where an IV comes from |
+//! | `mode`, `iv`, `sectors` | modes by name, where an IV comes from, and the sectors of XTS |
 //! | `stream` | those of them that every command has which writes a stream |
 //! | `key` | where a key comes from; options of `keygen` |
 //! | `engine` | which engine is used |
@@ -25,5 +25,6 @@ pub mod mode;
 mod numbers;
 pub mod pages;
 pub mod seal;
+mod sectors;
 pub mod stream;
 pub mod tune;

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use aes_bitslice_runtime::KeyBits;
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command, ValueEnum};
 
 use crate::modes::mode::Mode;
@@ -28,6 +29,12 @@ impl TypedValueParser for ModeParser {
             // Its error lists what there is.
             || {
                 let parsed = EnumValueParser::<&'static Mode>::new().parse_ref(command, arg, value);
+                let parsed = parsed.map_err(|mut error| {
+                    if value.to_str().is_some_and(|name| split(name).0 == "gcm") {
+                        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![INSTEAD_OF_GCM.into()]));
+                    }
+                    error
+                });
                 parsed.map(|mode| ModeName { mode, key_bits: None })
             },
             Ok,
@@ -39,10 +46,20 @@ impl TypedValueParser for ModeParser {
     }
 }
 
+/// GCM is no raw mode: it makes a tag, and must hand nothing out before that was checked.
+const INSTEAD_OF_GCM: &str = "`seal` and `open` are AES-256-GCM, in segments; GCM of single messages is in the library";
+
 fn parse(text: &str) -> Option<ModeName> {
+    let (mode, key_bits) = split(text);
+    let mode = <&Mode>::value_variants().iter().find(|known| known.name == mode)?;
+    Some(ModeName { mode, key_bits })
+}
+
+/// What names the mode, in lower case, and the length of key that the name asks for.
+fn split(text: &str) -> (String, Option<KeyBits>) {
     let text = text.to_ascii_lowercase().replace('_', "-");
     let without_dash = |text: &str| text.strip_prefix('-').unwrap_or(text).to_string();
-    let (mode, key_bits) = match text.strip_prefix("aes") {
+    match text.strip_prefix("aes") {
         Some(rest) => {
             let rest = without_dash(rest);
             let with_bits =
@@ -50,9 +67,7 @@ fn parse(text: &str) -> Option<ModeName> {
             KeyBits::ALL.into_iter().find_map(with_bits).unwrap_or((rest.clone(), None))
         }
         None => (text, None),
-    };
-    let mode = <&Mode>::value_variants().iter().find(|known| known.name == mode)?;
-    Some(ModeName { mode, key_bits })
+    }
 }
 
 #[cfg(test)]

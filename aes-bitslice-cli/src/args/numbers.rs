@@ -37,6 +37,19 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     with_unit(text).ok_or_else(|| "a number of bytes is needed, such as 1000, 64MiB or 1GiB".into())
 }
 
+/// The bytes of a sector, with or without a unit.
+pub fn parse_sector_size(text: &str) -> Result<u64, String> {
+    let bytes = with_unit(text).filter(|bytes| (16..=16 << 20).contains(bytes));
+    bytes.ok_or_else(|| "a sector has 16 bytes to 16MiB, such as 512 or 4KiB".into())
+}
+
+/// The number of a sector, behind which there are 2^64 more.
+pub fn parse_sector(text: &str) -> Result<u128, String> {
+    let number = text.parse::<u128>().ok().filter(|_| text.bytes().all(|digit| digit.is_ascii_digit()));
+    let number = number.filter(|number| number.checked_add(1 << 64).is_some());
+    number.ok_or_else(|| "the number of a sector is a decimal number from 0 on, less than 2^128 - 2^64".into())
+}
+
 fn with_unit(text: &str) -> Option<u64> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
     let unit = units.into_iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
@@ -57,6 +70,23 @@ mod tests {
         }
         for text in ["", "0", "15", "-16", "16 ", "1KB", "MiB", "1.5MiB", "99999999999TiB"] {
             assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sectors() {
+        for (text, bytes) in [("16", 16), ("520", 520), ("4KiB", 4096), ("16MiB", 1 << 24)] {
+            assert_eq!(parse_sector_size(text), Ok(bytes));
+        }
+        for text in ["", "0", "15", "17MiB", "16777217", "-512", "512B"] {
+            assert!(parse_sector_size(text).is_err(), "{text}");
+        }
+        let most = u128::MAX - (1 << 64);
+        for number in [0, 1, most] {
+            assert_eq!(parse_sector(&number.to_string()), Ok(number));
+        }
+        for text in ["", "-1", "+1", "1KiB", "0x10", &(most + 1).to_string(), &format!("{}0", u128::MAX)] {
+            assert!(parse_sector(text).is_err(), "{text}");
         }
     }
 

@@ -5,25 +5,31 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::key::KeyFormat;
+
 /// What `seal --help` and `open --help` end with.
 pub const EXAMPLES: &str = "\
 Examples:
   A file, and back:
     aes-bitslice keygen -b 256 -o key
     aes-bitslice seal -k key -o data.sealed data
-    aes-bitslice open -k key -o data data.sealed
+    aes-bitslice open -k key -o data.again data.sealed
+  A thousand bytes of it:
+    aes-bitslice open -k key --range 5000..6000 -o part data.sealed
   With a passphrase, which is asked for:
-    aes-bitslice seal --passphrase -o data.sealed data
+    aes-bitslice seal --passphrase -o words.sealed data
+    aes-bitslice open --passphrase -o words.again words.sealed
   A folder, over a pipe:
-    tar c folder | aes-bitslice seal -k key | ssh host 'cat > folder.tar.sealed'
-  A thousand bytes of a large file:
-    aes-bitslice open -k key --range 5000..6000 large.sealed
+    tar c folder | aes-bitslice seal -k key | ssh host 'cat > folder.sealed'
   A stream of a Tink library, with its keyset:
-    aes-bitslice open --format tink --keyset keyset.json -o data data.tink
+    aes-bitslice open --format tink --keyset keyset.json -o message data.tink
 
 What to know:
-  `open` fails if any byte of the file was changed. With -o no output appears then. On standard output, the segments before the
-  changed one have been written: they are the true beginning of the message.
+  `open` fails if any byte of the file was changed. With -o no output appears
+  then. On standard output, what was written before is the true beginning of
+  the message, but need not reach to the change: segments are checked in
+  batches of up to 64 MiB, and nothing of a batch is written that has a
+  changed segment, so it may be nothing at all.
   A wrong key and a damaged file are told apart.
   A sealed file shows how long the message is, and how its key was made.";
 
@@ -40,10 +46,10 @@ pub struct SecretArgs {
     /// Ask for a passphrase on the terminal
     #[arg(long)]
     pub passphrase: bool,
-    /// File with a passphrase, of which the first line counts
+    /// File with a passphrase as its first line; `-` is standard input
     #[arg(long, value_name = "PATH")]
     pub passphrase_file: Option<PathBuf>,
-    /// Tink keyset as JSON, in the clear; with --format tink
+    /// Tink keyset as JSON, in the clear, with --format tink; `-` is standard input
     #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub keyset: Option<PathBuf>,
 }
@@ -62,6 +68,10 @@ pub enum Format {
 pub struct SealArgs {
     #[command(flatten)]
     pub secret: SecretArgs,
+    /// Form of the key file: hex or raw
+    #[arg(long, value_name = "FORMAT", default_value = "hex", hide_short_help = true)]
+    #[arg(conflicts_with_all = ["passphrase", "passphrase_file", "keyset"])]
+    pub key_format: KeyFormat,
     /// Format of the sealed file
     #[arg(long, default_value = "sealed", hide_short_help = true)]
     pub format: Format,
@@ -87,16 +97,18 @@ pub struct SealArgs {
 pub struct OpenArgs {
     #[command(flatten)]
     pub common: SealArgs,
-    /// Bytes of the message, from the first to the one before the last, as in 5000..6000
+    /// Only these bytes of the message
+    ///
+    /// START is the first of them, counted from 0, and END is one past the last: 0..100 are the first hundred bytes.
     #[arg(long, value_name = "START..END", value_parser = parse_range)]
     pub range: Option<Range<u64>>,
 }
 
 fn parse_range(text: &str) -> Result<Range<u64>, String> {
     let numbers = text.split_once("..").and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
-    numbers
-        .filter(|range: &Range<u64>| range.start <= range.end)
-        .ok_or_else(|| "a range is two numbers of bytes, the first not larger, as in 5000..6000".into())
+    numbers.filter(|range: &Range<u64>| range.start <= range.end).ok_or_else(|| {
+        "a range is START..END in bytes, END not before START, as in 5000..6000; the byte END is not in it".into()
+    })
 }
 
 #[cfg(test)]

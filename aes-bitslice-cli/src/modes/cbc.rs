@@ -2,7 +2,7 @@
 
 use aes_bitslice_runtime::{self as runtime, CbcDecrypt, CbcEncrypt, Direction};
 
-use super::mode::Mode;
+use super::mode::{Lengths, Mode};
 
 /// `--mode cbc`.
 pub static CBC: Mode = Mode {
@@ -10,7 +10,7 @@ pub static CBC: Mode = Mode {
     title: "CBC",
     help: "Cipher block chaining: every block chained to the ciphertext before it",
     iv: true,
-    whole_blocks: true,
+    lengths: Lengths::WholeBlocks,
     kernels: |direction| (direction == Direction::Decrypt).then_some(runtime::Mode::CbcDecrypt),
     operation: |direction, place| match direction {
         Direction::Encrypt => Box::new(CbcEncrypt::new(&place.before)),

@@ -2,7 +2,7 @@
 
 use aes_bitslice_runtime::{self as runtime, Counter, CounterMode, Ctr};
 
-use super::mode::Mode;
+use super::mode::{Lengths, Mode};
 
 /// `--mode ctr`.
 pub static CTR: Mode = Mode {
@@ -10,7 +10,7 @@ pub static CTR: Mode = Mode {
     title: "CTR",
     help: "Counter mode of SP 800-38A, 128-bit counter, any length",
     iv: true,
-    whole_blocks: false,
+    lengths: Lengths::Any,
     kernels: |_| Some(runtime::Mode::Ctr),
     operation: |_, place| Box::new(Ctr::new(&Counter::new(CounterMode::Ctr128BE, place.iv), place.offset)),
 };

@@ -2,7 +2,7 @@
 
 use aes_bitslice_runtime::{self as runtime, Ecb};
 
-use super::mode::Mode;
+use super::mode::{Lengths, Mode};
 
 /// `--mode ecb`.
 pub static ECB: Mode = Mode {
@@ -10,7 +10,7 @@ pub static ECB: Mode = Mode {
     title: "ECB",
     help: "Electronic codebook: every block on its own",
     iv: false,
-    whole_blocks: true,
+    lengths: Lengths::WholeBlocks,
     kernels: |direction| Some(runtime::Mode::ecb(direction)),
     operation: |direction, _| Box::new(Ecb::new(direction)),
 };

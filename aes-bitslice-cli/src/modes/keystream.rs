@@ -3,7 +3,7 @@
 
 use aes_bitslice_runtime::{self as runtime, Counter, CounterMode, Keystream};
 
-use super::mode::Mode;
+use super::mode::{Lengths, Mode};
 
 /// The key stream of CTR.
 pub static KEYSTREAM: Mode = Mode {
@@ -11,7 +11,7 @@ pub static KEYSTREAM: Mode = Mode {
     title: "key stream of CTR",
     help: "The key stream of CTR, any length",
     iv: true,
-    whole_blocks: false,
+    lengths: Lengths::Any,
     kernels: |_| Some(runtime::Mode::Keystream),
     operation: |_, place| Box::new(Keystream::new(&Counter::new(CounterMode::Ctr128BE, place.iv), place.offset)),
 };

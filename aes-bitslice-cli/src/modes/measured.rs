@@ -1,4 +1,4 @@
-//! A mode in a direction that engines have kernels for: what `bench` and `tune` measure.
+//! A mode of one key in a direction that engines have kernels for: what `bench` and `tune` measure.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -33,6 +33,9 @@ impl MeasuredMode {
             for mode in table::ALL.into_iter().chain([&KEYSTREAM]) {
                 for direction in [Direction::Encrypt, Direction::Decrypt] {
                     let Some(kernels) = (mode.kernels)(direction) else { continue };
+                    if !runtime::Mode::OF_ONE_KEY.contains(&kernels) {
+                        continue;
+                    }
                     if all.iter().all(|other| other.kernels != kernels) {
                         all.push(MeasuredMode { mode, direction, kernels });
                     }

@@ -5,10 +5,10 @@
 //! |---|---|
 //! | `operation` | an operation of the runtime, whichever it is, on each kind of memory |
 //! | `mode` | what is said of a mode |
-//! | `ecb`, `cbc`, `ctr` | the modes |
+//! | `ecb`, `cbc`, `ctr`, `xts` | the modes |
 //! | `keystream` | the key stream of CTR alone, which reads nothing |
 //! | `table` | all of them, and `--mode` |
-//! | `measured` | those that engines have kernels for, by direction: what `bench` and `tune` measure |
+//! | `measured` | those of one key that engines have kernels for, by direction: what `bench` and `tune` measure |
 
 mod cbc;
 pub mod ctr;
@@ -18,3 +18,4 @@ pub mod measured;
 pub mod mode;
 pub mod operation;
 pub mod table;
+mod xts;

@@ -16,12 +16,37 @@ pub struct Mode {
     pub help: &'static str,
     /// Whether it takes an IV.
     pub iv: bool,
-    /// Whether data has to be whole blocks of 16 bytes, or be padded to them.
-    pub whole_blocks: bool,
+    /// The lengths of data that it takes.
+    pub lengths: Lengths,
     /// The kernels that do it; `None` for what the CPU does on every engine.
     pub kernels: fn(Direction) -> Option<runtime::Mode>,
     /// What is done to a chunk of a stream.
     pub operation: fn(Direction, &Place) -> Box<dyn AnyOperation>,
+}
+
+/// The lengths of data that a mode takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lengths {
+    /// Any number of bytes.
+    Any,
+    /// Whole blocks of 16 bytes, or what is padded to them.
+    WholeBlocks,
+    /// Whole [`Sectors`], and at the end one that may be shorter, down to 16 bytes.
+    Sectors,
+}
+
+/// The sectors that a stream is cut into: data units of XTS. Other modes have none, whatever is said here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sectors {
+    /// Bytes of each, 16 to 2^24; the last may be shorter.
+    pub bytes: u64,
+    /// The number of the first, less than 2^128 - 2^64: none of a stream is past the last that there can be.
+    pub first: u128,
+}
+
+impl Sectors {
+    /// What is taken where nothing is said.
+    pub const DEFAULT: Self = Self { bytes: 512, first: 0 };
 }
 
 /// Where a chunk begins in its stream.
@@ -29,16 +54,18 @@ pub struct Mode {
 pub struct Place {
     /// The IV of the stream, or its initial counter block.
     pub iv: [u8; 16],
-    /// Bytes of the stream before the chunk.
+    /// Bytes of the stream before the chunk, whole sectors where there are any.
     pub offset: u64,
     /// The block of ciphertext before the chunk; before the first chunk, the IV.
     pub before: [u8; 16],
+    /// The sectors of the stream.
+    pub sectors: Sectors,
 }
 
 impl Place {
     /// The start of a stream with this IV.
     pub const fn start(iv: [u8; 16]) -> Self {
-        Self { iv, offset: 0, before: iv }
+        Self { iv, offset: 0, before: iv, sectors: Sectors::DEFAULT }
     }
 }
 

@@ -4,7 +4,7 @@ use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaView, CudaViewM
 use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher};
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
 use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
-use aes_bitslice_runtime::{Access, Buffers, Cipher, Error, Operation};
+use aes_bitslice_runtime::{Access, Buffers, Cipher, Error, Keys, Operation};
 
 /// What calls return.
 type Result = std::result::Result<(), Error>;
@@ -17,6 +17,9 @@ pub trait AnyOperation {
 
     /// Whether its chunks must be done in order, on one core of the CPU.
     fn is_serial(&self) -> bool;
+
+    /// Which keys it needs.
+    fn keys(&self) -> Keys;
 
     /// Whether it reads data. Otherwise it only writes.
     fn reads(&self) -> bool;
@@ -48,6 +51,10 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
 
     fn is_serial(&self) -> bool {
         O::SERIAL
+    }
+
+    fn keys(&self) -> Keys {
+        O::KEYS
     }
 
     fn reads(&self) -> bool {

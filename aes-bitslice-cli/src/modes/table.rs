@@ -7,9 +7,10 @@ use super::cbc::CBC;
 use super::ctr::CTR;
 use super::ecb::ECB;
 use super::mode::Mode;
+use super::xts::XTS;
 
 /// The modes of `encrypt` and `decrypt`.
-pub static ALL: [&Mode; 3] = [&ECB, &CBC, &CTR];
+pub static ALL: [&Mode; 4] = [&ECB, &CBC, &CTR, &XTS];
 
 impl ValueEnum for &'static Mode {
     fn value_variants<'a>() -> &'a [Self] {

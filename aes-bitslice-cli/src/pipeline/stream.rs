@@ -258,7 +258,7 @@ mod tests {
     use crate::modes::mode::Mode;
     use crate::modes::table;
     use crate::output::{Options, Target};
-    use aes_bitslice_runtime::{Backend, Engine, Key};
+    use aes_bitslice_runtime::{Backend, Engine, Key, Keys};
     use std::fs;
     use std::sync::mpsc;
 
@@ -271,7 +271,10 @@ mod tests {
         folder: &std::path::Path,
         mode: &'static Mode,
     ) -> (Arc<Stream>, mpsc::Receiver<(usize, Outcome)>, ProgressBar) {
-        let key = Key::new(&[1; 16]).unwrap();
+        let key = match Method::encryption(mode).keys() {
+            Keys::Two => Key::xts(&std::array::from_fn::<u8, 32, _>(|i| i as u8)),
+            _ => Key::new(&[1; 16]),
+        };
         fs::write(folder.join("in"), [7; 48]).unwrap();
         let mut input = Input::open(Some(&folder.join("in"))).unwrap();
         let output =
@@ -280,7 +283,7 @@ mod tests {
         let opened = Opened {
             transform: Transform::new(&Method::encryption(mode), &mut input).unwrap(),
             source: Source::new(input, 16),
-            cipher: cpu().cipher(&key).unwrap(),
+            cipher: cpu().cipher(&key.unwrap()).unwrap(),
             sink: Sink::new(&output, &[], None).unwrap(),
             output,
             bar: bar.clone(),

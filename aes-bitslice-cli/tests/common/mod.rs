@@ -20,7 +20,14 @@ pub const KEYS: [&str; 3] = [
     "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
 ];
 
-/// Its initial counter block.
+/// Two keys of 128 bits for XTS, and two of 256 bits.
+pub const KEYS_OF_XTS: [&str; 2] = [
+    "2b7e151628aed2a6abf7158809cf4f3c000102030405060708090a0b0c0d0e0f",
+    "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4\
+     000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+];
+
+/// The initial counter block of SP 800-38A, appendix F.
 pub const IV: &str = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
 /// `aes-bitslice` with these arguments, given as one line.

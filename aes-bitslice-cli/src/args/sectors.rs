@@ -1,0 +1,34 @@
+//! Options of the sectors that XTS takes.
+
+use clap::Args;
+
+use super::numbers::{parse_sector, parse_sector_size};
+use crate::modes::mode::Sectors;
+
+/// Sectors, as disks have them: data units of XTS.
+#[derive(Args, Debug)]
+pub struct SectorArgs {
+    /// Bytes of a sector, for xts [default: 512]
+    ///
+    /// From 16 to 16MiB. The last sector of an input may be shorter, down to 16 bytes.
+    #[arg(long, value_name = "N", value_parser = parse_sector_size)]
+    pub sector_size: Option<u64>,
+    /// Number of the first sector, for xts [default: 0]
+    ///
+    /// The next has the number after that. Of a disk, the first byte of the input divided by the bytes of a sector.
+    #[arg(long, value_name = "N", value_parser = parse_sector)]
+    pub first_sector: Option<u128>,
+}
+
+impl SectorArgs {
+    /// Whether one of them was given.
+    pub fn are_given(&self) -> bool {
+        self.sector_size.is_some() || self.first_sector.is_some()
+    }
+
+    /// What was given, and defaults in place of what was not.
+    pub fn sectors(&self) -> Sectors {
+        let Sectors { bytes, first } = Sectors::DEFAULT;
+        Sectors { bytes: self.sector_size.unwrap_or(bytes), first: self.first_sector.unwrap_or(first) }
+    }
+}
