@@ -32,6 +32,8 @@ pub struct Message {
     pub aad_bytes: u32,
     /// Bytes of the tag that count.
     pub tag_bytes: u32,
+    /// Runs of all messages before it.
+    pub first_run: u32,
 }
 
 impl Message {
@@ -46,57 +48,43 @@ impl Message {
     }
 }
 
-/// The tables as they lie in memory, of little-endian words.
-pub struct Tables<'a> {
-    /// [`MESSAGE_WORDS`] a message, and as many more.
-    pub messages: &'a mut [[u8; 4]],
-    /// A word a tile.
-    pub first_messages: &'a mut [[u8; 4]],
-    /// A word a message.
-    pub order: &'a mut [[u8; 4]],
+/// The order in which messages are hashed: the longest first.
+pub fn longest_first(all: &[Message]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..all.len() as u32).collect();
+    order.sort_by_key(|&n| std::cmp::Reverse(all[n as usize].hashed_blocks()));
+    order
 }
 
-impl Tables<'_> {
-    /// Describes messages.
-    ///
-    /// # Panics
-    /// If a table has another number of words.
-    pub fn write(self, all: &[Message]) {
-        let (words, rest) = self.messages.as_chunks_mut::<MESSAGE_WORDS>();
-        let (end, words) = words.split_last_mut().expect("one more than messages");
-        let tables = (rest.len(), words.len(), self.order.len());
-        assert_eq!(tables, (0, all.len(), all.len()), "a place for each message");
-        let (mut run, mut tiles) = (0, 0);
-        for (n, (message, words)) in all.iter().zip(words).enumerate() {
-            let word = |i: usize| message.first.as_chunks().0[i];
-            let [at, bytes] = [message.at, message.bytes].map(|x| [x as u32, (x >> 32) as u32]);
-            *words = [
-                u32::from_le_bytes(word(0)),
-                u32::from_le_bytes(word(1)),
-                u32::from_le_bytes(word(2)),
-                u32::from_be_bytes(word(3)),
-                at[0],
-                at[1],
-                bytes[0],
-                bytes[1],
-                message.aad_at,
-                message.aad_bytes,
-                run as u32,
-                message.tag_bytes,
-            ]
-            .map(u32::to_le_bytes);
-            run += message.runs() as usize;
-            let tiles_until = run.div_ceil(TILE);
-            self.first_messages[tiles..tiles_until].fill((n as u32).to_le_bytes());
-            tiles = tiles_until;
-        }
-        assert_eq!(tiles, self.first_messages.len(), "a word for each tile");
-        *end = [[0; 4]; MESSAGE_WORDS];
-        end[FIRST_RUN] = (run as u32).to_le_bytes();
-        self.order.iter_mut().enumerate().for_each(|(n, number)| *number = (n as u32).to_le_bytes());
-        // Which costs nothing where all are equally long.
-        self.order.sort_by_key(|&n| std::cmp::Reverse(all[u32::from_le_bytes(n) as usize].hashed_blocks()));
-    }
+/// The words of a message.
+pub fn words_of(message: &Message) -> [[u8; 4]; MESSAGE_WORDS] {
+    let word = |i: usize| message.first.as_chunks().0[i];
+    let [at, bytes] = [message.at, message.bytes].map(|x| [x as u32, (x >> 32) as u32]);
+    [
+        u32::from_le_bytes(word(0)),
+        u32::from_le_bytes(word(1)),
+        u32::from_le_bytes(word(2)),
+        u32::from_be_bytes(word(3)),
+        at[0],
+        at[1],
+        bytes[0],
+        bytes[1],
+        message.aad_at,
+        message.aad_bytes,
+        message.first_run,
+        message.tag_bytes,
+    ]
+    .map(u32::to_le_bytes)
+}
+
+/// The words behind the last message; `runs` is how many runs there are.
+pub fn words_of_end(runs: u32) -> [[u8; 4]; MESSAGE_WORDS] {
+    std::array::from_fn(|i| if i == FIRST_RUN { runs.to_le_bytes() } else { [0; 4] })
+}
+
+/// The tiles whose first run is one of a message's.
+pub fn tiles_that_begin_in(message: &Message) -> std::ops::Range<usize> {
+    let end = u64::from(message.first_run) + message.runs();
+    (message.first_run as usize).div_ceil(TILE)..(end as usize).div_ceil(TILE)
 }
 
 #[cfg(test)]
@@ -106,18 +94,20 @@ mod tests {
     #[test]
     fn messages_in_their_tables() {
         let first: [u8; 16] = std::array::from_fn(|i| i as u8);
-        let message = |at, bytes| Message { first, at, bytes, aad_at: 5, aad_bytes: 17, tag_bytes: 16 };
+        let message =
+            |at, bytes, first_run| Message { first, at, bytes, aad_at: 5, aad_bytes: 17, tag_bytes: 16, first_run };
         // 31 blocks and the tag's counter are a run.
-        let all = [message(0, 0), message(1 << 33, 16 * 31), message(7, 16 * 31 + 16 * 32 * 8), message(9, 64)];
-        let (mut messages, mut first_messages, mut order) = (vec![[9; 4]; 60], vec![[9; 4]; 2], vec![[0; 4]; 4]);
-        let tables = Tables { messages: &mut messages, first_messages: &mut first_messages, order: &mut order };
-        tables.write(&all);
-        let [messages, first_messages, order] = [messages, first_messages, order]
-            .map(|table| table.into_iter().map(u32::from_le_bytes).collect::<Vec<_>>());
-        assert_eq!((first_messages, order), (vec![0, 2], vec![2, 1, 3, 0]));
-        assert_eq!(messages[12..24], [0x0302_0100, 0x0706_0504, 0x0b0a_0908, 0x0c0d_0e0f, 0, 2, 496, 0, 5, 17, 1, 16]);
-        assert_eq!((messages[34], messages[46], messages[58]), (2, 11, 12));
-        assert_eq!(messages[48..58], [0; 10]);
+        let all = [message(0, 0, 0), message(1 << 33, 16 * 31, 1), message(7, 16 * (31 + 256), 2), message(9, 64, 11)];
+        for pair in all.windows(2) {
+            assert_eq!(u64::from(pair[0].first_run) + pair[0].runs(), u64::from(pair[1].first_run));
+        }
+        assert_eq!(all.each_ref().map(tiles_that_begin_in), [0..1, 1..1, 1..2, 2..2]);
+        assert_eq!(longest_first(&all), [2, 1, 3, 0]);
+        assert_eq!(
+            words_of(&all[1]).map(u32::from_le_bytes),
+            [0x0302_0100, 0x0706_0504, 0x0b0a_0908, 0x0c0d_0e0f, 0, 2, 496, 0, 5, 17, 1, 16]
+        );
+        assert_eq!(words_of_end(12).map(u32::from_le_bytes), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 0]);
         assert_eq!(all[2].hashed_blocks(), 2 + 31 + 256);
     }
 }

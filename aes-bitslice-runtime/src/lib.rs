@@ -73,10 +73,10 @@ pub use base::nonce::Nonce;
 #[doc(hidden)]
 pub use base::scrubbed::{DERIVED, scrubbed};
 pub use base::tag::Tag;
+pub use base::threads::threads;
 #[doc(hidden)]
 pub use exec::at_once::at_once;
 pub use exec::choice::{Call, Choice, Kernels};
-pub use exec::cores::threads;
 pub use exec::transfers::Transfers;
 pub use op::buffers::{Access, Buffers};
 pub use op::cbc::{CbcDecrypt, CbcEncrypt};

@@ -6,7 +6,7 @@ use aes_bitslice_core::aes::{KeySchedule, cipher};
 use aes_bitslice_core::ghash::{Element, ghash, tables};
 use aes_bitslice_core::hash_manifest::PrintedHash;
 use aes_bitslice_core::manifest::Printed;
-use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, TILE, Tables};
+use aes_bitslice_core::messages::{Message, longest_first, tiles_that_begin_in, words_of, words_of_end};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::reference;
 use aes_bitslice_core::signature::{EntryPoint, Kind};
@@ -172,24 +172,27 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
     .into_iter()
     .enumerate()
     {
-        let (mut at, mut aad_at) = (0, 0);
-        let mut all = Vec::new();
+        let (mut at, mut aad_at, mut runs) = (0, 0, 0);
+        let mut all: Vec<Message> = Vec::new();
         for (i, &(bytes, aad_bytes, gap)) in lengths.iter().enumerate() {
             let mut first: [u8; 16] = std::array::from_fn(|b| (b * 31 + i * 7 + n) as u8);
             first[12..].copy_from_slice(&(if i % 3 == 2 { u32::MAX - i as u32 } else { 1 }).to_be_bytes());
             let tag_bytes = [16, 12, 4, 15, 8][i % 5];
-            all.push(Message { first, at: at + gap, bytes, aad_at, aad_bytes, tag_bytes });
+            let message = Message { first, at: at + gap, bytes, aad_at, aad_bytes, tag_bytes, first_run: runs };
+            runs += message.runs() as u32;
+            all.push(message);
             at += gap + bytes;
             aad_at += aad_bytes;
         }
         let stream = |seed: u128, bytes: usize| reference(Mode::Ctr, &schedule, seed << 96, 0, &vec![0; bytes]);
         let (plaintext, aad) = (stream(77, at as usize + 9), stream(78, aad_at as usize));
-        let mut words = vec![[0; 4]; MESSAGE_WORDS * (all.len() + 1)];
-        let runs = all.iter().map(Message::runs).sum::<u64>() as usize;
-        let mut first_messages = vec![[0; 4]; runs.div_ceil(TILE)];
-        let mut order = vec![[0; 4]; all.len()];
-        Tables { messages: &mut words, first_messages: &mut first_messages, order: &mut order }.write(&all);
-        let (words, order) = (words.as_flattened(), order.as_flattened());
+        let words: Vec<_> = all.iter().map(words_of).chain([words_of_end(runs)]).collect();
+        let words = words.as_flattened().as_flattened();
+        let order = bytes_of(&longest_first(&all));
+        let numbered = all.iter().zip(0u32..);
+        let first_messages: Vec<u32> =
+            numbered.flat_map(|(message, n)| tiles_that_begin_in(message).map(move |_| n)).collect();
+        let first_messages = bytes_of(&first_messages);
 
         // By the definition.
         let (mut ciphertext, mut tags) = (plaintext.clone(), Vec::new());
@@ -210,8 +213,7 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
         }
 
         let no_masks = vec![0x3c; 16 * all.len()];
-        let call = Call { entry: 0, thread_blocks: 1 + n as u64, threads: 128, all: runs, key: &key };
-        let first_messages = first_messages.as_flattened();
+        let call = Call { entry: 0, thread_blocks: 1 + n as u64, threads: 128, all: runs as usize, key: &key };
         // Between messages nothing is written, in other memory either.
         let is_between = |at: &usize| all.iter().all(|m| !(m.at..m.at + m.bytes).contains(&(*at as u64)));
         let mut other = vec![0; plaintext.len()];
@@ -221,7 +223,7 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
             false => (Memory::Read(&plaintext, offset), Memory::Written(&other, 3 * offset % 16)),
         };
         let memory =
-            [first, second, Memory::Read(words, 0), Memory::Read(first_messages, 0), Memory::Written(&no_masks, 0)];
+            [first, second, Memory::Read(words, 0), Memory::Read(&first_messages, 0), Memory::Written(&no_masks, 0)];
         let [data, masks]: [Vec<u8>; 2] = ctr.run(call, &memory)?.try_into().expect("data and masks");
         if let Some(at) = (0..data.len()).find(|&i| data[i] != ciphertext[i]) {
             let launch = format!("{} messages, launch {n}", all.len());
@@ -234,7 +236,7 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
         let memory = [
             Memory::Read(&ciphertext, offset),
             Memory::Read(words, 0),
-            Memory::Read(order, 0),
+            Memory::Read(&order, 0),
             Memory::Read(&aad, n),
             Memory::Written(&masks, 0),
             Memory::Read(&tables, 0),
@@ -310,6 +312,7 @@ mod tests {
             // Counters, the mask, and what is data.
             (0, "run.word + lane() / 4 + 8 * i", "run.word + lane() / 4 + 4 * i"),
             (0, "(counter == 0 ? 16 : 0) |", "0 |"),
+            (0, "<= n) run.message++;", "< n) run.message++;"),
             (0, "+ 16 - 16 * (u64)counter;", "- 16 * (u64)counter;"),
             (0, "&& byte + 4 <= run.bytes >> 16;", "&& byte < run.bytes >> 16;"),
             (0, "masks[4 * run.message + column()] = s[4 * k];", "masks[4 * run.message + column()] = w[4 * k];"),

@@ -1,4 +1,7 @@
-// The first threads bring the shares of tiles, each those of a message of the group; what the copy engine cannot bring is filled in by all.
+// The first threads bring the shares of tiles, each those of a message of the group; what the copy engine cannot bring is filled in by
+// as many threads for each message.
+
+#define FILLERS (THREADS / GROUP)
 
 typedef struct {
     u32 tiles;  // of the longest message
@@ -29,6 +32,14 @@ DEVICE void bring_share(u8 *memory, u64 *barriers, segment own, IN_GLOBAL const 
     copy(memory + TILES_AT + stage * TILE_BYTES + threadIdx.x * SEGMENT_BYTES, place_of(own, in, at), bytes, &barriers[stage]);
 }
 
+// Writes a share that begins at this byte, unless the copy engine brings it.
+DEVICE void fill_share(u32 *share, segment s, IN_GLOBAL const u8 *in, IN_GLOBAL const u8 *aad, u64 at) {
+    if (is_plain(s, in, at)) return;
+    ROLLED for (u32 word = threadIdx.x % FILLERS; word < SEGMENT_BYTES / 4; word += 8 * FILLERS)
+        UNROLL for (u32 i = 0; i < 8; i++)
+            share[word + i * FILLERS] = word_of(source_of(s, in, aad, at + 4 * (word + i * FILLERS)), 0);
+}
+
 KERNEL @NAME@_messages(INPUT(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *order, u32 all, IN_GLOBAL const u8 *aad,
     IN_GLOBAL const u32 *masks, IN_GLOBAL const u32 *tables, OUTPUT(u32)) {
     DYNAMIC_SHARED(shared);
@@ -51,6 +62,7 @@ KERNEL @NAME@_messages(INPUT(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL con
     ROLLED for (u32 first = GROUP * blockIdx.x; first < all; first += GROUP * gridDim.x) {
         const group whole = group_at(in, order, messages, first, all);
         const segment own = segment_at(order, messages, first + threadIdx.x % GROUP, all);
+        const segment filled = segment_at(order, messages, first + threadIdx.x / FILLERS, all);
         const u32 tiles = whole.tiles;
         for (u32 n = 0; n < STAGES; n++) bring_share(memory, barriers, own, in, before, n, tiles);
         u32 sum = 0, sum8 = 0;
@@ -59,15 +71,7 @@ KERNEL @NAME@_messages(INPUT(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL con
             u32 *const tile = (u32 *)(memory + TILES_AT + stage * TILE_BYTES);
             wait_for(&barriers[stage], (before + n) / STAGES);
             if (!is_all_plain(whole, n)) {
-                ROLLED for (u32 s = 0; s < GROUP; s++) {
-                    const segment other = segment_at(order, messages, first + s, all);
-                    const u64 at = share_at(other, n, tiles);
-                    if (is_plain(other, in, at)) continue;
-                    UNROLL for (u32 i = 0; i < SEGMENT_BYTES / 4 / THREADS; i++) {
-                        const u32 word = threadIdx.x + THREADS * i;
-                        tile[SEGMENT_BYTES / 4 * s + word] = word_of(source_of(other, in, aad, at + 4 * word), 0);
-                    }
-                }
+                fill_share(tile + SEGMENT_BYTES / 4 * (threadIdx.x / FILLERS), filled, in, aad, share_at(filled, n, tiles));
                 publish();
                 BARRIER();
             }

@@ -4,6 +4,7 @@
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::base::threads::threads;
 use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
 use crate::exec::{cores, processor};
 use crate::op::buffers::Buffers;
@@ -45,7 +46,7 @@ impl Opened for OnCores {
     }
 
     fn calls_at_once(&self) -> usize {
-        cores::threads()
+        threads()
     }
 
     fn key(&self, key: &Key, _settings: Settings) -> Result<CpuKey, Error> {

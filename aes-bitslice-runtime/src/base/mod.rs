@@ -9,6 +9,7 @@
 //! | `nonce` | what is new for every message of GCM |
 //! | `tag` | authentication tags, compared in constant time |
 //! | `backend` | where to compute, by name |
+//! | `threads` | how many threads share a call's work |
 //! | `device_or_skip` | unit tests that need a device |
 
 pub mod backend;
@@ -20,3 +21,4 @@ pub mod key;
 pub mod nonce;
 pub(crate) mod scrubbed;
 pub mod tag;
+pub mod threads;

@@ -1,14 +1,13 @@
 //! One call's chunks, divided between the cores of the processor.
 
 use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::base::threads::threads;
 use crate::exec::chunk::{Chunk, cut};
 use crate::op::buffers::Buffers;
 use crate::op::cpu_cipher::CpuCipher;
 use crate::op::operation::{Keys, Operation};
-use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use std::error::Error as _;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a chunk: small enough to balance the cores and stay in their second-level caches, large enough that starting one
 /// costs nothing in comparison.
@@ -54,17 +53,4 @@ pub(crate) fn clear(data: &mut [u8]) {
         1 => data.fill(0),
         _ => data.par_chunks_mut(4 << 20).for_each(|chunk| chunk.fill(0)),
     }
-}
-
-/// How many threads share the work: those of the rayon pool that this thread is in, else of the global one. Where the system starts
-/// no threads, 1: the caller's. To ask rayon would be a panic then.
-pub fn threads() -> usize {
-    static STARTED: OnceLock<bool> = OnceLock::new();
-    let start = || {
-        let started = ThreadPoolBuilder::new().build_global();
-        // That it was started before has no further cause.
-        started.map_or_else(|error| error.source().is_none(), |()| true)
-    };
-    let is_there = rayon::current_thread_index().is_some() || *STARTED.get_or_init(start);
-    if is_there { rayon::current_num_threads() } else { 1 }
 }

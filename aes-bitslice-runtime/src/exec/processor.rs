@@ -1,6 +1,6 @@
 //! What the processor has for AES, how many threads share the work, and when a GPU is faster.
 
-use crate::exec::cores;
+use crate::base::threads;
 
 /// Its instructions and threads, in words.
 pub(crate) fn description() -> String {
@@ -9,7 +9,7 @@ pub(crate) fn description() -> String {
 
 /// How many threads share the work, in words.
 pub(crate) fn threads() -> String {
-    match cores::threads() {
+    match threads::threads() {
         1 => "1 thread".into(),
         n => format!("{n} threads"),
     }

@@ -8,6 +8,8 @@ use subtle::ConstantTimeEq;
 #[derive(Clone, Copy)]
 pub struct Batch<'a> {
     pub(crate) messages: &'a [Message],
+    /// Their numbers, in the order in which they are hashed.
+    pub(crate) order: &'a [u32],
     /// The additional data of all of them.
     pub(crate) aad: &'a [u8],
     /// For a decryption: the tag of each, filled up with zeros.

@@ -6,6 +6,7 @@
 use crate::base::error::Error;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
+use crate::base::threads::threads;
 use crate::op::batch::{Batch, Results};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::CpuCipher;
@@ -13,7 +14,7 @@ use crate::op::gcm::{Derived, LONGEST, crypt_and_hash, first_counter, lengths};
 use crate::op::operation::{Keys, Operation, Steps};
 use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::aes::Direction;
-use aes_bitslice_core::messages::Message;
+use aes_bitslice_core::messages::{Message, longest_first};
 use aes_bitslice_core::mode::Mode;
 use rayon::prelude::*;
 use std::ops::{Deref, Range};
@@ -35,6 +36,8 @@ pub struct GcmMessage<'a> {
 #[derive(Clone, Debug)]
 pub struct GcmBatch<E> {
     messages: Arc<Messages>,
+    /// Their numbers, in the order in which a device hashes them.
+    order: Arc<[u32]>,
     /// The additional data of all messages.
     aad: Arc<[u8]>,
     /// The nonces that are not of 12 bytes, with the numbers of their messages: J0 of these depends on the key.
@@ -211,7 +214,8 @@ impl<E> GcmBatch<E> {
             }
             let [aad_at, aad_bytes] = [aad.len(), of_this.len()].map(|bytes| bytes as u32);
             aad.extend_from_slice(of_this);
-            let message = Message { first, at: start, bytes: end - start, aad_at, aad_bytes, tag_bytes: tag_bytes(n) };
+            let (bytes, tag_bytes, first_run) = (end - start, tag_bytes(n), runs as u32);
+            let message = Message { first, at: start, bytes, aad_at, aad_bytes, tag_bytes, first_run };
             runs += message.runs();
             end_of_last = end;
             all.push(message);
@@ -220,6 +224,7 @@ impl<E> GcmBatch<E> {
             return refused("more than 4 GiB of additional data or 2 TiB of messages: make several batches".into());
         }
         Ok(Self {
+            order: longest_first(&all).into(),
             messages: Arc::new(Messages(all)),
             aad: aad.into(),
             others: others.into(),
@@ -287,6 +292,7 @@ impl<E: EndOfAll> GcmBatch<E> {
     fn as_batch(&self) -> Batch<'_> {
         Batch {
             messages: &self.messages,
+            order: &self.order,
             aad: &self.aad,
             expected: self.end.expected(),
             counters_are_secret: !self.others.is_empty(),
@@ -317,7 +323,7 @@ impl<E: EndOfAll> GcmBatch<E> {
         let one = |(message, mut data): (&Message, Buffers<'_>)| {
             scrubbed::<DERIVED, _>(|| self.one(cipher, message, data.reborrow()))
         };
-        let tags = match crate::exec::cores::threads() {
+        let tags = match threads() {
             1 => work.iter_mut().map(|(message, data)| one((message, data.reborrow()))).collect(),
             _ => work.par_iter_mut().map(|(message, data)| one((message, data.reborrow()))).collect(),
         };

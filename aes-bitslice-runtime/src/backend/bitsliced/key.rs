@@ -5,6 +5,7 @@ use crate::backend::bitsliced::isa::Isa;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::base::threads::threads;
 use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
 use crate::exec::cores;
 use crate::exec::processor;
@@ -116,7 +117,7 @@ impl Opened for OnVectors {
     }
 
     fn calls_at_once(&self) -> usize {
-        cores::threads()
+        threads()
     }
 
     fn key(&self, key: &Key, _settings: Settings) -> Result<Bitsliced, Error> {

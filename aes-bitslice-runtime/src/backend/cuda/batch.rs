@@ -12,6 +12,7 @@ use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::base::threads::threads;
 use crate::exec::choice::{Choice, Kernels};
 use crate::op::batch::Batch;
 use crate::op::buffers::{Access, Buffers};
@@ -20,10 +21,11 @@ use crate::op::gcm_batch::{GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
 use crate::op::launch::{Entry, Value};
 use crate::op::operation::{Operation, Steps, finished, keyed};
 use crate::op::partial_hash::HashKey;
-use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, RUN, TILE, Tables};
+use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, RUN, TILE, tiles_that_begin_in, words_of, words_of_end};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::CUstream;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// What a call on many messages takes: memory, and where in it things are.
@@ -72,18 +74,63 @@ impl Places {
         }
     }
 
-    /// Writes what goes to the device: all up to the end of the additional data.
+    /// Writes what goes to the device: all up to the end of the additional data. Of many messages, on all cores.
     fn write(&self, batch: &Batch<'_>, memory: &mut [u8]) {
-        memory[self.aad.clone()].copy_from_slice(batch.aad);
-        memory[self.expected.clone()].copy_from_slice(batch.expected.unwrap_or_default().as_flattened());
-        let (messages, rest) = memory[..self.first_messages.end].split_at_mut(self.order.start);
-        let (order, first_messages) = rest.split_at_mut(self.first_messages.start - self.order.start);
-        let tables = Tables {
-            messages: messages[..self.messages.len()].as_chunks_mut().0,
-            first_messages: first_messages.as_chunks_mut().0,
-            order: order[..self.order.len()].as_chunks_mut().0,
-        };
-        tables.write(batch.messages);
+        let mut rest = Rest { memory, at: 0 };
+        let mut words = rest.split(&self.messages).as_chunks_mut::<{ 4 * MESSAGE_WORDS }>().0;
+        let mut order = rest.split(&self.order).as_chunks_mut().0;
+        let mut first_messages = rest.split(&self.first_messages).as_chunks_mut().0;
+        let [expected, aad] = [&self.expected, &self.aad].map(|range| rest.split(range));
+        let mut jobs: Vec<Box<dyn FnOnce() + Send + '_>> = vec![
+            Box::new(|| expected.copy_from_slice(batch.expected.unwrap_or_default().as_flattened())),
+            Box::new(|| aad.copy_from_slice(batch.aad)),
+        ];
+        let (mut number, mut tile) = (0, 0);
+        for (part, numbers) in batch.messages.chunks(PART).zip(batch.order.chunks(PART)) {
+            let tiles_until = part.last().map_or(tile, |last| tiles_that_begin_in(last).end);
+            let (to, first) = (next(&mut words, part.len()), next(&mut first_messages, tiles_until - tile));
+            let order = next(&mut order, part.len());
+            let begin = (number, tile);
+            jobs.push(Box::new(move || {
+                for ((message, words), n) in part.iter().zip(to).zip(begin.0..) {
+                    *words = words_of(message).as_flattened().try_into().expect("as many words");
+                    let tiles = tiles_that_begin_in(message);
+                    first[tiles.start - begin.1..tiles.end - begin.1].fill(u32::to_le_bytes(n));
+                }
+                order.iter_mut().zip(numbers).for_each(|(word, number)| *word = number.to_le_bytes());
+            }));
+            (number, tile) = (number + part.len() as u32, tiles_until);
+        }
+        words[0] = words_of_end(self.runs as u32).as_flattened().try_into().expect("as many words");
+        match threads() > 1 && batch.messages.len() > 2 * PART {
+            true => jobs.into_par_iter().for_each(|job| job()),
+            false => jobs.into_iter().for_each(|job| job()),
+        }
+    }
+}
+
+/// Messages that a thread describes at a time.
+const PART: usize = 2048;
+
+/// Takes the next `n` from the front.
+fn next<'a, T>(rest: &mut &'a mut [T], n: usize) -> &'a mut [T] {
+    let (taken, left) = std::mem::take(rest).split_at_mut(n);
+    *rest = left;
+    taken
+}
+
+/// Memory from byte `at` on.
+struct Rest<'a> {
+    memory: &'a mut [u8],
+    at: usize,
+}
+
+impl<'a> Rest<'a> {
+    /// This range of it, which does not begin before the end of the one before.
+    fn split(&mut self, range: &Range<usize>) -> &'a mut [u8] {
+        next(&mut self.memory, range.start - self.at);
+        self.at = range.end;
+        next(&mut self.memory, range.len())
     }
 }
 

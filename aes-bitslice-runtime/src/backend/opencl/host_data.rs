@@ -40,7 +40,7 @@ fn room_on(pool: &Pool, wanted: usize) -> Result<usize, Error> {
 /// Bytes of a chunk for a GPU. A driver for OpenCL wants larger ones than CUDA's, and one on its way for each of many threads
 /// (measured on an H200: BENCHMARKS.md).
 fn fastest_chunk(bytes: usize) -> usize {
-    (bytes / 128).clamp(4 << 20, 8 << 20).min(bytes / 16).max(1 << 20)
+    (bytes / 128).clamp(4 << 20, 8 << 20).min(bytes / 8).max(1 << 20)
 }
 
 impl DeviceKey {
