@@ -2,7 +2,7 @@
 // Kernel: ghash-wgmma, GHASH (SP 800-38D) by tensor cores, wgmma on single bits. Constant-time.
 // Geometry: 128 threads a block, 85024 bytes of shared memory; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: d89622195696ac34ffe5d97460de623ac2efd41e3d1681fed8417bb1cbce0fc1
+// SHA-256 of all that follows this line: 669035fa70cf466975b60f5d5bf8d670d0bf0c155a013befe9890beefebd7d11
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -685,9 +685,20 @@ DEVICE void bring_share(u8 *memory, u64 *barriers, segment own, IN_GLOBAL const 
 // Writes a share that begins at this byte, unless the copy engine brings it.
 DEVICE void fill_share(u32 *share, segment s, IN_GLOBAL const u8 *in, IN_GLOBAL const u8 *aad, u64 at) {
     if (is_plain(s, in, at)) return;
-    ROLLED for (u32 word = threadIdx.x % FILLERS; word < SEGMENT_BYTES / 4; word += 8 * FILLERS)
-        UNROLL for (u32 i = 0; i < 8; i++)
-            share[word + i * FILLERS] = word_of(source_of(s, in, aad, at + 4 * (word + i * FILLERS)), 0);
+    ROLLED for (u32 n = 0; n < SEGMENT_BYTES / 4 / FILLERS; n += 16) {
+        const u32 first = threadIdx.x % FILLERS + n * FILLERS;
+        u32 w[16], by_bytes = 0; // whole words are all on their way before the first is written
+        UNROLL for (u32 i = 0; i < 16; i++) {
+            const source word = source_of(s, in, aad, at + 4 * (first + i * FILLERS));
+            const int is_whole = word.bytes >= 4 && ((u64)word.from & 3) == 0;
+            w[i] = is_whole ? *(IN_GLOBAL const u32 *)word.from : 0;
+            by_bytes |= (u32)(word.bytes > 0 && !is_whole) << i;
+        }
+        UNROLL for (u32 i = 0; i < 16; i++) share[first + i * FILLERS] = w[i];
+        ROLLED for (u32 i = 0; by_bytes >> i != 0; i++)
+            if (by_bytes >> i & 1)
+                share[first + i * FILLERS] = word_of(source_of(s, in, aad, at + 4 * (first + i * FILLERS)), 0);
+    }
 }
 
 KERNEL ghash_wgmma_messages(INPUT(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *order, u32 all, IN_GLOBAL const u8 *aad,
