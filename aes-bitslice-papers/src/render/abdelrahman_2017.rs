@@ -47,16 +47,17 @@ fn table_2(page: &mut Page) {
         page.gpu()
     ));
     let mut rows = vec![["threads", "thread blocks:", "there:"].map(String::from).to_vec()];
-    let granularities = GRANULARITIES;
-    rows[0].extend(granularities.map(|granularity| format!("{} B a thread:", granularity.bytes())));
+    rows[0].extend(GRANULARITIES.map(|granularity| format!("{} B a thread:", granularity.bytes())));
+    let mut occupancies = Vec::new();
     for (threads, thread_blocks, occupancy) in TABLE_2 {
         let mut row = vec![threads.to_string(), thread_blocks.to_string(), format!("{occupancy} %")];
-        for granularity in granularities {
+        for granularity in GRANULARITIES {
             let is_it =
                 |scheme: &&Scheme| (scheme.keys, scheme.granularity, scheme.threads) == (0, granularity, threads);
             let schemes = schemes();
             let scheme = schemes.iter().find(is_it).expect("all combinations are there");
             let profile = page.run.profile(&scheme.kernel().name());
+            occupancies.push(profile.map(|profile| profile.occupancy));
             row.push(profile.map_or_else(
                 || figure(None),
                 |profile| {
@@ -68,6 +69,25 @@ fn table_2(page: &mut Page) {
         rows.push(row);
     }
     page.table(&rows);
+    // The table begins with 64 and 128 threads.
+    let (few, more) = occupancies.split_at(GRANULARITIES.len());
+    let pairs: Option<Vec<_>> = few.iter().zip(more).map(|(few, more)| few.zip(*more)).collect();
+    if let Some(pairs) = pairs {
+        let holds = pairs.iter().all(|(few, more)| few < more);
+        let so = if holds { "holds here" } else { "does not hold here" };
+        let cells = |of: fn(&(f64, f64)) -> f64| {
+            let cells: Vec<_> = pairs.iter().map(|pair| percent(Some(of(pair)), Some(1.0))).collect();
+            cells.join(", ")
+        };
+        page.say(&format!(
+            "That 64 threads leave a multiprocessor with less occupancy than 128, {} % to {} %, {so}: it is {} with 64 threads, by \
+             bytes a thread, and {} with 128.",
+            TABLE_2[0].2,
+            TABLE_2[1].2,
+            cells(|pair| pair.0),
+            cells(|pair| pair.1),
+        ));
+    }
 }
 
 fn unrolled(page: &mut Page) {
