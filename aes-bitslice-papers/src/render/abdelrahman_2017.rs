@@ -4,7 +4,7 @@ use crate::papers::abdelrahman_2017::{
     GPUS, GRANULARITIES, KEYS, PAPER, POWERS, ROUNDS, ROUNDS_BYTES, SIZES, Scheme, TABLE_2, TABLE_3, TABLES, THREADS,
     rounds, schemes,
 };
-use crate::render::page::{Page, best, bold_if, figure, percent, printed, words};
+use crate::render::page::{Page, best, bold_if, figure, percent, printed, times, words};
 use aes_bitslice_papers::kernels::Granularity;
 use aes_bitslice_plot::{Chart, Line, Lines, colour, dashes};
 
@@ -92,10 +92,15 @@ fn table_2(page: &mut Page) {
 
 fn unrolled(page: &mut Page) {
     page.say("Rounds in a loop, two a turn, and unrolled, 512 MB:");
-    let mut rows = vec![vec!["scheme".into(), format!("{}, Gbit/s:", page.gpu())]];
-    for (_, name) in rounds() {
+    let mut rows = vec![vec!["scheme".into(), format!("{}, Gbit/s:", page.gpu()), "to the loop:".into()]];
+    // The loop is the first.
+    let mut base = None;
+    for (number, (_, name)) in rounds().into_iter().enumerate() {
         let rate = page.gbits(ROUNDS, &name, ROUNDS_BYTES);
-        rows.push(vec![name, figure(rate)]);
+        if number == 0 {
+            base = rate;
+        }
+        rows.push(vec![name, figure(rate), times(base.and(rate), base.unwrap_or(1.0))]);
     }
     page.table(&rows);
 }
@@ -108,6 +113,7 @@ fn tables(page: &mut Page, size: usize) {
     let their_best = size.gbits.map(|gpu| best(gpu.as_flattened().iter().copied().map(Some)));
     let mut rows = vec![["round keys", "a thread", "threads:"].map(String::from).to_vec()];
     rows[0].extend(GPUS.iter().copied().chain([page.gpu()]).map(|gpu| format!("{gpu}:")));
+    rows[0].push(format!("ours to {}:", GPUS[GPUS.len() - 1]));
     for (scheme, ours) in schemes.iter().zip(ours) {
         let mut row = vec![
             KEYS[scheme.keys].1.to_string(),
@@ -119,6 +125,8 @@ fn tables(page: &mut Page, size: usize) {
             row.push(theirs.map_or(String::new(), |rate| bold_if(theirs == best, printed(rate))));
         }
         row.push(bold_if(ours.is_some() && ours == our_best, figure(ours)));
+        let newest = scheme.column.map(|column| size.gbits[GPUS.len() - 1][scheme.keys][column]);
+        row.push(newest.map_or(String::new(), |theirs| times(ours, theirs)));
         rows.push(row);
     }
     page.table(&rows);

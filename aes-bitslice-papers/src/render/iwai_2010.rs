@@ -28,7 +28,7 @@ pub fn render(page: &mut Page) {
 fn table_3(page: &mut Page) {
     page.say("### Table III: granularity, T-box, key and plaintext memory");
     page.say(
-        "ECB encryption of 256 MB, four T-boxes, 512 threads a thread block, and 4 thread blocks a multiprocessor (there 60 altogether, \
+        "ECB encryption of 256 MB, four T-boxes, rounds in a loop, 512 threads a thread block, and 4 thread blocks a multiprocessor (there 60 altogether, \
          2 a multiprocessor), which loop over the data. AoS and SoA are where threads that share a block keep its state between rounds; without them it \
          stays in registers.",
     );

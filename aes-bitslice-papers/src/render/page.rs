@@ -75,8 +75,8 @@ impl<'a> Page<'a> {
         self.say("### What holds, and what does not");
         self.say(&format!(
             "Each row compares two cases of the tables above, by one thing that differs, or it says what else does: how many times as \
-             fast the first is as the second. Within {:.0} % there is no difference; about the same is within {:.0} %. The opposite \
-             of what a paper's figure says is turned round; what no figure says does not hold.",
+             fast the first is as the second. Within {:.0} % there is no difference; about the same is within {:.0} %. “Turned \
+             round” is the opposite of a figure that the paper prints; all else that is not so here “does not hold”.",
             100.0 * SAME,
             100.0 * ABOUT
         ));

@@ -177,10 +177,13 @@ fn figure_12(page: &mut Page) {
         rows[0].extend([format!("the paper's on the {kind}:"), format!("bitsliced on the {kind}:")]);
     }
     rows[0].extend(ENGINES.map(|(_, name)| format!("{name}:")));
+    rows[0].extend([Kind::Gpu, Kind::Cpu].map(|kind| format!("bitsliced to the paper's, {kind}:")));
     for bytes in CPU_POWERS.map(|power| 1 << power) {
         let Times { gpu, cpu, engines } = Times::new(page, bytes);
         let times = gpu.into_iter().chain(cpu).chain(engines);
-        rows.push([size(bytes)].into_iter().chain(times.map(ms)).collect());
+        // How many times as fast.
+        let ratios = [gpu, cpu].map(|[papers, ours]| ratio(papers, ours));
+        rows.push([size(bytes)].into_iter().chain(times.map(ms)).chain(ratios).collect());
     }
     page.table(&rows);
 }
