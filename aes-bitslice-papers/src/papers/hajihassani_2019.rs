@@ -31,7 +31,7 @@ pub const SIZES: [u64; 2] = [BYTES, 4 << 30];
 
 /// Tables 3 and 4, and what figures 12 to 14 are made of.
 pub const TABLES: &str = "hajihassani-2019, tables 3 and 4";
-/// Section 4.6 and the rest of the way to this project's kernel: one thing changed at a time.
+/// Section 4.6 and the rest of the way to this project's kernel: one change after the other.
 pub const CHANGES: &str = "hajihassani-2019, one change at a time";
 /// The size at which that is measured.
 pub const CHANGES_BYTES: u64 = 1 << 30;
@@ -113,7 +113,7 @@ pub const SBOX_GATES: usize = 253;
 
 /// Modes of tables 3 and 4 and of fig. 14.
 pub const MODES: [Mode; 3] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr];
-/// Modes in which one thing is changed at a time.
+/// Modes in which these are measured.
 pub const CHANGED_MODES: [Mode; 2] = [Mode::EcbEncrypt, Mode::Ctr];
 
 /// A way to compute all of [`MODES`].
