@@ -1,4 +1,4 @@
-//! Bitsliced kernels from that of Hajihassani et al. 2019 to this project's, one thing changed at a time.
+//! Bitsliced kernels from that of Hajihassani et al. 2019 to this project's, one change after the other.
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
@@ -45,7 +45,8 @@ impl Bitsliced {
     }
 
     /// From the paper's kernel to one of this project's, each with what it is called, and the place of the one that it is but for one
-    /// thing.
+    /// thing. The seventh changes the cover of the S-box and the layers together; the last, by column, also threads, thread blocks a
+    /// multiprocessor, how the key is in the code, and in CTR the first two rounds.
     pub fn changes(mode: Mode) -> Vec<(&'static str, usize, Self)> {
         use RoundKeys::{Fetched, OneHot};
         let paper = |keys| Self::hajihassani_2019(mode, keys);

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`table`] | T-boxes in constant or shared memory: papers of 2010 to 2017 |
 //! | [`bytewise`] | the S-box only, and the transformations of the standard: Ul Haq et al. 2011 |
-//! | [`bitsliced`] | bit-planes, from the kernel of Hajihassani et al. 2019 to this project's, one thing changed at a time |
+//! | [`bitsliced`] | bit-planes, from the kernel of Hajihassani et al. 2019 to this project's, one change after the other |
 //! | [`lfsr`], [`representation`] | a shift register, and the change of representation alone: Hajihassani et al. 2019 |
 
 pub mod bitsliced;

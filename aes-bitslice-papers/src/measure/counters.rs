@@ -17,7 +17,7 @@ use std::process::Command;
 /// The counters of the kernels that papers name, by kernel; of those that cannot be counted, none.
 pub fn of(papers: &[&Paper]) -> BTreeMap<String, BTreeMap<String, f64>> {
     let kernels = papers.iter().flat_map(|paper| (paper.counted)());
-    kernels.filter_map(|kernel| Some((kernel.name(), count(&kernel.name()).ok()?))).collect()
+    kernels.filter_map(|(_, kernel)| Some((kernel.name(), count(&kernel.name()).ok()?))).collect()
 }
 
 /// Runs a kernel under the profiler, and reads what it counted of the last launch.
@@ -98,7 +98,7 @@ mod tests {
         });
         let kernels: Vec<String> = kernels.collect();
         for paper in all::ALL {
-            assert!((paper.counted)().iter().all(|kernel| kernels.contains(&kernel.name())), "{}", paper.name);
+            assert!((paper.counted)().iter().all(|(_, kernel)| kernels.contains(&kernel.name())), "{}", paper.name);
         }
     }
 }

@@ -17,8 +17,8 @@ pub struct Paper {
     pub api: Api,
     /// What to measure on a machine with this number of CUDA GPUs.
     pub cases: fn(usize) -> Vec<Case>,
-    /// The kernels among them whose instructions are counted where there is a profiler.
-    pub counted: fn() -> Vec<Kernel>,
+    /// The kernels among them whose instructions are counted where there is a profiler, in words.
+    pub counted: fn() -> Vec<(&'static str, Kernel)>,
     /// What it says of its kernels.
     pub claims: fn() -> Vec<Claim>,
 }

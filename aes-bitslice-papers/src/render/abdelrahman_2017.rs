@@ -4,7 +4,7 @@ use crate::papers::abdelrahman_2017::{
     GPUS, GRANULARITIES, KEYS, PAPER, POWERS, ROUNDS, ROUNDS_BYTES, SIZES, Scheme, TABLE_2, TABLE_3, TABLES, THREADS,
     rounds, schemes,
 };
-use crate::render::page::{Page, best, bold_if, figure, percent, printed, words};
+use crate::render::page::{Page, best, bold_if, figure, percent, printed, times, words};
 use aes_bitslice_papers::kernels::Granularity;
 use aes_bitslice_plot::{Chart, Line, Lines, colour, dashes};
 
@@ -47,16 +47,17 @@ fn table_2(page: &mut Page) {
         page.gpu()
     ));
     let mut rows = vec![["threads", "thread blocks:", "there:"].map(String::from).to_vec()];
-    let granularities = GRANULARITIES;
-    rows[0].extend(granularities.map(|granularity| format!("{} B a thread:", granularity.bytes())));
+    rows[0].extend(GRANULARITIES.map(|granularity| format!("{} B a thread:", granularity.bytes())));
+    let mut occupancies = Vec::new();
     for (threads, thread_blocks, occupancy) in TABLE_2 {
         let mut row = vec![threads.to_string(), thread_blocks.to_string(), format!("{occupancy} %")];
-        for granularity in granularities {
+        for granularity in GRANULARITIES {
             let is_it =
                 |scheme: &&Scheme| (scheme.keys, scheme.granularity, scheme.threads) == (0, granularity, threads);
             let schemes = schemes();
             let scheme = schemes.iter().find(is_it).expect("all combinations are there");
             let profile = page.run.profile(&scheme.kernel().name());
+            occupancies.push(profile.map(|profile| profile.occupancy));
             row.push(profile.map_or_else(
                 || figure(None),
                 |profile| {
@@ -68,14 +69,38 @@ fn table_2(page: &mut Page) {
         rows.push(row);
     }
     page.table(&rows);
+    // The table begins with 64 and 128 threads.
+    let (few, more) = occupancies.split_at(GRANULARITIES.len());
+    let pairs: Option<Vec<_>> = few.iter().zip(more).map(|(few, more)| few.zip(*more)).collect();
+    if let Some(pairs) = pairs {
+        let holds = pairs.iter().all(|(few, more)| few < more);
+        let so = if holds { "holds here" } else { "does not hold here" };
+        let cells = |of: fn(&(f64, f64)) -> f64| {
+            let cells: Vec<_> = pairs.iter().map(|pair| percent(Some(of(pair)), Some(1.0))).collect();
+            cells.join(", ")
+        };
+        page.say(&format!(
+            "That 64 threads leave a multiprocessor with less occupancy than 128, {} % to {} %, {so}: it is {} with 64 threads, by \
+             bytes a thread, and {} with 128.",
+            TABLE_2[0].2,
+            TABLE_2[1].2,
+            cells(|pair| pair.0),
+            cells(|pair| pair.1),
+        ));
+    }
 }
 
 fn unrolled(page: &mut Page) {
     page.say("Rounds in a loop, two a turn, and unrolled, 512 MB:");
-    let mut rows = vec![vec!["scheme".into(), format!("{}, Gbit/s:", page.gpu())]];
-    for (_, name) in rounds() {
+    let mut rows = vec![vec!["scheme".into(), format!("{}, Gbit/s:", page.gpu()), "to the loop:".into()]];
+    // The loop is the first.
+    let mut base = None;
+    for (number, (_, name)) in rounds().into_iter().enumerate() {
         let rate = page.gbits(ROUNDS, &name, ROUNDS_BYTES);
-        rows.push(vec![name, figure(rate)]);
+        if number == 0 {
+            base = rate;
+        }
+        rows.push(vec![name, figure(rate), times(base.and(rate), base.unwrap_or(1.0))]);
     }
     page.table(&rows);
 }
@@ -88,6 +113,7 @@ fn tables(page: &mut Page, size: usize) {
     let their_best = size.gbits.map(|gpu| best(gpu.as_flattened().iter().copied().map(Some)));
     let mut rows = vec![["round keys", "a thread", "threads:"].map(String::from).to_vec()];
     rows[0].extend(GPUS.iter().copied().chain([page.gpu()]).map(|gpu| format!("{gpu}:")));
+    rows[0].push(format!("ours to {}:", GPUS[GPUS.len() - 1]));
     for (scheme, ours) in schemes.iter().zip(ours) {
         let mut row = vec![
             KEYS[scheme.keys].1.to_string(),
@@ -99,6 +125,8 @@ fn tables(page: &mut Page, size: usize) {
             row.push(theirs.map_or(String::new(), |rate| bold_if(theirs == best, printed(rate))));
         }
         row.push(bold_if(ours.is_some() && ours == our_best, figure(ours)));
+        let newest = scheme.column.map(|column| size.gbits[GPUS.len() - 1][scheme.keys][column]);
+        row.push(newest.map_or(String::new(), |theirs| times(ours, theirs)));
         rows.push(row);
     }
     page.table(&rows);

@@ -176,6 +176,17 @@ mod tests {
         assert_eq!(files.len(), 2, "the page, and one plot; other papers are not there: {:?}", files.keys());
     }
 
+    /// A claim may compare a kernel with one of another paper, and then only within one run.
+    #[test]
+    fn a_claim_of_two_papers_takes_both() {
+        let of = |page: &str| {
+            let row = page.lines().find(|line| line.starts_with("| bitslicing is faster than tables")).unwrap();
+            row.ends_with("| 2.88 × | not measured | not measured |")
+        };
+        let alone = Measured { runs: vec![made_up_run(&[&papers::hajihassani_2019::PAPER], 1)] };
+        assert!(of(&render(&alone)[PAGE]) && !of(&render(&made_up(1))[PAGE]));
+    }
+
     /// Where OpenCL has a processor only, what needs a GPU is missing, and the rest is there.
     #[test]
     fn without_a_gpu_there_is_the_processor() {

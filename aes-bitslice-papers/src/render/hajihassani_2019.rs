@@ -2,10 +2,11 @@
 
 use crate::measured::{COUNTED_BYTES, COUNTERS, Gpu, Price};
 use crate::papers::hajihassani_2019::{
-    BYTES, CBC, CHANGED_MODES, CHANGES, CHANGES_BYTES, LFSR, MODES, ON_PROCESSOR, PAPER, RELATED_CBC, RELATED_CTR,
-    RELATED_ECB, REPRESENTATION, ROWS, Related, SBOX_GATES, SIZES, TABLE_2, TABLES, TIMES, WAYS, cbc_name, price,
-    registers, representation_name,
+    BYTES, CBC, CHANGED_MODES, CHANGES, CHANGES_BYTES, LFSR, LFSR_BYTES, MODES, ON_PROCESSOR, PAPER, RELATED_CBC,
+    RELATED_CTR, RELATED_ECB, REPRESENTATION, ROWS, Related, SBOX_GATES, SIZES, TABLE_2, TABLES, TIMES, WAYS, cbc_name,
+    price, registers, representation_name,
 };
+use crate::papers::li_2012;
 use crate::render::page::{Page, best, figure, percent, printed, times};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
@@ -53,7 +54,7 @@ fn dollars(page: &Page) -> Option<f64> {
 fn priced(page: &Page) -> String {
     let ours = match &page.run.price {
         Some(Price { dollars, date }) => format!("the {} is counted as ${dollars} ({date})", page.gpu()),
-        None => format!("for the {} none was given (`--price`)", page.gpu()),
+        None => format!("for the {} none was given (`--price`), so that its columns say “no price”", page.gpu()),
     };
     format!("Prices are of different years: the paper's GPUs have the paper's; {ours}.")
 }
@@ -87,7 +88,12 @@ fn table_2(page: &mut Page) {
     }
     if let Some(gpu) = page.run.gpus.first() {
         let told = |peak: Option<f64>| peak.map_or_else(|| figure(None), |peak| format!("{peak:.0}"));
-        rows.push([gpu.name.clone()].into_iter().chain(peaks(gpu).map(told)).collect());
+        let peaks = peaks(gpu);
+        rows.push([gpu.name.clone()].into_iter().chain(peaks.map(told)).collect());
+        // To the newest of the paper's.
+        let (newest, theirs) = TABLE_2[TABLE_2.len() - 1];
+        let ratios = peaks.into_iter().zip(theirs).map(|(ours, theirs)| times(ours, f64::from(theirs)));
+        rows.push([format!("{} to {newest}", gpu.name)].into_iter().chain(ratios).collect());
     }
     page.table(&rows);
 }
@@ -108,25 +114,26 @@ fn tables_3_and_4(page: &mut Page) {
         priced(page),
     ));
     let own = dollars(page);
-    let modes = [Mode::EcbEncrypt, Mode::Ctr];
+    let newest = &ROWS[ROWS.len() - 1];
     let mut rows = vec![vec!["GPU".to_string(), "kernel".into()]];
     for mode in ["ECB", "CTR"] {
         rows[0].extend(SIZES.map(|bytes| format!("{mode}, {}:", size(bytes))));
-        rows[0].push(format!("{mode}, Gbit/s for a dollar:"));
+        rows[0]
+            .extend([format!("{mode}, {}, to {}:", size(BYTES), newest.gpu), format!("{mode}, Gbit/s for a dollar:")]);
     }
     for row in &ROWS {
         let mut cells = vec![row.gpu.to_string(), "the paper's".into()];
         for (rate, for_dollar) in [row.ecb, row.ctr] {
-            cells.extend([printed(rate), String::new(), printed(for_dollar)]);
+            cells.extend([printed(rate), String::new(), String::new(), printed(for_dollar)]);
         }
         rows.push(cells);
     }
     for way in &WAYS {
         let mut cells = vec![page.gpu().to_string(), way.name.into()];
-        for mode in modes {
+        for (mode, (theirs, _)) in [(Mode::EcbEncrypt, newest.ecb), (Mode::Ctr, newest.ctr)] {
             let rates = SIZES.map(|bytes| page.gbits(TABLES, &way.case(mode), bytes));
             cells.extend(rates.map(figure));
-            cells.push(for_price(best(rates), own));
+            cells.extend([times(rates[0], theirs), for_price(best(rates), own)]);
         }
         rows.push(cells);
     }
@@ -257,11 +264,14 @@ fn figure_14(page: &mut Page) {
 }
 
 fn changes(page: &mut Page) {
-    page.say("### Section 4.6, and from the paper's kernel to this project's: one thing changed at a time");
+    page.say("### Section 4.6, and from the paper's kernel to this project's: one change after the other");
     page.say(&format!(
-        "{}, Gbit/s, each kernel to the one that it is but for one thing. Staging is the way of the data through shared memory. The paper's \
+        "{}, Gbit/s, each kernel to the one that it is but for one thing; rows 7 and 9 change several at once. Staging is the way of the data through shared memory. The paper's \
          layers are of two-input gates, which the compiler may merge, with AddRoundKey apart; in the fewest LUT3s MixColumns and \
-         AddRoundKey are one circuit that was searched for, and Canright's S-box is covered by LUT3s.",
+         AddRoundKey are one circuit that was searched for, and Canright's S-box is covered by LUT3s: row 7 is both at once. By column \
+         (row 9) a thread holds a column instead of a state, which changes the threads of a thread block too, from 128 to 512, the thread blocks of a multiprocessor, from \
+         two to one, and how the key is put into the code; and in CTR the first two \
+         rounds are done once for many blocks.",
         size(CHANGES_BYTES)
     ));
     let mut rows = vec![["", "kernel", "to"].map(String::from).to_vec()];
@@ -308,12 +318,13 @@ fn gates(page: &mut Page) {
     page.say(&format!(
         "The paper counts {SBOX_GATES} gates. Here each operator of two inputs is one: {} in Canright's S-box, {sums} XOR or XNOR and {products} AND \
          or OR, and {} in its inverse, {inverse_sums} and {inverse_products}; complements are in the XNORs. In gates of the area of a NAND, with {} for an XOR \
-         and one for the others, the S-box has {:.0}. Neither is {SBOX_GATES}, and the paper's circuit (its appendix A) is not at hand. In LUT3s, \
-         which one instruction of a GPU is, it takes {lut3}.",
+         and one for the others, the S-box has {:.0}. No way of counting these gives {SBOX_GATES}: not the one, not the other, not both together, which are {}, and not \
+         NANDs; the paper's circuit (its appendix A) is not at hand. In LUT3s, which one instruction of a GPU is, the S-box takes {lut3}.",
         sums + products,
         inverse_sums + inverse_products,
         1.75,
         1.75 * sums as f64 + products as f64,
+        sums + products + inverse_sums + inverse_products,
     ));
 }
 
@@ -351,20 +362,24 @@ fn counted(page: &mut Page) {
     }
     page.say(&format!(
         "Counted by NVIDIA's profiler, `ncu`, over {}: instructions of warps by the pipe that executes them, wavefronts for each load from \
-         shared memory (1 without bank conflicts), instructions a cycle of a quarter of a multiprocessor, and the warps that were there, \
-         of all.",
+         shared memory (without bank conflicts 1 for loads of a word, 4 for loads of 16 bytes), instructions a cycle of a quarter of a multiprocessor, and the warps that were there, \
+         of all. Li et al.'s kernel is there for comparison. All data is zeros, so that the threads of a warp look up the same entries \
+         of its T-boxes: its wavefronts, and its instructions a cycle, are not those of other data.",
         size(COUNTED_BYTES)
     ));
     let names =
         ["kernel", "instructions:", "ALU:", "FMA:", "loads and stores:", "wavefronts a load:", "a cycle:", "warps:"];
     let mut rows = vec![names.map(String::from).to_vec()];
-    for (kernel, counters) in &run.counters {
+    // The paper's own first.
+    let papers = [&PAPER, &li_2012::PAPER];
+    for (name, kernel) in papers.into_iter().flat_map(|paper| (paper.counted)()) {
+        let Some(counters) = run.counters.get(&kernel.name()) else { continue };
         let of = |index: usize| counters.get(COUNTERS[index]).copied();
         let all = of(0);
         let wavefronts =
             of(5).zip(of(4)).filter(|(_, loads)| *loads > 0.0).map(|(wavefronts, loads)| wavefronts / loads);
         rows.push(vec![
-            kernel.clone(),
+            name.into(),
             all.map_or_else(|| figure(None), |all| format!("{:.1} M", all / 1e6)),
             percent(of(1), all),
             percent(of(2), all),
@@ -381,9 +396,10 @@ fn representation(page: &mut Page) {
     page.say("### Section 6.3: the change of representation");
     page.say(&format!(
         "{}: 32 blocks to 128 planes, nothing encrypted, from one buffer to another. On the GPU once, with its memory accesses; and {} times, of \
-         which all but one are undone, so that the difference is the change without them. On the processor on all cores, in plain Rust, \
-         compared with this project's bitsliced engine, which encrypts on its widest vectors. ECB changes the representation twice. The \
-         paper's two orders of magnitude are given without figures, and without a word on which of these they are.",
+         which all but one are undone, so that the difference is the change without them. On the processor both are on all cores, and no ratio \
+         is given: the change is plain Rust on words of 32 bits, while this project's bitsliced engine encrypts on the processor's widest \
+         vectors. ECB changes the representation twice. The paper's two orders of magnitude are given without figures, and without a \
+         word on which of these they are.",
         size(BYTES),
         TIMES[1]
     ));
@@ -400,10 +416,14 @@ fn representation(page: &mut Page) {
         ("GPU", "ECB encryption, one-hot keys", encryption, None),
         ("GPU", "one change, with memory", rate(once), encryption),
         ("GPU", "one change, without", rate(alone), encryption),
-        ("processor", "ECB encryption, bitsliced", processor[1], None),
-        ("processor", "one change, with memory", processor[0], processor[1]),
+        ("processor", "ECB encryption, bitsliced, on vectors", processor[1], None),
+        ("processor", "one change, with memory, plain Rust", processor[0], None),
     ] {
-        let ratio = if what.starts_with("ECB") { String::new() } else { times(than.and(rate), than.unwrap_or(1.0)) };
+        let ratio = if on == "processor" || what.starts_with("ECB") {
+            String::new()
+        } else {
+            times(than.and(rate), than.unwrap_or(1.0))
+        };
         rows.push(vec![on.into(), what.into(), figure(rate), ratio]);
     }
     page.table(&rows);
@@ -414,23 +434,32 @@ fn lfsr(page: &mut Page) {
     page.say(
         "Registers of 16 bits with linear feedback, as kernels that write all new bits to memory. The paper counts clocks: for 1,024 bits \
          1,024 of one register, 64 of 16 threads with a register each, and 4 of 16 threads with 16 registers each in words of 16 bits. A \
-         GPU's words have 32. The last row is the paper's number of threads, whose time is that of a launch.",
+         GPU's words have 32. The one register of fig. 4 is not timed. The last row is the paper's number of threads, whose time is that of \
+         a launch.",
     );
     let mut rows = vec![
-        ["registers", "bits a clock of 16 threads:", "clocks for 1,024 bits:", "Gbit/s:", "time, µs:"]
+        ["registers", "bits a clock of 16 threads:", "clocks for 1,024 bits:", "Gbit/s:", "to parallel:", "time, µs:"]
             .map(String::from)
             .to_vec(),
     ];
+    // The first fills the GPU with parallel registers.
+    let mut parallel = None;
     for (name, lfsr) in registers() {
         let lanes = lfsr.lanes() as usize;
         let bytes = lfsr.output_bytes() as u64;
         let (rate, ms) = (page.gbits(LFSR, &name, bytes), page.milliseconds(LFSR, &name, bytes));
         let bits = 16 * lanes;
+        if rows.len() == 1 {
+            parallel = rate;
+        }
+        let is_filling = bytes == LFSR_BYTES;
+        let ratio = if is_filling { times(parallel.and(rate), parallel.unwrap_or(1.0)) } else { String::new() };
         rows.push(vec![
             name,
             bits.to_string(),
             (1024 / bits).to_string(),
             figure(rate),
+            ratio,
             ms.map_or_else(|| figure(None), |ms| format!("{:.1}", 1e3 * ms)),
         ]);
     }

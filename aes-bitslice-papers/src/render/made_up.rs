@@ -42,7 +42,11 @@ pub fn made_up_run(papers: &[&Paper], gpus: usize) -> Run {
         price: None,
         largest: None,
         profiles: cases(papers, gpus).into_iter().filter_map(profile).collect(),
-        counters: papers.iter().flat_map(|paper| (paper.counted)()).map(|kernel| (kernel.name(), counters())).collect(),
+        counters: papers
+            .iter()
+            .flat_map(|paper| (paper.counted)())
+            .map(|(_, kernel)| (kernel.name(), counters()))
+            .collect(),
         timings: cases(papers, gpus).into_iter().enumerate().map(timing).collect(),
     }
 }
