@@ -2,7 +2,7 @@
 //! kernel.
 
 use crate::case::{Kernel, Work};
-use crate::measure::data::{Keys, apply};
+use crate::measure::data::{Data, Keys, apply};
 use crate::measure::devices::Devices;
 use crate::measure::driver::driver;
 use crate::measure::printed;
@@ -50,7 +50,7 @@ fn cells(row: &str) -> Vec<String> {
     row.trim().trim_matches('"').split("\",\"").map(String::from).collect()
 }
 
-/// Launches a kernel of the papers on the first GPU, for the profiler to count: its test first, then [`COUNTED_BYTES`] of zeros.
+/// Launches a kernel of the papers on the first GPU, for the profiler to count: its test first, then [`COUNTED_BYTES`] of random data.
 ///
 /// # Errors
 /// For a name that no kernel has, and as measuring does.
@@ -66,8 +66,10 @@ pub fn launch(name: &str) -> Result<()> {
     let engine = devices.engine(None)?;
     let (cipher, _) = printed::open(engine, &keys, &kernel)?;
     let stream = engine.cuda_context()?.default_stream();
-    let zeros = || stream.alloc_zeros::<u8>(COUNTED_BYTES as usize).map_err(driver);
-    let (input, mut output) = (zeros()?, zeros()?);
+    // Of zeros, all lanes would look up the same entries of a table.
+    let data = Data::new(&keys, COUNTED_BYTES as usize)?;
+    let copy = |bytes: &[u8]| stream.clone_htod(bytes).map_err(driver);
+    let (input, mut output) = (copy(&data.input)?, copy(&data.output)?);
     apply(&cipher.device()?, kernel.mode, &stream, (0, [0; 16]), &input, &mut output)?;
     stream.synchronize().map_err(driver)
 }

@@ -363,8 +363,8 @@ fn counted(page: &mut Page) {
     page.say(&format!(
         "Counted by NVIDIA's profiler, `ncu`, over {}: instructions of warps by the pipe that executes them, wavefronts for each load from \
          shared memory (without bank conflicts 1 for loads of a word, 4 for loads of 16 bytes), instructions a cycle of a quarter of a multiprocessor, and the warps that were there, \
-         of all. Li et al.'s kernel is there for comparison. All data is zeros, so that the threads of a warp look up the same entries \
-         of its T-boxes: its wavefronts, and its instructions a cycle, are not those of other data.",
+         of all. Li et al.'s kernel is there for comparison. The data is random: the threads of a \
+         warp look up different entries of its T-boxes.",
         size(COUNTED_BYTES)
     ));
     let names =
