@@ -2,12 +2,13 @@
 
 use crate::buffer::small;
 use crate::call::{in_parts, reading};
-use crate::device::{OnDevice, keeping_context};
+use crate::device::OnDevice;
 use crate::dlpack::Place;
-use crate::engine::Opened;
+use crate::driver::keeping_context;
 use crate::error::{guarded, of_runtime};
 use crate::fork::ForkedNot;
 use crate::memory::{Call, Host, Memory, on_host};
+use crate::opened::Opened;
 use aes_bitslice_runtime::cuda::Pending;
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, Counter, CounterMode, Ctr, Direction, Ecb, Error as Runtime,

@@ -2,8 +2,9 @@
 
 use aes_bitslice_runtime::Error as Runtime;
 use aes_bitslice_seal::Error as Seal;
+use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
-use pyo3::{PyErr, PyResult, create_exception};
+use pyo3::prelude::*;
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -91,6 +92,25 @@ pub fn of_seal(error: Seal) -> PyErr {
 /// An error of reading or writing; the exception itself where a Python file object raised one.
 pub fn of_io(error: io::Error) -> PyErr {
     error.into()
+}
+
+/// An error of the system with the name of a file, as Python's own.
+pub fn os_error(error: io::Error, name: &str) -> PyErr {
+    match error.raw_os_error() {
+        Some(code) => {
+            let text = error.to_string();
+            let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+            // `OSError` makes itself one of its subclasses of the code.
+            Python::attach(|py| {
+                let kind = py.get_type::<PyOSError>();
+                match kind.call1((code, text, name)) {
+                    Ok(raised) => PyErr::from_value(raised),
+                    Err(error) => error,
+                }
+            })
+        }
+        None => of_io(error),
+    }
 }
 
 /// Does it, and makes an exception of a panic, which would else end as one that `except Exception` does not catch.

@@ -1,10 +1,11 @@
 //! Sealed files and Tink's streams: from a path or a file object to a path or a file object.
 
 use crate::buffer::small;
-use crate::engine::{Engine, Opened};
-use crate::error::{guarded, of_io, of_seal};
+use crate::engine::Engine;
+use crate::error::{guarded, of_seal, os_error};
 use crate::fork::with_threads;
 use crate::key::Key;
+use crate::opened::Opened;
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as sealing, Secret};
@@ -287,23 +288,4 @@ fn path_of(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
 
 fn exists(path: &Path) -> PyErr {
     PyFileExistsError::new_err((17, "it exists; overwrite=True replaces it", path.display().to_string()))
-}
-
-/// An error of the system with the name of a file, as Python's own.
-pub fn os_error(error: io::Error, name: &str) -> PyErr {
-    match error.raw_os_error() {
-        Some(code) => {
-            let text = error.to_string();
-            let text = text.split(" (os error").next().unwrap_or_default().to_owned();
-            // `OSError` makes itself one of its subclasses of the code.
-            Python::attach(|py| {
-                let kind = py.get_type::<pyo3::exceptions::PyOSError>();
-                match kind.call1((code, text, name)) {
-                    Ok(raised) => PyErr::from_value(raised),
-                    Err(error) => error,
-                }
-            })
-        }
-        None => of_io(error),
-    }
 }

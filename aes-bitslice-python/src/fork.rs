@@ -1,7 +1,7 @@
 //! Processes that were forked, such as those of Python's `multiprocessing` and of data loaders: the threads of the parent are not in
 //! them, and CUDA does not work in them. Host memory is worked on by a new pool of threads; engines of a device say that they cannot.
 
-use crate::device::keeping_context;
+use crate::driver::keeping_context;
 use crate::error::Error;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};

@@ -1,7 +1,7 @@
 //! Keys, which come from bytes, text, a file, the environment or the system, never show themselves, and are wiped.
 
 use crate::buffer::{new_bytes, small};
-use crate::error::of_runtime;
+use crate::error::{of_runtime, os_error};
 use aes_bitslice_runtime::{Key as RuntimeKey, KeyBits};
 use pyo3::exceptions::{PyLookupError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -168,7 +168,7 @@ fn at_path(error: std::io::Error, path: &std::path::Path) -> PyErr {
         true => "(a name that looks like a key and is not shown)".into(),
         false => path.display().to_string(),
     };
-    crate::files::os_error(error, &name)
+    os_error(error, &name)
 }
 
 /// Bytes from the system's random number generator.

@@ -4,6 +4,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `error` | exceptions; panics stop here |
+//! | `driver` | the CUDA driver: contexts of threads, streams, whose memory is |
 //! | `fork` | what a process that was forked may still use |
 //! | `buffer` | the buffer protocol, for Python 3.10 on |
 //! | `dlpack` | tensors that other libraries export by DLPack |
@@ -11,6 +12,7 @@
 //! | `arrays` | what is asked of the library that an array is of: a new array like it, its current stream |
 //! | `call` | one operation on host memory, in parts, so that signals are seen |
 //! | `device` | one operation on GPU memory, on a stream |
+//! | `opened` | an engine that was opened, which ciphers and files share |
 //! | `key`, `engine`, `cipher` | the classes |
 //! | `files` | sealing and opening files |
 //!
@@ -26,6 +28,8 @@ mod cipher;
 mod device;
 #[allow(unsafe_code)]
 mod dlpack;
+#[allow(unsafe_code)]
+mod driver;
 mod engine;
 mod error;
 mod files;
@@ -33,6 +37,7 @@ mod fork;
 mod key;
 #[allow(unsafe_code)]
 mod memory;
+mod opened;
 
 /// The module, as Python imports it.
 #[pyo3::pymodule(gil_used = true)]

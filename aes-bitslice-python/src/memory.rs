@@ -3,8 +3,8 @@
 
 use crate::arrays::{Library, handle_of};
 use crate::buffer::{Buffer, new_bytes};
-use crate::device;
 use crate::dlpack::{Place, Tensor, elements, place_of};
+use crate::driver;
 use crate::error::of_runtime;
 use aes_bitslice_runtime::{Buffers, Error as Runtime};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
@@ -122,7 +122,7 @@ impl Memory {
                 if let (Some(current), Some(given)) = (current, given)
                     && current != given
                 {
-                    device::order(object.py(), ordinal, current, given)?;
+                    driver::order(object.py(), ordinal, current, given)?;
                 }
                 let handle = given.or(current).unwrap_or(LEGACY);
                 (Place::Cuda(ordinal), Some(Stream { handle, waits: false }))
@@ -168,11 +168,11 @@ impl Memory {
         let len = elements(&shape, strides.as_deref())?.checked_mul(size);
         let len = len.ok_or_else(|| PyBufferError::new_err("an array of too many bytes"))?;
         let theirs: Option<u64> = optional("stream")?.map(|stream| stream.extract()).transpose()?;
-        let ordinal = device::of_pointer(pointer)?;
+        let ordinal = driver::of_pointer(pointer)?;
         if let (Some(theirs), Some(given)) = (theirs, given)
             && theirs != given
         {
-            device::order(object.py(), ordinal, theirs, given)?;
+            driver::order(object.py(), ordinal, theirs, given)?;
         }
         let stream = Some(Stream { handle: given.or(theirs).unwrap_or(LEGACY), waits: false });
         let _kept = Kept::Object(object.clone().unbind());

@@ -6,24 +6,18 @@
 //! | the stored machine code, and here or in `ptx --check` that of every architecture compiled for | [`aes_bitslice_taint::sass`] |
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
-//! Secret are the words of keys, the factor and the addend of a hash, and all that is read from device memory but for what describes messages.
-//! Public are pointers, numbers (of data units, too), IVs and counters, the number of rounds, and, where a decryption ends, whether the tag
-//! fits. The tool proves its sight on every entry point: with a look-up at what the kernel
-//! writes planted in the text, the same entry point must be found guilty; and so must every kernel that looks tables up.
+//! What is secret of an entry point, and how it is followed, is in [`crate::secrets`]. Every kernel that looks tables up must be found guilty.
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
 use crate::sass::Disassembler;
-use aes_bitslice_core::signature::{EntryPoint, Kind};
+use crate::secrets::{FIRST_MACHINE_CODE, intermediate, machine_code, secrets};
+use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_gen::emit::cuda;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
-use aes_bitslice_taint::{Report, Secrets, ptx, sass};
+use aes_bitslice_taint::{Report, ptx};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::fs;
 use std::path::Path;
-
-/// The first architecture whose machine code is analysed. Before it, a warp's next tile goes by a shuffle from lane 0, and the compiler leaves
-/// what was there before in the register of all other lanes: that nobody sees it takes more than to know what is secret.
-pub const FIRST_MACHINE_CODE: u32 = 80;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -31,113 +25,8 @@ pub struct Args {
     #[arg(long)]
     ptx: bool,
     /// Compile for these architectures, too, as sm_80,sm_100; machine code is analysed from sm_80 on
-    #[arg(long, value_delimiter = ',', value_parser = crate::images::architecture, conflicts_with = "ptx")]
+    #[arg(long, value_delimiter = ',', value_parser = crate::secrets::architecture, conflicts_with = "ptx")]
     arch: Vec<u32>,
-}
-
-/// The buffers that hold nothing secret: where messages lie, which counters and additional data they have, and in which order they go.
-const TABLES: [&str; 3] = ["messages", "first_messages", "order"];
-
-/// What is secret of what an entry point takes. Words of a name that is not known are.
-pub fn secrets(entry: &EntryPoint) -> Secrets {
-    entry.parameters.iter().fold(Secrets::default(), |secrets, parameter| {
-        let bytes = parameter.kind.cuda_bytes();
-        if parameter.kind == Kind::Buffer && TABLES.contains(&parameter.name.as_str()) {
-            return secrets.table();
-        }
-        let secret = match (parameter.kind, parameter.name.as_str()) {
-            (Kind::Words(_), "iv" | "counter" | "first_unit") => 0..0,
-            // The last word is the number of rounds.
-            (Kind::Words(words), "keys" | "tweak_keys") => 0..4 * (words - 1),
-            (Kind::Words(words), _) => 0..4 * words,
-            _ => 0..0,
-        };
-        secrets.parameter(bytes, secret)
-    })
-}
-
-/// Whether an entry point ends a decryption: it may branch by whether the tag fits, which the caller is told.
-fn gives_a_verdict(entry: &EntryPoint) -> bool {
-    entry.name.ends_with("_clear")
-}
-
-/// Follows the secrets of these entry points through PTX.
-fn intermediate(text: &str, entries: &[EntryPoint]) -> Result<Vec<Report>> {
-    judge(text, entries, &mut |text, entry| ptx::check(text, &entry.name, &secrets(entry)), in_ptx)
-}
-
-/// Follows the secrets of these entry points through machine code, by its listing. `ptx` is what the same kernel is in PTX; empty where
-/// it has none.
-///
-/// # Errors
-/// What depends on a secret.
-pub fn machine_code(listing: &str, entries: &[EntryPoint], ptx: &str) -> Result<Vec<Report>> {
-    let check = &mut |text: &str, entry: &EntryPoint| {
-        // Hashes have no counter in shared memory, and two functions with variables there.
-        let is_hash = gives_a_verdict(entry) || entry.parameters.iter().any(|parameter| parameter.name == "tables");
-        let shared = if ptx.is_empty() || is_hash { vec![] } else { ptx::shared(ptx, &entry.name)? };
-        sass::check(text, &entry.name, &secrets(entry), &shared)
-    };
-    judge(listing, entries, check, in_machine_code)
-}
-
-/// Whether each entry point is innocent, and no longer with something planted.
-fn judge(
-    text: &str,
-    entries: &[EntryPoint],
-    check: &mut dyn FnMut(&str, &EntryPoint) -> Result<Report, String>,
-    plant: fn(&str) -> Option<String>,
-) -> Result<Vec<Report>> {
-    let planted = text.lines().map(|line| plant(line).unwrap_or_default() + line + "\n").collect::<String>();
-    let one = |entry| {
-        let mut report = check(text, entry).map_err(|error| anyhow!(error))?;
-        if gives_a_verdict(entry) {
-            let goes_on = |text: &str| {
-                ["bra", "ret", "exit", "BRA", "EXIT"].iter().any(|opcode| text.contains(&format!(" {opcode}")))
-            };
-            let before = report.findings.len();
-            report
-                .findings
-                .retain(|finding| !(finding.what == "its predicate is secret" && goes_on(&finding.instruction)));
-            ensure!(
-                before > report.findings.len(),
-                "`{}` does not branch by its verdict: the analysis lost it",
-                entry.name
-            );
-            ensure!(
-                report.findings.is_empty(),
-                "`{}` depends on more than its verdict: {}",
-                entry.name,
-                report.findings[0]
-            );
-            return Ok(report);
-        }
-        let listed: Vec<String> = report.findings.iter().take(5).map(|finding| format!("\n  {finding}")).collect();
-        let (name, all) = (&entry.name, report.findings.len());
-        ensure!(listed.is_empty(), "`{name}` is not constant-time, in {all} places:{}", listed.concat());
-        ensure!(report.secret_stores > 0, "`{name}` writes nothing that is secret: the analysis lost it on the way");
-        let guilty = check(&planted, entry).map_err(|error| anyhow!(error))?;
-        ensure!(!guilty.findings.is_empty(), "what was planted in `{name}` was not found");
-        Ok(report)
-    };
-    entries.iter().map(one).collect()
-}
-
-/// In front of a line that writes something: a look-up at what it writes.
-fn in_ptx(line: &str) -> Option<String> {
-    let line = line.trim();
-    ["st.global", "atom.global", "red.global"].iter().find(|&&opcode| line.starts_with(opcode))?;
-    let value = line.rsplit_once(']')?.1.trim_start_matches([',', ' ', '{']).split([',', ';', '}']).next()?.trim();
-    // As a lane, of 32 bits or fewer alike.
-    value.starts_with('%').then(|| format!("shfl.sync.idx.b32 {value}, {value}, {value}, 31, -1;\n"))
-}
-
-fn in_machine_code(line: &str) -> Option<String> {
-    let instruction = line.trim();
-    let opcode = ["STG.", "REDG.", "RED.", "ATOMG."].iter().any(|opcode| instruction.contains(opcode));
-    let register = instruction.rsplit_once(", ")?.1.split([' ', '.', ';']).next()?;
-    (opcode && register.starts_with('R') && register != "RZ")
-        .then(|| format!("/*fff0*/ LDS {register}, [{register}] ;\n"))
 }
 
 /// A kernel in OpenCL C: without its page of words, and with CUDA's instead.

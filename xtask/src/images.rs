@@ -2,10 +2,10 @@
 //! for any architecture from 7.5 on, and machine code for the architectures where it pays to skip that.
 
 use crate::ceilings::{self, Measures};
-use crate::constant_time;
 use crate::files;
 use crate::kernels::{self, RECORD, ToCompile, image_file};
 use crate::sass::{Disassembler, Instructions, Sass};
+use crate::secrets;
 use aes_bitslice_core::digest;
 use aes_bitslice_nvrtc::{self as nvrtc, EntryReport, Target};
 use anyhow::{Context, Result, anyhow, bail};
@@ -29,13 +29,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["check", "report"])]
     raise: bool,
     /// The architectures to report, as sm_90,sm_100
-    #[arg(long, value_delimiter = ',', value_parser = architecture, requires = "report", default_values_t = REPORTED)]
+    #[arg(long, value_delimiter = ',', value_parser = secrets::architecture, requires = "report", default_values_t = REPORTED)]
     arch: Vec<u32>,
-}
-
-pub fn architecture(name: &str) -> Result<u32, String> {
-    let number = name.strip_prefix("sm_").unwrap_or(name).parse();
-    number.map_err(|_| "an architecture is written as sm_90".into())
 }
 
 /// What was compiled, from which sources, with which compiler: `compiled.json`, which holds all that is known of a
@@ -265,9 +260,9 @@ fn compile_one(
                 }
                 let listing = disassembler.list(&compiled.image)?;
                 let ptx = images.values().next().map_or("", |ptx: &Vec<u8>| str::from_utf8(ptx).unwrap_or_default());
-                let is_analysed = arch >= constant_time::FIRST_MACHINE_CODE;
+                let is_analysed = arch >= secrets::FIRST_MACHINE_CODE;
                 if let Some(entries) = kernel.constant_time.as_ref().filter(|_| is_analysed) {
-                    constant_time::machine_code(&listing, entries, ptx).with_context(|| target.name())?;
+                    secrets::machine_code(&listing, entries, ptx).with_context(|| target.name())?;
                 }
                 if is_stored {
                     cost.sass.insert(target.name(), disassembler.count(&listing)?);

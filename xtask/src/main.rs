@@ -6,7 +6,7 @@
 //! | `gen --key` | [`bake`] | a kernel with a key in it, checked before it is written |
 //! | `circuits` | [`circuits`] | a table of the circuits |
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
-//! | `constant-time` | [`constant_time`] | that kernels called constant-time are: taint analysis of PTX and machine code |
+//! | `constant-time` | [`constant_time`] | that kernels called constant-time are: [`secrets`] are followed through PTX and machine code |
 //! | `sbom` | [`sbom`] | a bill of materials |
 //! | `search` | [`search`] | circuits of fewer gates |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
@@ -51,6 +51,7 @@ mod sbom;
 mod scale;
 mod scratch;
 mod search;
+mod secrets;
 mod signals;
 mod stored;
 mod test;

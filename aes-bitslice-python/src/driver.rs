@@ -1,0 +1,83 @@
+//! The CUDA driver, asked without the runtime: whether it is there, the context of a thread, the order of streams, and whose memory is.
+
+use crate::error::of_runtime;
+use aes_bitslice_runtime::Error as Runtime;
+use aes_bitslice_runtime::cuda;
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, DriverError, result, sys};
+use pyo3::prelude::*;
+use std::sync::{Arc, OnceLock};
+
+/// Whether there is a driver; without one, calls of it would panic.
+fn is_there() -> bool {
+    static IS_THERE: OnceLock<bool> = OnceLock::new();
+    // SAFETY: only looks whether the library opens.
+    *IS_THERE.get_or_init(|| unsafe { sys::is_culib_present() })
+}
+
+/// Refuses where there is no driver or no device.
+fn driver() -> PyResult<()> {
+    match is_there() {
+        true => Ok(()),
+        false => cuda::devices().map(drop).map_err(of_runtime),
+    }
+}
+
+/// Does it, and gives this thread the CUDA context back that it had: to PyTorch and others, that is the current device.
+pub fn keeping_context<T>(work: impl FnOnce() -> T) -> T {
+    if !is_there() {
+        return work();
+    }
+    // An error says that the driver was not used before, so that there is none.
+    let before = result::ctx::get_current().ok().flatten();
+    let done = work();
+    // SAFETY: it was this thread's, and nothing here destroys it.
+    let _ = unsafe { result::ctx::set_current(before.unwrap_or(std::ptr::null_mut())) };
+    done
+}
+
+/// Makes a context this thread's.
+pub fn enter(context: &Arc<CudaContext>) -> Result<(), DriverError> {
+    // SAFETY: the context is retained as long as the value lives. (`bind_to_thread` would report, and forget, errors of others first.)
+    unsafe { result::ctx::set_current(context.cu_ctx()) }
+}
+
+/// Has a stream of a device wait for what is on another so far.
+pub fn order(py: Python<'_>, ordinal: usize, before: u64, after: u64) -> PyResult<()> {
+    let failed =
+        |call: &str, e: DriverError| of_runtime(Runtime::Cuda { call: call.into(), code: format!("{:?}", e.0) });
+    driver()?;
+    let context = CudaContext::new(ordinal).map_err(|e| failed("cuDevicePrimaryCtxRetain", e))?;
+    py.detach(|| {
+        enter(&context).map_err(|e| failed("cuCtxSetCurrent", e))?;
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
+        let event = event.map_err(|e| failed("cuEventCreate", e))?;
+        // SAFETY: both streams are live and of this context, as their libraries and the caller say; the event is live, and the driver
+        // keeps what it needs of it.
+        unsafe {
+            let recorded = result::event::record(event, before as sys::CUstream);
+            let waiting = recorded.and_then(|()| {
+                let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+                result::stream::wait_event(after as sys::CUstream, event, flags)
+            });
+            let destroyed = result::event::destroy(event);
+            waiting.and(destroyed).map_err(|e| failed("cuStreamWaitEvent", e))
+        }
+    })
+}
+
+/// The number of the device that memory belongs to.
+pub fn of_pointer(pointer: u64) -> PyResult<usize> {
+    driver()?;
+    let mut ordinal: i32 = 0;
+    let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+    // SAFETY: the driver is there; any pointer may be asked about, and the other is to a live number.
+    let asked = unsafe { sys::cuPointerGetAttribute((&raw mut ordinal).cast(), attribute, pointer) };
+    match (asked.result(), pointer) {
+        (Ok(()), _) => Ok(ordinal.max(0) as usize),
+        // An array of no bytes.
+        (Err(_), 0) => Ok(0),
+        (Err(_), _) => Err(pyo3::exceptions::PyValueError::new_err(
+            "the driver does not know the memory that __cuda_array_interface__ points to",
+        )),
+    }
+}

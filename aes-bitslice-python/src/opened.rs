@@ -1,0 +1,56 @@
+//! An engine that was opened, as its ciphers and files share it.
+
+use crate::driver::keeping_context;
+use crate::error::{Error, UnavailableError, caught, panicked};
+use crate::fork::{ForkedNot, generation};
+use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine};
+use pyo3::prelude::*;
+use std::sync::{Arc, OnceLock};
+
+/// An engine, and whether it can still be used: what an engine and its ciphers share.
+pub struct Opened {
+    pub engine: ForkedNot<RuntimeEngine>,
+    generation: u64,
+    /// The panic after which nothing of it is trusted.
+    poison: OnceLock<String>,
+}
+
+impl Opened {
+    pub fn new(engine: RuntimeEngine) -> Arc<Self> {
+        let is_device = !matches!(engine.backend(), Backend::Cpu | Backend::CpuBitsliced);
+        let engine = ForkedNot::new(engine, is_device);
+        Arc::new(Self { engine, generation: generation(), poison: OnceLock::new() })
+    }
+
+    /// Refuses what cannot be used any more.
+    pub fn check(&self) -> PyResult<()> {
+        if self.generation != generation() && self.engine.is_device() {
+            return Err(UnavailableError::new_err(
+                "the engine was opened before this process was forked, and a device does not work behind a fork: open it in the child, \
+                 and start children by `spawn` if the parent uses the device",
+            ));
+        }
+        match self.poison.get() {
+            Some(panic) => {
+                Err(Error::new_err(format!("the engine is unusable since a call panicked ({panic}): open it again")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Does it, makes an exception of a panic, after which nothing of the engine is used, and leaves the thread's CUDA context as it was.
+    pub fn guarded<T>(&self, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        let work = || {
+            caught(work).unwrap_or_else(|panic| {
+                self.poison(&panic);
+                Err(panicked(&panic))
+            })
+        };
+        if self.engine.is_device() { keeping_context(work) } else { work() }
+    }
+
+    /// Nothing of it is used any more.
+    pub fn poison(&self, panic: &str) {
+        let _ = self.poison.set(panic.into());
+    }
+}
