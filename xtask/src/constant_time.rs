@@ -35,8 +35,9 @@ pub struct Args {
     arch: Vec<u32>,
 }
 
-/// The buffers that hold nothing secret: where messages lie, which counters and additional data they have, and in which order they go.
-const TABLES: [&str; 3] = ["messages", "runs", "order"];
+/// The buffers that hold nothing secret: where messages and jobs lie, which counters and additional data they have, and in which order they
+/// go.
+const TABLES: [&str; 4] = ["messages", "jobs", "runs", "order"];
 
 /// What is secret of what an entry point takes. Words of a name that is not known are.
 pub fn secrets(entry: &EntryPoint) -> Secrets {

@@ -62,7 +62,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
         };
 
         // A tile of keys and a few more, expanded, and all written but what is behind.
-        let all = [300, 7, 33][n];
+        let all = [300, 9, 33][n];
         let keys = stream(1 + n as u128, all * bits.bytes());
         let schedules = expanded(&keys);
         let words = schedules.iter().flat_map(|key| layout::key_words(key, basis).to_vec()).flatten();

@@ -127,11 +127,13 @@ DEVICE own_place eight_blocks_on(own_place place, u32 each) {
     return place;
 }
 
-// Word `word` of the keys of the thread's blocks of a tile, 0 where there is none.
+// Word `word` of the keys of the thread's blocks of a tile. Where there is no such word or no such block, it is another: nothing comes of it.
 DEVICE void read_key_words(u32 *w, IN_GLOBAL const u32 *keys, u32 key_words, u32 word, u32 first, u32 blocks, u32 each) {
+    const u32 last = (blocks - 1) / each;
+    IN_GLOBAL const u32 *const from = keys + (word < key_words ? word : key_words - 1);
     own_place place = place_of_block(first, each);
     UNROLL for (u32 j = 0; j < 32; j++) {
-        w[j] = word < key_words && first + 8 * j < blocks ? keys[(u64)key_words * place.key + word] : 0;
+        w[j] = from[(u64)key_words * (place.key < last ? place.key : last)];
         place = eight_blocks_on(place, each);
     }
 }
@@ -205,9 +207,16 @@ KERNEL @NAME@_each(DATA(u8), u32 blocks, u32 each, IN_GLOBAL const u32 *cipher_k
 // The round keys of each of `all` keys, one after the other, as words in the basis of what they meet.
 // ---------------------------------------------------------------------------------------------------------------
 
+// Lanes without a key have the last one, and write that once more.
 DEVICE void write_round_key(IN_GLOBAL u32 *round_keys, const u32 *w, u32 round, u32 rounds, u32 first, u32 all) {
-    UNROLL for (u32 j = 0; j < 32; j++)
-        if (first + 8 * j < all) round_keys[4 * ((u64)(rounds + 1) * (first + 8 * j) + round) + column()] = w[j];
+    const u32 apart = 4 * (rounds + 1);
+    const u64 last = (u64)apart * (all - 1) + 4 * round + column();
+    u64 at = (u64)apart * first + 4 * round + column();
+    UNROLL for (u32 j = 0; j < 32; j++) {
+        at = at < last ? at : last;
+        round_keys[at] = w[j];
+        at += 8 * apart;
+    }
 }
 
 KERNEL @NAME@_expand(IN_GLOBAL const u32 *cipher_keys, u32 all, u32 key_words, IN_GLOBAL u32 *round_keys) {
