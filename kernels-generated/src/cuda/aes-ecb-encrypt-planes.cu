@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11900 of LUT3 for 10 rounds, 14292 of LUT3 for 12 rounds, 16684 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 8ac35e99b5affd86ef9020bb0dccfb78d658be4a421e9901455527f002730337
+// SHA-256 of all that follows this line: 7bb1e1f74c24377f6c8866c2650011c6772c221cf5995fb2cb7d529444abf9ac
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1000,20 +1000,52 @@ DEVICE void put_key_word(IN_SHARED own_words *words, u32 n, const u32 *planes) {
     }
 }
 
-// Begins schedules: a thread has the words of its column's number of 32 keys, and of the second four words of a key. `first` becomes the
-// planes of the first round key, in the standard basis.
-DEVICE own_keys begin_own_keys(IN_SHARED own_words *words, u32 key_words, u32 *first, u32 *second) {
+// Where block n of the data is that has the same number of blocks for each key: block `block` of those of key `key`.
+typedef struct { u32 key, block; } own_place;
+
+DEVICE own_place place_of_block(u32 n, u32 each) {
+    own_place place;
+    place.key = n / each;
+    place.block = n % each;
+    return place;
+}
+
+// The place of the thread's next block: eight on.
+DEVICE own_place eight_blocks_on(own_place place, u32 each) {
+    place.key += 8 / each;
+    place.block += 8 % each;
+    if (place.block >= each) {
+        place.block -= each;
+        place.key++;
+    }
+    return place;
+}
+
+// Word `word` of the keys of the thread's blocks of a tile. Where there is no such word or no such block, it is another: nothing comes of it.
+DEVICE void read_key_words(u32 *w, IN_GLOBAL const u32 *keys, u32 key_words, u32 word, u32 first, u32 blocks, u32 each) {
+    const u32 last = (blocks - 1) / each;
+    IN_GLOBAL const u32 *const from = keys + (word < key_words ? word : key_words - 1);
+    own_place place = place_of_block(first, each);
+    UNROLL for (u32 j = 0; j < 32; j++) {
+        w[j] = from[(u64)key_words * (place.key < last ? place.key : last)];
+        place = eight_blocks_on(place, each);
+    }
+}
+
+// Begins the schedules of the keys of the thread's blocks of a tile: `k` becomes the planes of the first round key, in the standard basis.
+DEVICE own_keys begin_own_keys(u32 *k, IN_SHARED own_words *words, IN_GLOBAL const u32 *cipher_keys, u32 key_words, u32 first, u32 blocks, u32 each) {
     own_keys keys;
     keys.words = words;
     keys.key_words = key_words;
     keys.rounds = key_words + 6;
     WARP_BARRIER(); // the words of the last keys have been read
-    if (key_words > 4) {
-        transpose_32x32(second);
-        put_key_word(words, 4 + column(), second);
+    // Of a long key the last words first.
+    ROLLED for (u32 half = key_words > 4;; half--) {
+        read_key_words(k, cipher_keys, key_words, 4 * half + column(), first, blocks, each);
+        transpose_32x32(k);
+        put_key_word(words, 4 * half + column(), k);
+        if (half == 0) break;
     }
-    transpose_32x32(first);
-    put_key_word(words, column(), first);
     WARP_BARRIER();
     return keys;
 }
@@ -1071,38 +1103,6 @@ DEVICE void cipher_of_own_keys(u32 *s, own_keys keys) {
     transpose_32x32(s);
 }
 
-// Where block n of the data is that has the same number of blocks for each key: block `block` of those of key `key`.
-typedef struct { u32 key, block; } own_place;
-
-DEVICE own_place place_of_block(u32 n, u32 each) {
-    own_place place;
-    place.key = n / each;
-    place.block = n % each;
-    return place;
-}
-
-// The place of the thread's next block: eight on.
-DEVICE own_place eight_blocks_on(own_place place, u32 each) {
-    place.key += 8 / each;
-    place.block += 8 % each;
-    if (place.block >= each) {
-        place.block -= each;
-        place.key++;
-    }
-    return place;
-}
-
-// Word `word` of the keys of the thread's blocks of a tile. Where there is no such word or no such block, it is another: nothing comes of it.
-DEVICE void read_key_words(u32 *w, IN_GLOBAL const u32 *keys, u32 key_words, u32 word, u32 first, u32 blocks, u32 each) {
-    const u32 last = (blocks - 1) / each;
-    IN_GLOBAL const u32 *const from = keys + (word < key_words ? word : key_words - 1);
-    own_place place = place_of_block(first, each);
-    UNROLL for (u32 j = 0; j < 32; j++) {
-        w[j] = from[(u64)key_words * (place.key < last ? place.key : last)];
-        place = eight_blocks_on(place, each);
-    }
-}
-
 // The word of the thread's column of the counters from one on.
 typedef struct { u32 low, word, carried; } own_counter;
 
@@ -1123,6 +1123,21 @@ DEVICE u32 counter_word(own_counter own, u32 n) {
     return column() == 3 ? BYTE_PERMUTE(low, 0, 0x0123) : low < n ? own.carried : own.word;
 }
 
+// The thread's words of a tile; where there is no such block, of the last one.
+DEVICE void read_own_blocks(u32 *w, IN_GLOBAL const u8 *in, u32 first, u32 blocks, int by_words) {
+    if (by_words) {
+        UNROLL for (u32 j = 0; j < 32; j++) {
+            const u32 n = first + 8 * j;
+            w[j] = ((IN_GLOBAL const u32 *)in)[4 * (u64)(n < blocks ? n : blocks - 1) + column()];
+        }
+    } else {
+        UNROLL for (u32 j = 0; j < 32; j++) {
+            const u32 n = first + 8 * j;
+            w[j] = word_at(in + (16 * (u64)(n < blocks ? n : blocks - 1) + 4 * column()));
+        }
+    }
+}
+
 // ---------------------------------------------------------------------------------------------------------------
 // The same number of blocks for each of many keys: fewer than 2^32 blocks in all, `each` of them for a key, which are the next ones.
 // `cipher_keys` are the keys, side by side, at a multiple of four bytes. The cipher is given blocks of `in`, or if it `counts` the counters from
@@ -1139,10 +1154,8 @@ KERNEL aes_ecb_encrypt_planes_each(DATA(u8), u32 blocks, u32 each, IN_GLOBAL con
     const int by_words = (((u64)in | (u64)out) & 3) == 0;
     ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
         const u32 first = (u32)first_block(tile, 0);
-        u32 s[32], k[32], t[32];
-        read_key_words(k, cipher_keys, key_words, column(), first, blocks, each);
-        if (key_words > 4) read_key_words(t, cipher_keys, key_words, 4 + column(), first, blocks, each);
-        const own_keys keys = begin_own_keys(&words[warp()], key_words, k, t);
+        u32 s[32], k[32];
+        const own_keys keys = begin_own_keys(k, &words[warp()], cipher_keys, key_words, first, blocks, each);
         if (counts) {
             const own_counter own = own_counter_of(counter);
             own_place place = place_of_block(first, each);
@@ -1150,17 +1163,15 @@ KERNEL aes_ecb_encrypt_planes_each(DATA(u8), u32 blocks, u32 each, IN_GLOBAL con
                 s[j] = counter_word(own, place.block);
                 place = eight_blocks_on(place, each);
             }
-        } else if (by_words) {
-            read_words(s, (IN_GLOBAL const uint4 *)in, first, blocks, is_among(tile, whole));
         } else {
-            read_bytes(s, in, first, blocks);
+            read_own_blocks(s, in, first, blocks, by_words);
         }
         transpose_32x32(s);
         UNROLL for (int i = 0; i < 32; i++) s[i] ^= k[i];
         cipher_of_own_keys(s, keys);
         if (adds) {
-            if (by_words) read_words(t, (IN_GLOBAL const uint4 *)in, first, blocks, is_among(tile, whole));
-            else read_bytes(t, in, first, blocks);
+            u32 t[32];
+            read_own_blocks(t, in, first, blocks, by_words);
             UNROLL for (int j = 0; j < 32; j++) s[j] ^= t[j];
         }
         if (by_words) write_words((IN_GLOBAL uint4 *)out, s, first, blocks, is_among(tile, whole));
@@ -1192,13 +1203,10 @@ KERNEL aes_ecb_encrypt_planes_expand(IN_GLOBAL const u32 *cipher_keys, u32 all, 
     BARRIER();
     ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
         const u32 first = (u32)first_block(tile, 0);
-        u32 k[32], t[32];
-        read_key_words(k, cipher_keys, key_words, column(), first, all, 1);
-        if (key_words > 4) read_key_words(t, cipher_keys, key_words, 4 + column(), first, all, 1);
-        write_round_key(round_keys, k, 0, key_words + 6, first, all);
-        const own_keys keys = begin_own_keys(&words[warp()], key_words, k, t);
-        ROLLED for (u32 round = 1; round <= keys.rounds; round++) {
-            next_own_round_key(k, keys, round);
+        u32 k[32];
+        const own_keys keys = begin_own_keys(k, &words[warp()], cipher_keys, key_words, first, all, 1);
+        ROLLED for (u32 round = 0; round <= keys.rounds; round++) {
+            if (round > 0) next_own_round_key(k, keys, round);
             if (round == keys.rounds) to_last_round_key(k);
             transpose_32x32(k);
             write_round_key(round_keys, k, round, keys.rounds, first, all);
