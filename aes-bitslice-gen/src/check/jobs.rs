@@ -197,8 +197,8 @@ mod tests {
         }
         for (text, with) in [
             // The schedule.
-            ("n - 1, column() + 1);", "n - 1, column());"),
-            ("(keys.key_words == 8 && at == 4)", "0"),
+            ("column() + (u32)is_first", "column()"),
+            ("is_first || keys.key_words == 8", "is_first"),
             ("round_constant(turn) : 0", "round_constant(1) : 0"),
             ("WARP_BARRIER(); // the word before is there", ""),
             // Blocks and counters.

@@ -16,7 +16,7 @@ use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
-use crate::op::many_keys::{EachKey, Job, Jobs, NAME};
+use crate::op::many_keys::{EachKey, Flow, Job, Jobs, NAME};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::jobs::{JOB_WORDS, widest, write_tables};
 use aes_bitslice_core::manifest::Grid;
@@ -242,26 +242,12 @@ impl<'a> DeviceJobs<'a> {
                     let span = span.part(0, each.bytes * jobs.len() as u64);
                     return launch_each(&kernel, stream, span, each, at(&places.keys));
                 }
-                let key_words = Value::U32(jobs.bits.bytes() as u32 / 4);
-                let values = vec![
-                    ("cipher_keys", Value::Address(at(&places.keys))),
-                    ("all", Value::U32(described as u32)),
-                    ("key_words", key_words),
-                    ("round_keys", Value::Address(at(&places.round_keys))),
-                ];
+                let values = values_of_expansion(jobs.bits, described as u32, at(&places.keys), at(&places.round_keys));
                 kernel.run(stream, span, None, |shape| {
                     Ok(vec![launch_of_own_keys(shape, &kernel, Entry::Expand, described as u64, values)])
                 })?;
-                let values = vec![
-                    ("jobs", Value::Address(at(&places.jobs))),
-                    ("runs", Value::Address(at(&places.runs))),
-                    ("all", Value::U32(runs as u32)),
-                    ("wide", Value::U32(wide)),
-                    ("round_keys", Value::Address(at(&places.round_keys))),
-                    ("key_words", key_words),
-                    ("counts", Value::U32(jobs.flow.counts().into())),
-                    ("adds", Value::U32(jobs.flow.adds().into())),
-                ];
+                let tables = [at(&places.jobs), at(&places.runs), at(&places.round_keys)];
+                let values = values_of_jobs(jobs.flow, jobs.bits, tables, runs as u32, wide);
                 kernel.run(stream, both(span), None, |shape| {
                     Ok(shape.launch(Entry::Jobs, 0, runs << (5 + wide), values)?.into_iter().collect())
                 })
@@ -346,15 +332,7 @@ unsafe fn launch_each(
     keys: CUdeviceptr,
 ) -> Result<(), Error> {
     let blocks = span.len / 16;
-    let values = vec![
-        ("blocks", Value::U32(blocks as u32)),
-        ("each", Value::U32((each.bytes / 16) as u32)),
-        ("cipher_keys", Value::Address(keys)),
-        ("key_words", Value::U32(each.bits.bytes() as u32 / 4)),
-        ("counter", Value::Words(counter_words(each.counter))),
-        ("counts", Value::U32(each.flow.counts().into())),
-        ("adds", Value::U32(each.flow.adds().into())),
-    ];
+    let values = values_of_each(each, blocks as u32, keys);
     // SAFETY: as the caller vouches.
     unsafe {
         kernel.run(stream, both(span), None, |shape| {
@@ -363,18 +341,86 @@ unsafe fn launch_each(
     }
 }
 
+type Values = Vec<(&'static str, Value)>;
+
+fn values_of_each(each: &EachKey, blocks: u32, keys: CUdeviceptr) -> Values {
+    vec![
+        ("blocks", Value::U32(blocks)),
+        ("each", Value::U32((each.bytes / 16) as u32)),
+        ("cipher_keys", Value::Address(keys)),
+        ("key_words", key_words(each.bits)),
+        ("counter", Value::Words(counter_words(each.counter))),
+        ("counts", Value::U32(each.flow.counts().into())),
+        ("adds", Value::U32(each.flow.adds().into())),
+    ]
+}
+
+fn values_of_expansion(bits: KeyBits, all: u32, keys: CUdeviceptr, round_keys: CUdeviceptr) -> Values {
+    vec![
+        ("cipher_keys", Value::Address(keys)),
+        ("all", Value::U32(all)),
+        ("key_words", key_words(bits)),
+        ("round_keys", Value::Address(round_keys)),
+    ]
+}
+
+/// `tables`: those of jobs and of runs, and the round keys.
+fn values_of_jobs(flow: Flow, bits: KeyBits, tables: [CUdeviceptr; 3], runs: u32, wide: u32) -> Values {
+    let [jobs, of_runs, round_keys] = tables.map(Value::Address);
+    vec![
+        ("jobs", jobs),
+        ("runs", of_runs),
+        ("all", Value::U32(runs)),
+        ("wide", Value::U32(wide)),
+        ("round_keys", round_keys),
+        ("key_words", key_words(bits)),
+        ("counts", Value::U32(flow.counts().into())),
+        ("adds", Value::U32(flow.adds().into())),
+    ]
+}
+
+fn key_words(bits: KeyBits) -> Value {
+    Value::U32(bits.bytes() as u32 / 4)
+}
+
 /// The launch of an entry point whose threads expand keys, on `lanes` blocks or keys: as many thread blocks on a multiprocessor as their shared
 /// memory and registers have room for.
-fn launch_of_own_keys(
-    shape: &Shape<'_>,
-    kernel: &Kernel,
-    entry: Entry,
-    lanes: u64,
-    values: Vec<(&'static str, Value)>,
-) -> Launch {
+fn launch_of_own_keys(shape: &Shape<'_>, kernel: &Kernel, entry: Entry, lanes: u64, values: Values) -> Launch {
     let geometry = shape.geometry;
     let threads = kernel.threads_of_own_keys();
     let grid = Grid::Warps { each: (geometry.threads / threads).max(1), least: 1 };
     let size = grid.size(lanes.div_ceil(geometry.tile_blocks.into()), geometry.multiprocessors, threads);
     Launch { entry, at: 0, thread_blocks: size.thread_blocks as u32, threads: size.threads, values }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::kernel::binding::Binding;
+    use crate::backend::cuda::select::stored::Stored;
+
+    /// What a launch is given is what the kernel says that it takes: name for name, and size for size.
+    #[test]
+    fn the_stored_kernel_finds_its_arguments() {
+        let stored = Stored::for_device(48 << 10);
+        let many = stored.find(Mode::EcbEncrypt, StoredKind::Planes).unwrap().manifest.many_keys.clone().unwrap();
+        let each = EachKey::new(Mode::Ctr, KeyBits::Aes192, [7; 16], 32).unwrap();
+        for (point, entry, values) in [
+            (&many.entry_each, Entry::Each, values_of_each(&each, 6, 4096)),
+            (&many.entry_expand, Entry::Expand, values_of_expansion(KeyBits::Aes256, 6, 4096, 8192)),
+            (&many.entry_jobs, Entry::Jobs, values_of_jobs(Flow::Ctr, KeyBits::Aes128, [16, 32, 64], 5, 3)),
+        ] {
+            let binding = Binding::new(point);
+            let launch = Launch { entry, at: 0, thread_blocks: 1, threads: many.threads, values };
+            let span = Span { input: Some(1 << 32), output: Some(1 << 33), len: 96 };
+            let found = binding.arguments(span, &launch, None, |_, _| unreachable!("nothing is gathered")).unwrap();
+            assert_eq!(found.len(), binding.sizes().count(), "{point}");
+        }
+    }
+
+    #[test]
+    fn places_are_aligned_and_apart() {
+        let Places { jobs, runs, keys, round_keys } = Places::of(3, 5, KeyBits::Aes192);
+        assert_eq!((jobs, runs, keys, round_keys), (0..144, 144..164, 176..248, 256..256 + 3 * 16 * 13));
+    }
 }

@@ -86,26 +86,23 @@ DEVICE own_keys begin_own_keys(u32 *k, IN_SHARED own_words *words, IN_GLOBAL con
 }
 
 // Makes round key `round` from those before it: the planes of the thread's column, in the basis of the schedule. Asked for one after the
-// other, from 1 on.
+// other, from 1 on. A word of the same number in the key as its first goes through RotWord and SubWord: the first of a round key, or of
+// keys of six words the third.
 DEVICE void next_own_round_key(u32 *k, own_keys keys, u32 round) {
     u32 x[8], t[8];
-    ROLLED for (u32 n = 4 * round; n < 4 * round + 4; n++) {
-        const u32 turn = keys.key_words == 6 ? n / 6 : keys.key_words == 4 ? n / 4 : n / 8, at = n - turn * keys.key_words;
-        if (turn == 0) continue; // a word of the key
-        const int has_sub_word = at == 0 || (keys.key_words == 8 && at == 4);
-        if (at == 0) {
-            WARP_BARRIER(); // the word before is there
-            get_word_row(x, keys.words, n - 1, column() + 1);
-        } else if (n % 4 == 0) {
-            get_word_row(x, keys.words, n - 1, column());
+    UNROLL for (u32 i = 0; i < 4; i++) {
+        const u32 n = 4 * round + i;
+        if (n < keys.key_words) continue; // a word of the key
+        const u32 turn = keys.key_words == 4 ? n / 4 : keys.key_words == 8 ? n / 8 : n / 6;
+        const int is_first = i % 2 == 0 && turn * keys.key_words == n;
+        if (i == 0 || is_first) {
+            if (i > 0) WARP_BARRIER(); // the word before is there
+            get_word_row(x, keys.words, n - 1, column() + (u32)is_first);
+            if (is_first || keys.key_words == 8) sub_byte(x);
         }
-        if (has_sub_word) sub_byte(x);
-        if (at == 0) {
-            const u32 constant = column() == 0 ? round_constant(turn) : 0;
-            UNROLL for (int b = 0; b < 8; b++) x[b] ^= spread_bit(constant, b);
-        }
+        const u32 constant = is_first && column() == 0 ? round_constant(turn) : 0;
         get_word_row(t, keys.words, n - keys.key_words, column());
-        UNROLL for (int b = 0; b < 8; b++) x[b] ^= t[b];
+        UNROLL for (int b = 0; b < 8; b++) x[b] ^= i % 2 == 0 ? t[b] ^ spread_bit(constant, b) : t[b];
         put_word_row(keys.words, n, column(), x);
     }
     WARP_BARRIER();
