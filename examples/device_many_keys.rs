@@ -28,7 +28,9 @@ fn main() -> Outcome<()> {
     println!(
         "Medians of {RUNS}: of a call by events on its stream; of a call and the wait for it, by the clock; of {AHEAD}"
     );
-    println!("calls that are on the stream at a time, by the clock.");
+    println!(
+        "calls that are on the stream at a time, by the clock. Jobs are described before, and the same for all calls."
+    );
     jobs(&engine, &stream)?;
     each_key(&engine, &stream)
 }

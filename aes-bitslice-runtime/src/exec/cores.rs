@@ -56,6 +56,17 @@ pub(crate) fn clear(data: &mut [u8]) {
     }
 }
 
+/// Copies memory of one length, on all cores.
+pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
+    const PIECE: usize = 512 << 10;
+    match threads() {
+        threads if threads > 1 && to.len() > PIECE => {
+            to.par_chunks_mut(PIECE).zip(from.par_chunks(PIECE)).for_each(|(to, from)| to.copy_from_slice(from));
+        }
+        _ => to.copy_from_slice(from),
+    }
+}
+
 /// How many threads share the work: those of the rayon pool that this thread is in, else of the global one. Where the system starts
 /// no threads, 1: the caller's. To ask rayon would be a panic then.
 pub fn threads() -> usize {

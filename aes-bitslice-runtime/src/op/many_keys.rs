@@ -16,7 +16,7 @@ use aes_bitslice_core::mode::Mode;
 use rayon::prelude::*;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 
 /// A job: a key, and what it is for.
@@ -64,6 +64,25 @@ pub struct Jobs {
     /// All keys, side by side.
     pub(crate) keys: Arc<Zeroizing<Vec<u8>>>,
     pub(crate) jobs: Arc<[core::Job]>,
+    /// What a GPU is told of them, once it was.
+    tables: Arc<OnceLock<Tables>>,
+}
+
+/// What a GPU is told of jobs: how long runs are, and the tables of jobs and of runs, as little-endian words.
+pub(crate) struct Tables {
+    pub(crate) wide: u32,
+    pub(crate) jobs: Vec<[u8; 4]>,
+    pub(crate) runs: Vec<[u8; 4]>,
+}
+
+impl Tables {
+    fn of(all: &[core::Job]) -> Self {
+        let wide = core::widest(all);
+        let runs = all.iter().map(|job| job.runs(wide)).sum::<u64>() as usize;
+        let (mut jobs, mut runs) = (vec![[0; 4]; core::JOB_WORDS * all.len()], vec![[0; 4]; runs]);
+        core::write_tables(all, wide, &mut jobs, &mut runs);
+        Self { wide, jobs, runs }
+    }
 }
 
 /// The same number of bytes under each of many keys: the first key is for the first `bytes` bytes of the data, the second for the next ones,
@@ -194,7 +213,7 @@ impl Jobs {
         if u32::try_from(runs).is_err() || u32::try_from(jobs.len()).is_err() {
             return refused("more than 2 TiB of jobs: make several calls".into());
         }
-        Ok(Self { flow, bits, keys: Arc::new(keys), jobs: all.into() })
+        Ok(Self { flow, bits, keys: Arc::new(keys), jobs: all.into(), tables: Arc::default() })
     }
 
     /// How many jobs there are.
@@ -205,6 +224,11 @@ impl Jobs {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
+    }
+
+    /// What a GPU is told of them.
+    pub(crate) fn tables(&self) -> &Tables {
+        self.tables.get_or_init(|| Tables::of(&self.jobs))
     }
 
     /// Refuses data that has not all ranges.

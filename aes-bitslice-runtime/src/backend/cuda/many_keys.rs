@@ -14,11 +14,12 @@ use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
+use crate::exec::cores;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::many_keys::{EachKey, Flow, Job, Jobs, NAME};
 use aes_bitslice_core::aes::KeyBits;
-use aes_bitslice_core::jobs::{JOB_WORDS, widest, write_tables};
+use aes_bitslice_core::jobs::JOB_WORDS;
 use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -214,11 +215,8 @@ impl<'a> DeviceJobs<'a> {
     unsafe fn launch(&self, stream: CUstream, span: Span, jobs: &Jobs) -> Result<BatchMemory, Error> {
         let kernel = self.kernel()?;
         let each = jobs.as_each_key().filter(|each| each.bytes < SHORT && span.len / 16 <= u32::MAX.into());
-        let wide = widest(&jobs.jobs);
-        let (described, runs) = match each {
-            Some(_) => (0, 0),
-            None => (jobs.len(), jobs.jobs.iter().map(|job| job.runs(wide)).sum::<u64>()),
-        };
+        let tables = if each.is_some() { None } else { Some(jobs.tables()) };
+        let (described, runs) = tables.map_or((0, 0), |tables| (jobs.len(), tables.runs.len() as u64));
         let places = match each {
             Some(_) => {
                 Places { keys: 0..jobs.keys.len(), round_keys: 0..jobs.keys.len(), ..Places::of(0, 0, jobs.bits) }
@@ -227,11 +225,10 @@ impl<'a> DeviceJobs<'a> {
         };
         let mut memory = self.device.batch_memories().take(places.round_keys.end)?;
         let pinned = memory.pinned();
-        pinned[places.keys.clone()].copy_from_slice(&jobs.keys);
-        if each.is_none() {
-            let (of_jobs, of_runs) = pinned.split_at_mut(places.runs.start);
-            let of_jobs = of_jobs[..places.jobs.len()].as_chunks_mut().0;
-            write_tables(&jobs.jobs, wide, of_jobs, of_runs[..places.runs.len()].as_chunks_mut().0);
+        cores::copy(&mut pinned[places.keys.clone()], &jobs.keys);
+        if let Some(tables) = tables {
+            cores::copy(&mut pinned[places.jobs.clone()], tables.jobs.as_flattened());
+            cores::copy(&mut pinned[places.runs.clone()], tables.runs.as_flattened());
         }
         let secret = places.keys.start..places.round_keys.end;
         // SAFETY: as the caller vouches, here and below.
@@ -246,8 +243,9 @@ impl<'a> DeviceJobs<'a> {
                 kernel.run(stream, span, None, |shape| {
                     Ok(vec![launch_of_own_keys(shape, &kernel, Entry::Expand, described as u64, values)])
                 })?;
-                let tables = [at(&places.jobs), at(&places.runs), at(&places.round_keys)];
-                let values = values_of_jobs(jobs.flow, jobs.bits, tables, runs as u32, wide);
+                let wide = tables.map_or(0, |tables| tables.wide);
+                let memory = [at(&places.jobs), at(&places.runs), at(&places.round_keys)];
+                let values = values_of_jobs(jobs.flow, jobs.bits, memory, runs as u32, wide);
                 kernel.run(stream, both(span), None, |shape| {
                     Ok(shape.launch(Entry::Jobs, 0, runs << (5 + wide), values)?.into_iter().collect())
                 })
