@@ -32,7 +32,9 @@ const SHORT: u64 = 512;
 /// Calls under many keys on the memory of a CUDA device ([`Engine::device_jobs`](crate::Engine::device_jobs)).
 ///
 /// They return when the work is on the stream, as those of [`DeviceCipher`](crate::cuda::DeviceCipher) do. Keys are expanded on the device, in
-/// constant time. Data of any alignment is right, and fast at multiples of four bytes; jobs of a few KiB or more are the fastest.
+/// constant time. Data of any alignment is right, and fast at multiples of four bytes. Jobs of a few KiB or more are fast; for short ones
+/// [`run_each_key`](Self::run_each_key) is, with the same number of bytes under each key, for jobs take a description of 48 bytes each, and work in runs
+/// of 32 blocks.
 ///
 /// The first call loads the kernels and waits for the known answers they must give, unless [`prepare`](Self::prepare) did.
 pub struct DeviceJobs<'a> {
