@@ -84,6 +84,7 @@ fn status(error: &Error) -> c_int {
         | Error::TagLength { .. }
         | Error::Length { .. }
         | Error::Batch { .. }
+        | Error::Jobs { .. }
         | Error::UnknownBackend { .. }
         | Error::NotWholeBlocks { .. }
         | Error::LengthMismatch { .. }

@@ -26,6 +26,7 @@ pub mod dialect;
 pub mod digest;
 pub mod ghash;
 pub mod hash_manifest;
+pub mod jobs;
 pub mod key_source;
 pub mod layout;
 pub mod manifest;

@@ -2,6 +2,7 @@
 
 use crate::basis::Basis;
 use crate::dialect::Dialect;
+use crate::jobs::ManyKeys;
 use crate::key_source::{ExpandedKey, KeySource};
 use crate::layout::{BLOCKS_PER_WORD, Layout};
 use crate::mode::{Mode, State};
@@ -49,6 +50,9 @@ pub struct Manifest {
     /// is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_messages: Option<EntryPoint>,
+    /// Entry points for many keys at a time, and what they take; none where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub many_keys: Option<ManyKeys>,
     /// Threads of a thread block; the most of one where the grid says how many.
     pub threads: u32,
     /// Thread blocks that there have to be registers for on one multiprocessor, where the source cannot say so; 0 where it
@@ -262,6 +266,21 @@ impl Manifest {
                 return field("entry_messages", &format!("takes no `{missing}`, or one of another kind"));
             }
         }
+        for (of, point, parameters) in manifest.many_keys.iter().flat_map(ManyKeys::entries) {
+            if point.name != format!("{entry}{}", &of["entry".len()..]) {
+                return field("many_keys", &format!("names its `{of}` after another kernel"));
+            }
+            if let Some((missing, _)) = parameters.iter().find(|(name, kind)| !point.takes(name, *kind)) {
+                return field("many_keys", &format!("has an `{of}` without `{missing}`, or with one of another kind"));
+            }
+        }
+        if manifest
+            .many_keys
+            .as_ref()
+            .is_some_and(|many| many.threads % 32 != 0 || !(32..=manifest.threads).contains(&many.threads))
+        {
+            return field("many_keys", "must have whole warps, no more than `threads`");
+        }
         if manifest.bitsliced.is_some() {
             let (strategy, layout) = (manifest.strategy()?, manifest.layout()?);
             if manifest.tile_blocks != manifest.grid.tile_blocks(layout, manifest.threads) {
@@ -324,7 +343,9 @@ impl Manifest {
     /// The entry points, with the names of their fields.
     pub fn entries(&self) -> Vec<(&'static str, &EntryPoint)> {
         let messages = self.entry_messages.iter().map(|entry| ("entry_messages", entry));
-        [("entry", &self.entry), ("entry_bytes", &self.entry_bytes)].into_iter().chain(messages).collect()
+        let many_keys = self.many_keys.iter().flat_map(ManyKeys::entries).map(|(field, entry, _)| (field, entry));
+        let all = [("entry", &self.entry), ("entry_bytes", &self.entry_bytes)].into_iter();
+        all.chain(messages).chain(many_keys).collect()
     }
 
     /// The mode.

@@ -18,6 +18,7 @@
 //! | host memory | [`Cipher::run`], [`Cipher::submit`] |
 //! | memory of a CUDA GPU | [`cuda::DeviceCipher::run`], and [`run_with_output`](cuda::DeviceCipher::run_with_output) for what returns a value |
 //! | memory sharded over several of them | [`cuda::ShardedCipher::run`] |
+//! | host memory, or that of a CUDA GPU, under many keys | [`Engine::run_jobs`], [`Engine::device_jobs`], with [`Jobs`] or [`EachKey`] |
 //! | OpenCL buffers | [`opencl::BufferCipher::run`] |
 //!
 //! Each folder uses those below it, and none above:
@@ -88,6 +89,7 @@ pub use op::gcm_batch::{GcmBatch, GcmDecryptBatch, GcmEncryptBatch, GcmMessage, 
 pub use op::ghash::Ghash;
 pub use op::gmac::Gmac;
 pub use op::keystream::Keystream;
+pub use op::many_keys::{EachKey, Job, Jobs};
 pub use op::operation::{Keys, Operation};
 pub use op::partial_hash::PartialHash;
 pub use op::xts::Xts;

@@ -9,9 +9,11 @@ use aes_bitslice_core::aes::{Direction, KeySchedule};
 use aes_bitslice_core::layout::key_planes;
 use aes_bitslice_runtime::bitsliced::{BitslicedAes128, BitslicedAes192, BitslicedAes256};
 use aes_bitslice_runtime::{
-    Backend, CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, Ecb, Engine, GcmDecrypt, GcmPart,
+    Backend, CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, EachKey, Ecb, Engine, GcmDecrypt, GcmPart,
 };
-use aes_bitslice_runtime::{GcmEncrypt, Ghash, Gmac, Key, KeyBits, Keystream, KeystreamRng, Nonce, Xts};
+use aes_bitslice_runtime::{
+    GcmEncrypt, Ghash, Gmac, Job, Jobs, Key, KeyBits, Keystream, KeystreamRng, Mode, Nonce, Xts,
+};
 use aes_bitslice_seal::{self as seal, PassphraseCost, Secret};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use cipher::{BlockCipherEncrypt, KeyInit};
@@ -237,6 +239,7 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
         let (data, ()) = cipher.submit_with_output(GcmDecrypt::new(&nonce, b"", &tag), data).unwrap().wait().unwrap();
         drop(cipher.submit(ctr, data).unwrap().wait().unwrap());
     }
+    calls_of_many_keys(cipher, key);
     let mut numbers = Box::new(KeystreamRng::new(key, [1; 16]).unwrap());
     numbers.next_u64();
     drop(numbers);
@@ -244,6 +247,20 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
         16 => drop(Box::new(BitslicedAes128::new_from_slice(key.expose()).unwrap())),
         24 => drop(Box::new(BitslicedAes192::new_from_slice(key.expose()).unwrap())),
         _ => drop(Box::new(BitslicedAes256::new_from_slice(key.expose()).unwrap())),
+    }
+}
+
+/// This key many times.
+#[inline(never)]
+fn calls_of_many_keys(cipher: &Cipher, key: &Key) {
+    let mut data = vec![7; 300 * 512];
+    let job = |n: u64| Job { key: key.expose(), counter: [n as u8; 16], range: 512 * n..512 * (n + 1) };
+    let keys = Zeroizing::new(key.expose().repeat(300));
+    for mode in [Mode::Ctr, Mode::EcbEncrypt, Mode::Keystream] {
+        let jobs = Jobs::new(mode, &(0..300).map(job).collect::<Vec<_>>()).unwrap();
+        cipher.engine().run_jobs(&jobs, &mut data).unwrap();
+        let each = EachKey::new(mode, key.bits(), [3; 16], 512).unwrap();
+        cipher.engine().run_each_key(&each, &keys, &mut data).unwrap();
     }
 }
 

@@ -19,8 +19,9 @@ pub fn architecture(name: &str) -> Result<u32, String> {
     number.map_err(|_| "an architecture is written as sm_90".into())
 }
 
-/// The buffers that hold nothing secret: where messages lie, which counters and additional data they have, and in which order they go.
-const TABLES: [&str; 3] = ["messages", "first_messages", "order"];
+/// The buffers that hold nothing secret: where messages and jobs lie, which counters and additional data they have, and in which order
+/// they go.
+const TABLES: [&str; 5] = ["messages", "first_messages", "jobs", "runs", "order"];
 
 /// What is secret of what an entry point takes. Words of a name that is not known are.
 pub fn secrets(entry: &EntryPoint) -> Secrets {

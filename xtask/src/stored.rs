@@ -194,6 +194,12 @@ pub fn rebuild(root: &Path) -> Result<()> {
             say!("checked {} and {}, many messages at a time: printed C compiled and run", kernel.name, hash.name);
         }
     }
+    for kernel in kernels.iter().filter(|kernel| kernel.manifest.many_keys.is_some()) {
+        let printed = Printed { source: Zeroizing::new(kernel.source.clone()), manifest: kernel.manifest.clone() };
+        if check::printed_jobs(&printed)? {
+            say!("checked {}, many keys at a time: printed C compiled and run", kernel.name);
+        }
+    }
     let files = generated(&kernels, &hashes);
     let compiled = kernels::to_compile(&kernels, &hashes);
     let mut changed = 0;

@@ -9,7 +9,7 @@ use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::messages::{Message, longest_first, tiles_that_begin_in, words_of, words_of_end};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::reference;
-use aes_bitslice_core::signature::{EntryPoint, Kind};
+use aes_bitslice_core::signature::{EntryPoint, Kind, Parameter};
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -20,7 +20,7 @@ const PROGRAM: &str = include_str!("messages_program.h");
 const KEY_WORDS: usize = 64;
 
 /// A printed kernel, compiled for the CPU and running.
-struct Compiled {
+pub(super) struct Compiled {
     kernel: String,
     process: Child,
     requests: Option<ChildStdin>,
@@ -28,7 +28,7 @@ struct Compiled {
 }
 
 /// An argument of an entry point that is memory, in the order of its parameters.
-enum Memory<'a> {
+pub(super) enum Memory<'a> {
     /// The data begins this many bytes behind a multiple of 16.
     Read(&'a [u8], usize),
     Written(&'a [u8], usize),
@@ -38,28 +38,40 @@ enum Memory<'a> {
 
 /// What of a launch is not memory.
 #[derive(Clone, Copy)]
-struct Call<'a> {
-    entry: usize,
-    thread_blocks: u64,
-    threads: u32,
-    all: usize,
-    key: &'a [u32],
+pub(super) struct Call<'a> {
+    pub(super) entry: usize,
+    pub(super) thread_blocks: u64,
+    pub(super) threads: u32,
+    pub(super) all: usize,
+    pub(super) key: &'a [u32],
 }
 
 impl Compiled {
     fn new(kernel: &str, source: &str, entries: &[&EntryPoint]) -> Result<Option<Self>, CheckError> {
+        Self::with(kernel, source, entries, |parameter| match parameter.kind {
+            Kind::U32 => "all".to_string(),
+            _ => "*(const round_keys *)key_words".to_string(),
+        })
+    }
+
+    /// With the arguments that are not memory as expressions.
+    pub(super) fn with(
+        kernel: &str,
+        source: &str,
+        entries: &[&EntryPoint],
+        value: impl Fn(&Parameter) -> String,
+    ) -> Result<Option<Self>, CheckError> {
         let mut calls = String::from("\n");
         for (n, entry) in entries.iter().enumerate() {
             let mut memory = 0;
-            let argument = |kind: Kind| match kind {
-                Kind::U32 => "all".to_string(),
-                Kind::Words(_) => "*(const round_keys *)key_words".to_string(),
+            let argument = |parameter: &Parameter| match parameter.kind {
+                Kind::U32 | Kind::U64 | Kind::Words(_) => value(parameter),
                 _ => {
                     memory += 1;
                     format!("(void *)data[{}]", memory - 1)
                 }
             };
-            let arguments: Vec<String> = entry.parameters.iter().map(|p| p.kind).map(argument).collect();
+            let arguments: Vec<String> = entry.parameters.iter().map(argument).collect();
             let _ = writeln!(calls, "static void run_{n}(void) {{ {}({}); }}", entry.name, arguments.join(", "));
         }
         let names: Vec<String> = (0..entries.len()).map(|n| format!("run_{n}")).collect();
@@ -74,7 +86,7 @@ impl Compiled {
     }
 
     /// Runs all thread blocks, one after the other, and returns what is written, in order. That nothing else was changed is checked.
-    fn run(&mut self, call: Call<'_>, memory: &[Memory<'_>]) -> Result<Vec<Vec<u8>>, CheckError> {
+    pub(super) fn run(&mut self, call: Call<'_>, memory: &[Memory<'_>]) -> Result<Vec<Vec<u8>>, CheckError> {
         let Call { entry, thread_blocks, threads, all, key } = call;
         let numbers = [entry as u64, thread_blocks, threads.into(), all as u64, memory.len() as u64];
         let mut request = Zeroizing::new(Vec::new());
@@ -121,7 +133,7 @@ impl Drop for Compiled {
     }
 }
 
-fn bytes_of(words: &[u32]) -> Vec<u8> {
+pub(super) fn bytes_of(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 

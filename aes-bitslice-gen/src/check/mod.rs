@@ -6,6 +6,7 @@
 //! | [`printed`] | all of that, and what was printed wrongly: transposition, counters, indices, accesses beyond the data |
 //! | [`printed_hash`] | what was printed wrongly of a hash kernel |
 //! | [`printed_messages`] | what was printed wrongly of the entry points for many messages |
+//! | [`printed_jobs`] | what was printed wrongly of the entry points for many keys |
 //!
 //! The printed kernel is plain C11 as well as CUDA C (see [`crate::emit::cuda`]); [`CompiledC`] compiles it with the C
 //! compiler of the system and runs it over a whole grid. Data for the checks is key stream of the reference cipher
@@ -18,6 +19,7 @@
 //! | `compiled` | a printed kernel as a program for the CPU |
 //! | `hash` | a hash kernel as a program, and its check |
 //! | `messages` | kernels for many messages as programs, and their check |
+//! | `jobs` | a kernel for many keys as a program, and its check |
 //! | `unfinished` | compilers and folders that a signal must not leave behind |
 //! | `calls` | the calls of its entry points in C, made of the manifest's parameters |
 //! | `error` | what a check finds |
@@ -27,6 +29,7 @@ mod checks;
 mod compiled;
 mod error;
 mod hash;
+mod jobs;
 mod launch;
 mod messages;
 mod unfinished;
@@ -35,6 +38,7 @@ pub use checks::{evaluate, printed};
 pub use compiled::CompiledC;
 pub use error::CheckError;
 pub use hash::{CompiledHash, HashLaunch, printed_hash};
+pub use jobs::printed_jobs;
 pub use launch::{Access, Launch, Tweaks};
 pub use messages::printed_messages;
 pub use unfinished::abandon;

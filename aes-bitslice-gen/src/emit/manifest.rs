@@ -1,5 +1,6 @@
 //! The manifests of printed kernels.
 
+use super::bitsliced::own_keys;
 use super::bitsliced::parts::Parts;
 use super::header;
 use crate::kernel::plan::{Plan, Step};
@@ -7,6 +8,7 @@ use crate::table::conflict_free::spec::ConflictFree;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::jobs::ManyKeys;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::{Bitsliced, Grid, Lut3Counts, Manifest};
@@ -48,6 +50,7 @@ pub fn plain(
         entry: read(&entry),
         entry_bytes: read(&format!("{entry}_bytes")),
         entry_messages: None,
+        many_keys: None,
         threads,
         // In CUDA C the source says so.
         blocks_per_sm: match dialect {
@@ -91,12 +94,19 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
     let tile_blocks = grid.tile_blocks(spec.layout, geometry.threads);
     let plain = plain(&parts.name, spec.mode, geometry.threads, tile_blocks, grid, dialect, source);
     let answer = |keys| digest::of_bytes(&self_test::expected(spec.mode, keys));
-    let messages = || {
-        let entry = EntryPoint::read(source, &format!("{}_messages", parts.entry_point()));
+    let read = |of: &str| {
+        let entry = EntryPoint::read(source, &format!("{}_{of}", parts.entry_point()));
         entry.unwrap_or_else(|error| panic!("{}: {error}", parts.name))
     };
+    let many_keys = || ManyKeys {
+        entry_each: read("each"),
+        entry_expand: read("expand"),
+        entry_jobs: read("jobs"),
+        threads: 32 * own_keys::WARPS,
+    };
     Manifest {
-        entry_messages: (!parts.messages.is_empty()).then(messages),
+        entry_messages: (!parts.messages.is_empty()).then(|| read("messages")),
+        many_keys: (!parts.many_keys.is_empty()).then(many_keys),
         secret: spec.round_keys.baked().is_some(),
         key_bits: spec.key_bits().map(KeyBits::bits),
         keys: KeySource::of(strategy),

@@ -4,6 +4,7 @@ use crate::api::cipher::{Cipher, KeyOn};
 use crate::api::engine::{Engine, Kind};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_data::DeviceCipher;
+use crate::backend::cuda::many_keys::DeviceJobs;
 use crate::backend::cuda::memory::pinned;
 use crate::backend::cuda::program::Program;
 use crate::backend::cuda::select::tuning::Tuning;
@@ -70,6 +71,14 @@ impl Engine {
     pub fn cuda_contexts(&self) -> Result<Vec<Arc<CudaContext>>, Error> {
         let members = self.group("a CUDA context")?.members();
         Ok(members.iter().map(|member| member.device.context().shared().clone()).collect())
+    }
+
+    /// Calls under many keys on the memory of its CUDA device: [`Jobs`](crate::Jobs), and [`EachKey`](crate::EachKey) with keys that lie there.
+    ///
+    /// # Errors
+    /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several.
+    pub fn device_jobs(&self) -> Result<DeviceJobs<'_>, Error> {
+        Ok(DeviceJobs::new(self.gpu("device memory")?))
     }
 
     /// Compiles a kernel that is no cipher, `ENTRY(const void *in, void *out, unsigned long long count)` in CUDA C, for thread blocks
@@ -160,6 +169,7 @@ mod tests {
             assert!(engine.tuning().is_none());
             assert!(matches!(engine.sharded(16), Err(Error::NotCuda { .. })));
             assert!(matches!(engine.cuda_context(), Err(Error::NotCuda { .. })));
+            assert!(matches!(engine.device_jobs(), Err(Error::NotCuda { .. })));
             assert!(matches!(engine.cuda_contexts(), Err(Error::NotCuda { .. })));
             assert!(matches!(engine.cuda_program("", "", 32), Err(Error::NotCuda { .. })));
             assert!(matches!(engine.pinning_time(16), Err(Error::NotCuda { .. })));

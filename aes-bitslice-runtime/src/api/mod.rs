@@ -6,6 +6,7 @@
 //! | `engine` | a backend that was opened |
 //! | `keys` | what brings keys to an engine |
 //! | `cipher` | a key on an engine, and the one call that takes any operation |
+//! | `jobs` | calls under many keys |
 //! | `named` | the same call by the names of modes, for host memory |
 //! | `submit` | calls that return at once |
 //! | `rng` | key stream as random numbers |
@@ -22,6 +23,7 @@ pub mod cipher;
 mod cuda;
 pub mod engine;
 pub mod host_buffer;
+mod jobs;
 mod keys;
 mod named;
 #[cfg(feature = "opencl")]

@@ -57,6 +57,12 @@ pub enum Error {
         /// Which messages they are, what is wrong with them, and what is right.
         what: String,
     },
+    /// Work under many keys that cannot be done in one call.
+    #[error("many keys: {what}")]
+    Jobs {
+        /// What is wrong, and what is right.
+        what: String,
+    },
     /// A key that is not written as hexadecimal digits; the message never repeats the text.
     #[error("the key is not hexadecimal: {what}")]
     KeyHex {

@@ -54,3 +54,14 @@ pub(crate) fn clear(data: &mut [u8]) {
         _ => data.par_chunks_mut(4 << 20).for_each(|chunk| chunk.fill(0)),
     }
 }
+
+/// Copies memory of one length, on all cores.
+pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
+    const PIECE: usize = 512 << 10;
+    match threads() {
+        threads if threads > 1 && to.len() > PIECE => {
+            to.par_chunks_mut(PIECE).zip(from.par_chunks(PIECE)).for_each(|(to, from)| to.copy_from_slice(from));
+        }
+        _ => to.copy_from_slice(from),
+    }
+}

@@ -41,6 +41,12 @@ pub(crate) enum Entry {
     Bytes,
     /// For many messages at a time.
     Messages,
+    /// For the same number of blocks under each of many keys.
+    Each,
+    /// Makes the round keys of many keys.
+    Expand,
+    /// For jobs with these.
+    Jobs,
 }
 
 /// The value of an argument.

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11900 of LUT3 for 10 rounds, 14292 of LUT3 for 12 rounds, 16684 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 38198f423bfac8b893a2a8aa7d2ead04c3b41be18e85b61fb677918ab9b33c38
+// SHA-256 of all that follows this line: 30a09a9f5eca2bd0cf077ccde9c7c6b2b371839c6ccf6b948ec653a2d2ab9809
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -879,5 +879,469 @@ KERNEL aes_ecb_encrypt_planes_bytes(DATA(u8), u64 blocks, KERNEL_PARAMETER round
         cipher_of_words(s, key);
         words_of_planes(s, key.last);
         write_bytes(out, s, first_block(tile, 0), there);
+    }
+}
+
+// A byte from the standard basis into the kernel's.
+DEVICE void into_basis(const u32 *x, u32 *y) {
+    const u32 n0 = x[0] ^ x[7];
+    const u32 n1 = x[2] ^ x[5];
+    const u32 n2 = x[3] ^ n0;
+    const u32 n3 = x[4] ^ n0;
+    const u32 n4 = x[3] ^ x[7];
+    const u32 n5 = x[7] ^ n1;
+    const u32 n6 = x[1] ^ n5;
+    const u32 n7 = x[1] ^ x[6];
+    const u32 n8 = n3 ^ n7;
+    const u32 n9 = x[2] ^ n7;
+    const u32 n10 = x[2] ^ n2;
+    const u32 n11 = x[6] ^ n2;
+    const u32 n12 = x[6] ^ n1;
+    y[0] = n6;
+    y[1] = n10;
+    y[2] = n11;
+    y[3] = x[4];
+    y[4] = n9;
+    y[5] = n8;
+    y[6] = n12;
+    y[7] = n4;
+}
+
+// A byte from the kernel's basis into the standard one.
+DEVICE void out_of_basis(const u32 *x, u32 *y) {
+    const u32 n0 = x[3] ^ x[5];
+    const u32 n1 = x[1] ^ x[4];
+    const u32 n2 = x[6] ^ n0;
+    const u32 n3 = x[0] ^ n2;
+    const u32 n4 = n0 ^ n1;
+    const u32 n5 = x[2] ^ x[6];
+    const u32 n6 = x[2] ^ n1;
+    const u32 n7 = x[1] ^ n5;
+    const u32 n8 = x[7] ^ n3;
+    const u32 n9 = x[2] ^ n8;
+    const u32 n10 = x[1] ^ n8;
+    const u32 n11 = x[7] ^ n4;
+    y[0] = n3;
+    y[1] = n6;
+    y[2] = n10;
+    y[3] = n4;
+    y[4] = x[3];
+    y[5] = n7;
+    y[6] = n9;
+    y[7] = n11;
+}
+
+// The round constants in the kernel's basis, from number 1 on.
+DEVICE u32 round_constant(u32 n) {
+    return (u32)((n < 9 ? 0xa774412886533126ull : 0xbb9ull) >> 8 * ((n - 1) % 8)) & 255;
+}
+
+// A word, and four of them, of memory that no kernel writes and that holds nothing secret: a description of the work.
+#ifdef __CUDACC__
+#define PUBLIC_WORD(place) __ldg(place)
+#define PUBLIC_PIECE(place) __ldg(place)
+#else
+#define PUBLIC_WORD(place) (*(place))
+#define PUBLIC_PIECE(place) (*(place))
+#endif
+
+// ---------------------------------------------------------------------------------------------------------------
+// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, the counter a
+// big-endian number of 128 bits that wraps. `in` may equal `out`.
+// ---------------------------------------------------------------------------------------------------------------
+
+typedef struct { u32 word[4]; } counter128; // least significant word first
+
+DEVICE counter128 counter_plus(counter128 counter, u64 n) {
+    u64 sum = (u64)counter.word[0] + (u32)n;
+    counter.word[0] = (u32)sum;
+    sum = (u64)counter.word[1] + (u32)(n >> 32) + (sum >> 32);
+    counter.word[1] = (u32)sum;
+    sum = (u64)counter.word[2] + (sum >> 32);
+    counter.word[2] = (u32)sum;
+    counter.word[3] += (u32)(sum >> 32);
+    return counter;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Keys of their own: four neighbouring threads expand 32 keys side by side (FIPS 197, section 5.2), a key a bit lane, in bit-planes.
+//
+// Words of the schedule lie in shared memory, the last eight of them, by rows, in the basis of the cipher's bytes. Of every word a thread
+// makes the row of its column's number, so that the sums of words stay within a thread and SubWord is an S-box for each; RotWord is to
+// read the row of the next thread. A round key is then read by columns. Rows lie one place further for every word, so that
+// neither way two of eight neighbouring threads meet in a bank.
+// ---------------------------------------------------------------------------------------------------------------
+
+#define OWN_KEY_WARPS 4 // of a thread block at most, whose entry points have keys of their own
+
+// A warp's words: of each eight planes of a row, as two pieces, by four threads and row.
+typedef struct { uint4 piece[8][2][8][4]; } own_words;
+
+typedef struct {
+    IN_SHARED own_words *words;
+    u32 key_words; // of a key: 4, 6 or 8
+    u32 rounds;
+} own_keys;
+
+DEVICE void get_word_row(u32 *x, IN_SHARED const own_words *words, u32 n, u32 row) {
+    UNROLL for (int h = 0; h < 2; h++) get_piece(&x[4 * h], words->piece[n % 8][h][lane() / 4][(row + n) % 4]);
+}
+
+DEVICE void put_word_row(IN_SHARED own_words *words, u32 n, u32 row, const u32 *x) {
+    UNROLL for (int h = 0; h < 2; h++) words->piece[n % 8][h][lane() / 4][(row + n) % 4] = piece_of(&x[4 * h]);
+}
+
+// The planes of word n of 32 keys, in the basis of the schedule, become its rows.
+DEVICE void put_key_word(IN_SHARED own_words *words, u32 n, const u32 *planes) {
+    UNROLL for (int row = 0; row < 4; row++) {
+        u32 x[8];
+        into_basis(&planes[8 * row], x);
+        put_word_row(words, n, row, x);
+    }
+}
+
+// Where block n of the data is that has the same number of blocks for each key: block `block` of those of key `key`.
+typedef struct { u32 key, block; } own_place;
+
+DEVICE own_place place_of_block(u32 n, u32 each) {
+    own_place place;
+    place.key = n / each;
+    place.block = n % each;
+    return place;
+}
+
+// The place of the thread's next block: eight on.
+DEVICE own_place eight_blocks_on(own_place place, u32 each) {
+    place.key += 8 / each;
+    place.block += 8 % each;
+    if (place.block >= each) {
+        place.block -= each;
+        place.key++;
+    }
+    return place;
+}
+
+// Word `word` of the keys of the thread's blocks of a tile. Where there is no such word or no such block, it is another: nothing comes of it.
+DEVICE void read_key_words(u32 *w, IN_GLOBAL const u32 *keys, u32 key_words, u32 word, u32 first, u32 blocks, u32 each) {
+    const u32 last = (blocks - 1) / each;
+    IN_GLOBAL const u32 *const from = keys + (word < key_words ? word : key_words - 1);
+    own_place place = place_of_block(first, each);
+    UNROLL for (u32 j = 0; j < 32; j++) {
+        w[j] = from[(u64)key_words * (place.key < last ? place.key : last)];
+        place = eight_blocks_on(place, each);
+    }
+}
+
+// Begins the schedules of the keys of the thread's blocks of a tile: `k` becomes the planes of the first round key, in the standard basis.
+DEVICE own_keys begin_own_keys(u32 *k, IN_SHARED own_words *words, IN_GLOBAL const u32 *cipher_keys, u32 key_words, u32 first, u32 blocks, u32 each) {
+    own_keys keys;
+    keys.words = words;
+    keys.key_words = key_words;
+    keys.rounds = key_words + 6;
+    WARP_BARRIER(); // the words of the last keys have been read
+    // Of a long key the last words first.
+    ROLLED for (u32 half = key_words > 4;; half--) {
+        read_key_words(k, cipher_keys, key_words, 4 * half + column(), first, blocks, each);
+        transpose_32x32(k);
+        put_key_word(words, 4 * half + column(), k);
+        if (half == 0) break;
+    }
+    WARP_BARRIER();
+    return keys;
+}
+
+// Makes round key `round` from those before it: the planes of the thread's column, in the basis of the schedule. Asked for one after the
+// other, from 1 on. A word of the same number in the key as its first goes through RotWord and SubWord: the first of a round key, or of
+// keys of six words the third.
+DEVICE void next_own_round_key(u32 *k, own_keys keys, u32 round) {
+    u32 x[8], t[8];
+    UNROLL for (u32 i = 0; i < 4; i++) {
+        const u32 n = 4 * round + i;
+        if (n < keys.key_words) continue; // a word of the key
+        const u32 turn = keys.key_words == 4 ? n / 4 : keys.key_words == 8 ? n / 8 : n / 6;
+        const int is_first = i % 2 == 0 && turn * keys.key_words == n;
+        if (i == 0 || is_first) {
+            if (i > 0) WARP_BARRIER(); // the word before is there
+            get_word_row(x, keys.words, n - 1, column() + (u32)is_first);
+            if (is_first || keys.key_words == 8) sub_byte(x);
+        }
+        const u32 constant = is_first && column() == 0 ? round_constant(turn) : 0;
+        get_word_row(t, keys.words, n - keys.key_words, column());
+        UNROLL for (int b = 0; b < 8; b++) x[b] ^= i % 2 == 0 ? t[b] ^ spread_bit(constant, b) : t[b];
+        put_word_row(keys.words, n, column(), x);
+    }
+    WARP_BARRIER();
+    UNROLL for (int row = 0; row < 4; row++) get_word_row(&k[8 * row], keys.words, 4 * round + column(), row);
+}
+
+// The last round key meets bytes in the standard basis.
+DEVICE void to_last_round_key(u32 *k) {
+    UNROLL for (int row = 0; row < 4; row++) {
+        u32 x[8];
+        out_of_basis(&k[8 * row], x);
+        UNROLL for (int b = 0; b < 8; b++) k[8 * row + b] = x[b];
+    }
+}
+
+// The cipher under these keys from the planes of blocks, the first round key added, to the words of their results.
+DEVICE void cipher_of_own_keys(u32 *s, own_keys keys) {
+    const cipher_key none = {0};
+    u32 k[32];
+    begin(s, none);
+    ROLLED for (u32 round = 1;; round++) {
+        next_own_round_key(k, keys, round);
+        if (round == keys.rounds) break;
+        if (round > 1) sub_bytes(s);
+        mix_columns(s, k, none);
+    }
+    end(s, none);
+    to_last_round_key(k);
+    UNROLL for (int i = 0; i < 32; i++) s[i] ^= k[i];
+    transpose_32x32(s);
+}
+
+// The word of the thread's column of the counters from one on.
+typedef struct { u32 low, word, carried; } own_counter;
+
+DEVICE u32 upper_word(counter128 counter) {
+    return BYTE_PERMUTE(column() == 0 ? counter.word[3] : column() == 1 ? counter.word[2] : counter.word[1], 0, 0x0123);
+}
+
+DEVICE own_counter own_counter_of(counter128 counter) {
+    own_counter own;
+    own.low = counter.word[0];
+    own.word = upper_word(counter);
+    own.carried = upper_word(counter_plus(counter, (u64)1 << 32));
+    return own;
+}
+
+DEVICE u32 counter_word(own_counter own, u32 n) {
+    const u32 low = own.low + n;
+    return column() == 3 ? BYTE_PERMUTE(low, 0, 0x0123) : low < n ? own.carried : own.word;
+}
+
+// The thread's words of a tile; where there is no such block, of the last one.
+DEVICE void read_own_blocks(u32 *w, IN_GLOBAL const u8 *in, u32 first, u32 blocks, int by_words) {
+    if (by_words) {
+        UNROLL for (u32 j = 0; j < 32; j++) {
+            const u32 n = first + 8 * j;
+            w[j] = ((IN_GLOBAL const u32 *)in)[4 * (u64)(n < blocks ? n : blocks - 1) + column()];
+        }
+    } else {
+        UNROLL for (u32 j = 0; j < 32; j++) {
+            const u32 n = first + 8 * j;
+            w[j] = word_at(in + (16 * (u64)(n < blocks ? n : blocks - 1) + 4 * column()));
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// The same number of blocks for each of many keys: fewer than 2^32 blocks in all, `each` of them for a key, which are the next ones.
+// `cipher_keys` are the keys, side by side, at a multiple of four bytes. The cipher is given blocks of `in`, or if it `counts` the counters from
+// `counter` on, the same for each key; and what comes of it is `out`, or if it `adds` is added to `in`. `in` may equal `out`.
+// ---------------------------------------------------------------------------------------------------------------
+
+KERNEL aes_ecb_encrypt_planes_each(DATA(u8), u32 blocks, u32 each, IN_GLOBAL const u32 *cipher_keys, u32 key_words, KERNEL_PARAMETER counter128 counter, u32 counts, u32 adds) {
+    LOCATE_DATA(u8);
+    SHARED own_words words[OWN_KEY_WARPS];
+    SHARED u32 next;
+    const tiles mine = share_of_block(blocks), whole = whole_tiles(0, blocks);
+    if (threadIdx.x == 0) next = mine.from + WARPS;
+    BARRIER();
+    const int by_words = (((u64)in | (u64)out) & 3) == 0;
+    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
+        const u32 first = (u32)first_block(tile, 0);
+        u32 s[32], k[32];
+        const own_keys keys = begin_own_keys(k, &words[warp()], cipher_keys, key_words, first, blocks, each);
+        if (counts) {
+            const own_counter own = own_counter_of(counter);
+            own_place place = place_of_block(first, each);
+            UNROLL for (u32 j = 0; j < 32; j++) {
+                s[j] = counter_word(own, place.block);
+                place = eight_blocks_on(place, each);
+            }
+        } else {
+            read_own_blocks(s, in, first, blocks, by_words);
+        }
+        transpose_32x32(s);
+        UNROLL for (int i = 0; i < 32; i++) s[i] ^= k[i];
+        cipher_of_own_keys(s, keys);
+        if (adds) {
+            u32 t[32];
+            read_own_blocks(t, in, first, blocks, by_words);
+            UNROLL for (int j = 0; j < 32; j++) s[j] ^= t[j];
+        }
+        if (by_words) write_words((IN_GLOBAL uint4 *)out, s, first, blocks, is_among(tile, whole));
+        else write_bytes(out, s, first, blocks);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// The round keys of each of `all` keys, one after the other, as words in the basis of what they meet.
+// ---------------------------------------------------------------------------------------------------------------
+
+// Lanes without a key have the last one, and write that once more.
+DEVICE void write_round_key(IN_GLOBAL u32 *round_keys, const u32 *w, u32 round, u32 rounds, u32 first, u32 all) {
+    const u32 apart = 4 * (rounds + 1);
+    const u64 last = (u64)apart * (all - 1) + 4 * round + column();
+    u64 at = (u64)apart * first + 4 * round + column();
+    UNROLL for (u32 j = 0; j < 32; j++) {
+        at = at < last ? at : last;
+        round_keys[at] = w[j];
+        at += 8 * apart;
+    }
+}
+
+KERNEL aes_ecb_encrypt_planes_expand(IN_GLOBAL const u32 *cipher_keys, u32 all, u32 key_words, IN_GLOBAL u32 *round_keys) {
+    SHARED own_words words[OWN_KEY_WARPS];
+    SHARED u32 next;
+    const tiles mine = share_of_block(all);
+    if (threadIdx.x == 0) next = mine.from + WARPS;
+    BARRIER();
+    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
+        const u32 first = (u32)first_block(tile, 0);
+        u32 k[32];
+        const own_keys keys = begin_own_keys(k, &words[warp()], cipher_keys, key_words, first, all, 1);
+        ROLLED for (u32 round = 0; round <= keys.rounds; round++) {
+            if (round > 0) next_own_round_key(k, keys, round);
+            if (round == keys.rounds) to_last_round_key(k);
+            transpose_32x32(k);
+            write_round_key(round_keys, k, round, keys.rounds, first, all);
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Jobs: each has a key, a range of the data, and where the cipher is given counters a first counter (SP 800-38A, section 6.5), which is a
+// number of 128 bits that wraps.
+//
+// A run is 32 << wide neighbouring blocks of a job, and a tile 8 >> wide runs: four neighbouring threads, which are group lane / 4 of a
+// tile, have 32 blocks of one run, so that a round key is the same for all of a thread's blocks: one word of its column, of which each
+// bit becomes a plane. Run n has the blocks from (n - first) << (5 + wide) on of job runs[n], whose first run is `first`; block j of a group is
+// j << wide behind the group's first one, and the groups of a run lie one block apart.
+// ---------------------------------------------------------------------------------------------------------------
+
+// A job, as the launch has it in memory: twelve words.
+//   0 to 3    the first counter, a number, least significant word first
+//   4 and 5   its first byte in the data
+//   6 and 7   its bytes
+//   8         its first run
+#define JOB_PIECES 3
+
+// What of a job a thread has.
+typedef struct {
+    u32 job;        // its number
+    u64 block;      // the number in the job of the thread's block 0
+    u64 at;         // the thread's first byte of that block, in the data
+    u32 bytes;      // of the job from there on, as far as the thread's blocks reach
+    u32 apart;      // from a block of the thread to the next, in bytes
+} part_of_job;
+
+DEVICE part_of_job part_of_run(IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u32 tile, u32 all, u32 wide) {
+    const u32 n = (8 * tile + lane() / 4) >> wide;
+    part_of_job part = {0, 0, 0, 0, 16u << wide};
+    if (n >= all) return part;
+    part.job = PUBLIC_WORD(&runs[n]);
+    IN_GLOBAL const uint4 *const job = jobs + (u64)JOB_PIECES * part.job;
+    const u32 run = n - PUBLIC_WORD((IN_GLOBAL const u32 *)job + 8);
+    const uint4 place = PUBLIC_PIECE(job + 1);
+    part.block = ((u64)run << (5 + wide)) + (lane() / 4 & ((1u << wide) - 1));
+    const u64 from = 16 * part.block + 4 * column(), bytes = (u64)place.w << 32 | place.z;
+    part.at = ((u64)place.y << 32 | place.x) + from;
+    const u64 rest = from < bytes ? bytes - from : 0;
+    part.bytes = rest < 32 * part.apart ? (u32)rest : 32 * part.apart;
+    return part;
+}
+
+DEVICE void counters_of_part(u32 *w, IN_GLOBAL const uint4 *jobs, part_of_job part, u32 wide) {
+    const uint4 words = PUBLIC_PIECE(jobs + (u64)JOB_PIECES * part.job);
+    counter128 counter;
+    get_piece(counter.word, words);
+    const own_counter own = own_counter_of(counter_plus(counter, part.block));
+    UNROLL for (u32 j = 0; j < 32; j++) w[j] = counter_word(own, j << wide);
+}
+
+// Whether all of the thread's words are there, at multiples of four bytes.
+DEVICE int is_plain(part_of_job part, u64 address) { return (address & 3) == 0 && part.bytes >= 31 * part.apart + 4; }
+
+// The thread's words of a part, 0 for bytes that are not there.
+DEVICE void read_part(u32 *w, IN_GLOBAL const u8 *in, part_of_job part) {
+    IN_GLOBAL const u8 *const from = in + part.at;
+    if (is_plain(part, (u64)from)) {
+        UNROLL for (u32 j = 0; j < 32; j++) w[j] = *(IN_GLOBAL const u32 *)(from + part.apart * j);
+    } else {
+        UNROLL for (u32 j = 0; j < 32; j++) {
+            const u32 byte = part.apart * j;
+            w[j] = 0;
+            if (((u64)from & 3) == 0 && byte + 4 <= part.bytes) w[j] = *(IN_GLOBAL const u32 *)(from + byte);
+            else UNROLL for (u32 b = 0; b < 4; b++)
+                if (byte + b < part.bytes) w[j] |= (u32)from[byte + b] << 8 * b;
+        }
+    }
+}
+
+DEVICE void write_part(IN_GLOBAL u8 *out, const u32 *w, part_of_job part) {
+    IN_GLOBAL u8 *const to = out + part.at;
+    if (is_plain(part, (u64)to)) {
+        UNROLL for (u32 j = 0; j < 32; j++) *(IN_GLOBAL u32 *)(to + part.apart * j) = w[j];
+    } else {
+        UNROLL for (u32 j = 0; j < 32; j++) {
+            const u32 byte = part.apart * j;
+            if (((u64)to & 3) == 0 && byte + 4 <= part.bytes) *(IN_GLOBAL u32 *)(to + byte) = w[j];
+            else UNROLL for (u32 b = 0; b < 4; b++)
+                if (byte + b < part.bytes) to[byte + b] = (u8)(w[j] >> 8 * b);
+        }
+    }
+}
+
+// The planes of a column's word of a round key: each minus a bit, by a dot product of bytes.
+DEVICE void planes_of_key_word(u32 *k, u32 word) {
+    UNROLL for (int b = 0; b < 8; b++) {
+        const u32 bits = word >> b & 0x01010101;
+        UNROLL for (int row = 0; row < 4; row++) k[8 * row + b] = SIGNED_DOT_PRODUCT(bits, 0xffu << 8 * row, 0);
+    }
+}
+
+// The cipher of words to words; `round_keys` are the words of the thread's column, four words apart.
+DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
+    const cipher_key none = {0};
+    u32 first[8], word = round_keys[4];
+    halves_of_bytes(first, round_keys[0]);
+    planes_of_words(s, first);
+    begin(s, none);
+    ROLLED for (u32 round = 1;; round++) {
+        u32 k[32];
+        planes_of_key_word(k, word);
+        // The next word is on its way while the round runs.
+        word = round_keys[4 * (round + 1)];
+        mix_columns(s, k, none);
+        if (round == rounds - 1) break;
+        sub_bytes(s);
+    }
+    end(s, none);
+    words_of_planes(s, word);
+}
+
+// `all` runs of jobs whose round keys are `round_keys`. The cipher is given what is in `in`, or if it `counts` counters; and what comes of it is
+// `out`, or if it `adds` is added to `in`, for the bytes of jobs and no others; `in` may equal `out`.
+KERNEL aes_ecb_encrypt_planes_jobs(DATA(u8), IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u32 all, u32 wide, IN_GLOBAL const u32 *round_keys, u32 key_words, u32 counts, u32 adds) {
+    LOCATE_DATA(u8);
+    SHARED u32 next;
+    const tiles mine = share_of_block((u64)all << (5 + wide));
+    if (threadIdx.x == 0) next = mine.from + WARPS;
+    BARRIER();
+    const u32 rounds = key_words + 6;
+    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
+        const part_of_job part = part_of_run(jobs, runs, tile, all, wide);
+        u32 s[32];
+        if (counts) counters_of_part(s, jobs, part, wide);
+        else read_part(s, in, part);
+        cipher_of_job(s, round_keys + (4 * (u64)(rounds + 1) * part.job + column()), rounds);
+        if (adds) {
+            u32 w[32];
+            read_part(w, in, part);
+            UNROLL for (int j = 0; j < 32; j++) s[j] ^= w[j];
+        }
+        write_part(out, s, part);
     }
 }

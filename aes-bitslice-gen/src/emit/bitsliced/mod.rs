@@ -9,12 +9,14 @@
 //! | `parts` | what a kernel is made of besides its plan: templates, sizes, and how the code reaches the round keys |
 //! | `modes` | the parts of the generator's kernels: a row for each mode and layout |
 //! | `keys` | how the code reaches the round keys, for each place that they can come from |
+//! | `own_keys` | what kernels for many keys call in the basis of the plan |
 //! | `cipher` | the steps of a plan as C |
 //! | `print` | all of it as one text |
 
 mod cipher;
 mod keys;
 pub(crate) mod modes;
+pub(crate) mod own_keys;
 pub(crate) mod parts;
 pub(crate) mod print;
 

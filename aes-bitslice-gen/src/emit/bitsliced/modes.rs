@@ -3,7 +3,7 @@
 
 use super::keys::key_access;
 use super::parts::{Geometry, Parts};
-use crate::kernel::spec::{DataPath, KernelSpec};
+use crate::kernel::spec::{DataPath, KernelSpec, Layers};
 use crate::templates::{CBC, COUNTER, PUBLIC};
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Grid;
@@ -225,7 +225,27 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
     // Many messages at a time go under a key that is given at launch, and by column.
     let is_for_messages = (spec.mode, spec.layout, strategy) == (Mode::Ctr, Layout::Column, KeyStrategy::Planes);
     let messages = if is_for_messages { vec![PUBLIC, include_str!("column/messages.h")] } else { vec![] };
-    Some(Parts { name, strategy, geometry, grid, planes, keys, mode, messages, access, direction, tweak_bytes })
+    // Many keys at a time, too; under them, counters are data.
+    let is_for_many_keys = (spec.mode, spec.layout, strategy, spec.layers)
+        == (Mode::EcbEncrypt, Layout::Column, KeyStrategy::Planes, Layers::Fewest);
+    let many_keys = match is_for_many_keys {
+        true => vec![PUBLIC, COUNTER, include_str!("column/own_keys.h"), include_str!("column/jobs.h")],
+        false => vec![],
+    };
+    Some(Parts {
+        name,
+        strategy,
+        geometry,
+        grid,
+        planes,
+        keys,
+        mode,
+        messages,
+        many_keys,
+        access,
+        direction,
+        tweak_bytes,
+    })
 }
 
 /// The transposition of 32 words of 32 bits, which every kernel has.

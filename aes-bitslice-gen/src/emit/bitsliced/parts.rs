@@ -1,5 +1,6 @@
 //! What a bitsliced kernel is made of besides its plan: templates, sizes, and how the code reaches the round keys.
 
+use super::own_keys;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::strategy::KeyStrategy;
@@ -34,6 +35,8 @@ pub struct Parts {
     pub mode: Vec<&'static str>,
     /// Templates of an entry point for many messages at a time, behind those; none where there is none.
     pub messages: Vec<&'static str>,
+    /// Templates of entry points for many keys at a time, behind those; none where there are none.
+    pub many_keys: Vec<&'static str>,
     /// How the code reaches the round keys.
     pub access: KeyAccess,
     /// Which way the cipher of the data runs.
@@ -112,7 +115,7 @@ impl Parts {
             ),
             false => String::new(),
         };
-        let entry = self.entry_point();
+        let (entry, own_key_warps) = (self.entry_point(), own_keys::WARPS.to_string());
         for (i, part) in template.split('@').enumerate() {
             *text += match part {
                 part if i % 2 == 0 => part,
@@ -130,6 +133,7 @@ impl Parts {
                 "KEY_SOURCE_PARAMETER" => access.source_parameter,
                 "KEY_WORD" => access.word,
                 "ROUNDS" => &access.rounds,
+                "OWN_KEY_WARPS" => &own_key_warps,
                 "TWEAK" if self.direction == Direction::Decrypt => TWEAK,
                 "TWEAK" => "",
                 "DECRYPTS" => {

@@ -1,8 +1,8 @@
 //! A bitsliced kernel as one text, and its manifest.
 
 use super::cipher::{cipher, function, is_called, renamed};
-use super::modes;
 use super::parts::{Geometry, Parts, TWEAK};
+use super::{modes, own_keys};
 use crate::emit::no_such_kernel::NoSuchKernel;
 use crate::emit::{dialect, header, manifest};
 use crate::kernel::plan::Plan;
@@ -29,7 +29,7 @@ pub fn print(plan: &Plan, dialect: Dialect, command: &str) -> Result<Printed, No
     let parts = match dialect {
         Dialect::Cuda => parts,
         Dialect::OpenCl if parts.tweak_bytes > 0 => parts.in_work_groups_of(WORK_GROUP_WITH_TWEAKS),
-        Dialect::OpenCl => Parts { messages: vec![], ..parts.in_work_groups_of(WORK_GROUP) },
+        Dialect::OpenCl => Parts { messages: vec![], many_keys: vec![], ..parts.in_work_groups_of(WORK_GROUP) },
     };
     Ok(print_parts(plan, &parts, dialect, command))
 }
@@ -123,6 +123,13 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     }
     for template in parts.mode.iter().chain(&parts.messages) {
         *text += "\n";
+        parts.fill(template, &mut text);
+    }
+    if !parts.many_keys.is_empty() {
+        own_keys::functions(plan, &mut text);
+    }
+    for template in &parts.many_keys {
+        text.push('\n');
         parts.fill(template, &mut text);
     }
     debug_assert_eq!(text.capacity(), room, "the text has outgrown its room");

@@ -47,6 +47,8 @@ pub(crate) struct Device {
     batch_memories: Arc<BatchMemories>,
     /// Whether the kernels for many messages gave their known answers.
     batches_tested: Mutex<bool>,
+    /// Whether the kernels for many keys did.
+    many_keys_tested: Mutex<bool>,
     /// Streams for the second of two co-resident kernels, between calls.
     side_streams: SideStreams,
 }
@@ -72,6 +74,7 @@ impl Device {
             hash_memories: HashMemories::new(context.clone()),
             batch_memories: BatchMemories::new(context.clone()),
             batches_tested: Mutex::default(),
+            many_keys_tested: Mutex::default(),
             side_streams: SideStreams::new(context.clone()),
             context,
         })
@@ -123,12 +126,12 @@ impl Device {
 
     /// Tests the kernels for many messages, unless they have passed before.
     pub(crate) fn test_batches(&self, test: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
-        let mut tested = self.batches_tested.lock().unwrap_or_else(PoisonError::into_inner);
-        if !*tested {
-            test()?;
-            *tested = true;
-        }
-        Ok(())
+        once(&self.batches_tested, test)
+    }
+
+    /// The same of those for many keys.
+    pub(crate) fn test_many_keys(&self, test: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+        once(&self.many_keys_tested, test)
     }
 
     /// Streams for the second of two co-resident kernels.
@@ -211,4 +214,14 @@ impl Device {
     ) -> Result<(), Error> {
         self_test::run(kernel, &self.slots, keys, is_right)
     }
+}
+
+/// Runs a test, unless it has passed before.
+fn once(passed: &Mutex<bool>, test: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+    let mut passed = passed.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*passed {
+        test()?;
+        *passed = true;
+    }
+    Ok(())
 }

@@ -30,6 +30,7 @@
 //! | `program` | kernels that are no cipher |
 //! | `launch` | one call on device memory: which kernel it takes, and its launch |
 //! | `batch` | one call on many messages in device memory |
+//! | `many_keys` | calls under many keys in device memory |
 //! | `pending` | what a call on device memory returns, when its stream has come to it |
 //! | `device_data` | calls on data in device memory |
 //! | `several` | one GPU or several: data in host memory, and in memory that is sharded over them |
@@ -42,6 +43,7 @@ pub(crate) mod device_key;
 pub(crate) mod driver;
 pub(crate) mod kernel;
 pub(crate) mod launch;
+pub(crate) mod many_keys;
 pub(crate) mod memory;
 pub(crate) mod one_kernel;
 pub(crate) mod pending;
@@ -52,6 +54,7 @@ pub(crate) mod several;
 pub use cudarc;
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
+pub use many_keys::{DeviceJobs, PendingJobs};
 pub use pending::Pending;
 pub use program::Program;
 pub use select::measurements::{HostRates, KernelRates, Measurements, Rate, Subject};

@@ -25,7 +25,18 @@ struct Code {
     bytes: Function,
     /// For many messages at a time, where it has such an entry point.
     messages: Option<Function>,
+    /// For many keys at a time, where it has such entry points.
+    many_keys: Option<ManyKeys>,
     module: Module,
+}
+
+/// The entry points for many keys.
+struct ManyKeys {
+    each: Function,
+    expand: Function,
+    jobs: Function,
+    /// Threads of a thread block at most, of the first two.
+    threads: u32,
 }
 
 /// A kernel on a device. Cloning is cheap, and clones share the code.
@@ -54,9 +65,14 @@ impl Kernel {
         let function = |entry| module.function(&manifest.kernel, entry, image, manifest.shared_bytes);
         let (blocks, bytes) = (function(&manifest.entry)?, function(&manifest.entry_bytes)?);
         let messages = manifest.entry_messages.as_ref().map(function).transpose()?;
+        let many_keys = manifest.many_keys.as_ref().map(|many| {
+            let [each, expand, jobs] = [&many.entry_each, &many.entry_expand, &many.entry_jobs].map(function);
+            Ok::<_, Error>(ManyKeys { each: each?, expand: expand?, jobs: jobs?, threads: many.threads })
+        });
+        let many_keys = many_keys.transpose()?;
         let (name, shared_bytes) = (manifest.kernel.clone(), manifest.shared_bytes);
         let overlaps = manifest.overlaps && image.waits_itself();
-        let code = Arc::new(Code { name, mode, shared_bytes, overlaps, blocks, bytes, messages, module });
+        let code = Arc::new(Code { name, mode, shared_bytes, overlaps, blocks, bytes, messages, many_keys, module });
         Ok(Self { code, geometry: Geometry::new(manifest, multiprocessors) })
     }
 
@@ -73,6 +89,11 @@ impl Kernel {
 
     pub(crate) fn name(&self) -> &str {
         &self.code.name
+    }
+
+    /// Threads at most of a thread block whose threads expand keys.
+    pub(crate) fn threads_of_own_keys(&self) -> u32 {
+        self.code.many_keys.as_ref().map_or(self.geometry.threads, |many| many.threads)
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -111,13 +132,18 @@ impl Kernel {
         launch: &Launch,
         keys: Option<&RoundKeys>,
     ) -> Result<(), Error> {
+        let many_keys = self.code.many_keys.as_ref();
         let function = match launch.entry {
-            Entry::Blocks => &self.code.blocks,
-            Entry::Bytes => &self.code.bytes,
-            Entry::Messages => self.code.messages.as_ref().ok_or_else(|| Error::NoSuchKernel {
-                what: format!("{} is for one message at a time", self.code.name),
-            })?,
+            Entry::Blocks => Some(&self.code.blocks),
+            Entry::Bytes => Some(&self.code.bytes),
+            Entry::Messages => self.code.messages.as_ref(),
+            Entry::Each => many_keys.map(|many| &many.each),
+            Entry::Expand => many_keys.map(|many| &many.expand),
+            Entry::Jobs => many_keys.map(|many| &many.jobs),
         };
+        let function = function.ok_or_else(|| Error::NoSuchKernel {
+            what: format!("{} is for one message and one key at a time", self.code.name),
+        })?;
         // Freed on the stream, behind the launch.
         let mut copies = Vec::new();
         let arguments = function.binding.arguments(span, launch, keys, |input, blocks| {
@@ -128,8 +154,8 @@ impl Kernel {
             Ok(pointer)
         })?;
         let grid = GridSize { thread_blocks: launch.thread_blocks.into(), threads: launch.threads };
-        // The entry point for messages does not wait for what is ahead of it on the stream: it must not begin early.
-        let overlaps = self.code.overlaps && launch.entry != Entry::Messages;
+        // Those for many messages and keys do not wait for what is ahead of them on the stream: they must not begin early.
+        let overlaps = self.code.overlaps && matches!(launch.entry, Entry::Blocks | Entry::Bytes);
         let shared_bytes = self.code.shared_bytes;
         // SAFETY: the arguments are those of the entry point; the caller guarantees the span; the geometry is the one the kernel
         // was compiled for. What overlaps waits, before it touches data, until what is ahead of it is done.

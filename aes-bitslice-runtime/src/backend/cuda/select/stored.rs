@@ -197,7 +197,7 @@ mod tests {
                     let binding = Binding::new(match launch.entry {
                         Entry::Blocks => &stored.manifest.entry,
                         Entry::Bytes => &stored.manifest.entry_bytes,
-                        Entry::Messages => unreachable!("no operation of one message launches it"),
+                        _ => unreachable!("no operation of one message launches it"),
                     });
                     entries.push(launch.entry);
                     let span = Span { input: Some(1 << 32), output: Some(1 << 33), len };

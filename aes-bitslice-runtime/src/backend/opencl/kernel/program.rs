@@ -95,7 +95,7 @@ impl EntryPoints {
         match entry {
             Entry::Blocks => &self.blocks,
             Entry::Bytes => &self.bytes,
-            Entry::Messages => unreachable!("no operation in OpenCL launches it"),
+            _ => unreachable!("no operation in OpenCL launches it"),
         }
     }
 }

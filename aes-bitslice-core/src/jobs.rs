@@ -1,0 +1,164 @@
+//! Many keys at a time, as kernels have them described: *jobs*, each with a key, a range of the data and a first counter; or the same number
+//! of blocks for each of many keys, which takes no description.
+//!
+//! # Entry points
+//!
+//! Keys are as they are, 16, 24 or 32 bytes each and all of one length, side by side at a multiple of four bytes. Kernels expand them.
+//!
+//! | parameter | kind | what |
+//! |---|---|---|
+//! | `in`, `out` | where the data begins | of any alignment; fast at multiples of four bytes. `in` may equal `out` |
+//! | `cipher_keys`, `key_words` | buffer of u32; u32 | the keys; 4, 6 or 8 |
+//! | `counts`, `adds` | u32 | 0 or 1: whether the cipher is given counters, not `in`; whether its output is added to `in`, not `out` itself |
+//! | `each`, `blocks` of `entry_each` | u32 | blocks of 16 bytes for each key; blocks in all |
+//! | `counter` of `entry_each` | 4 words | the first counter, the same for each key, least significant word first |
+//! | `all`, `round_keys` of `entry_expand` | u32; buffer of u32 | how many keys; where their round keys go, `4 (rounds + 1)` words for each |
+//! | `round_keys` of `entry_jobs` | buffer of u32 | those, a key for each job |
+//! | `jobs`, `runs`, `all`, `wide` of `entry_jobs` | buffers, the first aligned to 16 bytes; u32 | the tables below; how many runs; how long a run is |
+//!
+//! A *run* is `32 << wide` neighbouring blocks of a job, `wide` at most 3. A tile of 256 blocks has whole runs, of one job or of several.
+//!
+//! | table | words | what |
+//! |---|---|---|
+//! | `jobs` | 12 a job | 0 to 3: the first counter, least significant word first; 4, 5: its first byte; 6, 7: its bytes; 8: its first run |
+//! | `runs` | 1 a run | the number of its job |
+//!
+//! What describes the work is public. Keys, round keys and data are secret: whoever launches these clears the round keys.
+
+use crate::signature::{EntryPoint, Kind};
+use serde::{Deserialize, Serialize};
+
+/// Words of a job.
+pub const JOB_WORDS: usize = 12;
+/// How long runs may be: `32 << wide` blocks for `wide` up to this.
+pub const WIDEST: u32 = 3;
+
+/// The entry points of a kernel for many keys, and how they are launched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManyKeys {
+    /// The same number of blocks for each key.
+    pub entry_each: EntryPoint,
+    /// Makes the round keys that jobs take.
+    pub entry_expand: EntryPoint,
+    /// Jobs under round keys.
+    pub entry_jobs: EntryPoint,
+    /// Threads of a thread block at most, of the first two; as many thread blocks fit a multiprocessor as have the registers of the kernel's
+    /// thread blocks.
+    pub threads: u32,
+}
+
+/// An entry point with the name of its field, and parameters that it must have.
+pub type Field<'a> = (&'static str, &'a EntryPoint, &'static [(&'static str, Kind)]);
+
+impl ManyKeys {
+    /// The entry points, with the names of their fields and what each takes.
+    pub fn entries(&self) -> [Field<'_>; 3] {
+        [
+            ("entry_each", &self.entry_each, &OF_EACH),
+            ("entry_expand", &self.entry_expand, &OF_EXPANSION),
+            ("entry_jobs", &self.entry_jobs, &OF_JOBS),
+        ]
+    }
+}
+
+const OF_EACH: [(&str, Kind); 9] = [
+    ("in", Kind::Input),
+    ("out", Kind::Output),
+    ("blocks", Kind::U32),
+    ("each", Kind::U32),
+    ("cipher_keys", Kind::Buffer),
+    ("key_words", Kind::U32),
+    ("counter", Kind::Words(4)),
+    ("counts", Kind::U32),
+    ("adds", Kind::U32),
+];
+
+const OF_EXPANSION: [(&str, Kind); 4] =
+    [("cipher_keys", Kind::Buffer), ("all", Kind::U32), ("key_words", Kind::U32), ("round_keys", Kind::Buffer)];
+
+const OF_JOBS: [(&str, Kind); 10] = [
+    ("in", Kind::Input),
+    ("out", Kind::Output),
+    ("jobs", Kind::Buffer),
+    ("runs", Kind::Buffer),
+    ("all", Kind::U32),
+    ("wide", Kind::U32),
+    ("round_keys", Kind::Buffer),
+    ("key_words", Kind::U32),
+    ("counts", Kind::U32),
+    ("adds", Kind::U32),
+];
+
+/// A job, but for its key.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// The first counter.
+    pub counter: u128,
+    /// The first byte in the data.
+    pub at: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Job {
+    /// Runs that it takes.
+    pub fn runs(&self, wide: u32) -> u64 {
+        // Divisions take most of the time that tables of short jobs do.
+        (self.bytes + ((512 << wide) - 1)) >> (9 + wide)
+    }
+}
+
+/// The longest runs with which jobs take no more tiles than with others: longer ones are read and written in larger pieces.
+pub fn widest(jobs: &[Job]) -> u32 {
+    let tiles = |wide: &u32| jobs.iter().map(|job| job.runs(*wide)).sum::<u64>().div_ceil(8 >> wide);
+    (0..=WIDEST).rev().min_by_key(tiles).expect("several")
+}
+
+/// Writes both tables, of little-endian words: [`JOB_WORDS`] a job, and a word for each of all runs.
+///
+/// # Panics
+/// If a table has another number of words.
+pub fn write_tables(all: &[Job], wide: u32, jobs: &mut [[u8; 4]], runs: &mut [[u8; 4]]) {
+    let (words, rest) = jobs.as_chunks_mut::<JOB_WORDS>();
+    assert!(rest.is_empty() && words.len() == all.len(), "a place for each job");
+    let mut run = 0;
+    for (n, (job, words)) in all.iter().zip(words).enumerate() {
+        let counter = |i: u32| (job.counter >> (32 * i)) as u32;
+        let [at, bytes] = [job.at, job.bytes].map(|x| [x as u32, (x >> 32) as u32]);
+        *words =
+            [counter(0), counter(1), counter(2), counter(3), at[0], at[1], bytes[0], bytes[1], run as u32, 0, 0, 0]
+                .map(u32::to_le_bytes);
+        let end = run + job.runs(wide) as usize;
+        runs[run..end].fill((n as u32).to_le_bytes());
+        run = end;
+    }
+    assert_eq!(run, runs.len(), "a word for each run");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_in_their_tables() {
+        let job = |at, bytes| Job { counter: 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10, at, bytes };
+        let all = [job(0, 512), job(1 << 33, 513), job(7, 0), job(9, 1)];
+        let (mut jobs, mut runs) = (vec![[0; 4]; 48], vec![[9; 4]; 4]);
+        write_tables(&all, 0, &mut jobs, &mut runs);
+        let [jobs, runs] = [jobs, runs].map(|table| table.into_iter().map(u32::from_le_bytes).collect::<Vec<_>>());
+        assert_eq!(runs, [0, 1, 1, 3]);
+        assert_eq!(jobs[12..21], [0x0d0e_0f10, 0x090a_0b0c, 0x0506_0708, 0x0102_0304, 0, 2, 513, 0, 1]);
+        assert_eq!([jobs[32], jobs[44]], [3, 3]);
+    }
+
+    #[test]
+    fn runs_are_as_long_as_costs_nothing() {
+        let jobs = |bytes: u64, n: u64| (0..n).map(|i| Job { counter: 0, at: i * bytes, bytes }).collect::<Vec<_>>();
+        assert_eq!(
+            [jobs(1 << 16, 8), jobs(512, 8), jobs(1024, 8), jobs(16, 64), jobs(16, 1)].map(|j| widest(&j)),
+            [3, 0, 1, 0, 3]
+        );
+        assert_eq!(widest(&[]), 3);
+    }
+}

@@ -1,0 +1,221 @@
+//! A printed kernel for many keys as a program for the CPU, and its check against the definition of the cipher and its modes.
+
+use super::error::CheckError;
+use super::messages::{Call, Compiled, Memory, bytes_of};
+use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
+use aes_bitslice_core::jobs::{JOB_WORDS, Job, WIDEST, write_tables};
+use aes_bitslice_core::layout;
+use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::reference::reference;
+use aes_bitslice_core::signature::Parameter;
+
+/// The numbers that entry points take, in the order in which the program has them.
+const NUMBERS: [&str; 7] = ["blocks", "each", "all", "wide", "key_words", "counts", "adds"];
+
+const EACH: usize = 0;
+const EXPAND: usize = 1;
+const JOBS: usize = 2;
+
+/// What the cipher is given, and where its output goes.
+#[derive(Clone, Copy)]
+struct Flow {
+    mode: Mode,
+    counts: u32,
+    adds: u32,
+}
+
+const FLOWS: [Flow; 3] = [
+    Flow { mode: Mode::EcbEncrypt, counts: 0, adds: 0 },
+    Flow { mode: Mode::Ctr, counts: 1, adds: 1 },
+    Flow { mode: Mode::Keystream, counts: 1, adds: 0 },
+];
+
+/// Compiles a printed kernel as C, and compares what its entry points for many keys do with the definition: keys of every length, lengths
+/// around blocks, runs and tiles, at any address, in place and not, counters that wrap. `false` where there is no C compiler.
+pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
+    let manifest = &printed.manifest;
+    let kernel = &manifest.kernel;
+    let none = || CheckError::Launch { kernel: kernel.clone(), what: "it has none for many keys" };
+    let many = manifest.many_keys.as_ref().ok_or_else(none)?;
+    let value = |parameter: &Parameter| match NUMBERS.iter().position(|name| *name == parameter.name) {
+        Some(n) => format!("key_words[{n}]"),
+        None => "*(const counter128 *)&key_words[8]".into(),
+    };
+    let entries = many.entries().map(|(_, entry, _)| entry);
+    let Some(mut compiled) = Compiled::with(kernel, &printed.source, &entries, value)? else { return Ok(false) };
+    let basis = manifest.basis()?;
+    let stream = |seed: u128, bytes: usize| {
+        let key = KeySchedule::new(b"sixteen bytes...", Direction::Encrypt).expect("a key");
+        reference(Mode::Keystream, &key, seed << 64, 0, &vec![0; bytes])
+    };
+    let wrong = |launch: String, at| CheckError::Printed { kernel: kernel.clone(), launch, at };
+    let numbers = |values: [u32; 7], counter: u128| -> Vec<u32> {
+        let counter = (0..4).map(|i| (counter >> (32 * i)) as u32);
+        values.into_iter().chain([0]).chain(counter).collect()
+    };
+    for (n, bits) in KeyBits::ALL.into_iter().enumerate() {
+        let key_words = (bits.bytes() / 4) as u32;
+        let expanded = |keys: &[u8]| -> Vec<KeySchedule> {
+            let schedule = |key| KeySchedule::new(key, Direction::Encrypt).expect("of this length");
+            keys.chunks(bits.bytes()).map(schedule).collect()
+        };
+
+        // A tile of keys and a few more, expanded, and all written but what is behind.
+        let all = [300, 9, 33][n];
+        let keys = stream(1 + n as u128, all * bits.bytes());
+        let schedules = expanded(&keys);
+        let words = schedules.iter().flat_map(|key| layout::key_words(key, basis).to_vec()).flatten();
+        let expected = bytes_of(&words.collect::<Vec<u32>>());
+        let memory = [Memory::Read(&keys, 4 * n), Memory::Written(&vec![0x11; expected.len()], 0)];
+        let key = numbers([0, 0, all as u32, 0, key_words, 0, 0], 0);
+        let call = Call { entry: EXPAND, thread_blocks: 1 + n as u64, threads: 64, all, key: &key };
+        let made = compiled.run(call, &memory)?.remove(0);
+        if let Some(at) = (0..made.len()).find(|&i| made[i] != expected[i]) {
+            return Err(wrong(format!("the expansion of {all} keys of {key_words} words"), at));
+        }
+        let round_keys = made;
+
+        // The same number of blocks for each key; counters that wrap, and take all that is above with them.
+        let counters = [u128::MAX - 1, 7, u128::from(u32::MAX) - 2];
+        for (m, (each, blocks)) in [(1, 300), (2, 257), (3, 70), (17, 700), (1, 3)].into_iter().enumerate() {
+            if all * each < blocks {
+                continue;
+            }
+            let Flow { mode, counts, adds } = FLOWS[(m + n) % 3];
+            let counter = counters[m % 3];
+            let data = stream(50 + m as u128, 16 * blocks);
+            let mut expected = Vec::new();
+            for (part, key) in data.chunks(16 * each).zip(&schedules) {
+                expected.extend(reference(mode, key, counter, 0, part));
+            }
+            let offset = [0, 4, 1, 8, 3][m];
+            let other = vec![0x77; data.len()];
+            let (first, second) = match m % 2 {
+                0 => (Memory::Written(&data, offset), Memory::Same(0)),
+                _ => (Memory::Read(&data, offset), Memory::Written(&other, 4)),
+            };
+            let key = numbers([blocks as u32, each as u32, 0, 0, key_words, counts, adds], counter);
+            let call = Call {
+                entry: EACH,
+                thread_blocks: 1 + m as u64 % 2,
+                threads: 32 + 96 * (m as u32 % 2),
+                all: blocks,
+                key: &key,
+            };
+            let made = compiled.run(call, &[first, second, Memory::Read(&keys, 4 * n)])?.remove(0);
+            if let Some(at) = (0..made.len()).find(|&i| made[i] != expected[i]) {
+                return Err(wrong(
+                    format!("{mode}, {each} of {blocks} blocks for each of keys of {key_words} words"),
+                    at,
+                ));
+            }
+        }
+
+        // Jobs, of bytes and with gaps before them.
+        let several: &[(u64, u64)] =
+            &[(512, 0), (16, 16), (0, 0), (4096, 0), (10_000, 32), (528, 0), (4095, 0), (1, 0)];
+        let ragged: &[(u64, u64)] = &[(13, 1), (517, 2), (4100, 0), (31, 5), (6000, 3), (1, 0)];
+        for (m, offset) in [(0, 0), (1, 0), (2, 3), (3, 4), (4, 8), (5, 1)] {
+            let flow = FLOWS[(m + n) % 3];
+            let Flow { mode, counts, adds } = flow;
+            let lengths = if mode == Mode::EcbEncrypt || m % 2 == 0 { several } else { ragged };
+            let (mut at, mut jobs) = (0, Vec::new());
+            for (i, &(bytes, gap)) in lengths.iter().enumerate() {
+                // ECB takes whole blocks only.
+                let bytes = if mode == Mode::EcbEncrypt { bytes / 16 * 16 } else { bytes };
+                jobs.push(Job { counter: counters[i % 3].wrapping_sub(i as u128 * 20), at: at + gap, bytes });
+                at += gap + bytes;
+            }
+            let wide = (m + n) as u32 % (WIDEST + 1);
+            let mut table = vec![[0; 4]; JOB_WORDS * jobs.len()];
+            let mut runs = vec![[0; 4]; jobs.iter().map(|job| job.runs(wide)).sum::<u64>() as usize];
+            write_tables(&jobs, wide, &mut table, &mut runs);
+            let data = stream(90 + m as u128, at as usize + 9);
+            let in_place = m % 2 == 0;
+            // Between jobs nothing is written, in other memory either.
+            let mut expected = if in_place { data.clone() } else { vec![0x55; data.len()] };
+            for (job, key) in jobs.iter().zip(&schedules) {
+                let range = job.at as usize..(job.at + job.bytes) as usize;
+                expected[range.clone()].copy_from_slice(&reference(mode, key, job.counter, 0, &data[range]));
+            }
+            let other = vec![0x55; data.len()];
+            let (first, second) = match in_place {
+                true => (Memory::Written(&data, offset), Memory::Same(0)),
+                false => (Memory::Read(&data, offset), Memory::Written(&other, 3 * offset % 16)),
+            };
+            let key = numbers([0, 0, runs.len() as u32, wide, key_words, counts, adds], 0);
+            let call = Call {
+                entry: JOBS,
+                thread_blocks: 1 + m as u64 % 3,
+                threads: 32 + 32 * (m as u32 % 2),
+                all: jobs.len(),
+                key: &key,
+            };
+            let memory = [
+                first,
+                second,
+                Memory::Read(table.as_flattened(), 0),
+                Memory::Read(runs.as_flattened(), 0),
+                Memory::Read(&round_keys, 0),
+            ];
+            let made = compiled.run(call, &memory)?.remove(0);
+            if let Some(at) = (0..made.len()).find(|&i| made[i] != expected[i]) {
+                return Err(wrong(
+                    format!("{mode}, {} jobs in runs of {} blocks, keys of {key_words} words", jobs.len(), 32 << wide),
+                    at,
+                ));
+            }
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit::cuda;
+    use crate::kernel::spec::KernelSpec;
+    use crate::sbox::LUT3;
+    use zeroize::Zeroizing;
+
+    /// With a fault in the source.
+    fn check(wrong: Option<(&str, &str)>) -> Result<bool, CheckError> {
+        let mut printed = cuda::print(&KernelSpec::planes(Mode::EcbEncrypt, &LUT3).into(), "a test").unwrap();
+        if let Some((text, with)) = wrong {
+            assert!(printed.source.contains(text), "{text}");
+            printed.source = Zeroizing::new(printed.source.replace(text, with));
+        }
+        printed_jobs(&printed)
+    }
+
+    #[test]
+    fn a_printed_kernel_passes_and_faults_show() {
+        if !check(None).unwrap() {
+            eprintln!("there is no C compiler: the printed kernel was not tested");
+            return;
+        }
+        for (text, with) in [
+            // The schedule.
+            ("column() + (u32)is_first", "column()"),
+            ("is_first || keys.key_words == 8", "is_first"),
+            ("round_constant(turn) : 0", "round_constant(1) : 0"),
+            ("WARP_BARRIER(); // the word before is there", ""),
+            // Blocks and counters.
+            ("place.block >= each", "place.block > each"),
+            ("low < n ? own.carried : own.word", "own.word"),
+            // Jobs.
+            ("(lane() / 4 & ((1u << wide) - 1))", "(lane() / 4 & 7)"),
+            ("byte + 4 <= part.bytes", "byte < part.bytes"),
+            ("part.bytes >= 31 * part.apart + 4", "part.bytes >= 31 * part.apart"),
+            ("counter_word(own, j << wide)", "counter_word(own, j)"),
+            ("word = round_keys[4 * (round + 1)];", "word = round_keys[4 * round];"),
+        ] {
+            match check(Some((text, with))) {
+                Ok(_) => panic!("`{text}` is not missed"),
+                Err(CheckError::Printed { .. } | CheckError::OutOfBounds { .. } | CheckError::Stuck { .. }) => {}
+                Err(other) => panic!("`{text}`: {other}"),
+            }
+        }
+    }
+}

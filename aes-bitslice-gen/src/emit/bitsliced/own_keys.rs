@@ -1,0 +1,60 @@
+//! What the templates of kernels with keys of their own call, in the basis of the plan: changes of basis as circuits, and the round
+//! constants of the key schedule (FIPS 197, section 5.2).
+
+use crate::circuit::{Circuit, Wire};
+use crate::emit::c::{self, Gates};
+use crate::kernel::plan::Plan;
+use crate::linear;
+use aes_bitslice_core::basis::Basis;
+use std::fmt::Write;
+
+/// Warps of a thread block at most: what they keep of their schedules is 32 KiB of shared memory.
+pub const WARPS: u32 = 4;
+
+/// Appends `into_basis`, `out_of_basis` and `round_constant`.
+pub(super) fn functions(plan: &Plan, text: &mut String) {
+    let basis = plan.spec.basis;
+    for (name, about, from, to) in [
+        ("into_basis", "A byte from the standard basis into the kernel's.", Basis::STANDARD, basis),
+        ("out_of_basis", "A byte from the kernel's basis into the standard one.", basis, Basis::STANDARD),
+    ] {
+        let mut circuit = Circuit::new(format!("{from} to {to}"), (0..8).map(|i| format!("x{i}")));
+        let bits: Vec<Wire> = (0..8).map(|i| circuit.input(i)).collect();
+        for (i, wire) in linear::change_basis(&mut circuit, &bits, from, to).into_iter().enumerate() {
+            circuit.output(format!("y{i}"), wire);
+        }
+        let circuit = circuit.scheduled(32);
+        let _ = writeln!(text, "\n// {about}\nDEVICE void {name}(const u32 *x, u32 *y) {{");
+        c::statements(&circuit, |i| format!("x[{i}]"), "y", Gates::Tables, text);
+        *text += "}\n";
+    }
+    // x^(n - 1) for n from 1 to 10.
+    let mut constant = 1u8;
+    let constants: [u8; 10] = std::array::from_fn(|_| {
+        let this = basis.apply(constant);
+        constant = constant << 1 ^ if constant & 0x80 != 0 { 0x1b } else { 0 };
+        this
+    });
+    let [first, last] = [0..8, 8..10].map(|of| constants[of].iter().rev().fold(0, |sum, &c| sum << 8 | u64::from(c)));
+    let _ = writeln!(
+        text,
+        "\n// The round constants in the kernel's basis, from number 1 on.\nDEVICE u32 round_constant(u32 n) {{\n    \
+         return (u32)((n < 9 ? {first:#x}ull : {last:#x}ull) >> 8 * ((n - 1) % 8)) & 255;\n}}"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::spec::KernelSpec;
+    use crate::sbox::LUT3;
+    use aes_bitslice_core::mode::Mode;
+
+    #[test]
+    fn constants_are_those_of_the_standard() {
+        let plan = Plan::new(&KernelSpec::planes(Mode::EcbEncrypt, &LUT3).with_basis(Basis::STANDARD));
+        let mut text = String::new();
+        functions(&plan, &mut text);
+        assert!(text.contains("n < 9 ? 0x8040201008040201ull : 0x361bull"), "{text}");
+    }
+}

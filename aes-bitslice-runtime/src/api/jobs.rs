@@ -1,0 +1,31 @@
+//! Calls under many keys, which take an engine and no cipher.
+
+use crate::api::engine::Engine;
+use crate::base::error::Error;
+use crate::op::buffers::Buffers;
+use crate::op::many_keys::{EachKey, Jobs, NAME};
+
+impl Engine {
+    /// Does jobs in host memory, on the cores of the CPU, whatever the engine.
+    ///
+    /// # Errors
+    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for other data than the mode takes (key stream is written, the others replace data),
+    /// [`Error::Jobs`] for data that is too short. Nothing is changed then.
+    pub fn run_jobs<'d>(&self, jobs: &Jobs, data: impl Into<Buffers<'d>>) -> Result<(), Error> {
+        let data = data.into().accessed(jobs.flow.access(), NAME)?;
+        jobs.check(data.len() as u64)?;
+        jobs.on_cpu(data);
+        Ok(())
+    }
+
+    /// Does the same number of bytes under each of `keys`, which lie side by side, in host memory, on the cores of the CPU, whatever the engine.
+    ///
+    /// # Errors
+    /// As [`run_jobs`](Self::run_jobs), and [`Error::Jobs`] for keys or data of another length than they are for.
+    pub fn run_each_key<'d>(&self, each: &EachKey, keys: &[u8], data: impl Into<Buffers<'d>>) -> Result<(), Error> {
+        let data = data.into().accessed(each.flow.access(), NAME)?;
+        each.check(keys.len() as u64, data.len() as u64)?;
+        each.on_cpu(keys, data);
+        Ok(())
+    }
+}

@@ -1,0 +1,426 @@
+//! Calls under many keys in device memory, on the caller's stream and without waiting: kernels that expand the keys themselves.
+//!
+//! ```text
+//! jobs             keys and tables there | round keys | all jobs | round keys and keys cleared
+//! each key         one launch: each thread expands the keys of its blocks while it uses them
+//! ```
+//!
+//! Jobs that are short and equal are done as the second.
+
+use crate::backend::cuda::device::Device;
+use crate::backend::cuda::kernel::capture;
+use crate::backend::cuda::kernel::loaded::Kernel;
+use crate::backend::cuda::memory::batch_memory::BatchMemory;
+use crate::backend::cuda::memory::span::Span;
+use crate::backend::cuda::select::stored::StoredKind;
+use crate::base::error::Error;
+use crate::exec::cores;
+use crate::op::buffers::{Access, Buffers};
+use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
+use crate::op::many_keys::{EachKey, Flow, Job, Jobs, NAME};
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::jobs::JOB_WORDS;
+use aes_bitslice_core::manifest::Grid;
+use aes_bitslice_core::mode::Mode;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+use std::ops::Range;
+
+/// Bytes under each key up to which keys are expanded again for each tile of 4 KiB, rather than once into memory.
+const SHORT: u64 = 512;
+
+/// Calls under many keys on the memory of a CUDA device ([`Engine::device_jobs`](crate::Engine::device_jobs)).
+///
+/// They return when the work is on the stream, as those of [`DeviceCipher`](crate::cuda::DeviceCipher) do. Keys are expanded on the device, in
+/// constant time. Data of any alignment is right, and fast at multiples of four bytes. Jobs of a few KiB or more are fast; for short ones
+/// [`run_each_key`](Self::run_each_key) is, with the same number of bytes under each key, for jobs take a description of 48 bytes each, and work in runs
+/// of 32 blocks.
+///
+/// The first call loads the kernels and waits for the known answers they must give, unless [`prepare`](Self::prepare) did.
+pub struct DeviceJobs<'a> {
+    device: &'a Device,
+}
+
+/// A call under many keys that is on its stream. Its memory, in which keys are, is wiped and used again when this is dropped, which waits until
+/// the stream has come there.
+#[must_use = "dropping it waits for the stream: keep it as long as there is other work to do"]
+pub struct PendingJobs(Option<BatchMemory>);
+
+impl PendingJobs {
+    /// Waits until the stream has come to it.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub fn wait(self) -> Result<(), Error> {
+        self.0.map_or(Ok(()), |memory| memory.read().map(|_| ()))
+    }
+}
+
+/// Where in the memory of a call things are, in bytes.
+struct Places {
+    jobs: Range<usize>,
+    runs: Range<usize>,
+    keys: Range<usize>,
+    round_keys: Range<usize>,
+}
+
+impl Places {
+    fn of(jobs: usize, runs: u64, bits: KeyBits) -> Self {
+        let mut end = 0;
+        let mut next = |bytes: usize| {
+            let begin = usize::next_multiple_of(end, 16);
+            end = begin + bytes;
+            begin..end
+        };
+        Self {
+            jobs: next(4 * JOB_WORDS * jobs),
+            runs: next(4 * runs as usize),
+            keys: next(jobs * bits.bytes()),
+            round_keys: next(16 * (bits.rounds() + 1) * jobs),
+        }
+    }
+}
+
+impl<'a> DeviceJobs<'a> {
+    pub(crate) fn new(device: &'a Device) -> Self {
+        Self { device }
+    }
+
+    /// Loads the kernels, and waits for the known answers they must give, unless that was done before.
+    ///
+    /// # Errors
+    /// [`Error::SelfTestFailed`], [`Error::NoSuchKernel`], and what the driver reports.
+    pub fn prepare(&self) -> Result<(), Error> {
+        self.device.enter()?;
+        self.kernel()?;
+        self.device.test_many_keys(|| self.test())
+    }
+
+    /// Does jobs on `data`: in place, or into it where they only write.
+    ///
+    /// # Errors
+    /// [`Error::Jobs`] for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is being captured into a graph,
+    /// and what the driver reports.
+    pub fn run<D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        jobs: &Jobs,
+        data: &mut D,
+    ) -> Result<PendingJobs, Error> {
+        self.owns(stream)?;
+        self.owns(data.stream())?;
+        let len = data.len() as u64;
+        let (pointer, _written) = data.device_ptr_mut(stream);
+        // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
+        unsafe { self.run_raw(stream.cu_stream(), jobs, pointer, pointer, len) }
+    }
+
+    /// Does jobs on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. Key stream takes no notice of
+    /// `input`, which may be 0.
+    ///
+    /// # Safety
+    /// `input` and `output`, as far as the mode reads and writes, point to `len` bytes of memory that this device can reach, live until the
+    /// work is done; `stream` is live and of the engine's context.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), and [`Error::Overlap`] if the ranges overlap without being the same.
+    pub unsafe fn run_raw(
+        &self,
+        stream: CUstream,
+        jobs: &Jobs,
+        input: CUdeviceptr,
+        output: CUdeviceptr,
+        len: u64,
+    ) -> Result<PendingJobs, Error> {
+        jobs.check(len)?;
+        let span = span(jobs.flow.access(), input, output, len)?;
+        if jobs.jobs.iter().all(|job| job.bytes == 0) {
+            return Ok(PendingJobs(None));
+        }
+        self.device.enter()?;
+        // SAFETY: as the caller guarantees, here and below.
+        if unsafe { capture::is_in_capture(self.device.context(), stream) }? {
+            return Err(Error::InCapture { operation: NAME });
+        }
+        self.prepare()?;
+        // SAFETY: as above; all jobs lie within the length, as was checked.
+        unsafe { self.launch(stream, span, jobs) }.map(|memory| PendingJobs(Some(memory)))
+    }
+
+    /// Does the same number of bytes under each of `keys`, which lie side by side in device memory, on `data`: in place, or into it where the mode
+    /// only writes. The keys stay as they are, and are the caller's to clear. One launch, which may be captured into a graph once
+    /// [`prepare`](Self::prepare) was called.
+    ///
+    /// # Errors
+    /// [`Error::Jobs`] for keys or data of another length than they are for, and for keys that are not at a multiple of four bytes;
+    /// [`Error::OtherContext`], and what the driver reports.
+    pub fn run_each_key<K: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        each: &EachKey,
+        keys: &K,
+        data: &mut D,
+    ) -> Result<(), Error> {
+        self.owns(stream)?;
+        self.owns(keys.stream())?;
+        self.owns(data.stream())?;
+        let (bytes_of_keys, len) = (keys.len() as u64, data.len() as u64);
+        let (of_keys, _read) = keys.device_ptr(stream);
+        let (pointer, _written) = data.device_ptr_mut(stream);
+        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
+        unsafe { self.run_each_key_raw(stream.cu_stream(), each, of_keys, bytes_of_keys, pointer, pointer, len) }
+    }
+
+    /// The same on raw device pointers and a raw stream, as [`run_raw`](Self::run_raw): `bytes_of_keys` bytes of keys at `keys`.
+    ///
+    /// # Safety
+    /// As there; and so are the keys.
+    ///
+    /// # Errors
+    /// As [`run_each_key`](Self::run_each_key), and [`Error::Overlap`] if input and output overlap without being the same.
+    #[allow(clippy::too_many_arguments)]
+    pub unsafe fn run_each_key_raw(
+        &self,
+        stream: CUstream,
+        each: &EachKey,
+        keys: CUdeviceptr,
+        bytes_of_keys: u64,
+        input: CUdeviceptr,
+        output: CUdeviceptr,
+        len: u64,
+    ) -> Result<(), Error> {
+        each.check(bytes_of_keys, len)?;
+        if !keys.is_multiple_of(4) {
+            return Err(Error::Jobs { what: "the keys do not begin at a multiple of four bytes".into() });
+        }
+        let span = span(each.flow.access(), input, output, len)?;
+        if len == 0 {
+            return Ok(());
+        }
+        self.device.enter()?;
+        // SAFETY: as the caller guarantees, here and below.
+        let in_capture = unsafe { capture::is_in_capture(self.device.context(), stream) }?;
+        let kernel = if in_capture { self.kernel()? } else { self.prepare().and_then(|()| self.kernel())? };
+        // SAFETY: as above.
+        unsafe { capture::keep(self.device.context(), stream, &kernel) }?;
+        // SAFETY: as above.
+        unsafe { launch_each(&kernel, stream, span, each, keys) }
+    }
+
+    fn kernel(&self) -> Result<Kernel, Error> {
+        let kernel = self.device.kernel(Mode::EcbEncrypt, StoredKind::Planes)?;
+        kernel.ok_or_else(|| Error::NoSuchKernel { what: "there is none for many keys on this device".into() })
+    }
+
+    /// # Safety
+    /// As [`run_raw`](Self::run_raw); the jobs lie within the span.
+    unsafe fn launch(&self, stream: CUstream, span: Span, jobs: &Jobs) -> Result<BatchMemory, Error> {
+        let kernel = self.kernel()?;
+        let each = jobs.as_each_key().filter(|each| each.bytes < SHORT && span.len / 16 <= u32::MAX.into());
+        let tables = if each.is_some() { None } else { Some(jobs.tables()) };
+        let (described, runs) = tables.map_or((0, 0), |tables| (jobs.len(), tables.runs.len() as u64));
+        let places = match each {
+            Some(_) => {
+                Places { keys: 0..jobs.keys.len(), round_keys: 0..jobs.keys.len(), ..Places::of(0, 0, jobs.bits) }
+            }
+            None => Places::of(described, runs, jobs.bits),
+        };
+        let mut memory = self.device.batch_memories().take(places.round_keys.end)?;
+        let pinned = memory.pinned();
+        cores::copy(&mut pinned[places.keys.clone()], &jobs.keys);
+        if let Some(tables) = tables {
+            cores::copy(&mut pinned[places.jobs.clone()], tables.jobs.as_flattened());
+            cores::copy(&mut pinned[places.runs.clone()], tables.runs.as_flattened());
+        }
+        let secret = places.keys.start..places.round_keys.end;
+        // SAFETY: as the caller vouches, here and below.
+        unsafe {
+            memory.run(stream, places.keys.end, 0..0, secret, |begin| {
+                let at = |range: &Range<usize>| begin + range.start as u64;
+                if let Some(each) = &each {
+                    let span = span.part(0, each.bytes * jobs.len() as u64);
+                    return launch_each(&kernel, stream, span, each, at(&places.keys));
+                }
+                let values = values_of_expansion(jobs.bits, described as u32, at(&places.keys), at(&places.round_keys));
+                kernel.run(stream, span, None, |shape| {
+                    Ok(vec![launch_of_own_keys(shape, &kernel, Entry::Expand, described as u64, values)])
+                })?;
+                let wide = tables.map_or(0, |tables| tables.wide);
+                let memory = [at(&places.jobs), at(&places.runs), at(&places.round_keys)];
+                let values = values_of_jobs(jobs.flow, jobs.bits, memory, runs as u32, wide);
+                kernel.run(stream, both(span), None, |shape| {
+                    Ok(shape.launch(Entry::Jobs, 0, runs << (5 + wide), values)?.into_iter().collect())
+                })
+            })?;
+        }
+        Ok(memory)
+    }
+
+    fn owns(&self, stream: &CudaStream) -> Result<(), Error> {
+        match stream.context().cu_ctx() == self.device.context().shared().cu_ctx() {
+            true => Ok(()),
+            false => Err(Error::OtherContext),
+        }
+    }
+
+    /// The known answers that the kernels must give before their first use: jobs and equal shares, in each mode.
+    fn test(&self) -> Result<(), Error> {
+        const BYTES: usize = 12_000;
+        let data: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
+        let keys: [[u8; 32]; 9] = std::array::from_fn(|n| std::array::from_fn(|i| (i * 5 + n * 37 + 1) as u8));
+        let begins = [0, 16, 16 + 512, 1040, 1040, 3040, 3072, 3088, 7184, 11_984];
+        for (mode, bits) in
+            [(Mode::Ctr, KeyBits::Aes128), (Mode::EcbEncrypt, KeyBits::Aes256), (Mode::Keystream, KeyBits::Aes192)]
+        {
+            let key = |n: usize| &keys[n][..bits.bytes()];
+            let counter = |n: usize| (u128::MAX - 4 * n as u128).to_be_bytes();
+            let range = |n: usize| begins[n]..begins[n + 1];
+            let listed: [_; 9] = std::array::from_fn(|n| Job { key: key(n), counter: counter(n), range: range(n) });
+            let range = |n: usize| 48 * n as u64..48 * (n as u64 + 1);
+            let equal: [_; 9] = std::array::from_fn(|n| Job { key: key(n), counter: counter(1), range: range(n) });
+            for jobs in [&listed, &equal] {
+                let jobs = Jobs::new(mode, jobs)?;
+                let mut expected = data.clone();
+                jobs.on_cpu(Buffers::InPlace(&mut expected));
+                if self.on_device(&jobs, &data)? != expected {
+                    let kernel = format!("{}, for many keys,", self.kernel()?.name());
+                    return Err(Error::SelfTestFailed { kernel });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Does jobs on a copy of the data on the device, and waits.
+    fn on_device(&self, jobs: &Jobs, data: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut slot = self.device.slots().take(data.len())?;
+        let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
+        let span = Span::in_place(Access::Maps, place, data.len() as u64);
+        // SAFETY: waited for before anything is looked at or freed; the data lies in the slot's memory.
+        let started = unsafe {
+            slot.copy_in(0, data)
+                .and_then(|()| self.launch(slot.stream(), span, jobs))
+                .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
+        };
+        slot.wait()?;
+        started?.read()?;
+        Ok(found)
+    }
+}
+
+/// Entry points have an input, which they do not read where they make key stream.
+fn both(span: Span) -> Span {
+    Span { input: span.input.or(span.output), ..span }
+}
+
+fn span(access: Access, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Result<Span, Error> {
+    if access == Access::Maps && input != output && input.abs_diff(output) < len {
+        return Err(Error::Overlap);
+    }
+    Ok(Span::new(access, input, output, len))
+}
+
+/// Puts equal shares under each key on a stream.
+///
+/// # Safety
+/// The span and the keys lie in memory of the device that is live until the work is done; the stream is live.
+unsafe fn launch_each(
+    kernel: &Kernel,
+    stream: CUstream,
+    span: Span,
+    each: &EachKey,
+    keys: CUdeviceptr,
+) -> Result<(), Error> {
+    let blocks = span.len / 16;
+    let values = values_of_each(each, blocks as u32, keys);
+    // SAFETY: as the caller vouches.
+    unsafe {
+        kernel.run(stream, both(span), None, |shape| {
+            Ok(vec![launch_of_own_keys(shape, kernel, Entry::Each, blocks, values)])
+        })
+    }
+}
+
+type Values = Vec<(&'static str, Value)>;
+
+fn values_of_each(each: &EachKey, blocks: u32, keys: CUdeviceptr) -> Values {
+    vec![
+        ("blocks", Value::U32(blocks)),
+        ("each", Value::U32((each.bytes / 16) as u32)),
+        ("cipher_keys", Value::Address(keys)),
+        ("key_words", key_words(each.bits)),
+        ("counter", Value::Words(counter_words(each.counter))),
+        ("counts", Value::U32(each.flow.counts().into())),
+        ("adds", Value::U32(each.flow.adds().into())),
+    ]
+}
+
+fn values_of_expansion(bits: KeyBits, all: u32, keys: CUdeviceptr, round_keys: CUdeviceptr) -> Values {
+    vec![
+        ("cipher_keys", Value::Address(keys)),
+        ("all", Value::U32(all)),
+        ("key_words", key_words(bits)),
+        ("round_keys", Value::Address(round_keys)),
+    ]
+}
+
+/// `tables`: those of jobs and of runs, and the round keys.
+fn values_of_jobs(flow: Flow, bits: KeyBits, tables: [CUdeviceptr; 3], runs: u32, wide: u32) -> Values {
+    let [jobs, of_runs, round_keys] = tables.map(Value::Address);
+    vec![
+        ("jobs", jobs),
+        ("runs", of_runs),
+        ("all", Value::U32(runs)),
+        ("wide", Value::U32(wide)),
+        ("round_keys", round_keys),
+        ("key_words", key_words(bits)),
+        ("counts", Value::U32(flow.counts().into())),
+        ("adds", Value::U32(flow.adds().into())),
+    ]
+}
+
+fn key_words(bits: KeyBits) -> Value {
+    Value::U32(bits.bytes() as u32 / 4)
+}
+
+/// The launch of an entry point whose threads expand keys, on `lanes` blocks or keys: as many thread blocks on a multiprocessor as their shared
+/// memory and registers have room for.
+fn launch_of_own_keys(shape: &Shape<'_>, kernel: &Kernel, entry: Entry, lanes: u64, values: Values) -> Launch {
+    let geometry = shape.geometry;
+    let threads = kernel.threads_of_own_keys();
+    let grid = Grid::Warps { each: (geometry.threads / threads).max(1), least: 1 };
+    let size = grid.size(lanes.div_ceil(geometry.tile_blocks.into()), geometry.multiprocessors, threads);
+    Launch { entry, at: 0, thread_blocks: size.thread_blocks as u32, threads: size.threads, values }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::kernel::binding::Binding;
+    use crate::backend::cuda::select::stored::Stored;
+
+    /// What a launch is given is what the kernel says that it takes: name for name, and size for size.
+    #[test]
+    fn the_stored_kernel_finds_its_arguments() {
+        let stored = Stored::for_device(48 << 10);
+        let many = stored.find(Mode::EcbEncrypt, StoredKind::Planes).unwrap().manifest.many_keys.clone().unwrap();
+        let each = EachKey::new(Mode::Ctr, KeyBits::Aes192, [7; 16], 32).unwrap();
+        for (point, entry, values) in [
+            (&many.entry_each, Entry::Each, values_of_each(&each, 6, 4096)),
+            (&many.entry_expand, Entry::Expand, values_of_expansion(KeyBits::Aes256, 6, 4096, 8192)),
+            (&many.entry_jobs, Entry::Jobs, values_of_jobs(Flow::Ctr, KeyBits::Aes128, [16, 32, 64], 5, 3)),
+        ] {
+            let binding = Binding::new(point);
+            let launch = Launch { entry, at: 0, thread_blocks: 1, threads: many.threads, values };
+            let span = Span { input: Some(1 << 32), output: Some(1 << 33), len: 96 };
+            let found = binding.arguments(span, &launch, None, |_, _| unreachable!("nothing is gathered")).unwrap();
+            assert_eq!(found.len(), binding.sizes().count(), "{point}");
+        }
+    }
+
+    #[test]
+    fn places_are_aligned_and_apart() {
+        let Places { jobs, runs, keys, round_keys } = Places::of(3, 5, KeyBits::Aes192);
+        assert_eq!((jobs, runs, keys, round_keys), (0..144, 144..164, 176..248, 256..256 + 3 * 16 * 13));
+    }
+}

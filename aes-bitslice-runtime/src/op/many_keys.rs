@@ -1,0 +1,334 @@
+//! Many keys in one call: jobs, each with a key, a first counter and a range of the data; or the same number of bytes under each of many
+//! keys.
+//!
+//! These are no [operations](crate::Operation): they have no cipher, and the key is part of the work. The modes are ECB encryption and counter
+//! mode (SP 800-38A, sections 6.1 and 6.5) with counters of 128 bits that wrap, and the key stream of that.
+
+use crate::base::error::Error;
+use crate::base::key::Key;
+use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::op::buffers::{Access, Buffers};
+use crate::op::cpu_cipher::CpuCipher;
+use crate::op::cpu_key::CpuKey;
+use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::jobs as core;
+use aes_bitslice_core::mode::Mode;
+use rayon::prelude::*;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+use zeroize::Zeroizing;
+
+/// A job: a key, and what it is for.
+#[derive(Clone, Default)]
+pub struct Job<'a> {
+    /// The key: 16, 24 or 32 bytes. All jobs of a call have keys of one length.
+    pub key: &'a [u8],
+    /// The first counter block, a big-endian number of 128 bits, which wraps. ECB takes no notice of it.
+    pub counter: [u8; 16],
+    /// The first byte in the data of the call, and the one behind the last. It may be empty; for ECB its length is a multiple of 16.
+    pub range: Range<u64>,
+}
+
+/// Without the key.
+impl fmt::Debug for Job<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Job({} bits, bytes {:?})", 8 * self.key.len(), self.range)
+    }
+}
+
+/// Many jobs in one call, each with a key of its own.
+///
+/// ```
+/// use aes_bitslice_runtime::{Backend, Engine, Error, Job, Jobs, Key, KeyBits, Mode};
+///
+/// let engine = Engine::open(Backend::Cpu)?;
+/// let keys = [Key::generate(KeyBits::Aes128)?, Key::generate(KeyBits::Aes128)?]; // each used for one message: any counter will do
+/// let mut data = *b"one message, and another";
+/// let job = |n: usize, range| Job { key: keys[n].expose(), counter: [0; 16], range };
+/// let jobs = Jobs::new(Mode::Ctr, &[job(0, 0..11), job(1, 13..24)])?;
+/// engine.run_jobs(&jobs, &mut data)?;
+/// assert_eq!(&data[11..13], b", ");
+/// engine.run_jobs(&jobs, &mut data)?; // decrypts
+/// assert_eq!(&data, b"one message, and another");
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// The data between jobs stays as it is. In host memory it is done by the cores of the CPU, whatever the engine
+/// ([`Engine::run_jobs`](crate::Engine::run_jobs)); in device memory of a CUDA engine it is one call on the caller's stream
+/// ([`Engine::device_jobs`](crate::Engine::device_jobs)), which expands the keys there.
+#[derive(Clone)]
+pub struct Jobs {
+    pub(crate) flow: Flow,
+    pub(crate) bits: KeyBits,
+    /// All keys, side by side.
+    pub(crate) keys: Arc<Zeroizing<Vec<u8>>>,
+    pub(crate) jobs: Arc<[core::Job]>,
+    /// What a GPU is told of them, once it was.
+    tables: Arc<OnceLock<Tables>>,
+}
+
+/// What a GPU is told of jobs: how long runs are, and the tables of jobs and of runs, as little-endian words.
+pub(crate) struct Tables {
+    pub(crate) wide: u32,
+    pub(crate) jobs: Vec<[u8; 4]>,
+    pub(crate) runs: Vec<[u8; 4]>,
+}
+
+impl Tables {
+    fn of(all: &[core::Job]) -> Self {
+        let wide = core::widest(all);
+        let runs = all.iter().map(|job| job.runs(wide)).sum::<u64>() as usize;
+        let (mut jobs, mut runs) = (vec![[0; 4]; core::JOB_WORDS * all.len()], vec![[0; 4]; runs]);
+        core::write_tables(all, wide, &mut jobs, &mut runs);
+        Self { wide, jobs, runs }
+    }
+}
+
+/// The same number of bytes under each of many keys: the first key is for the first `bytes` bytes of the data, the second for the next ones,
+/// and so on. Counters, where the mode has them, begin anew under each key.
+///
+/// ```
+/// use aes_bitslice_runtime::{Backend, EachKey, Engine, Error, KeyBits, Mode};
+///
+/// // The two children of each of three seeds, as in a tree of a pseudorandom generator: the key stream from counter 0 on.
+/// let engine = Engine::open(Backend::Cpu)?;
+/// let seeds = [[1; 16], [2; 16], [3; 16]];
+/// let children = EachKey::new(Mode::Keystream, KeyBits::Aes128, [0; 16], 32)?;
+/// let mut data = [0; 3 * 32];
+/// engine.run_each_key(&children, seeds.as_flattened(), &mut data)?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct EachKey {
+    pub(crate) flow: Flow,
+    pub(crate) bits: KeyBits,
+    pub(crate) counter: u128,
+    pub(crate) bytes: u64,
+}
+
+/// What the cipher is given, and where its output goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Flow {
+    /// The data is given to it, and replaced by its output.
+    Ecb,
+    /// Counters are, and the output is added to the data.
+    Ctr,
+    /// Counters are, and the output is the data.
+    Keystream,
+}
+
+fn refused<T>(what: String) -> Result<T, Error> {
+    Err(Error::Jobs { what })
+}
+
+impl Flow {
+    fn of(mode: Mode) -> Result<Self, Error> {
+        match mode {
+            Mode::EcbEncrypt => Ok(Self::Ecb),
+            Mode::Ctr => Ok(Self::Ctr),
+            Mode::Keystream => Ok(Self::Keystream),
+            other => refused(format!("{other} is not done under many keys: use ctr, ecb-encrypt or keystream")),
+        }
+    }
+
+    pub(crate) fn counts(self) -> bool {
+        self != Self::Ecb
+    }
+
+    pub(crate) fn adds(self) -> bool {
+        self == Self::Ctr
+    }
+
+    pub(crate) fn access(self) -> Access {
+        if self == Self::Keystream { Access::Writes } else { Access::Maps }
+    }
+
+    /// Does data under a key on this core.
+    fn on_cpu(self, key: &[u8], counter: u128, mut data: Buffers<'_>) {
+        let key = CpuKey::new(&Key::new(key).expect("its length was checked"));
+        match self {
+            Self::Ecb => key.process(Direction::Encrypt, data.into_blocks()),
+            Self::Ctr => key.add_key_stream(counter, 0, data.into_in_out()),
+            Self::Keystream => {
+                data.output().fill(0);
+                key.add_key_stream(counter, 0, data.output().into());
+            }
+        }
+    }
+}
+
+/// The name, for messages.
+pub(crate) const NAME: &str = "a call under many keys";
+
+/// Blocks of a job at most: they have numbers of 32 bits.
+const MOST_BLOCKS: u64 = u32::MAX as u64;
+/// Jobs that a core takes at a time, and bytes that they have at least.
+const AT_A_TIME: usize = 64;
+
+impl Jobs {
+    /// These jobs, whose ranges ascend and do not overlap, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`] or [`Mode::Keystream`]. Everything
+    /// is copied; the copy of the keys is wiped on drop.
+    ///
+    /// In counter modes, two jobs with one key must have no counter in common: nothing checks that.
+    ///
+    /// # Errors
+    /// [`Error::Jobs`] for another mode, for keys of different lengths, for ranges that do not ascend, for ECB of a length that is no multiple of
+    /// 16, and for a job of more than 64 GiB; [`Error::KeyLength`] for a key of no AES length.
+    pub fn new(mode: Mode, jobs: &[Job<'_>]) -> Result<Self, Error> {
+        let flow = Flow::of(mode)?;
+        let bytes = jobs.first().map_or(16, |job| job.key.len());
+        let bits = KeyBits::from_bytes(bytes).ok_or(Error::KeyLength { bytes })?;
+        // As long as they will be: growing would leave copies behind.
+        let mut keys = Zeroizing::new(Vec::with_capacity(jobs.len() * bytes));
+        let (mut all, mut end_of_last, mut runs) = (Vec::with_capacity(jobs.len()), 0, 0);
+        for (n, Job { key, counter, range }) in jobs.iter().enumerate() {
+            let Range { start, end } = *range;
+            if key.len() != bytes {
+                let (other, bits) = (8 * key.len(), bits.bits());
+                return refused(format!(
+                    "the key of job {n} has {other} bits, and that of job 0 has {bits}: make a call for each length"
+                ));
+            }
+            if end < start {
+                return refused(format!("job {n} ends at byte {end}, before it begins at byte {start}"));
+            }
+            if start < end_of_last {
+                return refused(format!(
+                    "job {n} begins at byte {start}, and the one before it ends at byte {end_of_last}: ranges ascend and do not overlap"
+                ));
+            }
+            if flow == Flow::Ecb && !(end - start).is_multiple_of(16) {
+                return refused(format!("job {n} has {} bytes, and ECB takes whole blocks of 16", end - start));
+            }
+            if (end - start).div_ceil(16) > MOST_BLOCKS {
+                return refused(format!("job {n} has {} bytes: make several of it, of 64 GiB at most", end - start));
+            }
+            let job = core::Job { counter: u128::from_be_bytes(*counter), at: start, bytes: end - start };
+            runs += job.runs(0);
+            all.push(job);
+            keys.extend_from_slice(key);
+            end_of_last = end;
+        }
+        if u32::try_from(runs).is_err() || u32::try_from(jobs.len()).is_err() {
+            return refused("more than 2 TiB of jobs: make several calls".into());
+        }
+        Ok(Self { flow, bits, keys: Arc::new(keys), jobs: all.into(), tables: Arc::default() })
+    }
+
+    /// How many jobs there are.
+    pub fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// What a GPU is told of them.
+    pub(crate) fn tables(&self) -> &Tables {
+        self.tables.get_or_init(|| Tables::of(&self.jobs))
+    }
+
+    /// Refuses data that has not all ranges.
+    pub(crate) fn check(&self, bytes: u64) -> Result<(), Error> {
+        match self.jobs.last().map(|job| job.at + job.bytes) {
+            Some(end) if end > bytes => refused(format!("the last job ends at byte {end}, and the data has {bytes}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same as equal shares of the data under each key from its first byte on, with the first counter in common, if they are that.
+    pub(crate) fn as_each_key(&self) -> Option<EachKey> {
+        let first = self.jobs.first()?;
+        let (counter, bytes) = (first.counter, first.bytes);
+        let is_equal = |(n, job): (usize, &core::Job)| {
+            job.bytes == bytes && job.at == n as u64 * bytes && (job.counter == counter || !self.flow.counts())
+        };
+        let are_equal = self.jobs.iter().enumerate().all(is_equal);
+        (are_equal && bytes > 0 && bytes.is_multiple_of(16)).then_some(EachKey {
+            flow: self.flow,
+            bits: self.bits,
+            counter,
+            bytes,
+        })
+    }
+
+    /// Does all of them on the cores of the CPU.
+    pub(crate) fn on_cpu(&self, data: Buffers<'_>) {
+        let (mut rest, mut done) = (data, 0);
+        let mut work = Vec::with_capacity(self.jobs.len());
+        for (job, key) in self.jobs.iter().zip(self.keys.chunks(self.bits.bytes())) {
+            let (_, from) = rest.split_at((job.at - done) as usize);
+            let (data, after) = from.split_at(job.bytes as usize);
+            (rest, done) = (after, job.at + job.bytes);
+            work.push((key, job.counter, data));
+        }
+        on_cores(self.flow, work);
+    }
+}
+
+/// Without keys.
+impl fmt::Debug for Jobs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Jobs({:?}, {} keys of {} bits)", self.flow, self.jobs.len(), self.bits.bits())
+    }
+}
+
+impl EachKey {
+    /// For each key of `bits` bits the next `bytes` bytes, a multiple of 16, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`] or
+    /// [`Mode::Keystream`]. `counter` is the first counter block under each key, a big-endian number, which wraps; ECB takes no notice of it.
+    ///
+    /// # Errors
+    /// [`Error::Jobs`] for another mode, and for no bytes or a number of them that is no multiple of 16.
+    pub fn new(mode: Mode, bits: KeyBits, counter: [u8; 16], bytes: u64) -> Result<Self, Error> {
+        if bytes == 0 || !bytes.is_multiple_of(16) {
+            return refused(format!("{bytes} bytes for each key: a multiple of 16 is right, at least 16"));
+        }
+        Ok(Self { flow: Flow::of(mode)?, bits, counter: u128::from_be_bytes(counter), bytes })
+    }
+
+    /// Refuses data that is not as much as the keys are for.
+    pub(crate) fn check(&self, keys: u64, bytes: u64) -> Result<(), Error> {
+        let (of_key, each) = (self.bits.bytes() as u64, self.bytes);
+        if !keys.is_multiple_of(of_key) {
+            return refused(format!("{keys} bytes are not whole keys of {of_key} bytes"));
+        }
+        let count = keys / of_key;
+        if count.checked_mul(each) != Some(bytes) {
+            return refused(format!("{count} keys for {each} bytes each, and the data has {bytes}"));
+        }
+        match bytes / 16 > MOST_BLOCKS {
+            true => refused(format!("{bytes} bytes: make several calls, of less than 64 GiB each")),
+            false => Ok(()),
+        }
+    }
+
+    /// Does all of it on the cores of the CPU.
+    pub(crate) fn on_cpu(&self, keys: &[u8], data: Buffers<'_>) {
+        let mut rest = data;
+        let mut work = Vec::with_capacity(keys.len() / self.bits.bytes());
+        for key in keys.chunks(self.bits.bytes()) {
+            let (data, after) = rest.split_at(self.bytes as usize);
+            rest = after;
+            work.push((key, self.counter, data));
+        }
+        on_cores(self.flow, work);
+    }
+}
+
+fn on_cores(flow: Flow, mut work: Vec<(&[u8], u128, Buffers<'_>)>) {
+    let some = |work: &mut [(&[u8], u128, Buffers<'_>)]| {
+        scrubbed::<DERIVED, _>(|| {
+            work.iter_mut().for_each(|(key, counter, data)| flow.on_cpu(key, *counter, data.reborrow()));
+        });
+    };
+    match crate::base::threads::threads() {
+        1 => some(&mut work),
+        threads => {
+            let at_a_time = work.len().div_ceil(8 * threads).clamp(1, AT_A_TIME);
+            work.par_chunks_mut(at_a_time).for_each(some);
+        }
+    }
+}

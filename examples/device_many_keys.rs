@@ -1,0 +1,169 @@
+//! Many keys in one call on GPU memory: all that comes is compared with the CPU, then it is measured beside the same under one key.
+//!
+//! ```sh
+//! cargo run --release -p aes-bitslice-runtime --example device_many_keys
+//! ```
+
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, sys::CUevent_flags};
+use aes_bitslice_runtime::{Backend, Counter, CounterMode, Ctr, EachKey, Ecb, Engine, Job, Jobs, Key, KeyBits, Mode};
+use std::sync::Arc;
+use std::time::Instant;
+
+const RUNS: usize = 30;
+/// Calls that are on the stream at a time, where that is measured.
+const AHEAD: usize = 4;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Outcome<()> {
+    let engine = match Engine::open(Backend::Cuda { ordinal: 0 }) {
+        Ok(engine) => engine,
+        Err(error) => {
+            println!("This example needs an NVIDIA GPU: {error}");
+            return Ok(());
+        }
+    };
+    let stream = engine.cuda_context()?.new_stream()?;
+    println!("{engine:?}");
+    println!(
+        "Medians of {RUNS}: of a call by events on its stream; of a call and the wait for it, by the clock; of {AHEAD}"
+    );
+    println!(
+        "calls that are on the stream at a time, by the clock. Jobs are described before, and the same for all calls."
+    );
+    jobs(&engine, &stream)?;
+    each_key(&engine, &stream)
+}
+
+/// Bytes that differ, as fast as they are made.
+fn noise(seed: usize, bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|i| ((i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 37) as u8).collect()
+}
+
+/// Jobs of CTR, of one length.
+fn jobs(engine: &Engine, stream: &Arc<CudaStream>) -> Outcome<()> {
+    println!("\nCTR, Tbit/s");
+    println!(
+        "{:>18} {:>4} {:>7} {:>7} {:>7}   {:>8} {:>7} {:>7}",
+        "jobs", "key", "events", "alone", "ahead", "one key", "alone", "ahead"
+    );
+    for bits in [KeyBits::Aes128, KeyBits::Aes256] {
+        for (count, bytes) in [(1024, 65_536), (16_384, 65_536), (65_536, 4096), (262_144, 512), (1 << 20, 64)] {
+            let keys = noise(1, count * bits.bytes());
+            let job = |n: usize| Job {
+                key: &keys[n * bits.bytes()..][..bits.bytes()],
+                counter: (n as u128).to_be_bytes(),
+                range: (n * bytes) as u64..((n + 1) * bytes) as u64,
+            };
+            let jobs = Jobs::new(Mode::Ctr, &(0..count).map(job).collect::<Vec<_>>())?;
+            let device = engine.device_jobs()?;
+            let plain = noise(2, count * bytes);
+            let mut expected = plain.clone();
+            engine.run_jobs(&jobs, &mut expected)?;
+            let mut data = stream.clone_htod(&plain)?;
+            device.run(stream, &jobs, &mut data)?.wait()?;
+            assert!(stream.clone_dtoh(&data)? == expected, "{count} jobs of {bytes} bytes");
+
+            let all = 8e-12 * (count * bytes) as f64;
+            let [events, alone, ahead] = times(stream, &mut data, |data| device.run(stream, &jobs, data))?;
+            let cipher = engine.cipher(&Key::generate(bits)?)?;
+            let one = Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0);
+            let [one_events, one_alone, one_ahead] =
+                times(stream, &mut data, |data| cipher.device()?.run(stream, one, data))?;
+            println!(
+                "{:>18} {:>4} {:>7.2} {:>7.2} {:>7.2}   {:>8.2} {:>7.2} {:>7.2}",
+                format!("{count} x {bytes}"),
+                bits.bits(),
+                all / events,
+                all / alone,
+                all / ahead,
+                all / one_events,
+                all / one_alone,
+                all / one_ahead
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The same number of blocks under each key, with keys in GPU memory.
+fn each_key(engine: &Engine, stream: &Arc<CudaStream>) -> Outcome<()> {
+    println!(
+        "\nThe same number of bytes under each of many keys, in GPU memory: 10^9 keys/s; the same data under one key: 10^9 times that many bytes/s"
+    );
+    println!(
+        "{:>20} {:>5} {:>4} {:>7} {:>7} {:>7}   {:>8} {:>7} {:>7}",
+        "keys", "bytes", "key", "events", "alone", "ahead", "one key", "alone", "ahead"
+    );
+    for (mode, name) in [(Mode::EcbEncrypt, "ECB"), (Mode::Keystream, "key stream")] {
+        for bits in [KeyBits::Aes128, KeyBits::Aes256] {
+            for (count, bytes) in [(1 << 20, 16), (1 << 20, 32), (1 << 24, 16), (1 << 24, 32)] {
+                let keys = noise(3, count * bits.bytes());
+                let each = EachKey::new(mode, bits, [0; 16], bytes as u64)?;
+                let device = engine.device_jobs()?;
+                let plain = noise(4, count * bytes);
+                let mut expected = plain.clone();
+                engine.run_each_key(&each, &keys, &mut expected)?;
+                let keys = stream.clone_htod(&keys)?;
+                let mut data = stream.clone_htod(&plain)?;
+                device.run_each_key(stream, &each, &keys, &mut data)?;
+                assert!(stream.clone_dtoh(&data)? == expected, "{count} keys for {bytes} bytes");
+
+                let all = 1e-9 * count as f64;
+                let [events, alone, ahead] =
+                    times(stream, &mut data, |data| device.run_each_key(stream, &each, &keys, data))?;
+                let cipher = engine.cipher(&Key::generate(bits)?)?;
+                let [one_events, one_alone, one_ahead] =
+                    times(stream, &mut data, |data| cipher.device()?.run(stream, Ecb::encrypt(), data))?;
+                println!(
+                    "{:>20} {bytes:>5} {:>4} {:>7.2} {:>7.2} {:>7.2}   {:>8.2} {:>7.2} {:>7.2}",
+                    format!("{name}, {count}"),
+                    bits.bits(),
+                    all / events,
+                    all / alone,
+                    all / ahead,
+                    all / one_events,
+                    all / one_alone,
+                    all / one_ahead
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Seconds of a call: by events around it; by the clock, alone; and with others ahead of it on the stream. What is measured is not used: only
+/// therefore may counters be used again.
+fn times<T>(
+    stream: &Arc<CudaStream>,
+    data: &mut CudaSlice<u8>,
+    call: impl Fn(&mut CudaSlice<u8>) -> Result<T, aes_bitslice_runtime::Error>,
+) -> Outcome<[f64; 3]> {
+    let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+    let mut times = [const { Vec::new() }; 3];
+    for _ in 0..RUNS + 2 {
+        stream.synchronize()?;
+        let start = event()?;
+        let pending = call(data)?;
+        let end = event()?;
+        drop(pending);
+        end.synchronize()?;
+        times[0].push(f64::from(start.elapsed_ms(&end)?) / 1e3);
+
+        let start = Instant::now();
+        drop(call(data)?);
+        stream.synchronize()?;
+        times[1].push(start.elapsed().as_secs_f64());
+
+        let start = Instant::now();
+        let pending: Vec<T> = (0..AHEAD).map(|_| call(data)).collect::<Result<_, _>>()?;
+        drop(pending);
+        stream.synchronize()?;
+        times[2].push(start.elapsed().as_secs_f64() / AHEAD as f64);
+    }
+    Ok(times.map(|mut times| {
+        times.drain(..2);
+        times.sort_by(f64::total_cmp);
+        times[RUNS / 2]
+    }))
+}

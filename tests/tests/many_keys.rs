@@ -1,0 +1,344 @@
+//! Many keys in one call: each job as another implementation has it, in host memory and in GPU memory; what is between jobs; what cannot be.
+
+use aes::{Aes128, Aes192, Aes256};
+use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
+use aes_bitslice_runtime::{Backend, EachKey, Engine, Error, Job, Jobs, Kernels, KeyBits, Mode};
+use aes_bitslice_tests::engines::{Device, name};
+use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::reference::noise;
+use aes_bitslice_tests::{tests, tests_of_engines};
+use cipher::{Array, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit, StreamCipher, consts::U16};
+use std::ops::Range;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+const MODES: [Mode; 3] = [Mode::EcbEncrypt, Mode::Ctr, Mode::Keystream];
+
+fn main() -> ExitCode {
+    Tests::default()
+        .on_each(
+            &[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl],
+            &[],
+            tests_of_engines![jobs_are_as_another_has_them, each_key_as_another_has_it, nothing_to_do],
+        )
+        .on_each(
+            &[Device::Cuda(Kernels::Auto)],
+            &[],
+            tests_of_engines![keys_in_device_memory, from_one_buffer_to_another, calls_in_flight],
+        )
+        .with(&[], tests![what_cannot_be_is_refused, keys_are_not_printed])
+        .run()
+}
+
+/// By the `aes` and `ctr` crates.
+fn expected(mode: Mode, key: &[u8], counter: [u8; 16], data: &mut [u8]) {
+    fn by<C: KeyInit + BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>>(
+        mode: Mode,
+        key: &[u8],
+        counter: [u8; 16],
+        data: &mut [u8],
+    ) {
+        let cipher = C::new_from_slice(key).unwrap();
+        if mode == Mode::EcbEncrypt {
+            data.as_chunks_mut().0.iter_mut().for_each(|block: &mut [u8; 16]| cipher.encrypt_block(block.into()));
+            return;
+        }
+        if mode == Mode::Keystream {
+            data.fill(0);
+        }
+        let core = ctr::CtrCore::<C, ctr::flavors::Ctr128BE>::inner_iv_init(cipher, &Array::from(counter));
+        ctr::Ctr128BE::from_core(core).apply_keystream(data);
+    }
+    match key.len() {
+        16 => by::<Aes128>(mode, key, counter, data),
+        24 => by::<Aes192>(mode, key, counter, data),
+        _ => by::<Aes256>(mode, key, counter, data),
+    }
+}
+
+/// Where the data of a call is.
+enum Memory {
+    Host,
+    /// The data begins this many bytes behind a multiple of 256.
+    Gpu(Arc<CudaStream>, usize),
+}
+
+/// Host memory, and that of a GPU where the engine has one.
+fn memories(engine: &Engine) -> Vec<Memory> {
+    let stream = || engine.cuda_context().unwrap().new_stream().unwrap();
+    match engine.backend() {
+        Backend::Cuda { .. } => {
+            vec![Memory::Host, Memory::Gpu(stream(), 0), Memory::Gpu(stream(), 4), Memory::Gpu(stream(), 3)]
+        }
+        _ => vec![Memory::Host],
+    }
+}
+
+impl Memory {
+    fn run(&self, engine: &Engine, jobs: &Jobs, data: &mut [u8]) -> Result<(), Error> {
+        let Self::Gpu(stream, offset) = self else { return engine.run_jobs(jobs, data) };
+        let mut memory = stream.clone_htod(&[&vec![0x5a; *offset], &data[..], &[0xa5; 9]].concat()).unwrap();
+        let pending = {
+            let mut part = memory.slice_mut(*offset..*offset + data.len());
+            engine.device_jobs()?.run(stream, jobs, &mut part)?
+        };
+        let found = stream.clone_dtoh(&memory).unwrap();
+        let (before, rest) = found.split_at(*offset);
+        assert!(before.iter().all(|&byte| byte == 0x5a) && rest[data.len()..] == [0xa5; 9]);
+        data.copy_from_slice(&rest[..data.len()]);
+        pending.wait()
+    }
+}
+
+/// Jobs, and what they are on.
+struct Work {
+    keys: Vec<Vec<u8>>,
+    counters: Vec<[u8; 16]>,
+    ranges: Vec<Range<u64>>,
+    plain: Vec<u8>,
+}
+
+impl Work {
+    /// Of bytes of data and between a job and the one before it. Some counters wrap in 32 bits, some in 128.
+    fn new(seed: u64, bits: KeyBits, lengths: &[(usize, usize)]) -> Self {
+        let mut at = 0;
+        let mut ranges = Vec::new();
+        for (bytes, gap) in lengths {
+            ranges.push((at + gap) as u64..(at + gap + bytes) as u64);
+            at += gap + bytes;
+        }
+        let counter = |n: usize| match n % 3 {
+            0 => (u128::MAX - n as u128).to_be_bytes(),
+            1 => (7u128 << 64 | u128::from(u32::MAX - n as u32)).to_be_bytes(),
+            _ => noise(seed ^ n as u64, 16).try_into().unwrap(),
+        };
+        Self {
+            keys: (0..lengths.len()).map(|n| noise(seed + 1 + n as u64, bits.bytes())).collect(),
+            counters: (0..lengths.len()).map(counter).collect(),
+            ranges,
+            plain: noise(!seed, at + 7),
+        }
+    }
+
+    fn list(&self) -> Vec<Job<'_>> {
+        let job = |n: usize| Job { key: &self.keys[n], counter: self.counters[n], range: self.ranges[n].clone() };
+        (0..self.keys.len()).map(job).collect()
+    }
+
+    fn expected(&self, mode: Mode) -> Vec<u8> {
+        let mut data = self.plain.clone();
+        for job in self.list() {
+            expected(mode, job.key, job.counter, &mut data[job.range.start as usize..job.range.end as usize]);
+        }
+        data
+    }
+}
+
+fn jobs_are_as_another_has_them(engines: &'static [Engine]) {
+    let lengths: [&[(usize, usize)]; 6] = [
+        &[(512, 0), (16, 0), (0, 3), (4096, 1), (10_000, 32), (528, 0), (32, 5), (4112, 0)],
+        &[(65_536, 0), (65_536, 0), (65_536, 0)],
+        &[(16, 0); 700],
+        &[(48, 0); 301],
+        &[(1 << 20, 8), (100, 0), (31, 1), (513, 0), (1, 2), (4095, 4)],
+        &[(16, 16)],
+    ];
+    for (n, lengths) in lengths.into_iter().enumerate() {
+        for bits in KeyBits::ALL {
+            for mode in MODES {
+                let whole: Vec<(usize, usize)> = lengths.iter().map(|&(bytes, gap)| (bytes / 16 * 16, gap)).collect();
+                let lengths = if mode == Mode::EcbEncrypt { &whole } else { lengths };
+                let mut work = Work::new(n as u64 + 100, bits, lengths);
+                if n == 3 {
+                    // Equal shares with equal counters.
+                    work.counters.fill([0xff; 16]);
+                }
+                let (jobs, expected) = (Jobs::new(mode, &work.list()).unwrap(), work.expected(mode));
+                assert_eq!(jobs.len(), lengths.len());
+                for (engine, memory) in engines.iter().flat_map(|e| memories(e).into_iter().map(move |m| (e, m))) {
+                    let mut data = work.plain.clone();
+                    memory.run(engine, &jobs, &mut data).unwrap();
+                    assert!(data == expected, "{}, {mode}, {} bits, lengths {n}", name(engine), bits.bits());
+                }
+            }
+        }
+    }
+}
+
+fn each_key_as_another_has_it(engines: &'static [Engine]) {
+    for (each, count) in [(16, 1000), (32, 77), (48, 300), (512, 9), (4096 + 16, 5), (16, 1)] {
+        for bits in KeyBits::ALL {
+            for mode in MODES {
+                let keys = noise(each as u64, count * bits.bytes());
+                let counter = (u128::MAX - 1).to_be_bytes();
+                let operation = EachKey::new(mode, bits, counter, each as u64).unwrap();
+                let plain = noise(5, each * count);
+                let mut by_another = plain.clone();
+                for (key, data) in keys.chunks(bits.bytes()).zip(by_another.chunks_mut(each)) {
+                    expected(mode, key, counter, data);
+                }
+                for engine in engines {
+                    let mut data = plain.clone();
+                    engine.run_each_key(&operation, &keys, &mut data).unwrap();
+                    assert!(data == by_another, "{}, {mode}, {each} bytes, {} bits", name(engine), bits.bits());
+                    let mut data = vec![0x11; plain.len()];
+                    let separate = match mode {
+                        Mode::Keystream => engine.run_each_key(&operation, &keys, &mut data),
+                        _ => engine.run_each_key(&operation, &keys, (&plain[..], &mut data[..])),
+                    };
+                    assert!(separate.is_ok() && data == by_another);
+                }
+            }
+        }
+    }
+}
+
+fn nothing_to_do(engines: &'static [Engine]) {
+    let empty = Jobs::new(Mode::Ctr, &[]).unwrap();
+    let key = [7; 16];
+    let of_nothing = Jobs::new(Mode::Ctr, &[Job { key: &key, counter: [0; 16], range: 3..3 }]).unwrap();
+    assert!(empty.is_empty() && !of_nothing.is_empty());
+    for engine in engines {
+        for jobs in [&empty, &of_nothing] {
+            for memory in memories(engine) {
+                let mut data = *b"data";
+                memory.run(engine, jobs, &mut data).unwrap();
+                assert_eq!(&data, b"data");
+            }
+        }
+        let each = EachKey::new(Mode::Ctr, KeyBits::Aes128, [0; 16], 16).unwrap();
+        engine.run_each_key(&each, &[], &mut []).unwrap();
+    }
+}
+
+fn keys_in_device_memory(engines: &'static [Engine]) {
+    let engine = &engines[0];
+    let stream = engine.cuda_context().unwrap().new_stream().unwrap();
+    let device = engine.device_jobs().unwrap();
+    for (each, count) in [(16, 5000), (32, 257), (4096, 3), (80, 100)] {
+        for bits in KeyBits::ALL {
+            for (offset, mode) in MODES.into_iter().enumerate() {
+                let keys = noise(each as u64 + 3, count * bits.bytes());
+                let operation = EachKey::new(mode, bits, [0xff; 16], each as u64).unwrap();
+                let plain = noise(5, each * count);
+                let mut by_another = plain.clone();
+                engine.run_each_key(&operation, &keys, &mut by_another).unwrap();
+                let on_device = stream.clone_htod(&keys).unwrap();
+                let mut data = stream.clone_htod(&[&vec![1; offset], &plain[..], &[2; 5]].concat()).unwrap();
+                let mut part = data.slice_mut(offset..offset + plain.len());
+                device.run_each_key(&stream, &operation, &on_device, &mut part).unwrap();
+                let found = stream.clone_dtoh(&data).unwrap();
+                assert!(found == [&vec![1; offset], &by_another[..], &[2; 5]].concat(), "{mode}, {each} bytes");
+                assert!(stream.clone_dtoh(&on_device).unwrap() == keys);
+            }
+        }
+    }
+    let operation = EachKey::new(Mode::Ctr, KeyBits::Aes128, [0; 16], 16).unwrap();
+    let keys = stream.alloc_zeros::<u8>(33).unwrap();
+    let mut data = stream.alloc_zeros::<u8>(32).unwrap();
+    let refused = |outcome: Result<(), Error>, says: &str| {
+        let error = outcome.unwrap_err();
+        assert!(matches!(error, Error::Jobs { .. }) && error.to_string().contains(says), "{error}");
+    };
+    refused(device.run_each_key(&stream, &operation, &keys, &mut data), "whole keys");
+    refused(device.run_each_key(&stream, &operation, &keys.slice(1..33), &mut data), "multiple of four");
+    refused(device.run_each_key(&stream, &operation, &keys.slice(0..16), &mut data), "the data has 32");
+}
+
+fn from_one_buffer_to_another(engines: &'static [Engine]) {
+    use aes_bitslice_runtime::cuda::cudarc::driver::{DevicePtr, DevicePtrMut};
+    let engine = &engines[0];
+    let stream = engine.cuda_context().unwrap().new_stream().unwrap();
+    let work = Work::new(9, KeyBits::Aes256, &[(1000, 0), (16, 8), (9000, 1), (5, 0)]);
+    let jobs = Jobs::new(Mode::Ctr, &work.list()).unwrap();
+    let input = stream.clone_htod(&work.plain).unwrap();
+    let mut output = stream.clone_htod(&vec![0x33; work.plain.len()]).unwrap();
+    let len = work.plain.len() as u64;
+    let pending = {
+        let (from, _read) = input.device_ptr(&stream);
+        let (to, _written) = output.device_ptr_mut(&stream);
+        let device = engine.device_jobs().unwrap();
+        // SAFETY: both are as long, and outlive the work, which is waited for.
+        unsafe {
+            let overlaps = device.run_raw(stream.cu_stream(), &jobs, from, from + 1, len - 1);
+            assert!(matches!(overlaps.map(|_| ()), Err(Error::Jobs { .. } | Error::Overlap)));
+            device.run_raw(stream.cu_stream(), &jobs, from, to, len).unwrap()
+        }
+    };
+    let found = stream.clone_dtoh(&output).unwrap();
+    pending.wait().unwrap();
+    let (mut expected, by_another) = (vec![0x33; work.plain.len()], work.expected(Mode::Ctr));
+    for range in work.ranges.iter().map(|range| range.start as usize..range.end as usize) {
+        expected[range.clone()].copy_from_slice(&by_another[range]);
+    }
+    assert!(found == expected);
+    assert!(stream.clone_dtoh(&input).unwrap() == work.plain);
+}
+
+/// More calls than there is memory kept for, on two streams, waited for in another order.
+fn calls_in_flight(engines: &'static [Engine]) {
+    let engine = &engines[0];
+    let context = engine.cuda_context().unwrap();
+    let streams = [context.new_stream().unwrap(), context.new_stream().unwrap()];
+    let works: Vec<Work> = (0..20).map(|n| Work::new(n, KeyBits::Aes128, &[(5000, 0), (16, 3), (70_000, 0)])).collect();
+    let mut calls = Vec::new();
+    for (n, work) in works.iter().enumerate() {
+        let stream = &streams[n % 2];
+        let jobs = Jobs::new(Mode::Ctr, &work.list()).unwrap();
+        let mut data = stream.clone_htod(&work.plain).unwrap();
+        let pending = engine.device_jobs().unwrap().run(stream, &jobs, &mut data).unwrap();
+        calls.push((work, data, pending));
+    }
+    for (n, (work, data, pending)) in calls.into_iter().enumerate().rev() {
+        if n % 3 == 0 {
+            drop(pending);
+        } else {
+            pending.wait().unwrap();
+        }
+        assert!(streams[n % 2].clone_dtoh(&data).unwrap() == work.expected(Mode::Ctr), "call {n}");
+    }
+}
+
+fn what_cannot_be_is_refused() {
+    let (key, long) = ([7; 16], [7; 32]);
+    let job = |key: &'static [u8], range| Job { key, counter: [0; 16], range };
+    let (key, long): (&'static [u8], &'static [u8]) = (Box::leak(Box::new(key)), Box::leak(Box::new(long)));
+    let says = |mode, jobs: &[Job<'_>], text: &str| {
+        let error = Jobs::new(mode, jobs).unwrap_err();
+        assert!(matches!(error, Error::Jobs { .. }) && error.to_string().contains(text), "{error}");
+    };
+    says(Mode::CbcDecrypt, &[], "is not done under many keys");
+    says(Mode::EcbDecrypt, &[], "is not done under many keys");
+    says(Mode::Ctr, &[job(key, 0..1), job(long, 1..2)], "the key of job 1 has 256 bits");
+    #[allow(clippy::reversed_empty_ranges)]
+    says(Mode::Ctr, &[job(key, 3..2)], "before it begins");
+    says(Mode::Ctr, &[job(key, 0..5), job(key, 4..9)], "ascend and do not overlap");
+    says(Mode::EcbEncrypt, &[job(key, 0..15)], "whole blocks of 16");
+    says(Mode::Ctr, &[job(key, 0..u64::MAX)], "64 GiB at most");
+    assert!(matches!(Jobs::new(Mode::Ctr, &[job(&key[1..], 0..1)]), Err(Error::KeyLength { bytes: 15 })));
+    for bytes in [0, 1, 17] {
+        assert!(matches!(EachKey::new(Mode::Ctr, KeyBits::Aes128, [0; 16], bytes), Err(Error::Jobs { .. })));
+    }
+    assert!(EachKey::new(Mode::XtsEncrypt, KeyBits::Aes128, [0; 16], 16).is_err());
+
+    let engine = Engine::open(Backend::Cpu).unwrap();
+    let jobs = Jobs::new(Mode::Ctr, &[job(key, 0..5), job(key, 5..10)]).unwrap();
+    let mut data = [1; 9];
+    let error = engine.run_jobs(&jobs, &mut data).unwrap_err();
+    assert!(error.to_string().contains("ends at byte 10, and the data has 9"), "{error}");
+    assert_eq!(data, [1; 9]);
+    assert!(matches!(engine.run_jobs(&jobs, &[1; 10]), Err(Error::WrongAccess { .. })));
+    assert!(matches!(engine.run_jobs(&jobs, (&[1; 10][..], &mut data[..])), Err(Error::LengthMismatch { .. })));
+    let each = EachKey::new(Mode::EcbEncrypt, KeyBits::Aes128, [0; 16], 16).unwrap();
+    assert!(matches!(engine.run_each_key(&each, &[0; 17], &mut [0; 16]), Err(Error::Jobs { .. })));
+    assert!(matches!(engine.run_each_key(&each, &[0; 16], &mut [0; 32]), Err(Error::Jobs { .. })));
+    assert!(matches!(engine.device_jobs(), Err(Error::NotCuda { .. })));
+}
+
+fn keys_are_not_printed() {
+    let key = [0xde; 16];
+    let job = Job { key: &key, counter: [0; 16], range: 0..5 };
+    let jobs = Jobs::new(Mode::Ctr, std::slice::from_ref(&job)).unwrap();
+    let text = format!("{job:?} {jobs:?}");
+    assert!(!text.contains("222") && !text.contains("de, de") && text.contains("128 bits"), "{text}");
+}
