@@ -9,12 +9,9 @@
 //! | `nonce` | what is new for every message of GCM |
 //! | `tag` | authentication tags, compared in constant time |
 //! | `backend` | where to compute, by name |
-//! | `device_or_skip` | unit tests that need a device |
 
 pub mod backend;
 pub mod counter;
-#[cfg(test)]
-pub(crate) mod device_or_skip;
 pub mod error;
 pub mod key;
 pub mod nonce;
