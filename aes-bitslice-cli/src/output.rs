@@ -304,8 +304,7 @@ pub fn json(value: &impl serde::Serialize) -> String {
 
 /// Writes `text` to standard output.
 pub fn print(text: &str) -> Result<()> {
-    let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    let written = standard::output()?.write_all(text.as_bytes());
     written.map_err(|error| Error::io("cannot write standard output", &error))
 }
 

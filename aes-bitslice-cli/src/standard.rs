@@ -26,7 +26,7 @@ pub fn output() -> Result<File> {
     let file = stdout().map_err(|error| Error::io("cannot write standard output", &error))?;
     match was_closed(&file) {
         true => {
-            let what = format!("cannot write standard output: {CLOSED}; use -o FILE, or a pipe");
+            let what = format!("cannot write standard output: {CLOSED}; redirect it to a file, or use a pipe");
             Err(Error::new(Exit::InputOutput, what))
         }
         false => Ok(file),

@@ -414,16 +414,22 @@ fn closed_standard_streams() {
     let folder = folder(100);
     let closed = "it is closed, or `/dev/null` opened for reading and writing";
     for (redirection, options, message) in [
-        (">&-", "in", format!("cannot write standard output: {closed}; use -o FILE, or a pipe")),
+        (">&-", "in", format!("cannot write standard output: {closed}; redirect it to a file, or use a pipe")),
         ("<&-", "", format!("cannot read standard input: {closed}; name a file, or use a pipe")),
         ("<&- >&-", "-", format!("cannot read standard input: {closed}; name a file, or use a pipe")),
-        ("1<>/dev/null", "in", format!("cannot write standard output: {closed}; use -o FILE, or a pipe")),
+        ("1<>/dev/null", "in", format!("cannot write standard output: {closed}; redirect it to a file, or use a pipe")),
     ] {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("exec {PROGRAM} \"$@\" {redirection}"), "sh"]);
         shell.args(encrypt_from_to(folder.path(), options).get_args());
         let output = shell.env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
         assert_eq!(failure(folder.path(), &output, 4), message, "{redirection}");
+    }
+    for command in ["info", "info --json", "man", "completions bash"] {
+        let mut shell = Command::new("sh");
+        let output = shell.args(["-c", &format!("exec {PROGRAM} {command} >&-")]).output().unwrap();
+        let message = format!("cannot write standard output: {closed}; redirect it to a file, or use a pipe");
+        assert_eq!(failure(folder.path(), &output, 4), message, "{command}");
     }
     // A shell's `/dev/null` is what it says, and what is not used may be closed.
     for (redirection, options) in [(">/dev/null", "in"), ("</dev/null", ""), ("<&- >&- 2>&-", "-o out/file in")] {

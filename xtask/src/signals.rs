@@ -1,4 +1,8 @@
 //! Signals that end the process: compilers are ended, and what is temporary is removed first.
+//!
+//! Handled are HUP, INT, QUIT, TERM, USR1, USR2, ALRM, VTALRM, PROF and XCPU. All others that end a process do so at once, and what is
+//! temporary stays: KILL, which no program can handle; ABRT, BUS, FPE, ILL, SEGV, SYS and TRAP, which tell of a fault in the program; and,
+//! on Linux, IO, PWR, STKFLT and the real-time signals, which nobody sends to a compiler's like. PIPE and XFSZ are errors of a write.
 
 use std::io;
 

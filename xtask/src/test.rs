@@ -4,6 +4,10 @@ use crate::cargo::Cargo;
 use anyhow::{Result, ensure};
 use std::path::Path;
 
+/// The variables that ask for devices, and where the unit tests that need such a device are: these are always ignored.
+const DEVICES: [(&str, &str); 2] =
+    [("AES_BITSLICE_REQUIRE_GPU", "cuda::"), ("AES_BITSLICE_REQUIRE_OPENCL", "opencl::")];
+
 /// Makes tests do all there is to do, where it is set to anything but nothing and `0`.
 const EXHAUSTIVE: &str = "AES_BITSLICE_EXHAUSTIVE";
 
@@ -15,11 +19,23 @@ pub struct Args {
 }
 
 pub fn run(root: &Path, args: &Args) -> Result<()> {
-    let (options, environment): (&[&str], &[(&str, &str)]) = match args.all {
-        // A program whose tests fail does not keep the others from running.
-        true => (&["--no-fail-fast", "--", "--include-ignored"], &[(EXHAUSTIVE, "1")]),
-        false => (&[], &[]),
+    let cargo = Cargo::new(root);
+    let passed = match args.all {
+        false => cargo.test(&[], &[])?,
+        true => {
+            // A program whose tests fail does not keep the others from running.
+            let test = |options: &[&str]| cargo.test(&[&["--no-fail-fast"], options].concat(), &[(EXHAUSTIVE, "1")]);
+            let absent = DEVICES.into_iter().filter(|(variable, _)| !is_set(variable)).map(|(_, tests)| tests);
+            // One GPU is all that is asked for.
+            let skipped = absent.chain(["several::"]).flat_map(|tests| ["--skip", tests]);
+            let ignored: Vec<&str> = ["--", "--ignored"].into_iter().chain(skipped).collect();
+            [test(&[])?, test(&ignored)?] == [true, true]
+        }
     };
-    ensure!(Cargo::new(root).test(options, environment)?, "tests failed");
+    ensure!(passed, "tests failed");
     Ok(())
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var(variable).is_ok_and(|value| !["", "0"].contains(&value.as_str()))
 }

@@ -23,10 +23,11 @@ const AHEAD: usize = 4096;
 /// not reseed itself, as SP 800-90A would have it.
 ///
 /// ```
-/// use aes_bitslice_runtime::{Key, KeyBits, KeystreamRng};
+/// use aes_bitslice_runtime::{Counter, Key, KeyBits, KeystreamRng};
 /// use rand_core::Rng;
 ///
-/// let mut rng = KeystreamRng::new(&Key::generate(KeyBits::Aes256)?, [0; 16])?;
+/// let (key, start) = (Key::generate(KeyBits::Aes256)?, Counter::random()?.block());
+/// let mut rng = KeystreamRng::new(&key, start)?;
 /// let (number, mut bytes) = (rng.next_u64(), [0; 100]);
 /// rng.fill_bytes(&mut bytes);
 /// # let _ = number;

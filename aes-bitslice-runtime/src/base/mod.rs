@@ -10,12 +10,9 @@
 //! | `tag` | authentication tags, compared in constant time |
 //! | `backend` | where to compute, by name |
 //! | `threads` | how many threads share a call's work |
-//! | `device_or_skip` | unit tests that need a device |
 
 pub mod backend;
 pub mod counter;
-#[cfg(test)]
-pub(crate) mod device_or_skip;
 pub mod error;
 pub mod key;
 pub mod nonce;

@@ -50,6 +50,15 @@ tests() {
     for program in tests/* examples/*; do
         step "$(echo "$program" | tr / -)" "$program"
     done
+    # Unit tests that need a device run only where they are asked for.
+    unit=tests/aes-bitslice-runtime-aes_bitslice_runtime
+    step unit-cuda "$unit" --ignored cuda --skip several
+    if [ "$(nvidia-smi --list-gpus 2> /dev/null | wc -l)" -gt 1 ]; then
+        step unit-several "$unit" --ignored cuda::several
+    fi
+    if [ "${AES_BITSLICE_REQUIRE_OPENCL:-0}" != 0 ]; then
+        step unit-opencl "$unit" --ignored opencl
+    fi
 }
 
 sanitize() {

@@ -202,14 +202,12 @@ mod tests {
     use crate::api::engine::{Engine, Kind};
     use crate::base::backend::Backend;
     use crate::base::counter::{Counter, CounterMode};
-    use crate::base::device_or_skip::{Needs, device_or_skip};
     use crate::base::key::Key;
     use crate::base::nonce::Nonce;
     use crate::op::cbc::CbcDecrypt;
     use crate::op::ctr::Ctr;
     use crate::op::ecb::Ecb;
     use crate::op::gcm::GcmEncrypt;
-    use std::io::Write;
 
     const BYTES: usize = 48 * (1 << 20) + 16 * 5;
 
@@ -223,10 +221,8 @@ mod tests {
     }
 
     impl Gpus {
-        /// `None` where there are no two that reach each other's memory.
-        fn open() -> Option<Self> {
-            const WHAT: &str = "chunks that one GPU takes of another";
-            let engine = device_or_skip(Needs::Gpu, WHAT, Engine::open(Backend::CudaAll))?;
+        fn open() -> Self {
+            let engine = Engine::open(Backend::CudaAll).unwrap();
             let key = Key::new(&[7; 32]).unwrap();
             let cipher = engine.cipher(&key).unwrap();
             let cpu = Engine::open(Backend::Cpu).unwrap().cipher(&key).unwrap();
@@ -237,13 +233,10 @@ mod tests {
                 let weights: Vec<f64> = (0..=last).map(|gpu| f64::from(u8::from(gpu == last))).collect();
                 ShardedBuffer::with_weights(group, BYTES, &weights).unwrap()
             });
-            if last == 0 || !(0..last).all(|gpu| buffer().reaches(gpu, last)) {
-                // One GPU is all that can be required.
-                let _ = writeln!(std::io::stderr(), "NO GPU REACHES ANOTHER'S MEMORY: NOT TESTED: {WHAT}");
-                return None;
-            }
+            assert!(last > 0, "there is one GPU only");
+            assert!((0..last).all(|gpu| buffer().reaches(gpu, last)), "a GPU does not reach the memory of the last");
             let data = (0..BYTES).map(|i| (i ^ i >> 8 ^ i >> 16) as u8).collect();
-            Some(Self { cipher, cpu, buffer, last, data })
+            Self { cipher, cpu, buffer, last, data }
         }
 
         fn check<O: Operation>(&self, operation: O)
@@ -275,8 +268,9 @@ mod tests {
 
     /// All data lies on the last GPU, and the others, which reach it, do most of it.
     #[test]
+    #[ignore = "needs several CUDA GPUs that reach each other's memory"]
     fn chunks_are_taken_of_the_slowest() {
-        let Some(gpus) = Gpus::open() else { return };
+        let gpus = Gpus::open();
         let counter = Counter::new(CounterMode::Ctr128BE, [0xff; 16]);
         gpus.check(Ecb::encrypt());
         gpus.check(CbcDecrypt::new(&[9; 16]));
