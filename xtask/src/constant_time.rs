@@ -16,8 +16,13 @@ use aes_bitslice_gen::emit::cuda;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
 use aes_bitslice_taint::{Report, ptx};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZero;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -54,67 +59,116 @@ fn in_cuda(source: &str) -> Result<String> {
     Ok(format!("#define SHUFFLES 0\n{}\n{}{begin}{body}", sizes.join("\n"), &cuda[..common]))
 }
 
-/// What is analysed, as a line of the table.
-fn say_reports(kernel: &str, code: &str, reports: &[Report]) {
+/// What was analysed, as a line of the table.
+fn line(kernel: &str, code: &str, reports: &[Report]) -> String {
     let sum = |count: fn(&Report) -> usize| reports.iter().map(count).sum::<usize>();
     let (all, secret) = (sum(|report| report.instructions), sum(|report| report.secret));
-    say!("{kernel:40}  {code:12}  {all:>8}  {secret:>8}");
+    format!("{kernel:40}  {code:12}  {all:>8}  {secret:>8}")
 }
 
 pub fn run(root: &Path, args: &Args) -> Result<()> {
     let folder = kernels::folder(root).join("cuda");
     let (stored, hashes) = (kernels::cuda(), kernels::cuda_hashes());
-    let stored_ptx = |kernel: &ToCompile| -> Result<Option<String>> {
-        let target = kernel.targets.iter().copied().find(|target| matches!(target, Target::Ptx(_)));
-        let read = |target| fs::read_to_string(folder.join(image_file(&kernel.name, target)));
-        target.map(|target| read(target).with_context(|| format!("the PTX of {}", kernel.name))).transpose()
-    };
+    let kernels = kernels::to_compile(&stored, &hashes);
+    let disassembler = if args.ptx { None } else { Some(Disassembler::find()?) };
+    let opencl = if args.ptx { vec![] } else { opencl() };
+    let (folder, stored, disassembler) = (&folder, &stored, disassembler.as_ref());
     say!("{:40}  {:12}  {:>8}  {:>8}", "kernel", "code", "all", "secret");
-    for kernel in kernels::to_compile(&stored, &hashes) {
-        let ptx = stored_ptx(&kernel)?;
-        let Some(entries) = &kernel.constant_time else {
-            looks_up(&kernel, &stored, ptx.as_deref())?;
-            continue;
-        };
-        if let Some(ptx) = &ptx {
-            say_reports(&kernel.name, "PTX", &intermediate(ptx, entries).with_context(|| kernel.name.clone())?);
+    let cuda =
+        kernels.iter().map(|kernel| -> Work { Box::new(|| of_cuda(folder, kernel, stored, args, disassembler)) });
+    let opencl = opencl.iter().map(|(name, source, entries)| -> Work { Box::new(|| of_opencl(name, source, entries)) });
+    let work: Vec<Work> = cuda.chain(opencl).collect();
+    in_order(&work)
+}
+
+/// The analysis of a kernel, which takes seconds: the lines of the table.
+type Work<'a> = Box<dyn Fn() -> Result<Vec<String>> + Sync + 'a>;
+
+/// Does it on all cores, and says the lines in the order of the list, as far as all is well.
+fn in_order(work: &[Work]) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..cores.min(work.len()) {
+            let (next, sender) = (&next, sender.clone());
+            scope.spawn(move || {
+                while let Some((at, one)) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, work.get(at)?)))
+                {
+                    // Nobody receives where another kernel was found guilty.
+                    if sender.send((at, one())).is_err() {
+                        break;
+                    }
+                }
+            });
         }
-        if args.ptx {
-            continue;
-        }
-        let disassembler = Disassembler::find()?;
-        let listed = |image: &[u8], name: String| -> Result<()> {
-            let reports = machine_code(&disassembler.list(image)?, entries, ptx.as_deref().unwrap_or_default());
-            say_reports(&kernel.name, &name, &reports.with_context(|| format!("{} for {name}", kernel.name))?);
-            Ok(())
-        };
-        if ptx.is_none() {
-            // What is stored as machine code only, for an architecture by its own name.
-            for &target in &kernel.targets {
-                let Target::SpecificCubin(arch) = target else { continue };
-                let compiled = nvrtc::compile(&kernel.file, &kernel.source, Target::SpecificPtx(arch))?;
-                let reports = intermediate(str::from_utf8(&compiled.image)?, entries);
-                say_reports(&kernel.name, "PTX", &reports.with_context(|| kernel.name.clone())?);
+        drop(sender);
+        let mut waiting = BTreeMap::new();
+        let mut said = 0;
+        for (at, lines) in receiver {
+            waiting.insert(at, lines?);
+            while let Some(lines) = waiting.remove(&said) {
+                lines.iter().for_each(|line| say!("{line}"));
+                said += 1;
             }
         }
-        for &target in kernel.targets.iter().filter(|target| !matches!(target, Target::Ptx(_))) {
-            listed(&fs::read(folder.join(image_file(&kernel.name, target)))?, target.name())?;
+        ensure!(said == work.len(), "a thread of the analysis panicked");
+        Ok(())
+    })
+}
+
+/// The analysis of a kernel in CUDA C.
+fn of_cuda(
+    folder: &Path,
+    kernel: &ToCompile,
+    stored: &[StoredKernel],
+    args: &Args,
+    disassembler: Option<&Disassembler>,
+) -> Result<Vec<String>> {
+    let name = &kernel.name;
+    let target = kernel.targets.iter().copied().find(|target| matches!(target, Target::Ptx(_)));
+    let read = |target| fs::read_to_string(folder.join(image_file(name, target)));
+    let ptx = target.map(|target| read(target).with_context(|| format!("the PTX of {name}"))).transpose()?;
+    let Some(entries) = &kernel.constant_time else {
+        looks_up(kernel, stored, ptx.as_deref())?;
+        return Ok(vec![]);
+    };
+    let mut lines = vec![];
+    if let Some(ptx) = &ptx {
+        lines.push(line(name, "PTX", &intermediate(ptx, entries).with_context(|| name.clone())?));
+    }
+    let Some(disassembler) = disassembler else { return Ok(lines) };
+    if ptx.is_none() {
+        // What is stored as machine code only, for an architecture by its own name.
+        for &target in &kernel.targets {
+            let Target::SpecificCubin(arch) = target else { continue };
+            let compiled = nvrtc::compile(&kernel.file, &kernel.source, Target::SpecificPtx(arch))?;
+            let reports = intermediate(str::from_utf8(&compiled.image)?, entries);
+            lines.push(line(name, "PTX", &reports.with_context(|| name.clone())?));
         }
-        for &arch in args.arch.iter().filter(|&&arch| arch >= FIRST_MACHINE_CODE && (kernel.capable)(arch)) {
-            let target = Target::Cubin(arch);
-            listed(&nvrtc::compile(&kernel.file, &kernel.source, target)?.image, target.name())?;
-        }
     }
-    if args.ptx {
-        return Ok(());
+    let mut listed = |image: &[u8], target: Target| -> Result<()> {
+        let reports = machine_code(&disassembler.list(image)?, entries, ptx.as_deref().unwrap_or_default());
+        lines.push(line(name, &target.name(), &reports.with_context(|| format!("{name} for {}", target.name()))?));
+        Ok(())
+    };
+    for &target in kernel.targets.iter().filter(|target| !matches!(target, Target::Ptx(_))) {
+        listed(&fs::read(folder.join(image_file(name, target)))?, target)?;
     }
-    for (name, source, entries) in opencl() {
-        let source = in_cuda(&source).with_context(|| name.clone())?;
-        let compiled = nvrtc::compile(&name, &source, Target::Ptx(kernels::PTX)).with_context(|| name.clone())?;
-        let reports = intermediate(str::from_utf8(&compiled.image)?, &entries);
-        say_reports(&name, "OpenCL C", &reports.with_context(|| format!("{name} in OpenCL C"))?);
+    for &arch in args.arch.iter().filter(|&&arch| arch >= FIRST_MACHINE_CODE && (kernel.capable)(arch)) {
+        let target = Target::Cubin(arch);
+        listed(&nvrtc::compile(&kernel.file, &kernel.source, target)?.image, target)?;
     }
-    Ok(())
+    Ok(lines)
+}
+
+/// The analysis of a kernel in OpenCL C.
+fn of_opencl(name: &str, source: &str, entries: &[EntryPoint]) -> Result<Vec<String>> {
+    let source = in_cuda(source).with_context(|| name.to_string())?;
+    let compiled = nvrtc::compile(name, &source, Target::Ptx(kernels::PTX)).with_context(|| name.to_string())?;
+    let reports = intermediate(str::from_utf8(&compiled.image)?, entries);
+    Ok(vec![line(name, "OpenCL C", &reports.with_context(|| format!("{name} in OpenCL C"))?)])
 }
 
 /// Name, source and entry points of what is stored in OpenCL C.
@@ -149,6 +203,15 @@ mod tests {
     #[test]
     fn the_stored_ptx_is_constant_time_but_for_tables() {
         run(&files::root(), &Args { ptx: true, arch: vec![] }).unwrap();
+    }
+
+    #[test]
+    fn one_guilty_kernel_among_many_is_a_failure() {
+        let innocent = || -> Work { Box::new(|| Ok(vec![])) };
+        let mut work: Vec<Work> = (0..100).map(|_| innocent()).collect();
+        in_order(&work).unwrap();
+        work[50] = Box::new(|| bail!("guilty"));
+        assert_eq!(in_order(&work).unwrap_err().to_string(), "guilty");
     }
 
     /// Each of these, put in front of the first store of a kernel, is found, and nothing else is.
