@@ -23,6 +23,7 @@
 //! | `unfinished` | compilers and folders that a signal must not leave behind |
 //! | `calls` | the calls of its entry points in C, made of the manifest's parameters |
 //! | `error` | what a check finds |
+//! | `sample` | how much their tests do |
 
 mod calls;
 mod checks;
@@ -32,6 +33,8 @@ mod hash;
 mod jobs;
 mod launch;
 mod messages;
+#[cfg(test)]
+mod sample;
 mod unfinished;
 
 pub use checks::{evaluate, printed};
