@@ -170,7 +170,7 @@ impl DeviceKey {
         let secret_from = if batch.counters_are_secret { places.messages.start } else { places.masks.start };
         let secret = secret_from..places.hashes.end;
         let results = if batch.expected.is_some() { &places.verdicts } else { &places.masks }.clone();
-        // SAFETY: as the caller vouches, here and below; the tables of the hash live as long as the key, and dropping it waits for the device.
+        // SAFETY: as the caller promises, here and below; the tables of the hash live as long as the key, and dropping it waits for the device.
         unsafe {
             memory.run(stream, places.aad.end, results, secret, |begin| {
                 let at = |range: &Range<usize>| begin + range.start as u64;

@@ -168,7 +168,7 @@ impl<'a> DeviceCipher<'a> {
         len: u64,
     ) -> Result<Pending<O>, Error> {
         if operation.batch().is_some() {
-            // SAFETY: as the caller vouches.
+            // SAFETY: as the caller promises.
             return unsafe { self.run_batch(stream, operation, input, output, len) };
         }
         let kernels = kernels(&operation, MEMORY)?;
@@ -233,7 +233,7 @@ impl<'a> DeviceCipher<'a> {
         let span = span(O::ACCESS, input, output, len)?;
         let context = self.key.device().context();
         self.key.device().enter()?;
-        // SAFETY: as the caller vouches, here and below.
+        // SAFETY: as the caller promises, here and below.
         if unsafe { capture::is_in_capture(context, stream) }? {
             return Err(Error::InCapture { operation: O::NAME });
         }

@@ -197,7 +197,7 @@ impl HashKernel {
         // A group of eight is a thread block's work at a time.
         let thread_blocks = of.all.div_ceil(8).min(*units);
         let span = Span { input: Some(input), output: Some(out), len: 0 };
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller promises.
         unsafe { self.launch_for_messages(stream, function, manifest.shared_bytes, thread_blocks, span, values) }
     }
 
@@ -226,7 +226,7 @@ impl HashKernel {
         // A message is a warp's work at a time.
         let thread_blocks = of.all.div_ceil(manifest.threads / 32).min(16 * multiprocessors);
         let span = Span { input: None, output: Some(output), len: 0 };
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller promises.
         unsafe { self.launch_for_messages(stream, function, 0, thread_blocks, span, values) }
     }
 
@@ -246,7 +246,7 @@ impl HashKernel {
         let arguments =
             function.binding.arguments(span, &launch, None, |_, _| unreachable!("nothing of it is gathered"))?;
         let grid = GridSize { thread_blocks: thread_blocks.into(), threads: manifest.threads };
-        // SAFETY: the arguments are those of the entry point; the caller vouches for what they point to; the geometry is the manifest's.
+        // SAFETY: the arguments are those of the entry point; what they point to is as the caller promises; the geometry is the manifest's.
         unsafe { function.launch(&module.context, grid, shared_bytes, false, stream, &arguments) }
     }
 }
