@@ -15,8 +15,10 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many are kept between calls at most, and how large they are at least, in bytes.
+/// How many are kept between calls at most, of how many bytes in all, and how large each is at least, in bytes. What takes more is freed
+/// behind its call.
 const KEPT: usize = 16;
+const MOST: usize = 256 << 20;
 const LEAST: usize = 1 << 16;
 
 /// The memory for batches of a device that is kept between calls.
@@ -127,7 +129,7 @@ impl BatchMemory {
         };
         // SAFETY: as above.
         let cleared = unsafe { result::memset_d8_async(at(secret.start), 0, secret.len(), stream) };
-        // SAFETY: the caller vouches for the stream, and the event is live.
+        // SAFETY: the stream is as the caller promises, and the event is live.
         context.call("cuEventRecord", unsafe { result::event::record(*event, stream) })?;
         self.state = State::InUse;
         worked?;
@@ -159,14 +161,22 @@ impl Drop for BatchMemory {
         memory.pinned[self.secret.clone()].fill(0);
         let mut kept = self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(memory);
-        // Large ones serve small calls, too.
-        if kept.len() > KEPT {
-            let smallest = kept.iter().enumerate().min_by_key(|(_, memory)| memory.pinned.len()).map(|(n, _)| n);
-            let dropped = smallest.map(|n| kept.swap_remove(n));
-            drop(kept);
-            drop(dropped);
+        let mut freed = vec![];
+        while let Some(n) = surplus(kept.iter().map(|memory| memory.pinned.len())) {
+            freed.push(kept.swap_remove(n));
         }
+        drop(kept);
+        drop(freed);
     }
+}
+
+/// The number of one, of those with these lengths, that is not kept; nothing where all are.
+fn surplus(lengths: impl Iterator<Item = usize> + Clone) -> Option<usize> {
+    let too_large = lengths.clone().position(|len| len > MOST);
+    let is_too_much = lengths.clone().count() > KEPT || lengths.clone().sum::<usize>() > MOST;
+    // Large ones serve small calls, too.
+    let smallest = lengths.enumerate().min_by_key(|(_, len)| *len).map(|(n, _)| n);
+    too_large.or(smallest.filter(|_| is_too_much))
 }
 
 impl Memory {
@@ -214,5 +224,29 @@ impl Drop for Memory {
                 let _ = result::stream::destroy(self.copies);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_too_many_nor_too_large_ones_are_kept() {
+        let kept = |lengths: &[usize]| {
+            let mut lengths = lengths.to_vec();
+            while let Some(n) = surplus(lengths.iter().copied()) {
+                lengths.swap_remove(n);
+            }
+            lengths.sort_unstable();
+            lengths
+        };
+        assert_eq!(kept(&[]), [0; 0]);
+        assert_eq!(kept(&[LEAST; KEPT]), [LEAST; KEPT]);
+        assert_eq!(kept(&[&[2 * LEAST][..], &[LEAST; KEPT]].concat()), [&[LEAST; KEPT - 1][..], &[2 * LEAST]].concat());
+        assert_eq!(kept(&[MOST / 2, MOST / 2]), [MOST / 2, MOST / 2]);
+        assert_eq!(kept(&[MOST / 2, LEAST, MOST / 2]), [MOST / 2, MOST / 2]);
+        // What is too large for itself drives no other out.
+        assert_eq!(kept(&[LEAST, MOST + 1, MOST / 2]), [LEAST, MOST / 2]);
     }
 }
