@@ -14,7 +14,7 @@ DEVICE void inv_mix_columns(u8 *state) {
 // The inverse cipher (FIPS 197, section 5.3): the transformations' inverses in reverse order, with the schedule of encryption.
 DEVICE void cipher(u8 *state, IN_TABLE const u8 *table, IN_SCHEDULE const u32 *schedule, u32 rounds) {
     add_round_key(state, schedule, rounds);
-    ROLLED for (u32 round = rounds - 1; round > 0; round--) {
+    @ROUNDS_IN_TURN@
         shift_rows(state, 3);
         substitute(state, table);
         add_round_key(state, schedule, round);

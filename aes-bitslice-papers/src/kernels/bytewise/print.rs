@@ -56,7 +56,10 @@ fn source(spec: &Bytewise, dialect: Dialect, command: &str) -> String {
         format!("Kernel: {}, AES byte by byte.", spec.name()),
         "NOT CONSTANT-TIME: what it looks up, and for how long, depends on key and data.".into(),
         format!("Mode: {}; S-box: in {sbox}; round keys: {keys}.", spec.mode()),
-        format!("State: a block a thread, as bytes, {access}."),
+        format!(
+            "State: a block a thread, as bytes, {access}; rounds {}.",
+            if spec.is_unrolled() { "unrolled" } else { "in a loop" }
+        ),
         format!("Geometry: {} threads a block.", Bytewise::THREADS),
     ];
     header::with_heading(heading.iter().map(String::as_str), &body(spec, dialect))
@@ -130,6 +133,18 @@ fn body(spec: &Bytewise, dialect: Dialect) -> String {
                 }
                 "KEY_PARAMETERS" => text += key_parameters,
                 "ROUNDS" => text += rounds,
+                "ROUNDS_IN_TURN" => {
+                    text += match (spec.is_unrolled(), spec.direction()) {
+                        (false, Direction::Encrypt) => "ROLLED for (u32 round = 1; round < rounds; round++) {",
+                        (true, Direction::Encrypt) => {
+                            "UNROLL for (u32 round = 1; round < MAX_ROUNDS; round++) if (round < rounds) {"
+                        }
+                        (false, Direction::Decrypt) => "ROLLED for (u32 round = rounds - 1; round > 0; round--) {",
+                        (true, Direction::Decrypt) => {
+                            "UNROLL for (u32 round = MAX_ROUNDS - 1; round > 0; round--) if (round < rounds) {"
+                        }
+                    }
+                }
                 "PREPARE" => {
                     text += if spec.sbox() == SboxMemory::Shared { shared_table } else { "" };
                     text += if spec.schedule() == ScheduleMemory::Shared { shared_schedule } else { "" };

@@ -49,6 +49,7 @@ pub struct Bytewise {
     sbox: SboxMemory,
     schedule: ScheduleMemory,
     access: BlockAccess,
+    unrolled: bool,
 }
 
 impl Bytewise {
@@ -58,17 +59,23 @@ impl Bytewise {
     /// A kernel; `None` for an S-box in global memory without round keys there.
     pub fn new(direction: Direction, sbox: SboxMemory, schedule: ScheduleMemory, access: BlockAccess) -> Option<Self> {
         let is_there = sbox != SboxMemory::Global || schedule == ScheduleMemory::Global;
-        is_there.then_some(Self { direction, sbox, schedule, access })
+        is_there.then_some(Self { direction, sbox, schedule, access, unrolled: false })
     }
 
     /// The basic kernel: tables and expanded key in global memory, byte by byte.
     pub fn basic(direction: Direction) -> Self {
         let (sbox, schedule, access) = (SboxMemory::Global, ScheduleMemory::Global, BlockAccess::Bytes);
-        Self { direction, sbox, schedule, access }
+        Self { direction, sbox, schedule, access, unrolled: false }
+    }
+
+    /// The same with the rounds unrolled, as the article has them (section "Design Approach"): up to 14, of which those are left out that
+    /// the key's length has not.
+    pub fn unrolled(self) -> Self {
+        Self { unrolled: true, ..self }
     }
 
     /// All of one direction: the basic kernel, one thing changed after the other up to the S-box and the keys in shared memory, each
-    /// with vectors too.
+    /// with vectors too; and with the rounds unrolled the basic kernel and one with everything in fast memory.
     pub fn ul_haq_2011(direction: Direction) -> Vec<Self> {
         use {SboxMemory as S, ScheduleMemory as K};
         let places = [
@@ -82,9 +89,16 @@ impl Bytewise {
             (S::Shared, K::Shared),
         ];
         let of = |(sbox, schedule)| {
-            [BlockAccess::Bytes, BlockAccess::Vector].map(|access| Self { direction, sbox, schedule, access })
+            [BlockAccess::Bytes, BlockAccess::Vector].map(|access| Self {
+                direction,
+                sbox,
+                schedule,
+                access,
+                unrolled: false,
+            })
         };
-        places.into_iter().flat_map(of).collect()
+        let fast = [(S::Shared, K::Argument)].into_iter().flat_map(of).skip(1).map(Self::unrolled);
+        places.into_iter().flat_map(of).chain([Self::basic(direction).unrolled()]).chain(fast).collect()
     }
 
     /// Forward or inverse cipher.
@@ -105,6 +119,11 @@ impl Bytewise {
     /// How a thread reads and writes its block.
     pub fn access(&self) -> BlockAccess {
         self.access
+    }
+
+    /// Whether the rounds are unrolled, not a loop.
+    pub fn is_unrolled(&self) -> bool {
+        self.unrolled
     }
 
     /// Mode and direction.
@@ -129,6 +148,7 @@ impl Bytewise {
             BlockAccess::Vector => "vector",
             BlockAccess::Bytes => "bytes",
         };
-        format!("aes-{}-bytewise-{sbox}-keys-{schedule}-{access}", self.mode())
+        let rounds = if self.unrolled { "-unrolled" } else { "" };
+        format!("aes-{}-bytewise-{sbox}-keys-{schedule}-{access}{rounds}", self.mode())
     }
 }
