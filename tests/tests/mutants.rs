@@ -79,6 +79,11 @@ fn mutants(source: &str) -> Vec<Mutant> {
         mutants.push(Mutant { kind, range: begin + at..begin + at + len, instead, table: None });
     };
     for (at, digits, number) in numbers(text, &["s[", "t[", "x[", "y["]) {
+        // What stands behind a type, or ends a longer name, is the length of an array: one that is longer makes no difference.
+        let before = &text[..at - 2];
+        if before.ends_with(|sign: char| sign.is_alphanumeric() || sign == '_') || before.ends_with("u32 ") {
+            continue;
+        }
         add("plane", at, digits.len(), (number ^ 1).to_string());
     }
     for (at, digits, number) in numbers(text, &[" < "]) {
