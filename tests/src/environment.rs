@@ -16,6 +16,9 @@ pub const LARGE: &str = "AES_BITSLICE_LARGE";
 /// Makes tests do all there is to do: `cargo xtask test --all` sets it.
 pub const EXHAUSTIVE: &str = "AES_BITSLICE_EXHAUSTIVE";
 
+/// Tries every mutant of a printed kernel, which takes most of an hour of one core; else it is a sample.
+pub const MUTANTS: &str = "AES_BITSLICE_MUTANTS";
+
 /// Whether a switch is set to anything but nothing and `0`.
 pub fn is_set(switch: &str) -> bool {
     std::env::var(switch).is_ok_and(|value| !["", "0"].contains(&value.as_str()))

@@ -12,7 +12,9 @@ use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_gen::circuit::{straight_line, text};
 use aes_bitslice_gen::netlist::Netlist;
 use aes_bitslice_runtime::bitsliced::Isa;
-use aes_bitslice_runtime::{Backend, Engine, Key};
+use aes_bitslice_runtime::{
+    Backend, Engine, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Key, Nonce, Tag,
+};
 use aes_bitslice_seal::tink::Keyset;
 use aes_bitslice_seal::{Secret, is_sealed, open, tink};
 use std::sync::OnceLock;
@@ -21,7 +23,7 @@ use std::sync::OnceLock;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("manifest", manifest),
     ("hash_manifest", hash_manifest),
     ("signature", signature),
@@ -30,6 +32,7 @@ pub const TARGETS: [Target; 8] = [
     ("keyset", keyset),
     ("sealed", sealed),
     ("engines", engines),
+    ("batch", batch),
 ];
 
 /// The engines of the CPU, opened once.
@@ -137,5 +140,60 @@ pub fn engines(data: &[u8]) {
             operation.run(&cipher, (input, &mut output[shift..])).expect("a call that there is");
         }
         assert!(output[shift..] == expected, "{operation:?} on {}", engine.description());
+    }
+}
+
+/// A batch of messages of GCM on every CPU engine, against each message alone: their nonces, lengths and gaps, and what is changed before
+/// they are decrypted. What is refused is refused by all, and changes nothing.
+pub fn batch(data: &[u8]) {
+    let Some((head, rest)) = data.split_first_chunk::<34>() else { return };
+    let key = Key::new(&head[..[16, 24, 32][usize::from(head[32]) % 3]]).expect("a length");
+    let (messages, data) = rest.split_at(rest.len().min(5 * usize::from(head[33] % 16)));
+    // Of each: what its nonce and its additional data are made of, and how many bytes lie before it and in it.
+    let fields: Vec<[u8; 5]> = messages.as_chunks().0.to_vec();
+    let nonces: Vec<Vec<u8>> =
+        fields.iter().map(|field| [vec![field[0]; 4], vec![field[0]; usize::from(field[1] % 20)]].concat()).collect();
+    let mut end = 0;
+    let ranges = fields.iter().map(|field| {
+        // Backwards now and then, or beyond the data.
+        let start = if field[3] == 0xff { end / 2 } else { end + u64::from(field[3] % 8) };
+        end = start + 4 * u64::from(field[4]);
+        start..end
+    });
+    let ranges: Vec<_> = ranges.collect();
+    let messages: Vec<GcmMessage<'_>> = (nonces.iter().zip(&fields).zip(ranges))
+        .map(|((nonce, field), range)| GcmMessage { nonce, aad: &field[..usize::from(field[2] % 6)], range })
+        .collect();
+    let Ok(encrypt) = GcmEncryptBatch::new(&messages) else { return };
+    let fits = messages.last().is_none_or(|message| message.range.end <= data.len() as u64);
+    for engine in cpu_engines() {
+        let cipher = engine.cipher(&key).expect("a key");
+        let mut together = data.to_vec();
+        let tags = match cipher.run(encrypt.clone(), &mut together) {
+            Ok(tags) => tags,
+            Err(error) => {
+                assert!(!fits && together == data, "{error} on {}", engine.description());
+                continue;
+            }
+        };
+        let (mut alone, mut expected) = (data.to_vec(), Vec::<Tag>::new());
+        for message in &messages {
+            let nonce = Nonce::new(message.nonce).expect("a nonce that was taken");
+            let part = &mut alone[message.range.start as usize..message.range.end as usize];
+            expected.push(cipher.run(GcmEncrypt::new(&nonce, message.aad), part).expect("a call that there is"));
+        }
+        assert!(fits && together == alone && tags == expected, "{}", engine.description());
+        // One byte of each second message that has any is changed.
+        let is_changed = |n: usize| n % 2 == 1 && !messages[n].range.is_empty();
+        let changed: Vec<usize> = (0..messages.len()).filter(|n| is_changed(*n)).collect();
+        changed.iter().for_each(|n| together[messages[*n].range.start as usize] ^= 1 + head[33] / 16);
+        let decrypt = GcmDecryptBatch::new(&messages, &tags).expect("what was encrypted");
+        let opened = cipher.run(decrypt, &mut together).expect("a call that there is");
+        assert_eq!(opened.failed(), changed, "{}", engine.description());
+        let mut plain = data.to_vec();
+        for n in changed {
+            plain[messages[n].range.start as usize..messages[n].range.end as usize].fill(0);
+        }
+        assert!(together == plain, "{}", engine.description());
     }
 }

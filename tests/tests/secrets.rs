@@ -9,7 +9,8 @@ use aes_bitslice_core::aes::{Direction, KeySchedule};
 use aes_bitslice_core::layout::key_planes;
 use aes_bitslice_runtime::bitsliced::{BitslicedAes128, BitslicedAes192, BitslicedAes256};
 use aes_bitslice_runtime::{
-    Backend, CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, EachKey, Ecb, Engine, GcmDecrypt, GcmPart,
+    Backend, CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, EachKey, Ecb, Engine, GcmDecrypt,
+    GcmDecryptBatch, GcmEncryptBatch, GcmMessage, GcmPart,
 };
 use aes_bitslice_runtime::{
     GcmEncrypt, Ghash, Gmac, Job, Jobs, Key, KeyBits, Keystream, KeystreamRng, Mode, Nonce, Xts,
@@ -231,6 +232,7 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
         let nonce = Nonce::new(&[2; 12]).unwrap();
         let tag = cipher.run(GcmEncrypt::new(&nonce, b"and more"), &mut data).unwrap();
         cipher.run(GcmDecrypt::new(&nonce, b"and more", &tag), &mut data).unwrap();
+        batches(cipher, &mut data);
         let (first, second) = data.split_at_mut(16);
         let part = |offset| GcmPart::new(Direction::Encrypt, &nonce, offset);
         let parts = vec![cipher.run(part(0), first).unwrap(), cipher.run(part(16), second).unwrap()];
@@ -262,6 +264,19 @@ fn calls_of_many_keys(cipher: &Cipher, key: &Key) {
         let each = EachKey::new(mode, key.bits(), [3; 16], 512).unwrap();
         cipher.engine().run_each_key(&each, &keys, &mut data).unwrap();
     }
+}
+
+/// Encrypts and decrypts two messages in one call; of a nonce that has not 12 bytes, the first counter is made with the key.
+#[inline(never)]
+fn batches(cipher: &Cipher, data: &mut [u8]) {
+    let (len, before) = (data.len() as u64, data.to_vec());
+    let messages = [
+        GcmMessage { nonce: &[3; 12], aad: b"a header", range: 0..len / 2 },
+        GcmMessage { nonce: &[4; 20], aad: b"", range: len / 2..len },
+    ];
+    let tags = cipher.run(GcmEncryptBatch::new(&messages).unwrap(), &mut *data).unwrap();
+    let opened = cipher.run(GcmDecryptBatch::new(&messages, &tags).unwrap(), &mut *data).unwrap();
+    assert!(opened.all().is_ok() && data == before);
 }
 
 #[inline(never)]

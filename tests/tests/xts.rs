@@ -282,6 +282,10 @@ fn sharded_memory(groups: &'static [Engine]) {
                 });
             }
         }
+        let two = engine.cipher(&two_keys()).unwrap();
+        let mut memory = engine.sharded((1 << 20) + 5).unwrap();
+        let refused = two.sharded().unwrap().run(Xts::encrypt(16 << 20, 0).unwrap(), &mut memory);
+        assert!(matches!(refused, Err(Error::Length { operation: "XTS", .. })), "{refused:?}");
         let one = engine.cipher(&Key::generate(KeyBits::Aes128).unwrap()).unwrap();
         let mut memory = engine.sharded(64).unwrap();
         let refused = one.sharded().unwrap().run(Xts::encrypt(16, 0).unwrap(), &mut memory);

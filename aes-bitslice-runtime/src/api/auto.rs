@@ -1,8 +1,8 @@
 //! Which backend is taken where none is named.
 //!
-//! The first CUDA GPU; else the first GPU behind OpenCL; else the CPU. A GPU gets a call on host memory where it is faster than the
-//! CPU: as was measured on it, else as is [built in](processor::gpu_is_faster_from). Where no call could be faster behind OpenCL,
-//! nothing of OpenCL is loaded.
+//! The first CUDA GPU; else the first GPU behind OpenCL; else the CPU. A GPU gets a call on host memory where it is
+//! faster than the CPU: as was measured on it, else as is [built in](processor::gpu_is_faster_from). Where no call
+//! could be faster behind OpenCL, nothing of OpenCL is loaded.
 
 use crate::base::backend::Backend;
 use crate::base::error::Error;
@@ -27,7 +27,8 @@ pub(crate) fn backend_for(mode: Mode, key_bits: KeyBits, bytes: u64, without_ope
     choose(&ThisMachine { without_opencl }, mode, key_bits, bytes)
 }
 
-/// What `open` made of the first GPU that opens and may be faster than the CPU for some call, and why it is this one, or none.
+/// What `open` made of the first GPU that opens and may be faster than the CPU for some call, and why it is this one,
+/// or none.
 pub(crate) fn open_first<K>(open: impl Fn(Backend) -> Result<K, Error>) -> (Option<K>, String) {
     first(&ThisMachine { without_opencl: false }, open)
 }

@@ -14,12 +14,13 @@ use aes_bitslice_gen::kernel::{Design, KernelSpec};
 use aes_bitslice_gen::sbox::Sbox;
 
 impl Engine {
-    /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC or the OpenCL driver: in the layout that
-    /// the device is fast in, where the strategy has it.
+    /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC or the OpenCL driver: in the
+    /// layout that the device is fast in, where the strategy has it.
     ///
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
-    /// [`Error::NoSuchKernel`] for an S-box of no known name, [`Error::WrongKeys`] for a key of XTS, [`Error::SelfTestFailed`], and what the device reports.
+    /// [`Error::NoSuchKernel`] for an S-box of no known name, [`Error::WrongKeys`] for a key of XTS,
+    /// [`Error::SelfTestFailed`], and what the device reports.
     pub fn bake(&self, key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Cipher, Error> {
         let key = key.only("a baked kernel")?;
         let (dialect, layout) = self.compiles("a baked kernel")?;

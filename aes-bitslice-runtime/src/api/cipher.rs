@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 /// A key on an engine. Cloning is cheap, and clones share the expanded key, which is wiped with the last of them.
 ///
-/// Wrong arguments are found before any work and change nothing, and so is everything else that keeps a call from starting.
-/// If a call fails after it has begun to write, its output is cleared to zero: it never holds half a result. In a call
-/// that works in place, output is input.
+/// Wrong arguments are found before any work and change nothing, and so is everything else that keeps a call from
+/// starting. If a call fails after it has begun to write, its output is cleared to zero: it never holds half a result.
+/// In a call that works in place, output is input.
 ///
 /// It is `Send` and `Sync`: any number of threads may share one cipher and make calls on it at the same time. The calls
 /// here return when they are done; [`submit`](crate::submit) has those that do not wait.
@@ -28,8 +28,8 @@ use std::sync::Arc;
 pub struct Cipher {
     engine: Engine,
     key: KeyOn,
-    /// The key on the CPU, for what is serial, and for the calls that [`Engine::backend_for`] sends there; none where the
-    /// cipher is one kernel's.
+    /// The key on the CPU, for what is serial, and for the calls that [`Engine::backend_for`] sends there; none where
+    /// the cipher is one kernel's.
     cpu: Option<Arc<CpuKey>>,
 }
 
@@ -86,8 +86,8 @@ impl Cipher {
         &self.engine
     }
 
-    /// Does an operation on host memory, and returns its output value: a tag or a hash from operations that authenticate, `()` from the
-    /// others.
+    /// Does an operation on host memory, and returns its output value: a tag or a hash from operations that
+    /// authenticate, `()` from the others.
     ///
     /// ```
     /// use aes_bitslice_runtime::{Backend, Ctr, Counter, Ecb, Engine, Key, KeyBits};
@@ -101,9 +101,10 @@ impl Cipher {
     /// ```
     ///
     /// # Errors
-    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for other data than the operation takes, what the operation refuses,
-    /// [`Error::Unsupported`] where the engine has nothing for it ([`Engine::supports`]), [`Error::WrongKeys`] for a key of another
-    /// kind, [`Error::NeedsKey`] for what needs the key on the CPU on a cipher of one kernel; else what the device reports.
+    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for other data than the operation takes, what the operation
+    /// refuses, [`Error::Unsupported`] where the engine has nothing for it ([`Engine::supports`]), [`Error::WrongKeys`]
+    /// for a key of another kind, [`Error::NeedsKey`] for what needs the key on the CPU on a cipher of one kernel; else
+    /// what the device reports.
     pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
         let data = data.into().accessed(O::ACCESS, O::NAME)?;
         self.check(&operation, data.len() as u64)?;
@@ -122,12 +123,12 @@ impl Cipher {
         finished(&operation, parts).inspect_err(|_| data.output().fill(0))
     }
 
-    /// The output value of a whole message, from those of calls on its parts, in any order: the hash of [`Ghash`](crate::Ghash),
-    /// the tag of [`GcmEncrypt`](crate::GcmEncrypt).
+    /// The output value of a whole message, from those of calls on its parts, in any order: the hash of
+    /// [`Ghash`](crate::Ghash), the tag of [`GcmEncrypt`](crate::GcmEncrypt).
     ///
     /// # Errors
-    /// [`Error::PartsDoNotAdjoin`] where parts overlap or one is missing between others, [`Error::NeedsKey`] on a cipher of one
-    /// kernel, and what the operation itself returns.
+    /// [`Error::PartsDoNotAdjoin`] where parts overlap or one is missing between others, [`Error::NeedsKey`] on a
+    /// cipher of one kernel, and what the operation itself returns.
     pub fn combine<O: Operation>(&self, operation: &O, parts: Vec<O::Part>) -> Result<O::Output, Error> {
         self.check_keys::<O>()?;
         finished(&keyed(operation.clone(), self.cpu.as_deref())?, parts)

@@ -25,7 +25,8 @@ use std::sync::Arc;
 
 /// A backend that was opened. Cloning is cheap, and clones share the device.
 ///
-/// It is `Send` and `Sync`: any number of threads may share one engine, and open keys and make calls on it at the same time.
+/// It is `Send` and `Sync`: any number of threads may share one engine, and open keys and make calls on it at the same
+/// time.
 #[derive(Clone)]
 pub struct Engine {
     opened: Arc<Inner>,
@@ -69,9 +70,9 @@ impl Engine {
     /// Opens a backend. [`Backend::Auto`] always succeeds.
     ///
     /// # Errors
-    /// [`Error::CudaUnavailable`], [`Error::NoSuchDevice`] or another CUDA error where a CUDA GPU was asked for and cannot
-    /// be used; [`Error::OpenClUnavailable`], [`Error::NoSuchOpenClDevice`] or another OpenCL error for a device behind that;
-    /// [`Error::NotBuilt`] for a backend that this program was built without.
+    /// [`Error::CudaUnavailable`], [`Error::NoSuchDevice`] or another CUDA error where a CUDA GPU was asked for and
+    /// cannot be used; [`Error::OpenClUnavailable`], [`Error::NoSuchOpenClDevice`] or another OpenCL error for a device
+    /// behind that; [`Error::NotBuilt`] for a backend that this program was built without.
     pub fn open(backend: Backend) -> Result<Self, Error> {
         match backend {
             // It has the CPU too, and asks for each call which is faster.
@@ -83,9 +84,9 @@ impl Engine {
         }
     }
 
-    /// Opens what [`Backend::Auto`] would use for calls of this mode, each on `bytes` bytes in host memory, and for nothing else. Where
-    /// the CPU is faster no GPU is opened, which takes longer than most files do, and no OpenCL library is loaded. `without_opencl`
-    /// leaves OpenCL out, for kernels that it does not have.
+    /// Opens what [`Backend::Auto`] would use for calls of this mode, each on `bytes` bytes in host memory, and for
+    /// nothing else. Where the CPU is faster no GPU is opened, which takes longer than most files do, and no OpenCL
+    /// library is loaded. `without_opencl` leaves OpenCL out, for kernels that it does not have.
     ///
     /// The engine is of one backend: its calls are not asked about again. A GPU that does not open leaves the CPU.
     ///
@@ -116,15 +117,15 @@ impl Engine {
 
     /// The same engine with other GPU kernels; keys brought to it from now on use these. On a CPU it changes nothing.
     ///
-    /// For OpenCL there are bitsliced ones only. An engine that was opened as [`Backend::Auto`] and became OpenCL has these
-    /// whatever is asked for, as a CPU has its own; of one that was opened as OpenCL, [`cipher`](Self::cipher) refuses to use
-    /// others.
+    /// For OpenCL there are bitsliced ones only. An engine that was opened as [`Backend::Auto`] and became OpenCL has
+    /// these whatever is asked for, as a CPU has its own; of one that was opened as OpenCL, [`cipher`](Self::cipher)
+    /// refuses to use others.
     pub fn with_kernels(self, kernels: Kernels) -> Self {
         Self { settings: Settings { kernels, ..self.settings }, ..self }
     }
 
-    /// The same engine with other transfers between host memory and GPUs; keys brought to it from now on use these. On a
-    /// CPU it changes nothing.
+    /// The same engine with other transfers between host memory and GPUs; keys brought to it from now on use these. On
+    /// a CPU it changes nothing.
     pub fn with_transfers(self, transfers: Transfers) -> Self {
         Self { settings: Settings { transfers, ..self.settings }, ..self }
     }
@@ -159,8 +160,9 @@ impl Engine {
         }
     }
 
-    /// Whether host memory can be given to calls of this operation: some operations have no GPU kernels. Serial ones are done by the
-    /// CPU on every engine, and so is XTS where there are no kernels for its units; an engine that was opened as [`Backend::Auto`] has the CPU, too.
+    /// Whether host memory can be given to calls of this operation: some operations have no GPU kernels. Serial ones
+    /// are done by the CPU on every engine, and so is XTS where there are no kernels for its units; an engine that was
+    /// opened as [`Backend::Auto`] has the CPU, too.
     pub fn supports<O: Operation>(&self, operation: &O) -> bool {
         O::SERIAL || O::KEYS == Keys::Two || self.is_auto() || self.device_supports(operation)
     }

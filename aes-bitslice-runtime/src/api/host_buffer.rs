@@ -6,11 +6,11 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use zeroize::Zeroizing;
 
-/// Host memory of [`Engine::host_buffer`](crate::Engine::host_buffer): pinned (page-locked) for an engine with CUDA GPUs, so that
-/// copies go at the full speed of the link, ordinary on others. Wiped on drop. It may outlive the engine.
+/// Host memory of [`Engine::host_buffer`](crate::Engine::host_buffer): pinned (page-locked) for an engine with CUDA
+/// GPUs, so that copies go at the full speed of the link, ordinary on others. Wiped on drop. It may outlive the engine.
 ///
-/// Pinning takes long, about a millisecond for a MiB: use the memory more than once. It is taken from all other programs of the
-/// machine: use no more than is needed.
+/// Pinning takes long, about a millisecond for a MiB: use the memory more than once. It is taken from all other
+/// programs of the machine: use no more than is needed.
 pub struct HostBuffer(Memory);
 
 enum Memory {

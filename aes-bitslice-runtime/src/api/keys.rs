@@ -65,12 +65,12 @@ impl Engine {
         })
     }
 
-    /// Any printed kernel, compiled here and now with NVRTC or the OpenCL driver, and a key for it. It runs its own mode only: for
-    /// experiments, and to measure.
+    /// Any printed kernel, compiled here and now with NVRTC or the OpenCL driver, and a key for it. It runs its own
+    /// mode only: for experiments, and to measure.
     ///
-    /// Dropping the last clone of it waits. On CUDA it waits for all that the devices are doing, which may still need the
-    /// code that is unloaded. On OpenCL it waits for what was launched with it, and only where its round keys lie in device
-    /// memory, as with the strategy `planes-in-memory`: these are cleared.
+    /// Dropping the last clone of it waits. On CUDA it waits for all that the devices are doing, which may still need
+    /// the code that is unloaded. On OpenCL it waits for what was launched with it, and only where its round keys lie
+    /// in device memory, as with the strategy `planes-in-memory`: these are cleared.
     ///
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],

@@ -10,7 +10,8 @@
 //! | in GPU memory, and a value is returned | [`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output) | when it is on the caller's stream | the same; [`Pending::wait`](crate::cuda::Pending::wait) gives the value |
 //! | in OpenCL buffers | [`BufferCipher::run`](crate::opencl::BufferCipher::run) | when it is in the caller's queue | when the queue has come to it |
 //!
-//! Calls on memory that is sharded over several GPUs ([`ShardedCipher`](crate::cuda::ShardedCipher)) are of the first kind.
+//! Calls on memory that is sharded over several GPUs ([`ShardedCipher`](crate::cuda::ShardedCipher)) are of the first
+//! kind.
 //!
 //! ```
 //! use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Key, KeyBits};
@@ -29,16 +30,16 @@
 //! # Threads
 //!
 //! [`Engine`](crate::Engine), [`Cipher`], [`DeviceCipher`](crate::cuda::DeviceCipher),
-//! [`ShardedCipher`](crate::cuda::ShardedCipher), [`BufferCipher`](crate::opencl::BufferCipher) and [`Submitted`] are `Send`
-//! and `Sync`: any number of threads may share one of them, and make calls on it at the same time. So are
-//! [`HostBuffer`](crate::HostBuffer) and [`ShardedBuffer`](crate::cuda::ShardedBuffer), to look at; a call that writes has its
-//! own for as long.
+//! [`ShardedCipher`](crate::cuda::ShardedCipher), [`BufferCipher`](crate::opencl::BufferCipher) and [`Submitted`] are
+//! `Send` and `Sync`: any number of threads may share one of them, and make calls on it at the same time. So are
+//! [`HostBuffer`](crate::HostBuffer) and [`ShardedBuffer`](crate::cuda::ShardedBuffer), to look at; a call that writes
+//! has its own for as long.
 //!
 //! What was submitted is done by threads of the engine's own, which make the blocking call, in the order it came. They
 //! start when there is something for them to do and end when there has been nothing for a second. There are never more
-//! than as many as rayon's pool has on a CPU, for small calls, each of which one core does; and four for each device, of
-//! CUDA or OpenCL, where a large call keeps the link busy by itself, and while one small call waits the next is on its way.
-//! However much is submitted, the rest waits in a queue, whose only bound is the memory of the data in it.
+//! than as many as rayon's pool has on a CPU, for small calls, each of which one core does; and four for each device,
+//! of CUDA or OpenCL, where a large call keeps the link busy by itself, and while one small call waits the next is on
+//! its way. However much is submitted, the rest waits in a queue, whose only bound is the memory of the data in it.
 //!
 //! They are not rayon's threads, whose pool a CPU engine spreads large calls over: a call that waits for a GPU must
 //! not keep a core from others, and a thread of rayon's that waits for its share of one call may begin another, on the
@@ -107,13 +108,14 @@ enum Stage<B, T> {
 }
 
 impl Cipher {
-    /// An operation on host memory, submitted: takes the data, returns at once, and gives the data back when it is done.
+    /// An operation on host memory, submitted: takes the data, returns at once, and gives the data back when it is
+    /// done.
     ///
     /// The data is both input and output, as far as the operation reads and writes.
     ///
     /// # Errors
-    /// At once, and with the data: what [`run`](Self::run) refuses, and [`Error::NoThread`] if there is none and none can be
-    /// started. Through the future: what the device reports, and [`Error::Panicked`].
+    /// At once, and with the data: what [`run`](Self::run) refuses, and [`Error::NoThread`] if there is none and none
+    /// can be started. Through the future: what the device reports, and [`Error::Panicked`].
     pub fn submit<O, B>(&self, operation: O, data: B) -> Result<Submitted<B>, SubmitError<B>>
     where
         O: Operation<Output = ()>,

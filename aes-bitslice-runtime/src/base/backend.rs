@@ -8,10 +8,11 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The first CUDA device if it opens; else, where the processor has no AES instructions, the first GPU behind OpenCL; else the
-    /// CPU. Data in host memory goes to whichever of device and CPU is faster for it:
-    /// [`Engine::backend_for`](crate::Engine::backend_for). OpenCL is looked for only where it could be taken: to look for it loads
-    /// the library of every installed platform into the process ([`opencl`](crate::opencl#what-a-platforms-library-may-do)).
+    /// The first CUDA device if it opens; else, where the processor has no AES instructions, the first GPU behind
+    /// OpenCL; else the CPU. Data in host memory goes to whichever of device and CPU is faster for it:
+    /// [`Engine::backend_for`](crate::Engine::backend_for). OpenCL is looked for only where it could be taken: to look
+    /// for it loads the library of every installed platform into the process
+    /// ([`opencl`](crate::opencl#what-a-platforms-library-may-do)).
     #[default]
     Auto,
     /// An NVIDIA GPU.
@@ -19,8 +20,8 @@ pub enum Backend {
         /// The device's number, as the CUDA driver counts them, from 0.
         ordinal: usize,
     },
-    /// All NVIDIA GPUs of this machine, each with a share of every call in proportion to its multiprocessors and clock; or those of
-    /// [`Engine::multi`](crate::Engine::multi).
+    /// All NVIDIA GPUs of this machine, each with a share of every call in proportion to its multiprocessors and clock;
+    /// or those of [`Engine::multi`](crate::Engine::multi).
     CudaAll,
     /// A device behind OpenCL.
     OpenCl {

@@ -14,8 +14,8 @@ pub enum CounterMode {
     Ctr64BE,
     /// The last 4 bytes. A call that would run past the largest number is refused.
     Ctr32BE,
-    /// The last 4 bytes, wrapping to zero, as GCM counts (SP 800-38D, section 6.2). A call that would come back to the initial
-    /// counter block is refused.
+    /// The last 4 bytes, wrapping to zero, as GCM counts (SP 800-38D, section 6.2). A call that would come back to the
+    /// initial counter block is refused.
     Inc32,
 }
 
@@ -51,11 +51,11 @@ impl Counter {
         Self { mode, block: u128::from_be_bytes(block) }
     }
 
-    /// A new counter for a new message: a random initial counter block, of which all 128 bits count, from the operating system's
-    /// random number generator. Keep it: the message is decrypted with the same.
+    /// A new counter for a new message: a random initial counter block, of which all 128 bits count, from the operating
+    /// system's random number generator. Keep it: the message is decrypted with the same.
     ///
-    /// Counter blocks of two messages under one key overlap with a probability of less than n² b / 2^127, for n messages of b
-    /// blocks of 16 bytes each: 2^-57 for a million messages of 16 GiB.
+    /// Counter blocks of two messages under one key overlap with a probability of less than n² b / 2^127, for n
+    /// messages of b blocks of 16 bytes each: 2^-57 for a million messages of 16 GiB.
     ///
     /// # Errors
     /// [`Error::Random`] when the system gives no random bytes.
@@ -90,9 +90,9 @@ impl Counter {
         Ok(())
     }
 
-    /// The counter block that byte `position` of the key stream is of, as a big-endian number. Counting on from it mod 2^128 is
-    /// right for [as many bytes](Self::bytes_to_wrap) as come before the counter wraps in a narrower field; where it does not
-    /// wrap there, more is [refused](Self::check).
+    /// The counter block that byte `position` of the key stream is of, as a big-endian number. Counting on from it mod
+    /// 2^128 is right for [as many bytes](Self::bytes_to_wrap) as come before the counter wraps in a narrower field;
+    /// where it does not wrap there, more is [refused](Self::check).
     pub(crate) fn at(&self, position: u128) -> u128 {
         let counted = self.block.wrapping_add(position / 16);
         match self.mode {
@@ -101,8 +101,8 @@ impl Counter {
         }
     }
 
-    /// Bytes of key stream from byte `position` on until the counter wraps in a field of fewer than 128 bits; `None` where it
-    /// never does.
+    /// Bytes of key stream from byte `position` on until the counter wraps in a field of fewer than 128 bits; `None`
+    /// where it never does.
     pub(crate) fn bytes_to_wrap(&self, position: u128) -> Option<u128> {
         let blocks = (LAST_WORD + 1) - (self.at(position) & LAST_WORD);
         (self.mode == CounterMode::Inc32).then(|| 16 * blocks - position % 16)

@@ -33,11 +33,12 @@ impl Key {
         Ok(Self { bytes: Zeroizing::new(bytes.into()), bits })
     }
 
-    /// The key of XTS with these 32 or 64 bytes: the key of the data, then that of the tweaks (IEEE 1619, section 5.1), each of 128
-    /// or each of 256 bits.
+    /// The key of XTS with these 32 or 64 bytes: the key of the data, then that of the tweaks (IEEE 1619, section 5.1),
+    /// each of 128 or each of 256 bits.
     ///
     /// # Errors
-    /// [`Error::XtsKey`] for any other number of bytes, and for two keys that are equal (FIPS 140-3, implementation guidance C.I).
+    /// [`Error::XtsKey`] for any other number of bytes, and for two keys that are equal (FIPS 140-3, implementation
+    /// guidance C.I).
     pub fn xts(bytes: &[u8]) -> Result<Self, Error> {
         let (data, tweak) = bytes.split_at(bytes.len() / 2);
         let bits = match bytes.len() {
@@ -50,7 +51,8 @@ impl Key {
         Ok(Self { bytes: Zeroizing::new(bytes.into()), bits })
     }
 
-    /// A new key of XTS from the operating system's random number generator, with two AES keys of `bits` bits, 128 or 256.
+    /// A new key of XTS from the operating system's random number generator, with two AES keys of `bits` bits, 128 or
+    /// 256.
     ///
     /// # Errors
     /// [`Error::XtsKey`] for 192 bits, [`Error::Random`] when the system gives no random bytes.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 /// A nonce, which SP 800-38D calls an initialisation vector: 12 bytes as a rule, and any other number from 1 on.
 ///
-/// **Never encrypt two messages under one key with the same nonce:** that gives away the XOR of the messages and the key of the
-/// hash, with which anybody can forge messages.
+/// **Never encrypt two messages under one key with the same nonce:** that gives away the XOR of the messages and the
+/// key of the hash, with which anybody can forge messages.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Nonce {
     bytes: Arc<[u8]>,

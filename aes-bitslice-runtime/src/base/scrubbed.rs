@@ -1,5 +1,5 @@
-//! Work that uses a key, and whose part of the stack is overwritten behind it: what the compiler moves, or keeps on the stack for
-//! want of registers, leaves copies of a key there, which nobody owns and so nobody wipes.
+//! Work that uses a key, and whose part of the stack is overwritten behind it: what the compiler moves, or keeps on the
+//! stack for want of registers, leaves copies of a key there, which nobody owns and so nobody wipes.
 //!
 //! ```text
 //! caller
@@ -8,7 +8,8 @@
 //!     zeros  ┘
 //! ```
 //!
-//! What a job has to hold longer than it works belongs on the heap, in memory that is wiped. `tests/tests/secrets.rs` searches a process for what remains.
+//! What a job has to hold longer than it works belongs on the heap, in memory that is wiped. `tests/tests/secrets.rs`
+//! searches a process for what remains.
 
 use zeroize::zeroize_stack;
 
@@ -18,8 +19,8 @@ pub(crate) const EXPANSION: usize = 64 << 10;
 /// Bytes of stack that work takes which derives secrets from a key or a passphrase.
 pub const DERIVED: usize = 32 << 10;
 
-/// Does `work`, then sets the `DEPTH` bytes of stack below the caller's to zero. What is returned should hold no secret itself: a
-/// handle to memory that is wiped, for example.
+/// Does `work`, then sets the `DEPTH` bytes of stack below the caller's to zero. What is returned should hold no secret
+/// itself: a handle to memory that is wiped, for example.
 pub fn scrubbed<const DEPTH: usize, R>(work: impl FnOnce() -> R) -> R {
     let result = in_a_frame_of_its_own(work);
     zeroize_stack::<DEPTH>();

@@ -16,8 +16,8 @@ pub struct Tag {
 impl Tag {
     /// The tag with these bytes: 16, 15, 14, 13 or 12, or 8 or 4 (SP 800-38D, section 5.2.1.2).
     ///
-    /// A forged message is accepted with a probability of 2^-8n for a tag of n bytes, and of more for long messages: those of 8
-    /// and 4 are for what appendix C of SP 800-38D allows only.
+    /// A forged message is accepted with a probability of 2^-8n for a tag of n bytes, and of more for long messages:
+    /// those of 8 and 4 are for what appendix C of SP 800-38D allows only.
     ///
     /// # Errors
     /// [`Error::TagLength`] for any other number of bytes.

@@ -4,7 +4,8 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does `work` on all items at the same time, and returns what comes of each, in order. All are done when it returns, or panics.
+/// Does `work` on all items at the same time, and returns what comes of each, in order. All are done when it returns,
+/// or panics.
 pub fn at_once<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     // An item is taken by its thread, or by this one where none was started for it.
     let items: Vec<_> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();

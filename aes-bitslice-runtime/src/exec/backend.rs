@@ -79,8 +79,8 @@ pub(crate) trait Opened: Send + Sync {
 
 /// A key on a backend.
 pub(crate) trait OnBackend: Send + Sync {
-    /// Does a call on host memory, which the operation has checked and which is not empty, and returns what comes of each chunk, in
-    /// order. If it fails it has either written nothing or cleared all of the output.
+    /// Does a call on host memory, which the operation has checked and which is not empty, and returns what comes of
+    /// each chunk, in order. If it fails it has either written nothing or cleared all of the output.
     fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error>;
 }
 

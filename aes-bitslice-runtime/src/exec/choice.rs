@@ -125,8 +125,8 @@ impl Choice {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 
-    /// What is worth measuring for calls of a size: every kernel with every share that makes a difference there. Of each kernel,
-    /// the first is what is built in.
+    /// What is worth measuring for calls of a size: every kernel with every share that makes a difference there. Of
+    /// each kernel, the first is what is built in.
     pub fn candidates(bytes: u64) -> Vec<Self> {
         /// Below this the second launch costs more than it can bring.
         const SMALLEST_CO_RESIDENT: u64 = 1 << 20;

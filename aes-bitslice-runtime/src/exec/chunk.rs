@@ -9,9 +9,9 @@ pub(crate) struct Chunk<'a, O> {
     pub(crate) data: Buffers<'a>,
 }
 
-/// Cuts the data into chunks that end where blocks end: all but the first of `bytes` bytes, that one shorter by what is missing of
-/// its first block, and the last as long as there is data. `bytes` is a multiple of 16; chunks are shorter, or longer, where the
-/// operation's [grain](crate::op::operation::Steps::grain) does not divide it.
+/// Cuts the data into chunks that end where blocks end: all but the first of `bytes` bytes, that one shorter by what is
+/// missing of its first block, and the last as long as there is data. `bytes` is a multiple of 16; chunks are shorter,
+/// or longer, where the operation's [grain](crate::op::operation::Steps::grain) does not divide it.
 ///
 /// What a chunk is chained to is read now, before anything is overwritten.
 pub(crate) fn cut<O: Operation>(operation: O, data: Buffers<'_>, bytes: usize) -> Vec<Chunk<'_, O>> {

@@ -9,8 +9,8 @@ use aes_bitslice_core::self_test;
 
 /// A device with a kernel to test, and room for its data.
 pub(crate) trait Candidate {
-    /// Copies `data` to byte `from` of the room, runs the kernel from there to byte `to` (the same, or so far that they do not
-    /// meet) with the launches of its mode from [`self_test::COUNTER`] on, and copies the answer back.
+    /// Copies `data` to byte `from` of the room, runs the kernel from there to byte `to` (the same, or so far that they
+    /// do not meet) with the launches of its mode from [`self_test::COUNTER`] on, and copies the answer back.
     fn answer(&mut self, data: &[u8], from: usize, to: usize) -> Result<Vec<u8>, Error>;
 }
 
@@ -19,8 +19,8 @@ pub(crate) fn room() -> usize {
     2 * (16 * self_test::BLOCKS + 16)
 }
 
-/// What is asked. It is made before the slot is taken that it is tested in: then it outlives what the slot was given of it, even in
-/// a panic.
+/// What is asked. It is made before the slot is taken that it is tested in: then it outlives what the slot was given of
+/// it, even in a panic.
 pub(crate) fn data() -> Vec<u8> {
     self_test::input()
 }

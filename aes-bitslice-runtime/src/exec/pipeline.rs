@@ -1,5 +1,5 @@
-//! The chunks of a call, each brought to a device and back in a slot, several at a time: while one is on its way there, another is
-//! computed, and a third on its way back.
+//! The chunks of a call, each brought to a device and back in a slot, several at a time: while one is on its way there,
+//! another is computed, and a third on its way back.
 //!
 //! ```text
 //! worker 0   slot 0   in | kernel | out      in | kernel | out
@@ -7,9 +7,9 @@
 //! worker 1   slot 2   in | kernel | out      ...
 //! ```
 //!
-//! A worker is a thread with a few slots of one device. It starts a chunk in every slot, then waits for the oldest and starts
-//! the next in its place. What is copied to slots and from them by the worker itself is copied by as many threads as there
-//! are workers.
+//! A worker is a thread with a few slots of one device. It starts a chunk in every slot, then waits for the oldest and
+//! starts the next in its place. What is copied to slots and from them by the worker itself is copied by as many
+//! threads as there are workers.
 
 use crate::base::error::Error;
 use crate::exec::chunk::Chunk;
@@ -26,17 +26,17 @@ pub(crate) trait Slot<'a, O: Operation> {
     /// Starts a chunk, on an idle slot, without waiting for more than its own copies.
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error>;
 
-    /// Waits until the chunk that was started is done, and tells what came of it: its output is written, and nothing of it is used
-    /// any more, whatever is returned.
+    /// Waits until the chunk that was started is done, and tells what came of it: its output is written, and nothing of
+    /// it is used any more, whatever is returned.
     fn finish(&mut self) -> Result<O::Part, Error>;
 }
 
-/// Runs all chunks, and returns what came of each, in order. `workers` has the device of each worker, `weights` how fast the devices
-/// are, and `slots` gives a worker its slots, one at least: on its own thread. A worker for which there is no memory leaves its
-/// chunks to the others.
+/// Runs all chunks, and returns what came of each, in order. `workers` has the device of each worker, `weights` how
+/// fast the devices are, and `slots` gives a worker its slots, one at least: on its own thread. A worker for which
+/// there is no memory leaves its chunks to the others.
 ///
-/// After the first failure, or a panic, nothing is started any more; what was started is waited for. `started` tells whether
-/// any chunk was.
+/// After the first failure, or a panic, nothing is started any more; what was started is waited for. `started` tells
+/// whether any chunk was.
 pub(crate) fn run<'a, O: Operation, L: Slot<'a, O>>(
     chunks: Vec<Chunk<'a, O>>,
     weights: &[f64],
@@ -89,7 +89,8 @@ impl Drop for FailOnDrop<'_> {
     }
 }
 
-/// Runs every worker, the first on this thread. `work` is of one type for all operations, so that starting threads is compiled once, here.
+/// Runs every worker, the first on this thread. `work` is of one type for all operations, so that starting threads is
+/// compiled once, here.
 fn run_workers(workers: &[usize], work: &(dyn Fn(usize) -> Result<(), Error> + Sync)) -> Result<(), Error> {
     let Some((&mine, others)) = workers.split_first() else { return Ok(()) };
     if others.is_empty() {
@@ -263,8 +264,8 @@ mod tests {
         assert_eq!(device[0].most_in_flight.load(Ordering::SeqCst), 3);
     }
 
-    /// A device that falls behind is left with less, though the shares were equal: it does nothing until the other has done
-    /// more than its share.
+    /// A device that falls behind is left with less, though the shares were equal: it does nothing until the other has
+    /// done more than its share.
     #[test]
     fn a_slow_device_does_less() {
         let gate = AtomicUsize::new(0);

@@ -1,5 +1,5 @@
-//! Which of several workers takes which chunk of a call: its own share first, front to back, then what the slowest of the
-//! others has left.
+//! Which of several workers takes which chunk of a call: its own share first, front to back, then what the slowest of
+//! the others has left.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,8 +33,9 @@ impl Schedule {
         self.lock()[owner].left.next()
     }
 
-    /// The last chunk of the share whose owner would take longest for what is left of it, so that all owners end together even
-    /// if the weights were wrong. Only from shares that `may_take_of` allows and that keep `leave` chunks or more.
+    /// The last chunk of the share whose owner would take longest for what is left of it, so that all owners end
+    /// together even if the weights were wrong. Only from shares that `may_take_of` allows and that keep `leave` chunks
+    /// or more.
     pub(crate) fn next_of_others(&self, leave: usize, may_take_of: impl Fn(usize) -> bool) -> Option<usize> {
         let mut shares = self.lock();
         let time = |share: &Share| share.left.len() as f64 / share.weight.max(f64::MIN_POSITIVE);

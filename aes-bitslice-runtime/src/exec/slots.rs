@@ -1,5 +1,5 @@
-//! How the slots of a device are given out, whatever drives the device: a bounded number, kept from call to call, and some of
-//! them for those who have none.
+//! How the slots of a device are given out, whatever drives the device: a bounded number, kept from call to call, and
+//! some of them for those who have none.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -24,14 +24,15 @@ pub(crate) struct Lease<'s, R> {
 }
 
 impl<R> Slots<R> {
-    /// At most `most` slots. `reserve` of them are given by [`take`](Self::take) only, so that a large call leaves some to small ones.
+    /// At most `most` slots. `reserve` of them are given by [`take`](Self::take) only, so that a large call leaves some
+    /// to small ones.
     pub(crate) fn new(most: usize, reserve: usize) -> Self {
         let state = Mutex::new(State { kept: Vec::new(), leased: 0 });
         Self { most, reserve, state, returned: Condvar::new() }
     }
 
-    /// A slot: a kept one that fits, else any, else a new one. Waits while all are in use: a thread that has one already must not
-    /// call it.
+    /// A slot: a kept one that fits, else any, else a new one. Waits while all are in use: a thread that has one
+    /// already must not call it.
     pub(crate) fn take(&self, fits: impl Fn(&R) -> bool) -> Lease<'_, R> {
         let mut state = self.lock();
         while state.leased == self.most {

@@ -1,4 +1,5 @@
-//! Kernels that are compiled at run time: with a key baked in, read from files, and any other that was printed. Nothing that holds a key is written to disk here, and what is held in memory is wiped.
+//! Kernels that are compiled at run time: with a key baked in, read from files, and any other that was printed. Nothing
+//! that holds a key is written to disk here, and what is held in memory is wiped.
 
 use crate::base::error::Error;
 use crate::base::key::{Key, TWO_KEYS};

@@ -1,4 +1,5 @@
-//! What a device launches for a chunk of a call, in order, and the hash that comes back of it: the same on every device.
+//! What a device launches for a chunk of a call, in order, and the hash that comes back of it: the same on every
+//! device.
 
 use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
@@ -34,7 +35,8 @@ impl KernelsNeeded {
         [hash(Hashed::Input), self.mode.map(Step::Cipher), hash(Hashed::Output)].into_iter().flatten()
     }
 
-    /// Launches all steps in a slot, without waiting; a hash begins with zeros, and is copied to host memory in the end.
+    /// Launches all steps in a slot, without waiting; a hash begins with zeros, and is copied to host memory in the
+    /// end.
     pub(crate) fn launch_in<S: HashSlot>(
         self,
         slot: &mut S,

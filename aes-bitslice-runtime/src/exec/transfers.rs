@@ -1,15 +1,16 @@
 //! How data in host memory goes to a GPU and back: in chunks of which size, on how many streams, by how many threads.
 //!
-//! Measured on an H200 behind PCIe 5, with sixteen cores (BENCHMARKS.md): data that is pinned wants large chunks, and few
-//! threads, for nobody copies but the GPU. Data that is not is staged through pinned memory by threads, which copy slower than
-//! the link: as many as there are cores, with chunks that all together stay in the last cache. The less data, the smaller the
-//! chunks, so that the first is not long on its way alone; and what is hardly longer than the way itself is not cut at all (Li
-//! et al. 2012, table IV). What is smaller still kernels read and write over the link, where they can.
+//! Measured on an H200 behind PCIe 5, with sixteen cores (BENCHMARKS.md): data that is pinned wants large chunks, and
+//! few threads, for nobody copies but the GPU. Data that is not is staged through pinned memory by threads, which copy
+//! slower than the link: as many as there are cores, with chunks that all together stay in the last cache. The less
+//! data, the smaller the chunks, so that the first is not long on its way alone; and what is hardly longer than the way
+//! itself is not cut at all (Li et al. 2012, table IV). What is smaller still kernels read and write over the link,
+//! where they can.
 
 use std::thread;
 
-/// What is worth copying, in chunks, so that both directions are busy: a kernel that reads and writes over the link does not come near its
-/// rate, but a small call is done before the first copy would be.
+/// What is worth copying, in chunks, so that both directions are busy: a kernel that reads and writes over the link
+/// does not come near its rate, but a small call is done before the first copy would be.
 const WORTH_COPYING: usize = 4 << 20;
 
 /// How data in host memory goes to a GPU and back. What is `None` is chosen by the size of the call.

@@ -30,8 +30,8 @@ impl Access {
 
 /// The host memory of one call. Input and output, where there are both, have the same length.
 ///
-/// A call takes anything that becomes one: `&mut [u8]` is both input and output, `(&[u8], &mut [u8])` is an input and an
-/// output that lie apart, `&[u8]` is an input for an operation that only reads. An operation that only writes takes
+/// A call takes anything that becomes one: `&mut [u8]` is both input and output, `(&[u8], &mut [u8])` is an input and
+/// an output that lie apart, `&[u8]` is an input for an operation that only reads. An operation that only writes takes
 /// `&mut [u8]`.
 #[derive(Debug)]
 pub enum Buffers<'a> {
@@ -96,8 +96,8 @@ impl<'a> Buffers<'a> {
     /// The same data as an operation takes it that accesses data in this way.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for an input and an output of different lengths, [`Error::WrongAccess`] where an input or an
-    /// output is missing, or one is there that the operation does not use.
+    /// [`Error::LengthMismatch`] for an input and an output of different lengths, [`Error::WrongAccess`] where an input
+    /// or an output is missing, or one is there that the operation does not use.
     pub(crate) fn accessed(self, access: Access, operation: &'static str) -> Result<Self, Error> {
         if let Self::To { input, output } = &self
             && input.len() != output.len()

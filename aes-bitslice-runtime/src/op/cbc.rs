@@ -1,7 +1,7 @@
 //! Cipher block chaining (SP 800-38A, section 6.2).
 //!
-//! Encryption is serial by nature: the input of each block is the output of the one before. Decryption is not, for all that it
-//! chains is ciphertext.
+//! Encryption is serial by nature: the input of each block is the output of the one before. Decryption is not, for all
+//! that it chains is ciphertext.
 //!
 //! | argument | value |
 //! |---|---|
@@ -20,11 +20,11 @@ use cipher::array::Array;
 
 /// CBC decryption of whole blocks.
 ///
-/// A long message may be cut at whole blocks and its parts decrypted in any order; the IV of each is the block of ciphertext
-/// before it, which in place has to be kept.
+/// A long message may be cut at whole blocks and its parts decrypted in any order; the IV of each is the block of
+/// ciphertext before it, which in place has to be kept.
 ///
-/// Nothing tells whether the ciphertext was changed. If others learn whether the padding inside was right, by an error or by time,
-/// they can have any ciphertext decrypted (a padding oracle): check a MAC first.
+/// Nothing tells whether the ciphertext was changed. If others learn whether the padding inside was right, by an error
+/// or by time, they can have any ciphertext decrypted (a padding oracle): check a MAC first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CbcDecrypt {
     iv: [u8; 16],
@@ -33,7 +33,8 @@ pub struct CbcDecrypt {
 /// CBC encryption of whole blocks: on one core of the CPU, whatever the engine.
 ///
 /// The IV must be unpredictable (SP 800-38A, appendix C): random bytes, new for every message. A long message
-/// may be cut at whole blocks and its parts encrypted in order; the IV of each is the last block of ciphertext before it.
+/// may be cut at whole blocks and its parts encrypted in order; the IV of each is the last block of ciphertext before
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CbcEncrypt {
     iv: [u8; 16],

@@ -1,6 +1,7 @@
 //! CMAC: a message authentication code of the block cipher alone (SP 800-38B).
 //!
-//! Serial by nature: the input of each block is the output of the one before. On one core of the CPU, whatever the engine.
+//! Serial by nature: the input of each block is the output of the one before. On one core of the CPU, whatever the
+//! engine.
 
 use crate::base::error::Error;
 use crate::base::tag::Tag;
@@ -13,8 +14,8 @@ use cipher::inout::InOutBuf;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// CMAC of a whole message of any length: gives its tag, of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant
-/// time.
+/// CMAC of a whole message of any length: gives its tag, of 16 bytes. Check a tag with [`Tag`]'s comparison, which
+/// takes constant time.
 #[derive(Clone, Default)]
 pub struct Cmac {
     /// K1 and K2 (SP 800-38B, section 6.1), and the tag of an empty message.
@@ -102,7 +103,8 @@ impl Steps for Cmac {
     }
 }
 
-/// Times x, in the field of SP 800-38B, section 6.1: a shift, and the polynomial if a bit was shifted out, without a branch.
+/// Times x, in the field of SP 800-38B, section 6.1: a shift, and the polynomial if a bit was shifted out, without a
+/// branch.
 fn double(block: &mut [u8; 16]) {
     let number = u128::from_be_bytes(*block);
     *block = ((number << 1) ^ ((number >> 127) * 0x87)).to_be_bytes();

@@ -19,7 +19,8 @@ pub trait CpuCipher: Sync {
     /// If there is none.
     fn second(&self) -> &Self;
 
-    /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`; counters wrap mod 2^128.
+    /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`; counters
+    /// wrap mod 2^128.
     fn add_key_stream(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>);
 
     /// Encrypts whole blocks, each XORed with the output of the one before, the first with `iv`.

@@ -1,5 +1,5 @@
-//! A key on the CPU, of any length, by the `aes` and `ctr` crates: what the backend `cpu` computes with, and what every operation derives
-//! its secrets with, wherever its data is.
+//! A key on the CPU, of any length, by the `aes` and `ctr` crates: what the backend `cpu` computes with, and what every
+//! operation derives its secrets with, wherever its data is.
 
 use crate::base::key::Key;
 use crate::base::scrubbed::scrubbed;

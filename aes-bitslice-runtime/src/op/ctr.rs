@@ -17,8 +17,8 @@ use std::ops::Range;
 
 /// CTR from a byte of the key stream on: encryption and decryption both, on any number of bytes.
 ///
-/// Byte 0 of the key stream is the first byte of the encrypted initial counter block, so a long message may be cut anywhere and
-/// its parts done in any order, each with its own offset.
+/// Byte 0 of the key stream is the first byte of the encrypted initial counter block, so a long message may be cut
+/// anywhere and its parts done in any order, each with its own offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ctr {
     counter: Counter,
@@ -109,8 +109,8 @@ impl Ctr {
         [0..cut, cut..len].into_iter().filter(|run| !run.is_empty())
     }
 
-    /// The launches for a range of bytes in which the counter does not wrap. Whole blocks of key stream that meet aligned data go
-    /// through the entry point for blocks; what comes before them, and after, through that for bytes.
+    /// The launches for a range of bytes in which the counter does not wrap. Whole blocks of key stream that meet
+    /// aligned data go through the entry point for blocks; what comes before them, and after, through that for bytes.
     fn launches_of(&self, run: Range<u64>, shape: &Shape<'_>, launches: &mut Vec<Launch>) -> Result<(), Error> {
         let bytes = |at: u64, len: u64| {
             let from = self.at(at);

@@ -1,7 +1,7 @@
 //! Galois/counter mode: encryption with authentication (SP 800-38D).
 //!
-//! CTR from the counter block after J0 on, and GHASH of the additional data, the ciphertext and both lengths, encrypted with J0.
-//! A chunk gives the [`PartialHash`] of its ciphertext; the call's end makes the tag of them.
+//! CTR from the counter block after J0 on, and GHASH of the additional data, the ciphertext and both lengths, encrypted
+//! with J0. A chunk gives the [`PartialHash`] of its ciphertext; the call's end makes the tag of them.
 
 use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
@@ -51,8 +51,9 @@ pub type GcmEncrypt = Gcm<Seal>;
 /// [`Error::Unauthenticated`], and its output is cleared.
 pub type GcmDecrypt = Gcm<Open>;
 
-/// Encrypts or decrypts a part of a message, and gives the hash of its ciphertext. Parts may be done in any order; the tag comes
-/// of all hashes, by [`Cipher::combine`](crate::Cipher::combine) with the [`GcmEncrypt`] or [`GcmDecrypt`] of the whole.
+/// Encrypts or decrypts a part of a message, and gives the hash of its ciphertext. Parts may be done in any order; the
+/// tag comes of all hashes, by [`Cipher::combine`](crate::Cipher::combine) with the [`GcmEncrypt`] or [`GcmDecrypt`] of
+/// the whole.
 ///
 /// Plaintext of a part that was decrypted is **not authentic** before the tag of the whole message was checked.
 pub type GcmPart = Gcm<Part>;
@@ -75,8 +76,8 @@ pub struct Open {
 pub struct Part;
 
 impl GcmEncrypt {
-    /// With a nonce that no other message under this key has, and additional data, which the tag authenticates and which is not
-    /// encrypted; it may be empty.
+    /// With a nonce that no other message under this key has, and additional data, which the tag authenticates and
+    /// which is not encrypted; it may be empty.
     pub fn new(nonce: &Nonce, aad: &[u8]) -> Self {
         Self::from_start(Direction::Encrypt, nonce, Seal { aad: aad.into() })
     }
@@ -146,7 +147,8 @@ impl Derived {
         Ctr::new(&Counter::new(CounterMode::Inc32, self.first.at(16).to_be_bytes()), offset)
     }
 
-    /// The tag of additional data with this hash and length, and ciphertext with this hash (SP 800-38D, section 7.1, steps 5 and 6).
+    /// The tag of additional data with this hash and length, and ciphertext with this hash (SP 800-38D, section 7.1,
+    /// steps 5 and 6).
     pub(crate) fn tag(&self, aad: (&[u8; 16], u64), ciphertext: &PartialHash) -> [u8; 16] {
         let both = self.hash.append(aad.0, &ciphertext.hash, ciphertext.bytes.div_ceil(16));
         self.masked(self.hash.append(&both, &self.hash.hash(&lengths(aad.1, ciphertext.bytes)), 1))

@@ -164,6 +164,9 @@ impl GcmDecryptBatch {
     }
 }
 
+/// The most messages of a batch: kernels number them in 32 bits, and the last of these numbers means none.
+const MOST: usize = 1 << 31;
+
 fn refused<T>(what: String) -> Result<T, Error> {
     Err(Error::Batch { what })
 }
@@ -187,6 +190,12 @@ fn refuse_repeated_nonces(messages: &[GcmMessage<'_>]) -> Result<(), Error> {
 
 impl<E> GcmBatch<E> {
     fn of(messages: &[GcmMessage<'_>], tag_bytes: impl Fn(usize) -> u32, end: E) -> Result<Self, Error> {
+        if messages.len() > MOST {
+            return refused(format!(
+                "{} messages, and a batch has room for {MOST}: make several batches",
+                messages.len()
+            ));
+        }
         let (mut all, mut others) = (Vec::with_capacity(messages.len()), Vec::new());
         let mut aad = Vec::with_capacity(messages.iter().map(|message| message.aad.len()).sum());
         let (mut end_of_last, mut runs) = (0, 0);

@@ -1,7 +1,8 @@
-//! GHASH, the hash of Galois/counter mode (SP 800-38D, section 6.4), under the hash key that GCM derives from the cipher's key.
+//! GHASH, the hash of Galois/counter mode (SP 800-38D, section 6.4), under the hash key that GCM derives from the
+//! cipher's key.
 //!
-//! It only reads. What comes of a part of a message is a [`PartialHash`]; those of all parts combine by their positions to the
-//! hash of the whole, in whatever order they were made ([`Cipher::combine`](crate::Cipher::combine)).
+//! It only reads. What comes of a part of a message is a [`PartialHash`]; those of all parts combine by their positions
+//! to the hash of the whole, in whatever order they were made ([`Cipher::combine`](crate::Cipher::combine)).
 
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};

@@ -1,4 +1,5 @@
-//! GMAC: the tag of GCM over additional data alone (SP 800-38D, section 3), for messages that are authenticated and not encrypted.
+//! GMAC: the tag of GCM over additional data alone (SP 800-38D, section 3), for messages that are authenticated and not
+//! encrypted.
 
 use crate::base::error::Error;
 use crate::base::nonce::Nonce;
@@ -10,7 +11,8 @@ use crate::op::operation::{Hashed, Keys, Operation, Steps};
 use crate::op::partial_hash::{HashKey, PartialHash};
 use aes_bitslice_core::mode::Mode;
 
-/// GMAC of a whole message: gives its tag, of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant time.
+/// GMAC of a whole message: gives its tag, of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant
+/// time.
 ///
 /// As in GCM, no two messages under one key may have the same nonce.
 #[derive(Clone, Debug)]

@@ -17,9 +17,9 @@ use aes_bitslice_core::mode::Mode;
 
 /// The key stream of CTR from a byte on, written over whatever the output holds: any number of bytes.
 ///
-/// Under a secret key it cannot be told from random bytes, so it serves as a pseudorandom generator (SP 800-90A has CTR_DRBG for
-/// what must meet that standard). It is what [`Ctr`] with the same counter makes of zeros: never use both under one key where their
-/// counter blocks overlap.
+/// Under a secret key it cannot be told from random bytes, so it serves as a pseudorandom generator (SP 800-90A has
+/// CTR_DRBG for what must meet that standard). It is what [`Ctr`] with the same counter makes of zeros: never use both
+/// under one key where their counter blocks overlap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keystream {
     ctr: Ctr,

@@ -10,8 +10,9 @@ use crate::op::launch::{Launch, Shape};
 use crate::op::partial_hash::{HashKey, Verdict};
 use aes_bitslice_core::mode::Mode;
 
-/// What is to be done with a call's data: a value, such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Calls on host memory take every
-/// operation that their engine [supports](crate::Engine::supports), those on memory of devices every one that has kernels.
+/// What is to be done with a call's data: a value, such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Calls on host
+/// memory take every operation that their engine [supports](crate::Engine::supports), those on memory of devices every
+/// one that has kernels.
 ///
 /// It is implemented by the types of `op`, and by no others.
 pub trait Operation: Steps {
@@ -51,7 +52,8 @@ impl Hashed {
 pub enum Keys {
     /// One AES key. The kernel's is enough on a device, so it may be baked in.
     One,
-    /// One AES key, which has to be on the CPU, too: something is derived from it before the data is cut, or all is done there.
+    /// One AES key, which has to be on the CPU, too: something is derived from it before the data is cut, or all is
+    /// done there.
     OneOnCpu,
     /// The two AES keys of XTS, on the CPU, too.
     Two,
@@ -71,8 +73,8 @@ pub trait Steps: Clone + Send + Sync + 'static {
     /// Refuses a call on this many bytes that cannot be.
     fn check(&self, bytes: u64) -> Result<(), Error>;
 
-    /// The same operation with what it derives from the key, once a call, before the data is cut. Only asked of operations
-    /// that need their [key on the CPU](Keys::OneOnCpu).
+    /// The same operation with what it derives from the key, once a call, before the data is cut. Only asked of
+    /// operations that need their [key on the CPU](Keys::OneOnCpu).
     fn keyed(self, _cipher: &impl CpuCipher) -> Self {
         self
     }
@@ -92,8 +94,8 @@ pub trait Steps: Clone + Send + Sync + 'static {
         1
     }
 
-    /// The operation on what remains when the first `bytes` are done. `before` is the block of input before that byte; it is only
-    /// asked for by operations that are [chained](Self::is_chained).
+    /// The operation on what remains when the first `bytes` are done. `before` is the block of input before that byte;
+    /// it is only asked for by operations that are [chained](Self::is_chained).
     fn after(&self, bytes: u64, before: impl FnOnce() -> [u8; 16]) -> Self;
 
     /// Whether [`after`](Self::after) asks for the block before.
@@ -101,7 +103,8 @@ pub trait Steps: Clone + Send + Sync + 'static {
         false
     }
 
-    /// The launches of a call, in order. Each works on bytes of its own, and the order in which they are done makes no difference.
+    /// The launches of a call, in order. Each works on bytes of its own, and the order in which they are done makes no
+    /// difference.
     fn launches(&self, _shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
         unreachable!("there are no kernels for it")
     }
@@ -111,8 +114,8 @@ pub trait Steps: Clone + Send + Sync + 'static {
         None
     }
 
-    /// What tells a device whether `bytes` bytes, which are the whole message, are authentic, so that it clears them if they are not; `None` for an
-    /// operation that does not verify. Asked of operations that were [keyed](Self::keyed).
+    /// What tells a device whether `bytes` bytes, which are the whole message, are authentic, so that it clears them if
+    /// they are not; `None` for an operation that does not verify. Asked of operations that were [keyed](Self::keyed).
     fn verdict(&self, _bytes: u64) -> Option<Verdict> {
         None
     }
@@ -141,7 +144,8 @@ pub trait Steps: Clone + Send + Sync + 'static {
     /// Does it on one core; of a [batch](Self::batch) on all.
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Part;
 
-    /// What the call returns, from what its chunks returned, in any order. If it fails, the output of the call is cleared.
+    /// What the call returns, from what its chunks returned, in any order. If it fails, the output of the call is
+    /// cleared.
     fn finish(&self, parts: Vec<Self::Part>) -> Result<Self::Output, Error>;
 }
 
@@ -157,7 +161,8 @@ pub(crate) fn keyed<O: Operation>(operation: O, cpu: Option<&impl CpuCipher>) ->
     }
 }
 
-/// Refuses a key of another kind than the operation needs: kernels would take the first half of a key of XTS for all of it.
+/// Refuses a key of another kind than the operation needs: kernels would take the first half of a key of XTS for all of
+/// it.
 ///
 /// # Errors
 /// [`Error::WrongKeys`].

@@ -16,10 +16,11 @@ use zeroize::Zeroizing;
 /// Bytes of a hash.
 pub(crate) const HASH: usize = 16;
 
-/// The GHASH of a part of a message (SP 800-38D, section 6.4). A last block that is not whole is hashed with zeros behind it.
+/// The GHASH of a part of a message (SP 800-38D, section 6.4). A last block that is not whole is hashed with zeros
+/// behind it.
 ///
-/// **It is a secret:** with the ciphertext it tells the hash key, by which any message under the key can be forged. Do not store it, send
-/// it or log it. It is not printed, compared in constant time, and not wiped.
+/// **It is a secret:** with the ciphertext it tells the hash key, by which any message under the key can be forged. Do
+/// not store it, send it or log it. It is not printed, compared in constant time, and not wiped.
 #[derive(Clone, Copy, Default)]
 pub struct PartialHash {
     /// The first byte of the part in its message, from 0: a multiple of 16.
@@ -30,8 +31,8 @@ pub struct PartialHash {
     pub hash: [u8; 16],
 }
 
-/// The key of the hash, H: the cipher of a block of zeros (SP 800-38D, section 7.1). In one place, wherever the value is moved to,
-/// wiped with the last clone, and never printed.
+/// The key of the hash, H: the cipher of a block of zeros (SP 800-38D, section 7.1). In one place, wherever the value
+/// is moved to, wiped with the last clone, and never printed.
 #[derive(Clone)]
 pub struct HashKey(Arc<Zeroizing<[u8; 16]>>);
 
@@ -81,12 +82,12 @@ impl HashKey {
         hasher.finalize().into()
     }
 
-    /// The hash of a message from its parts, the first of which begins at byte `offset`. That one is missing at the end, the
-    /// number of bytes tells.
+    /// The hash of a message from its parts, the first of which begins at byte `offset`. That one is missing at the
+    /// end, the number of bytes tells.
     ///
     /// # Errors
-    /// [`Error::PartsDoNotAdjoin`] where parts overlap, one is missing between others, or one that does not end with a whole block
-    /// is not the last.
+    /// [`Error::PartsDoNotAdjoin`] where parts overlap, one is missing between others, or one that does not end with a
+    /// whole block is not the last.
     pub(crate) fn combine(&self, offset: u64, mut parts: Vec<PartialHash>) -> Result<PartialHash, Error> {
         parts.sort_by_key(|part| (part.offset, part.bytes));
         let mut whole = PartialHash { offset, ..PartialHash::default() };
@@ -124,7 +125,8 @@ impl HashKey {
     }
 }
 
-/// What tells from the hash of a message whether it is authentic: `hash · factor + addend` is zero in all bits of the mask.
+/// What tells from the hash of a message whether it is authentic: `hash · factor + addend` is zero in all bits of the
+/// mask.
 pub struct Verdict {
     pub(crate) factor: Zeroizing<[u8; 16]>,
     pub(crate) addend: Zeroizing<[u8; 16]>,
@@ -137,7 +139,8 @@ impl fmt::Debug for HashKey {
     }
 }
 
-/// What a kernel must hash on a device before its first use, the hash key, and the hash: several tiles, and a last block that is not whole.
+/// What a kernel must hash on a device before its first use, the hash key, and the hash: several tiles, and a last
+/// block that is not whole.
 #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
 pub(crate) fn known_answer() -> (Vec<u8>, HashKey, [u8; 16]) {
     const BYTES: u32 = (200 << 10) + 5;
@@ -181,7 +184,8 @@ mod tests {
         HashKey::new(&CpuKey::new(&Key::new(&[0; 16]).unwrap()))
     }
 
-    /// McGrew and Viega, "The Galois/Counter Mode of Operation", test case 2: H, and the hash of one block and the lengths.
+    /// McGrew and Viega, "The Galois/Counter Mode of Operation", test case 2: H, and the hash of one block and the
+    /// lengths.
     #[test]
     fn a_published_hash() {
         let block = [0x03, 0x88, 0xda, 0xce, 0x60, 0xb6, 0xa3, 0x92, 0xf3, 0x28, 0xc2, 0xb9, 0x71, 0xb2, 0xfe, 0x78];

@@ -4,8 +4,8 @@
 //! T = E(key 2, number of the data unit)        block j:  C = E(key 1, P + T·α^j) + T·α^j
 //! ```
 //!
-//! The last two blocks of a unit that is not whole blocks share their bytes (ciphertext stealing). Kernels do that for the last unit of a
-//! call; units none of which is whole blocks are done on a CPU.
+//! The last two blocks of a unit that is not whole blocks share their bytes (ciphertext stealing). Kernels do that for
+//! the last unit of a call; units none of which is whole blocks are done on a CPU.
 //!
 //! | argument | value |
 //! |---|---|
@@ -41,8 +41,8 @@ pub struct Xts {
 }
 
 impl Xts {
-    /// In a direction, on data units of `unit_bytes` bytes, the first of which has the number `first_unit`, the next the number
-    /// after that. The last may be shorter, down to 16 bytes.
+    /// In a direction, on data units of `unit_bytes` bytes, the first of which has the number `first_unit`, the next
+    /// the number after that. The last may be shorter, down to 16 bytes.
     ///
     /// # Errors
     /// [`Error::Length`] for units of fewer than 16 bytes or of more than 2^20 blocks of 16 bytes.

@@ -21,8 +21,8 @@ use zeroize::ZeroizeOnDrop;
 /// It works on batches of blocks: 512 with AVX-512, 256 with AVX2, 64 elsewhere. A batch that is not full costs as much
 /// as a full one, so a single block costs as much as hundreds.
 ///
-/// Key expansion looks bytes up in a table and is not constant-time; everything after it is. The expanded key is wiped on
-/// drop.
+/// Key expansion looks bytes up in a table and is not constant-time; everything after it is. The expanded key is wiped
+/// on drop.
 #[derive(Clone)]
 pub struct BitslicedAes<K> {
     inner: Bitsliced,

@@ -8,7 +8,8 @@
 //! blocks[l][j] >> b & 1  ==  planes[8 * j + b] >> l & 1      l < 32,  j < 16,  b < 8
 //! ```
 //!
-//! Wider lanes are several words a plane: `[[u32; N]; 128]`, where word `g` belongs to blocks `32 * g` to `32 * g + 31`.
+//! Wider lanes are several words a plane: `[[u32; N]; 128]`, where word `g` belongs to blocks `32 * g` to `32 * g +
+//! 31`.
 //!
 //! The work is four transpositions of 32×32 bits, one for each column of the AES state, each in five rounds of
 //! exchanges of half the bits (Warren, Hacker's Delight, section 7-3). No branch or index depends on the data.
@@ -17,7 +18,8 @@
 pub fn to_planes(blocks: &[[u8; 16]; 32]) -> [u32; 128] {
     let mut planes = [0; 128];
     for (column, matrix) in planes.as_chunks_mut::<32>().0.iter_mut().enumerate() {
-        // Row l: the column's four bytes in block l, the first least significant, so that bit 8 r + b is bit b of row r.
+        // Row l: the column's four bytes in block l, the first least significant, so that bit 8 r + b is bit b of row
+        // r.
         *matrix = std::array::from_fn(|l| u32::from_le_bytes(blocks[l].as_chunks().0[column]));
         transpose_32x32(matrix);
     }

@@ -1,8 +1,8 @@
 //! 256 lanes with AVX2, 512 with AVX-512.
 //!
 //! Registers are rows of 16-byte groups, one block a group: 128 registers hold a batch, register `i` the blocks
-//! `i * G` to `i * G + G - 1` for `G` groups a register. Interleaving bytes within the groups transposes 16 registers by 16
-//! bytes, and masked exchanges transpose 8 registers by 8 bits; together they take block `i * G + g` to lane
+//! `i * G` to `i * G + G - 1` for `G` groups a register. Interleaving bytes within the groups transposes 16 registers
+//! by 16 bytes, and masked exchanges transpose 8 registers by 8 bits; together they take block `i * G + g` to lane
 //! `128 * g + i`. Both are their own inverses.
 
 use crate::backend::bitsliced::batch::{self, Functions, Lut3, TwoInput, Vector};

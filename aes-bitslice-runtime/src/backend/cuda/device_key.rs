@@ -64,7 +64,8 @@ impl DeviceKey {
         }
     }
 
-    /// The GHASH kernel, and its tables of this key, whose hash key `key` is; made at their first use. The device was entered.
+    /// The GHASH kernel, and its tables of this key, whose hash key `key` is; made at their first use. The device was
+    /// entered.
     pub(crate) fn hash_kernel(&self, key: &HashKey) -> Result<(HashKernel, Arc<KeyMemory>), Error> {
         let kernel = self.device.hash_kernel()?;
         let mut tables = self.hash_tables.lock().unwrap_or_else(PoisonError::into_inner);

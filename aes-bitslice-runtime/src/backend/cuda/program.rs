@@ -68,8 +68,8 @@ impl Program {
         let arguments =
             self.function.binding.arguments(span, &launch, None, |_, _| unreachable!("nothing of it is gathered"))?;
         let grid = GridSize { thread_blocks: thread_blocks.into(), threads: self.threads };
-        // SAFETY: the entry point takes these arguments; the buffers are live memory of the device that the stream's order keeps until
-        // the launch is done; the caller guarantees that the code stays within them.
+        // SAFETY: the entry point takes these arguments; the buffers are live memory of the device that the stream's
+        // order keeps until the launch is done; the caller guarantees that the code stays within them.
         unsafe { self.function.launch(self.device.context(), grid, 0, false, stream.cu_stream(), &arguments) }
     }
 }

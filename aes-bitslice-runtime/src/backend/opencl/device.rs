@@ -23,8 +23,8 @@ pub(crate) struct Device {
     kernels: Mutex<HashMap<Mode, Arc<Kernel>>>,
     /// The GHASH kernel, when it was compiled.
     hash: Mutex<Option<Arc<HashKernel>>>,
-    /// Held while a kernel is compiled and tested. Not `kernels`: the test waits for a slot, and a thread that has one launches, and
-    /// looks there.
+    /// Held while a kernel is compiled and tested. Not `kernels`: the test waits for a slot, and a thread that has one
+    /// launches, and looks there.
     loading: Mutex<()>,
 }
 

@@ -84,7 +84,8 @@ impl DeviceKey {
     /// The mode of an operation's kernel. `memory` is the kind of memory that the call is on, for the message.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where there is no kernel, [`Error::NotInKernel`] where there is one for another mode only.
+    /// [`Error::Unsupported`] where there is no kernel, [`Error::NotInKernel`] where there is one for another mode
+    /// only.
     pub(crate) fn mode_of<O: Operation>(&self, operation: &O, memory: &str) -> Result<Mode, Error> {
         let unsupported = || Error::Unsupported { operation: O::NAME, backend: memory.into() };
         let mode = operation.mode().filter(|_| operation.hashed().is_none()).ok_or_else(unsupported)?;
@@ -149,8 +150,8 @@ impl DeviceKey {
         }
     }
 
-    /// Puts an operation into a queue, by the kernel for its mode, without waiting; what tells when its commands are done is added to
-    /// `events`.
+    /// Puts an operation into a queue, by the kernel for its mode, without waiting; what tells when its commands are
+    /// done is added to `events`.
     ///
     /// # Safety
     /// The span lies in buffers of the device's context, and the queue is of it too; all are valid.
@@ -186,8 +187,8 @@ impl DeviceKey {
         })
     }
 
-    /// Puts a step of an operation into a queue, without waiting: the cipher as in [`launch`](Self::launch), a hash is added to the 16
-    /// bytes at `hash`.
+    /// Puts a step of an operation into a queue, without waiting: the cipher as in [`launch`](Self::launch), a hash is
+    /// added to the 16 bytes at `hash`.
     ///
     /// # Safety
     /// As there, and `hash` lies in a buffer of the context at a multiple of 4 bytes; the queue is in order.

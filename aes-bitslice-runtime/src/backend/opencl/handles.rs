@@ -32,7 +32,8 @@ macro_rules! handle {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                // Nothing can be done here about an error. What the device still needs lives on until it is done with it.
+                // Nothing can be done here about an error. What the device still needs lives on until it is done with
+                // it.
                 // SAFETY: this owns it, and it is not used after this.
                 let _ = unsafe { $release(self.0) };
             }
@@ -240,7 +241,8 @@ pub(crate) fn call<T>(name: &str, result: Result<T, cl_int>) -> Result<T, Error>
     })
 }
 
-/// The result of a call that makes a buffer of `len` bytes, or is the first to use it, which is when it gets its memory.
+/// The result of a call that makes a buffer of `len` bytes, or is the first to use it, which is when it gets its
+/// memory.
 pub(crate) fn for_buffer<T>(name: &str, len: usize, result: Result<T, cl_int>) -> Result<T, Error> {
     use error_codes::{CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES};
     match result {

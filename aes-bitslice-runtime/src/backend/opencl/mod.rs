@@ -1,9 +1,9 @@
-//! Devices behind OpenCL, of every vendor: GPUs, and processors. The loader (`libOpenCL.so.1`) is looked for when it is first
-//! needed: a machine without one builds and runs everything else.
+//! Devices behind OpenCL, of every vendor: GPUs, and processors. The loader (`libOpenCL.so.1`) is looked for when it is
+//! first needed: a machine without one builds and runs everything else.
 //!
-//! Kernels are compiled by the device's driver, from source: each mode's when it is first used. Data in host memory goes
-//! through [`Cipher`](crate::Cipher) like on any engine. Data in the caller's buffers goes through [`BufferCipher`], in the
-//! caller's queue and without waiting:
+//! Kernels are compiled by the device's driver, from source: each mode's when it is first used. Data in host memory
+//! goes through [`Cipher`](crate::Cipher) like on any engine. Data in the caller's buffers goes through
+//! [`BufferCipher`], in the caller's queue and without waiting:
 //!
 //! ```no_run
 //! use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Key, KeyBits};
@@ -36,20 +36,21 @@
 //!
 //! # What a platform's library may do
 //!
-//! To look for devices loads the library of every installed platform into the process, whether it has a device or not. Such a
-//! library can start threads, install signal handlers, read environment variables, write files, reserve memory, and end the process
-//! if it does not get that memory: it is code of somebody else's, in this process. What looks for devices is
-//! [`Backend::OpenClFirst`](crate::Backend::OpenClFirst), [`Backend::OpenCl`](crate::Backend::OpenCl), [`devices`] and [`first_gpu`], and
-//! [`Backend::Auto`](crate::Backend::Auto) only where a GPU behind OpenCL could be taken.
+//! To look for devices loads the library of every installed platform into the process, whether it has a device or not.
+//! Such a library can start threads, install signal handlers, read environment variables, write files, reserve memory,
+//! and end the process if it does not get that memory: it is code of somebody else's, in this process. What looks for
+//! devices is [`Backend::OpenClFirst`](crate::Backend::OpenClFirst), [`Backend::OpenCl`](crate::Backend::OpenCl),
+//! [`devices`] and [`first_gpu`], and [`Backend::Auto`](crate::Backend::Auto) only where a GPU behind OpenCL could be
+//! taken.
 //!
 //! # Secrets
 //!
-//! As on CUDA, what is held in host memory is wiped, and the engine's device memory is cleared before it is released or used for
-//! something else. A key that travels with a launch is overwritten in the kernel's arguments as soon as that is in its queue;
-//! what the driver copied of it is the driver's, and so are its copies of data, and the source of a kernel with its key baked
-//! in, as long as the program lives. Such a kernel is refused unless the driver was told to keep nothing of what it compiles on
-//! disk ([`Error::CompilerCache`](crate::Error::CompilerCache)). PoCL writes files even then, and does not delete all of
-//! them: it must be given a `POCL_CACHE_DIR`, which ought to be in memory.
+//! As on CUDA, what is held in host memory is wiped, and the engine's device memory is cleared before it is released or
+//! used for something else. A key that travels with a launch is overwritten in the kernel's arguments as soon as that
+//! is in its queue; what the driver copied of it is the driver's, and so are its copies of data, and the source of a
+//! kernel with its key baked in, as long as the program lives. Such a kernel is refused unless the driver was told to
+//! keep nothing of what it compiles on disk ([`Error::CompilerCache`](crate::Error::CompilerCache)). PoCL writes files
+//! even then, and does not delete all of them: it must be given a `POCL_CACHE_DIR`, which ought to be in memory.
 
 pub(crate) mod buffers;
 pub(crate) mod context;

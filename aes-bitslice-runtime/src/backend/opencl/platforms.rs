@@ -74,13 +74,14 @@ impl fmt::Display for DeviceKind {
 /// The OpenCL devices of this machine. A platform that does not answer is left out.
 ///
 /// # Errors
-/// [`Error::OpenClUnavailable`] without a loader or a device, and what the driver reports if none of its platforms answers.
+/// [`Error::OpenClUnavailable`] without a loader or a device, and what the driver reports if none of its platforms
+/// answers.
 pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
     Ok(found()?.into_iter().map(|found| found.info).collect())
 }
 
-/// The first GPU behind OpenCL that can run kernels, as a [`Backend::OpenCl`]: what [`Backend::Auto`] opens where there is no CUDA
-/// and the processor has no AES instructions. Nothing is opened.
+/// The first GPU behind OpenCL that can run kernels, as a [`Backend::OpenCl`]: what [`Backend::Auto`] opens where there
+/// is no CUDA and the processor has no AES instructions. Nothing is opened.
 pub fn first_gpu() -> Option<Backend> {
     find(Wanted::FirstGpu).ok().map(|found| found.info.backend())
 }

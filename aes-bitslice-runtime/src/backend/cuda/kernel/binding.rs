@@ -1,5 +1,5 @@
-//! The arguments of a launch: a value for each parameter of an entry point, in the order in which the kernel's manifest lists
-//! them. There is no other list.
+//! The arguments of a launch: a value for each parameter of an entry point, in the order in which the kernel's manifest
+//! lists them. There is no other list.
 //!
 //! | parameter | value |
 //! |---|---|
@@ -85,7 +85,8 @@ impl Binding {
         self.parameters.iter().map(|(_, parameter)| parameter.kind.cuda_bytes())
     }
 
-    /// The arguments of a launch on a part of the data at `span`, in order; `gathered` copies blocks of the input and tells where to.
+    /// The arguments of a launch on a part of the data at `span`, in order; `gathered` copies blocks of the input and
+    /// tells where to.
     ///
     /// # Errors
     /// [`Error::NoSuchKernel`] if a parameter finds no value of its kind, and what `gathered` fails with.

@@ -9,8 +9,8 @@
 //!             fork  └── bitsliced kernel, back ──────┘  join
 //! ```
 //!
-//! On a stream that is captured into a graph, the two come one after the other: a side stream in the capture could not be
-//! used for anything else until it ends.
+//! On a stream that is captured into a graph, the two come one after the other: a side stream in the capture could not
+//! be used for anything else until it ends.
 
 use crate::backend::cuda::kernel::capture::is_in_capture;
 use crate::backend::cuda::kernel::loaded::Kernel;
@@ -24,8 +24,8 @@ use cudarc::driver::sys::CUstream;
 /// The front is whole multiples of this many bytes, so that both shares stay aligned.
 const GRAIN: u64 = 64 << 10;
 
-/// How many of `len` bytes are for the table kernel, if `bitsliced` (fewer than 1000) thousandths are for the other: the
-/// `head` bytes before the first whole block of key stream and whole grains, or everything.
+/// How many of `len` bytes are for the table kernel, if `bitsliced` (fewer than 1000) thousandths are for the other:
+/// the `head` bytes before the first whole block of key stream and whole grains, or everything.
 fn front(len: u64, head: u64, bitsliced: u32) -> u64 {
     let share = len - (u128::from(len) * u128::from(bitsliced) / 1000) as u64;
     let grains = share.saturating_sub(head).checked_next_multiple_of(GRAIN);
@@ -50,8 +50,8 @@ impl Part<'_> {
     }
 }
 
-/// Puts an operation on a stream, without waiting, `bitsliced` thousandths of it for the bitsliced kernel and the rest for that
-/// with `tables`. Both are of the operation's mode.
+/// Puts an operation on a stream, without waiting, `bitsliced` thousandths of it for the bitsliced kernel and the rest
+/// for that with `tables`. Both are of the operation's mode.
 ///
 /// # Safety
 /// The span lies in memory of the device that is live until the work is done, and the stream is live.

@@ -7,8 +7,8 @@ use crate::exec::steps::HashSlot;
 use crate::op::partial_hash::{self, ONE, Verdict};
 use zeroize::Zeroizing;
 
-/// Runs the entry points that hash in a slot of the device, which was entered, against the hash on the CPU; and the one that clears, on what
-/// is authentic and on what differs in one bit.
+/// Runs the entry points that hash in a slot of the device, which was entered, against the hash on the CPU; and the one
+/// that clears, on what is authentic and on what differs in one bit.
 pub(crate) fn run(kernel: &HashKernel, slots: &Slots) -> Result<(), Error> {
     let (data, key, expected) = partial_hash::known_answer();
     let tables = kernel.tables(&key)?;

@@ -15,14 +15,16 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// The stored form of a kernel that fits an architecture (`sm_90`: 90): machine code where it is stored for that, else PTX.
+    /// The stored form of a kernel that fits an architecture (`sm_90`: 90): machine code where it is stored for that,
+    /// else PTX.
     pub(crate) fn of_stored(architecture: u32, kernel: &aes_bitslice_kernels::Kernel) -> Result<Self, Error> {
         Self::of(architecture, kernel.name, kernel.cubins, kernel.ptx)
     }
 
     /// The same of machine code by architecture and of PTX, either of which may be missing.
     pub(crate) fn of(architecture: u32, name: &str, cubins: &[(&str, &[u8])], ptx: &str) -> Result<Self, Error> {
-        // Machine code runs on its own architecture and on later ones of the same generation; that with an `a`, only on its own.
+        // Machine code runs on its own architecture and on later ones of the same generation; that with an `a`, only on
+        // its own.
         let fits = |of: &str| match of.strip_prefix("sm_").map(|sm| (sm.strip_suffix('a'), sm)) {
             Some((Some(sm), _)) => sm.parse() == Ok(architecture),
             Some((None, sm)) => sm.parse().is_ok_and(|sm: u32| sm / 10 == architecture / 10 && sm <= architecture),
@@ -40,8 +42,8 @@ impl Image {
         }
     }
 
-    /// Compiles a source for an architecture, in which a key may be baked in. To machine code: PTX would end up, key and all, in the driver's
-    /// cache on disk.
+    /// Compiles a source for an architecture, in which a key may be baked in. To machine code: PTX would end up, key
+    /// and all, in the driver's cache on disk.
     pub(crate) fn compile(architecture: u32, manifest: &Manifest, source: &str) -> Result<Self, Error> {
         let name = &manifest.kernel;
         match nvrtc::compile(name, source, nvrtc::Target::Cubin(architecture)) {
@@ -59,8 +61,8 @@ impl Image {
         parameters::sizes(&self.bytes, entry)
     }
 
-    /// Whether code that may overlap what is ahead of it on its stream waits for that itself: what was compiled for an architecture that has
-    /// the instruction.
+    /// Whether code that may overlap what is ahead of it on its stream waits for that itself: what was compiled for an
+    /// architecture that has the instruction.
     pub(crate) fn waits_itself(&self) -> bool {
         self.architecture.is_some_and(|architecture| architecture >= 90)
     }

@@ -13,8 +13,8 @@ use std::ffi::CString;
 use std::ptr;
 use std::sync::Arc;
 
-/// A module of the driver, unloaded on drop when everything on the device is done. Graphs that need it own a share of it
-/// (`capture`).
+/// A module of the driver, unloaded on drop when everything on the device is done. Graphs that need it own a share of
+/// it (`capture`).
 pub(crate) struct Module {
     pub(crate) context: Arc<Context>,
     module: CUmodule,
@@ -27,8 +27,8 @@ unsafe impl Sync for Module {}
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // Launches may be in flight on streams of callers: wait. Where that cannot be done, they may still run the code, so it
-        // stays; and a context that is lost has lost the module too.
+        // Launches may be in flight on streams of callers: wait. Where that cannot be done, they may still run the
+        // code, so it stays; and a context that is lost has lost the module too.
         if self.context.make_current().and_then(|()| result::ctx::synchronize()).is_ok() {
             // Nothing can be done here about an error.
             // SAFETY: loaded here, not used after this, and nothing runs that needs it.
@@ -95,12 +95,13 @@ impl Module {
 }
 
 impl Function {
-    /// Launches it: as many thread blocks, of as many threads, as `grid` says; if it `overlaps`, maybe before what is ahead of it on the
-    /// stream is done.
+    /// Launches it: as many thread blocks, of as many threads, as `grid` says; if it `overlaps`, maybe before what is
+    /// ahead of it on the stream is done.
     ///
     /// # Safety
-    /// The arguments are those of the entry point, and what they point to is live until the work is done; grid and shared memory
-    /// are what the code was made for; the stream is live. Code that overlaps waits itself for what is ahead of it.
+    /// The arguments are those of the entry point, and what they point to is live until the work is done; grid and
+    /// shared memory are what the code was made for; the stream is live. Code that overlaps waits itself for what is
+    /// ahead of it.
     pub(crate) unsafe fn launch(
         &self,
         context: &Context,
@@ -135,7 +136,8 @@ impl Function {
     }
 }
 
-/// Lets a kernel have more shared memory than the 48 KiB that every kernel may have. The context is current on this thread.
+/// Lets a kernel have more shared memory than the 48 KiB that every kernel may have. The context is current on this
+/// thread.
 fn allow_shared_memory(context: &Context, function: CUfunction, bytes: u32) -> Result<(), Error> {
     if bytes == 0 {
         return Ok(());

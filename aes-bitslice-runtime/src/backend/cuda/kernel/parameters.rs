@@ -1,13 +1,15 @@
-//! How large the parameters of an entry point are, as its code says: machine code in notes to each function, PTX in its head.
+//! How large the parameters of an entry point are, as its code says: machine code in notes to each function, PTX in its
+//! head.
 //!
-//! To ask the driver would not do: before CUDA 13.2 it tells how many there are only by the error for one that is not there.
+//! To ask the driver would not do: before CUDA 13.2 it tells how many there are only by the error for one that is not
+//! there.
 
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSection};
 use std::collections::BTreeMap;
 
-/// Bytes of each parameter of an entry point, in order; `None` if this is no code that has the entry point. `image` is machine
-/// code (a cubin) or PTX.
+/// Bytes of each parameter of an entry point, in order; `None` if this is no code that has the entry point. `image` is
+/// machine code (a cubin) or PTX.
 pub(crate) fn sizes(image: &[u8], entry: &str) -> Option<Vec<usize>> {
     match image.starts_with(b"\x7fELF") {
         true => of_machine_code(image, entry),
@@ -15,8 +17,8 @@ pub(crate) fn sizes(image: &[u8], entry: &str) -> Option<Vec<usize>> {
     }
 }
 
-/// The notes to a function are a section of its own. A note is a byte for its form, one for what it is about, and two bytes:
-/// its value or, of one form, the number of bytes of the value that follows.
+/// The notes to a function are a section of its own. A note is a byte for its form, one for what it is about, and two
+/// bytes: its value or, of one form, the number of bytes of the value that follows.
 fn of_machine_code(code: &[u8], entry: &str) -> Option<Vec<usize>> {
     const VALUE_FOLLOWS: u8 = 4;
     const PARAMETER: u8 = 0x17;

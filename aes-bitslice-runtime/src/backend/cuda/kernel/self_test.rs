@@ -9,7 +9,8 @@ use crate::exec::known_answer::{self, Candidate};
 use crate::op::by_mode::launches_of;
 use aes_bitslice_core::self_test::COUNTER;
 
-/// Runs the known-answer test through both entry points, in a slot of the kernel's device; `is_right` judges the answer.
+/// Runs the known-answer test through both entry points, in a slot of the kernel's device; `is_right` judges the
+/// answer.
 pub(crate) fn run(
     kernel: &Kernel,
     slots: &Slots,
@@ -38,8 +39,8 @@ impl Candidate for UnderTest<'_> {
         let (input, output) = (slot.room(from, data.len()), slot.room(to, data.len()));
         let span = Span { input: Some(input), output: Some(output), len: data.len() as u64 };
         let mode = kernel.mode();
-        // SAFETY: waited for below before the answer is looked at or freed, and the data outlives the slot, which waits when
-        // it is dropped; the span lies in the slot's buffer.
+        // SAFETY: waited for below before the answer is looked at or freed, and the data outlives the slot, which waits
+        // when it is dropped; the span lies in the slot's buffer.
         let started = unsafe {
             slot.copy_in(from, data)
                 .and_then(|()| kernel.run(slot.stream(), span, *keys, |shape| launches_of(mode, COUNTER, shape)))

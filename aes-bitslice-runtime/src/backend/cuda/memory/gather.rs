@@ -1,5 +1,5 @@
-//! Blocks of device memory that are copied side by side before they are overwritten: what an operation is chained to in place,
-//! where what follows a share of a kernel's would overwrite the ciphertext before the next one.
+//! Blocks of device memory that are copied side by side before they are overwritten: what an operation is chained to in
+//! place, where what follows a share of a kernel's would overwrite the ciphertext before the next one.
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
@@ -9,11 +9,12 @@ use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
 use std::ptr;
 use std::sync::Arc;
 
-/// Copies `blocks` blocks of 16 bytes, each `apart` bytes (fewer than 2^31) behind the one before, side by side to `to`.
+/// Copies `blocks` blocks of 16 bytes, each `apart` bytes (fewer than 2^31) behind the one before, side by side to
+/// `to`.
 ///
 /// # Safety
-/// All of them and the room for them lie in memory that the device reaches, and that is live until the copy is done; the stream is
-/// live.
+/// All of them and the room for them lie in memory that the device reaches, and that is live until the copy is done;
+/// the stream is live.
 pub(crate) unsafe fn gather(
     context: &Context,
     stream: CUstream,

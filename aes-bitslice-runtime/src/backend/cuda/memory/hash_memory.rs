@@ -1,5 +1,5 @@
-//! 16 bytes of device memory for a hash, and the point of a stream from which on it is there. They are kept from call to call, cleared,
-//! so that a call neither allocates nor clears anything on the caller's stream.
+//! 16 bytes of device memory for a hash, and the point of a stream from which on it is there. They are kept from call
+//! to call, cleared, so that a call neither allocates nor clears anything on the caller's stream.
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;

@@ -36,8 +36,8 @@ impl KeyMemory {
 
 impl Drop for KeyMemory {
     fn drop(&mut self) {
-        // Launches may be in flight on streams of callers: wait. Where that cannot be done, they may still read the keys, and a
-        // context that is lost has lost the memory too.
+        // Launches may be in flight on streams of callers: wait. Where that cannot be done, they may still read the
+        // keys, and a context that is lost has lost the memory too.
         if self.context.make_current().and_then(|()| result::ctx::synchronize()).is_ok() {
             // Nothing can be done here about an error.
             // SAFETY: allocated here, not used after this; clearing comes before freeing on the default stream.

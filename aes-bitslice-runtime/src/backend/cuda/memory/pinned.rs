@@ -14,8 +14,8 @@ use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Pinned memory for all devices of this process, cleared before it is freed. To allocate it takes the driver long: use it
-/// more than once.
+/// Pinned memory for all devices of this process, cleared before it is freed. To allocate it takes the driver long: use
+/// it more than once.
 pub(crate) struct Pinned {
     context: Arc<Context>,
     start: NonNull<u8>,
@@ -87,8 +87,8 @@ impl Drop for Pinned {
     }
 }
 
-/// How long the driver takes to allocate this much pinned memory for one device; it is freed again. The context was entered on
-/// this thread.
+/// How long the driver takes to allocate this much pinned memory for one device; it is freed again. The context was
+/// entered on this thread.
 pub(crate) fn time_to_allocate(context: &Context, bytes: usize) -> Result<Duration, Error> {
     let start = Instant::now();
     // SAFETY: the context is current on this thread.

@@ -3,8 +3,8 @@
 use crate::op::buffers::Access;
 use cudarc::driver::sys::CUdeviceptr;
 
-/// Where a call's data lies, as far as it is read and written. Where it is both, either the same range twice, or ranges that
-/// do not overlap.
+/// Where a call's data lies, as far as it is read and written. Where it is both, either the same range twice, or ranges
+/// that do not overlap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Span {
     /// What is read; `None` where nothing is.

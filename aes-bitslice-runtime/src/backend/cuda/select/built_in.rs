@@ -17,8 +17,8 @@ struct Row {
 /// What is fastest where nothing was measured: of the lines that fit, and that are allowed, the last.
 const BUILT_IN: &[Row] = &[
     Row { architecture: None, mode: None, bytes: 0, choice: Choice::Bitsliced },
-    // Measured on an H200. A table kernel copies its tables to shared memory first: that pays when there is enough to look
-    // up. On other devices nobody measured where.
+    // Measured on an H200. A table kernel copies its tables to shared memory first: that pays when there is enough to
+    // look up. On other devices nobody measured where.
     Row { architecture: Some(90), mode: None, bytes: 16 << 20, choice: Choice::Tbox },
     Row { architecture: Some(90), mode: Some(Mode::EcbEncrypt), bytes: 16 << 20, choice: Choice::CO_RESIDENT },
     Row { architecture: Some(90), mode: Some(Mode::EcbDecrypt), bytes: 16 << 20, choice: Choice::CO_RESIDENT },

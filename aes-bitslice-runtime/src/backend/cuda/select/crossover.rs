@@ -6,8 +6,8 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 
 impl Measurements {
-    /// How many bytes in host memory a call has to have at least for the GPU to be faster than the CPU; `None` where the
-    /// CPU is for every size.
+    /// How many bytes in host memory a call has to have at least for the GPU to be faster than the CPU; `None` where
+    /// the CPU is for every size.
     pub fn cuda_from(&self, mode: Mode, key_bits: KeyBits) -> Option<u64> {
         crossover(&self.host, mode, key_bits)
     }

@@ -1,8 +1,9 @@
-//! What a device goes by, measured or built in: which kernel a call takes, and whether data in host memory is worth bringing
-//! to the GPU.
+//! What a device goes by, measured or built in: which kernel a call takes, and whether data in host memory is worth
+//! bringing to the GPU.
 //!
-//! `aes-bitslice tune` measures and [saves](crate::cuda::Measurements::save); opening a device reads what was saved. What cannot
-//! be used is ignored, and [`Tuning::warning`] says so: nothing computes wrongly without it, only less fast.
+//! `aes-bitslice tune` measures and [saves](crate::cuda::Measurements::save); opening a device reads what was saved.
+//! What cannot be used is ignored, and [`Tuning::warning`] says so: nothing computes wrongly without it, only less
+//! fast.
 
 use crate::backend::cuda::driver::{self, DeviceInfo};
 use crate::backend::cuda::select::built_in::built_in;
@@ -127,8 +128,8 @@ impl Tuning {
         self.cuda_from(mode, key_bits).is_some_and(|from| bytes >= from)
     }
 
-    /// How many bytes in host memory a call has to have at least for the GPU to be faster than the CPU; `None` where the
-    /// CPU is for every size.
+    /// How many bytes in host memory a call has to have at least for the GPU to be faster than the CPU; `None` where
+    /// the CPU is for every size.
     pub fn cuda_from(&self, mode: Mode, key_bits: KeyBits) -> Option<u64> {
         self.crossovers.iter().find(|(call, _)| *call == (mode, key_bits)).and_then(|(_, from)| *from)
     }

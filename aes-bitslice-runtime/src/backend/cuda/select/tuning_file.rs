@@ -1,5 +1,5 @@
-//! Measurements as JSON in the user's cache folder: a file for each kind of GPU with each driver and version, which appears
-//! complete or not at all. It holds no secret.
+//! Measurements as JSON in the user's cache folder: a file for each kind of GPU with each driver and version, which
+//! appears complete or not at all. It holds no secret.
 
 use crate::backend::cuda::select::measurements::{Measurements, Subject};
 use crate::base::error::Error;
@@ -25,9 +25,9 @@ struct Contents<'a> {
 }
 
 impl Measurements {
-    /// Saves them in the user's cache folder, from where every device of this name that this driver and this version open
-    /// from now on has them, and tells where. The folder is that of the environment variable `AES_BITSLICE_CACHE`, else `aes-bitslice` in
-    /// `XDG_CACHE_HOME`, else in `.cache` in the user's home.
+    /// Saves them in the user's cache folder, from where every device of this name that this driver and this version
+    /// open from now on has them, and tells where. The folder is that of the environment variable `AES_BITSLICE_CACHE`,
+    /// else `aes-bitslice` in `XDG_CACHE_HOME`, else in `.cache` in the user's home.
     ///
     /// # Errors
     /// [`Error::TuningNotSaved`] if there is no such folder or it cannot be written.

@@ -1,8 +1,8 @@
 //! Chunks of memory that is sharded over GPUs: how shares are cut, and one thread that keeps all GPUs busy with them.
 //!
-//! Each GPU has a few chunks on streams of its own, so that the thread blocks of the next begin where those of the last end;
-//! whenever one is done, another is launched. A GPU that is through with its share takes the last chunk of another's, where it
-//! reaches that one's memory.
+//! Each GPU has a few chunks on streams of its own, so that the thread blocks of the next begin where those of the last
+//! end; whenever one is done, another is launched. A GPU that is through with its share takes the last chunk of
+//! another's, where it reaches that one's memory.
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::gather::gather;
@@ -24,8 +24,8 @@ pub(crate) const DEPTH: usize = 3;
 /// Chunks that are left to their owner: it is done with them before another could be, which reaches them over a link.
 const LEFT_TO_OWNER: usize = 1;
 
-/// Bytes of a chunk, where the largest share has `share` bytes: few chunks, for each has thread blocks that wait for the last of
-/// the one before; not too few, for what is taken of another is a chunk.
+/// Bytes of a chunk, where the largest share has `share` bytes: few chunks, for each has thread blocks that wait for
+/// the last of the one before; not too few, for what is taken of another is a chunk.
 pub(crate) fn chunk_bytes(share: usize) -> usize {
     (share / 16).clamp(256 << 20, 1 << 30).next_multiple_of(1 << 20)
 }
@@ -147,7 +147,8 @@ pub(crate) fn drive<O: Operation>(
             };
             if let Some((operation, span)) = schedule.next_own(index).or_else(of_others).map(&chunk) {
                 (moved, *started) = (true, true);
-                // SAFETY: chunks of buffers that the caller has borrowed until all was waited for, in reach of this GPU.
+                // SAFETY: chunks of buffers that the caller has borrowed until all was waited for, in reach of this
+                // GPU.
                 unsafe { gpu.launch(operation, span) }?;
             }
         }
@@ -178,8 +179,8 @@ pub(crate) fn ends<O: Operation>(
         let (context, slot) = (gpu.key.device().context(), &mut gpu.idle[0]);
         context.enter()?;
         let room = slot.room(0, to.len());
-        // SAFETY: all chunks but the last are as long as the first, and end where the next begins, in a share that is borrowed
-        // until the slot was waited for, here or on drop; the slot has room for one block of each.
+        // SAFETY: all chunks but the last are as long as the first, and end where the next begins, in a share that is
+        // borrowed until the slot was waited for, here or on drop; the slot has room for one block of each.
         unsafe {
             let (apart, others) = (first.len as u64, chunks.len() as u64 - 1);
             gather(context, slot.stream(), share.pointer + apart - 16, apart, others, room)?;

@@ -22,8 +22,8 @@ use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How the work of a call is shared out to several GPUs. One that is done before the others takes from what they have left, so
-/// that it says where a call begins, not where it ends.
+/// How the work of a call is shared out to several GPUs. One that is done before the others takes from what they have
+/// left, so that it says where a call begins, not where it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Shares {
@@ -32,8 +32,8 @@ pub enum Shares {
     /// By multiprocessors and clock, as the driver tells them.
     #[default]
     Rated,
-    /// By what each does in a short test when the engine is opened: some milliseconds of CTR on its own memory, all at the
-    /// same time.
+    /// By what each does in a short test when the engine is opened: some milliseconds of CTR on its own memory, all at
+    /// the same time.
     Measured,
 }
 

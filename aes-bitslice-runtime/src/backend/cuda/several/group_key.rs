@@ -34,8 +34,8 @@ impl GroupKey {
         &self.keys
     }
 
-    /// Loads every kernel that calls of this mode may take, on all GPUs, unless that was done before. One that is known to be
-    /// lost is told of first: others may give its error for theirs.
+    /// Loads every kernel that calls of this mode may take, on all GPUs, unless that was done before. One that is known
+    /// to be lost is told of first: others may give its error for theirs.
     pub(crate) fn prepare(&self, mode: Mode) -> Result<(), Error> {
         self.keys.iter().try_for_each(|key| key.device().enter())?;
         self.keys.iter().try_for_each(|key| key.prepare(mode, None))

@@ -1,10 +1,10 @@
-//! Data in host memory: to the GPUs, through the kernel, and back, in chunks, so that both directions of the links are busy at
-//! once.
+//! Data in host memory: to the GPUs, through the kernel, and back, in chunks, so that both directions of the links are
+//! busy at once.
 //!
-//! Memory that is pinned is copied from and to as it is. Other memory is staged: a worker copies a chunk to the pinned memory
-//! of its slot, and what comes back from there. For small calls without a hash, on aligned data, kernels read and write
-//! pinned memory, the caller's or the slot's, over the link themselves. (Pinning the caller's pages for the time of a call was measured, too: it takes
-//! longer than the copies, BENCHMARKS.md.)
+//! Memory that is pinned is copied from and to as it is. Other memory is staged: a worker copies a chunk to the pinned
+//! memory of its slot, and what comes back from there. For small calls without a hash, on aligned data, kernels read
+//! and write pinned memory, the caller's or the slot's, over the link themselves. (Pinning the caller's pages for the
+//! time of a call was measured, too: it takes longer than the copies, BENCHMARKS.md.)
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::pinned::{is_pinned, on_device};
@@ -83,8 +83,8 @@ pub(crate) struct HostSlot<'k, 'a, O> {
     chunk: Option<Chunk<'a, O>>,
 }
 
-/// Where kernels reach a chunk's data in host memory: the caller's, or what is staged `at` this byte of the slot's. `None` where they do
-/// not, or only byte by byte.
+/// Where kernels reach a chunk's data in host memory: the caller's, or what is staged `at` this byte of the slot's.
+/// `None` where they do not, or only byte by byte.
 fn span_over_link<O: Operation>(
     slot: &mut Slot<'_>,
     staged: Staged,
@@ -118,8 +118,8 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
             slot.staging(at, len).copy_from_slice(data.input());
         }
         if *over_link && let Some(span) = span_over_link(slot, *staged, at, operation, data) {
-            // SAFETY: the chunk is kept, and left alone, until the stream was waited for: by `finish` or on drop; the staging memory is the
-            // slot's own, whose next use is behind a wait.
+            // SAFETY: the chunk is kept, and left alone, until the stream was waited for: by `finish` or on drop; the
+            // staging memory is the slot's own, whose next use is behind a wait.
             return unsafe { key.launch_in(slot, span, operation, *kernels, None) };
         }
         let span = Span::in_place(O::ACCESS, slot.room(at, len), len as u64);

@@ -6,7 +6,8 @@ use cudarc::driver::DriverError;
 use cudarc::driver::sys::{self, CUresult};
 use std::sync::Arc;
 
-/// For each GPU, whether it reaches the memory of each. Where it can, it does from now on, for as long as the process lives.
+/// For each GPU, whether it reaches the memory of each. Where it can, it does from now on, for as long as the process
+/// lives.
 pub(crate) fn reach(devices: &[&Arc<Device>]) -> Result<Vec<Vec<bool>>, Error> {
     let row = |from: &Arc<Device>| devices.iter().map(|to| enable(from, to)).collect();
     devices.iter().map(|from| row(from)).collect()

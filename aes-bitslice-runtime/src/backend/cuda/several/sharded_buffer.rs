@@ -17,12 +17,12 @@ use std::sync::Arc;
 /// Shares begin at multiples of this many bytes.
 const GRAIN: usize = 1 << 20;
 
-/// Device memory of [`Engine::sharded`](crate::Engine::sharded): one run of bytes, cut into adjoining shares, one on each GPU of
-/// the engine, as long as its share of the work ([`Shares`](crate::cuda::Shares)). Cleared before it is freed. It may outlive the
-/// engine.
+/// Device memory of [`Engine::sharded`](crate::Engine::sharded): one run of bytes, cut into adjoining shares, one on
+/// each GPU of the engine, as long as its share of the work ([`Shares`](crate::cuda::Shares)). Cleared before it is
+/// freed. It may outlive the engine.
 ///
-/// It is for [`Cipher::sharded`](crate::Cipher::sharded), whose calls return when their work is done. Other work on it, by the
-/// addresses of [`shares`](Self::shares), has to be waited for before the next call.
+/// It is for [`Cipher::sharded`](crate::Cipher::sharded), whose calls return when their work is done. Other work on it,
+/// by the addresses of [`shares`](Self::shares), has to be waited for before the next call.
 pub struct ShardedBuffer {
     /// One for each GPU of the engine, in order; some may be empty.
     shares: Vec<Memory>,

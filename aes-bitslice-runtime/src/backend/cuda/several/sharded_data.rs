@@ -34,6 +34,27 @@ pub struct ShardedCipher<'a> {
 /// The memory, for messages.
 const MEMORY: &str = "sharded memory";
 
+/// Shares and chunks are cut at multiples of this, and the last may be any bytes that remain.
+const CUT: u64 = 1 << 20;
+
+/// Whether an operation on so many bytes can be cut there.
+fn check_cuts<O: Operation>(operation: &O, bytes: u64) -> Result<(), Error> {
+    if !CUT.is_multiple_of(operation.grain()) {
+        return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
+    }
+    let (rest, least) = (bytes % CUT, operation.least());
+    if bytes > CUT && rest > 0 && rest < least && !rest.is_multiple_of(operation.grain()) {
+        return Err(Error::Length {
+            operation: O::NAME,
+            what: format!(
+                "{bytes} bytes in {MEMORY} end {rest} bytes behind a multiple of 1 MiB, where they are cut, and {least} are needed there: \
+                 use host memory, or the memory of one GPU"
+            ),
+        });
+    }
+    Ok(())
+}
+
 impl<'a> ShardedCipher<'a> {
     pub(crate) fn new(key: &'a GroupKey, cpu: Option<&'a Arc<CpuKey>>) -> Self {
         Self { key, cpu }
@@ -52,7 +73,8 @@ impl<'a> ShardedCipher<'a> {
     /// tag of [`GcmEncrypt`](crate::GcmEncrypt), which is made of the hashes of all GPUs' parts.
     ///
     /// # Errors
-    /// What the operation refuses or returns as an error, [`Error::Unsupported`] for one without kernels, [`Error::NeedsKey`] for one that
+    /// What the operation refuses or returns as an error, [`Error::Unsupported`] for one without kernels, [`Error::Length`] for XTS of 1 to 15
+    /// bytes behind a multiple of 1 MiB within a data unit, [`Error::NeedsKey`] for one that
     /// needs the key on the CPU on a cipher of one kernel, [`Error::OtherEngine`], and what the devices report.
     pub fn run<O: Operation>(&self, operation: O, data: &mut ShardedBuffer) -> Result<O::Output, Error> {
         self.call(operation, None, data)
@@ -88,13 +110,7 @@ impl<'a> ShardedCipher<'a> {
         if !self.key.keys().iter().all(|key| key.device().supports(kernels)) {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
-        // Shares and chunks are cut at multiples of a MiB, and the last may be any bytes that remain.
-        let (cut, len) = (1 << 20, input.unwrap_or(output).len() as u64);
-        let rest = len % cut;
-        let is_too_short = len > cut && rest > 0 && rest < operation.least() && !rest.is_multiple_of(operation.grain());
-        if !cut.is_multiple_of(operation.grain()) || is_too_short {
-            return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
-        }
+        check_cuts(&operation, input.unwrap_or(output).len() as u64)?;
         let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
         let largest = output.memory().map(|(_, share)| share.range.len()).max().unwrap_or(0);
         let done = self.run_in_chunks(operation.clone(), kernels, input, output, chunk_bytes(largest))?;
@@ -208,6 +224,7 @@ mod tests {
     use crate::op::ctr::Ctr;
     use crate::op::ecb::Ecb;
     use crate::op::gcm::GcmEncrypt;
+    use crate::op::xts::Xts;
 
     const BYTES: usize = 48 * (1 << 20) + 16 * 5;
 
@@ -264,6 +281,25 @@ mod tests {
             run(Some(&input), &mut output);
             run(None, &mut input);
         }
+    }
+
+    /// Of a data unit, the last two blocks are not cut apart.
+    #[test]
+    fn what_cannot_be_cut_is_refused_with_the_reason() {
+        let xts = Xts::encrypt(16 << 20, 0).unwrap();
+        for bytes in [0, 17, 1 << 20, (1 << 20) + 16, (1 << 20) + 17, (5 << 20) + 1000] {
+            check_cuts(&xts, bytes).unwrap();
+        }
+        for rest in [1, 15] {
+            let refused = check_cuts(&xts, (5 << 20) + rest).unwrap_err().to_string();
+            assert!(
+                refused.starts_with("XTS: 52428") && refused.contains(&format!(" {rest} bytes behind")),
+                "{refused}"
+            );
+        }
+        // Units that are no whole blocks have no kernels there; any bytes are whole blocks of CTR.
+        assert!(matches!(check_cuts(&Xts::encrypt(520, 0).unwrap(), 520), Err(Error::Unsupported { .. })));
+        check_cuts(&Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0), (1 << 20) + 1).unwrap();
     }
 
     /// All data lies on the last GPU, and the others, which reach it, do most of it.

@@ -44,11 +44,12 @@ impl Kernel {
         self.mode
     }
 
-    /// Puts the launches that `launches` lays out into a queue, without waiting; what tells when its commands are done is added to
-    /// `events`.
+    /// Puts the launches that `launches` lays out into a queue, without waiting; what tells when its commands are done
+    /// is added to `events`.
     ///
     /// # Safety
-    /// The span lies in buffers of the context, and the queue is of it too; all are valid. The launches stay within the span.
+    /// The span lies in buffers of the context, and the queue is of it too; all are valid. The launches stay within the
+    /// span.
     pub(crate) unsafe fn run(
         &self,
         context: &Context,
@@ -113,8 +114,8 @@ impl Kernel {
         values: &Values<'_>,
     ) -> Result<(Event, Result<(), Error>), Error> {
         let Launch { entry, thread_blocks, threads, .. } = values.launch;
-        // SAFETY: the entry point takes what its parameters say: they were read from its source, and counted. The caller
-        // guarantees the values.
+        // SAFETY: the entry point takes what its parameters say: they were read from its source, and counted. The
+        // caller guarantees the values.
         let bound = unsafe { Bound::new(self.entry_points.one(*entry), values) }?;
         let threads = *threads as usize;
         let (global, local) = ([*thread_blocks as usize * threads], [threads]);

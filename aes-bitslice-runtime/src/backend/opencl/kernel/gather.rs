@@ -9,8 +9,8 @@ use opencl3::command_queue;
 use opencl3::types::{cl_command_queue, cl_mem};
 use std::ptr;
 
-/// Copies of blocks of the input, side by side. The launch that reads them keeps the memory as long as it needs it. What was
-/// ciphertext need not be cleared.
+/// Copies of blocks of the input, side by side. The launch that reads them keeps the memory as long as it needs it.
+/// What was ciphertext need not be cleared.
 pub(crate) struct Gathered {
     buffer: Buffer,
     done: Event,
@@ -20,7 +20,8 @@ impl Gathered {
     /// Puts the copies into a queue.
     ///
     /// # Safety
-    /// The input lies in a buffer of the context, and has these blocks; the queue is of the context, too, and all are valid.
+    /// The input lies in a buffer of the context, and has these blocks; the queue is of the context, too, and all are
+    /// valid.
     pub(crate) unsafe fn new(
         context: &Context,
         queue: cl_command_queue,

@@ -1,5 +1,5 @@
-//! The GHASH kernel on a device, and its launches. A launch adds the hash of its data to 16 bytes in the memory of the device
-//! (`aes_bitslice_core::hash_manifest`).
+//! The GHASH kernel on a device, and its launches. A launch adds the hash of its data to 16 bytes in the memory of the
+//! device (`aes_bitslice_core::hash_manifest`).
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Event, event_of};
@@ -44,12 +44,12 @@ impl HashKernel {
         KeyMemory::new(context, &tables)
     }
 
-    /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting; what tells when it is done is added to
-    /// `events`.
+    /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting; what tells when it is
+    /// done is added to `events`.
     ///
     /// # Safety
-    /// Both lie in buffers of the context, and the queue is of it too; all are valid. The tables are of this kernel; `out` is at a
-    /// multiple of 4 bytes.
+    /// Both lie in buffers of the context, and the queue is of it too; all are valid. The tables are of this kernel;
+    /// `out` is at a multiple of 4 bytes.
     pub(crate) unsafe fn run(
         &self,
         queue: cl_command_queue,

@@ -22,8 +22,8 @@ pub(crate) enum RoundKeys {
 }
 
 impl RoundKeys {
-    /// The words of a key, for a kernel that takes them from there; none where it is in the code. `tweaks` are those of the key of
-    /// tweaks, for a kernel that has them.
+    /// The words of a key, for a kernel that takes them from there; none where it is in the code. `tweaks` are those of
+    /// the key of tweaks, for a kernel that has them.
     pub(crate) fn new(
         context: &Arc<Context>,
         source: KeySource,
@@ -72,8 +72,8 @@ pub(crate) enum KeyValue<'k> {
     Rounds(u32),
 }
 
-/// Round keys, or tables of a hash key, in device memory, for kernels that read them there: cleared on drop, when every launch that was given them is
-/// done.
+/// Round keys, or tables of a hash key, in device memory, for kernels that read them there: cleared on drop, when every
+/// launch that was given them is done.
 pub(crate) struct KeyMemory {
     context: Arc<Context>,
     buffer: Buffer,

@@ -25,7 +25,8 @@ enum Memory<'a> {
 }
 
 impl<'a> BufferSlice<'a> {
-    /// `len` bytes of a buffer of the caller's, from byte `at` on. Whether the buffer has them is found out by the call that uses them.
+    /// `len` bytes of a buffer of the caller's, from byte `at` on. Whether the buffer has them is found out by the call
+    /// that uses them.
     pub fn new(buffer: &'a Buffer<u8>, at: usize, len: usize) -> Self {
         Self { memory: Memory::Callers(buffer), at, len }
     }

@@ -10,7 +10,8 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A queue of an engine's ([`Engine::opencl_queue`](crate::Engine::opencl_queue)), whose commands are done in order, and timed.
+/// A queue of an engine's ([`Engine::opencl_queue`](crate::Engine::opencl_queue)), whose commands are done in order,
+/// and timed.
 pub struct TimedQueue {
     /// What it belongs to.
     _context: Arc<Context>,
@@ -40,8 +41,8 @@ impl TimedQueue {
         call("clFinish", command_queue::finish(self.queue.get()))
     }
 
-    /// How long the device takes, by its own clock, for what `work` puts into the queue: from the end of all that is in it now. It
-    /// waits for that.
+    /// How long the device takes, by its own clock, for what `work` puts into the queue: from the end of all that is in
+    /// it now. It waits for that.
     ///
     /// # Errors
     /// Those of `work`, and what the driver reports.
