@@ -91,11 +91,16 @@ pub const RELATED_CTR: [Related; 2] = [
 /// Table 1's CBC, whose decryption is parallel; no figure shows it.
 pub const RELATED_CBC: [Related; 1] = [Related { authors: "Jang et al. 2011", gpu: "GTX 580", gbits: 34.0 }];
 
-/// What a GPU's price was, as table 3 implies it, and table 4 within 3 %: throughput divided by throughput for a dollar. The paper's appendix G, which
-/// has the others, is not at hand.
+/// Dollars that GPUs of others were announced at: Tesla C2050, November 2009; GeForce GTX 480, March 2010; Radeon HD 7970, December 2011.
+const ANNOUNCED: [(&str, f64); 3] = [("C2050", 2499.0), ("GTX 480", 499.0), ("HD 7970", 549.0)];
+
+/// What a GPU's price was in dollars, as table 3 implies it, and table 4 within 3 %: throughput divided by throughput for a dollar. The
+/// paper's appendix G, which has the others, is not at hand: for these what they were announced at, where that is known.
 pub fn price(gpu: &str) -> Option<f64> {
-    let row = ROWS.iter().find(|row| row.gpu == gpu || row.gpu == format!("Tesla {gpu}"))?;
-    Some((row.ecb.0 / row.ecb.1).round())
+    match ROWS.iter().find(|row| row.gpu == gpu || row.gpu == format!("Tesla {gpu}")) {
+        Some(row) => Some((row.ecb.0 / row.ecb.1).round()),
+        None => ANNOUNCED.iter().find(|(announced, _)| *announced == gpu).map(|(_, dollars)| *dollars),
+    }
 }
 
 /// A row of table 2: single and double precision in Gflop/s, memory bandwidth in GB/s.
