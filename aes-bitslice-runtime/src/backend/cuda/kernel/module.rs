@@ -147,3 +147,37 @@ fn allow_shared_memory(context: &Context, function: CUfunction, bytes: u32) -> R
     let allowed = unsafe { result::function::set_function_attribute(function, attribute, bytes as i32) };
     context.call("cuFuncSetAttribute", allowed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cudarc::driver::result::stream;
+    use std::ffi::CStr;
+
+    const SOURCE: &CStr = c".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+
+    /// While another stream is captured the device cannot be waited for, so what is dropped meanwhile stays usable.
+    #[test]
+    #[ignore = "needs a CUDA GPU"]
+    fn what_cannot_be_waited_for_stays() {
+        let context = Arc::new(Context::open(&driver::usable(0).unwrap()).unwrap());
+        context.enter().unwrap();
+        let streams = [(); 2].map(|()| stream::create(stream::StreamKind::NonBlocking).unwrap());
+        let [captured, other] = streams;
+        // SAFETY: the source ends with a NUL; streams and modules are live until they are destroyed here, in this order.
+        unsafe {
+            let module = result::module::load_data(SOURCE.as_ptr().cast()).unwrap();
+            let function = result::module::get_function(module, c"nothing".into()).unwrap();
+            stream::begin_capture(captured, sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL).unwrap();
+            drop(Module { context: context.clone(), module });
+            // What was called meanwhile has ended the capture, by an error or not.
+            let _ = stream::end_capture(captured);
+            result::launch_kernel(function, (1, 1, 1), (1, 1, 1), 0, other, &mut []).unwrap();
+            stream::synchronize(other).unwrap();
+            result::module::unload(module).expect("a module that is still loaded");
+            for stream in streams {
+                stream::destroy(stream).unwrap();
+            }
+        }
+    }
+}
