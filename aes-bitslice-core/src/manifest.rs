@@ -61,7 +61,8 @@ pub struct Manifest {
     pub blocks_per_sm: u32,
     /// Blocks of 16 bytes of a tile: what a thread block works on at a time, or a warp where the grid is of [`Grid::Warps`].
     pub tile_blocks: u32,
-    /// Bytes of shared memory that a thread block of the most threads is launched with, in addition to what the code declares.
+    /// Bytes of shared memory that a thread block of the most threads is launched with, in addition to what the code declares; where
+    /// the grid is of [`Grid::Warps`], each warp's share is the same.
     #[serde(default, skip_serializing_if = "is_default")]
     pub shared_bytes: u32,
     /// How many thread blocks to launch.
@@ -113,6 +114,10 @@ pub enum Grid {
 
 /// Schedulers of a multiprocessor, between which its warps are divided.
 const SCHEDULERS: u64 = 4;
+
+/// Bytes of shared memory that a kernel with a share for each warp needs at most besides those shares: what its code declares, and 1 KiB
+/// that CUDA reserves in each thread block.
+pub const DECLARED_BYTES: u32 = 17 << 10;
 
 /// The size of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -218,6 +223,24 @@ impl Manifest {
         let manifest: Self = serde_json::from_str(json)?;
         manifest.check()?;
         Ok(manifest)
+    }
+
+    /// For a device whose thread blocks may have `bytes` of shared memory: where the grid is of [`Grid::Warps`], with as many warps a
+    /// thread block as there is memory for. `None` if the kernel needs more.
+    pub fn within(&self, bytes: u32) -> Option<Self> {
+        let warps = self.threads / 32;
+        let all = match self.grid {
+            Grid::Warps { .. } if self.shared_bytes > 0 => self.shared_bytes + DECLARED_BYTES,
+            _ => self.shared_bytes,
+        };
+        if all <= bytes {
+            return Some(self.clone());
+        }
+        let Grid::Warps { least, .. } = self.grid else { return None };
+        let each = self.shared_bytes / warps;
+        // The same number for each scheduler.
+        let fit = bytes.saturating_sub(DECLARED_BYTES) / each / SCHEDULERS as u32 * SCHEDULERS as u32;
+        (fit >= least.max(1)).then(|| Self { threads: 32 * fit, shared_bytes: each * fit, ..self.clone() })
     }
 
     /// Refuses values that no kernel is launched with, or that contradict one another.

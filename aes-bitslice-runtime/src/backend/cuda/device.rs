@@ -225,3 +225,29 @@ fn once(passed: &Mutex<bool>, test: impl FnOnce() -> Result<(), Error>) -> Resul
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::select::stored::StoredKernel;
+
+    /// Thread blocks of the warps that there is memory for, each of which has several tiles.
+    #[test]
+    #[ignore = "needs a CUDA GPU"]
+    fn tweaks_in_little_shared_memory() {
+        let device = Device::open(0).unwrap();
+        device.enter().unwrap();
+        for kib in [64, 99, 163] {
+            let stored = Stored::for_device(kib << 10);
+            for mode in [Mode::XtsEncrypt, Mode::XtsDecrypt] {
+                let StoredKernel { kernel, manifest, key_form } = stored.find(mode, StoredKind::Planes).unwrap();
+                let image = Image::of_stored(device.architecture, kernel).unwrap();
+                let loaded = Kernel::load(&device.context, 1, manifest, &image).unwrap();
+                for (key, expected) in known_answer::keys(mode) {
+                    let keys = key_form.round_keys(&sources::expanded(&key)).unwrap();
+                    device.test(&loaded, Some(&keys), |answer| answer == expected).unwrap();
+                }
+            }
+        }
+    }
+}

@@ -80,6 +80,7 @@ impl KeyForm {
 }
 
 /// A kernel that comes with this crate.
+#[derive(Clone)]
 pub(crate) struct StoredKernel {
     pub(crate) kernel: &'static aes_bitslice_kernels::Kernel,
     pub(crate) manifest: Manifest,
@@ -102,19 +103,19 @@ fn all() -> &'static [StoredKernel] {
 
 /// The stored kernels that a device runs: of each mode and kind the best, where there is one.
 pub(crate) struct Stored {
-    kernels: HashMap<(Mode, StoredKind), &'static StoredKernel>,
+    kernels: HashMap<(Mode, StoredKind), StoredKernel>,
     /// The forms that kernels of each kind take their keys in, each once.
     key_forms: Vec<(StoredKind, KeyForm)>,
 }
 
 impl Stored {
-    /// For a device whose thread blocks may have this many bytes of shared memory.
+    /// For a device whose thread blocks may have `shared_memory` bytes of shared memory.
     pub(crate) fn for_device(shared_memory: u32) -> Self {
         let find = |mode: Mode, kind: StoredKind| {
             let named = |name: &&str| {
                 let name = format!("aes-{mode}-{name}");
-                let fits = |manifest: &Manifest| manifest.shared_bytes <= shared_memory;
-                all().iter().find(|stored| stored.kernel.name == name && fits(&stored.manifest))
+                let stored = all().iter().find(|stored| stored.kernel.name == name)?;
+                Some(StoredKernel { manifest: stored.manifest.within(shared_memory)?, ..stored.clone() })
             };
             kind.names().iter().find_map(named)
         };
@@ -122,17 +123,17 @@ impl Stored {
         let mut stored = Self { kernels: HashMap::new(), key_forms: Vec::new() };
         for (mode, kind) in each {
             let Some(kernel) = find(mode, kind) else { continue };
-            stored.kernels.insert((mode, kind), kernel);
             if !stored.key_forms.contains(&(kind, kernel.key_form)) {
                 stored.key_forms.push((kind, kernel.key_form));
             }
+            stored.kernels.insert((mode, kind), kernel);
         }
         stored
     }
 
     /// That of a mode and a kind, if there is one.
-    pub(crate) fn find(&self, mode: Mode, kind: StoredKind) -> Option<&'static StoredKernel> {
-        self.kernels.get(&(mode, kind)).copied()
+    pub(crate) fn find(&self, mode: Mode, kind: StoredKind) -> Option<&StoredKernel> {
+        self.kernels.get(&(mode, kind))
     }
 
     /// Whether there is all that a choice launches.
@@ -158,7 +159,10 @@ mod tests {
     use crate::backend::cuda::memory::span::Span;
     use crate::op::by_mode::launches_of;
     use crate::op::launch::{Entry, Geometry, Shape};
+    use aes_bitslice_core::manifest::{DECLARED_BYTES, Grid};
     use aes_bitslice_core::self_test::COUNTER;
+    use object::read::elf::ElfFile64;
+    use object::{Endianness, Object, ObjectSection};
 
     #[test]
     fn every_mode_with_kernels_has_a_bitsliced_one() {
@@ -214,6 +218,15 @@ mod tests {
         let (all_of_it, little) = (Stored::for_device(u32::MAX), Stored::for_device(0));
         for mode in [Mode::XtsEncrypt, Mode::XtsDecrypt] {
             assert!(all_of_it.supports(mode) && !little.supports(mode), "{mode}: tweaks are in shared memory");
+            // Compute capability 7.5; 8.6, 8.9 and 12.0; 8.0.
+            for (kib, warps) in [(64, 4), (99, 8), (163, 16)] {
+                let stored = Stored::for_device(kib << 10);
+                let manifest = &stored.find(mode, StoredKind::Planes).unwrap().manifest;
+                assert_eq!(manifest.threads, 32 * warps, "{mode}, {kib} KiB");
+                assert!(manifest.shared_bytes + DECLARED_BYTES <= kib << 10, "{mode}, {kib} KiB");
+                let all = &all_of_it.find(mode, StoredKind::Planes).unwrap().manifest;
+                assert_eq!(manifest.shared_bytes * all.threads, all.shared_bytes * manifest.threads);
+            }
         }
         for mode in Mode::OF_ONE_KEY {
             assert!(all_of_it.supports(mode) && little.supports(mode));
@@ -224,6 +237,23 @@ mod tests {
             }
         }
         assert!(all_of_it.has(Mode::Ctr, Choice::Tbox) && !little.has(Mode::Ctr, Choice::Tbox));
+    }
+
+    /// It is not in the manifests: a device with little of it is given what is left.
+    #[test]
+    fn code_declares_no_more_shared_memory_than_is_left_for_it() {
+        let has_shares = |manifest: &Manifest| manifest.shared_bytes > 0 && matches!(manifest.grid, Grid::Warps { .. });
+        let with_shares = all().iter().filter(|stored| has_shares(&stored.manifest));
+        let mut declared = Vec::new();
+        for StoredKernel { kernel, manifest, .. } in with_shares {
+            for (_, code) in kernel.cubins {
+                let file = ElfFile64::<Endianness>::parse(*code).unwrap();
+                for entry in [&manifest.entry, &manifest.entry_bytes] {
+                    declared.push(file.section_by_name(&format!(".nv.shared.{}", entry.name)).unwrap().size());
+                }
+            }
+        }
+        assert!(!declared.is_empty() && declared.iter().all(|&bytes| bytes <= DECLARED_BYTES.into()), "{declared:?}");
     }
 
     #[test]
