@@ -2,10 +2,10 @@
 
 use crate::driver::enter;
 use crate::error::{Error, UnavailableError, of_runtime};
-use crate::memory::{Call, Stream};
+use crate::memory::{Call, Memory, Stream};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, result, sys};
-use aes_bitslice_runtime::cuda::{DeviceCipher, Pending};
-use aes_bitslice_runtime::{Cipher, Error as Runtime, GcmEncrypt, Mode, Nonce, Operation};
+use aes_bitslice_runtime::cuda::{DeviceCipher, DeviceJobs, Pending};
+use aes_bitslice_runtime::{Cipher, EachKey, Engine, Error as Runtime, GcmEncrypt, Jobs, Mode, Nonce, Operation};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,18 +22,11 @@ pub struct OnDevice<'a> {
 impl<'a> OnDevice<'a> {
     /// The key of a cipher on the GPU with this number.
     pub fn of(cipher: &'a Cipher, ordinal: usize, loaded: &'a AtomicU64) -> PyResult<Self> {
-        let backend = cipher.engine().backend();
-        let elsewhere = || {
-            UnavailableError::new_err(format!(
-                "the data is in the memory of CUDA device {ordinal}, and this engine is {backend}: open Engine(\"cuda:{ordinal}\")"
-            ))
-        };
-        let contexts = cipher.engine().cuda_contexts().map_err(|_| elsewhere())?;
-        let at = contexts.iter().position(|context| context.ordinal() == ordinal).ok_or_else(elsewhere)?;
+        let (at, context) = context_of(cipher.engine(), ordinal)?;
         let key = cipher.devices().map_err(of_runtime)?.swap_remove(at);
         // There is room for nine GPUs; those beyond have one place in common.
         let bit = Mode::ALL.len() as u32 * (at as u32).min(8);
-        Ok(Self { cipher: key, context: contexts[at].clone(), loaded, bit })
+        Ok(Self { cipher: key, context, loaded, bit })
     }
 
     /// Loads the kernels of a mode, if that was not done before.
@@ -118,10 +111,7 @@ impl<'a> OnDevice<'a> {
 
     /// Waits for the stream where the array's library would not.
     fn wait(&self, stream: Stream) -> PyResult<()> {
-        match stream.waits {
-            true => synchronized(&self.context, stream.handle),
-            false => Ok(()),
-        }
+        wait(&self.context, stream)
     }
 
     /// Whether the stream is being captured into a graph.
@@ -134,6 +124,65 @@ impl<'a> OnDevice<'a> {
         let asked = unsafe { sys::cuStreamIsCapturing(stream.handle as sys::CUstream, &mut status) };
         // The legacy stream is an error while another stream is captured.
         asked.result().is_err() || status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE
+    }
+}
+
+/// Calls under many keys on one GPU.
+pub struct JobsOnDevice<'a> {
+    jobs: DeviceJobs<'a>,
+    context: Arc<CudaContext>,
+}
+
+impl<'a> JobsOnDevice<'a> {
+    /// On the GPU with this number, which has to be the only one of the engine.
+    pub fn of(engine: &'a Engine, ordinal: usize) -> PyResult<Self> {
+        let (_, context) = context_of(engine, ordinal)?;
+        Ok(Self { jobs: engine.device_jobs().map_err(of_runtime)?, context })
+    }
+
+    /// Does jobs, and waits for them: their keys are wiped on the GPU before this returns.
+    pub fn run(&self, py: Python<'_>, call: &Call<'_>, jobs: &Jobs) -> PyResult<()> {
+        let (stream, (input, output, len)) = (stream_of(call), pointers(call));
+        py.detach(|| {
+            // SAFETY: as in `OnDevice::run`.
+            let pending = unsafe { self.jobs.run_raw(stream.handle as sys::CUstream, jobs, input, output, len) };
+            pending.and_then(|pending| pending.wait()).map_err(of_runtime)
+        })
+    }
+
+    /// Does the same number of bytes under each of the keys, which lie on this GPU.
+    pub fn run_each_key(&self, py: Python<'_>, call: &Call<'_>, each: &EachKey, keys: &Memory) -> PyResult<()> {
+        let (stream, (input, output, len)) = (stream_of(call), pointers(call));
+        let (pointer, bytes) = (keys.pointer, keys.len);
+        let waits = stream.waits || keys.stream.is_some_and(|stream| stream.waits);
+        py.detach(|| {
+            let handle = stream.handle as sys::CUstream;
+            // SAFETY: as in `OnDevice::run`; and so are the keys.
+            unsafe { self.jobs.run_each_key_raw(handle, each, pointer, bytes, input, output, len) }
+                .map_err(of_runtime)?;
+            wait(&self.context, Stream { waits, ..stream })
+        })
+    }
+}
+
+/// Which of the engine's GPUs has this number, and its context.
+fn context_of(engine: &Engine, ordinal: usize) -> PyResult<(usize, Arc<CudaContext>)> {
+    let backend = engine.backend();
+    let elsewhere = || {
+        UnavailableError::new_err(format!(
+            "the data is in the memory of CUDA device {ordinal}, and this engine is {backend}: open Engine(\"cuda:{ordinal}\")"
+        ))
+    };
+    let contexts = engine.cuda_contexts().map_err(|_| elsewhere())?;
+    let found = contexts.into_iter().enumerate().find(|(_, context)| context.ordinal() == ordinal);
+    found.ok_or_else(elsewhere)
+}
+
+/// Waits for the stream where the array's library would not.
+fn wait(context: &Arc<CudaContext>, stream: Stream) -> PyResult<()> {
+    match stream.waits {
+        true => synchronized(context, stream.handle),
+        false => Ok(()),
     }
 }
 

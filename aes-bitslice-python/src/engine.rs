@@ -6,6 +6,7 @@ use crate::driver::keeping_context;
 use crate::error::{guarded, of_runtime};
 use crate::fork::ForkedNot;
 use crate::key::Key;
+use crate::many_keys::{self, Data};
 use crate::opened::Opened;
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine, HostBuffer, Kernels, cuda, opencl};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -42,6 +43,45 @@ impl Engine {
         let key = &key.get().key;
         let cipher = self.opened.guarded(|| py.detach(|| self.opened.engine.cipher(key)).map_err(of_runtime))?;
         Ok(Cipher::new(self.opened.clone(), cipher))
+    }
+
+    /// The same number of bytes under each of `keys`, which lie side by side.
+    #[pyo3(signature = (mode, keys, data = None, *, bytes_per_key, key_bits = 128, counter = None, out = None, stream = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
+    fn run_each_key<'py>(
+        &self,
+        py: Python<'py>,
+        mode: &str,
+        keys: &Bound<'py, PyAny>,
+        data: Option<&Bound<'py, PyAny>>,
+        bytes_per_key: u64,
+        key_bits: usize,
+        counter: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.opened.check()?;
+        let (keys, each, data) = ((keys, key_bits), (counter, bytes_per_key), Data { data, out, stream });
+        self.opened.guarded(|| many_keys::each_key(py, &self.opened, mode, keys, each, &data))
+    }
+
+    /// Jobs, each with a key, a first counter and a range of the data.
+    #[pyo3(signature = (mode, keys, ranges, data = None, *, counters = None, out, stream = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
+    fn run_jobs<'py>(
+        &self,
+        py: Python<'py>,
+        mode: &str,
+        keys: &Bound<'py, PyAny>,
+        ranges: Vec<(u64, u64)>,
+        data: Option<&Bound<'py, PyAny>>,
+        counters: Option<&Bound<'py, PyAny>>,
+        out: &Bound<'py, PyAny>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.opened.check()?;
+        let data = Data { data, out: Some(out), stream };
+        self.opened.guarded(|| many_keys::jobs(py, &self.opened, mode, keys, counters, &ranges, &data))
     }
 
     /// Host memory that is fast for this engine: pinned where it has CUDA GPUs. All zero, and wiped when it is no longer used.

@@ -36,6 +36,7 @@ pub fn of_runtime(error: Runtime) -> PyErr {
         | TagLength { .. }
         | Length { .. }
         | Batch { .. }
+        | Jobs { .. }
         | KeyHex { .. }
         | UnknownBackend { .. }
         | NotWholeBlocks { .. }

@@ -14,6 +14,7 @@
 //! | `device` | one operation on GPU memory, on a stream |
 //! | `opened` | an engine that was opened, which ciphers and files share |
 //! | `key`, `engine`, `cipher` | the classes |
+//! | `many_keys` | calls under many keys, which take an engine and no cipher |
 //! | `files` | sealing and opening files |
 //!
 //! Names, signatures and documentation for users are in `python/aes_bitslice/_native.pyi`.
@@ -35,6 +36,7 @@ mod error;
 mod files;
 mod fork;
 mod key;
+mod many_keys;
 #[allow(unsafe_code)]
 mod memory;
 mod opened;

@@ -324,7 +324,8 @@ impl<'py> Call<'py> {
     }
 }
 
-fn in_words(place: Place) -> String {
+/// Where something is, for messages.
+pub fn in_words(place: Place) -> String {
     match place {
         Place::Host => "in host memory".into(),
         Place::Cuda(ordinal) => format!("in the memory of CUDA device {ordinal}"),

@@ -109,6 +109,30 @@ class Torch(Case):
         with self.assertRaises(ValueError):
             cipher.cmac(plain)
 
+    def test_many_keys(self):
+        cpu, keys = Engine("cpu"), self.tensor(1000 * 16, seed=2)
+        for mode, size in [("ctr", 16), ("keystream", 32), ("ecb-encrypt", 4096)]:
+            data = self.tensor(1000 * size, seed=3)
+            plain = None if mode == "keystream" else data
+            wanted = cpu.run_each_key(
+                mode, self.bytes_of(keys), None if plain is None else self.bytes_of(data), bytes_per_key=size, counter=IV
+            )
+            found = self.engine.run_each_key(mode, keys, plain, bytes_per_key=size, counter=IV, out=self.torch.empty_like(data))
+            self.assertEqual(self.bytes_of(found), wanted)
+            if plain is not None:
+                self.assertEqual(self.bytes_of(self.engine.run_each_key(mode, keys, plain, bytes_per_key=size, counter=IV)), wanted)
+        with self.assertRaisesRegex(TypeError, "one memory"):
+            self.engine.run_each_key("ctr", self.bytes_of(keys), data, bytes_per_key=4096)
+
+    def test_jobs(self):
+        cpu, data = Engine("cpu"), self.tensor(1 << 20, seed=4)
+        ranges = [(i * 1048 + i % 7, i * 1048 + 900 + i % 11) for i in range(1000)]
+        keys, counters = os.urandom(1000 * 24), os.urandom(1000 * 16)
+        wanted = bytearray(self.bytes_of(data))
+        cpu.run_jobs("ctr", keys, ranges, wanted, counters=counters, out=wanted)
+        self.assertIs(self.engine.run_jobs("ctr", keys, ranges, data, counters=counters, out=data), data)
+        self.assertEqual(self.bytes_of(data), wanted)
+
     def test_xts(self):
         key = Key.generate(xts=True)
         cipher, cpu = Engine("cuda:0").cipher(key), Engine("cpu").cipher(key)

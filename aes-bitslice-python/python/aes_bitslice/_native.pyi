@@ -116,6 +116,66 @@ class Engine:
     def cipher(self, key: Key) -> Cipher:
         """The key on this engine. To expand a key takes time: keep the cipher."""
 
+    @overload
+    def run_each_key(
+        self, mode: str, keys: _Data, data: _Plain | None = None, *, bytes_per_key: int, key_bits: int = 128, counter: _Data | None = None
+    ) -> bytes: ...
+    @overload
+    def run_each_key(
+        self,
+        mode: str,
+        keys: _Data,
+        data: _Data | None = None,
+        *,
+        bytes_per_key: int,
+        key_bits: int = 128,
+        counter: _Data | None = None,
+        out: _Array,
+        stream: Any = None,
+    ) -> _Array: ...
+    @overload
+    def run_each_key(
+        self,
+        mode: str,
+        keys: _Data,
+        data: _Array,
+        *,
+        bytes_per_key: int,
+        key_bits: int = 128,
+        counter: _Data | None = None,
+        stream: Any = None,
+    ) -> _Array:
+        """The same number of bytes under each of many keys, which lie side by side: the first key is for the first `bytes_per_key` bytes.
+
+        mode: "ctr", "ecb-encrypt" or "keystream", which takes no data.
+        bytes_per_key: a multiple of 16.
+        counter: the first counter block under each key, 16 bytes; zeros if it is left away. A key may be used for one such call.
+
+        Keys and data are both in host memory, where the cores of the CPU do it, or both on the GPU of the engine, which expands the keys.
+        """
+
+    def run_jobs(
+        self,
+        mode: str,
+        keys: _Data,
+        ranges: Sequence[tuple[int, int]],
+        data: _Data | None = None,
+        *,
+        counters: _Data | None = None,
+        out: _Array,
+        stream: Any = None,
+    ) -> _Array:
+        """Many jobs, each with a key, a first counter block and a range of the data, in one call.
+
+        mode: "ctr", "ecb-encrypt" or "keystream", which takes no data.
+        keys: the keys of all jobs side by side, of one length, in host memory.
+        ranges: for each job its first byte in the data, and the one behind its last. They ascend and do not overlap.
+        counters: for each job 16 bytes, side by side; for ECB none. Jobs with one key must have no counter in common.
+        out: where the output goes, which may be the data itself. Bytes between jobs stay as they are there.
+
+        Data in host memory is done by the cores of the CPU, data on the GPU of the engine by that; the call waits for it.
+        """
+
     def host_buffer(self, length: int) -> memoryview:
         """Host memory that is fast for this engine: pinned (page-locked) where it has CUDA GPUs.
 

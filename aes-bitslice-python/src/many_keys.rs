@@ -1,0 +1,157 @@
+//! Calls under many keys, which take an engine and no cipher: jobs, and the same number of bytes under each key.
+
+use crate::arrays::Library;
+use crate::buffer::small;
+use crate::device::JobsOnDevice;
+use crate::dlpack::Place;
+use crate::error::{caught, of_runtime, panicked};
+use crate::fork::with_threads;
+use crate::memory::{Call, Host, Memory, in_words, on_host};
+use crate::opened::Opened;
+use aes_bitslice_runtime::{EachKey, Error as Runtime, Job, Jobs, KeyBits, Mode};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use std::str::FromStr;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// What a call works on, as the caller gave it.
+pub struct Data<'a, 'py> {
+    pub data: Option<Any<'a, 'py>>,
+    pub out: Option<Any<'a, 'py>>,
+    pub stream: Option<Any<'a, 'py>>,
+}
+
+impl<'py> Data<'_, 'py> {
+    /// The memory of a call in this mode; of one that only writes, `len` bytes of a new object if no output was given.
+    fn call(&self, py: Python<'py>, mode: Mode, len: Option<usize>) -> PyResult<Call<'py>> {
+        match (mode, self.data) {
+            (Mode::Keystream, None) => {
+                Call::writing(py, if self.out.is_some() { None } else { len }, self.out, self.stream)
+            }
+            (Mode::Keystream, Some(_)) => Err(PyTypeError::new_err("keystream reads no data: give out=")),
+            (_, Some(data)) => Call::mapping(data, self.out, self.stream),
+            (_, None) => Err(PyTypeError::new_err(format!("{mode} takes data"))),
+        }
+    }
+}
+
+fn mode_of(name: &str) -> PyResult<Mode> {
+    Mode::from_str(name).map_err(|unknown| PyValueError::new_err(unknown.to_string()))
+}
+
+/// The same number of bytes under each of `keys`.
+pub fn each_key<'py>(
+    py: Python<'py>,
+    opened: &Opened,
+    mode: &str,
+    (keys, key_bits): (Any<'_, 'py>, usize),
+    (counter, bytes): (Option<Any<'_, 'py>>, u64),
+    data: &Data<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mode = mode_of(mode)?;
+    let bits = KeyBits::ALL.into_iter().find(|bits| bits.bits() == key_bits);
+    let bits = bits.ok_or_else(|| PyValueError::new_err(format!("a key has 128, 192 or 256 bits, not {key_bits}")))?;
+    let counter = counter.map_or(Ok([0; 16]), block)?;
+    let each = EachKey::new(mode, bits, counter, bytes).map_err(of_runtime)?;
+    let of_keys = Memory::of(keys, false, "keys", data.stream)?;
+    let all = (of_keys.len / bits.bytes() as u64).checked_mul(bytes).and_then(|all| usize::try_from(all).ok());
+    let all = all.ok_or_else(|| PyValueError::new_err("more bytes than there can be"))?;
+    let call = data.call(py, mode, Some(all))?;
+    if of_keys.place != call.place {
+        let [keys, data] = [of_keys.place, call.place].map(in_words);
+        return Err(PyTypeError::new_err(format!(
+            "the keys are {keys} and the data {data}: both have to be in one memory"
+        )));
+    }
+    match call.place {
+        Place::Host => {
+            let keys = of_keys.host();
+            on_cpu(py, opened, &call, |mut host| opened.engine.run_each_key(&each, keys.input(), host.buffers()))?;
+        }
+        Place::Cuda(ordinal) => {
+            let gpu = JobsOnDevice::of(&opened.engine, ordinal)?;
+            gpu.run_each_key(py, &call, &each, &of_keys)?;
+            call.is_on_stream()?;
+            if let (Some(stream), Some(library)) = (call.stream, Library::of(keys)?) {
+                library.used(keys, stream.handle)?;
+            }
+        }
+    }
+    Ok(call.result)
+}
+
+/// Jobs: for each a key, a first counter and a range of the data.
+pub fn jobs<'py>(
+    py: Python<'py>,
+    opened: &Opened,
+    mode: &str,
+    keys: Any<'_, 'py>,
+    counters: Option<Any<'_, 'py>>,
+    ranges: &[(u64, u64)],
+    data: &Data<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mode = mode_of(mode)?;
+    let n = ranges.len();
+    let of_keys = Memory::of(keys, false, "keys", None)?;
+    on_host(&of_keys, "what describes jobs")?;
+    let counters = counters.map(|counters| Memory::of(counters, false, "counters", None)).transpose()?;
+    if let Some(counters) = &counters {
+        on_host(counters, "what describes jobs")?;
+        if counters.len != 16 * n as u64 {
+            let len = counters.len;
+            return Err(PyValueError::new_err(format!("{n} jobs have {} bytes of counters, not {len}", 16 * n)));
+        }
+    } else if mode != Mode::EcbEncrypt {
+        return Err(PyTypeError::new_err(format!("{mode} takes counters, of 16 bytes for each job")));
+    }
+    let bytes = of_keys.len as usize / n.max(1);
+    if bytes * n != of_keys.len as usize || (n > 0 && KeyBits::from_bytes(bytes).is_none()) {
+        let len = of_keys.len;
+        return Err(PyValueError::new_err(format!(
+            "{n} jobs have {n} keys of 16, 24 or 32 bytes side by side, not {len} bytes"
+        )));
+    }
+    let (keys, counters) = (of_keys.host(), counters.as_ref().map(Memory::host));
+    let job = |(i, &(start, end)): (usize, &(u64, u64))| {
+        let counter = counters.as_ref().map_or([0; 16], |all| all.input().as_chunks().0[i]);
+        Job { key: &keys.input()[i * bytes..][..bytes], counter, range: start..end }
+    };
+    let all: Vec<_> = ranges.iter().enumerate().map(job).collect();
+    let jobs = Jobs::new(mode, &all).map_err(of_runtime)?;
+    let call = data.call(py, mode, None)?;
+    match call.place {
+        Place::Host => on_cpu(py, opened, &call, |mut host| opened.engine.run_jobs(&jobs, host.buffers()))?,
+        Place::Cuda(ordinal) => {
+            JobsOnDevice::of(&opened.engine, ordinal)?.run(py, &call, &jobs)?;
+            call.is_on_stream()?;
+        }
+    }
+    Ok(call.result)
+}
+
+/// Does a call in host memory, without the interpreter's lock.
+fn on_cpu(
+    py: Python<'_>,
+    opened: &Opened,
+    call: &Call<'_>,
+    work: impl FnOnce(Host) -> Result<(), Runtime> + Send,
+) -> PyResult<()> {
+    let host = call.host();
+    match py.detach(|| with_threads(|| caught(|| work(host))))? {
+        Ok(outcome) => outcome.map_err(of_runtime),
+        Err(panic) => {
+            opened.poison(&panic);
+            Err(panicked(&panic))
+        }
+    }
+}
+
+/// A counter block.
+fn block(counter: Any<'_, '_>) -> PyResult<[u8; 16]> {
+    let counter = small(counter, "a counter")?;
+    counter
+        .bytes()
+        .try_into()
+        .map_err(|_| PyValueError::new_err(format!("a counter has 16 bytes, not {}", counter.len())))
+}

@@ -1,0 +1,83 @@
+"""Many keys in one call, compared with the same under each key by another implementation, and with what a cipher of each key does."""
+
+import os
+import random
+
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+MODES = ["ctr", "ecb-encrypt", "keystream"]
+
+
+def expected(mode, key, counter, data):
+    kind = modes.ECB() if mode == "ecb-encrypt" else modes.CTR(counter)
+    data = bytes(len(data)) if mode == "keystream" else data
+    return Cipher(algorithms.AES(key), kind).encryptor().update(bytes(data))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("bits", [128, 192, 256])
+@pytest.mark.parametrize("size", [16, 48, 4096])
+def test_each_key(engine, mode, bits, size):
+    n, counter = 37, b"\xff" * 15 + b"\xfe"
+    keys = os.urandom(n * bits // 8)
+    data = None if mode == "keystream" else os.urandom(n * size)
+    found = engine.run_each_key(mode, keys, data, bytes_per_key=size, key_bits=bits, counter=counter)
+    parts = [
+        expected(mode, keys[i * bits // 8 :][: bits // 8], counter, (data or bytes(n * size))[i * size :][:size]) for i in range(n)
+    ]
+    assert found == b"".join(parts)
+    out = bytearray(n * size)
+    assert engine.run_each_key(mode, keys, data, bytes_per_key=size, key_bits=bits, counter=counter, out=out) is out
+    assert out == found
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("size", [16, 24, 32])
+def test_jobs(engine, mode, size):
+    chance = random.Random(size)
+    lengths = [chance.choice([0, 16, 160, 5008]) if mode == "ecb-encrypt" else chance.randrange(700) for _ in range(50)]
+    ranges, at = [], 0
+    for length in lengths:
+        at += chance.randrange(40)
+        ranges.append((at, at + length))
+        at += length
+    keys, counters = os.urandom(50 * size), os.urandom(50 * 16)
+    data = bytearray(os.urandom(at + 9))
+    wanted = bytearray(data)
+    for i, (start, stop) in enumerate(ranges):
+        wanted[start:stop] = expected(mode, keys[i * size :][:size], counters[16 * i :][:16], data[start:stop])
+    given = {} if mode == "ecb-encrypt" else {"counters": counters}
+    source = None if mode == "keystream" else data
+    assert engine.run_jobs(mode, keys, ranges, source, out=data, **given) is data
+    assert data == wanted
+
+
+def test_none(cpu):
+    assert cpu.run_each_key("keystream", b"", bytes_per_key=16) == b""
+    assert cpu.run_jobs("ctr", b"", [], bytearray(b"as it was"), counters=b"", out=bytearray(9)) is not None
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda e: e.run_each_key("cbc-decrypt", bytes(16), bytes(16), bytes_per_key=16), "use ctr, ecb-encrypt or keystream"),
+        (lambda e: e.run_each_key("ctr", bytes(16), bytes(16), bytes_per_key=16, key_bits=100), "128, 192 or 256"),
+        (lambda e: e.run_each_key("ctr", bytes(16), bytes(16), bytes_per_key=16, counter=bytes(4)), "a counter has 16 bytes, not 4"),
+        (lambda e: e.run_each_key("ctr", bytes(17), bytes(16), bytes_per_key=16), "17"),
+        (lambda e: e.run_each_key("ctr", bytes(16), bytes(32), bytes_per_key=16), "32"),
+        (lambda e: e.run_each_key("ctr", bytes(16), bytes_per_key=16), "ctr takes data"),
+        (lambda e: e.run_each_key("keystream", bytes(16), bytes(16), bytes_per_key=16), "keystream reads no data"),
+        (lambda e: e.run_jobs("ctr", bytes(16), [(0, 5)], bytes(5), counters=bytes(16)), "out"),
+        (lambda e: e.run_jobs("ctr", bytes(16), [(0, 5)], bytes(5), out=bytearray(5)), "takes counters"),
+        (lambda e: e.run_jobs("ctr", bytes(16), [(0, 5)], bytes(5), counters=bytes(15), out=bytearray(5)), "1 jobs have 16 bytes"),
+        (lambda e: e.run_jobs("ctr", bytes(17), [(0, 5)], bytes(5), counters=bytes(16), out=bytearray(5)), "not 17 bytes"),
+        (lambda e: e.run_jobs("ctr", bytes(16), [(0, 6)], bytes(5), counters=bytes(16), out=bytearray(5)), "ends at byte 6"),
+        (lambda e: e.run_jobs("ctr", bytes(16), [(5, 0)], bytes(5), counters=bytes(16), out=bytearray(5)), "before it begins"),
+        (lambda e: e.run_jobs("ctr", bytes(32), [(0, 3), (2, 5)], bytes(5), counters=bytes(32), out=bytearray(5)), "do not overlap"),
+        (lambda e: e.run_jobs("ecb-encrypt", bytes(16), [(0, 5)], bytes(5), out=bytearray(5)), "whole blocks"),
+    ],
+)
+def test_refused(cpu, call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call(cpu)
