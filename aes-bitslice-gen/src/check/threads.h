@@ -2,6 +2,7 @@
 // What programs have in common that run a kernel above on a CPU: data with margins, and the threads of a thread block.
 // ---------------------------------------------------------------------------------------------------------------
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +37,19 @@ static int margins_changed(buffer b, u64 length) {
 
 // The threads of a thread block take turns: one runs until it has to wait for others. All of a group, a warp or the
 // thread block, have to come to a barrier or shuffle as often as it, and no thread may leave while its neighbours wait for it.
+//
+// A thread begins on its stack by setcontext, once, and does the same again for the next thread block. All other turns are taken by setjmp
+// and longjmp: swapcontext calls the operating system for the mask of signals, every time.
 #define STACK (256 << 10)
-typedef struct { ucontext_t context; u32 arrived[2]; u32 turn; int done; u32 shuffled[2]; char *stack; } cpu_thread;
+typedef struct { jmp_buf at; u32 arrived[2]; u32 turn; int has_begun, done; u32 shuffled[2]; char *stack; } cpu_thread;
 static cpu_thread threads[THREADS];
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static int last_warp_first; // changes from launch to launch
 static void (*body)(void);
 
-static void take_turns(void) { swapcontext(&threads[threadIdx.x].context, &scheduler); }
+static void take_turns(void) {
+    if (!setjmp(threads[threadIdx.x].at)) longjmp(scheduler, 1);
+}
 
 static void meet(u32 neighbours) {
     const int kind = neighbours == 32;
@@ -60,9 +66,26 @@ static u32 from_lane(u32 value, u32 thread) {
     return threads[thread].shuffled[turn];
 }
 
-static void run_body(void) {
-    body();
-    threads[threadIdx.x].done = 1;
+static void run_bodies(void) {
+    for (;;) {
+        body();
+        threads[threadIdx.x].done = 1;
+        take_turns();
+    }
+}
+
+// Runs a thread until it waits or is done.
+static void run_thread(cpu_thread *t) {
+    if (setjmp(scheduler)) return;
+    if (t->has_begun) longjmp(t->at, 1);
+    ucontext_t begin;
+    if (!t->stack && !(t->stack = malloc(STACK))) exit(3);
+    getcontext(&begin);
+    begin.uc_stack.ss_sp = t->stack;
+    begin.uc_stack.ss_size = STACK;
+    makecontext(&begin, run_bodies, 0);
+    t->has_begun = 1;
+    setcontext(&begin);
 }
 
 // Lets the threads of a warp take turns until none of them comes further; whether any did.
@@ -75,7 +98,7 @@ static int run_warp(u32 first) {
             if (t->done) continue;
             const u32 before = t->arrived[0] + t->arrived[1];
             threadIdx.x = i;
-            swapcontext(&scheduler, &t->context);
+            run_thread(t);
             again |= t->done || t->arrived[0] + t->arrived[1] != before;
         }
         advanced |= again;
@@ -87,14 +110,10 @@ static int run_warp(u32 first) {
 static int run_thread_block(void) {
     for (u32 i = 0; i < blockDim.x; i++) {
         cpu_thread *const t = &threads[i];
-        if (!t->stack && !(t->stack = malloc(STACK))) exit(3);
-        getcontext(&t->context);
-        t->context.uc_stack.ss_sp = t->stack;
-        t->context.uc_stack.ss_size = STACK;
-        t->context.uc_link = &scheduler;
+        // One that waits for others still, since the last thread block, begins anew.
+        t->has_begun &= t->done;
         t->arrived[0] = t->arrived[1] = t->turn = 0;
         t->done = 0;
-        makecontext(&t->context, run_body, 0);
     }
     // As far as it comes, one warp after the other, in one order or the other: who relies on a barrier that is not there
     // meets what another warp has not written yet, or what it has overwritten already.
