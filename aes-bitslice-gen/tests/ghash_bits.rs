@@ -1,6 +1,7 @@
-//! GHASH kernels are linear, so the field's definition for single bits says all: a message of one bit, at every place of a tile, and a hash
-//! key of one bit. That finds a fragment of a matrix that lies elsewhere than a product of matrices wants it. Every 2,039th place and every fifth bit of the key, unless
-//! tests do all there is to do.
+//! A GHASH kernel is linear under a hash key: the sum over GF(2) of what it makes of the bits of a message. If it is wrong for one bit of
+//! a tile, it is wrong for half of all messages, those whose bits that are wrong do not cancel out; so it passes n random messages by a chance of
+//! 2^-n at most. That finds a fragment of a matrix that lies elsewhere than a product of matrices wants it. Messages of one bit show what the
+//! kernel does where nothing cancels out, and hash keys of one bit, what it does with every bit of the tables' first power.
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::ghash::Element;
@@ -8,6 +9,17 @@ use aes_bitslice_core::hash_manifest::PrintedHash;
 use aes_bitslice_gen::check::{CompiledHash, HashLaunch};
 use aes_bitslice_gen::emit::ghash::print;
 use aes_bitslice_gen::ghash::Ghash;
+
+/// Words of a kind by Steele, Lea and Flood's SplitMix64, the same in every run.
+fn random(kind: u64, number: u64, bytes: usize) -> Vec<u8> {
+    let word = |i: usize| {
+        let word = (kind << 48 | number << 32 | (i as u64 + 1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    };
+    (0..bytes / 8).flat_map(|i| word(i).to_le_bytes()).collect()
+}
 
 #[test]
 fn every_bit_of_message_and_hash_key_is_the_fields() {
@@ -25,13 +37,19 @@ fn every_bit_of_message_and_hash_key_is_the_fields() {
             assert_eq!(compiled.run(&launch).unwrap(), launch.expected(), "{}: {what}", kernel.name());
         };
         let tile = 16 * manifest.shape.tile_blocks() as usize;
+        for number in 0..if exhaustive { 256 } else { 64 } {
+            // A second key behind the first 128.
+            let key = Element::from_block(*random(0, number / 128, 16).first_chunk().unwrap());
+            check(key, &random(1, number, tile), &format!("random message {number}"));
+        }
         let key = Element::from_block(*b"any hash key....");
-        for bit in (0..8 * tile).step_by(if exhaustive { 1 } else { 2039 }) {
+        // Both are primes, so that every bit of a block is among them.
+        for bit in (0..8 * tile).step_by(if exhaustive { 127 } else { 4099 }) {
             let mut data = vec![0; tile];
             data[bit / 8] = 0x80 >> (bit % 8);
             check(key, &data, &format!("bit {bit} of the message"));
         }
-        let data: Vec<u8> = (0..tile as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 23) as u8).collect();
+        let data = random(2, 0, tile);
         for bit in (0..128).step_by(if exhaustive { 1 } else { 5 }) {
             let mut key = [0; 16];
             key[bit / 8] = 0x80 >> (bit % 8);
