@@ -2,6 +2,7 @@
 
 use crate::aes::{Direction, KeySchedule, sbox};
 use crate::basis::Basis;
+use crate::column_basis::ColumnBasis;
 use crate::layout::{self, MAX_ROUNDS, PLANES};
 use crate::strategy::KeyStrategy;
 use serde::{Deserialize, Serialize};
@@ -52,7 +53,8 @@ impl KeySource {
     }
 
     /// The words of a key for kernels of this direction and basis: the argument, the planes, or none where the key is baked in.
-    pub fn words(self, key: &ExpandedKey, direction: Direction, basis: Basis) -> Zeroizing<Vec<u32>> {
+    pub fn words(self, key: &ExpandedKey, direction: Direction, basis: impl Into<ColumnBasis>) -> Zeroizing<Vec<u32>> {
+        let basis = basis.into();
         let argument = |words: &[u32], rounds: usize| argument_of(self, words, rounds);
         let schedule = key.schedule(direction);
         match self {
@@ -122,7 +124,8 @@ impl ExpandedKey {
     }
 
     /// The words of the key of tweaks, as [`KeySource::Argument`] has them; `None` if there is none.
-    pub fn tweak_words(&self, basis: Basis) -> Option<Zeroizing<Vec<u32>>> {
+    pub fn tweak_words(&self, basis: impl Into<ColumnBasis>) -> Option<Zeroizing<Vec<u32>>> {
+        let basis = basis.into();
         let words = |tweak: &KeySchedule| {
             argument_of(KeySource::Argument, layout::key_words(tweak, basis).as_flattened(), tweak.rounds())
         };

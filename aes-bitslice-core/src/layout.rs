@@ -15,10 +15,10 @@
 //! (Hajihassani et al. 2019, sections 4.2 and 4.5).
 //!
 //! Two things are left to choose: how many threads share the planes of 32 blocks, [`Layout`], and in which
-//! basis a byte is kept between rounds, [`Basis`].
+//! basis a byte is kept between rounds, [`Basis`](crate::basis::Basis).
 
 use crate::aes::{Direction, KeySchedule, cipher};
-use crate::basis::Basis;
+use crate::column_basis::ColumnBasis;
 use zeroize::Zeroizing;
 
 /// Bit-planes of a state.
@@ -63,9 +63,10 @@ impl Layout {
 
 crate::named!(Layout, "layout");
 
-/// The round keys as the cipher adds them whose state is kept in `basis` between rounds: the first meets a state that
-/// has not been through SubBytes yet and the last one that is the output, so these two stay in the standard basis.
-pub fn round_keys(keys: &KeySchedule, basis: Basis) -> Zeroizing<Vec<[u8; 16]>> {
+/// The round keys as a cipher takes them between rounds in `basis`: the first meets a state that has not been through
+/// SubBytes yet and the last one that is the output, so these two stay in the standard basis.
+pub fn round_keys(keys: &KeySchedule, basis: impl Into<ColumnBasis>) -> Zeroizing<Vec<[u8; 16]>> {
+    let basis = basis.into();
     let last = keys.rounds();
     let key = |(round, key): (usize, &[u8; 16])| if round == 0 || round == last { *key } else { basis.apply_all(*key) };
     Zeroizing::new(keys.round_keys().iter().enumerate().map(key).collect())
@@ -77,13 +78,13 @@ pub fn key_planes(round_key: &[u8; 16]) -> [u32; PLANES] {
 }
 
 /// The [`round_keys`] as kernels are launched with them: words of four bytes, a column each, little-endian.
-pub fn key_words(keys: &KeySchedule, basis: Basis) -> Zeroizing<Vec<[u32; 4]>> {
+pub fn key_words(keys: &KeySchedule, basis: impl Into<ColumnBasis>) -> Zeroizing<Vec<[u32; 4]>> {
     let words = |key: &[u8; 16]| std::array::from_fn(|c| u32::from_le_bytes(key.as_chunks().0[c]));
     Zeroizing::new(round_keys(keys, basis).iter().map(words).collect())
 }
 
 /// The planes of [`round_keys`], in the order of use.
-pub fn schedule_planes(keys: &KeySchedule, basis: Basis) -> Vec<[u32; PLANES]> {
+pub fn schedule_planes(keys: &KeySchedule, basis: impl Into<ColumnBasis>) -> Vec<[u32; PLANES]> {
     round_keys(keys, basis).iter().map(key_planes).collect()
 }
 

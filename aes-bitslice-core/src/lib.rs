@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`aes`] | FIPS 197 from its definitions: the field, the S-box, the key schedule, the cipher on one block |
 //! | [`basis`] | bytes as z = Q x: a basis over GF(2) |
+//! | [`column_basis`] | columns of round keys in a basis over GF(2) |
 //! | [`ghash`](mod@ghash) | GHASH: the field, and a kernel's tables of a hash key |
 //! | [`layout`] | which bit-plane holds which bit, and how many threads share the planes |
 //! | [`messages`] | many messages, as kernels have them described in memory |
@@ -22,6 +23,7 @@
 
 pub mod aes;
 pub mod basis;
+pub mod column_basis;
 pub mod dialect;
 pub mod digest;
 pub mod ghash;

@@ -1,6 +1,7 @@
 //! What a user of a printed kernel must know to launch it, as JSON in a file next to the source.
 
 use crate::basis::Basis;
+use crate::column_basis::ColumnBasis;
 use crate::dialect::Dialect;
 use crate::jobs::ManyKeys;
 use crate::key_source::{ExpandedKey, KeySource};
@@ -37,11 +38,17 @@ pub struct Manifest {
     pub key_bits: Option<usize>,
     /// How round keys reach the kernel.
     pub keys: KeySource,
-    /// The rows of the basis that round keys given at launch are in (and, between rounds, bytes).
+    /// The rows of the basis that bytes are in between rounds, and that round keys given at launch are in.
     pub basis: [u8; 8],
-    /// The rows of the basis that round keys of tweaks are in, where the mode has tweaks.
+    /// The rows of the basis that columns of round keys given at launch are in, where it is another ([`ColumnBasis`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_basis: Option<[u32; 32]>,
+    /// The rows of the basis of bytes that round keys of tweaks are in, where the mode has tweaks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tweak_basis: Option<[u8; 8]>,
+    /// The rows of the basis that columns of round keys of tweaks are in, where it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tweak_key_basis: Option<[u32; 32]>,
     /// Entry point for whole blocks aligned to 16 bytes, and what it takes.
     pub entry: EntryPoint,
     /// Entry point for any alignment, and what it takes.
@@ -254,8 +261,9 @@ impl Manifest {
             return field("source", "must be a plain file name in the folder of the manifest");
         }
         manifest.basis()?;
+        manifest.key_basis()?;
         let mode = manifest.mode()?;
-        if manifest.tweak_basis()?.is_some() != mode.has_tweaks() {
+        if manifest.tweak_key_basis()?.is_some() != mode.has_tweaks() {
             return field("tweak_basis", "is there if and only if the mode has tweaks");
         }
         if !manifest.threads.is_multiple_of(32) || !(32..=1024).contains(&manifest.threads) {
@@ -398,15 +406,27 @@ impl Manifest {
         Basis::new(self.basis).map_err(|e| ManifestError::Field { field: "basis", what: e.to_string() })
     }
 
+    /// The basis of the round keys.
+    pub fn key_basis(&self) -> Result<ColumnBasis, ManifestError> {
+        column_basis("key_basis", self.basis()?, self.key_basis)
+    }
+
     /// The basis of the round keys of tweaks; `None` where the mode has none.
-    pub fn tweak_basis(&self) -> Result<Option<Basis>, ManifestError> {
-        let basis = self.tweak_basis.map(Basis::new).transpose();
-        basis.map_err(|e| ManifestError::Field { field: "tweak_basis", what: e.to_string() })
+    pub fn tweak_key_basis(&self) -> Result<Option<ColumnBasis>, ManifestError> {
+        let of_bytes = self.tweak_basis.map(Basis::new).transpose();
+        match of_bytes.map_err(|e| ManifestError::Field { field: "tweak_basis", what: e.to_string() })? {
+            Some(of_bytes) => column_basis("tweak_key_basis", of_bytes, self.tweak_key_basis).map(Some),
+            None if self.tweak_key_basis.is_some() => {
+                let what = "is of a key that there is not without `tweak_basis`".into();
+                Err(ManifestError::Field { field: "tweak_key_basis", what })
+            }
+            None => Ok(None),
+        }
     }
 
     /// The words of a key for this kernel, as [`KeySource`] has them; `None` for a key of no AES length.
     pub fn key_words(&self, key: &[u8]) -> Result<Option<Zeroizing<Vec<u32>>>, ManifestError> {
-        let (direction, basis) = (self.mode()?.direction(), self.basis()?);
+        let (direction, basis) = (self.mode()?.direction(), self.key_basis()?);
         Ok(ExpandedKey::new(key).map(|key| self.keys.words(&key, direction, basis)))
     }
 
@@ -414,6 +434,13 @@ impl Manifest {
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("plain data") + "\n"
     }
+}
+
+/// The basis of columns with these rows, or without rows that of their bytes.
+fn column_basis(field: &'static str, of_bytes: Basis, rows: Option<[u32; 32]>) -> Result<ColumnBasis, ManifestError> {
+    let basis = rows.map(ColumnBasis::new).transpose();
+    let basis = basis.map_err(|e| ManifestError::Field { field, what: e.to_string() })?;
+    Ok(basis.unwrap_or_else(|| of_bytes.into()))
 }
 
 /// What the entry point for many messages takes besides the key: the data; what describes the messages

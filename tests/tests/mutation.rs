@@ -23,7 +23,7 @@ fn every_fault_shows(spec: &KernelSpec, key: &[u8]) {
     let direction = spec.mode.direction();
     let input = noise(1, 512);
     let expected = planes(&Reference::new(key).ecb(direction, &input));
-    let round_keys = layout::schedule_planes(&KeySchedule::new(key, direction).unwrap(), spec.basis);
+    let round_keys = layout::schedule_planes(&KeySchedule::new(key, direction).unwrap(), spec.key_basis());
     let input = planes(&input);
     let mut plan = Plan::new(spec);
     assert!(plan.evaluate(&input, &round_keys) == expected, "{}", spec.name());

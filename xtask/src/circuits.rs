@@ -35,6 +35,13 @@ pub fn run() -> Result<()> {
                 row(&circuit, &circuit);
             }
         }
+        let placed = linear::mix_column_with_placed_key(direction, sbox::LUT3.basis(direction));
+        row(
+            &placed
+                .clone()
+                .renamed(format!("{}, placed", linear::mix_column_with_key(direction, Basis::STANDARD).name())),
+            &placed,
+        );
     }
     let add = linear::add_key_column();
     row(&add, &add);

@@ -104,7 +104,11 @@ fn progress(search: &Search, due: bool) {
         let bases = best.bases(direction);
         let best = bases.first().map_or_else(String::new, |(cost, basis)| {
             let [between, .., key] = Target::family(direction, *basis).map(|t| gates(&t));
-            format!(", in Q {between}+{key} ({cost}; {} bases)", bases.len())
+            format!(
+                ", in Q {between}+{key} ({cost}; {} bases), placed {}",
+                bases.len(),
+                gates(&Target::placed_key(direction))
+            )
         });
         format!("{standard}{best}")
     };
@@ -138,6 +142,7 @@ fn table(best: &BestNetlists) {
     };
     for direction in [Direction::Encrypt, Direction::Decrypt] {
         Target::standard(direction).iter().for_each(|target| row("", target));
+        row("in Q as stored", &Target::placed_key(direction));
         let bases = best.bases(direction);
         if let Some((_, basis)) = bases.first() {
             for target in Target::family(direction, *basis) {

@@ -5,7 +5,7 @@ use super::error::CheckError;
 use super::launch::{Access, Launch, Tweaks};
 use crate::kernel::plan::Plan;
 use aes_bitslice_core::aes::{KeySchedule, cipher};
-use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::column_basis::ColumnBasis;
 use aes_bitslice_core::key_source::ExpandedKey;
 use aes_bitslice_core::layout::{self, BLOCKS_PER_WORD, PLANES};
 use aes_bitslice_core::manifest::{Grid, Manifest};
@@ -21,7 +21,7 @@ pub fn evaluate(plan: &Plan, key: &[u8]) -> Result<(), CheckError> {
     let schedule = schedule(plan.spec.mode, key)?;
     let blocks: [[u8; 16]; LANES] = key_stream_blocks(key)?;
     let expected = blocks.map(|block| cipher::process(block, &schedule, plan.direction()));
-    let round_keys = Zeroizing::new(layout::schedule_planes(&schedule, plan.spec.basis));
+    let round_keys = Zeroizing::new(layout::schedule_planes(&schedule, plan.spec.key_basis()));
     if plan.evaluate(&to_planes(&blocks), &round_keys) == to_planes(&expected) {
         Ok(())
     } else {
@@ -33,7 +33,7 @@ pub fn evaluate(plan: &Plan, key: &[u8]) -> Result<(), CheckError> {
 /// over several thread blocks, aligned and not, in place and not. `false` where there is no C compiler.
 pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, CheckError> {
     let mode = manifest.mode()?;
-    if let Some(basis) = manifest.tweak_basis()? {
+    if let Some(basis) = manifest.tweak_key_basis()? {
         return printed_xts(source, manifest, key, basis);
     }
     let schedule = schedule(mode, key)?;
@@ -79,7 +79,7 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
 
 /// The same of a kernel of XTS, whose round keys of tweaks are in this basis: units shorter and longer than rows, tiles and stretches,
 /// from their beginning and from within, and a last block that is not whole.
-fn printed_xts(source: &str, manifest: &Manifest, key: &[u8], basis: Basis) -> Result<bool, CheckError> {
+fn printed_xts(source: &str, manifest: &Manifest, key: &[u8], basis: ColumnBasis) -> Result<bool, CheckError> {
     let mode = manifest.mode()?;
     let tweak_key: Zeroizing<Vec<u8>> = Zeroizing::new(key.iter().map(|byte| byte ^ 0x5c).collect());
     let (data_schedule, tweak_schedule) = (schedule(mode, key)?, schedule(Mode::XtsEncrypt, &tweak_key)?);

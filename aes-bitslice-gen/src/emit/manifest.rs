@@ -4,6 +4,7 @@ use super::bitsliced::own_keys;
 use super::bitsliced::parts::Parts;
 use super::header;
 use crate::kernel::plan::{Plan, Step};
+use crate::kernel::spec::KernelSpec;
 use crate::table::conflict_free::spec::ConflictFree;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::basis::Basis;
@@ -46,7 +47,9 @@ pub fn plain(
         key_bits: None,
         keys: KeySource::Argument,
         basis: Basis::STANDARD.rows(),
+        key_basis: None,
         tweak_basis: None,
+        tweak_key_basis: None,
         entry: read(&entry),
         entry_bytes: read(&format!("{entry}_bytes")),
         entry_messages: None,
@@ -104,6 +107,7 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
         entry_jobs: read("jobs"),
         threads: 32 * own_keys::WARPS,
     };
+    let tweaks = spec.mode.has_tweaks().then(|| spec.of_tweaks());
     Manifest {
         entry_messages: (!parts.messages.is_empty()).then(|| read("messages")),
         many_keys: (!parts.many_keys.is_empty()).then(many_keys),
@@ -111,7 +115,9 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
         key_bits: spec.key_bits().map(KeyBits::bits),
         keys: KeySource::of(strategy),
         basis: spec.basis.rows(),
-        tweak_basis: spec.mode.has_tweaks().then(|| spec.of_tweaks().basis.rows()),
+        key_basis: other_key_basis(spec),
+        tweak_basis: tweaks.as_ref().map(|spec| spec.basis.rows()),
+        tweak_key_basis: tweaks.as_ref().and_then(other_key_basis),
         // In OpenCL C the source declares all of it.
         shared_bytes: if dialect == Dialect::Cuda { parts.shared_bytes() } else { 0 },
         blocks_per_sm: match dialect {
@@ -135,6 +141,12 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
     }
 }
 
+/// The rows of the basis that columns of round keys given at launch are in, if it is not that of their bytes.
+fn other_key_basis(spec: &KernelSpec) -> Option<[u32; 32]> {
+    let basis = spec.key_basis();
+    (spec.round_keys.baked().is_none() && basis != spec.basis.into()).then(|| basis.rows())
+}
+
 /// The manifest of a table kernel without bank conflicts printed as `source`.
 ///
 /// # Panics
@@ -152,7 +164,6 @@ pub fn conflict_free(spec: &ConflictFree, source: &str) -> Manifest {
 mod tests {
     use super::*;
     use crate::emit::{cuda, opencl};
-    use crate::kernel::spec::KernelSpec;
     use crate::sbox::LUT3;
     use crate::stored;
     use aes_bitslice_core::manifest::{ManifestError, Printed};

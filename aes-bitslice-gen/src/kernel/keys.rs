@@ -34,8 +34,8 @@ fn planes(plan: &mut Plan) {
     let add = |key| Call { functions: [add; 4], key };
     let mix = match plan.spec.layers {
         Layers::Fewest => {
-            let mix =
-                plan.function("mix_column", &about_mix(direction), || linear::mix_column_with_key(direction, basis));
+            let mix = plan
+                .function("mix_column", &about_mix(direction), || linear::mix_column_with_placed_key(direction, basis));
             vec![Step::MixColumns(Call { functions: [mix; 4], key: KeyOperand::Planes })]
         }
         Layers::Published => vec![published_mix(plan), Step::AddRoundKey(add(KeyOperand::Planes))],
@@ -55,7 +55,7 @@ fn planes(plan: &mut Plan) {
 /// (Hajihassani et al. 2019, section 4.6: a logical multiplexer instead of branches).
 fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) {
     let (direction, basis) = (plan.direction(), plan.spec.basis);
-    let round_keys = layout::round_keys(keys, basis);
+    let round_keys = layout::round_keys(keys, plan.spec.key_basis());
     let last = keys.rounds();
     let [first_sub, middle_sub, last_sub] = [Place::First, Place::Middle, Place::Last].map(|p| sub_bytes(plan, p));
     // The circuit of a layer that meets a key, its key bits of a column picked by the selectors.
@@ -73,7 +73,7 @@ fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) {
     let mix = match plan.spec.layers {
         Layers::Fewest => {
             let about = format!("{} Its round key is picked by the selectors.", about_mix(direction));
-            let mix = linear::mix_column_with_key(direction, basis);
+            let mix = linear::mix_column_with_placed_key(direction, basis);
             let functions = std::array::from_fn(|c| {
                 plan.function(&format!("mix_column_{c}"), &about, || keyed(&mix, c, Layers::Fewest))
             });

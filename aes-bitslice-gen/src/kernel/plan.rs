@@ -155,13 +155,13 @@ impl Plan {
         let Some(baked) = self.spec.round_keys.baked() else { return round_keys.to_vec() };
         let zero = round_keys[0][0] & !round_keys[0][0];
         let word = |bit| if bit { !zero } else { zero };
-        let keys = layout::round_keys(baked, self.spec.basis);
+        let keys = layout::round_keys(baked, self.spec.key_basis());
         keys.iter().map(|key| std::array::from_fn(|p| word(layout::key_bit(key, p)))).collect()
     }
 
-    /// Runs the plan on a state of bit-planes. `round_keys` are the planes of the round keys in the order of use and in
-    /// the plan's basis ([`layout::schedule_planes`]), as the kernel would be handed them; only their number matters
-    /// where keys are baked in.
+    /// Runs the plan on a state of bit-planes. `round_keys` are the planes of the round keys in the order of use and in the plan's
+    /// basis of them ([`KernelSpec::key_basis`], [`layout::schedule_planes`]), as the kernel would be handed them; only their number
+    /// matters where keys are baked in.
     ///
     /// # Panics
     /// If there are fewer than three round keys.

@@ -1,8 +1,10 @@
 //! What a kernel is to compute, and where its round keys are.
 
+use crate::linear;
 use crate::sbox::Sbox;
 use aes_bitslice_core::aes::{KeyBits, KeySchedule};
 use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::column_basis::ColumnBasis;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::kernel_name;
 use aes_bitslice_core::mode::Mode;
@@ -148,6 +150,14 @@ impl KernelSpec {
             BakedStrategy::Immediate => RoundKeys::Immediate(schedule),
         };
         Some(Self::new(mode, sbox, round_keys))
+    }
+
+    /// The basis of round keys between the first and the last: that of bytes, or another where AddRoundKey is part of MixColumns.
+    pub fn key_basis(&self) -> ColumnBasis {
+        match (&self.round_keys, self.layers) {
+            (RoundKeys::Immediate(_), _) | (_, Layers::Published) => self.basis.into(),
+            _ => linear::key_basis(self.mode.direction(), self.basis),
+        }
     }
 
     /// The cipher of tweaks, of a kernel of a mode that has them: it encrypts, in the basis that is best for that.

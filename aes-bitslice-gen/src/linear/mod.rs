@@ -10,6 +10,7 @@ use crate::circuit::{Circuit, Wire};
 use crate::netlist::Netlist;
 use aes_bitslice_core::aes::{Direction, cipher};
 use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::column_basis::ColumnBasis;
 
 /// MixColumns or InvMixColumns on bytes in a basis, in the fewest LUT3s at hand.
 ///
@@ -32,6 +33,23 @@ pub fn mix_column_with_key(direction: Direction, basis: Basis) -> Circuit {
     }
 }
 
+/// MixColumns and AddRoundKey with a round key in a basis of its own ([`key_basis`]), in the fewest LUT3s at hand: a key bit is added
+/// to whichever inner sum leaves the third input of a LUT3 free, and the sets of outputs that the 32 bits reach span all outputs.
+pub fn mix_column_with_placed_key(direction: Direction, basis: Basis) -> Circuit {
+    let name = format!("{}, AddRoundKey on the way", name_of(direction, basis));
+    match stored(&PLACED, direction, basis) {
+        Some(netlist) => netlist.renamed(name),
+        None => mix_column_with_key(direction, basis),
+    }
+}
+
+/// The basis of the round key of [`mix_column_with_placed_key`]: which words it takes for a column, as the circuit has it.
+pub fn key_basis(direction: Direction, basis: Basis) -> ColumnBasis {
+    let map = mix_column_with_placed_key(direction, basis).as_affine().expect("a linear layer");
+    let images = std::array::from_fn(|i| (map.rows[i] >> 32) as u32);
+    ColumnBasis::with_product(images, basis).expect("a netlist of this crate takes every round key")
+}
+
 /// Netlists for every direction, in the standard basis and in another.
 type Stored = [(Direction, &'static str); 4];
 
@@ -49,7 +67,13 @@ const KEYED: Stored = [
     (Direction::Decrypt, include_str!("circuits/inv_mix_columns_q_key.lut")),
 ];
 
-fn stored(netlists: &Stored, direction: Direction, basis: Basis) -> Option<Circuit> {
+/// Those with a round key in a basis of its own.
+const PLACED: [(Direction, &str); 2] = [
+    (Direction::Encrypt, include_str!("circuits/mix_columns_q_placed_key.lut")),
+    (Direction::Decrypt, include_str!("circuits/inv_mix_columns_q_placed_key.lut")),
+];
+
+fn stored(netlists: &[(Direction, &str)], direction: Direction, basis: Basis) -> Option<Circuit> {
     let of_direction = netlists.iter().filter(|(d, _)| *d == direction);
     of_direction.map(|(_, text)| read(text)).find(|n| (n.from, n.to) == (basis, basis)).map(|n| n.circuit)
 }
@@ -61,7 +85,7 @@ fn read(text: &str) -> Netlist {
 /// Every netlist.
 #[cfg(feature = "search")]
 pub(crate) fn netlists() -> impl Iterator<Item = Netlist> {
-    KEYLESS.into_iter().chain(KEYED).map(|(_, text)| read(text))
+    KEYLESS.into_iter().chain(KEYED).chain(PLACED).map(|(_, text)| read(text))
 }
 
 fn name_of(direction: Direction, basis: Basis) -> String {
@@ -219,9 +243,11 @@ mod tests {
         for direction in DIRECTIONS {
             for basis in bases(direction) {
                 let definition = mix_column_by_conjugation(direction, basis);
+                let placed = mix_column_with_placed_key(direction, basis);
                 for (circuit, reference) in [
                     (mix_column(direction, basis), definition.clone()),
                     (mix_column_with_key(direction, basis), followed_by_key(&definition)),
+                    (placed.clone(), followed_by_key_of(&definition, &placed)),
                 ] {
                     assert_eq!(circuit.same_function(&reference), Ok(()), "{}", circuit.name());
                     for i in 0..circuit.gates().len() {
@@ -233,21 +259,57 @@ mod tests {
         }
     }
 
+    /// A circuit on one column, followed by what `placed` makes of its key alone: nothing else is taken from it.
+    fn followed_by_key_of(column: &Circuit, placed: &Circuit) -> Circuit {
+        let mut circuit = Circuit::new("definition", names("x").chain(names("k")));
+        let inputs: Vec<Wire> = (0..64).map(|i| circuit.input(i)).collect();
+        let mixed = circuit.include(column, &inputs[..32]);
+        let images = placed.as_affine().unwrap().rows;
+        let rows: Vec<u128> = images.iter().map(|row| row >> 32).collect();
+        let key = xor_network::xor_network(&mut circuit, &inputs[32..], &rows);
+        for i in 0..32 {
+            let sum = circuit.xor(mixed[i], key[i]);
+            circuit.output(format!("y{i}"), sum);
+        }
+        circuit
+    }
+
+    /// The words that a key basis gives come out of the circuit as the round key.
+    #[test]
+    fn a_placed_key_is_the_round_key() {
+        for direction in DIRECTIONS {
+            for basis in bases(direction) {
+                let (circuit, key_basis) = (mix_column_with_placed_key(direction, basis), key_basis(direction, basis));
+                for column in (0..32).map(|i| 1u32 << i) {
+                    let word = u64::from(key_basis.apply(column)) << 32;
+                    let inputs: Vec<bool> = (0..64).map(|i| word >> i & 1 == 1).collect();
+                    let bytes = column.to_le_bytes().map(|byte| basis.apply(byte));
+                    let expected: Vec<bool> = (0..32).map(|i| bytes[i / 8] >> (i % 8) & 1 == 1).collect();
+                    assert_eq!(circuit.evaluate(&inputs), expected);
+                }
+            }
+        }
+    }
+
     #[test]
     fn names_and_counts() {
-        let no_more = |direction, basis, most: [usize; 2]| {
-            let gates = [mix_column(direction, basis), mix_column_with_key(direction, basis)].map(|c| c.gates().len());
-            assert!(gates[0] <= most[0] && gates[1] <= most[1], "{direction:?} {basis}: {gates:?}");
+        let no_more = |direction, basis, most: [usize; 3]| {
+            let layers = [mix_column, mix_column_with_key, mix_column_with_placed_key];
+            let gates = layers.map(|layer| layer(direction, basis).gates().len());
+            assert!((0..3).all(|i| gates[i] <= most[i]), "{direction:?} {basis}: {gates:?}");
         };
-        no_more(Direction::Encrypt, Basis::STANDARD, [53, 72]);
-        no_more(Direction::Decrypt, Basis::STANDARD, [55, 77]);
-        no_more(Direction::Encrypt, LUT3.basis(Direction::Encrypt), [59, 79]);
-        no_more(Direction::Decrypt, LUT3.basis(Direction::Decrypt), [62, 81]);
+        no_more(Direction::Encrypt, Basis::STANDARD, [53, 72, 72]);
+        no_more(Direction::Decrypt, Basis::STANDARD, [55, 77, 77]);
+        no_more(Direction::Encrypt, LUT3.basis(Direction::Encrypt), [59, 79, 70]);
+        no_more(Direction::Decrypt, LUT3.basis(Direction::Decrypt), [62, 81, 69]);
         assert_eq!(add_key_column().stats().by_arity, [0, 0, 32, 0]);
         let outputs: Vec<String> = names("y").collect();
         for direction in DIRECTIONS {
-            let layers = bases(direction)
-                .map(|basis| [(mix_column(direction, basis), false), (mix_column_with_key(direction, basis), true)]);
+            let layers = bases(direction).map(|basis| {
+                let keyed = [mix_column_with_key, mix_column_with_placed_key].map(|layer| layer(direction, basis));
+                let [with_key, with_placed_key] = keyed;
+                [(mix_column(direction, basis), false), (with_key, true), (with_placed_key, true)]
+            });
             let others = [(mix_column_from_definition(direction), false), (add_key_column(), true)];
             for (circuit, keyed) in layers.into_iter().flatten().chain(others) {
                 let keys = names("k").take(if keyed { 32 } else { 0 });

@@ -8,10 +8,12 @@
 //! | `resubstitution` | nonlinear layers: a walk over networks of LUT3s |
 //! | `window` | nonlinear layers: exact synthesis of a few gates by SAT |
 //! | `sums` | linear layers: a walk over programs of XORs |
+//! | `places` | linear layers with a key added on the way: the same walk, by gates and key bits without a place |
 //! | `best_netlists` | the best netlists so far |
 //! | `run` | threads that choose where to walk |
 
 mod best_netlists;
+mod places;
 mod resubstitution;
 mod run;
 mod sums;

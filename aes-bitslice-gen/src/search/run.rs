@@ -1,6 +1,7 @@
 //! The search: threads that take a target, a circuit to start from and a number of steps, over and over.
 
 use super::best_netlists::BestNetlists;
+use super::places;
 use super::resubstitution::Network;
 use super::sums::Sums;
 use super::target::Target;
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 /// Steps of a walk: a second or two.
 const SBOX_STEPS: u64 = 300_000;
 const LINEAR_STEPS: u64 = 4_000_000;
+const PLACED_STEPS: u64 = 1_000_000;
 /// Gates of a window for exact synthesis, at most.
 const WINDOW: usize = 5;
 /// How many gates of AES-128 a new basis may cost more than the best and be gone on with.
@@ -47,17 +49,21 @@ pub enum Goal {
     Mix(Direction),
     /// All layers of a direction in the best basis.
     Basis(Direction),
+    /// MixColumns of a direction with a key added on the way, in the basis that the generator has.
+    PlacedKey(Direction),
 }
 
 impl Goal {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Basis(Direction::Encrypt),
         Self::Basis(Direction::Decrypt),
         Self::Sbox(Direction::Encrypt),
         Self::Sbox(Direction::Decrypt),
         Self::Mix(Direction::Encrypt),
         Self::Mix(Direction::Decrypt),
+        Self::PlacedKey(Direction::Encrypt),
+        Self::PlacedKey(Direction::Decrypt),
     ];
 
     /// The name it is chosen by.
@@ -69,6 +75,8 @@ impl Goal {
             Self::Mix(Direction::Decrypt) => "inverse-mix-columns",
             Self::Basis(Direction::Encrypt) => "basis",
             Self::Basis(Direction::Decrypt) => "inverse-basis",
+            Self::PlacedKey(Direction::Encrypt) => "placed-key",
+            Self::PlacedKey(Direction::Decrypt) => "inverse-placed-key",
         }
     }
 }
@@ -148,6 +156,7 @@ impl Search {
             match self.options.goals[random.below(self.options.goals.len())] {
                 Goal::Sbox(direction) => self.restart(Target::standard(direction)[0], &mut random),
                 Goal::Mix(direction) => self.polish(Target::standard(direction)[1 + random.below(2)], &mut random),
+                Goal::PlacedKey(direction) => self.place_key(Target::placed_key(direction), &mut random),
                 Goal::Basis(direction) => match random.below(8) {
                     0..4 => self.polish_family(direction, &mut random),
                     _ => self.other_basis(direction, &mut random),
@@ -163,6 +172,18 @@ impl Search {
         if walked.inputs().len() <= 8 && random.below(16) == 0 {
             walked = window::shrink(&walked, WINDOW, 4, random).unwrap_or(walked);
         }
+        self.keep(target, walked);
+    }
+
+    /// Walks from what is known for a layer with a key added on the way, or from the same layer without.
+    fn place_key(&self, target: Target, random: &mut Random) {
+        let known = match random.below(4) {
+            0 => target.key_behind(),
+            _ => self.lock().get(&target).map_or_else(|| target.stored(), |netlist| netlist.circuit.clone()),
+        };
+        let walked = places::walk(&known, PLACED_STEPS, random).expect("not larger than what is stored");
+        self.steps.fetch_add(PLACED_STEPS, Ordering::Relaxed);
+        self.walks.fetch_add(1, Ordering::Relaxed);
         self.keep(target, walked);
     }
 

@@ -91,7 +91,6 @@ impl Sums {
     }
 
     /// The number of gates.
-    #[cfg(test)]
     pub fn gates(&self) -> usize {
         self.gates
     }
@@ -99,20 +98,65 @@ impl Sums {
     /// The program as a circuit, with the names of `like`.
     pub fn circuit(&self, like: &Circuit) -> Circuit {
         let mut circuit = Circuit::new(like.name(), like.inputs());
+        let outputs = self.add_to(&mut circuit, |_, _, _| None);
+        for ((name, _), wire) in like.outputs().iter().zip(outputs) {
+            circuit.output(name.clone(), wire);
+        }
+        circuit.pruned()
+    }
+
+    /// Adds the gates to a circuit, whose first inputs are the program's, and returns the outputs. The gate for a sum of two is what
+    /// `of_two` makes of its node and operands, if that is one.
+    pub(super) fn add_to(
+        &self,
+        circuit: &mut Circuit,
+        of_two: impl Fn(&mut Circuit, u8, [Wire; 2]) -> Option<Wire>,
+    ) -> Vec<Wire> {
         let mut wires: Vec<Wire> = (0..self.inputs).map(|i| circuit.input(i)).collect();
         wires.resize(self.values.len(), Wire(0));
         for node in self.order().expect("a program has no cycle") {
-            let [a, b, c] = self.operands[node as usize];
-            let wire = |o: u8| wires[o as usize];
-            wires[node as usize] = match c {
-                NONE => circuit.xor(wire(a), wire(b)),
-                _ => circuit.gate(Lut3::XOR3, [wire(a), wire(b), wire(c)]),
+            let operands = self.operands[node as usize];
+            let [a, b, c] = operands.map(|o| wires.get(o as usize).copied().unwrap_or(Wire(0)));
+            wires[node as usize] = match operands[2] {
+                NONE => of_two(circuit, node, [a, b]).unwrap_or_else(|| circuit.xor(a, b)),
+                _ => circuit.gate(Lut3::XOR3, [a, b, c]),
             };
         }
-        for ((name, _), node) in like.outputs().iter().zip(&self.outputs) {
-            circuit.output(name.clone(), wires[*node as usize]);
+        self.outputs.iter().map(|node| wires[*node as usize]).collect()
+    }
+
+    /// Whether a gate is a sum of two.
+    pub(super) fn has_free_operand(&self, node: u8) -> bool {
+        self.operands[node as usize][2] == NONE
+    }
+
+    /// By node, the outputs, at most 32, that change with it. `order` is that of the gates.
+    pub(super) fn reached_outputs(&self, order: &[u8]) -> Vec<u32> {
+        let mut reached = vec![0; self.values.len()];
+        for (i, &node) in self.outputs.iter().enumerate() {
+            reached[node as usize] ^= 1 << i;
         }
-        circuit.pruned()
+        for &node in order.iter().rev() {
+            let set = reached[node as usize];
+            for &o in self.operands[node as usize].iter().filter(|&&o| o != NONE) {
+                reached[o as usize] ^= set;
+            }
+        }
+        reached
+    }
+
+    /// Whether two programs with the same inputs and outputs have the same gates.
+    pub(super) fn is_same_program(&self, other: &Self) -> bool {
+        self.operands == other.operands
+    }
+
+    /// A step of any kind, also one that makes the program larger.
+    pub(super) fn step(&mut self, random: &mut Random) {
+        match random.below(64) {
+            0 => self.split(random),
+            1..32 => self.resum(random),
+            _ => self.shift(random),
+        }
     }
 
     /// Walks for a number of steps and returns the smallest program on the way, the latest of equals.
@@ -198,7 +242,7 @@ impl Sums {
     }
 
     /// The gates in topological order, if there is one.
-    fn order(&self) -> Option<Vec<u8>> {
+    pub(super) fn order(&self) -> Option<Vec<u8>> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
             New,

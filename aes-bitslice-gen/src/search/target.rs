@@ -6,6 +6,7 @@ use crate::netlist::Netlist;
 use crate::sbox::LUT3;
 use aes_bitslice_core::aes::{Direction, sbox as tables};
 use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::column_basis::ColumnBasis;
 
 /// A layer of a round.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -16,6 +17,8 @@ pub enum Layer {
     MixColumns,
     /// MixColumns on one column, and AddRoundKey.
     MixColumnsAddRoundKey,
+    /// The same with a round key in any basis of columns.
+    MixColumnsPlacedKey,
 }
 
 /// A layer in one direction, between bases.
@@ -40,9 +43,12 @@ impl Target {
             64 => Layer::MixColumnsAddRoundKey,
             _ => return None,
         };
-        let directions = [Direction::Encrypt, Direction::Decrypt];
-        let targets = directions.map(|direction| Self { direction, layer, from: netlist.from, to: netlist.to });
-        targets.into_iter().find(|t| t.is_computed_by(&netlist.circuit))
+        let layers = [layer, Layer::MixColumnsPlacedKey];
+        let mut targets = layers.into_iter().flat_map(|layer| {
+            let directions = [Direction::Encrypt, Direction::Decrypt];
+            directions.map(|direction| Self { direction, layer, from: netlist.from, to: netlist.to })
+        });
+        targets.find(|t| t.is_computed_by(&netlist.circuit))
     }
 
     /// The layers of one direction in the standard basis.
@@ -68,12 +74,24 @@ impl Target {
         ]
     }
 
+    /// MixColumns with a key added on the way, in the basis that the generator keeps bytes in between rounds.
+    pub fn placed_key(direction: Direction) -> Self {
+        let basis = LUT3.basis(direction);
+        Self { direction, layer: Layer::MixColumnsPlacedKey, from: basis, to: basis }
+    }
+
+    /// MixColumns without a key, followed by a gate for each key bit.
+    pub(super) fn key_behind(&self) -> Circuit {
+        linear::followed_by_key(&linear::mix_column(self.direction, self.to)).renamed(self.title())
+    }
+
     /// A circuit that computes it: what is stored for it, or what follows from the standard one.
     pub fn stored(&self) -> Circuit {
         match self.layer {
             Layer::SubBytes => LUT3.lut3_between(self.direction, self.from, self.to),
             Layer::MixColumns => linear::mix_column(self.direction, self.to),
             Layer::MixColumnsAddRoundKey => linear::mix_column_with_key(self.direction, self.to),
+            Layer::MixColumnsPlacedKey => linear::mix_column_with_placed_key(self.direction, self.to),
         }
         .renamed(self.title())
     }
@@ -92,6 +110,19 @@ impl Target {
             Layer::MixColumnsAddRoundKey => {
                 self.from == self.to && circuit.same_function(&linear::followed_by_key(&definition())).is_ok()
             }
+            Layer::MixColumnsPlacedKey => {
+                let definition = definition().as_affine().expect("a linear layer");
+                self.from == self.to
+                    && circuit.inputs().len() == 64
+                    && circuit.as_affine().is_some_and(|map| {
+                        let on_bytes = map.rows.iter().map(|row| row & u128::from(u32::MAX));
+                        let on_keys: Result<[u32; 32], _> =
+                            map.rows.iter().map(|row| (row >> 32) as u32).collect::<Vec<_>>().try_into();
+                        on_bytes.eq(definition.rows)
+                            && !map.constant.contains(&true)
+                            && on_keys.is_ok_and(|images| ColumnBasis::new(images).is_ok())
+                    })
+            }
         }
     }
 
@@ -104,6 +135,8 @@ impl Target {
             (Layer::MixColumns, Direction::Decrypt) => "InvMixColumns",
             (Layer::MixColumnsAddRoundKey, Direction::Encrypt) => "MixColumns, AddRoundKey",
             (Layer::MixColumnsAddRoundKey, Direction::Decrypt) => "InvMixColumns, AddRoundKey",
+            (Layer::MixColumnsPlacedKey, Direction::Encrypt) => "MixColumns, AddRoundKey on the way",
+            (Layer::MixColumnsPlacedKey, Direction::Decrypt) => "InvMixColumns, AddRoundKey on the way",
         }
     }
 
@@ -124,7 +157,11 @@ impl Target {
             layer => {
                 let prefix = if forward { "" } else { "inv_" };
                 let basis = if is_standard(self.to) { "" } else { "_q" };
-                let key = if layer == Layer::MixColumns { "" } else { "_key" };
+                let key = match layer {
+                    Layer::MixColumnsAddRoundKey => "_key",
+                    Layer::MixColumnsPlacedKey => "_placed_key",
+                    _ => "",
+                };
                 ("linear/circuits", format!("{prefix}mix_columns{basis}{key}.lut"))
             }
         }
@@ -142,7 +179,8 @@ mod tests {
 
     fn all() -> impl Iterator<Item = Target> {
         [Direction::Encrypt, Direction::Decrypt].into_iter().flat_map(|direction| {
-            Target::standard(direction).into_iter().chain(Target::family(direction, LUT3.basis(direction)))
+            let family = Target::family(direction, LUT3.basis(direction));
+            Target::standard(direction).into_iter().chain(family).chain([Target::placed_key(direction)])
         })
     }
 

@@ -69,7 +69,7 @@ pub(crate) fn key_words(manifest: &Manifest, key: &Key) -> Result<Zeroizing<Vec<
 /// # Errors
 /// [`Error::WrongKeys`] where the kernel has tweaks and the key is not one of XTS.
 pub(crate) fn tweak_words(manifest: &Manifest, key: &Key) -> Result<Option<Zeroizing<Vec<u32>>>, Error> {
-    let basis = manifest.tweak_basis().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
+    let basis = manifest.tweak_key_basis().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
     let words = |basis| expanded(key).tweak_words(basis).ok_or(Error::WrongKeys { operation: "XTS", needs: TWO_KEYS });
     basis.map(words).transpose()
 }

@@ -3,7 +3,7 @@
 use super::parts::KeyAccess;
 use crate::kernel::spec::{KernelSpec, RoundKeys};
 use aes_bitslice_core::aes::{KeyBits, KeySchedule};
-use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::column_basis::ColumnBasis;
 use aes_bitslice_core::layout::{self, Layout};
 use std::fmt::Write;
 use zeroize::Zeroizing;
@@ -46,14 +46,14 @@ pub(super) fn key_access(spec: &KernelSpec) -> KeyAccess {
             ..KeyAccess::default()
         },
         (RoundKeys::OneHotMux(keys), Layout::Column) => {
-            KeyAccess { shared: true, source: multiplexer(keys, spec.basis), word: "round_key_word(i)", ..baked }
+            KeyAccess { shared: true, source: multiplexer(keys, spec.key_basis()), word: "round_key_word(i)", ..baked }
         }
         (RoundKeys::OneHotMux(_), Layout::State) | (RoundKeys::Immediate(_), _) => baked,
     }
 }
 
 /// The round keys in the code: a function that picks a word of them.
-fn multiplexer(keys: &KeySchedule, basis: Basis) -> Zeroizing<String> {
+fn multiplexer(keys: &KeySchedule, basis: ColumnBasis) -> Zeroizing<String> {
     let words = 4 * (keys.rounds() + 1);
     let mut text = Zeroizing::new(String::with_capacity(256 + 64 * words));
     *text += "// The round keys, baked in: word index % 4 of round key index / 4, picked by one-hot selectors.\n";

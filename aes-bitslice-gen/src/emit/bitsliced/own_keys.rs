@@ -1,9 +1,10 @@
-//! What the templates of kernels with keys of their own call, in the basis of the plan: changes of basis as circuits, and the round
-//! constants of the key schedule (FIPS 197, section 5.2).
+//! What the templates of kernels with keys of their own call, in the basis of the plan: changes of basis as circuits, MixColumns with a
+//! round key as the key schedule has it, and the round constants of that (FIPS 197, section 5.2).
 
+use super::cipher::function;
 use crate::circuit::{Circuit, Wire};
 use crate::emit::c::{self, Gates};
-use crate::kernel::plan::Plan;
+use crate::kernel::plan::{Function, Plan};
 use crate::linear;
 use aes_bitslice_core::basis::Basis;
 use std::fmt::Write;
@@ -11,7 +12,7 @@ use std::fmt::Write;
 /// Warps of a thread block at most: what they keep of their schedules is 32 KiB of shared memory.
 pub const WARPS: u32 = 4;
 
-/// Appends `into_basis`, `out_of_basis` and `round_constant`.
+/// Appends `into_basis`, `out_of_basis`, `mix_columns_with_key` and `round_constant`.
 pub(super) fn functions(plan: &Plan, text: &mut String) {
     let basis = plan.spec.basis;
     for (name, about, from, to) in [
@@ -28,6 +29,17 @@ pub(super) fn functions(plan: &Plan, text: &mut String) {
         c::statements(&circuit, |i| format!("x[{i}]"), "y", Gates::Tables, text);
         *text += "}\n";
     }
+    // For one use of a round key another basis of it does not pay.
+    let mix = Function {
+        name: "mix_column_with_key".into(),
+        about: "MixColumns on one column, and AddRoundKey with a round key in the kernel's basis of bytes.".into(),
+        circuit: linear::mix_column_with_key(plan.direction(), basis).scheduled(32),
+    };
+    *text += "\n";
+    function(&mix, plan.spec.layers, "const u32 *key, ", text);
+    *text += "\nDEVICE void mix_columns_with_key(u32 *s, const u32 *k, cipher_key key) {\n    shift_rows(s, key);\n    \
+              u32 t[32];\n    mix_column_with_key(&s[0], &s[8], &s[16], &s[24], k, t);\n    \
+              UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];\n}\n";
     // x^(n - 1) for n from 1 to 10.
     let mut constant = 1u8;
     let constants: [u8; 10] = std::array::from_fn(|_| {

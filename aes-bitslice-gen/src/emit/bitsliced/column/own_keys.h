@@ -127,7 +127,7 @@ DEVICE void cipher_of_own_keys(u32 *s, own_keys keys) {
         next_own_round_key(k, keys, round);
         if (round == keys.rounds) break;
         if (round > 1) sub_bytes(s);
-        mix_columns(s, k, none);
+        mix_columns_with_key(s, k, none);
     }
     end(s, none);
     to_last_round_key(k);

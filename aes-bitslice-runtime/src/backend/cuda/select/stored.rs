@@ -3,7 +3,7 @@
 use crate::backend::cuda::kernel::round_keys::RoundKeys;
 use crate::exec::choice::Choice;
 use aes_bitslice_core::aes::Direction;
-use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::column_basis::ColumnBasis;
 use aes_bitslice_core::key_source::{ExpandedKey, KeySource};
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::Mode;
@@ -63,9 +63,9 @@ impl StoredKind {
 pub(crate) struct KeyForm {
     source: KeySource,
     direction: Direction,
-    basis: Basis,
+    basis: ColumnBasis,
     /// The basis of the key of tweaks, for kernels that have them.
-    tweaks: Option<Basis>,
+    tweaks: Option<ColumnBasis>,
 }
 
 impl KeyForm {
@@ -92,9 +92,9 @@ fn all() -> &'static [StoredKernel] {
     static ALL: OnceLock<Vec<StoredKernel>> = OnceLock::new();
     let parse = |kernel: &'static aes_bitslice_kernels::Kernel| {
         let manifest = Manifest::parse(kernel.manifest).expect("a manifest of this project");
-        let basis = manifest.basis().expect("checked when it was parsed");
+        let basis = manifest.key_basis().expect("checked when it was parsed");
         let mode = manifest.mode().expect("checked when it was parsed");
-        let tweaks = manifest.tweak_basis().expect("checked when it was parsed");
+        let tweaks = manifest.tweak_key_basis().expect("checked when it was parsed");
         let key_form = KeyForm { source: manifest.keys, direction: mode.direction(), basis, tweaks };
         StoredKernel { kernel, manifest, key_form }
     };
