@@ -77,6 +77,7 @@ mod tests {
             entry: entry(kernel),
             entry_bytes: entry(&format!("{kernel}_bytes")),
             entry_messages: None,
+            entry_cmac: None,
             many_keys: None,
             threads: 128,
             blocks_per_sm: 0,

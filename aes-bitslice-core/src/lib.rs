@@ -7,7 +7,8 @@
 //! | [`column_basis`] | columns of round keys in a basis over GF(2) |
 //! | [`ghash`](mod@ghash) | GHASH: the field, and a kernel's tables of a hash key |
 //! | [`layout`] | which bit-plane holds which bit, and how many threads share the planes |
-//! | [`messages`] | many messages, as kernels have them described in memory |
+//! | [`cmac`](mod@cmac) | many messages of CMAC, as kernels have them described in memory |
+//! | [`messages`] | the same of GCM |
 //! | [`mode`] | what a kernel computes |
 //! | [`reference`](mod@reference) | the modes by their definitions, for checks |
 //! | [`self_test`] | the known answer that a kernel gives before it is used |
@@ -23,6 +24,7 @@
 
 pub mod aes;
 pub mod basis;
+pub mod cmac;
 pub mod column_basis;
 pub mod dialect;
 pub mod digest;

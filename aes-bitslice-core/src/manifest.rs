@@ -1,6 +1,7 @@
 //! What a user of a printed kernel must know to launch it, as JSON in a file next to the source.
 
 use crate::basis::Basis;
+use crate::cmac::OF_CMAC;
 use crate::column_basis::ColumnBasis;
 use crate::dialect::Dialect;
 use crate::jobs::ManyKeys;
@@ -57,6 +58,9 @@ pub struct Manifest {
     /// is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_messages: Option<EntryPoint>,
+    /// Entry point for CMAC of many messages at a time, and what it takes ([`cmac`](crate::cmac)); none where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_cmac: Option<EntryPoint>,
     /// Entry points for many keys at a time, and what they take; none where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub many_keys: Option<ManyKeys>,
@@ -286,15 +290,16 @@ impl Manifest {
         if manifest.entry.name != entry || manifest.entry_bytes.name != format!("{entry}_bytes") {
             return field("entry", "and `entry_bytes` must be the kernel's name, with underscores");
         }
-        if let Some(messages) = &manifest.entry_messages {
-            if messages.name != format!("{entry}_messages") {
-                return field(
-                    "entry_messages",
-                    "must be the kernel's name, with underscores, and `_messages` behind it",
-                );
+        for (of, point, parameters) in [
+            ("entry_messages", &manifest.entry_messages, &OF_MESSAGES[..]),
+            ("entry_cmac", &manifest.entry_cmac, &OF_CMAC),
+        ] {
+            let Some(point) = point else { continue };
+            if point.name != format!("{entry}{}", &of["entry".len()..]) {
+                return field(of, "must be the kernel's name, with underscores, and the end of this field's behind it");
             }
-            if let Some((missing, _)) = OF_MESSAGES.iter().find(|(name, kind)| !messages.takes(name, *kind)) {
-                return field("entry_messages", &format!("takes no `{missing}`, or one of another kind"));
+            if let Some((missing, _)) = parameters.iter().find(|(name, kind)| !point.takes(name, *kind)) {
+                return field(of, &format!("takes no `{missing}`, or one of another kind"));
             }
         }
         for (of, point, parameters) in manifest.many_keys.iter().flat_map(ManyKeys::entries) {
@@ -374,9 +379,10 @@ impl Manifest {
     /// The entry points, with the names of their fields.
     pub fn entries(&self) -> Vec<(&'static str, &EntryPoint)> {
         let messages = self.entry_messages.iter().map(|entry| ("entry_messages", entry));
+        let cmac = self.entry_cmac.iter().map(|entry| ("entry_cmac", entry));
         let many_keys = self.many_keys.iter().flat_map(ManyKeys::entries).map(|(field, entry, _)| (field, entry));
         let all = [("entry", &self.entry), ("entry_bytes", &self.entry_bytes)].into_iter();
-        all.chain(messages).chain(many_keys).collect()
+        all.chain(messages).chain(cmac).chain(many_keys).collect()
     }
 
     /// The mode.

@@ -200,6 +200,12 @@ pub fn rebuild(root: &Path) -> Result<()> {
             say!("checked {}, many keys at a time: printed C compiled and run", kernel.name);
         }
     }
+    for kernel in kernels.iter().filter(|kernel| kernel.manifest.entry_cmac.is_some()) {
+        let printed = Printed { source: Zeroizing::new(kernel.source.clone()), manifest: kernel.manifest.clone() };
+        if check::printed_cmac(&printed)? {
+            say!("checked {}, CMAC of many messages at a time: printed C compiled and run", kernel.name);
+        }
+    }
     let files = generated(&kernels, &hashes);
     let compiled = kernels::to_compile(&kernels, &hashes);
     let mut changed = 0;

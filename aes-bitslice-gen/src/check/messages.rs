@@ -47,7 +47,8 @@ pub(super) struct Call<'a> {
 }
 
 impl Compiled {
-    fn new(kernel: &str, source: &str, entries: &[&EntryPoint]) -> Result<Option<Self>, CheckError> {
+    /// With the number of messages, or of runs of them, and the round keys as the arguments that are not memory.
+    pub(super) fn new(kernel: &str, source: &str, entries: &[&EntryPoint]) -> Result<Option<Self>, CheckError> {
         Self::with(kernel, source, entries, |parameter| match parameter.kind {
             Kind::U32 => "all".to_string(),
             _ => "*(const round_keys *)key_words".to_string(),

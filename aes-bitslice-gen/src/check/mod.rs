@@ -6,6 +6,7 @@
 //! | [`printed`] | all of that, and what was printed wrongly: transposition, counters, indices, accesses beyond the data |
 //! | [`printed_hash`] | what was printed wrongly of a hash kernel |
 //! | [`printed_messages`] | what was printed wrongly of the entry points for many messages |
+//! | [`printed_cmac`] | what was printed wrongly of the entry point for CMAC of many messages |
 //! | [`printed_jobs`] | what was printed wrongly of the entry points for many keys |
 //!
 //! The printed kernel is plain C11 as well as CUDA C (see [`crate::emit::cuda`]); [`CompiledC`] compiles it with the C
@@ -19,6 +20,7 @@
 //! | `compiled` | a printed kernel as a program for the CPU |
 //! | `hash` | a hash kernel as a program, and its check |
 //! | `messages` | kernels for many messages as programs, and their check |
+//! | `cmac` | a kernel for CMAC of many messages as a program, and its check |
 //! | `jobs` | a kernel for many keys as a program, and its check |
 //! | `unfinished` | compilers and folders that a signal must not leave behind |
 //! | `calls` | the calls of its entry points in C, made of the manifest's parameters |
@@ -27,6 +29,7 @@
 
 mod calls;
 mod checks;
+mod cmac;
 mod compiled;
 mod error;
 mod hash;
@@ -38,6 +41,7 @@ mod sample;
 mod unfinished;
 
 pub use checks::{evaluate, printed};
+pub use cmac::printed_cmac;
 pub use compiled::CompiledC;
 pub use error::CheckError;
 pub use hash::{CompiledHash, HashLaunch, printed_hash};

@@ -53,6 +53,7 @@ pub fn plain(
         entry: read(&entry),
         entry_bytes: read(&format!("{entry}_bytes")),
         entry_messages: None,
+        entry_cmac: None,
         many_keys: None,
         threads,
         // In CUDA C the source says so.
@@ -110,6 +111,7 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
     let tweaks = spec.mode.has_tweaks().then(|| spec.of_tweaks());
     Manifest {
         entry_messages: (!parts.messages.is_empty()).then(|| read("messages")),
+        entry_cmac: (!parts.cmac.is_empty()).then(|| read("cmac")),
         many_keys: (!parts.many_keys.is_empty()).then(many_keys),
         secret: spec.round_keys.baked().is_some(),
         key_bits: spec.key_bits().map(KeyBits::bits),

@@ -232,6 +232,8 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
         true => vec![PUBLIC, COUNTER, include_str!("column/own_keys.h"), include_str!("column/jobs.h")],
         false => vec![],
     };
+    // Of CMAC many messages, too. What is public is a word of the templates before.
+    let cmac = if is_for_many_keys { vec![include_str!("column/cmac.h")] } else { vec![] };
     Some(Parts {
         name,
         strategy,
@@ -242,6 +244,7 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
         mode,
         messages,
         many_keys,
+        cmac,
         access,
         direction,
         tweak_bytes,

@@ -37,6 +37,8 @@ pub struct Parts {
     pub messages: Vec<&'static str>,
     /// Templates of entry points for many keys at a time, behind those; none where there are none.
     pub many_keys: Vec<&'static str>,
+    /// Templates of an entry point for CMAC of many messages at a time, behind those; none where there is none.
+    pub cmac: Vec<&'static str>,
     /// How the code reaches the round keys.
     pub access: KeyAccess,
     /// Which way the cipher of the data runs.

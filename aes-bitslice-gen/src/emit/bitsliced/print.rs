@@ -29,7 +29,9 @@ pub fn print(plan: &Plan, dialect: Dialect, command: &str) -> Result<Printed, No
     let parts = match dialect {
         Dialect::Cuda => parts,
         Dialect::OpenCl if parts.tweak_bytes > 0 => parts.in_work_groups_of(WORK_GROUP_WITH_TWEAKS),
-        Dialect::OpenCl => Parts { messages: vec![], many_keys: vec![], ..parts.in_work_groups_of(WORK_GROUP) },
+        Dialect::OpenCl => {
+            Parts { messages: vec![], many_keys: vec![], cmac: vec![], ..parts.in_work_groups_of(WORK_GROUP) }
+        }
     };
     Ok(print_parts(plan, &parts, dialect, command))
 }
@@ -128,7 +130,7 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     if !parts.many_keys.is_empty() {
         own_keys::functions(plan, &mut text);
     }
-    for template in &parts.many_keys {
+    for template in parts.many_keys.iter().chain(&parts.cmac) {
         text.push('\n');
         parts.fill(template, &mut text);
     }

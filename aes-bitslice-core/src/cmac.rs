@@ -1,0 +1,107 @@
+//! Many messages of CMAC (SP 800-38B), as kernels have them described in memory. All of it is public.
+//!
+//! # Entry point
+//!
+//! | parameter | kind | what |
+//! |---|---|---|
+//! | `in` | where the data begins | of any alignment; fast where messages lie at multiples of four bytes |
+//! | `messages` | buffer, aligned to 16 bytes | the table below |
+//! | `all` | u32 | how many messages there are |
+//! | `subkeys` | buffer of u32 | K1 and K2, 32 bytes: secret |
+//! | `tags` | buffer of u32 | where the tags go, 16 bytes each, in the order of the table |
+//!
+//! | table | words | what |
+//! |---|---|---|
+//! | `messages` | 4 a message | 0, 1: where its last block begins in the data; 2: its blocks; 3: the bytes of its last block, 0 to 16 |
+//!
+//! Messages with the most blocks come first. A tile is [`TILE`] of them, and behind the last one come copies of it, up to a whole tile.
+
+use crate::signature::Kind;
+
+/// Messages of a tile.
+pub const TILE: usize = 256;
+/// The most bytes of a message: blocks are counted in 32 bits.
+pub const LONGEST: u64 = 16 * (u32::MAX as u64);
+
+/// What the entry point takes besides the key.
+pub(crate) const OF_CMAC: [(&str, Kind); 5] = [
+    ("in", Kind::Input),
+    ("messages", Kind::Buffer),
+    ("all", Kind::U32),
+    ("subkeys", Kind::Buffer),
+    ("tags", Kind::Buffer),
+];
+
+/// A message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// The first byte in the data of all messages.
+    pub at: u64,
+    /// Bytes, at most [`LONGEST`].
+    pub bytes: u64,
+}
+
+impl Message {
+    /// Blocks, of which the last may be shorter; an empty message is one that is all padding (section 6.2).
+    pub fn blocks(&self) -> u64 {
+        self.bytes.div_ceil(16).max(1)
+    }
+
+    /// Bytes before the last block.
+    pub fn before_last(&self) -> u64 {
+        16 * (self.blocks() - 1)
+    }
+
+    fn words(&self) -> [[u8; 4]; 4] {
+        let last = self.at + self.before_last();
+        let words = [last as u32, (last >> 32) as u32, self.blocks() as u32, (self.bytes - self.before_last()) as u32];
+        words.map(u32::to_le_bytes)
+    }
+}
+
+/// The numbers of messages in the order of the table: those with the most blocks first.
+pub fn most_blocks_first(all: &[Message]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..all.len() as u32).collect();
+    order.sort_by_key(|&n| std::cmp::Reverse(all[n as usize].blocks()));
+    order
+}
+
+/// Words of the table of this many messages.
+pub fn table_words(messages: usize) -> usize {
+    4 * messages.next_multiple_of(TILE)
+}
+
+/// Writes the table of messages in this order.
+///
+/// # Panics
+/// If `table` has not [as many words](table_words) as it takes.
+pub fn write_table(all: &[Message], order: &[u32], table: &mut [[u8; 4]]) {
+    assert_eq!(table.len(), table_words(order.len()), "as many words as it takes");
+    let last = order.last().into_iter().cycle();
+    for (words, &n) in table.as_chunks_mut().0.iter_mut().zip(order.iter().chain(last)) {
+        *words = all[n as usize].words();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_in_their_table() {
+        let message = |at, bytes| Message { at, bytes };
+        let all = [message(7, 0), message(1 << 33, 17), message(3, 16), message(0, LONGEST), message(9, 32)];
+        let order = most_blocks_first(&all);
+        assert_eq!(order, [3, 1, 4, 0, 2]);
+        let mut table = vec![[0xff; 4]; table_words(all.len())];
+        write_table(&all, &order, &mut table);
+        let words = |n: usize| [0, 1, 2, 3].map(|i| u32::from_le_bytes(table[4 * n + i]));
+        assert_eq!(table.len(), 4 * TILE);
+        assert_eq!(words(0), [(LONGEST - 16) as u32, 15, u32::MAX, 16]);
+        assert_eq!(words(1), [16, 2, 2, 1]);
+        assert_eq!(words(2), [25, 0, 2, 16]);
+        assert_eq!(words(3), [7, 0, 1, 0]);
+        assert!((4..TILE).all(|n| words(n) == [3, 0, 1, 16]));
+        write_table(&[], &[], &mut []);
+    }
+}
