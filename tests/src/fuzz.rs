@@ -13,10 +13,12 @@ use aes_bitslice_gen::circuit::{straight_line, text};
 use aes_bitslice_gen::netlist::Netlist;
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::{
-    Backend, Engine, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Key, Nonce, Tag,
+    Backend, Cmac, CmacBatch, CmacVerifyBatch, Engine, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Key,
+    Nonce, Tag,
 };
 use aes_bitslice_seal::tink::Keyset;
 use aes_bitslice_seal::{Secret, is_sealed, open, tink};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// A target: its name, which is that of the folder of its corpus, and what it does.
@@ -164,6 +166,7 @@ pub fn batch(data: &[u8]) {
     let messages: Vec<GcmMessage<'_>> = (nonces.iter().zip(&fields).zip(ranges))
         .map(|((nonce, field), range)| GcmMessage { nonce, aad: &field[..usize::from(field[2] % 6)], range })
         .collect();
+    cmac_batch(&key, &messages.iter().map(|message| message.range.clone()).collect::<Vec<_>>(), data);
     let Ok(encrypt) = GcmEncryptBatch::new(&messages) else { return };
     let fits = messages.last().is_none_or(|message| message.range.end <= data.len() as u64);
     for engine in cpu_engines() {
@@ -195,5 +198,28 @@ pub fn batch(data: &[u8]) {
             plain[messages[n].range.start as usize..messages[n].range.end as usize].fill(0);
         }
         assert!(together == plain, "{}", engine.description());
+    }
+}
+
+/// CMAC of messages in one call is that of each alone, and one that was changed is told.
+fn cmac_batch(key: &Key, messages: &[Range<u64>], data: &[u8]) {
+    let make = CmacBatch::new(messages).expect("ranges that end behind their beginnings");
+    let fits = messages.iter().all(|message| message.end <= data.len() as u64);
+    for engine in cpu_engines() {
+        let cipher = engine.cipher(key).expect("a key");
+        let Ok(mut tags) = cipher.run(make.clone(), data) else {
+            assert!(!fits, "{}", engine.description());
+            continue;
+        };
+        let alone = messages.iter().map(|message| &data[message.start as usize..message.end as usize]);
+        let alone: Vec<Tag> = alone.map(|data| cipher.run(Cmac::new(), data).expect("a call that there is")).collect();
+        assert!(fits && tags == alone, "{}", engine.description());
+        if let [.., other, last] = tags.as_mut_slice() {
+            let failed: &[usize] = if other == last { &[] } else { &[messages.len() - 1] };
+            *last = *other;
+            let verify = CmacVerifyBatch::new(messages, &tags).expect("as many tags");
+            let verified = cipher.run(verify, data).expect("a call that there is");
+            assert_eq!(verified.failed(), failed, "{}", engine.description());
+        }
     }
 }

@@ -9,8 +9,8 @@ use aes_bitslice_core::aes::{Direction, KeySchedule};
 use aes_bitslice_core::layout::key_planes;
 use aes_bitslice_runtime::bitsliced::{BitslicedAes128, BitslicedAes192, BitslicedAes256};
 use aes_bitslice_runtime::{
-    Backend, CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, EachKey, Ecb, Engine, GcmDecrypt,
-    GcmDecryptBatch, GcmEncryptBatch, GcmMessage, GcmPart,
+    Backend, CbcDecrypt, CbcEncrypt, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr, EachKey, Ecb,
+    Engine, GcmDecrypt, GcmDecryptBatch, GcmEncryptBatch, GcmMessage, GcmPart,
 };
 use aes_bitslice_runtime::{
     GcmEncrypt, Ghash, Gmac, Job, Jobs, Key, KeyBits, Keystream, KeystreamRng, Mode, Nonce, Xts,
@@ -277,6 +277,9 @@ fn batches(cipher: &Cipher, data: &mut [u8]) {
     let tags = cipher.run(GcmEncryptBatch::new(&messages).unwrap(), &mut *data).unwrap();
     let opened = cipher.run(GcmDecryptBatch::new(&messages, &tags).unwrap(), &mut *data).unwrap();
     assert!(opened.all().is_ok() && data == before);
+    let messages: Vec<_> = (0..9).map(|n| len / 9 * n..len - n).collect();
+    let tags = cipher.run(CmacBatch::new(&messages).unwrap(), &before).unwrap();
+    assert!(cipher.run(CmacVerifyBatch::new(&messages, &tags).unwrap(), &before).unwrap().all().is_ok());
 }
 
 #[inline(never)]

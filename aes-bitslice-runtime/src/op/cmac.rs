@@ -18,8 +18,7 @@ use zeroize::Zeroizing;
 /// takes constant time.
 #[derive(Clone, Default)]
 pub struct Cmac {
-    /// K1 and K2 (SP 800-38B, section 6.1), and the tag of an empty message.
-    derived: Option<Zeroizing<[[u8; 16]; 3]>>,
+    derived: Option<Derived>,
 }
 
 impl Cmac {
@@ -58,16 +57,7 @@ impl Steps for Cmac {
     }
 
     fn keyed(self, cipher: &impl CpuCipher) -> Self {
-        let mut derived = Zeroizing::new([[0; 16]; 3]);
-        let [k1, k2, empty] = &mut *derived;
-        encrypt_block(cipher, k1);
-        double(k1);
-        *k2 = *k1;
-        double(k2);
-        *empty = *k2;
-        empty[0] ^= 0x80;
-        encrypt_block(cipher, empty);
-        Self { derived: Some(derived) }
+        Self { derived: Some(derive(cipher)) }
     }
 
     fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
@@ -101,6 +91,22 @@ impl Steps for Cmac {
         let empty = &self.derived.as_deref().expect("derived before the work")[2];
         Ok(Tag::of(*parts.first().unwrap_or(empty)))
     }
+}
+
+/// What CMAC derives from a key: K1 and K2 (SP 800-38B, section 6.1), and the tag of an empty message.
+pub(crate) type Derived = Zeroizing<[[u8; 16]; 3]>;
+
+pub(crate) fn derive(cipher: &impl CpuCipher) -> Derived {
+    let mut derived = Zeroizing::new([[0; 16]; 3]);
+    let [k1, k2, empty] = &mut *derived;
+    encrypt_block(cipher, k1);
+    double(k1);
+    *k2 = *k1;
+    double(k2);
+    *empty = *k2;
+    empty[0] ^= 0x80;
+    encrypt_block(cipher, empty);
+    derived
 }
 
 /// Times x, in the field of SP 800-38B, section 6.1: a shift, and the polynomial if a bit was shifted out, without a

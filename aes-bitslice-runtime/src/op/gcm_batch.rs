@@ -7,7 +7,7 @@ use crate::base::error::Error;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
 use crate::base::threads::threads;
-use crate::op::batch::{Batch, Results};
+use crate::op::batch::{Batch, EndOfAll, MakeTags, OfGcm, Results, VerifyTags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::CpuCipher;
 use crate::op::gcm::{Derived, LONGEST, crypt_and_hash, first_counter, lengths};
@@ -93,49 +93,11 @@ impl Deref for Messages {
 /// stream ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), fast for messages that lie at multiples of 16
 /// bytes, nearly as fast for those at multiples of 4. Each message is hashed by an eighth of a thread block: one of many MiB is done
 /// sooner by a call of its own.
-pub type GcmEncryptBatch = GcmBatch<SealAll>;
+pub type GcmEncryptBatch = GcmBatch<MakeTags>;
 
 /// Decrypts messages, and tells of each whether it is the one that its tag was made of. What is not is cleared, and the others are good:
 /// that some fail is no error of the call.
-pub type GcmDecryptBatch = GcmBatch<OpenAll>;
-
-/// The end of an encryption: tags.
-#[derive(Clone, Debug)]
-pub struct SealAll;
-
-/// The end of a decryption: which messages are authentic.
-#[derive(Clone, Debug)]
-pub struct OpenAll {
-    /// The tags, filled up with zeros.
-    expected: Arc<[[u8; 16]]>,
-}
-
-/// Which messages of a batch were authentic. The data of the others is cleared.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[must_use = "messages that failed are cleared, which is seen here only"]
-pub struct OpenedBatch {
-    failed: Vec<usize>,
-}
-
-impl OpenedBatch {
-    /// The numbers of the messages that failed, from 0, ascending; none if all are good.
-    pub fn failed(&self) -> &[usize] {
-        &self.failed
-    }
-
-    /// Whether the message of this number is authentic.
-    pub fn is_authentic(&self, message: usize) -> bool {
-        self.failed.binary_search(&message).is_err()
-    }
-
-    /// For a caller who takes all messages or none.
-    ///
-    /// # Errors
-    /// [`Error::Unauthenticated`] if any failed.
-    pub fn all(&self) -> Result<(), Error> {
-        if self.failed.is_empty() { Ok(()) } else { Err(Error::Unauthenticated) }
-    }
-}
+pub type GcmDecryptBatch = GcmBatch<VerifyTags>;
 
 impl GcmEncryptBatch {
     /// Of these messages, whose ranges ascend and do not overlap. Everything is copied.
@@ -145,7 +107,7 @@ impl GcmEncryptBatch {
     /// room for; [`Error::NonceLength`] for an empty nonce.
     pub fn new(messages: &[GcmMessage<'_>]) -> Result<Self, Error> {
         refuse_repeated_nonces(messages)?;
-        Self::of(messages, |_| 16, SealAll)
+        Self::of(messages, |_| 16, MakeTags)
     }
 }
 
@@ -156,19 +118,9 @@ impl GcmDecryptBatch {
     /// [`Error::Batch`] for ranges that do not, for another number of tags, and for more data than a message or a batch has room for;
     /// [`Error::NonceLength`] for an empty nonce.
     pub fn new(messages: &[GcmMessage<'_>], tags: &[Tag]) -> Result<Self, Error> {
-        if tags.len() != messages.len() {
-            return refused(format!("{} tags for {} messages: give one for each", tags.len(), messages.len()));
-        }
-        let expected = tags.iter().map(|tag| tag.padded().0).collect();
-        Self::of(messages, |n| tags[n].as_bytes().len() as u32, OpenAll { expected })
+        let end = VerifyTags::new(tags, messages.len())?;
+        Self::of(messages, |n| tags[n].as_bytes().len() as u32, end)
     }
-}
-
-/// The most messages of a batch: kernels number them in 32 bits, and the last of these numbers means none.
-const MOST: usize = 1 << 31;
-
-fn refused<T>(what: String) -> Result<T, Error> {
-    Err(Error::Batch { what })
 }
 
 /// Two messages with one nonce under one key give away both, and the key of the hash.
@@ -190,12 +142,7 @@ fn refuse_repeated_nonces(messages: &[GcmMessage<'_>]) -> Result<(), Error> {
 
 impl<E> GcmBatch<E> {
     fn of(messages: &[GcmMessage<'_>], tag_bytes: impl Fn(usize) -> u32, end: E) -> Result<Self, Error> {
-        if messages.len() > MOST {
-            return refused(format!(
-                "{} messages, and a batch has room for {MOST}: make several batches",
-                messages.len()
-            ));
-        }
+        check_number(messages.len())?;
         let (mut all, mut others) = (Vec::with_capacity(messages.len()), Vec::new());
         let mut aad = Vec::with_capacity(messages.iter().map(|message| message.aad.len()).sum());
         let (mut end_of_last, mut runs) = (0, 0);
@@ -254,57 +201,15 @@ impl<E> GcmBatch<E> {
     }
 }
 
-/// What comes of a batch.
-pub trait EndOfAll: Clone + Send + Sync + 'static {
-    /// What the call returns.
-    type Output: Send + 'static;
-
-    #[doc(hidden)]
-    const DIRECTION: Direction;
-
-    /// The tags that are expected.
-    #[doc(hidden)]
-    fn expected(&self) -> Option<&[[u8; 16]]>;
-
-    #[doc(hidden)]
-    fn end(&self, results: Results) -> Self::Output;
-}
-
-impl EndOfAll for SealAll {
-    type Output = Vec<Tag>;
-    const DIRECTION: Direction = Direction::Encrypt;
-
-    fn expected(&self) -> Option<&[[u8; 16]]> {
-        None
-    }
-
-    fn end(&self, results: Results) -> Vec<Tag> {
-        results.tags.into_iter().map(Tag::of).collect()
-    }
-}
-
-impl EndOfAll for OpenAll {
-    type Output = OpenedBatch;
-    const DIRECTION: Direction = Direction::Decrypt;
-
-    fn expected(&self) -> Option<&[[u8; 16]]> {
-        Some(&self.expected)
-    }
-
-    fn end(&self, results: Results) -> OpenedBatch {
-        let failed = results.authentic.iter().enumerate().filter(|(_, is_authentic)| !**is_authentic);
-        OpenedBatch { failed: failed.map(|(n, _)| n).collect() }
-    }
-}
-
 impl<E: EndOfAll> GcmBatch<E> {
-    fn as_batch(&self) -> Batch<'_> {
-        Batch {
+    fn as_batch(&self) -> OfGcm<'_> {
+        OfGcm {
             messages: &self.messages,
             order: &self.order,
             aad: &self.aad,
             expected: self.end.expected(),
             counters_are_secret: !self.others.is_empty(),
+            hash: self.hash.as_ref(),
         }
     }
 
@@ -312,10 +217,11 @@ impl<E: EndOfAll> GcmBatch<E> {
     fn one(&self, cipher: &impl CpuCipher, message: &Message, data: Buffers<'_>) -> [u8; 16] {
         use ghash::universal_hash::UniversalHash;
         let hash = self.hash_key();
+        let direction = if self.end.expected().is_some() { Direction::Decrypt } else { Direction::Encrypt };
         let derived = Derived::of_first(cipher, hash.clone(), message.first);
         let mut hasher = hash.hasher();
         hasher.update_padded(&self.aad[message.aad_at as usize..][..message.aad_bytes as usize]);
-        crypt_and_hash(E::DIRECTION, &derived, 0, cipher, data, &mut hasher);
+        crypt_and_hash(direction, &derived, 0, cipher, data, &mut hasher);
         hasher.update(&[lengths(message.aad_bytes.into(), message.bytes).into()]);
         derived.masked(hasher.finalize().into())
     }
@@ -336,7 +242,7 @@ impl<E: EndOfAll> GcmBatch<E> {
             1 => work.iter_mut().map(|(message, data)| one((message, data.reborrow()))).collect(),
             _ => work.par_iter_mut().map(|(message, data)| one((message, data.reborrow()))).collect(),
         };
-        let results = Results::of_tags(&self.as_batch(), tags);
+        let results = self.end.of_tags(tags);
         for ((_, data), is_authentic) in work.iter_mut().zip(&results.authentic) {
             if !is_authentic {
                 data.output().fill(0);
@@ -383,7 +289,7 @@ impl<E: EndOfAll> Steps for GcmBatch<E> {
             return keyed;
         }
         let tags = keyed.messages.iter().map(|message| keyed.one(cipher, message, Buffers::InPlace(&mut []))).collect();
-        Self { of_nothing: Some(Arc::new(Results::of_tags(&keyed.as_batch(), tags))), ..keyed }
+        Self { of_nothing: Some(Arc::new(keyed.end.of_tags(tags))), ..keyed }
     }
 
     fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
@@ -395,11 +301,18 @@ impl<E: EndOfAll> Steps for GcmBatch<E> {
     }
 
     fn batch(&self) -> Option<Batch<'_>> {
-        Some(self.as_batch())
+        Some(Batch::Gcm(self.as_batch()))
     }
 
     fn part_of_batch(&self, results: &[u8]) -> Results {
-        Results::of_device(&self.as_batch(), results)
+        match self.end.expected() {
+            None => self.end.of_tags(results.as_chunks().0.to_vec()),
+            // The device has compared them.
+            Some(_) => {
+                let words = results.as_chunks::<4>().0;
+                Results { tags: vec![], authentic: words.iter().map(|word| *word == [0; 4]).collect() }
+            }
+        }
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {

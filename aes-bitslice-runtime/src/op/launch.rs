@@ -41,6 +41,8 @@ pub(crate) enum Entry {
     Bytes,
     /// For many messages at a time.
     Messages,
+    /// For CMAC of many messages at a time.
+    Cmac,
     /// For the same number of blocks under each of many keys.
     Each,
     /// Makes the round keys of many keys.

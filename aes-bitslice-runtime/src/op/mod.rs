@@ -12,6 +12,7 @@
 //! | `many_keys` | [`Jobs`](many_keys::Jobs), [`EachKey`](many_keys::EachKey): no operations, for they have no cipher | maps ranges of bytes | SP 800-38A, sections 6.1 and 6.5 |
 //! | `gmac` | [`Gmac`](gmac::Gmac) | reads any bytes, gives a tag | SP 800-38D |
 //! | `cmac` | [`Cmac`](cmac::Cmac) | reads any bytes, gives a tag | SP 800-38B |
+//! | `cmac_batch` | [`CmacBatch`](cmac_batch::CmacBatch), [`CmacVerifyBatch`](cmac_batch::CmacVerifyBatch) | reads any ranges of bytes, gives tags | SP 800-38B |
 //! | `xts` | [`Xts`](xts::Xts) | maps data units | IEEE 1619, SP 800-38E |
 //! | `cbc` | [`CbcDecrypt`](cbc::CbcDecrypt), [`CbcEncrypt`](cbc::CbcEncrypt) | maps whole blocks | SP 800-38A, section 6.2 |
 //!
@@ -22,7 +23,7 @@
 //! | `cpu_key` | such a key, by the `aes` crate |
 //! | `buffers` | the host memory of a call |
 //! | `launch` | a call as launches of a kernel, with arguments by name |
-//! | `batch` | many messages as a device is told of them |
+//! | `batch` | many messages as a device is told of them, and what comes of them |
 //! | `partial_hash` | hashes of parts, and how they combine |
 //! | `by_mode` | the operation that the kernels of a mode do |
 
@@ -31,6 +32,7 @@ pub mod buffers;
 pub(crate) mod by_mode;
 pub mod cbc;
 pub mod cmac;
+pub mod cmac_batch;
 pub mod cpu_cipher;
 pub(crate) mod cpu_key;
 pub mod ctr;

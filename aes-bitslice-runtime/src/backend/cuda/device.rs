@@ -47,6 +47,8 @@ pub(crate) struct Device {
     batch_memories: Arc<BatchMemories>,
     /// Whether the kernels for many messages gave their known answers.
     batches_tested: Mutex<bool>,
+    /// Whether that for CMAC of many messages did.
+    cmac_tested: Mutex<bool>,
     /// Whether the kernels for many keys did.
     many_keys_tested: Mutex<bool>,
     /// Streams for the second of two co-resident kernels, between calls.
@@ -74,6 +76,7 @@ impl Device {
             hash_memories: HashMemories::new(context.clone()),
             batch_memories: BatchMemories::new(context.clone()),
             batches_tested: Mutex::default(),
+            cmac_tested: Mutex::default(),
             many_keys_tested: Mutex::default(),
             side_streams: SideStreams::new(context.clone()),
             context,
@@ -127,6 +130,11 @@ impl Device {
     /// Tests the kernels for many messages, unless they have passed before.
     pub(crate) fn test_batches(&self, test: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
         once(&self.batches_tested, test)
+    }
+
+    /// The same of that for CMAC of many messages.
+    pub(crate) fn test_cmac(&self, test: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+        once(&self.cmac_tested, test)
     }
 
     /// The same of those for many keys.

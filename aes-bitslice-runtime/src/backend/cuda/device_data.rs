@@ -6,11 +6,11 @@ use crate::backend::cuda::launch::{kernel_mode, kernels};
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::pending::{Pending, Results};
 use crate::base::error::Error;
-use crate::exec::backend::KernelsNeeded;
 use crate::exec::choice::Choice;
+use crate::op::batch::Batch;
 use crate::op::buffers::Access;
 use crate::op::cpu_key::CpuKey;
-use crate::op::operation::{Hashed, Operation, check_keys, keyed};
+use crate::op::operation::{Operation, check_keys, keyed};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -93,12 +93,12 @@ impl<'a> DeviceCipher<'a> {
     /// # Errors
     /// As [`prepare`](Self::prepare), and [`Error::NeedsKey`] for an operation that hashes on a cipher of one kernel.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
-        if operation.batch().is_some() {
-            self.supports_batches::<O>()?;
+        if let Some(batch) = operation.batch() {
+            self.supports::<O>(&batch)?;
             check_keys::<O>(self.key.is_xts())?;
             let operation = keyed(operation.clone(), self.cpu.map(|cpu| &**cpu))?;
             self.key.device().enter()?;
-            return self.key.prepare_batch(operation.hash_key());
+            return self.key.prepare_batch(&operation.batch().expect("asked above"));
         }
         let needed = kernels(operation, MEMORY)?;
         check_keys::<O>(self.key.is_xts())?;
@@ -226,10 +226,10 @@ impl<'a> DeviceCipher<'a> {
         let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
         let batch = operation.batch().expect("asked before");
         // What comes of messages that are all empty was made with the key.
-        if batch.messages.is_empty() || len == 0 {
+        if batch.is_empty() || len == 0 {
             return Ok(Pending::new(operation, Results::None));
         }
-        self.supports_batches::<O>()?;
+        self.supports::<O>(&batch)?;
         let span = span(O::ACCESS, input, output, len)?;
         let context = self.key.device().context();
         self.key.device().enter()?;
@@ -237,22 +237,14 @@ impl<'a> DeviceCipher<'a> {
         if unsafe { capture::is_in_capture(context, stream) }? {
             return Err(Error::InCapture { operation: O::NAME });
         }
-        self.key.prepare_batch(operation.hash_key())?;
-        let place = self.key.batch_place(&batch)?;
+        self.key.prepare_batch(&batch)?;
         // SAFETY: as above; the messages lie within the length, as was checked.
-        let launched = unsafe { self.key.launch_batch(stream, span, &batch, operation.hash_key(), place) };
-        let memory = launched.inspect_err(|_| {
-            // What may have been decrypted was not verified; if even that fails, nothing more can be done.
-            for message in batch.messages.iter().filter(|message| batch.expected.is_some() && message.bytes > 0) {
-                // SAFETY: as above.
-                let _ = unsafe { result::memset_d8_async(output + message.at, 0, message.bytes as usize, stream) };
-            }
-        })?;
+        let memory = unsafe { self.key.launch_batch(stream, span, &batch) }?;
         Ok(Pending::new(operation, Results::Batch(memory)))
     }
 
-    fn supports_batches<O: Operation>(&self) -> Result<(), Error> {
-        match self.key.device().supports(KernelsNeeded { mode: Some(Mode::Ctr), hashed: Some(Hashed::Output) }) {
+    fn supports<O: Operation>(&self, batch: &Batch<'_>) -> Result<(), Error> {
+        match self.key.device().supports(batch.kernels()) {
             true => Ok(()),
             false => Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() }),
         }

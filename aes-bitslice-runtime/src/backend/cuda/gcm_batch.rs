@@ -1,4 +1,4 @@
-//! A call on many messages in device memory (`op/gcm_batch`): what describes them goes to the device, counter mode and hash are a launch
+//! A call on many messages of GCM in device memory (`op/gcm_batch`): what describes them goes to the device, counter mode and hash are a launch
 //! each for all of them, and the results come back, all on the caller's stream.
 //!
 //! ```text
@@ -6,6 +6,7 @@
 //! decryption   tables there | hashes of the ciphertext + tags | counter mode, masks | clear where these differ | verdicts back
 //! ```
 
+use crate::backend::cuda::batch::on_device;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::hash::OfMessages;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
@@ -14,12 +15,12 @@ use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::threads::threads;
 use crate::exec::choice::{Choice, Kernels};
-use crate::op::batch::Batch;
-use crate::op::buffers::{Access, Buffers};
+use crate::op::batch::OfGcm;
+use crate::op::buffers::Buffers;
 use crate::op::cpu_key::CpuKey;
 use crate::op::gcm_batch::{GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
 use crate::op::launch::{Entry, Value};
-use crate::op::operation::{Operation, Steps, finished, keyed};
+use crate::op::operation::{Steps, finished, keyed};
 use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, RUN, TILE, tiles_that_begin_in, words_of, words_of_end};
 use aes_bitslice_core::mode::Mode;
@@ -27,12 +28,6 @@ use cudarc::driver::result;
 use cudarc::driver::sys::CUstream;
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// What a call on many messages takes: memory, and where in it things are.
-pub(crate) struct BatchPlace {
-    places: Places,
-    memory: BatchMemory,
-}
 
 /// Where in the memory of a call things are, in bytes.
 struct Places {
@@ -51,7 +46,7 @@ struct Places {
 }
 
 impl Places {
-    fn of(batch: &Batch<'_>) -> Self {
+    fn of(batch: &OfGcm<'_>) -> Self {
         let mut end = 0;
         let mut next = |bytes: usize| {
             let begin = usize::next_multiple_of(end, 16);
@@ -75,7 +70,7 @@ impl Places {
     }
 
     /// Writes what goes to the device: all up to the end of the additional data. Of many messages, on all cores.
-    fn write(&self, batch: &Batch<'_>, memory: &mut [u8]) {
+    fn write(&self, batch: &OfGcm<'_>, memory: &mut [u8]) {
         let mut rest = Rest { memory, at: 0 };
         let mut words = rest.split(&self.messages).as_chunks_mut::<{ 4 * MESSAGE_WORDS }>().0;
         let mut order = rest.split(&self.order).as_chunks_mut().0;
@@ -135,35 +130,47 @@ impl<'a> Rest<'a> {
 }
 
 impl DeviceKey {
-    /// Loads and tests all that a call on many messages takes, unless that was done before. The device was entered.
-    pub(crate) fn prepare_batch(&self, hash: &HashKey) -> Result<(), Error> {
+    /// Loads and tests all that a call takes, unless that was done before. The device was entered.
+    pub(crate) fn prepare_gcm(&self, hash: &HashKey) -> Result<(), Error> {
         self.kernel(Mode::Ctr, Choice::Bitsliced)?;
         self.hash_kernel_of_messages(hash)?;
         self.device().test_batches(|| test(self))
     }
 
-    /// What a call takes; nothing is put on a stream. The device was entered.
-    pub(crate) fn batch_place(&self, batch: &Batch<'_>) -> Result<BatchPlace, Error> {
-        let places = Places::of(batch);
-        let memory = self.device().batch_memories().take(places.verdicts.end)?;
-        Ok(BatchPlace { places, memory })
-    }
-
-    /// Puts a call on many messages on a stream, without waiting. Its results come through the memory that is returned. If it fails, part of
-    /// it may have been put there.
-    ///
     /// # Safety
-    /// The span lies in memory of the device that is live until the work is done, and has all messages; the stream is live.
-    pub(crate) unsafe fn launch_batch(
+    /// As [`launch_batch`](Self::launch_batch).
+    pub(crate) unsafe fn launch_gcm(
         &self,
         stream: CUstream,
         span: Span,
-        batch: &Batch<'_>,
-        hash: &HashKey,
-        BatchPlace { places, mut memory }: BatchPlace,
+        batch: &OfGcm<'_>,
+    ) -> Result<BatchMemory, Error> {
+        let places = Places::of(batch);
+        let memory = self.device().batch_memories().take(places.verdicts.end)?;
+        // SAFETY: as the caller promises, here and below.
+        let launched = unsafe { self.launch_gcm_in(stream, span, batch, places, memory) };
+        launched.inspect_err(|_| {
+            let Some(output) = span.output.filter(|_| batch.expected.is_some()) else { return };
+            // What may have been decrypted was not verified; if even that fails, nothing more can be done.
+            for message in batch.messages.iter().filter(|message| message.bytes > 0) {
+                // SAFETY: as above.
+                let _ = unsafe { result::memset_d8_async(output + message.at, 0, message.bytes as usize, stream) };
+            }
+        })
+    }
+
+    /// # Safety
+    /// As above.
+    unsafe fn launch_gcm_in(
+        &self,
+        stream: CUstream,
+        span: Span,
+        batch: &OfGcm<'_>,
+        places: Places,
+        mut memory: BatchMemory,
     ) -> Result<BatchMemory, Error> {
         let (ctr, keys) = self.kernel(Mode::Ctr, Choice::Bitsliced)?;
-        let (hasher, tables) = self.hash_kernel_of_messages(hash)?;
+        let (hasher, tables) = self.hash_kernel_of_messages(batch.hash.expect("derived before the work"))?;
         places.write(batch, memory.pinned());
         let all = batch.messages.len() as u32;
         // First counters of nonces that have not 12 bytes are made of the hash key, which they tell.
@@ -244,22 +251,4 @@ fn test(key: &DeviceKey) -> Result<(), Error> {
         format!("aes-ctr-planes or {}, for many messages,", hasher.unwrap_or_default())
     };
     if is_right { Ok(()) } else { Err(Error::SelfTestFailed { kernel: names() }) }
-}
-
-/// Does an operation that was keyed on a copy of the data on the device, and waits.
-fn on_device<O: Operation>(key: &DeviceKey, operation: &O, data: &[u8]) -> Result<(Vec<u8>, O::Output), Error> {
-    let batch = operation.batch().expect("a batch");
-    let mut slot = key.device().slots().take(data.len())?;
-    let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
-    let span = Span::in_place(Access::Maps, place, data.len() as u64);
-    // SAFETY: waited for before anything is looked at or freed; the data lies in the slot's memory.
-    let started = unsafe {
-        slot.copy_in(0, data)
-            .and_then(|()| key.batch_place(&batch))
-            .and_then(|place| key.launch_batch(slot.stream(), span, &batch, operation.hash_key(), place))
-            .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
-    };
-    slot.wait()?;
-    let part = operation.part_of_batch(&started?.read()?);
-    Ok((found, finished(operation, vec![part])?))
 }

@@ -29,18 +29,20 @@
 //! | `one_kernel` | kernels that are compiled at run time |
 //! | `program` | kernels that are no cipher |
 //! | `launch` | one call on device memory: which kernel it takes, and its launch |
-//! | `batch` | one call on many messages in device memory |
+//! | `gcm_batch`, `cmac_batch`, `batch` | one call on many messages in device memory |
 //! | `many_keys` | calls under many keys in device memory |
 //! | `pending` | what a call on device memory returns, when its stream has come to it |
 //! | `device_data` | calls on data in device memory |
 //! | `several` | one GPU or several: data in host memory, and in memory that is sharded over them |
 
 pub(crate) mod batch;
+pub(crate) mod cmac_batch;
 pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod device_data;
 pub(crate) mod device_key;
 pub(crate) mod driver;
+pub(crate) mod gcm_batch;
 pub(crate) mod kernel;
 pub(crate) mod launch;
 pub(crate) mod many_keys;

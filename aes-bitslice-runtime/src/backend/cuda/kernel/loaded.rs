@@ -25,6 +25,8 @@ struct Code {
     bytes: Function,
     /// For many messages at a time, where it has such an entry point.
     messages: Option<Function>,
+    /// For CMAC of many messages at a time, where it has such an entry point.
+    cmac: Option<Function>,
     /// For many keys at a time, where it has such entry points.
     many_keys: Option<ManyKeys>,
     module: Module,
@@ -65,6 +67,7 @@ impl Kernel {
         let function = |entry| module.function(&manifest.kernel, entry, image, manifest.shared_bytes);
         let (blocks, bytes) = (function(&manifest.entry)?, function(&manifest.entry_bytes)?);
         let messages = manifest.entry_messages.as_ref().map(function).transpose()?;
+        let cmac = manifest.entry_cmac.as_ref().map(function).transpose()?;
         let many_keys = manifest.many_keys.as_ref().map(|many| {
             let [each, expand, jobs] = [&many.entry_each, &many.entry_expand, &many.entry_jobs].map(function);
             Ok::<_, Error>(ManyKeys { each: each?, expand: expand?, jobs: jobs?, threads: many.threads })
@@ -72,7 +75,8 @@ impl Kernel {
         let many_keys = many_keys.transpose()?;
         let (name, shared_bytes) = (manifest.kernel.clone(), manifest.shared_bytes);
         let overlaps = manifest.overlaps && image.waits_itself();
-        let code = Arc::new(Code { name, mode, shared_bytes, overlaps, blocks, bytes, messages, many_keys, module });
+        let code =
+            Arc::new(Code { name, mode, shared_bytes, overlaps, blocks, bytes, messages, cmac, many_keys, module });
         Ok(Self { code, geometry: Geometry::new(manifest, multiprocessors) })
     }
 
@@ -137,6 +141,7 @@ impl Kernel {
             Entry::Blocks => Some(&self.code.blocks),
             Entry::Bytes => Some(&self.code.bytes),
             Entry::Messages => self.code.messages.as_ref(),
+            Entry::Cmac => self.code.cmac.as_ref(),
             Entry::Each => many_keys.map(|many| &many.each),
             Entry::Expand => many_keys.map(|many| &many.expand),
             Entry::Jobs => many_keys.map(|many| &many.jobs),

@@ -14,6 +14,7 @@ use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
 use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
+use zeroize::Zeroizing;
 
 /// How many are kept between calls at most, of how many bytes in all, and how large each is at least, in bytes. What takes more is freed
 /// behind its call.
@@ -138,11 +139,11 @@ impl BatchMemory {
     }
 
     /// Waits for the results.
-    pub(crate) fn read(mut self) -> Result<Vec<u8>, Error> {
+    pub(crate) fn read(mut self) -> Result<Zeroizing<Vec<u8>>, Error> {
         self.memories.context.enter()?;
         let memory = self.memory.as_ref().expect("there until drop");
         memory.wait()?;
-        let results = memory.pinned[self.results.clone()].to_vec();
+        let results = Zeroizing::new(memory.pinned[self.results.clone()].to_vec());
         self.state = State::Idle;
         Ok(results)
     }

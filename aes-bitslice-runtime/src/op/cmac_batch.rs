@@ -1,0 +1,232 @@
+//! CMAC of many messages in one call (SP 800-38B), under one key.
+//!
+//! The blocks of a message are chained, so messages go side by side: on a GPU all of them, on each core of a CPU a few at a time. They are
+//! taken in the order of their blocks, those with the most first, and in a group all end together: what has fewer begins later.
+
+use crate::base::error::Error;
+use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::base::tag::Tag;
+use crate::base::threads::threads;
+use crate::op::batch::{Batch, EndOfAll, MakeTags, OfCmac, Results, VerifyTags, check_number, refused};
+use crate::op::buffers::{Access, Buffers};
+use crate::op::cmac::{Derived, derive};
+use crate::op::cpu_cipher::{Block, CpuCipher};
+use crate::op::operation::{Keys, Operation, Steps};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::cmac::{LONGEST, Message, most_blocks_first};
+use aes_bitslice_core::mode::Mode;
+use cipher::inout::InOutBuf;
+use rayon::prelude::*;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// CMAC of messages that are ranges of a call's data, and `E`, what is done with their tags.
+#[derive(Clone)]
+pub struct CmacMessages<E> {
+    messages: Arc<[Message]>,
+    /// Their numbers, those with the most blocks first.
+    order: Arc<[u32]>,
+    /// One behind the last byte of any.
+    bytes: u64,
+    derived: Option<Arc<Derived>>,
+    end: E,
+}
+
+/// Gives the tag of each message, of 16 bytes, in their order. For shorter ones take [`Tag::truncated`].
+///
+/// ```
+/// use aes_bitslice_runtime::{Backend, CmacBatch, CmacVerifyBatch, Engine, Error, Key, KeyBits};
+///
+/// let cipher = Engine::open(Backend::Cpu)?.cipher(&Key::generate(KeyBits::Aes128)?)?;
+/// let mut data = *b"one message, and another";
+/// let messages = [0..11, 13..24];
+/// let tags = cipher.run(CmacBatch::new(&messages)?, &data)?;
+/// data[20] ^= 1; // somebody changes the second one
+/// let verified = cipher.run(CmacVerifyBatch::new(&messages, &tags)?, &data)?;
+/// assert_eq!(verified.failed(), [1]);
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// Ranges may have any length, also none, any order and gaps, and may overlap: what is returned of a message depends on no other.
+///
+/// In host memory it is done by the cores of the CPU, whatever the engine. In device memory of a CUDA engine it is one launch on the
+/// caller's stream ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), fast for messages that lie at multiples
+/// of 4 bytes. The blocks of a message come one after the other there, too: thousands of messages keep a GPU busy, and few do not.
+pub type CmacBatch = CmacMessages<MakeTags>;
+
+/// Tells of each message whether it is the one that its tag was made of. That some fail is no error of the call.
+pub type CmacVerifyBatch = CmacMessages<VerifyTags>;
+
+impl CmacBatch {
+    /// Of these messages, by their first byte in the data and the one behind the last.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] for a range that ends before it begins, and for more messages or bytes of one than there is room for.
+    pub fn new(messages: &[Range<u64>]) -> Result<Self, Error> {
+        Self::of(messages, MakeTags)
+    }
+}
+
+impl CmacVerifyBatch {
+    /// Of these messages, with the tag of each, or its first bytes. Everything is copied.
+    ///
+    /// # Errors
+    /// As [`CmacBatch::new`], and [`Error::Batch`] for another number of tags.
+    pub fn new(messages: &[Range<u64>], tags: &[Tag]) -> Result<Self, Error> {
+        Self::of(messages, VerifyTags::new(tags, messages.len())?)
+    }
+}
+
+/// Messages that a core has side by side at most: more than processors encrypt at a time, and few enough for the first-level cache.
+const LANES: usize = 64;
+
+impl<E> CmacMessages<E> {
+    fn of(ranges: &[Range<u64>], end: E) -> Result<Self, Error> {
+        check_number(ranges.len())?;
+        let mut messages = Vec::with_capacity(ranges.len());
+        for (n, Range { start, end }) in ranges.iter().enumerate() {
+            let Some(bytes) = end.checked_sub(*start) else {
+                return refused(format!("message {n} ends at byte {end}, before it begins at byte {start}"));
+            };
+            if bytes > LONGEST {
+                return refused(format!("message {n} has {bytes} bytes, and there is room for {LONGEST}"));
+            }
+            messages.push(Message { at: *start, bytes });
+        }
+        Ok(Self {
+            order: most_blocks_first(&messages).into(),
+            messages: messages.into(),
+            bytes: ranges.iter().map(|range| range.end).max().unwrap_or(0),
+            derived: None,
+            end,
+        })
+    }
+
+    /// How many messages there are.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    fn derived(&self) -> &[[u8; 16]; 3] {
+        self.derived.as_deref().expect("derived before the work")
+    }
+
+    /// The tags of some messages, [`LANES`] at most, by their numbers in their order.
+    fn tags(&self, cipher: &impl CpuCipher, data: &[u8], numbers: &[u32], tags: &mut [[u8; 16]]) {
+        let [k1, k2, _] = self.derived();
+        let messages: Vec<&Message> = numbers.iter().map(|&n| &self.messages[n as usize]).collect();
+        let bytes = |message: &Message| &data[message.at as usize..][..message.bytes as usize];
+        let mut states = [Block::default(); LANES];
+        let states = &mut states[..messages.len()];
+        let mut begun = 0;
+        for left in (1..=messages.first().map_or(0, |message| message.blocks())).rev() {
+            begun += messages[begun..].iter().take_while(|message| message.blocks() >= left).count();
+            for (state, message) in states[..begun].iter_mut().zip(&messages) {
+                let rest = &bytes(message)[16 * (message.blocks() - left) as usize..];
+                match (left, rest.as_chunks().0.first()) {
+                    (1, whole) => add(state, &last(rest, if whole.is_some() { k1 } else { k2 })),
+                    (_, whole) => add(state, whole.expect("a block that is not the last")),
+                }
+            }
+            cipher.process(Direction::Encrypt, InOutBuf::from(&mut states[..begun]));
+        }
+        tags.iter_mut().zip(&*states).for_each(|(tag, state)| *tag = (*state).into());
+        states.fill(Block::default());
+    }
+
+    /// What was made of messages in their order, in that in which they were given.
+    fn as_given(&self, made: &[[u8; 16]]) -> Vec<[u8; 16]> {
+        let mut tags = vec![[0; 16]; made.len()];
+        self.order.iter().zip(made).for_each(|(&n, tag)| tags[n as usize] = *tag);
+        tags
+    }
+}
+
+fn add(state: &mut Block, block: &[u8; 16]) {
+    *state = (u128::from_ne_bytes((*state).into()) ^ u128::from_ne_bytes(*block)).to_ne_bytes().into();
+}
+
+/// A last block with the padding that it takes and its subkey (section 6.2, steps 1 to 4).
+fn last(bytes: &[u8], subkey: &[u8; 16]) -> [u8; 16] {
+    let mut block = *subkey;
+    block.iter_mut().zip(bytes).for_each(|(byte, data)| *byte ^= data);
+    if let Some(byte) = block.get_mut(bytes.len()) {
+        *byte ^= 0x80;
+    }
+    block
+}
+
+impl<E> fmt::Debug for CmacMessages<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CMAC of {} messages", self.messages.len())
+    }
+}
+
+impl<E: EndOfAll> Operation for CmacMessages<E> {
+    const NAME: &'static str = "a CMAC batch";
+    const ACCESS: Access = Access::Reads;
+    const KEYS: Keys = Keys::OneOnCpu;
+    // In host memory; its messages go to all cores.
+    const SERIAL: bool = true;
+}
+
+impl<E: EndOfAll> Steps for CmacMessages<E> {
+    type Part = Results;
+    type Output = E::Output;
+
+    fn mode(&self) -> Option<Mode> {
+        None
+    }
+
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        match self.bytes > bytes {
+            true => refused(format!("a message ends at byte {}, and the data has {bytes}", self.bytes)),
+            false => Ok(()),
+        }
+    }
+
+    fn keyed(self, cipher: &impl CpuCipher) -> Self {
+        Self { derived: Some(Arc::new(derive(cipher))), ..self }
+    }
+
+    fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
+        unreachable!("a serial operation is not cut")
+    }
+
+    fn batch(&self) -> Option<Batch<'_>> {
+        let subkeys = self.derived.as_ref().map(|derived| &derived[..2]);
+        Some(Batch::Cmac(OfCmac { messages: &self.messages, order: &self.order, subkeys }))
+    }
+
+    fn part_of_batch(&self, results: &[u8]) -> Results {
+        self.end.of_tags(self.as_given(results.as_chunks().0))
+    }
+
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
+        let data = data.input();
+        let mut made = Zeroizing::new(vec![[0; 16]; self.len()]);
+        // As many side by side as leave no core without any.
+        let lanes = self.len().div_ceil(threads()).clamp(1, LANES);
+        let some = |(numbers, tags): (&[u32], &mut [[u8; 16]])| {
+            scrubbed::<DERIVED, _>(|| self.tags(cipher, data, numbers, tags));
+        };
+        match threads() {
+            1 => self.order.chunks(lanes).zip(made.chunks_mut(lanes)).for_each(some),
+            _ => self.order.par_chunks(lanes).zip(made.par_chunks_mut(lanes)).for_each(some),
+        }
+        self.end.of_tags(self.as_given(&made))
+    }
+
+    fn finish(&self, mut parts: Vec<Results>) -> Result<E::Output, Error> {
+        // Without any data, all messages are empty, and nobody is asked.
+        let of_nothing = || self.end.of_tags(vec![self.derived()[2]; self.len()]);
+        Ok(self.end.end(parts.pop().unwrap_or_else(of_nothing)))
+    }
+}

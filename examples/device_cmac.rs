@@ -1,0 +1,126 @@
+//! CMAC of many messages in GPU memory in one call: every tag is compared with those of single messages on the CPU, one wrong tag has to be
+//! found, then it is measured.
+//!
+//! ```sh
+//! cargo run --release -p aes-bitslice-runtime --example device_cmac
+//! ```
+
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, sys::CUevent_flags};
+use aes_bitslice_runtime::cuda::{DeviceCipher, Pending};
+use aes_bitslice_runtime::{Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Engine, Key, KeyBits, Operation, Tag};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+const RUNS: usize = 30;
+/// Calls that are on the stream at a time, where that is measured.
+const AHEAD: usize = 4;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Outcome<()> {
+    let engine = match Engine::open(Backend::Cuda { ordinal: 0 }) {
+        Ok(engine) => engine,
+        Err(error) => {
+            println!("This example needs an NVIDIA GPU: {error}");
+            return Ok(());
+        }
+    };
+    let stream = engine.cuda_context()?.new_stream()?;
+    println!("{engine:?}");
+    println!(
+        "Tbit/s, medians of {RUNS}: of a call by events on its stream; of a call and the wait for its results, by the clock; of {AHEAD}"
+    );
+    println!("calls that are on the stream at a time, by the clock.");
+    println!("{:>18} {:>4} {:>8} {:>7} {:>7} {:>7}", "messages", "key", "", "events", "alone", "ahead");
+    for bits in [KeyBits::Aes128, KeyBits::Aes256] {
+        let key = Key::generate(bits)?;
+        let (cipher, cpu) = (engine.cipher(&key)?, Engine::open(Backend::Cpu)?.cipher(&key)?);
+        // Of one length, and of all up to it.
+        for (bytes, count, is_mixed) in
+            [(16 << 10, 4096, false), (1500, 65_536, false), (1500, 65_536, true), (64, 1 << 20, false)]
+        {
+            let len = |n: usize| if is_mixed { n * 977 % (bytes + 1) } else { bytes };
+            let message = |n: usize| (n * bytes) as u64..(n * bytes + len(n)) as u64;
+            let messages: Vec<Range<u64>> = (0..count).map(message).collect();
+            let data: Vec<u8> = (0..count * bytes).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
+            let read: usize = (0..count).map(len).sum();
+            let tags = check(&cipher, &cpu, &stream, &messages, &data)?;
+
+            let device = cipher.device()?;
+            let (make, verify) = (CmacBatch::new(&messages)?, CmacVerifyBatch::new(&messages, &tags)?);
+            let mut data = stream.clone_htod(&data)?;
+            let rows = [
+                ("make", rates(&device, &stream, &make, &mut data, read, |made| *made == tags)?),
+                ("verify", rates(&device, &stream, &verify, &mut data, read, |verified| verified.failed().is_empty())?),
+            ];
+            for (name, [events, alone, ahead]) in rows {
+                let messages = format!("{count} x {}{bytes}", if is_mixed { "0 to " } else { "" });
+                println!("{messages:>18} {:>4} {name:>8} {events:>7.3} {alone:>7.3} {ahead:>7.3}", bits.bits());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Compares tags with those of single messages on the CPU, and has one wrong tag found; returns the tags.
+fn check(
+    cipher: &Cipher,
+    cpu: &Cipher,
+    stream: &Arc<CudaStream>,
+    messages: &[Range<u64>],
+    data: &[u8],
+) -> Outcome<Vec<Tag>> {
+    let single = |message: &Range<u64>| cpu.run(Cmac::new(), &data[message.start as usize..message.end as usize]);
+    let tags: Vec<Tag> = messages.iter().map(single).collect::<Result<_, _>>()?;
+    let device = cipher.device()?;
+    let mut data = stream.clone_htod(data)?;
+    let found = device.run_with_output(stream, CmacBatch::new(messages)?, &mut data)?.wait()?;
+    assert!(found == tags, "tags");
+    let mut wrong = tags.clone();
+    wrong[7] = tags[8];
+    let verify = CmacVerifyBatch::new(messages, &wrong)?;
+    let verified = device.run_with_output(stream, verify, &mut data)?.wait()?;
+    assert!(verified.failed() == [7], "one wrong tag");
+    Ok(tags)
+}
+
+/// Tbit/s of a call that reads `bytes` bytes: by events around it; by the clock, alone; and with others ahead of it on the stream.
+fn rates<O: Operation>(
+    device: &DeviceCipher<'_>,
+    stream: &Arc<CudaStream>,
+    operation: &O,
+    data: &mut CudaSlice<u8>,
+    bytes: usize,
+    is_right: impl Fn(&O::Output) -> bool,
+) -> Outcome<[f64; 3]> {
+    let mut call = || device.run_with_output(stream, operation.clone(), data);
+    let wait = |pending: Pending<O>| -> Outcome<()> {
+        assert!(is_right(&pending.wait()?), "what is measured is right");
+        Ok(())
+    };
+    let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+    let mut times = [const { Vec::new() }; 3];
+    for _ in 0..RUNS + 2 {
+        stream.synchronize()?;
+        let start = event()?;
+        let pending = call()?;
+        let end = event()?;
+        wait(pending)?;
+        times[0].push(f64::from(start.elapsed_ms(&end)?) / 1e3);
+
+        let start = Instant::now();
+        wait(call()?)?;
+        times[1].push(start.elapsed().as_secs_f64());
+
+        let start = Instant::now();
+        let pending: Vec<_> = (0..AHEAD).map(|_| call()).collect::<Result<_, _>>()?;
+        pending.into_iter().try_for_each(wait)?;
+        times[2].push(start.elapsed().as_secs_f64() / AHEAD as f64);
+    }
+    Ok(times.map(|mut times| {
+        times.drain(..2);
+        times.sort_by(f64::total_cmp);
+        8.0 * bytes as f64 / times[RUNS / 2] / 1e12
+    }))
+}

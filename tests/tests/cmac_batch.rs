@@ -1,0 +1,341 @@
+//! CMAC of many messages in one call: published vectors, each message as another implementation has it, in host memory and in GPU memory;
+//! what was changed; what cannot be.
+
+use aes::{Aes128, Aes192, Aes256};
+use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
+use aes_bitslice_runtime::{
+    Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, Ctr, Engine, Error, Kernels, Key, Operation, Tag,
+};
+use aes_bitslice_tests::engines::{Device, name};
+use aes_bitslice_tests::environment::{all_or, all_or_every, random};
+use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::reference::noise;
+use aes_bitslice_tests::{cavp, tests, tests_of_engines};
+use cipher::KeyInit;
+use cmac::Mac;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::ops::Range;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+fn main() -> ExitCode {
+    Tests::default()
+        .on_each(
+            &[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl],
+            &[],
+            tests_of_engines![
+                published_vectors,
+                messages_are_as_another_has_them,
+                every_length_in_every_lane,
+                what_was_changed_is_told,
+                nothing_to_do,
+            ],
+        )
+        .on_each(
+            &[Device::Cuda(Kernels::Auto)],
+            &[],
+            tests_of_engines![calls_in_flight, one_long_message_among_short_ones, other_memory_is_refused],
+        )
+        .with(&[], tests![what_cannot_be_is_refused])
+        .run()
+}
+
+/// Where the data of a call is.
+enum Memory {
+    Host,
+    /// The data begins this many bytes behind a multiple of 256.
+    Gpu(Arc<CudaStream>, usize),
+}
+
+/// Host memory, and that of a GPU where the engine has one.
+fn memories(engine: &Engine) -> Vec<Memory> {
+    let stream = || engine.cuda_context().unwrap().new_stream().unwrap();
+    match engine.backend() {
+        Backend::Cuda { .. } => {
+            vec![Memory::Host, Memory::Gpu(stream(), 0), Memory::Gpu(stream(), 4), Memory::Gpu(stream(), 3)]
+        }
+        _ => vec![Memory::Host],
+    }
+}
+
+impl Memory {
+    fn run<O: Operation>(&self, cipher: &Cipher, operation: O, data: &[u8]) -> Result<O::Output, Error> {
+        let Self::Gpu(stream, offset) = self else { return cipher.run(operation, data) };
+        let there = [&vec![0x5a; *offset], data, &[0xa5; 9]].concat();
+        let mut memory = stream.clone_htod(&there).unwrap();
+        let pending = {
+            let mut part = memory.slice_mut(*offset..*offset + data.len());
+            cipher.device()?.run_with_output(stream, operation, &mut part)?
+        };
+        assert!(stream.clone_dtoh(&memory).unwrap() == there, "it only reads");
+        pending.wait()
+    }
+}
+
+/// Messages, with what is between them.
+struct Messages {
+    ranges: Vec<Range<u64>>,
+    data: Vec<u8>,
+}
+
+impl Messages {
+    /// Of bytes, and between a message and the one before it.
+    fn new(seed: u64, lengths: &[(usize, usize)]) -> Self {
+        let mut at = 0;
+        let mut ranges = Vec::new();
+        for (bytes, gap) in lengths {
+            ranges.push((at + gap) as u64..(at + gap + bytes) as u64);
+            at += gap + bytes;
+        }
+        Self { ranges, data: noise(seed, at + 7) }
+    }
+
+    fn message(&self, n: usize) -> &[u8] {
+        &self.data[self.ranges[n].start as usize..self.ranges[n].end as usize]
+    }
+
+    /// By the `cmac` crate.
+    fn by_another(&self, key: &[u8]) -> Vec<Tag> {
+        fn tags<M: Mac + KeyInit + Clone>(messages: &Messages, key: &[u8]) -> Vec<Tag> {
+            let mac = <M as KeyInit>::new_from_slice(key).unwrap();
+            let tag = |n| Tag::new(&mac.clone().chain_update(messages.message(n)).finalize().into_bytes()).unwrap();
+            (0..messages.ranges.len()).map(tag).collect()
+        }
+        match key.len() {
+            16 => tags::<cmac::Cmac<Aes128>>(self, key),
+            24 => tags::<cmac::Cmac<Aes192>>(self, key),
+            _ => tags::<cmac::Cmac<Aes256>>(self, key),
+        }
+    }
+}
+
+fn cipher(engine: &Engine, key: &[u8]) -> Cipher {
+    engine.cipher(&Key::new(key).unwrap()).unwrap()
+}
+
+fn make(messages: &Messages) -> CmacBatch {
+    CmacBatch::new(&messages.ranges).unwrap()
+}
+
+fn verify(messages: &Messages, tags: &[Tag]) -> CmacVerifyBatch {
+    CmacVerifyBatch::new(&messages.ranges, tags).unwrap()
+}
+
+/// NIST's: each message beside all that it begins with, so that blocks of its tile begin at other times.
+fn published_vectors(engines: &'static [Engine]) {
+    for engine in engines {
+        for case in all_or_every(3, cavp::cmac()) {
+            let mut data = case.bytes("Msg");
+            data.truncate(case.number("Mlen"));
+            let ends = (0..data.len() as u64).step_by(1 + data.len() / 20).chain([data.len() as u64]);
+            let ranges: Vec<Range<u64>> = ends.map(|end| 0..end).collect();
+            let cipher = cipher(engine, &case.bytes("Key"));
+            for memory in memories(engine).into_iter().take(2).filter(|_| !data.is_empty()) {
+                let tags = memory.run(&cipher, CmacBatch::new(&ranges).unwrap(), &data).unwrap();
+                let tag = &tags.last().unwrap().as_bytes()[..case.number("Tlen")];
+                assert_eq!(tag, case.bytes("Mac"), "{}, {}", name(engine), case.source);
+            }
+            let tag = cipher.run(CmacBatch::new(&ranges[ranges.len() - 1..]).unwrap(), &data).unwrap()[0];
+            assert_eq!(tag.as_bytes()[..case.number("Tlen")], case.bytes("Mac"), "{}", case.source);
+        }
+    }
+}
+
+fn lengths() -> impl Strategy<Value = Vec<(usize, usize)>> {
+    let one = prop_oneof![
+        (0..3000_usize, 0..17_usize),
+        (0..70_usize, 0..5_usize),
+        ((0..100_usize).prop_map(|n| 16 * n), prop_oneof![Just(0_usize), Just(16)]),
+        ((0..500_usize).prop_map(|n| 4 * n), prop_oneof![Just(0_usize), Just(4)]),
+    ];
+    prop_oneof![
+        2 => prop::collection::vec(one, 0..=600),
+        1 => (0..2000_usize, 1..600_usize).prop_map(|(bytes, n)| vec![(bytes, 0); n]),
+    ]
+}
+
+fn key_bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![Just(16), Just(24), Just(32)].prop_flat_map(|len| prop::collection::vec(any::<u8>(), len))
+}
+
+fn messages_are_as_another_has_them(engines: &'static [Engine]) {
+    let mut runner = TestRunner::new(random(all_or(100, 10)));
+    let outcome = runner.run(&(key_bytes(), lengths(), any::<u32>()), |(key, lengths, seed)| {
+        let messages = Messages::new(seed.into(), &lengths);
+        let tags = messages.by_another(&key);
+        for engine in engines {
+            let cipher = cipher(engine, &key);
+            for memory in memories(engine) {
+                let found = memory.run(&cipher, make(&messages), &messages.data).unwrap();
+                prop_assert!(found == tags, "{}", name(engine));
+                let verified = memory.run(&cipher, verify(&messages, &tags), &messages.data).unwrap();
+                prop_assert!(verified.failed().is_empty() && verified.all().is_ok(), "{}", name(engine));
+                if !tags.is_empty() {
+                    let which = seed as usize % tags.len();
+                    let mut wrong = tags.clone();
+                    let mut bytes = tags[which].as_bytes().to_vec();
+                    bytes[seed as usize % 16] ^= 1 << (seed % 8);
+                    wrong[which] = Tag::new(&bytes).unwrap();
+                    let verified = memory.run(&cipher, verify(&messages, &wrong), &messages.data).unwrap();
+                    prop_assert_eq!(verified.failed(), &[which][..], "{}", name(engine));
+                    prop_assert!(verified.all().is_err() && !verified.is_authentic(which));
+                }
+            }
+        }
+        Ok(())
+    });
+    outcome.unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// By lengths that ascend and by others, so that each lane of a tile has every one; in orders of their own, and overlapping.
+fn every_length_in_every_lane(engines: &'static [Engine]) {
+    let (key, data) = (noise(2, 24), noise(3, 5000));
+    for step in [1, 37, 251] {
+        let range = |n: u64| 13 * n % 4001..13 * n % 4001 + n * step % 67;
+        let messages = Messages { ranges: (0..67 * 33).map(range).collect(), data: data.clone() };
+        let tags = messages.by_another(&key);
+        for engine in engines {
+            let cipher = cipher(engine, &key);
+            for memory in memories(engine) {
+                assert!(memory.run(&cipher, make(&messages), &data).unwrap() == tags, "{}", name(engine));
+            }
+        }
+    }
+}
+
+/// Data and tag, with tags of any length.
+fn what_was_changed_is_told(engines: &'static [Engine]) {
+    let lengths: Vec<_> = (0..700).map(|n| (1 + n * 67 % 900, n % 3)).collect();
+    let key = noise(3, 32);
+    let mut messages = Messages::new(9, &lengths);
+    let mut tags = messages.by_another(&key);
+    let mut failed = Vec::new();
+    for n in 0..lengths.len() {
+        tags[n] = tags[n].truncated([16, 15, 14, 13, 12, 8, 4][n % 7]).unwrap();
+        match n % 11 {
+            0 => {
+                let at = messages.ranges[n].start as usize + n * 31 % messages.message(n).len();
+                messages.data[at] ^= 1 << (n % 8);
+            }
+            3 => {
+                let mut bytes = tags[n].as_bytes().to_vec();
+                *bytes.last_mut().unwrap() ^= 1;
+                tags[n] = Tag::new(&bytes).unwrap();
+            }
+            // Another length.
+            5 => messages.ranges[n].end -= 1,
+            _ => continue,
+        }
+        failed.push(n);
+    }
+    for engine in engines {
+        let cipher = cipher(engine, &key);
+        for memory in memories(engine) {
+            let verified = memory.run(&cipher, verify(&messages, &tags), &messages.data).unwrap();
+            assert_eq!(verified.failed(), failed, "{}", name(engine));
+        }
+    }
+}
+
+/// No messages; none with data; none with anything, where there is data.
+fn nothing_to_do(engines: &'static [Engine]) {
+    let key = noise(5, 16);
+    for (lengths, bytes) in [(vec![], 0), (vec![], 50), (vec![(0, 0); 3], 0), (vec![(0, 20), (0, 0)], 40)] {
+        let messages = Messages { data: noise(6, bytes), ..Messages::new(11, &lengths) };
+        let tags = messages.by_another(&key);
+        for engine in engines {
+            let cipher = cipher(engine, &key);
+            for memory in memories(engine) {
+                if matches!(memory, Memory::Gpu(..)) && bytes == 0 {
+                    continue; // No slice of GPU memory is empty.
+                }
+                assert_eq!(memory.run(&cipher, make(&messages), &messages.data).unwrap(), tags, "{}", name(engine));
+                let mut wrong = tags.clone();
+                let failed: &[usize] = if wrong.is_empty() { &[] } else { &[1] };
+                failed.iter().for_each(|&n| wrong[n] = Tag::new(&[7; 12]).unwrap());
+                let verified = memory.run(&cipher, verify(&messages, &wrong), &messages.data).unwrap();
+                assert_eq!(verified.failed(), failed, "{}", name(engine));
+            }
+        }
+    }
+}
+
+fn what_cannot_be_is_refused() {
+    let says = |outcome: Result<CmacBatch, Error>, what: &str| {
+        let error = outcome.err().unwrap_or_else(|| panic!("{what}: not refused")).to_string();
+        assert!(error.contains(what), "{error}: not {what}");
+    };
+    #[expect(clippy::reversed_empty_ranges, reason = "to be refused")]
+    let backwards = 9..3;
+    says(CmacBatch::new(&[0..4, backwards]), "message 1 ends at byte 3, before it begins at byte 9");
+    says(CmacBatch::new(&[0..0, 0..1 << 36]), "message 1 has 68719476736 bytes");
+    let cipher = cipher(&Engine::open(Backend::Cpu).unwrap(), &[1; 16]);
+    let messages = [10..20, 0..10];
+    let refused = cipher.run(CmacBatch::new(&messages).unwrap(), &[7; 19]).unwrap_err();
+    assert!(matches!(&refused, Error::Batch { what } if what.contains("ends at byte 20")), "{refused}");
+    let batch = CmacBatch::new(&messages).unwrap();
+    assert_eq!((batch.len(), batch.is_empty(), format!("{batch:?}")), (2, false, "CMAC of 2 messages".into()));
+    let tags = cipher.run(batch, &[7; 20]).unwrap();
+    assert_eq!(tags, [cipher.run(Cmac::new(), &[7; 10]).unwrap(); 2]);
+    let refused = CmacVerifyBatch::new(&messages, &tags[..1]).unwrap_err();
+    assert!(refused.to_string().contains("1 tags for 2 messages"), "{refused}");
+    let xts = Key::xts(&noise(1, 32)).unwrap();
+    let refused = Engine::open(Backend::Cpu).unwrap().cipher(&xts).unwrap().run(make(&Messages::new(1, &[])), &[0; 9]);
+    assert!(matches!(refused, Err(Error::WrongKeys { operation: "a CMAC batch", .. })), "{refused:?}");
+}
+
+/// Several at a time on one stream and on two, and one that nobody waits for.
+fn calls_in_flight(engines: &'static [Engine]) {
+    let engine = &engines[0];
+    let (key, lengths) = (noise(8, 16), [(1500, 0); 500]);
+    let messages = Messages::new(12, &lengths);
+    let tags = messages.by_another(&key);
+    let cipher = cipher(engine, &key);
+    let device = cipher.device().unwrap();
+    device.prepare_for(&make(&messages)).unwrap();
+    let streams = [0, 1].map(|_| engine.cuda_context().unwrap().new_stream().unwrap());
+    let mut data: Vec<_> = (0..24).map(|n| streams[n % 2].clone_htod(&messages.data).unwrap()).collect();
+    let pending: Vec<_> = data
+        .iter_mut()
+        .enumerate()
+        .map(|(n, data)| device.run_with_output(&streams[n % 2], make(&messages), data).unwrap())
+        .collect();
+    for (n, pending) in pending.into_iter().enumerate() {
+        match n % 5 {
+            3 => drop(pending),
+            _ => assert!(pending.wait().unwrap() == tags, "{n}"),
+        }
+    }
+    // Behind what writes the data on the same stream.
+    let ctr = Ctr::new(&Counter::random().unwrap(), 0);
+    let mut secret = messages.data.clone();
+    cipher.run(ctr, &mut secret).unwrap();
+    device.run(&streams[0], ctr, &mut data[0]).unwrap();
+    let found = device.run_with_output(&streams[0], make(&messages), &mut data[0]).unwrap().wait().unwrap();
+    assert!(found == Messages { data: secret, ..messages }.by_another(&key));
+}
+
+fn one_long_message_among_short_ones(engines: &'static [Engine]) {
+    let mut lengths = vec![(100, 0); 1000];
+    lengths[500] = ((1 << 20) + 3, 4);
+    lengths[900] = (300 << 10, 0);
+    let (messages, key) = (Messages::new(13, &lengths), noise(9, 32));
+    let tags = messages.by_another(&key);
+    for engine in engines {
+        let cipher = cipher(engine, &key);
+        for memory in memories(engine) {
+            assert!(memory.run(&cipher, make(&messages), &messages.data).unwrap() == tags, "{}", name(engine));
+        }
+    }
+}
+
+fn other_memory_is_refused(engines: &'static [Engine]) {
+    let messages = Messages::new(14, &[(100, 0)]);
+    for engine in engines {
+        let cipher = cipher(engine, &[2; 16]);
+        let mut data = engine.sharded(1000).unwrap();
+        let refused = cipher.sharded().unwrap().run(make(&messages), &mut data).map(drop);
+        assert!(matches!(refused, Err(Error::Unsupported { operation: "a CMAC batch", .. })), "{refused:?}");
+    }
+}
