@@ -88,6 +88,7 @@ pub use op::ctr::Ctr;
 pub use op::ecb::Ecb;
 pub use op::gcm::{GcmDecrypt, GcmEncrypt, GcmPart};
 pub use op::gcm_batch::{GcmBatch, GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
+pub use op::gcm_siv::{GcmSivDecrypt, GcmSivEncrypt};
 pub use op::ghash::Ghash;
 pub use op::gmac::Gmac;
 pub use op::keystream::Keystream;

@@ -10,7 +10,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [(&str, &[u8]); 5] = files!("aes_cbc_pkcs5" "aes_cmac" "aes_gcm" "aes_gmac" "aes_xts");
+const FILES: [(&str, &[u8]); 6] = files!("aes_cbc_pkcs5" "aes_cmac" "aes_gcm" "aes_gcm_siv" "aes_gmac" "aes_xts");
 
 /// A case: its fields, and those of its group.
 pub struct Case {

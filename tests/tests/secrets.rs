@@ -13,7 +13,8 @@ use aes_bitslice_runtime::{
     Engine, GcmDecrypt, GcmDecryptBatch, GcmEncryptBatch, GcmMessage, GcmPart,
 };
 use aes_bitslice_runtime::{
-    GcmEncrypt, Ghash, Gmac, Job, Jobs, Key, KeyBits, Keystream, KeystreamRng, Mode, Nonce, Xts,
+    GcmEncrypt, GcmSivDecrypt, GcmSivEncrypt, Ghash, Gmac, Job, Jobs, Key, KeyBits, Keystream, KeystreamRng, Mode,
+    Nonce, Xts,
 };
 use aes_bitslice_seal::{self as seal, PassphraseCost, Secret};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
@@ -214,6 +215,9 @@ fn calls_of_xts(cipher: &Cipher) {
     }
 }
 
+/// The nonce of the calls of AES-GCM-SIV, of which keys are made.
+const SIV_NONCE: [u8; 12] = *b"a dozen byte";
+
 #[inline(never)]
 fn calls_of_one_key(cipher: &Cipher, key: &Key) {
     let counter = Counter::new(CounterMode::Ctr128BE, [0xf7; 16]);
@@ -233,6 +237,11 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
         let tag = cipher.run(GcmEncrypt::new(&nonce, b"and more"), &mut data).unwrap();
         cipher.run(GcmDecrypt::new(&nonce, b"and more", &tag), &mut data).unwrap();
         batches(cipher, &mut data);
+        if key.bits() != KeyBits::Aes192 {
+            let nonce = Nonce::new(&SIV_NONCE).unwrap();
+            let tag = cipher.run(GcmSivEncrypt::new(&nonce, b"and more"), &mut data).unwrap();
+            cipher.run(GcmSivDecrypt::new(&nonce, b"and more", &tag), &mut data).unwrap();
+        }
         let (first, second) = data.split_at_mut(16);
         let part = |offset| GcmPart::new(Direction::Encrypt, &nonce, offset);
         let parts = vec![cipher.run(part(0), first).unwrap(), cipher.run(part(16), second).unwrap()];
@@ -368,6 +377,20 @@ fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
     for (name, derived) in derived {
         bytes(format!("the key of {name}"), &derived.to_be_bytes());
         bytes(format!("the key of {name}, the other way round"), &derived.to_le_bytes());
+    }
+    // RFC 8452, section 4: the keys that a message has under this one.
+    let siv = |n: u32| {
+        let block: [u8; 16] = [&n.to_le_bytes()[..], &SIV_NONCE].concat().try_into().unwrap();
+        let mut block = block.into();
+        match key.len() {
+            16 => aes::Aes128::new_from_slice(key).unwrap().encrypt_block(&mut block),
+            _ => aes::Aes256::new_from_slice(key).unwrap().encrypt_block(&mut block),
+        }
+        block[..8].to_vec()
+    };
+    if key.len() != 24 {
+        bytes("the key of POLYVAL".into(), &[siv(0), siv(1)].concat());
+        bytes("the key of a message".into(), &[siv(2), siv(3)].concat());
     }
     let mut planes = Vec::new();
     for direction in [Direction::Encrypt, Direction::Decrypt] {

@@ -1,6 +1,8 @@
 //! Wycheproof: what is valid is computed and accepted, what is invalid is refused, by every engine that has the mode.
 
-use aes_bitslice_runtime::{Cipher, Cmac, Engine, GcmDecrypt, GcmEncrypt, Gmac, Kernels, Key, Nonce, Tag, Xts};
+use aes_bitslice_runtime::{
+    Cipher, Cmac, Engine, GcmDecrypt, GcmEncrypt, GcmSivDecrypt, GcmSivEncrypt, Gmac, Kernels, Key, Nonce, Tag, Xts,
+};
 use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
 use aes_bitslice_tests::environment::all_or;
 use aes_bitslice_tests::harness::Tests;
@@ -15,7 +17,7 @@ fn main() -> ExitCode {
     Tests::default()
         .on_each(&Device::ALL, &[], tests_of_engines![cbc])
         .on_each(&[Device::Cpu, Device::Cuda(Kernels::Auto)], &[], tests_of_engines![gcm, gmac])
-        .on_each(&[Device::Cpu], &[], tests_of_engines![cmac, xts])
+        .on_each(&[Device::Cpu], &[], tests_of_engines![cmac, gcm_siv, xts])
         .run()
 }
 
@@ -65,6 +67,27 @@ fn gcm(engines: &'static [Engine]) {
             accepted
         },
     );
+}
+
+/// Those of RFC 8452, appendix C, are among them.
+fn gcm_siv(engines: &'static [Engine]) {
+    let refused = check(
+        engines,
+        "aes_gcm_siv",
+        |key| Key::new(key).ok(),
+        |cipher, case| {
+            let (nonce, tag) = (Nonce::new(&case.bytes("iv")).unwrap(), Tag::new(&case.bytes("tag")).unwrap());
+            let (aad, plain, secret) = (case.bytes("aad"), case.bytes("msg"), case.bytes("ct"));
+            let mut data = plain.clone();
+            let found = cipher.run(GcmSivEncrypt::new(&nonce, &aad), &mut data).unwrap();
+            assert_eq!((data == secret && found == tag), case.is_valid, "{}", case.source);
+            let mut data = secret.clone();
+            let accepted = cipher.run(GcmSivDecrypt::new(&nonce, &aad, &tag), &mut data).is_ok();
+            assert!(if accepted { data == plain } else { data.iter().all(|byte| *byte == 0) }, "{}", case.source);
+            accepted
+        },
+    );
+    assert_eq!(refused, 0);
 }
 
 fn gmac(engines: &'static [Engine]) {

@@ -10,8 +10,9 @@ use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::exec::backend::OnBackend;
 use crate::op::buffers::Buffers;
+use crate::op::cpu_cipher::CpuCipher;
 use crate::op::cpu_key::CpuKey;
-use crate::op::operation::{Keys, Operation, check_keys, finished, keyed};
+use crate::op::operation::{Keys, Operation, check_keys, check_length, finished, keyed};
 use aes_bitslice_core::mode::Mode;
 use std::fmt;
 use std::sync::Arc;
@@ -139,7 +140,7 @@ impl Cipher {
         match (O::KEYS, &self.cpu) {
             (Keys::One, None) => Ok(()),
             (_, None) => Err(Error::NeedsKey { what: O::NAME }),
-            (_, Some(cpu)) => check_keys::<O>(cpu.is_xts()),
+            (_, Some(cpu)) => check_keys::<O>(cpu.is_xts()).and_then(|()| check_length::<O>(cpu.bits())),
         }
     }
 

@@ -79,8 +79,8 @@ impl CmacVerifyBatch {
     }
 }
 
-/// Messages that a core has side by side at most: more than processors encrypt at a time, and few enough for the first-level cache.
-const LANES: usize = 64;
+/// Messages that a core has side by side at most: many times what processors encrypt at a time, and few enough for the first-level cache.
+const LANES: usize = 256;
 
 impl<E> CmacMessages<E> {
     fn of(ranges: &[Range<u64>], end: E) -> Result<Self, Error> {

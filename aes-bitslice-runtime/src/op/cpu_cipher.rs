@@ -1,6 +1,6 @@
 //! A key on the CPU, as operations use it, whatever computes with it there.
 
-use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::aes::{Direction, KeyBits};
 use cipher::array::Array;
 use cipher::consts::U16;
 use cipher::inout::InOutBuf;
@@ -10,6 +10,9 @@ pub(crate) type Block = Array<u8, U16>;
 
 /// A key on the CPU, as operations use it.
 pub trait CpuCipher: Sync {
+    /// The key's length; of XTS that of each of the two.
+    fn bits(&self) -> KeyBits;
+
     /// Runs blocks through the block cipher, each on its own.
     fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>);
 

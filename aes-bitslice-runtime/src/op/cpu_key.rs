@@ -31,15 +31,6 @@ impl CpuKey {
         Self { cipher: Aes::new(key.first()), second }
     }
 
-    /// The key's length; of XTS that of each of the two.
-    pub(crate) fn bits(&self) -> KeyBits {
-        match self.cipher {
-            Aes::Aes128(_) => KeyBits::Aes128,
-            Aes::Aes192(_) => KeyBits::Aes192,
-            Aes::Aes256(_) => KeyBits::Aes256,
-        }
-    }
-
     /// Whether they are the two keys of XTS.
     pub(crate) fn is_xts(&self) -> bool {
         self.second.is_some()
@@ -76,6 +67,14 @@ macro_rules! with_cipher {
 }
 
 impl CpuCipher for CpuKey {
+    fn bits(&self) -> KeyBits {
+        match self.cipher {
+            Aes::Aes128(_) => KeyBits::Aes128,
+            Aes::Aes192(_) => KeyBits::Aes192,
+            Aes::Aes256(_) => KeyBits::Aes256,
+        }
+    }
+
     fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
         with_cipher!(self, cipher => match direction {
             Direction::Encrypt => cipher.encrypt_blocks_inout(blocks),

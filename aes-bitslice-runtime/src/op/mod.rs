@@ -9,6 +9,7 @@
 //! | `ghash` | [`Ghash`](ghash::Ghash) | reads whole blocks, gives a hash | SP 800-38D, section 6.4 |
 //! | `gcm` | [`GcmEncrypt`](gcm::GcmEncrypt), [`GcmDecrypt`](gcm::GcmDecrypt), [`GcmPart`](gcm::GcmPart) | maps any bytes, gives a tag | SP 800-38D |
 //! | `gcm_batch` | [`GcmEncryptBatch`](gcm_batch::GcmEncryptBatch), [`GcmDecryptBatch`](gcm_batch::GcmDecryptBatch) | maps any ranges of bytes, gives tags | SP 800-38D |
+//! | `gcm_siv` | [`GcmSivEncrypt`](gcm_siv::GcmSivEncrypt), [`GcmSivDecrypt`](gcm_siv::GcmSivDecrypt) | maps any bytes, gives a tag | RFC 8452 |
 //! | `many_keys` | [`Jobs`](many_keys::Jobs), [`EachKey`](many_keys::EachKey): no operations, for they have no cipher | maps ranges of bytes | SP 800-38A, sections 6.1 and 6.5 |
 //! | `gmac` | [`Gmac`](gmac::Gmac) | reads any bytes, gives a tag | SP 800-38D |
 //! | `cmac` | [`Cmac`](cmac::Cmac) | reads any bytes, gives a tag | SP 800-38B |
@@ -39,6 +40,7 @@ pub mod ctr;
 pub mod ecb;
 pub mod gcm;
 pub mod gcm_batch;
+pub mod gcm_siv;
 pub mod ghash;
 pub mod gmac;
 pub mod keystream;

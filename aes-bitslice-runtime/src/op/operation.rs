@@ -8,6 +8,7 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::CpuCipher;
 use crate::op::launch::{Launch, Shape};
 use crate::op::partial_hash::{HashKey, Verdict};
+use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 
 /// What is to be done with a call's data: a value, such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Calls on host
@@ -22,6 +23,8 @@ pub trait Operation: Steps {
     const ACCESS: Access;
     /// Which keys it needs.
     const KEYS: Keys = Keys::One;
+    /// The lengths of keys that it is defined for.
+    const KEY_LENGTHS: &'static [KeyBits] = &KeyBits::ALL;
     /// Whether the CPU does it in host memory, whatever the engine, and its data cannot be cut.
     const SERIAL: bool = false;
     /// Whether what it writes must not be used before it was verified.
@@ -173,6 +176,17 @@ pub(crate) fn check_keys<O: Operation>(is_xts: bool) -> Result<(), Error> {
         _ => return Ok(()),
     };
     Err(Error::WrongKeys { operation: O::NAME, needs })
+}
+
+/// Refuses a key of a length that the operation is not defined for: AES-GCM-SIV has none of 192 bits.
+///
+/// # Errors
+/// [`Error::WrongKeys`].
+pub(crate) fn check_length<O: Operation>(bits: KeyBits) -> Result<(), Error> {
+    match O::KEY_LENGTHS.contains(&bits) {
+        true => Ok(()),
+        false => Err(Error::WrongKeys { operation: O::NAME, needs: "a key of 128 or 256 bits" }),
+    }
 }
 
 /// What a call returns ([`finish`](Steps::finish)), which leaves nothing of what it is made of on the stack.

@@ -56,6 +56,11 @@ impl Bitsliced {
 }
 
 impl CpuCipher for Bitsliced {
+    fn bits(&self) -> KeyBits {
+        let of_length = |bits: &KeyBits| bits.rounds() + 1 == self.encrypt.len();
+        KeyBits::ALL.into_iter().find(of_length).expect("a length of AES")
+    }
+
     fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
         self.process_blocks(direction, blocks);
     }
