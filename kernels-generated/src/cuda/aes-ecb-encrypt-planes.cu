@@ -4,8 +4,8 @@
 // Layout: a thread holds a column of 32 blocks, four threads the state.
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
-// Lookup tables: 11900 of LUT3 for 10 rounds, 14292 of LUT3 for 12 rounds, 16684 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 839795df7c565fad1e7386a527f28d7c3942981c97391d85edc042e0c9d804ed
+// Lookup tables: 11576 of LUT3 for 10 rounds, 13896 of LUT3 for 12 rounds, 16216 of LUT3 for 14 rounds.
+// SHA-256 of all that follows this line: 19e345add0d4b70079bb9b78e0bb8b5aba37fb5800ea9f9fc5b6fd06453845a9
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -543,119 +543,110 @@ DEVICE void last_sub_byte(u32 *x) {
 }
 
 // MixColumns and AddRoundKey on one column.
-// Circuit: MixColumns in [166, 141, 201, 16, 70, 211, 100, 136], AddRoundKey; 79 LUT3, depth 10, at most 71 values alive.
+// Circuit: MixColumns in [166, 141, 201, 16, 70, 211, 100, 136], AddRoundKey on the way; 70 LUT3, depth 7, at most 64 values alive.
 DEVICE void mix_column(const u32 *row0, const u32 *row1, const u32 *row2, const u32 *row3, const u32 *key, u32 *y) {
-    const u32 n0 = LUT3(row0[2], row0[4], row3[2], 0x96);
-    const u32 n1 = LUT3(row1[4], row2[2], row2[4], 0x96);
-    const u32 n2 = LUT3(row0[7], row1[3], row3[7], 0x96);
-    const u32 n3 = LUT3(row0[3], row0[6], row1[3], 0x96);
-    const u32 n4 = row0[3] ^ row2[3];
-    const u32 n5 = LUT3(row1[7], row2[3], n2, 0x96);
-    const u32 n6 = LUT3(row1[2], n1, n5, 0x96);
-    const u32 n7 = LUT3(row2[3], row3[3], n4, 0x96);
-    const u32 n8 = row3[3] ^ row3[7];
-    const u32 n9 = LUT3(key[3], n5, n8, 0x96);
-    const u32 n10 = LUT3(row0[1], row1[4], row2[4], 0x96);
-    const u32 n11 = row3[1] ^ n10;
-    const u32 n12 = LUT3(row3[0], row3[7], n11, 0x96);
-    const u32 n13 = LUT3(row0[0], row0[7], n12, 0x96);
-    const u32 n14 = row1[1] ^ row1[7];
-    const u32 n15 = LUT3(row1[0], n12, n14, 0x96);
-    const u32 n16 = LUT3(row1[0], row2[0], row3[5], 0x96);
-    const u32 n17 = LUT3(row2[5], row3[0], n16, 0x96);
-    const u32 n18 = row0[0] ^ n16;
-    const u32 n19 = LUT3(row1[7], row2[7], row3[5], 0x96);
-    const u32 n20 = LUT3(row2[7], n2, n7, 0x96);
-    const u32 n21 = LUT3(row3[4], n0, n7, 0x96);
-    const u32 n22 = LUT3(row2[0], n17, n18, 0x96);
-    const u32 n23 = LUT3(key[27], n2, n4, 0x96);
-    const u32 n24 = LUT3(key[11], n5, n20, 0x96);
-    const u32 n25 = LUT3(row0[7], key[19], n20, 0x96);
-    const u32 n26 = LUT3(row0[5], key[24], n18, 0x96);
-    const u32 n27 = LUT3(row3[4], n13, n15, 0x96);
-    const u32 n28 = LUT3(key[4], n10, n27, 0x96);
-    const u32 n29 = LUT3(row0[4], key[28], n13, 0x96);
-    const u32 n30 = row1[5] ^ row2[5];
-    const u32 n31 = LUT3(row0[5], row3[5], n30, 0x96);
-    const u32 n32 = LUT3(key[0], n17, n31, 0x96);
-    const u32 n33 = LUT3(row0[4], row2[6], row3[6], 0x96);
-    const u32 n34 = LUT3(row1[6], n0, n33, 0x96);
-    const u32 n35 = row1[6] ^ n34;
-    const u32 n36 = LUT3(row1[4], n3, n35, 0x96);
-    const u32 n37 = LUT3(key[6], n0, n36, 0x96);
-    const u32 n38 = LUT3(row1[6], row3[6], n35, 0x96);
-    const u32 n39 = LUT3(row2[2], key[10], n38, 0x96);
-    const u32 n40 = LUT3(row2[4], n4, n38, 0x96);
-    const u32 n41 = LUT3(row0[2], key[10], n39, 0x96);
-    const u32 n42 = LUT3(key[14], n36, n40, 0x96);
-    const u32 n43 = LUT3(row0[4], n21, n40, 0x96);
-    const u32 n44 = LUT3(row0[4], row2[1], row3[1], 0x96);
-    const u32 n45 = LUT3(row1[1], row1[4], n44, 0x96);
-    const u32 n46 = LUT3(row3[4], n11, n45, 0x96);
-    const u32 n47 = LUT3(row2[1], key[9], n11, 0x96);
-    const u32 n48 = LUT3(row2[4], key[25], n46, 0x96);
-    const u32 n49 = LUT3(n31, n33, n44, 0x96);
-    const u32 n50 = LUT3(key[17], n44, n46, 0x96);
-    const u32 n51 = LUT3(n16, n19, n46, 0x96);
-    const u32 n52 = LUT3(key[16], n16, n22, 0x96);
-    const u32 n53 = LUT3(key[20], n15, n51, 0x96);
-    const u32 n54 = LUT3(row1[2], key[18], n35, 0x96);
-    const u32 n55 = LUT3(row0[6], row1[2], n41, 0x96);
-    const u32 n56 = n41 ^ n43;
-    const u32 n57 = LUT3(row2[5], n19, n56, 0x96);
-    const u32 n58 = LUT3(row0[7], key[23], n57, 0x96);
-    const u32 n59 = LUT3(row0[6], key[22], n43, 0x96);
-    const u32 n60 = LUT3(row0[1], row0[5], row0[6], 0x96);
-    const u32 n61 = LUT3(row3[1], row3[6], n60, 0x96);
-    const u32 n62 = LUT3(row1[1], row1[6], n60, 0x96);
-    const u32 n63 = LUT3(row0[5], n19, n21, 0x96);
-    const u32 n64 = LUT3(row0[1], key[12], n51, 0x96);
-    const u32 n65 = LUT3(row3[7], key[31], n63, 0x96);
-    const u32 n66 = LUT3(n6, n31, n57, 0x96);
-    const u32 n67 = LUT3(key[5], n31, n62, 0x96);
-    const u32 n68 = LUT3(key[7], n21, n66, 0x96);
-    const u32 n69 = LUT3(key[30], n21, n34, 0x96);
-    const u32 n70 = LUT3(row2[5], key[21], n49, 0x96);
-    const u32 n71 = LUT3(key[15], n6, n30, 0x96);
-    const u32 n72 = LUT3(row2[6], key[2], n55, 0x96);
-    const u32 n73 = LUT3(key[26], n34, n55, 0x96);
-    const u32 n74 = key[1] ^ n45;
-    const u32 n75 = LUT3(key[29], n30, n61, 0x96);
-    const u32 n76 = LUT3(row1[5], key[13], n61, 0x96);
-    const u32 n77 = LUT3(n49, n62, n76, 0x96);
-    const u32 n78 = LUT3(row1[5], key[8], n22, 0x96);
-    y[0] = n32;
-    y[1] = n74;
-    y[2] = n72;
-    y[3] = n9;
-    y[4] = n28;
-    y[5] = n67;
-    y[6] = n37;
-    y[7] = n68;
-    y[8] = n78;
-    y[9] = n47;
-    y[10] = n39;
-    y[11] = n24;
-    y[12] = n64;
-    y[13] = n77;
-    y[14] = n42;
-    y[15] = n71;
-    y[16] = n52;
-    y[17] = n50;
-    y[18] = n54;
-    y[19] = n25;
-    y[20] = n53;
-    y[21] = n70;
-    y[22] = n59;
-    y[23] = n58;
-    y[24] = n26;
-    y[25] = n48;
-    y[26] = n73;
-    y[27] = n23;
-    y[28] = n29;
-    y[29] = n75;
-    y[30] = n69;
-    y[31] = n65;
+    const u32 n0 = LUT3(row1[6], row2[6], key[8], 0x96);
+    const u32 n1 = LUT3(row0[0], row3[0], key[20], 0x96);
+    const u32 n2 = LUT3(row0[0], row1[0], key[19], 0x96);
+    const u32 n3 = LUT3(row0[1], row1[1], key[0], 0x96);
+    const u32 n4 = LUT3(row0[1], row2[4], key[11], 0x96);
+    const u32 n5 = LUT3(row0[6], row1[6], key[1], 0x96);
+    const u32 n6 = LUT3(row1[6], row3[6], key[5], 0x96);
+    const u32 n7 = LUT3(key[2], n3, n5, 0x96);
+    const u32 n8 = LUT3(row2[5], row3[5], key[3], 0x96);
+    const u32 n9 = LUT3(row0[5], row3[5], key[4], 0x96);
+    const u32 n10 = LUT3(row1[5], n7, n8, 0x96);
+    const u32 n11 = LUT3(row3[1], n6, n9, 0x96);
+    const u32 n12 = LUT3(row1[1], n10, n11, 0x96);
+    const u32 n13 = LUT3(row2[1], key[7], n11, 0x96);
+    const u32 n14 = LUT3(row1[5], n0, n13, 0x96);
+    const u32 n15 = LUT3(row0[5], key[6], n12, 0x96);
+    const u32 n16 = LUT3(n7, n14, n15, 0x96);
+    const u32 n17 = LUT3(row0[7], row1[7], key[9], 0x96);
+    const u32 n18 = LUT3(row1[7], row2[7], key[18], 0x96);
+    const u32 n19 = LUT3(row2[3], row3[3], key[10], 0x96);
+    const u32 n20 = LUT3(row2[3], row3[6], n5, 0x96);
+    const u32 n21 = LUT3(row1[3], row2[4], n20, 0x96);
+    const u32 n22 = LUT3(row1[3], n17, n19, 0x96);
+    const u32 n23 = LUT3(row2[4], row3[4], key[14], 0x96);
+    const u32 n24 = LUT3(row0[4], row3[4], key[13], 0x96);
+    const u32 n25 = LUT3(row1[4], key[28], n21, 0x96);
+    const u32 n26 = LUT3(n2, n3, n17, 0x96);
+    const u32 n27 = LUT3(row1[4], row3[1], n4, 0x96);
+    const u32 n28 = LUT3(row1[0], row2[0], n4, 0x96);
+    const u32 n29 = LUT3(row2[0], n2, n9, 0x96);
+    const u32 n30 = LUT3(row1[4], n23, n26, 0x96);
+    const u32 n31 = LUT3(row3[1], n3, n23, 0x96);
+    const u32 n32 = LUT3(row2[1], n3, n24, 0x96);
+    const u32 n33 = LUT3(row0[3], row3[3], n24, 0x96);
+    const u32 n34 = LUT3(row0[3], n18, n19, 0x96);
+    const u32 n35 = LUT3(key[23], n0, n33, 0x96);
+    const u32 n36 = LUT3(row3[6], key[29], n35, 0x96);
+    const u32 n37 = LUT3(row2[1], key[30], n27, 0x96);
+    const u32 n38 = LUT3(n18, n28, n32, 0x96);
+    const u32 n39 = LUT3(row3[7], key[12], n27, 0x96);
+    const u32 n40 = LUT3(row3[3], n22, n39, 0x96);
+    const u32 n41 = LUT3(row0[7], n1, n39, 0x96);
+    const u32 n42 = LUT3(key[21], n1, n8, 0x96);
+    const u32 n43 = LUT3(row1[5], n29, n42, 0x96);
+    const u32 n44 = LUT3(row0[5], n2, n43, 0x96);
+    const u32 n45 = LUT3(row2[5], key[22], n43, 0x96);
+    const u32 n46 = row1[0] ^ n42;
+    const u32 n47 = LUT3(row0[4], key[26], n41, 0x96);
+    const u32 n48 = LUT3(n26, n38, n41, 0x96);
+    const u32 n49 = LUT3(key[15], n19, n23, 0x96);
+    const u32 n50 = LUT3(n23, n27, n32, 0x96);
+    const u32 n51 = LUT3(n27, n34, n40, 0x96);
+    const u32 n52 = LUT3(row2[7], n19, n51, 0x96);
+    const u32 n53 = LUT3(row0[7], key[31], n51, 0x96);
+    const u32 n54 = LUT3(key[16], n0, n49, 0x96);
+    const u32 n55 = LUT3(row0[6], key[17], n54, 0x96);
+    const u32 n56 = LUT3(row0[2], row3[2], n0, 0x96);
+    const u32 n57 = LUT3(n9, n35, n56, 0x96);
+    const u32 n58 = LUT3(n25, n35, n49, 0x96);
+    const u32 n59 = LUT3(row1[2], n6, n56, 0x96);
+    const u32 n60 = LUT3(row2[2], key[24], n56, 0x96);
+    const u32 n61 = LUT3(n5, n59, n60, 0x96);
+    const u32 n62 = LUT3(n15, n40, n61, 0x96);
+    const u32 n63 = LUT3(row3[2], n6, n61, 0x96);
+    const u32 n64 = LUT3(row0[2], key[25], n61, 0x96);
+    const u32 n65 = LUT3(row0[2], n54, n60, 0x96);
+    const u32 n66 = LUT3(n8, n18, n65, 0x96);
+    const u32 n67 = LUT3(row3[7], n18, n57, 0x96);
+    const u32 n68 = LUT3(row0[7], key[27], n66, 0x96);
+    const u32 n69 = LUT3(n57, n62, n66, 0x96);
+    y[0] = n45;
+    y[1] = n50;
+    y[2] = n63;
+    y[3] = n22;
+    y[4] = n30;
+    y[5] = n10;
+    y[6] = n58;
+    y[7] = n69;
+    y[8] = n44;
+    y[9] = n37;
+    y[10] = n60;
+    y[11] = n34;
+    y[12] = n38;
+    y[13] = n16;
+    y[14] = n25;
+    y[15] = n62;
+    y[16] = n46;
+    y[17] = n31;
+    y[18] = n59;
+    y[19] = n53;
+    y[20] = n48;
+    y[21] = n14;
+    y[22] = n55;
+    y[23] = n68;
+    y[24] = n29;
+    y[25] = n32;
+    y[26] = n64;
+    y[27] = n52;
+    y[28] = n47;
+    y[29] = n12;
+    y[30] = n36;
+    y[31] = n67;
 }
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -931,6 +922,129 @@ DEVICE void out_of_basis(const u32 *x, u32 *y) {
     y[7] = n11;
 }
 
+// MixColumns on one column, and AddRoundKey with a round key in the kernel's basis of bytes.
+// Circuit: MixColumns in [166, 141, 201, 16, 70, 211, 100, 136], AddRoundKey; 79 LUT3, depth 10, at most 71 values alive.
+DEVICE void mix_column_with_key(const u32 *row0, const u32 *row1, const u32 *row2, const u32 *row3, const u32 *key, u32 *y) {
+    const u32 n0 = LUT3(row0[2], row0[4], row3[2], 0x96);
+    const u32 n1 = LUT3(row1[4], row2[2], row2[4], 0x96);
+    const u32 n2 = LUT3(row0[7], row1[3], row3[7], 0x96);
+    const u32 n3 = LUT3(row0[3], row0[6], row1[3], 0x96);
+    const u32 n4 = row0[3] ^ row2[3];
+    const u32 n5 = LUT3(row1[7], row2[3], n2, 0x96);
+    const u32 n6 = LUT3(row1[2], n1, n5, 0x96);
+    const u32 n7 = LUT3(row2[3], row3[3], n4, 0x96);
+    const u32 n8 = row3[3] ^ row3[7];
+    const u32 n9 = LUT3(key[3], n5, n8, 0x96);
+    const u32 n10 = LUT3(row0[1], row1[4], row2[4], 0x96);
+    const u32 n11 = row3[1] ^ n10;
+    const u32 n12 = LUT3(row3[0], row3[7], n11, 0x96);
+    const u32 n13 = LUT3(row0[0], row0[7], n12, 0x96);
+    const u32 n14 = row1[1] ^ row1[7];
+    const u32 n15 = LUT3(row1[0], n12, n14, 0x96);
+    const u32 n16 = LUT3(row1[0], row2[0], row3[5], 0x96);
+    const u32 n17 = LUT3(row2[5], row3[0], n16, 0x96);
+    const u32 n18 = row0[0] ^ n16;
+    const u32 n19 = LUT3(row1[7], row2[7], row3[5], 0x96);
+    const u32 n20 = LUT3(row2[7], n2, n7, 0x96);
+    const u32 n21 = LUT3(row3[4], n0, n7, 0x96);
+    const u32 n22 = LUT3(row2[0], n17, n18, 0x96);
+    const u32 n23 = LUT3(key[27], n2, n4, 0x96);
+    const u32 n24 = LUT3(key[11], n5, n20, 0x96);
+    const u32 n25 = LUT3(row0[7], key[19], n20, 0x96);
+    const u32 n26 = LUT3(row0[5], key[24], n18, 0x96);
+    const u32 n27 = LUT3(row3[4], n13, n15, 0x96);
+    const u32 n28 = LUT3(key[4], n10, n27, 0x96);
+    const u32 n29 = LUT3(row0[4], key[28], n13, 0x96);
+    const u32 n30 = row1[5] ^ row2[5];
+    const u32 n31 = LUT3(row0[5], row3[5], n30, 0x96);
+    const u32 n32 = LUT3(key[0], n17, n31, 0x96);
+    const u32 n33 = LUT3(row0[4], row2[6], row3[6], 0x96);
+    const u32 n34 = LUT3(row1[6], n0, n33, 0x96);
+    const u32 n35 = row1[6] ^ n34;
+    const u32 n36 = LUT3(row1[4], n3, n35, 0x96);
+    const u32 n37 = LUT3(key[6], n0, n36, 0x96);
+    const u32 n38 = LUT3(row1[6], row3[6], n35, 0x96);
+    const u32 n39 = LUT3(row2[2], key[10], n38, 0x96);
+    const u32 n40 = LUT3(row2[4], n4, n38, 0x96);
+    const u32 n41 = LUT3(row0[2], key[10], n39, 0x96);
+    const u32 n42 = LUT3(key[14], n36, n40, 0x96);
+    const u32 n43 = LUT3(row0[4], n21, n40, 0x96);
+    const u32 n44 = LUT3(row0[4], row2[1], row3[1], 0x96);
+    const u32 n45 = LUT3(row1[1], row1[4], n44, 0x96);
+    const u32 n46 = LUT3(row3[4], n11, n45, 0x96);
+    const u32 n47 = LUT3(row2[1], key[9], n11, 0x96);
+    const u32 n48 = LUT3(row2[4], key[25], n46, 0x96);
+    const u32 n49 = LUT3(n31, n33, n44, 0x96);
+    const u32 n50 = LUT3(key[17], n44, n46, 0x96);
+    const u32 n51 = LUT3(n16, n19, n46, 0x96);
+    const u32 n52 = LUT3(key[16], n16, n22, 0x96);
+    const u32 n53 = LUT3(key[20], n15, n51, 0x96);
+    const u32 n54 = LUT3(row1[2], key[18], n35, 0x96);
+    const u32 n55 = LUT3(row0[6], row1[2], n41, 0x96);
+    const u32 n56 = n41 ^ n43;
+    const u32 n57 = LUT3(row2[5], n19, n56, 0x96);
+    const u32 n58 = LUT3(row0[7], key[23], n57, 0x96);
+    const u32 n59 = LUT3(row0[6], key[22], n43, 0x96);
+    const u32 n60 = LUT3(row0[1], row0[5], row0[6], 0x96);
+    const u32 n61 = LUT3(row3[1], row3[6], n60, 0x96);
+    const u32 n62 = LUT3(row1[1], row1[6], n60, 0x96);
+    const u32 n63 = LUT3(row0[5], n19, n21, 0x96);
+    const u32 n64 = LUT3(row0[1], key[12], n51, 0x96);
+    const u32 n65 = LUT3(row3[7], key[31], n63, 0x96);
+    const u32 n66 = LUT3(n6, n31, n57, 0x96);
+    const u32 n67 = LUT3(key[5], n31, n62, 0x96);
+    const u32 n68 = LUT3(key[7], n21, n66, 0x96);
+    const u32 n69 = LUT3(key[30], n21, n34, 0x96);
+    const u32 n70 = LUT3(row2[5], key[21], n49, 0x96);
+    const u32 n71 = LUT3(key[15], n6, n30, 0x96);
+    const u32 n72 = LUT3(row2[6], key[2], n55, 0x96);
+    const u32 n73 = LUT3(key[26], n34, n55, 0x96);
+    const u32 n74 = key[1] ^ n45;
+    const u32 n75 = LUT3(key[29], n30, n61, 0x96);
+    const u32 n76 = LUT3(row1[5], key[13], n61, 0x96);
+    const u32 n77 = LUT3(n49, n62, n76, 0x96);
+    const u32 n78 = LUT3(row1[5], key[8], n22, 0x96);
+    y[0] = n32;
+    y[1] = n74;
+    y[2] = n72;
+    y[3] = n9;
+    y[4] = n28;
+    y[5] = n67;
+    y[6] = n37;
+    y[7] = n68;
+    y[8] = n78;
+    y[9] = n47;
+    y[10] = n39;
+    y[11] = n24;
+    y[12] = n64;
+    y[13] = n77;
+    y[14] = n42;
+    y[15] = n71;
+    y[16] = n52;
+    y[17] = n50;
+    y[18] = n54;
+    y[19] = n25;
+    y[20] = n53;
+    y[21] = n70;
+    y[22] = n59;
+    y[23] = n58;
+    y[24] = n26;
+    y[25] = n48;
+    y[26] = n73;
+    y[27] = n23;
+    y[28] = n29;
+    y[29] = n75;
+    y[30] = n69;
+    y[31] = n65;
+}
+
+DEVICE void mix_columns_with_key(u32 *s, const u32 *k, cipher_key key) {
+    shift_rows(s, key);
+    u32 t[32];
+    mix_column_with_key(&s[0], &s[8], &s[16], &s[24], k, t);
+    UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];
+}
+
 // The round constants in the kernel's basis, from number 1 on.
 DEVICE u32 round_constant(u32 n) {
     return (u32)((n < 9 ? 0xa774412886533126ull : 0xbb9ull) >> 8 * ((n - 1) % 8)) & 255;
@@ -1092,7 +1206,7 @@ DEVICE void cipher_of_own_keys(u32 *s, own_keys keys) {
         next_own_round_key(k, keys, round);
         if (round == keys.rounds) break;
         if (round > 1) sub_bytes(s);
-        mix_columns(s, k, none);
+        mix_columns_with_key(s, k, none);
     }
     end(s, none);
     to_last_round_key(k);
@@ -1314,7 +1428,7 @@ DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
         planes_of_key_word(k, word);
         // The next word is on its way while the round runs.
         word = round_keys[4 * (round + 1)];
-        mix_columns(s, k, none);
+        mix_columns_with_key(s, k, none);
         if (round == rounds - 1) break;
         sub_bytes(s);
     }

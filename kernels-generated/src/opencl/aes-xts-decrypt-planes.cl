@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 64 threads a block, 8 blocks a multiprocessor.
 // Lookup tables: 11588 of LUT3 for 10 rounds, 13932 of LUT3 for 12 rounds, 16276 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 7168b47ab981b169b67cc5042c096e6a26f07c5071ee48773d25530bf59c1ca9
+// SHA-256 of all that follows this line: 0b78e6fc2de81d3db48e3ef15cb655b71bcba7d0b186eca4e750dfaf209cac1c
 
 #define THREADS 64
 #define BLOCKS_PER_SM 8
@@ -1440,26 +1440,17 @@ DEVICE u32 longest_stretch(u32 unit_blocks, u32 before) {
     return ((TILE_BLOCKS - 1) * unit_blocks + 1) / TILE_BLOCKS;
 }
 
-// Stretch number `n` of a thread block's share. Stretches get shorter towards the end of the share, so that all warps end together:
-// a warp's first has half of what there is for each, or `longest`, and so on, but not fewer than 16 tiles while it has them.
+// Stretch number `n` of a thread block's share: `longest` tiles, and in the last turn an equal share of what is left for each warp.
 DEVICE tiles stretch_of(u32 n, tiles share, u32 longest) {
     const u32 turn = longest * WARPS, whole_turns = (share.to - share.from) / turn;
-    u32 turns = n / WARPS;
-    if (turns + 2 > whole_turns) turns = whole_turns < 2 ? 0 : whole_turns - 2;
+    const u32 turns = n / WARPS < whole_turns ? n / WARPS : whole_turns;
+    const u32 from = share.from + turns * turn;
     n -= turns * WARPS;
-    u32 from = share.from + turns * turn, tiles_each;
-    ROLLED for (;;) {
-        const u32 each = (share.to - from + WARPS - 1) / WARPS;
-        tiles_each = each / 2 < 16 ? 16 : each / 2;
-        if (tiles_each > each) tiles_each = each;
-        if (tiles_each > longest) tiles_each = longest;
-        if (n < WARPS || tiles_each == 0) break;
-        n -= WARPS;
-        from = share.to - from < WARPS * tiles_each ? share.to : from + WARPS * tiles_each;
-    }
+    u32 each = (share.to - from + WARPS - 1) / WARPS;
+    if (each > longest) each = longest;
     tiles stretch;
-    stretch.from = from + (tiles_each == 0 ? 0 : n * tiles_each);
-    stretch.to = stretch.from + tiles_each;
+    stretch.from = n < WARPS ? from + n * each : share.to;
+    stretch.to = stretch.from + each;
 #if SHUFFLES
     if (stretch.to > share.to) stretch.to = share.to;
 #endif
