@@ -6,6 +6,7 @@ use crate::files;
 use crate::kernels::{self, RECORD, ToCompile, image_file};
 use crate::sass::{Disassembler, Instructions, Sass};
 use crate::secrets;
+use crate::sweep;
 use aes_bitslice_core::digest;
 use aes_bitslice_nvrtc::{self as nvrtc, EntryReport, Target};
 use anyhow::{Context, Result, anyhow, bail};
@@ -28,6 +29,10 @@ pub struct Args {
     /// Let the ceilings rise to what the kernels take now
     #[arg(long, conflicts_with_all = ["check", "report"])]
     raise: bool,
+    /// Change nothing; compile this kernel with other thread blocks and loops for the first architecture with stored machine code, and
+    /// print what each takes
+    #[arg(long, value_name = "KERNEL", conflicts_with_all = ["check", "report", "raise"])]
+    sweep: Option<String>,
     /// The architectures to report, as sm_90,sm_100
     #[arg(long, value_delimiter = ',', value_parser = secrets::architecture, requires = "report", default_values_t = REPORTED)]
     arch: Vec<u32>,
@@ -153,6 +158,9 @@ fn stale_of(folder: &Path, record: &Record, kernel: &ToCompile) -> Vec<String> {
 }
 
 pub fn run(root: &Path, args: &Args) -> Result<()> {
+    if let Some(kernel) = &args.sweep {
+        return sweep::run(kernel, kernels::CUBINS[0]);
+    }
     let (major, minor) = nvrtc::version()?;
     let version = format!("{major}.{minor}");
     let kernels = kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes());

@@ -6,6 +6,7 @@
 //! | `gen --key` | [`bake`] | a kernel with a key in it, checked before it is written |
 //! | `circuits` | [`circuits`] | a table of the circuits |
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
+//! | `ptx --sweep` | [`sweep`] | a kernel with other thread blocks and loops, compiled and counted |
 //! | `constant-time` | [`constant_time`] | that kernels called constant-time are: [`secrets`] are followed through PTX and machine code |
 //! | `sbom` | [`sbom`] | a bill of materials |
 //! | `search` | [`search`] | circuits of fewer gates |
@@ -54,6 +55,7 @@ mod search;
 mod secrets;
 mod signals;
 mod stored;
+mod sweep;
 mod test;
 
 use clap::{Parser, Subcommand};

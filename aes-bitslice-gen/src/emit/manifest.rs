@@ -213,6 +213,27 @@ mod tests {
     }
 
     #[test]
+    fn bases_of_columns_that_are_none_are_refused() {
+        let manifest = |mode| cuda::print(&KernelSpec::planes(mode, &LUT3).into(), "").unwrap().manifest;
+        let (right, one_key) = (manifest(Mode::XtsDecrypt), manifest(Mode::Ctr));
+        // Tweaks are encrypted, whatever the data is.
+        assert!(right.key_basis.is_some() && right.key_basis != right.tweak_key_basis);
+        assert_eq!(right.tweak_key_basis, one_key.key_basis);
+        let dependent = right.key_basis.map(|mut rows| {
+            rows[5] = rows[17] ^ rows[30];
+            rows
+        });
+        for (wrong, field) in [
+            (Manifest { key_basis: dependent, ..right.clone() }, "key_basis"),
+            (Manifest { tweak_key_basis: dependent, ..right.clone() }, "tweak_key_basis"),
+            (Manifest { tweak_key_basis: right.tweak_key_basis, ..one_key }, "tweak_key_basis"),
+        ] {
+            let error = Manifest::parse(&wrong.to_json()).unwrap_err();
+            assert!(matches!(error, ManifestError::Field { field: named, .. } if named == field), "{error}");
+        }
+    }
+
+    #[test]
     fn manifests_are_of_their_sources() {
         let in_opencl = stored::opencl().into_iter().map(|spec| opencl::print(&spec.into(), ""));
         let in_cuda = stored::cuda().into_iter().map(|design| cuda::print(&design, ""));
