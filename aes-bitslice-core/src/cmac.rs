@@ -71,15 +71,10 @@ pub fn table_words(messages: usize) -> usize {
     4 * messages.next_multiple_of(TILE)
 }
 
-/// Writes the table of messages in this order.
-///
-/// # Panics
-/// If `table` has not [as many words](table_words) as it takes.
-pub fn write_table(all: &[Message], order: &[u32], table: &mut [[u8; 4]]) {
-    assert_eq!(table.len(), table_words(order.len()), "as many words as it takes");
-    let last = order.last().into_iter().cycle();
-    for (words, &n) in table.as_chunks_mut().0.iter_mut().zip(order.iter().chain(last)) {
-        *words = all[n as usize].words();
+/// Writes a part of the table of messages in this order: from the one of number `from` there on, as many as there is room for.
+pub fn write_table(all: &[Message], order: &[u32], from: usize, part: &mut [[u8; 4]]) {
+    for (n, words) in (from..).zip(part.as_chunks_mut().0) {
+        *words = all[order[n.min(order.len() - 1)] as usize].words();
     }
 }
 
@@ -94,7 +89,9 @@ mod tests {
         let order = most_blocks_first(&all);
         assert_eq!(order, [3, 1, 4, 0, 2]);
         let mut table = vec![[0xff; 4]; table_words(all.len())];
-        write_table(&all, &order, &mut table);
+        let (first, second) = table.split_at_mut(4 * 3);
+        write_table(&all, &order, 3, second);
+        write_table(&all, &order, 0, first);
         let words = |n: usize| [0, 1, 2, 3].map(|i| u32::from_le_bytes(table[4 * n + i]));
         assert_eq!(table.len(), 4 * TILE);
         assert_eq!(words(0), [(LONGEST - 16) as u32, 15, u32::MAX, 16]);
@@ -102,6 +99,6 @@ mod tests {
         assert_eq!(words(2), [25, 0, 2, 16]);
         assert_eq!(words(3), [7, 0, 1, 0]);
         assert!((4..TILE).all(|n| words(n) == [3, 0, 1, 16]));
-        write_table(&[], &[], &mut []);
+        write_table(&[], &[], 0, &mut []);
     }
 }

@@ -80,7 +80,7 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
         let words = manifest.key_words(&key)?.ok_or(CheckError::KeyLength(key.len()))?;
         let order = most_blocks_first(&all);
         let mut table = vec![[0; 4]; table_words(all.len())];
-        write_table(&all, &order, &mut table);
+        write_table(&all, &order, 0, &mut table);
         let of_number = |&n: &u32| {
             let Message { at, bytes } = all[n as usize];
             tag(&schedule, &data[at as usize..(at + bytes) as usize])

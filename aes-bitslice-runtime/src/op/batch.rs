@@ -3,7 +3,7 @@
 use crate::base::error::Error;
 use crate::base::tag::Tag;
 use crate::op::partial_hash::HashKey;
-use aes_bitslice_core::{cmac, messages};
+use aes_bitslice_core::messages::Message;
 use std::fmt;
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -22,7 +22,7 @@ impl Batch<'_> {
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Gcm(batch) => batch.messages.is_empty(),
-            Self::Cmac(batch) => batch.messages.is_empty(),
+            Self::Cmac(batch) => batch.messages == 0,
         }
     }
 }
@@ -30,7 +30,7 @@ impl Batch<'_> {
 /// Messages of GCM.
 #[derive(Clone, Copy)]
 pub struct OfGcm<'a> {
-    pub(crate) messages: &'a [messages::Message],
+    pub(crate) messages: &'a [Message],
     /// Their numbers, in the order in which they are hashed.
     pub(crate) order: &'a [u32],
     /// The additional data of all of them.
@@ -46,9 +46,10 @@ pub struct OfGcm<'a> {
 /// Messages of CMAC.
 #[derive(Clone, Copy)]
 pub struct OfCmac<'a> {
-    pub(crate) messages: &'a [cmac::Message],
-    /// Their numbers, those with the most blocks first.
-    pub(crate) order: &'a [u32],
+    /// How many.
+    pub(crate) messages: usize,
+    /// As kernels have them described (`aes_bitslice_core::cmac`).
+    pub(crate) table: &'a [[u8; 4]],
     /// K1 and K2, where they were derived.
     pub(crate) subkeys: Option<&'a [[u8; 16]]>,
 }

@@ -13,13 +13,13 @@ use crate::op::cmac::{Derived, derive};
 use crate::op::cpu_cipher::{Block, CpuCipher};
 use crate::op::operation::{Keys, Operation, Steps};
 use aes_bitslice_core::aes::Direction;
-use aes_bitslice_core::cmac::{LONGEST, Message, most_blocks_first};
+use aes_bitslice_core::cmac::{LONGEST, Message, most_blocks_first, table_words, write_table};
 use aes_bitslice_core::mode::Mode;
 use cipher::inout::InOutBuf;
 use rayon::prelude::*;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 
 /// CMAC of messages that are ranges of a call's data, and `E`, what is done with their tags.
@@ -30,6 +30,8 @@ pub struct CmacMessages<E> {
     order: Arc<[u32]>,
     /// One behind the last byte of any.
     bytes: u64,
+    /// What a device is told of them, once it was asked for.
+    table: Arc<OnceLock<Vec<[u8; 4]>>>,
     derived: Option<Arc<Derived>>,
     end: E,
 }
@@ -81,6 +83,8 @@ impl CmacVerifyBatch {
 
 /// Messages that a core has side by side at most: many times what processors encrypt at a time, and few enough for the first-level cache.
 const LANES: usize = 256;
+/// Messages that a thread describes to a device at a time.
+const PART: usize = 8192;
 
 impl<E> CmacMessages<E> {
     fn of(ranges: &[Range<u64>], end: E) -> Result<Self, Error> {
@@ -99,6 +103,7 @@ impl<E> CmacMessages<E> {
             order: most_blocks_first(&messages).into(),
             messages: messages.into(),
             bytes: ranges.iter().map(|range| range.end).max().unwrap_or(0),
+            table: Arc::default(),
             derived: None,
             end,
         })
@@ -112,6 +117,19 @@ impl<E> CmacMessages<E> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
+    }
+
+    fn table(&self) -> &[[u8; 4]] {
+        self.table.get_or_init(|| {
+            let mut table = vec![[0; 4]; table_words(self.len())];
+            let (messages, order) = (&self.messages, &self.order);
+            let part = |(n, part): (usize, &mut [[u8; 4]])| write_table(messages, order, PART * n, part);
+            match self.len() > 2 * PART && threads() > 1 {
+                true => table.par_chunks_mut(4 * PART).enumerate().for_each(part),
+                false => table.chunks_mut(4 * PART).enumerate().for_each(part),
+            }
+            table
+        })
     }
 
     fn derived(&self) -> &[[u8; 16]; 3] {
@@ -202,7 +220,7 @@ impl<E: EndOfAll> Steps for CmacMessages<E> {
 
     fn batch(&self) -> Option<Batch<'_>> {
         let subkeys = self.derived.as_ref().map(|derived| &derived[..2]);
-        Some(Batch::Cmac(OfCmac { messages: &self.messages, order: &self.order, subkeys }))
+        Some(Batch::Cmac(OfCmac { messages: self.len(), table: self.table(), subkeys }))
     }
 
     fn part_of_batch(&self, results: &[u8]) -> Results {
@@ -228,5 +246,24 @@ impl<E: EndOfAll> Steps for CmacMessages<E> {
         // Without any data, all messages are empty, and nobody is asked.
         let of_nothing = || self.end.of_tags(vec![self.derived()[2]; self.len()]);
         Ok(self.end.end(parts.pop().unwrap_or_else(of_nothing)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By several threads, and with copies behind the last message.
+    #[test]
+    fn a_device_is_told_of_all_messages() {
+        for count in [0, 1, 256, 257, 2 * PART as u64, 2 * PART as u64 + 77] {
+            let ranges: Vec<Range<u64>> = (0..count).map(|n| 7 * n..7 * n + n * n % 1000).collect();
+            let batch = CmacBatch::new(&ranges).unwrap();
+            let mut expected = vec![[0; 4]; table_words(batch.len())];
+            write_table(&batch.messages, &batch.order, 0, &mut expected);
+            let Some(Batch::Cmac(told)) = batch.batch() else { panic!("a batch of CMAC") };
+            assert_eq!((told.messages as u64, told.subkeys), (count, None));
+            assert!(told.table == expected, "{count}");
+        }
     }
 }

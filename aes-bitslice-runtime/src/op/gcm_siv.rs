@@ -238,7 +238,7 @@ impl Derived {
         let mut counter = *tag;
         counter[15] |= 0x80;
         let mut number = u32::from_le_bytes(*counter.first_chunk().expect("four of them")).wrapping_add(block);
-        let mut stream = vec![Block::default(); BATCH];
+        let mut stream = vec![Block::default(); BATCH.min(data.len().div_ceil(16))];
         let mut rest = data;
         while rest.len() > 0 {
             let len = rest.len().min(16 * BATCH);

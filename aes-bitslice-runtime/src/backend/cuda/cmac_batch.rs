@@ -8,13 +8,13 @@ use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::exec::choice::{Choice, Kernels};
+use crate::exec::cores;
 use crate::op::batch::OfCmac;
 use crate::op::buffers::Buffers;
 use crate::op::cmac_batch::{CmacBatch, CmacVerifyBatch};
 use crate::op::cpu_key::CpuKey;
 use crate::op::launch::{Entry, Value};
 use crate::op::operation::{Steps, finished, keyed};
-use aes_bitslice_core::cmac::{table_words, write_table};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::CUstream;
 use std::ops::Range;
@@ -35,13 +35,13 @@ impl DeviceKey {
         batch: &OfCmac<'_>,
     ) -> Result<BatchMemory, Error> {
         let (kernel, keys) = self.kernel(Mode::EcbEncrypt, Choice::Bitsliced)?;
-        let all = batch.messages.len();
-        let table = 0..4 * table_words(all);
+        let all = batch.messages;
+        let table = 0..batch.table.as_flattened().len();
         let subkeys = table.end..table.end + 32;
         let tags = subkeys.end..subkeys.end + 16 * all;
         let mut memory = self.device().batch_memories().take(tags.end)?;
         let pinned = memory.pinned();
-        write_table(batch.messages, batch.order, pinned[table.clone()].as_chunks_mut().0);
+        cores::copy(&mut pinned[table.clone()], batch.table.as_flattened());
         pinned[subkeys.clone()].copy_from_slice(batch.subkeys.expect("derived before the work").as_flattened());
         // Tags that somebody else is to be refused, too, where they are verified.
         let secret = subkeys.start..tags.end;
