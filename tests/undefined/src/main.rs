@@ -16,7 +16,8 @@ use aes_bitslice_core::aes::sbox;
 use aes_bitslice_core::ghash::{Arrangement, Element, Shape, tables};
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::{
-    Backend, CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, Counter, CounterMode, Ctr, Ecb, Engine, Error, GcmEncrypt, GcmSivEncrypt,
+    Backend, CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, Counter, CounterMode, Ctr, Ecb, Engine, Error, GcmEncrypt,
+    GcmSivEncrypt,
 };
 use aes_bitslice_runtime::{Gmac, Key, KeyBits, Keystream, Nonce, Xts};
 use memcheck::{is_undefined, make_defined, make_undefined, undefined_bytes};
