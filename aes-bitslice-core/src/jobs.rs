@@ -16,22 +16,28 @@
 //! | `round_keys` of `entry_jobs` | buffer of u32 | those, a key for each job |
 //! | `jobs`, `runs`, `all`, `wide` of `entry_jobs` | buffers, the first aligned to 16 bytes; u32 | the tables below; how many runs; how long a run is |
 //!
-//! A *run* is `32 << wide` neighbouring blocks of a job, `wide` at most 3. A tile of 256 blocks has whole runs, of one job or of several.
+//! A *run* is [`run_blocks`] neighbouring blocks of a job, `wide` at most 3. A tile of 256 blocks has whole runs, of one job or of several.
 //!
 //! | table | words | what |
 //! |---|---|---|
 //! | `jobs` | 12 a job | 0 to 3: the first counter, least significant word first; 4, 5: its first byte; 6, 7: its bytes; 8: its first run |
 //! | `runs` | 1 a run | the number of its job |
 //!
-//! What describes the work is public. Keys, round keys and data are secret: whoever launches these clears the round keys.
+//! What describes the work is public. Keys, round keys and data are secret: what launches these clears the round keys.
 
+use crate::messages::{RUN, TILE};
 use crate::signature::{EntryPoint, Kind};
 use serde::{Deserialize, Serialize};
 
 /// Words of a job.
 pub const JOB_WORDS: usize = 12;
-/// How long runs may be: `32 << wide` blocks for `wide` up to this.
+/// How long runs may be: [`run_blocks`] of `wide` up to this.
 pub const WIDEST: u32 = 3;
+
+/// Blocks of a run: as many as counters of a run of a message, or 2, 4 or 8 times as many.
+pub const fn run_blocks(wide: u32) -> u64 {
+    RUN << wide
+}
 
 /// The entry points of a kernel for many keys, and how they are launched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,13 +111,14 @@ impl Job {
     /// Runs that it takes.
     pub fn runs(&self, wide: u32) -> u64 {
         // Divisions take most of the time that tables of short jobs do.
-        (self.bytes + ((512 << wide) - 1)) >> (9 + wide)
+        let run_bytes = 16 * run_blocks(wide);
+        (self.bytes + (run_bytes - 1)) >> run_bytes.ilog2()
     }
 }
 
 /// The longest runs with which jobs take no more tiles than with others: longer ones are read and written in larger pieces.
 pub fn widest(jobs: &[Job]) -> u32 {
-    let tiles = |wide: &u32| jobs.iter().map(|job| job.runs(*wide)).sum::<u64>().div_ceil(8 >> wide);
+    let tiles = |wide: &u32| jobs.iter().map(|job| job.runs(*wide)).sum::<u64>().div_ceil(TILE as u64 >> wide);
     (0..=WIDEST).rev().min_by_key(tiles).expect("several")
 }
 

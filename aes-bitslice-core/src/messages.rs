@@ -14,6 +14,8 @@ pub const MESSAGE_WORDS: usize = 12;
 pub const RUN: u64 = 32;
 /// Runs of a tile.
 pub const TILE: usize = 8;
+/// Messages that are hashed side by side, and that are a thread block's work at a time.
+pub const GROUP: u32 = 8;
 /// The word of a message that has its first run.
 const FIRST_RUN: usize = 10;
 

@@ -3,7 +3,7 @@
 use super::error::CheckError;
 use super::messages::{Call, Compiled, Memory, bytes_of};
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
-use aes_bitslice_core::jobs::{JOB_WORDS, Job, WIDEST, write_tables};
+use aes_bitslice_core::jobs::{JOB_WORDS, Job, WIDEST, run_blocks, write_tables};
 use aes_bitslice_core::layout;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
@@ -162,7 +162,11 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
             let made = compiled.run(call, &memory)?.remove(0);
             if let Some(at) = (0..made.len()).find(|&i| made[i] != expected[i]) {
                 return Err(wrong(
-                    format!("{mode}, {} jobs in runs of {} blocks, keys of {key_words} words", jobs.len(), 32 << wide),
+                    format!(
+                        "{mode}, {} jobs in runs of {} blocks, keys of {key_words} words",
+                        jobs.len(),
+                        run_blocks(wide)
+                    ),
                     at,
                 ));
             }

@@ -30,6 +30,7 @@
 use crate::templates::PUBLIC;
 use aes_bitslice_core::ghash::{Arrangement, Shape};
 use aes_bitslice_core::hash_manifest::Capabilities;
+use aes_bitslice_core::messages::GROUP;
 
 /// A GHASH kernel, by what it has tables of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,7 +124,7 @@ impl Ghash {
 
     /// How its entry point for many messages divides one of them: into segments of tiles, as if these were tiles of one unit.
     pub fn message_shape(self) -> Shape {
-        Shape { rows: self.shape().rows / 8, ..self.shape() }
+        Shape { rows: self.shape().rows / GROUP, ..self.shape() }
     }
 
     /// What its entry points for many messages are made of, in order; behind the others.

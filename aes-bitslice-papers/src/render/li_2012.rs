@@ -153,7 +153,7 @@ fn table_4(page: &mut Page) {
         row.extend(all.iter().map(|&time| bold_if(time.is_some() && time == shortest, figure(time))));
         row.push(figure(our_allocation));
         rows.push(row);
-        // Whether the paper's time without streams is of the one or the other, both of ours are compared with it.
+        // Whether the paper's time without streams is of the one or the other, both times here are compared with it.
         let none = [theirs[0]].into_iter().chain(theirs).zip(all).map(|(theirs, ours)| faster(theirs, ours));
         let mut row = vec![String::new(), "ours to theirs".into()];
         row.extend(none);

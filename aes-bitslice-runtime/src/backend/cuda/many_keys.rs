@@ -19,7 +19,7 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::many_keys::{EachKey, Flow, Job, Jobs, NAME};
 use aes_bitslice_core::aes::KeyBits;
-use aes_bitslice_core::jobs::JOB_WORDS;
+use aes_bitslice_core::jobs::{JOB_WORDS, run_blocks};
 use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -249,7 +249,7 @@ impl<'a> DeviceJobs<'a> {
                 let memory = [at(&places.jobs), at(&places.runs), at(&places.round_keys)];
                 let values = values_of_jobs(jobs.flow, jobs.bits, memory, runs as u32, wide);
                 kernel.run(stream, both(span), None, |shape| {
-                    Ok(shape.launch(Entry::Jobs, 0, runs << (5 + wide), values)?.into_iter().collect())
+                    Ok(shape.launch(Entry::Jobs, 0, runs * run_blocks(wide), values)?.into_iter().collect())
                 })
             })?;
         }

@@ -14,6 +14,7 @@ use crate::op::partial_hash::{HashKey, ONE, Verdict};
 use aes_bitslice_core::ghash::{self, Element};
 use aes_bitslice_core::hash_manifest::{HashManifest, HashOfMessages};
 use aes_bitslice_core::manifest::GridSize;
+use aes_bitslice_core::messages::GROUP;
 use aes_bitslice_kernels::HASHES;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::sync::Arc;
@@ -194,8 +195,7 @@ impl HashKernel {
             ("masks", Value::Address(of.masks)),
             ("tables", Value::Address(tables.pointer())),
         ];
-        // A group of eight is a thread block's work at a time.
-        let thread_blocks = of.all.div_ceil(8).min(*units);
+        let thread_blocks = of.all.div_ceil(GROUP).min(*units);
         let span = Span { input: Some(input), output: Some(out), len: 0 };
         // SAFETY: as the caller promises.
         unsafe { self.launch_for_messages(stream, function, manifest.shared_bytes, thread_blocks, span, values) }

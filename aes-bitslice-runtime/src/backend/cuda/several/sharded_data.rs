@@ -37,7 +37,7 @@ const MEMORY: &str = "sharded memory";
 /// Shares and chunks are cut at multiples of this, and the last may be any bytes that remain.
 const CUT: u64 = 1 << 20;
 
-/// Whether an operation on so many bytes can be cut there.
+/// Refuses an operation on `bytes` bytes that cannot be cut at multiples of [`CUT`].
 fn check_cuts<O: Operation>(operation: &O, bytes: u64) -> Result<(), Error> {
     if !CUT.is_multiple_of(operation.grain()) {
         return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
