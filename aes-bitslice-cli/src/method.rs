@@ -6,9 +6,9 @@ use crate::args::crypt::{CryptArgs, PaddingName};
 use crate::args::iv::Iv;
 use crate::chunk::BLOCK;
 use crate::error::{Error, Exit, Result};
+use crate::modes;
 use crate::modes::mode::{Lengths, Mode, Place, Sectors};
 use crate::modes::operation::AnyOperation;
-use crate::modes::table;
 
 /// What is done to every stream of a command; only the IV is each stream's own.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ impl Method {
             return Err(Error::usage(message));
         }
         if args.sectors.are_given() && mode.lengths != Lengths::Sectors {
-            let others = table::names(|mode| mode.lengths == Lengths::Sectors);
+            let others = modes::names(|mode| mode.lengths == Lengths::Sectors);
             let message = format!(
                 "{} has no sectors; leave --sector-size and --first-sector out, or use --mode {others}",
                 mode.title
@@ -50,7 +50,7 @@ impl Method {
             false if args.iv.is_some() => {
                 let advice = match mode.lengths {
                     Lengths::Sectors => "its sectors have numbers instead: --first-sector".into(),
-                    _ => format!("leave it out, or use --mode {}", table::names(|mode| mode.iv)),
+                    _ => format!("leave it out, or use --mode {}", modes::names(|mode| mode.iv)),
                 };
                 return Err(Error::usage(format!("--iv has no place in {}; {advice}", mode.title)));
             }
@@ -117,7 +117,7 @@ impl Method {
     /// Refuses a stream of a `length` that the mode does not take. `name` is the input's.
     pub fn check_length(&self, length: u64, name: &str) -> Result<()> {
         let (title, block) = (self.mode.title, BLOCK as u64);
-        let any = || table::names(|mode| mode.lengths == Lengths::Any);
+        let any = || modes::names(|mode| mode.lengths == Lengths::Any);
         let is_padded_first = self.padded && self.direction == Direction::Encrypt;
         let (what, to_encrypt) = match self.mode.lengths {
             Lengths::WholeBlocks if !length.is_multiple_of(block) && !is_padded_first => {

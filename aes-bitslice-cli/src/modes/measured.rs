@@ -11,7 +11,7 @@ use super::ctr::CTR;
 use super::keystream::KEYSTREAM;
 use super::mode::{Mode, Place};
 use super::operation::AnyOperation;
-use super::table;
+use crate::modes;
 
 /// A mode in a direction, which is [`Direction::Encrypt`] where both are the same.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ impl MeasuredMode {
     pub fn all() -> &'static [Self] {
         static ALL: LazyLock<Vec<MeasuredMode>> = LazyLock::new(|| {
             let mut all: Vec<MeasuredMode> = Vec::new();
-            for mode in table::ALL.into_iter().chain([&KEYSTREAM]) {
+            for mode in modes::ALL.into_iter().chain([&KEYSTREAM]) {
                 for direction in [Direction::Encrypt, Direction::Decrypt] {
                     let Some(kernels) = (mode.kernels)(direction) else { continue };
                     if !runtime::Mode::OF_ONE_KEY.contains(&kernels) {

@@ -254,9 +254,9 @@ mod tests {
     use super::*;
     use crate::input::Input;
     use crate::method::Method;
+    use crate::modes;
     use crate::modes::ecb::ECB;
     use crate::modes::mode::Mode;
-    use crate::modes::table;
     use crate::output::{Options, Target};
     use aes_bitslice_runtime::{Backend, Engine, Key, Keys};
     use std::fs;
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn the_bar_hears_of_what_is_on_the_disk() {
-        for mode in table::ALL {
+        for mode in modes::ALL {
             let folder = tempfile::tempdir().unwrap();
             let (stream, outcomes, bar) = three_chunks(folder.path(), mode);
             let (syncs, _to_sync) = mpsc::channel();

@@ -1,5 +1,5 @@
 //! Operations: what is done with a call's data. One file is one operation.
-//! Outside its own file an operation is named in `by_mode`, in the named methods (`api/named.rs`) and in `lib.rs`.
+//! Outside its own file an operation is named here, in `by_mode`, and where it has a method by name, in `api/named.rs`.
 //!
 //! | file | operation | data | source |
 //! |---|---|---|---|
@@ -49,3 +49,24 @@ pub mod many_keys;
 pub mod operation;
 pub mod partial_hash;
 pub mod xts;
+
+/// What callers name, from the top of the crate.
+pub mod names {
+    pub use super::batch::OpenedBatch;
+    pub use super::buffers::{Access, Buffers};
+    pub use super::cbc::{CbcDecrypt, CbcEncrypt};
+    pub use super::cmac::Cmac;
+    pub use super::cmac_batch::{CmacBatch, CmacMessages, CmacVerifyBatch};
+    pub use super::ctr::Ctr;
+    pub use super::ecb::Ecb;
+    pub use super::gcm::{GcmDecrypt, GcmEncrypt, GcmPart};
+    pub use super::gcm_batch::{GcmBatch, GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
+    pub use super::gcm_siv::{GcmSivDecrypt, GcmSivEncrypt};
+    pub use super::ghash::Ghash;
+    pub use super::gmac::Gmac;
+    pub use super::keystream::Keystream;
+    pub use super::many_keys::{EachKey, Job, Jobs};
+    pub use super::operation::{Keys, Operation};
+    pub use super::partial_hash::PartialHash;
+    pub use super::xts::Xts;
+}
