@@ -4,6 +4,7 @@ use aes_bitslice_runtime::{Backend, Engine, Key};
 use aes_bitslice_seal::{Secret, seal};
 use aes_bitslice_tests::environment::{all_or, say};
 use aes_bitslice_tests::fuzz::{SEALING_KEY, TARGETS};
+use rayon::prelude::*;
 use std::fs;
 use std::path::Path;
 
@@ -61,7 +62,8 @@ fn targets_bear_their_corpus_and_mutations_of_it() {
     if !folder.exists() {
         return say("THE CORPUS IS NOT HERE: FUZZ TARGETS WERE NOT RUN");
     }
-    for (name, target) in TARGETS {
+    // Each has random numbers of its own, so that it repeats.
+    TARGETS.into_par_iter().for_each(|(name, target)| {
         let mut corpus: Vec<Vec<u8>> = match fs::read_dir(folder.join(name)) {
             Ok(files) => {
                 let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
@@ -79,5 +81,5 @@ fn targets_bear_their_corpus_and_mutations_of_it() {
         let times =
             if ["engines", "batch", "sealed"].contains(&name) { all_or(20_000, 400) } else { all_or(200_000, 3000) };
         (0..times).for_each(|_| target(&mutated(&corpus, &mut random)));
-    }
+    });
 }
