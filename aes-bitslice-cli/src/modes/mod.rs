@@ -1,4 +1,4 @@
-//! Modes of operation as the command line has them. A mode is one file, with one [`Mode`](mode::Mode), and, if `encrypt` has
+//! Modes of operation as the command line has them. A mode is one file, with one [`Mode`], and, if `encrypt` has
 //! it, its place in [`ALL`]: options, messages, streams and measurements go by these.
 //!
 //! | file | idea |

@@ -25,6 +25,7 @@ const LEAST: usize = 1 << 16;
 /// The memory for batches of a device that is kept between calls.
 pub(crate) struct BatchMemories {
     context: Arc<Context>,
+    /// In the order of their last use.
     kept: Mutex<Vec<Memory>>,
 }
 
@@ -76,7 +77,7 @@ impl BatchMemories {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             let fits = kept.iter().enumerate().filter(|(_, memory)| memory.pinned.len() >= len);
             let smallest = fits.min_by_key(|(_, memory)| memory.pinned.len()).map(|(n, _)| n);
-            smallest.map(|n| kept.swap_remove(n))
+            smallest.map(|n| kept.remove(n))
         };
         let new = || Memory::new(&self.context, len.max(LEAST).checked_next_power_of_two().unwrap_or(len));
         let memory = Some(found.map_or_else(new, Ok)?);
@@ -164,20 +165,18 @@ impl Drop for BatchMemory {
         kept.push(memory);
         let mut freed = vec![];
         while let Some(n) = surplus(kept.iter().map(|memory| memory.pinned.len())) {
-            freed.push(kept.swap_remove(n));
+            freed.push(kept.remove(n));
         }
         drop(kept);
         drop(freed);
     }
 }
 
-/// The number of one, of those with these lengths, that is not kept; nothing where all are.
+/// Of memories with these lengths, in the order of their last use, the number of one that is not kept; nothing where all are.
 fn surplus(lengths: impl Iterator<Item = usize> + Clone) -> Option<usize> {
     let too_large = lengths.clone().position(|len| len > MOST);
-    let is_too_much = lengths.clone().count() > KEPT || lengths.clone().sum::<usize>() > MOST;
-    // Large ones serve small calls, too.
-    let smallest = lengths.enumerate().min_by_key(|(_, len)| *len).map(|(n, _)| n);
-    too_large.or(smallest.filter(|_| is_too_much))
+    // The one that was not used for the longest time: calls of other sizes may have come since.
+    too_large.or((lengths.clone().count() > KEPT || lengths.sum::<usize>() > MOST).then_some(0))
 }
 
 impl Memory {
@@ -237,16 +236,16 @@ mod tests {
         let kept = |lengths: &[usize]| {
             let mut lengths = lengths.to_vec();
             while let Some(n) = surplus(lengths.iter().copied()) {
-                lengths.swap_remove(n);
+                lengths.remove(n);
             }
-            lengths.sort_unstable();
             lengths
         };
         assert_eq!(kept(&[]), [0; 0]);
         assert_eq!(kept(&[LEAST; KEPT]), [LEAST; KEPT]);
-        assert_eq!(kept(&[&[2 * LEAST][..], &[LEAST; KEPT]].concat()), [&[LEAST; KEPT - 1][..], &[2 * LEAST]].concat());
+        assert_eq!(kept(&[&[2 * LEAST][..], &[LEAST; KEPT]].concat()), [LEAST; KEPT]);
         assert_eq!(kept(&[MOST / 2, MOST / 2]), [MOST / 2, MOST / 2]);
-        assert_eq!(kept(&[MOST / 2, LEAST, MOST / 2]), [MOST / 2, MOST / 2]);
+        // Calls on little memory do not lose it to one that a call on much left behind.
+        assert_eq!(kept(&[MOST, LEAST, LEAST]), [LEAST, LEAST]);
         // What is too large for itself drives no other out.
         assert_eq!(kept(&[LEAST, MOST + 1, MOST / 2]), [LEAST, MOST / 2]);
     }
