@@ -1,31 +1,19 @@
 //! CMAC of many messages in device memory (`op/cmac_batch`): what describes them goes to the device with the subkeys, one launch makes all
 //! tags, and they come back, all on the caller's stream.
 
-use crate::backend::cuda::batch::on_device;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
-use crate::base::key::Key;
-use crate::exec::choice::{Choice, Kernels};
+use crate::exec::choice::Choice;
 use crate::exec::cores;
 use crate::op::batch::OfCmac;
-use crate::op::buffers::Buffers;
-use crate::op::cmac_batch::{CmacBatch, CmacVerifyBatch};
-use crate::op::cpu_key::CpuKey;
 use crate::op::launch::{Entry, Value};
-use crate::op::operation::{Steps, finished, keyed};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::CUstream;
 use std::ops::Range;
 
 impl DeviceKey {
-    /// Loads and tests the kernel, unless that was done before. The device was entered.
-    pub(crate) fn prepare_cmac(&self) -> Result<(), Error> {
-        self.kernel(Mode::EcbEncrypt, Choice::Bitsliced)?;
-        self.device().test_cmac(|| test(self))
-    }
-
     /// # Safety
     /// As [`launch_batch`](Self::launch_batch).
     pub(crate) unsafe fn launch_cmac(
@@ -63,23 +51,4 @@ impl DeviceKey {
         }
         Ok(memory)
     }
-}
-
-/// The known answers that the kernel must give before its first use: tags of several lengths, and one that is wrong.
-fn test(key: &DeviceKey) -> Result<(), Error> {
-    let secret = Key::new(&std::array::from_fn::<u8, 24, _>(|i| (i * 5 + 1) as u8))?;
-    let (key, cpu) = (DeviceKey::with_stored(key.device().clone(), &secret, Kernels::Bitsliced), CpuKey::new(&secret));
-    let data: Vec<u8> = (0..20_000_u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
-    // More than a tile.
-    let message = |n: u64| 67 * n..67 * n + [64, 0, 67, 16, 31, 48][n as usize % 6];
-    let messages: Vec<Range<u64>> = (0..290).map(message).chain(std::iter::once(19_000..20_000)).collect();
-    let make = keyed(CmacBatch::new(&messages)?, Some(&cpu))?;
-    let mut tags = finished(&make, vec![make.on_cpu(&cpu, Buffers::Read(&data))])?;
-    let (_, made) = on_device(&key, &make, &data)?;
-    let mut is_right = made == tags;
-    tags[4] = tags[5];
-    let verify = keyed(CmacVerifyBatch::new(&messages, &tags)?, Some(&cpu))?;
-    is_right &= on_device(&key, &verify, &data)?.1.failed() == [4];
-    let kernel = || "aes-ecb-encrypt-planes, for CMAC of many messages,".to_string();
-    if is_right { Ok(()) } else { Err(Error::SelfTestFailed { kernel: kernel() }) }
 }

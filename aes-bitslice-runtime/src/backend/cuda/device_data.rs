@@ -19,13 +19,12 @@ use std::sync::Arc;
 
 /// Calls of a [`Cipher`](crate::Cipher) on device memory.
 ///
-/// They return when the work is on the stream, not when it is done; an error on the device shows when the caller
-/// waits for the stream. `stream.record_event(None)` after a call gives an event that tells when it is done: it can be
-/// asked, waited for, and made to hold up another stream. Round keys travel with each launch, so the cipher may be
-/// dropped before the stream has come to it; dropping a cipher that has memory of its own on the device waits for everything
-/// there: one whose kernel is its own, such as that of [`Engine::load_baked`](crate::Engine::load_baked) or
-/// [`Engine::cipher_of`](crate::Engine::cipher_of), and one that has hashed (GCM, GMAC, GHASH). Buffers and streams belong to the engine's context,
-/// [`Engine::cuda_context`](crate::Engine::cuda_context).
+/// They return when the work is on the stream, not when it is done; an error on the device shows when the caller waits for the stream.
+/// `stream.record_event(None)` after a call gives an event that tells when it is done: it can be asked, waited for, and made to hold up
+/// another stream. Round keys travel with each launch, so the cipher may be dropped before the stream has come to it; dropping a cipher
+/// that has memory of its own on the device waits for everything there: one whose kernel is its own, such as that of
+/// [`Engine::load_baked`](crate::Engine::load_baked) or [`Engine::cipher_of`](crate::Engine::cipher_of), and one that has hashed (GCM,
+/// GMAC, GHASH). Buffers and streams belong to the engine's context, [`Engine::cuda_context`](crate::Engine::cuda_context).
 ///
 /// It is `Send` and `Sync`: any number of threads may use one at the same time, each on its own stream or all on one.
 ///
@@ -136,8 +135,8 @@ impl<'a> DeviceCipher<'a> {
     /// The first call under a key makes the tables of its hash, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`Error::WrongCall`] for what returns no value; [`Error::NeedsKey`] on a cipher of one kernel; [`Error::InCapture`] on a stream that is being captured into a
-    /// graph.
+    /// As [`run`](Self::run); [`Error::WrongCall`] for what returns no value; [`Error::NeedsKey`] on a cipher of one kernel;
+    /// [`Error::InCapture`] on a stream that is being captured into a graph.
     pub fn run_with_output<O: Operation, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,

@@ -1,27 +1,20 @@
-//! A call on many messages of GCM in device memory (`op/gcm_batch`): what describes them goes to the device, counter mode and hash are a launch
-//! each for all of them, and the results come back, all on the caller's stream.
+//! A call on many messages of GCM in device memory (`op/gcm_batch`): what describes them goes to the device, counter mode and hash are a
+//! launch each for all of them, and the results come back, all on the caller's stream.
 //!
 //! ```text
 //! encryption   tables there | counter mode, masks | tags of the ciphertext, masked          | tags back
 //! decryption   tables there | hashes of the ciphertext + tags | counter mode, masks | clear where these differ | verdicts back
 //! ```
 
-use crate::backend::cuda::batch::on_device;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::hash::OfMessages;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
-use crate::base::key::Key;
 use crate::base::threads::threads;
-use crate::exec::choice::{Choice, Kernels};
+use crate::exec::choice::Choice;
 use crate::op::batch::OfGcm;
-use crate::op::buffers::Buffers;
-use crate::op::cpu_key::CpuKey;
-use crate::op::gcm_batch::{GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
 use crate::op::launch::{Entry, Value};
-use crate::op::operation::{Steps, finished, keyed};
-use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, RUN, TILE, tiles_that_begin_in, words_of, words_of_end};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
@@ -130,13 +123,6 @@ impl<'a> Rest<'a> {
 }
 
 impl DeviceKey {
-    /// Loads and tests all that a call takes, unless that was done before. The device was entered.
-    pub(crate) fn prepare_gcm(&self, hash: &HashKey) -> Result<(), Error> {
-        self.kernel(Mode::Ctr, Choice::Bitsliced)?;
-        self.hash_kernel_of_messages(hash)?;
-        self.device().test_batches(|| test(self))
-    }
-
     /// # Safety
     /// As [`launch_batch`](Self::launch_batch).
     pub(crate) unsafe fn launch_gcm(
@@ -177,7 +163,8 @@ impl DeviceKey {
         let secret_from = if batch.counters_are_secret { places.messages.start } else { places.masks.start };
         let secret = secret_from..places.hashes.end;
         let results = if batch.expected.is_some() { &places.verdicts } else { &places.masks }.clone();
-        // SAFETY: as the caller promises, here and below; the tables of the hash live as long as the key, and dropping it waits for the device.
+        // SAFETY: as the caller promises, here and below; the tables of the hash live as long as the key, and dropping it waits for the
+        // device.
         unsafe {
             memory.run(stream, places.aad.end, results, secret, |begin| {
                 let at = |range: &Range<usize>| begin + range.start as u64;
@@ -217,38 +204,4 @@ impl DeviceKey {
         }
         Ok(memory)
     }
-}
-
-/// The known answers that the kernels must give before their first use for many messages: encrypts a few on the device, and decrypts them
-/// with one wrong tag.
-fn test(key: &DeviceKey) -> Result<(), Error> {
-    const BYTES: usize = 9000;
-    let device = key.device();
-    let secret = Key::new(&std::array::from_fn::<u8, 32, _>(|i| (i * 5 + 1) as u8))?;
-    let (key, cpu) = (DeviceKey::with_stored(device.clone(), &secret, Kernels::Bitsliced), CpuKey::new(&secret));
-    let nonces: [[u8; 12]; 9] = std::array::from_fn(|i| [i as u8; 12]);
-    let begins = [0, 16, 16 + 496, 1024, 1500, 3000, 5304, 5305, 8000, BYTES as u64];
-    let message = |n: usize| GcmMessage {
-        nonce: &nonces[n],
-        aad: &nonces.as_flattened()[..3 * n],
-        range: begins[n]..begins[n + 1],
-    };
-    let messages: [_; 9] = std::array::from_fn(message);
-    let plaintext: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
-    let mut ciphertext = plaintext.clone();
-    let encrypt = keyed(GcmEncryptBatch::new(&messages)?, Some(&cpu))?;
-    let mut tags = finished(&encrypt, vec![encrypt.on_cpu(&cpu, Buffers::InPlace(&mut ciphertext))])?;
-    let (found, made) = on_device(&key, &encrypt, &plaintext)?;
-    let mut is_right = found == ciphertext && made == tags;
-    tags[4] = tags[5];
-    let decrypt = keyed(GcmDecryptBatch::new(&messages, &tags)?, Some(&cpu))?;
-    let mut expected = plaintext;
-    expected[begins[4] as usize..begins[5] as usize].fill(0);
-    let (found, opened) = on_device(&key, &decrypt, &ciphertext)?;
-    is_right &= found == expected && opened.failed() == [4];
-    let names = || {
-        let hasher = key.hash_kernel_of_messages(encrypt.hash_key()).map(|(hasher, _)| hasher.name().to_string());
-        format!("aes-ctr-planes or {}, for many messages,", hasher.unwrap_or_default())
-    };
-    if is_right { Ok(()) } else { Err(Error::SelfTestFailed { kernel: names() }) }
 }

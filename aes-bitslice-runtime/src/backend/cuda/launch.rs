@@ -110,7 +110,8 @@ impl DeviceKey {
         unsafe { kernel.run(stream, data, span.len, &tables, hash) }
     }
 
-    /// Behind all [steps](Self::launch_step) of an operation that verifies, on all its data: clears the output if it is not authentic. Does nothing for other operations.
+    /// Behind all [steps](Self::launch_step) of an operation that verifies, on all its data: clears the output if it is not authentic. Does
+    /// nothing for other operations.
     ///
     /// # Safety
     /// As there.

@@ -31,18 +31,18 @@ const SHORT: u64 = 512;
 
 /// Calls under many keys on the memory of a CUDA device ([`Engine::device_jobs`](crate::Engine::device_jobs)).
 ///
-/// They return when the work is on the stream, as those of [`DeviceCipher`](crate::cuda::DeviceCipher) do. Keys are expanded on the device, in
-/// constant time. Data of any alignment is right, and fast at multiples of four bytes. Jobs of a few KiB or more are fast; for short ones
-/// [`run_each_key`](Self::run_each_key) is, with the same number of bytes under each key, for jobs take a description of 48 bytes each, and work in runs
-/// of 32 blocks.
+/// They return when the work is on the stream, as those of [`DeviceCipher`](crate::cuda::DeviceCipher) do. Keys are expanded on the device,
+/// in constant time. Data of any alignment is right, and fast at multiples of four bytes. Jobs of a few KiB or more are fast; for short
+/// ones [`run_each_key`](Self::run_each_key) is, with the same number of bytes under each key, for jobs take a description of 48 bytes
+/// each, and work in runs of 32 blocks.
 ///
 /// The first call loads the kernels and waits for the known answers they must give, unless [`prepare`](Self::prepare) did.
 pub struct DeviceJobs<'a> {
     device: &'a Device,
 }
 
-/// A call under many keys that is on its stream. Its memory, in which keys are, is wiped and used again when this is dropped, which waits until
-/// the stream has come there.
+/// A call under many keys that is on its stream. Its memory, in which keys are, is wiped and used again when this is dropped, which waits
+/// until the stream has come there.
 #[must_use = "dropping it waits for the stream: keep it as long as there is other work to do"]
 pub struct PendingJobs(Option<BatchMemory>);
 
@@ -99,8 +99,8 @@ impl<'a> DeviceJobs<'a> {
     /// Does jobs on `data`: in place, or into it where they only write.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is being captured into a graph,
-    /// and what the driver reports.
+    /// [`Error::Jobs`] for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is being captured into a
+    /// graph, and what the driver reports.
     pub fn run<D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -147,8 +147,8 @@ impl<'a> DeviceJobs<'a> {
         unsafe { self.launch(stream, span, jobs) }.map(|memory| PendingJobs(Some(memory)))
     }
 
-    /// Does the same number of bytes under each of `keys`, which lie side by side in device memory, on `data`: in place, or into it where the mode
-    /// only writes. The keys stay as they are, and are the caller's to clear. One launch, which may be captured into a graph once
+    /// Does the same number of bytes under each of `keys`, which lie side by side in device memory, on `data`: in place, or into it where
+    /// the mode only writes. The keys stay as they are, and are the caller's to clear. One launch, which may be captured into a graph once
     /// [`prepare`](Self::prepare) was called.
     ///
     /// # Errors
@@ -174,7 +174,7 @@ impl<'a> DeviceJobs<'a> {
     /// The same on raw device pointers and a raw stream, as [`run_raw`](Self::run_raw): `bytes_of_keys` bytes of keys at `keys`.
     ///
     /// # Safety
-    /// As there; and so are the keys.
+    /// As there; and so are the keys, which do not overlap the output.
     ///
     /// # Errors
     /// As [`run_each_key`](Self::run_each_key), and [`Error::Overlap`] if input and output overlap without being the same.
@@ -383,8 +383,8 @@ fn key_words(bits: KeyBits) -> Value {
     Value::U32(bits.bytes() as u32 / 4)
 }
 
-/// The launch of an entry point whose threads expand keys, on `lanes` blocks or keys: as many thread blocks on a multiprocessor as their shared
-/// memory and registers have room for.
+/// The launch of an entry point whose threads expand keys, on `lanes` blocks or keys: as many thread blocks on a multiprocessor as their
+/// shared memory and registers have room for.
 fn launch_of_own_keys(shape: &Shape<'_>, kernel: &Kernel, entry: Entry, lanes: u64, values: Values) -> Launch {
     let geometry = shape.geometry;
     let threads = kernel.threads_of_own_keys();

@@ -30,12 +30,14 @@
 //! | `program` | kernels that are no cipher |
 //! | `launch` | one call on device memory: which kernel it takes, and its launch |
 //! | `gcm_batch`, `cmac_batch`, `batch` | one call on many messages in device memory |
+//! | `batch_self_test` | the known answers that its kernels must give first |
 //! | `many_keys` | calls under many keys in device memory |
 //! | `pending` | what a call on device memory returns, when its stream has come to it |
 //! | `device_data` | calls on data in device memory |
 //! | `several` | one GPU or several: data in host memory, and in memory that is sharded over them |
 
 pub(crate) mod batch;
+mod batch_self_test;
 pub(crate) mod cmac_batch;
 pub(crate) mod context;
 pub(crate) mod device;

@@ -1,5 +1,5 @@
-//! What a call on many messages takes besides its data: pinned memory and as much device memory, and the point of a stream from which on the
-//! results are there. They are kept from call to call, so that a call seldom allocates.
+//! What a call on many messages takes besides its data: pinned memory and as much device memory, and the point of a stream from which on
+//! the results are there. They are kept from call to call, so that a call seldom allocates.
 //!
 //! ```text
 //! copies            to the device ──┐
@@ -96,8 +96,8 @@ impl BatchMemory {
     /// without waiting.
     ///
     /// # Safety
-    /// The stream is live and of the context, which was entered on this thread; the work is all on it. The ranges are within the length that was
-    /// asked for.
+    /// The stream is live and of the context, which was entered on this thread; the work is all on it. The ranges are within the length
+    /// that was asked for.
     pub(crate) unsafe fn run(
         &mut self,
         stream: CUstream,

@@ -73,9 +73,9 @@ impl<'a> ShardedCipher<'a> {
     /// tag of [`GcmEncrypt`](crate::GcmEncrypt), which is made of the hashes of all GPUs' parts.
     ///
     /// # Errors
-    /// What the operation refuses or returns as an error, [`Error::Unsupported`] for one without kernels, [`Error::Length`] for XTS of 1 to 15
-    /// bytes behind a multiple of 1 MiB within a data unit, [`Error::NeedsKey`] for one that
-    /// needs the key on the CPU on a cipher of one kernel, [`Error::OtherEngine`], and what the devices report.
+    /// What the operation refuses or returns as an error, [`Error::Unsupported`] for one without kernels, [`Error::Length`] for XTS of 1 to
+    /// 15 bytes behind a multiple of 1 MiB within a data unit, [`Error::NeedsKey`] for one that needs the key on the CPU on a cipher of one
+    /// kernel, [`Error::OtherEngine`], and what the devices report.
     pub fn run<O: Operation>(&self, operation: O, data: &mut ShardedBuffer) -> Result<O::Output, Error> {
         self.call(operation, None, data)
     }
