@@ -8,7 +8,7 @@ use aes_bitslice_runtime::cuda::{DeviceCipher, DeviceJobs, Pending};
 use aes_bitslice_runtime::{Cipher, EachKey, Engine, Error as Runtime, GcmEncrypt, Jobs, Mode, Nonce, Operation};
 use pyo3::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A key on one GPU, as a call takes it.
 pub struct OnDevice<'a> {
@@ -55,7 +55,7 @@ impl<'a> OnDevice<'a> {
     ) -> PyResult<()> {
         let stream = stream_of(call);
         if self.loaded.load(Ordering::Relaxed) & self.mask(mode) == 0 {
-            if self.is_captured(stream) {
+            if is_captured(&self.context, stream) {
                 return Err(Error::new_err(format!(
                     "the stream is being captured into a graph, and the kernels are not loaded yet: call cipher.prepare(\"{}\") before",
                     mode.name()
@@ -113,31 +113,21 @@ impl<'a> OnDevice<'a> {
     fn wait(&self, stream: Stream) -> PyResult<()> {
         wait(&self.context, stream)
     }
-
-    /// Whether the stream is being captured into a graph.
-    fn is_captured(&self, stream: Stream) -> bool {
-        if enter(&self.context).is_err() {
-            return false;
-        }
-        let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
-        // SAFETY: the stream is live and of this context, and the pointer to a live value.
-        let asked = unsafe { sys::cuStreamIsCapturing(stream.handle as sys::CUstream, &mut status) };
-        // The legacy stream is an error while another stream is captured.
-        asked.result().is_err() || status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE
-    }
 }
 
 /// Calls under many keys on one GPU.
 pub struct JobsOnDevice<'a> {
     jobs: DeviceJobs<'a>,
     context: Arc<CudaContext>,
+    /// Whether the kernels were loaded.
+    loaded: &'a AtomicBool,
 }
 
 impl<'a> JobsOnDevice<'a> {
     /// On the GPU with this number, which has to be the only one of the engine.
-    pub fn of(engine: &'a Engine, ordinal: usize) -> PyResult<Self> {
+    pub fn of(engine: &'a Engine, ordinal: usize, loaded: &'a AtomicBool) -> PyResult<Self> {
         let (_, context) = context_of(engine, ordinal)?;
-        Ok(Self { jobs: engine.device_jobs().map_err(of_runtime)?, context })
+        Ok(Self { jobs: engine.device_jobs().map_err(of_runtime)?, context, loaded })
     }
 
     /// Does jobs, and waits for them: their keys are wiped on the GPU before this returns.
@@ -153,6 +143,15 @@ impl<'a> JobsOnDevice<'a> {
     /// Does the same number of bytes under each of the keys, which lie on this GPU.
     pub fn run_each_key(&self, py: Python<'_>, call: &Call<'_>, each: &EachKey, keys: &Memory) -> PyResult<()> {
         let (stream, (input, output, len)) = (stream_of(call), pointers(call));
+        if !self.loaded.load(Ordering::Relaxed) {
+            if is_captured(&self.context, stream) {
+                return Err(Error::new_err(
+                    "the stream is being captured into a graph, and the kernels for many keys are not loaded yet: make a call before",
+                ));
+            }
+            py.detach(|| self.jobs.prepare()).map_err(of_runtime)?;
+            self.loaded.store(true, Ordering::Relaxed);
+        }
         let (pointer, bytes) = (keys.pointer, keys.len);
         let waits = stream.waits || keys.stream.is_some_and(|stream| stream.waits);
         py.detach(|| {
@@ -163,6 +162,18 @@ impl<'a> JobsOnDevice<'a> {
             wait(&self.context, Stream { waits, ..stream })
         })
     }
+}
+
+/// Whether the stream is being captured into a graph.
+fn is_captured(context: &Arc<CudaContext>, stream: Stream) -> bool {
+    if enter(context).is_err() {
+        return false;
+    }
+    let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+    // SAFETY: the stream is live and of this context, and the pointer to a live value.
+    let asked = unsafe { sys::cuStreamIsCapturing(stream.handle as sys::CUstream, &mut status) };
+    // The legacy stream is an error while another stream is captured.
+    asked.result().is_err() || status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE
 }
 
 /// Which of the engine's GPUs has this number, and its context.

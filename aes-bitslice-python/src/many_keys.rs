@@ -4,9 +4,10 @@ use crate::arrays::Library;
 use crate::buffer::small;
 use crate::device::JobsOnDevice;
 use crate::dlpack::Place;
+use crate::driver::order;
 use crate::error::{caught, of_runtime, panicked};
 use crate::fork::with_threads;
-use crate::memory::{Call, Host, Memory, in_words, on_host};
+use crate::memory::{Call, Host, Memory, in_words};
 use crate::opened::Opened;
 use aes_bitslice_runtime::{EachKey, Error as Runtime, Job, Jobs, KeyBits, Mode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -52,11 +53,17 @@ pub fn each_key<'py>(
     let mode = mode_of(mode)?;
     let bits = KeyBits::ALL.into_iter().find(|bits| bits.bits() == key_bits);
     let bits = bits.ok_or_else(|| PyValueError::new_err(format!("a key has 128, 192 or 256 bits, not {key_bits}")))?;
+    if mode == Mode::EcbEncrypt && counter.is_some() {
+        return Err(PyTypeError::new_err("ecb-encrypt has no counter"));
+    }
     let counter = counter.map_or(Ok([0; 16]), block)?;
     let each = EachKey::new(mode, bits, counter, bytes).map_err(of_runtime)?;
     let of_keys = Memory::of(keys, false, "keys", data.stream)?;
     let all = (of_keys.len / bits.bytes() as u64).checked_mul(bytes).and_then(|all| usize::try_from(all).ok());
     let all = all.ok_or_else(|| PyValueError::new_err("more bytes than there can be"))?;
+    if data.data.is_none() && data.out.is_none() && of_keys.place != Place::Host {
+        return Err(PyTypeError::new_err("no new array is made in GPU memory from nothing: give out="));
+    }
     let call = data.call(py, mode, Some(all))?;
     if of_keys.place != call.place {
         let [keys, data] = [of_keys.place, call.place].map(in_words);
@@ -64,13 +71,22 @@ pub fn each_key<'py>(
             "the keys are {keys} and the data {data}: both have to be in one memory"
         )));
     }
+    if of_keys.pointer < call.output() + call.len && call.output() < of_keys.pointer + of_keys.len {
+        return Err(PyValueError::new_err("the keys and the output overlap"));
+    }
     match call.place {
         Place::Host => {
             let keys = of_keys.host();
             on_cpu(py, opened, &call, |mut host| opened.engine.run_each_key(&each, keys.input(), host.buffers()))?;
         }
         Place::Cuda(ordinal) => {
-            let gpu = JobsOnDevice::of(&opened.engine, ordinal)?;
+            let gpu = JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?;
+            // What wrote the keys may be on another stream.
+            if let (Some(theirs), Some(ours)) = (of_keys.stream, call.stream)
+                && theirs.handle != ours.handle
+            {
+                order(py, ordinal, theirs.handle, ours.handle)?;
+            }
             gpu.run_each_key(py, &call, &each, &of_keys)?;
             call.is_on_stream()?;
             if let (Some(stream), Some(library)) = (call.stream, Library::of(keys)?) {
@@ -94,10 +110,22 @@ pub fn jobs<'py>(
     let mode = mode_of(mode)?;
     let n = ranges.len();
     let of_keys = Memory::of(keys, false, "keys", None)?;
-    on_host(&of_keys, "what describes jobs")?;
+    let in_host_memory = |memory: &Memory| match memory.place {
+        Place::Host => Ok(()),
+        place => {
+            let place = in_words(place);
+            Err(PyTypeError::new_err(format!(
+                "keys and counters of jobs have to be in host memory, and these are {place}"
+            )))
+        }
+    };
+    in_host_memory(&of_keys)?;
     let counters = counters.map(|counters| Memory::of(counters, false, "counters", None)).transpose()?;
     if let Some(counters) = &counters {
-        on_host(counters, "what describes jobs")?;
+        in_host_memory(counters)?;
+        if mode == Mode::EcbEncrypt {
+            return Err(PyTypeError::new_err("ecb-encrypt has no counters"));
+        }
         if counters.len != 16 * n as u64 {
             let len = counters.len;
             return Err(PyValueError::new_err(format!("{n} jobs have {} bytes of counters, not {len}", 16 * n)));
@@ -123,7 +151,7 @@ pub fn jobs<'py>(
     match call.place {
         Place::Host => on_cpu(py, opened, &call, |mut host| opened.engine.run_jobs(&jobs, host.buffers()))?,
         Place::Cuda(ordinal) => {
-            JobsOnDevice::of(&opened.engine, ordinal)?.run(py, &call, &jobs)?;
+            JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?.run(py, &call, &jobs)?;
             call.is_on_stream()?;
         }
     }

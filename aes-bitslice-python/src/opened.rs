@@ -5,11 +5,14 @@ use crate::error::{Error, UnavailableError, caught, panicked};
 use crate::fork::{ForkedNot, generation};
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine};
 use pyo3::prelude::*;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 /// An engine, and whether it can still be used: what an engine and its ciphers share.
 pub struct Opened {
     pub engine: ForkedNot<RuntimeEngine>,
+    /// Whether the kernels for many keys were loaded.
+    pub many_keys_loaded: AtomicBool,
     generation: u64,
     /// The panic after which nothing of it is trusted.
     poison: OnceLock<String>,
@@ -19,7 +22,8 @@ impl Opened {
     pub fn new(engine: RuntimeEngine) -> Arc<Self> {
         let is_device = !matches!(engine.backend(), Backend::Cpu | Backend::CpuBitsliced);
         let engine = ForkedNot::new(engine, is_device);
-        Arc::new(Self { engine, generation: generation(), poison: OnceLock::new() })
+        let many_keys_loaded = AtomicBool::new(false);
+        Arc::new(Self { engine, many_keys_loaded, generation: generation(), poison: OnceLock::new() })
     }
 
     /// Refuses what cannot be used any more.

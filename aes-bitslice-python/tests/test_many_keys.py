@@ -22,13 +22,14 @@ def test_each_key(engine, mode, bits, size):
     n, counter = 37, b"\xff" * 15 + b"\xfe"
     keys = os.urandom(n * bits // 8)
     data = None if mode == "keystream" else os.urandom(n * size)
-    found = engine.run_each_key(mode, keys, data, bytes_per_key=size, key_bits=bits, counter=counter)
+    given = {} if mode == "ecb-encrypt" else {"counter": counter}
+    found = engine.run_each_key(mode, keys, data, bytes_per_key=size, key_bits=bits, **given)
     parts = [
         expected(mode, keys[i * bits // 8 :][: bits // 8], counter, (data or bytes(n * size))[i * size :][:size]) for i in range(n)
     ]
     assert found == b"".join(parts)
     out = bytearray(n * size)
-    assert engine.run_each_key(mode, keys, data, bytes_per_key=size, key_bits=bits, counter=counter, out=out) is out
+    assert engine.run_each_key(mode, keys, data, bytes_per_key=size, key_bits=bits, out=out, **given) is out
     assert out == found
 
 
@@ -68,6 +69,10 @@ def test_none(cpu):
         (lambda e: e.run_each_key("ctr", bytes(16), bytes(32), bytes_per_key=16), "32"),
         (lambda e: e.run_each_key("ctr", bytes(16), bytes_per_key=16), "ctr takes data"),
         (lambda e: e.run_each_key("keystream", bytes(16), bytes(16), bytes_per_key=16), "keystream reads no data"),
+        (lambda e: (lambda x: e.run_each_key("keystream", x, bytes_per_key=16, out=x))(bytearray(32)), "overlap"),
+        (lambda e: (lambda x: e.run_each_key("ctr", memoryview(x)[8:24], bytes(16), bytes_per_key=16, out=x[:16]))(memoryview(bytearray(32))), "overlap"),
+        (lambda e: e.run_each_key("ecb-encrypt", bytes(16), bytes(16), bytes_per_key=16, counter=bytes(16)), "no counter"),
+        (lambda e: e.run_jobs("ecb-encrypt", bytes(16), [(0, 16)], bytes(16), counters=bytes(16), out=bytearray(16)), "no counters"),
         (lambda e: e.run_jobs("ctr", bytes(16), [(0, 5)], bytes(5), counters=bytes(16)), "out"),
         (lambda e: e.run_jobs("ctr", bytes(16), [(0, 5)], bytes(5), out=bytearray(5)), "takes counters"),
         (lambda e: e.run_jobs("ctr", bytes(16), [(0, 5)], bytes(5), counters=bytes(15), out=bytearray(5)), "1 jobs have 16 bytes"),
