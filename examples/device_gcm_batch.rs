@@ -1,5 +1,5 @@
-//! Many messages of GCM in GPU memory in one call, each with a nonce and a tag of its own: all that comes is compared with single messages on
-//! the CPU, then it is measured.
+//! Many messages of GCM in GPU memory in one call, each with a nonce and a tag of its own: all that comes is compared with single messages
+//! on the CPU, then it is measured.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-runtime --example device_gcm_batch

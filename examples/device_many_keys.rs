@@ -132,8 +132,8 @@ fn each_key(engine: &Engine, stream: &Arc<CudaStream>) -> Outcome<()> {
     Ok(())
 }
 
-/// Seconds of a call: by events around it; by the clock, alone; and with others ahead of it on the stream. What is measured is not used: only
-/// therefore may counters be used again.
+/// Seconds of a call: by events around it; by the clock, alone; and with others ahead of it on the stream. What is measured is not used:
+/// only therefore may counters be used again.
 fn times<T>(
     stream: &Arc<CudaStream>,
     data: &mut CudaSlice<u8>,

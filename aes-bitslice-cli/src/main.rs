@@ -10,8 +10,9 @@
 //! aes-bitslice keystream --bytes 1GiB --key-file key -o random
 //! ```
 //!
-//! The output is byte for byte that of `openssl enc` with the same mode, key and IV, which is put in front of it unless it is given
-//! with `--iv`. XTS, which `openssl enc` does not have, takes no IV: sectors have numbers. That of `keystream` is what `encrypt --mode ctr` makes of zeros; its IV is printed on standard error.
+//! The output is byte for byte that of `openssl enc` with the same mode, key and IV, which is put in front of it unless it is given with
+//! `--iv`. XTS, which `openssl enc` does not have, takes no IV: sectors have numbers. That of `keystream` is what `encrypt --mode ctr`
+//! makes of zeros; its IV is printed on standard error.
 //!
 //! # Exit codes
 //!

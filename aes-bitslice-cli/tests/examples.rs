@@ -1,4 +1,5 @@
-//! The examples that `--help` ends with, and those of the pages, pasted one after the other: each works, and what should be the same bytes is.
+//! The examples that `--help` ends with, and those of the pages, pasted one after the other: each works, and what should be the same bytes
+//! is.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 

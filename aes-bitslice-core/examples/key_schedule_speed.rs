@@ -1,4 +1,5 @@
-//! Nanoseconds that the expansion of a key takes, for each length and direction; the shortest of many times. `cargo run --release --example key_schedule_speed`
+//! Nanoseconds that the expansion of a key takes, for each length and direction; the shortest of many times. `cargo run --release --example
+//! key_schedule_speed`
 
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use std::hint::black_box;

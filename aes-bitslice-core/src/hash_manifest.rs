@@ -40,8 +40,8 @@
 //! # Many messages at a time
 //!
 //! `messages.entry` makes the tags of GCM of many messages, and `messages.entry_clear` ends their decryption. What describes the messages
-//! is public: 12 words for each. Any number of thread blocks will do; a group of eight messages is one's work at a time, and takes as long as the
-//! longest of them. The tables are made for `messages.shape` and one unit.
+//! is public: 12 words for each. Any number of thread blocks will do; a group of eight messages is one's work at a time, and takes as long
+//! as the longest of them. The tables are made for `messages.shape` and one unit.
 //!
 //! | words of a message | what |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Many keys at a time, as kernels have them described: *jobs*, each with a key, a range of the data and a first counter; or the same number
-//! of blocks for each of many keys, which takes no description.
+//! Many keys at a time, as kernels have them described: *jobs*, each with a key, a range of the data and a first counter; or the same
+//! number of blocks for each of many keys, which takes no description.
 //!
 //! # Entry points
 //!
@@ -49,8 +49,8 @@ pub struct ManyKeys {
     pub entry_expand: EntryPoint,
     /// Jobs under round keys.
     pub entry_jobs: EntryPoint,
-    /// Threads of a thread block at most, of the first two; as many thread blocks fit a multiprocessor as have the registers of the kernel's
-    /// thread blocks.
+    /// Threads of a thread block at most, of the first two; as many thread blocks fit a multiprocessor as have the registers of the
+    /// kernel's thread blocks.
     pub threads: u32,
 }
 

@@ -1,7 +1,7 @@
 //! What a user of a printed kernel must know to launch it, as JSON in a file next to the source.
 
 use crate::basis::Basis;
-use crate::cmac::OF_CMAC;
+use crate::cmac::{self, OF_CMAC};
 use crate::column_basis::ColumnBasis;
 use crate::dialect::Dialect;
 use crate::jobs::ManyKeys;
@@ -39,7 +39,8 @@ pub struct Manifest {
     pub key_bits: Option<usize>,
     /// How round keys reach the kernel.
     pub keys: KeySource,
-    /// The rows of the basis that bytes are in between rounds, and that round keys given at launch are in.
+    /// The rows of the basis that bytes are in between rounds, and that round keys given at launch are in, unless `key_basis` says
+    /// otherwise.
     pub basis: [u8; 8],
     /// The rows of the basis that columns of round keys given at launch are in, where it is another ([`ColumnBasis`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -241,7 +242,7 @@ impl Manifest {
     pub fn within(&self, bytes: u32) -> Option<Self> {
         let warps = self.threads / 32;
         let all = match self.grid {
-            Grid::Warps { .. } if self.shared_bytes > 0 => self.shared_bytes + DECLARED_BYTES,
+            Grid::Warps { .. } if self.shared_bytes > 0 => self.shared_bytes.saturating_add(DECLARED_BYTES),
             _ => self.shared_bytes,
         };
         if all <= bytes {
@@ -285,6 +286,16 @@ impl Manifest {
             Grid::Persistent { each: 0 } | Grid::Warps { each: 0, .. } | Grid::Warps { least: 0, .. }
         ) {
             return field("grid", "must not be of no thread blocks");
+        }
+        // A share for each warp.
+        if matches!(manifest.grid, Grid::Warps { .. }) && !manifest.shared_bytes.is_multiple_of(manifest.threads / 32) {
+            return field("shared_bytes", "must be the same for each warp");
+        }
+        if manifest.key_basis.is_some() && manifest.bitsliced.is_none() {
+            return field("key_basis", "is of bitsliced kernels only");
+        }
+        if manifest.entry_cmac.is_some() && (mode != Mode::EcbEncrypt || manifest.tile_blocks as usize != cmac::TILE) {
+            return field("entry_cmac", "is of ECB encryption in tiles of 256 blocks only");
         }
         let entry = manifest.kernel.replace('-', "_");
         if manifest.entry.name != entry || manifest.entry_bytes.name != format!("{entry}_bytes") {

@@ -1,5 +1,5 @@
-//! The modes by their definitions (SP 800-38A, sections 6.1, 6.2 and 6.5; IEEE 1619, section 5), over the cipher as FIPS 197 writes it: what
-//! kernels are checked against.
+//! The modes by their definitions (SP 800-38A, sections 6.1, 6.2 and 6.5; IEEE 1619, section 5), over the cipher as FIPS 197 writes it:
+//! what kernels are checked against.
 
 use crate::aes::{Direction, KeySchedule, cipher};
 use crate::mode::Mode;

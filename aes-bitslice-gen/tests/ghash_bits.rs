@@ -1,7 +1,7 @@
-//! A GHASH kernel is linear under a hash key: the sum over GF(2) of what it makes of the bits of a message. If it is wrong for one bit of
-//! a tile, it is wrong for half of all messages, those whose bits that are wrong do not cancel out; so it passes n random messages by a chance of
-//! 2^-n at most. That finds a fragment of a matrix that lies elsewhere than a product of matrices wants it. Messages of one bit show what the
-//! kernel does where nothing cancels out, and hash keys of one bit, what it does with every bit of the tables' first power.
+//! A GHASH kernel is linear under a hash key: the sum over GF(2) of what it makes of the bits of a message. If it is wrong for one bit of a
+//! tile, it is wrong for half of all messages, those whose bits that are wrong do not cancel out; so it passes n random messages by a
+//! chance of 2^-n at most. That finds a fragment of a matrix that lies elsewhere than a product of matrices wants it. Messages of one bit
+//! show what the kernel does where nothing cancels out, and hash keys of one bit, what it does with every bit of the tables' first power.
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::ghash::Element;

@@ -39,9 +39,9 @@ pub fn seal_with(
 /// Nothing of a segment is written before its tag was checked; what was written before an error is the beginning of the message.
 ///
 /// # Errors
-/// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`], [`Error::WrongPassphrase`],
-/// [`Error::NeedsKey`], [`Error::NeedsPassphrase`], before anything is decrypted; [`Error::Damaged`], [`Error::CutOff`]; and what
-/// reading, writing and the engine report.
+/// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
+/// [`Error::WrongPassphrase`], [`Error::NeedsKey`], [`Error::NeedsPassphrase`], before anything is decrypted; [`Error::Damaged`],
+/// [`Error::CutOff`]; and what reading, writing and the engine report.
 pub fn open(
     engine: &Engine,
     secret: Secret<'_>,

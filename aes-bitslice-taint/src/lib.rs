@@ -8,8 +8,8 @@
 //! - what is computed from something secret, and what is read where something secret may have been written.
 //!
 //! A table is memory that describes the work: the caller says which parameter points to one ([`Secrets::table`]). Kernels read it by
-//! non-coherent loads and read nothing else so. In PTX each of these is followed to its pointer, and one that is of no table is reported; in
-//! machine code, which is made of that PTX, they are told by their kind.
+//! non-coherent loads and read nothing else so. In PTX each of these is followed to its pointer, and one that is of no table is reported;
+//! in machine code, which is made of that PTX, they are told by their kind.
 //!
 //! Parameters that are not named, special registers (index of the thread, sizes of the launch) and immediates are public.
 //!

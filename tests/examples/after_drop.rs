@@ -1,5 +1,5 @@
-//! What of a key can be read again from a CUDA GPU when the engine that had it was dropped: allocates what memory there is, reads all of it,
-//! and searches for the key, its round keys and their planes. Ends with 1 if it finds any.
+//! What of a key can be read again from a CUDA GPU when the engine that had it was dropped: allocates what memory there is, reads all of
+//! it, and searches for the key, its round keys and their planes. Ends with 1 if it finds any.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-tests --example after_drop            # must find nothing

@@ -1,5 +1,5 @@
-//! Random calls for as long as is asked, from many threads, over all modes, lengths of key and sizes, every byte compared with the `aes` crate
-//! on the CPU; keys change, engines are opened and dropped, and one call in a thousand is one that must be refused.
+//! Random calls for as long as is asked, from many threads, over all modes, lengths of key and sizes, every byte compared with the `aes`
+//! crate on the CPU; keys change, engines are opened and dropped, and one call in a thousand is one that must be refused.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-tests --example soak -- --minutes 60 --threads 16 --most 8G

@@ -188,12 +188,14 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
     outcome.unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// By lengths that ascend and by others, so that each lane of a tile has every one; in orders of their own, and overlapping.
+/// Every number of bytes of the last block in every lane of a tile, for equal numbers of blocks keep their order; and lengths that are
+/// sorted, overlapping.
 fn every_length_in_every_lane(engines: &'static [Engine]) {
     let (key, data) = (noise(2, 24), noise(3, 5000));
-    for step in [1, 37, 251] {
-        let range = |n: u64| 13 * n % 4001..13 * n % 4001 + n * step % 67;
-        let messages = Messages { ranges: (0..67 * 33).map(range).collect(), data: data.clone() };
+    let each = |n: u64| 7 * n % 4001..7 * n % 4001 + 17 + (n + n / 256) % 16;
+    let sorted = |step: u64| (0..67 * 33).map(move |n| 13 * n % 4001..13 * n % 4001 + n * step % 67).collect();
+    for ranges in [(0..4096).map(each).collect(), sorted(1), sorted(37), sorted(251)] {
+        let messages = Messages { ranges, data: data.clone() };
         let tags = messages.by_another(&key);
         for engine in engines {
             let cipher = cipher(engine, &key);

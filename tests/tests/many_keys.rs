@@ -1,4 +1,5 @@
-//! Many keys in one call: each job as another implementation has it, in host memory and in GPU memory; what is between jobs; what cannot be.
+//! Many keys in one call: each job as another implementation has it, in host memory and in GPU memory; what is between jobs; what cannot
+//! be.
 
 use aes::{Aes128, Aes192, Aes256};
 use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;

@@ -1,5 +1,6 @@
 //! Faults in the text of a printed kernel are caught: each constant of a LUT3, each of its operands, each index of a plane, each bound of a
-//! loop and each barrier is changed in turn, and the check of printed kernels must then fail. A sample, unless `AES_BITSLICE_MUTANTS` is set.
+//! loop and each barrier is changed in turn, and the check of printed kernels must then fail. A sample, unless `AES_BITSLICE_MUTANTS` is
+//! set.
 //!
 //! A changed constant that makes no difference is shown to be equivalent: one bit of the table stands for one combination of the operands,
 //! and a kernel that is made to fail when that combination comes in any lane passes the same check. The check comes by every input of every

@@ -1,8 +1,9 @@
 //! What of a key is left in a process after everything that had it was dropped: nothing, on any stack or heap.
 //!
-//! A child process, which is this program again, makes calls of every kind on an engine, or seals a file and opens it, and drops everything.
-//! This one searches all memory that the child can write to: for the key, for every round key of both directions, as bytes, as words and as
-//! planes, for the keys that modes derive, and for all that the key of a sealed file is made of. The child is given the key under a mask, so that what it reads and buffers is not the key.
+//! A child process, which is this program again, makes calls of every kind on an engine, or seals a file and opens it, and drops
+//! everything. This one searches all memory that the child can write to: for the key, for every round key of both directions, as bytes, as
+//! words and as planes, for the keys that modes derive, and for all that the key of a sealed file is made of. The child is given the key
+//! under a mask, so that what it reads and buffers is not the key.
 #![cfg(target_os = "linux")]
 
 use aes_bitslice_core::aes::{Direction, KeySchedule};

@@ -6,7 +6,8 @@
 //! | the stored machine code, and here or in `ptx --check` that of every architecture compiled for | [`aes_bitslice_taint::sass`] |
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
-//! What is secret of an entry point, and how it is followed, is in [`crate::secrets`]. Every kernel that looks tables up must be found guilty.
+//! What is secret of an entry point, and how it is followed, is in [`crate::secrets`]. Every kernel that looks tables up must be found
+//! guilty.
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
 use crate::sass::Disassembler;

@@ -40,6 +40,10 @@ impl Outcome {
 
     /// Clocks of a scheduler for a round of one warp, if nothing waits: one for an instruction, two for one of the ALU, which has 16 lanes.
     fn clocks(&self) -> f64 {
+        // What has no loop cannot be compared, and comes last.
+        if self.sass.hot_loop.is_none() {
+            return f64::INFINITY;
+        }
         let [all, alu, _] = self.of_a_round();
         all.max(2.0 * alu)
     }

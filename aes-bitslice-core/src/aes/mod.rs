@@ -1,8 +1,8 @@
 //! FIPS 197 arithmetic, derived from its definitions: the field, the S-box, the key schedule, and the cipher
 //! block by block as the standard writes it. Plain, and the measure of everything else in this crate.
 //!
-//! The [`schedule`] is constant-time: it expands the keys of callers. The [`cipher`] is not: it looks the S-box up, and runs in tests, in the
-//! generator and on keys that everybody knows.
+//! The [`schedule`] is constant-time: it expands the keys of callers. The [`cipher`] is not: it looks the S-box up, and runs in tests, in
+//! the generator and on keys that everybody knows.
 
 pub mod cipher;
 pub mod field;

@@ -41,8 +41,8 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
     let words = manifest.key_words(key)?.ok_or(CheckError::KeyLength(key.len()))?;
     let unaligned = Access::Bytes { input: 3, output: 9 };
     let (once, twice) = if manifest.grid == Grid::Covers { (1, 1) } else { (1, 2) };
-    // In blocks: one; and several thread blocks with a ragged last tile, which have one tile each or two, or more, where warps take them. In
-    // place, a tile overwrites what the next one of its share is chained to.
+    // In blocks: one; and several thread blocks with a ragged last tile, which have one tile each or two, or more, where warps take them.
+    // In place, a tile overwrites what the next one of its share is chained to.
     let group = manifest.tile_blocks as usize;
     let (can_be_in_place, any_length) = (kernel.can_be_in_place(), kernel.takes_any_length());
     for (access, blocks, in_place, tiles, warps) in [

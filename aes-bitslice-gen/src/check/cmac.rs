@@ -40,9 +40,9 @@ fn tag(key: &KeySchedule, message: &[u8]) -> [u8; 16] {
 /// Messages by their lengths, each with this many bytes before it.
 type Lengths = Vec<(u64, u64)>;
 
-/// Compiles a printed kernel as C, and compares the tags that its entry point for CMAC makes with the definition: every number of blocks in
-/// every lane, and of bytes in the last one; tiles that are full and not, at any address; keys of every length. `false` where there is no C
-/// compiler.
+/// Compiles a printed kernel as C, and compares the tags that its entry point for CMAC makes with the definition: every number of bytes of
+/// the last block in every lane, and numbers of blocks that differ within a tile; tiles that are full and not, at any address; keys of
+/// every length. `false` where there is no C compiler.
 pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
     let manifest = &printed.manifest;
     let kernel = &manifest.kernel;
@@ -53,8 +53,10 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
         let key = KeySchedule::new(b"sixteen bytes...", Direction::Encrypt).expect("a key");
         reference(Mode::Keystream, &key, seed << 64, 0, &vec![0; bytes])
     };
-    let launches: [(Lengths, usize); 8] = [
-        // Every length up to four blocks in every lane of a tile, and then some.
+    let launches: [(Lengths, usize); 9] = [
+        // Equal numbers of blocks keep their order: every number of bytes of the last block in every lane.
+        ((0..4096).map(|i| (17 + (i + i / 256) % 16, i % 3)).collect(), 0),
+        // Every length up to four blocks, in several lanes.
         ((0..600).map(|i| (i * 5 % 67, i % 3)).collect(), 0),
         (vec![(64, 0); 256], 0),
         // In words.

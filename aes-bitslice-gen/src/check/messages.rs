@@ -138,8 +138,8 @@ pub(super) fn bytes_of(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Compiles a printed kernel of the counter mode and a hash kernel as C, and compares what their entry points for many messages do with
-/// the definition of GCM: lengths of data and additional data around blocks, runs and tiles, at any address, in place and not; counters that
+/// Compiles a printed kernel of the counter mode and a hash kernel as C, and compares what their entry points for many messages do with the
+/// definition of GCM: lengths of data and additional data around blocks, runs and tiles, at any address, in place and not; counters that
 /// wrap; tags that are wrong. `false` where there is no C compiler.
 pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result<bool, CheckError> {
     let (manifest, of_hash) = (&ctr.manifest, &hash.manifest);

@@ -213,8 +213,11 @@ mod tests {
     }
 
     #[test]
-    fn bases_of_columns_that_are_none_are_refused() {
+    fn what_no_kernel_has_is_refused() {
         let manifest = |mode| cuda::print(&KernelSpec::planes(mode, &LUT3).into(), "").unwrap().manifest;
+        let (of_cmac, decrypting) = (manifest(Mode::EcbEncrypt), manifest(Mode::EcbDecrypt));
+        let mut renamed = of_cmac.entry_cmac.clone().expect("this kernel has one");
+        renamed.name.push('_');
         let (right, one_key) = (manifest(Mode::XtsDecrypt), manifest(Mode::Ctr));
         // Tweaks are encrypted, whatever the data is.
         assert!(right.key_basis.is_some() && right.key_basis != right.tweak_key_basis);
@@ -227,6 +230,10 @@ mod tests {
             (Manifest { key_basis: dependent, ..right.clone() }, "key_basis"),
             (Manifest { tweak_key_basis: dependent, ..right.clone() }, "tweak_key_basis"),
             (Manifest { tweak_key_basis: right.tweak_key_basis, ..one_key }, "tweak_key_basis"),
+            (Manifest { shared_bytes: right.shared_bytes + 1, ..right.clone() }, "shared_bytes"),
+            (Manifest { entry_cmac: Some(of_cmac.entry.clone()), ..of_cmac.clone() }, "entry_cmac"),
+            (Manifest { entry_cmac: Some(renamed), ..of_cmac.clone() }, "entry_cmac"),
+            (Manifest { entry_cmac: of_cmac.entry_cmac, ..decrypting }, "entry_cmac"),
         ] {
             let error = Manifest::parse(&wrong.to_json()).unwrap_err();
             assert!(matches!(error, ManifestError::Field { field: named, .. } if named == field), "{error}");

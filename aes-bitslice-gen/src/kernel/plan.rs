@@ -12,7 +12,8 @@
 //! Cut like that, a round begins behind SubBytes. The first SubBytes may then take bytes in the standard basis and give
 //! them in another, in which they stay until the last one.
 //!
-//! The module `keys` makes the steps ([`Plan::new`]). A printer walks them; [`Plan::evaluate`] walks them too, so that what is printed can be checked before.
+//! The module `keys` makes the steps ([`Plan::new`]). A printer walks them; [`Plan::evaluate`] walks them too, so that what is printed can
+//! be checked before.
 
 use super::spec::KernelSpec;
 use crate::circuit::{Circuit, Word};

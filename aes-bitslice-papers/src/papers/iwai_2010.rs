@@ -114,8 +114,8 @@ fn looping(spec: TableSpec) -> TableSpec {
     spec.with_thread_blocks(ThreadBlocks::Loop { each: 2048 / spec.threads() })
 }
 
-/// What sections V.B to VI.B speak of in addition to table III, each kernel with what the result is found by, and the kernel that it is but for
-/// one thing, by its name.
+/// What sections V.B to VI.B speak of in addition to table III, each kernel with what the result is found by, and the kernel that it is but
+/// for one thing, by its name.
 pub fn choices() -> Vec<(TableSpec, String, Option<String>)> {
     let mut choices = Vec::new();
     for count in [TableCount::One, TableCount::Four] {

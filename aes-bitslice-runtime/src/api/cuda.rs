@@ -73,7 +73,8 @@ impl Engine {
         Ok(members.iter().map(|member| member.device.context().shared().clone()).collect())
     }
 
-    /// Calls under many keys on the memory of its CUDA device: [`Jobs`](crate::Jobs), and [`EachKey`](crate::EachKey) with keys that lie there.
+    /// Calls under many keys on the memory of its CUDA device: [`Jobs`](crate::Jobs), and [`EachKey`](crate::EachKey) with keys that lie
+    /// there.
     ///
     /// # Errors
     /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several.

@@ -9,8 +9,8 @@ impl Engine {
     /// Does jobs in host memory, on the cores of the CPU, whatever the engine.
     ///
     /// # Errors
-    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for other data than the mode takes (key stream is written, the others replace data),
-    /// [`Error::Jobs`] for data that is too short. Nothing is changed then.
+    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for other data than the mode takes (key stream is written, the others replace
+    /// data), [`Error::Jobs`] for data that is too short. Nothing is changed then.
     pub fn run_jobs<'d>(&self, jobs: &Jobs, data: impl Into<Buffers<'d>>) -> Result<(), Error> {
         let data = data.into().accessed(jobs.flow.access(), NAME)?;
         jobs.check(data.len() as u64)?;
@@ -18,7 +18,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Does the same number of bytes under each of `keys`, which lie side by side, in host memory, on the cores of the CPU, whatever the engine.
+    /// Does the same number of bytes under each of `keys`, which lie side by side, in host memory, on the cores of the CPU, whatever the
+    /// engine.
     ///
     /// # Errors
     /// As [`run_jobs`](Self::run_jobs), and [`Error::Jobs`] for keys or data of another length than they are for.

@@ -1,5 +1,5 @@
-//! The CPU as a backend, by the `aes` and `ctr` crates: what a caller should get where there is no GPU, and what is serial wherever there is
-//! one.
+//! The CPU as a backend, by the `aes` and `ctr` crates: what a caller should get where there is no GPU, and what is serial wherever there
+//! is one.
 
 use crate::base::backend::Backend;
 use crate::base::error::Error;

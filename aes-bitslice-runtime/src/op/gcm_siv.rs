@@ -6,8 +6,8 @@
 //! ciphertext           =  plaintext  +  cipher of counters that begin with the tag
 //! ```
 //!
-//! The tag of all plaintext comes first, so a message is gone through twice. In both passes the cores share out its pieces: hashes of pieces are
-//! moved to their places by powers of the hash key.
+//! The tag of all plaintext comes first, so a message is gone through twice. In both passes the cores share out its pieces: hashes of
+//! pieces are moved to their places by powers of the hash key.
 
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -339,6 +339,8 @@ impl<E: SivEnd> Steps for GcmSiv<E> {
     }
 
     fn finish(&self, parts: Vec<[u8; 16]>) -> Result<E::Output, Error> {
+        // The right tag of a message that may be refused.
+        let parts = Zeroizing::new(parts);
         let computed = Zeroizing::new(parts.first().copied().unwrap_or_else(|| self.tag(&[])));
         self.end.end(&computed)
     }

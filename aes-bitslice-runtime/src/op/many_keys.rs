@@ -1,8 +1,8 @@
 //! Many keys in one call: jobs, each with a key, a first counter and a range of the data; or the same number of bytes under each of many
 //! keys.
 //!
-//! These are no [operations](crate::Operation): they have no cipher, and the key is part of the work. The modes are ECB encryption and counter
-//! mode (SP 800-38A, sections 6.1 and 6.5) with counters of 128 bits that wrap, and the key stream of that.
+//! These are no [operations](crate::Operation): they have no cipher, and the key is part of the work. The modes are ECB encryption and
+//! counter mode (SP 800-38A, sections 6.1 and 6.5) with counters of 128 bits that wrap, and the key stream of that.
 
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -85,8 +85,8 @@ impl Tables {
     }
 }
 
-/// The same number of bytes under each of many keys: the first key is for the first `bytes` bytes of the data, the second for the next ones,
-/// and so on. Counters, where the mode has them, begin anew under each key.
+/// The same number of bytes under each of many keys: the first key is for the first `bytes` bytes of the data, the second for the next
+/// ones, and so on. Counters, where the mode has them, begin anew under each key.
 ///
 /// ```
 /// use aes_bitslice_runtime::{Backend, EachKey, Engine, Error, KeyBits, Mode};
@@ -167,14 +167,14 @@ const MOST_BLOCKS: u64 = u32::MAX as u64;
 const AT_A_TIME: usize = 64;
 
 impl Jobs {
-    /// These jobs, whose ranges ascend and do not overlap, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`] or [`Mode::Keystream`]. Everything
-    /// is copied; the copy of the keys is wiped on drop.
+    /// These jobs, whose ranges ascend and do not overlap, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`] or [`Mode::Keystream`].
+    /// Everything is copied; the copy of the keys is wiped on drop.
     ///
     /// In counter modes, two jobs with one key must have no counter in common: nothing checks that.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for another mode, for keys of different lengths, for ranges that do not ascend, for ECB of a length that is no multiple of
-    /// 16, and for a job of more than 64 GiB; [`Error::KeyLength`] for a key of no AES length.
+    /// [`Error::Jobs`] for another mode, for keys of different lengths, for ranges that do not ascend, for ECB of a length that is no
+    /// multiple of 16, and for a job of more than 64 GiB; [`Error::KeyLength`] for a key of no AES length.
     pub fn new(mode: Mode, jobs: &[Job<'_>]) -> Result<Self, Error> {
         let flow = Flow::of(mode)?;
         let bytes = jobs.first().map_or(16, |job| job.key.len());
@@ -278,7 +278,8 @@ impl fmt::Debug for Jobs {
 
 impl EachKey {
     /// For each key of `bits` bits the next `bytes` bytes, a multiple of 16, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`] or
-    /// [`Mode::Keystream`]. `counter` is the first counter block under each key, a big-endian number, which wraps; ECB takes no notice of it.
+    /// [`Mode::Keystream`]. `counter` is the first counter block under each key, a big-endian number, which wraps; ECB takes no notice of
+    /// it.
     ///
     /// # Errors
     /// [`Error::Jobs`] for another mode, and for no bytes or a number of them that is no multiple of 16.

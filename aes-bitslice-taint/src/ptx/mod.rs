@@ -20,7 +20,8 @@ pub fn check(ptx: &str, entry: &str, secrets: &Secrets) -> Result<Report, String
     flow::check(&program::Program::read(ptx)?, entry, secrets)
 }
 
-/// The variables in shared memory that an entry point can reach, in the order in which they are declared: those of the module, then its own.
+/// The variables in shared memory that an entry point can reach, in the order in which they are declared: those of the module, then its
+/// own.
 ///
 /// # Errors
 /// In words, if the text cannot be read.

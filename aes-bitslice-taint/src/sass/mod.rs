@@ -10,8 +10,8 @@ use crate::finding::Report;
 use crate::ptx::Shared;
 use crate::secrets::Secrets;
 
-/// Follows the secrets of an entry point. `shared` are the variables in shared memory, as [`ptx::shared`](crate::ptx::shared) has them; with
-/// none of them, all of shared memory is one object.
+/// Follows the secrets of an entry point. `shared` are the variables in shared memory, as [`ptx::shared`](crate::ptx::shared) has them;
+/// with none of them, all of shared memory is one object.
 ///
 /// # Errors
 /// In words, if the listing cannot be read, has no such entry point, or its parameters or shared memory are of other sizes.

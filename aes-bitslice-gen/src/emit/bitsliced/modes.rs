@@ -10,8 +10,9 @@ use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::KeyStrategy;
 
-/// The kernels of a mode in a layout, which reach their data in one way. All sizes are the ones measured to be the fastest (docs/performance.md), and those in
-/// which nothing spills: 255 registers for the state and what is between two of its layers, or 128 for a column of it.
+/// The kernels of a mode in a layout, which reach their data in one way. All sizes are the ones measured to be the fastest
+/// (docs/performance.md), and those in which nothing spills: 255 registers for the state and what is between two of its layers, or 128 for
+/// a column of it.
 struct Row {
     mode: Mode,
     layout: Layout,

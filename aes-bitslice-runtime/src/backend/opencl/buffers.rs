@@ -15,10 +15,10 @@ use opencl3::types::cl_mem_info;
 
 /// A [`Cipher`](crate::Cipher) on OpenCL buffers.
 ///
-/// Calls return when the work is in the queue, not when it is done; an error on the device shows when the caller waits for
-/// the queue, or for an event of `enqueue_marker_with_wait_list`. Nothing is flushed. Cipher and buffers may be dropped
-/// before the queue has come to it: OpenCL keeps what it needs. What has to be cleared waits, when it is dropped, for what was
-/// launched with it: [`DeviceMemory`](crate::opencl::DeviceMemory), and the last clone of a cipher whose round keys lie in device memory, as some of
+/// Calls return when the work is in the queue, not when it is done; an error on the device shows when the caller waits for the queue, or
+/// for an event of `enqueue_marker_with_wait_list`. Nothing is flushed. Cipher and buffers may be dropped before the queue has come to it:
+/// OpenCL keeps what it needs. What has to be cleared waits, when it is dropped, for what was launched with it:
+/// [`DeviceMemory`](crate::opencl::DeviceMemory), and the last clone of a cipher whose round keys lie in device memory, as some of
 /// [`Engine::cipher_of`](crate::Engine::cipher_of) do.
 ///
 /// Queues and buffers belong to the engine's context, [`Engine::opencl_context`](crate::Engine::opencl_context). Kernels may

@@ -39,8 +39,8 @@ enum Found<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// The value of a parameter of an entry point whose input and output are counted in units of these many bytes; `None` if there is none of
-    /// its name and kind.
+    /// The value of a parameter of an entry point whose input and output are counted in units of these many bytes; `None` if there is none
+    /// of its name and kind.
     fn find(&self, parameter: &Parameter, [unit_in, unit_out]: [u64; 2]) -> Option<Found<'a>> {
         let Self { span, launch, gathered, keys } = *self;
         let name = parameter.name.as_str();
