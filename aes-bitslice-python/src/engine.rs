@@ -11,7 +11,7 @@ use crate::opened::Opened;
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine, HostBuffer, Kernels, cuda, opencl};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyByteArray, PyBytes, PyDict};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl Engine {
         py: Python<'py>,
         mode: &str,
         keys: &Bound<'py, PyAny>,
-        ranges: Vec<(u64, u64)>,
+        ranges: &Bound<'py, PyAny>,
         data: Option<&Bound<'py, PyAny>>,
         counters: Option<&Bound<'py, PyAny>>,
         out: &Bound<'py, PyAny>,
@@ -81,7 +81,7 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyAny>> {
         self.opened.check()?;
         let data = Data { data, out: Some(out), stream };
-        self.opened.guarded(|| many_keys::jobs(py, &self.opened, mode, keys, counters, &ranges, &data))
+        self.opened.guarded(|| many_keys::jobs(py, &self.opened, mode, keys, counters, ranges, &data))
     }
 
     /// Host memory that is fast for this engine: pinned where it has CUDA GPUs. All zero, and wiped when it is no longer used.
@@ -129,14 +129,20 @@ enum Wanted {
 impl Wanted {
     fn of(backend: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(backend) = backend else { return Ok(Self::One(Backend::Auto)) };
-        match backend.extract::<String>() {
-            Ok(name) => name.parse().map(Self::One).map_err(of_runtime),
-            Err(_) => backend.extract().map(Self::Several).map_err(|_| {
-                PyTypeError::new_err(
-                    "a backend is a name, such as \"auto\", \"cpu\" or \"cuda:0\", or a list of numbers of CUDA GPUs",
-                )
-            }),
+        /// More GPUs than a host has.
+        const MOST: usize = 1024;
+        if let Ok(name) = backend.extract::<String>() {
+            return name.parse().map(Self::One).map_err(of_runtime);
         }
+        let numbers =
+            || backend.try_iter()?.take(MOST + 1).map(|number| number?.extract()).collect::<PyResult<Vec<_>>>();
+        let is_bytes = backend.is_instance_of::<PyBytes>() || backend.is_instance_of::<PyByteArray>();
+        let numbers = if is_bytes { None } else { numbers().ok().filter(|numbers| numbers.len() <= MOST) };
+        numbers.map(Self::Several).ok_or_else(|| {
+            PyTypeError::new_err(
+                "a backend is a name, such as \"auto\", \"cpu\" or \"cuda:0\", or a list of numbers of CUDA GPUs",
+            )
+        })
     }
 
     fn open(self) -> Result<RuntimeEngine, aes_bitslice_runtime::Error> {

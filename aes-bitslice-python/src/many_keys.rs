@@ -10,7 +10,7 @@ use crate::fork::with_threads;
 use crate::memory::{Call, Host, Memory, in_words};
 use crate::opened::Opened;
 use aes_bitslice_runtime::{EachKey, Error as Runtime, Job, Jobs, KeyBits, Mode};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use std::str::FromStr;
 
@@ -104,10 +104,11 @@ pub fn jobs<'py>(
     mode: &str,
     keys: Any<'_, 'py>,
     counters: Option<Any<'_, 'py>>,
-    ranges: &[(u64, u64)],
+    ranges: Any<'_, 'py>,
     data: &Data<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mode = mode_of(mode)?;
+    let ranges = pairs(ranges)?;
     let n = ranges.len();
     let of_keys = Memory::of(keys, false, "keys", None)?;
     let in_host_memory = |memory: &Memory| match memory.place {
@@ -156,6 +157,21 @@ pub fn jobs<'py>(
         }
     }
     Ok(call.result)
+}
+
+/// The first byte of each range, and the one behind its last.
+fn pairs(ranges: Any<'_, '_>) -> PyResult<Vec<(u64, u64)>> {
+    let mut pairs = Vec::new();
+    for (n, range) in ranges.try_iter()?.enumerate() {
+        let range = range?;
+        let pair = range.extract().or_else(|_| range.extract::<[u64; 2]>().map(|[start, stop]| (start, stop)));
+        let pair = pair.map_err(|_| {
+            PyTypeError::new_err(format!("range {n} is no pair (start, stop) of places in the data, 0 to 2^64 - 1"))
+        })?;
+        pairs.try_reserve(1).map_err(|_| PyMemoryError::new_err("too many jobs for one call"))?;
+        pairs.push(pair);
+    }
+    Ok(pairs)
 }
 
 /// Does a call in host memory, without the interpreter's lock.

@@ -1,7 +1,7 @@
 """Keys, engines, ciphers and files. Import these from `aes_bitslice`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NoReturn, Protocol, TypedDict, TypeVar, final, overload
 
 class _Readable(Protocol):
@@ -158,7 +158,7 @@ class Engine:
         self,
         mode: str,
         keys: _Data,
-        ranges: Sequence[tuple[int, int]],
+        ranges: Iterable[Sequence[int]],
         data: _Data | None = None,
         *,
         counters: _Data | None = None,
@@ -169,7 +169,7 @@ class Engine:
 
         mode: "ctr", "ecb-encrypt" or "keystream", which takes no data.
         keys: the keys of all jobs side by side, of one length, in host memory.
-        ranges: for each job its first byte in the data, and the one behind its last. They ascend and do not overlap.
+        ranges: for each job a pair: its first byte in the data, and the one behind its last. They ascend and do not overlap.
         counters: for each job 16 bytes, side by side; for ECB none. Jobs with one key must have no counter in common.
         out: where the output goes, which may be the data itself. Bytes between jobs stay as they are there.
 

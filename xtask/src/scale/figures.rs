@@ -33,8 +33,8 @@ pub struct Figures {
 
 /// The kernels: 4 GiB in GPU memory, Tbit/s.
 const KERNELS: [(&str, Source); 4] = [
-    ("ctr-128", cell("## Kernels, now", "ctr", 5, "4 GiB")),
-    ("ctr-256", cell("## Kernels, now", "ctr", 9, "4 GiB")),
+    ("ctr-128", cell("## Kernels, now", "ctr", 6, "4 GiB")),
+    ("ctr-256", cell("## Kernels, now", "ctr", 10, "4 GiB")),
     ("gcm-128", cell("## Authenticated", "**GCM encryption**", 7, "4 GiB")),
     ("gcm-256", cell("## Authenticated", "**GCM encryption**", 10, "4 GiB")),
 ];
