@@ -86,14 +86,25 @@ mod tune;
 use std::process::ExitCode;
 
 use aes_bitslice_runtime::Direction;
-use args::command::{self, Command};
+use args::command::{self, Asked, Command};
 use error::Error;
 
 fn main() -> ExitCode {
     if let Err(error) = signals::watch() {
         return Error::io("cannot start a thread", &error).report();
     }
-    let outcome = command::parse().and_then(|command| match command {
+    let outcome = command::parse().and_then(|asked| match asked {
+        Asked::Command(command) => run(*command),
+        Asked::Help(text) => pages::help(&text),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report(),
+    }
+}
+
+fn run(command: Command) -> error::Result<()> {
+    match command {
         Command::Encrypt(args) => crypt::run(Direction::Encrypt, &args),
         Command::Decrypt(args) => crypt::run(Direction::Decrypt, &args),
         Command::Seal(args) => seal::seal(&args),
@@ -105,9 +116,5 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::command::run(&args),
         Command::Completions(args) => pages::completions(&args),
         Command::Man(args) => pages::man(&args),
-    });
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.report(),
     }
 }

@@ -1,4 +1,4 @@
-//! `completions` and `man`: what shells and readers know of the command line.
+//! `completions`, `man` and help: what shells and readers know of the command line.
 
 use clap_complete::generate;
 use clap_mangen::Man;
@@ -6,7 +6,13 @@ use clap_mangen::Man;
 use crate::args::command::command;
 use crate::args::pages::{CompletionsArgs, ManArgs};
 use crate::error::{Error, Result};
-use crate::output;
+use crate::{output, standard};
+
+/// Prints help, or the version.
+pub fn help(text: &clap::Error) -> Result<()> {
+    standard::output()?;
+    text.print().map_err(|error| Error::io("cannot write standard output", &error))
+}
 
 /// Prints the completions of a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<()> {

@@ -425,7 +425,7 @@ fn closed_standard_streams() {
         let output = shell.env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
         assert_eq!(failure(folder.path(), &output, 4), message, "{redirection}");
     }
-    for command in ["info", "info --json", "man", "completions bash"] {
+    for command in ["info", "info --json", "man", "completions bash", "--help", "encrypt -h", "--version"] {
         let mut shell = Command::new("sh");
         let output = shell.args(["-c", &format!("exec {PROGRAM} {command} >&-")]).output().unwrap();
         let message = format!("cannot write standard output: {closed}; redirect it to a file, or use a pipe");

@@ -59,7 +59,7 @@ pub struct Manifest {
     /// is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_messages: Option<EntryPoint>,
-    /// Entry point for CMAC of many messages at a time, and what it takes ([`cmac`](crate::cmac)); none where there is none.
+    /// Entry point for CMAC of many messages at a time, and what it takes ([`cmac`]); none where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_cmac: Option<EntryPoint>,
     /// Entry points for many keys at a time, and what they take; none where there are none.

@@ -127,18 +127,22 @@ pub fn command() -> clap::Command {
     })
 }
 
-/// Parses the command line. `--help` and `--version` print and end the process.
-pub fn parse() -> Result<Command> {
+/// What the command line asks for.
+pub enum Asked {
+    Command(Box<Command>),
+    /// Help, or the version: the text.
+    Help(clap::Error),
+}
+
+/// Parses the command line.
+pub fn parse() -> Result<Asked> {
     let matches = command().try_get_matches();
     let error = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => return Ok(cli.command),
+        Ok(cli) => return Ok(Asked::Command(Box::new(cli.command))),
         Err(error) => error,
     };
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            error.print().map_err(|error| Error::io("cannot write standard output", &error))?;
-            std::process::exit(0)
-        }
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Asked::Help(error)),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             let names: Vec<_> = command().get_subcommands().map(|command| command.get_name().to_string()).collect();
             Err(Error::usage(format!("no command given: {}; see --help", names.join(", "))))
