@@ -116,8 +116,7 @@ pub unsafe extern "C" fn aes_bitslice_cbc(
 }
 
 /// XTS (IEEE 1619; SP 800-38E) of `len` bytes in a `direction`, with a key of aes_bitslice_key_new_xts: neighbouring data units of
-/// `unit_bytes` bytes, 16 to 16 777 216, the last of which may be shorter, down to 16 bytes. In units of whole blocks by every engine, else
-/// by the CPU.
+/// `unit_bytes` bytes, 16 to 16 777 216, the last of which may be shorter, down to 16 bytes. In units of whole blocks by every engine, else by the CPU.
 ///
 /// `first_unit` is the number of the first data unit, 16 bytes, little-endian; each unit has the number after that before it.
 #[unsafe(no_mangle)]
