@@ -1,7 +1,6 @@
 //! The manifests of printed kernels.
 
-use super::bitsliced::own_keys;
-use super::bitsliced::parts::Parts;
+use super::bitsliced::parts::{OWN_KEY_WARPS, Parts};
 use super::header;
 use crate::kernel::plan::{Plan, Step};
 use crate::kernel::spec::KernelSpec;
@@ -106,7 +105,7 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
         entry_each: read("each"),
         entry_expand: read("expand"),
         entry_jobs: read("jobs"),
-        threads: 32 * own_keys::WARPS,
+        threads: 32 * OWN_KEY_WARPS,
     };
     let tweaks = spec.mode.has_tweaks().then(|| spec.of_tweaks());
     Manifest {

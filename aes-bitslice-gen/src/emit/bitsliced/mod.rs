@@ -16,7 +16,7 @@
 mod cipher;
 mod keys;
 pub(crate) mod modes;
-pub(crate) mod own_keys;
+mod own_keys;
 pub(crate) mod parts;
 pub(crate) mod print;
 

@@ -9,9 +9,6 @@ use crate::linear;
 use aes_bitslice_core::basis::Basis;
 use std::fmt::Write;
 
-/// Warps of a thread block at most: what they keep of their schedules is 32 KiB of shared memory.
-pub const WARPS: u32 = 4;
-
 /// Appends `into_basis`, `out_of_basis`, `mix_columns_with_key` and `round_constant`.
 pub(super) fn functions(plan: &Plan, text: &mut String) {
     let basis = plan.spec.basis;

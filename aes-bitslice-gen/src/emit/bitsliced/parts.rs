@@ -1,10 +1,12 @@
 //! What a bitsliced kernel is made of besides its plan: templates, sizes, and how the code reaches the round keys.
 
-use super::own_keys;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::strategy::KeyStrategy;
 use zeroize::Zeroizing;
+
+/// Warps of a thread block at most, where keys are expanded: what they keep of their schedules is 32 KiB of shared memory.
+pub const OWN_KEY_WARPS: u32 = 4;
 
 /// The size of a thread block, and of its loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,7 +119,7 @@ impl Parts {
             ),
             false => String::new(),
         };
-        let (entry, own_key_warps) = (self.entry_point(), own_keys::WARPS.to_string());
+        let (entry, own_key_warps) = (self.entry_point(), OWN_KEY_WARPS.to_string());
         for (i, part) in template.split('@').enumerate() {
             *text += match part {
                 part if i % 2 == 0 => part,

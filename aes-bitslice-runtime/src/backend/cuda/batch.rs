@@ -1,4 +1,5 @@
-//! A call on many messages in device memory (`op/batch`), whatever is done with them. Its results come back through memory of its own.
+//! A call on many messages in device memory (`op/batch`): which kernels GCM and CMAC need, and which launches they take. The call's
+//! [`BatchMemory`] brings back its tags or verdicts.
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
