@@ -15,11 +15,8 @@
 
 use crate::error::Error;
 use crate::passphrase::PassphraseCost;
-use crate::stream::is_header_length;
+use crate::start::{MAGIC, is_like_stream, is_sealed};
 use sha2::{Digest, Sha256};
-
-/// The first bytes of a sealed file.
-pub(crate) const MAGIC: [u8; 8] = *b"AESBSEAL";
 
 /// Bytes of a header.
 pub(crate) const BYTES: usize = 96;
@@ -51,9 +48,8 @@ impl Header {
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Error> {
-        if !bytes.starts_with(&MAGIC) {
-            let is_like_tink = bytes.first().is_some_and(|&length| is_header_length(length));
-            return Err(if is_like_tink { Error::LikeTink } else { Error::NotSealed });
+        if !is_sealed(bytes) {
+            return Err(if is_like_stream(bytes) { Error::LikeTink } else { Error::NotSealed });
         }
         match bytes.get(8) {
             Some(1) => {}

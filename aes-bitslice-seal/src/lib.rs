@@ -25,6 +25,7 @@
 //! | `passphrase` | how a passphrase becomes a key |
 //! | `tink` | the stream alone |
 //! | `keyset` | Tink's keysets |
+//! | `start` | what a file begins with: which of the two formats it has |
 //! | `stream` | the stream's segments: their places, nonces and keys |
 //! | `pipeline` | segments read, worked on by all cores, and written, at the same time |
 //! | `error` | everything that can go wrong |
@@ -40,10 +41,12 @@ mod passphrase;
 mod pipeline;
 mod sealed;
 mod secret;
+mod start;
 mod stream;
 pub mod tink;
 
 pub use error::Error;
 pub use passphrase::PassphraseCost;
-pub use sealed::{is_sealed, open, open_range, seal, seal_with};
+pub use sealed::{open, open_range, seal, seal_with};
 pub use secret::Secret;
+pub use start::is_sealed;

@@ -1,7 +1,7 @@
 //! Sealed files: a header, and a stream behind it whose associated data the header is.
 
 use crate::error::Error;
-use crate::header::{BYTES, Header, MAGIC};
+use crate::header::{BYTES, Header};
 use crate::passphrase::PassphraseCost;
 use crate::secret::Secret;
 use crate::tink::{decrypt_stream, encrypt_stream, range_of_stream};
@@ -68,11 +68,6 @@ pub fn open_range(
     let header = read_header(&mut input)?;
     let key = secret.stream_key(&Header::parse(&header)?)?;
     range_of_stream(engine, &key, &header, input, BYTES as u64, range, output)
-}
-
-/// Whether a file that begins with these bytes is a sealed one.
-pub fn is_sealed(start: &[u8]) -> bool {
-    start.starts_with(&MAGIC)
 }
 
 fn read_header(input: &mut impl Read) -> Result<Vec<u8>, Error> {

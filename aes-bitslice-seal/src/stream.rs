@@ -11,7 +11,7 @@
 //! Tink's documentation.
 
 use crate::error::Error;
-use crate::sealed::is_sealed;
+use crate::start::{PREFIX, is_sealed, stream_header_bytes};
 use aes_bitslice_runtime::{Cipher, DERIVED, Engine, GcmDecrypt, GcmEncrypt, Key, Nonce, Tag, scrubbed};
 use hkdf::Hkdf;
 use sha2::Sha256;
@@ -19,19 +19,6 @@ use zeroize::Zeroizing;
 
 /// Bytes of a tag.
 pub(crate) const TAG: usize = 16;
-
-/// Bytes of a nonce prefix.
-const PREFIX: usize = 7;
-
-/// Bytes of the header of a stream whose derived key has `derived_bytes` bytes.
-const fn header_bytes(derived_bytes: usize) -> usize {
-    1 + derived_bytes + PREFIX
-}
-
-/// Whether a stream can begin with this byte.
-pub(crate) fn is_header_length(byte: u8) -> bool {
-    [16, 32].map(header_bytes).contains(&byte.into())
-}
 
 /// The parameters of a stream, and the key that the keys of streams are derived from.
 #[derive(Clone)]
@@ -51,7 +38,7 @@ impl StreamKey {
 
     /// Bytes of the stream's header.
     pub(crate) fn header_bytes(&self) -> usize {
-        header_bytes(self.derived_bytes)
+        stream_header_bytes(self.derived_bytes)
     }
 
     /// A new stream: its header, and its cipher.

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::pipeline;
-use crate::sealed::is_sealed;
+use crate::start::is_sealed;
 use crate::stream::{Places, Stream, StreamKey, TAG};
 use aes_bitslice_runtime::Engine;
 use std::io::{Read, Seek, SeekFrom, Write};
