@@ -3,9 +3,10 @@
 
 use aes::{Aes128, Aes192, Aes256};
 use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
+use aes_bitslice_runtime::opencl::opencl3::command_queue::{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CommandQueue};
 use aes_bitslice_runtime::{
-    Backend, BakedStrategy, Cipher, Cmac, Ctr, Direction, Engine, Error, GcmDecrypt, GcmEncrypt, GcmPart, Ghash, Gmac,
-    Kernels, Key, KeyBits, KeystreamRng, Mode, Nonce, Tag, Xts,
+    Backend, BakedStrategy, Cipher, Cmac, Ctr, Direction, Engine, Error, GcmDecrypt, GcmEncrypt, GcmEncryptBatch,
+    GcmMessage, GcmPart, Ghash, Gmac, Kernels, Key, KeyBits, KeystreamRng, Mode, Nonce, Operation, Tag, Xts,
 };
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random};
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         )
         .on_each(&[Device::Cpu], &[], tests_of_engines![cmac_vectors, lengths_and_keys_that_cannot_be_are_refused,])
         .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![device_memory, long_messages])
+        .on_each(&[Device::OpenCl], &[], tests_of_engines![opencl_buffers])
         .with(&[], tests![a_counter_that_wraps_in_the_middle])
         .run()
 }
@@ -306,6 +308,128 @@ fn device_memory(engines: &'static [Engine]) {
         assert!(gpu.combine(&GcmDecrypt::new(&nonce, b"another", &tag), vec![part]).is_err());
         assert!(stream.clone_dtoh(&data).unwrap() == plain, "{len} bytes");
     }
+}
+
+/// Bytes on both sides of a call's data, which it must leave as they are.
+const AROUND: usize = 64;
+
+/// A call on `data` at byte `from` of one buffer to byte `to` of another, or in place: what it returns, and the output.
+fn on_buffers<O: Operation>(
+    cipher: &Cipher,
+    queue: &CommandQueue,
+    operation: O,
+    data: &[u8],
+    from: usize,
+    to: Option<usize>,
+) -> (Result<O::Output, Error>, Vec<u8>) {
+    let room = vec![0xa5; data.len() + 2 * AROUND];
+    let memory = |bytes: &[u8]| {
+        let mut memory = cipher.engine().opencl_memory(bytes.len()).unwrap();
+        memory.copy_from_host(0, bytes).unwrap();
+        memory
+    };
+    let mut filled = room.clone();
+    filled[from..from + data.len()].copy_from_slice(data);
+    let (input, other) = (memory(&filled), to.map(|_| memory(&room)));
+    let (output, at) = (other.as_ref().unwrap_or(&input), to.unwrap_or(from));
+    let (source, target) = (input.slice(from, data.len()), output.slice(at, data.len()));
+    let pending = cipher.opencl().unwrap().run_with_output(queue, operation, source, target).unwrap();
+    let mut found = room.clone();
+    output.copy_to_host(0, &mut found).unwrap();
+    let value = pending.wait();
+    let result = found[at..at + data.len()].to_vec();
+    found[at..at + data.len()].fill(0xa5);
+    assert!(found == room, "bytes around the output changed");
+    (value, result)
+}
+
+fn opencl_buffers(engines: &'static [Engine]) {
+    let engine = &engines[0];
+    let cpu = Engine::open(Backend::Cpu).unwrap();
+    let context = engine.opencl_context().unwrap();
+    // Both in order and, where the device has them, out of order: what belongs together waits for one another.
+    let queues = [0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE]
+        .map(|properties| CommandQueue::create_default(context, properties).ok());
+    let queues: Vec<_> = queues.into_iter().flatten().collect();
+    let nonce = Nonce::from([8; 12]);
+    for (i, len) in [0, 1, 15, 16, 17, 4096, 16383, 16384, 16385, (3 << 20) + 5].into_iter().enumerate() {
+        let (key, queue) = (noise(i as u64, [16, 24, 32][i % 3]), &queues[i % queues.len()]);
+        let (device, cpu) = (cipher(engine, &key), cipher(&cpu, &key));
+        let plain = noise(77, len);
+        let mut secret = plain.clone();
+        let tag = cpu.run(GcmEncrypt::new(&nonce, b"header"), &mut secret).unwrap();
+        let mac = cpu.run(Gmac::new(&nonce), &secret).unwrap();
+        for (from, to) in [(16, None), (0, Some(32)), (11, None), (3, Some(8))] {
+            let (found, output) = on_buffers(&device, queue, GcmEncrypt::new(&nonce, b"header"), &plain, from, to);
+            assert!(found.unwrap() == tag && output == secret, "{len} bytes from {from} to {to:?}");
+            for tag in [tag, tag.truncated(12).unwrap()] {
+                let decrypt = GcmDecrypt::new(&nonce, b"header", &tag);
+                let (verdict, output) = on_buffers(&device, queue, decrypt, &secret, from, to);
+                assert!(verdict.is_ok() && output == plain, "{len} bytes from {from} to {to:?}");
+            }
+            // Changed in one bit: of the tag, of the header, and of the message.
+            let mut other_tag = *tag.as_bytes().first_chunk::<16>().unwrap();
+            other_tag[15 - i] ^= 1 << (i % 8);
+            let mut changed = secret.clone();
+            if let Some(byte) = changed.get_mut(len / 3) {
+                *byte ^= 0x10;
+            }
+            let other_tag = Tag::new(&other_tag).unwrap();
+            let wrong = [(&secret, b"header", &other_tag), (&secret, b"heades", &tag), (&changed, b"header", &tag)];
+            for (secret, aad, tag) in wrong.into_iter().take(if len == 0 { 2 } else { 3 }) {
+                let (verdict, output) = on_buffers(&device, queue, GcmDecrypt::new(&nonce, aad, tag), secret, from, to);
+                assert!(matches!(verdict, Err(Error::Unauthenticated)), "{len} bytes from {from} to {to:?}");
+                assert!(output.iter().all(|&byte| byte == 0), "{len} bytes from {from} to {to:?}");
+            }
+            let part = GcmPart::new(Direction::Decrypt, &nonce, 0);
+            let (part, output) = on_buffers(&device, queue, part, &secret, from, to);
+            device.combine(&GcmDecrypt::new(&nonce, b"header", &tag), vec![part.unwrap()]).unwrap();
+            assert!(output == plain, "{len} bytes from {from} to {to:?}");
+        }
+        let calls = device.opencl().unwrap();
+        let mut memory = engine.opencl_memory(len + 5).unwrap();
+        memory.copy_from_host(5, &secret).unwrap();
+        let slice = memory.slice(5, len);
+        // Several at a time, and one that nobody waits for.
+        let macs = [1, 2, 3].map(|_| calls.read(queue, Gmac::new(&nonce), slice).unwrap());
+        drop(calls.read(queue, Gmac::new(&nonce), slice).unwrap());
+        macs.into_iter().for_each(|pending| assert_eq!(pending.wait().unwrap(), mac, "{len} bytes"));
+    }
+    opencl_calls_that_cannot_be_are_refused(engine, &queues[0]);
+}
+
+/// Each by its error, and nothing changes.
+fn opencl_calls_that_cannot_be_are_refused(engine: &Engine, queue: &CommandQueue) {
+    let nonce = Nonce::from([8; 12]);
+    let cipher = cipher(engine, &[1; 16]);
+    let calls = cipher.opencl().unwrap();
+    let memory = engine.opencl_memory(64).unwrap();
+    let all = memory.slice(0, 64);
+    let encrypt = || GcmEncrypt::new(&nonce, &[]);
+    let decrypt = GcmDecrypt::new(&nonce, &[], &Tag::new(&[0; 16]).unwrap());
+    let wrong = calls.run(queue, decrypt, all, all);
+    assert!(matches!(wrong, Err(Error::WrongCall { call: "run_with_output", .. })), "{wrong:?}");
+    let wrong = calls.run_with_output(queue, Ctr::new(&counter([1; 16]), 0), all, all);
+    assert!(matches!(wrong.err(), Some(Error::WrongCall { call: "run", .. })));
+    assert!(matches!(calls.read(queue, encrypt(), all).err(), Some(Error::WrongAccess { .. })));
+    let wrong = calls.run_with_output(queue, Gmac::new(&nonce), all, all);
+    assert!(matches!(wrong.err(), Some(Error::WrongAccess { .. })));
+    let wrong = calls.run_with_output(queue, encrypt(), memory.slice(0, 32), memory.slice(16, 32));
+    assert!(matches!(wrong.err(), Some(Error::Overlap)));
+    let wrong = calls.run_with_output(queue, encrypt(), memory.slice(0, 32), memory.slice(32, 16));
+    assert!(matches!(wrong.err(), Some(Error::LengthMismatch { .. })));
+    let wrong = calls.run_with_output(queue, encrypt(), memory.slice(48, 32), memory.slice(48, 32));
+    assert!(matches!(wrong.err(), Some(Error::OutOfRange { .. })));
+    let part = GcmPart::new(Direction::Encrypt, &nonce, 8);
+    assert!(matches!(calls.run_with_output(queue, part, all, all).err(), Some(Error::Length { .. })));
+    // Many messages have no kernels there, nor has what is serial.
+    let message = GcmMessage { range: 0..64, nonce: &[8; 12], aad: &[] };
+    let batch = GcmEncryptBatch::new(&[message]).unwrap();
+    assert!(matches!(calls.run_with_output(queue, batch, all, all).err(), Some(Error::Unsupported { .. })));
+    assert!(matches!(calls.read(queue, Cmac::new(), all).err(), Some(Error::Unsupported { .. })));
+    let mut left = [1; 64];
+    memory.copy_to_host(0, &mut left).unwrap();
+    assert_eq!(left, [0; 64]);
 }
 
 /// The whole tag, and shorter ones; at another alignment; and what was changed, which is cleared.

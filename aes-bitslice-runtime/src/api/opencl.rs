@@ -60,7 +60,7 @@ impl Cipher {
     /// [`Error::NotOpenCl`] if the engine has no OpenCL device.
     pub fn opencl(&self) -> Result<BufferCipher<'_>, Error> {
         match self.key() {
-            KeyOn::OpenCl(key) => Ok(BufferCipher::new(key)),
+            KeyOn::OpenCl(key) => Ok(BufferCipher::new(key, self.cpu().map(|cpu| &**cpu))),
             _ => {
                 let backend = self.engine().backend().to_string();
                 Err(Error::NotOpenCl { what: "a call on OpenCL buffers", backend })

@@ -2,23 +2,29 @@
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::device_key::DeviceKey;
-use crate::backend::opencl::handles::number;
+use crate::backend::opencl::handles::{Event, event_of, number};
 use crate::backend::opencl::kernel::span::{Place, Span};
+use crate::backend::opencl::memory::device_memory::DeviceMemory;
 use crate::backend::opencl::memory::slice::BufferSlice;
+use crate::backend::opencl::pending::Pending;
 use crate::base::error::Error;
+use crate::exec::backend::KernelsNeeded;
 use crate::op::buffers::Access;
-use crate::op::operation::{Operation, check_keys};
+use crate::op::cpu_key::CpuKey;
+use crate::op::operation::{Operation, check_keys, keyed};
+use crate::op::partial_hash::HASH;
 use aes_bitslice_core::mode::Mode;
 use opencl3::command_queue::{self, CommandQueue};
 use opencl3::memory;
-use opencl3::types::cl_mem_info;
+use opencl3::types::{cl_command_queue, cl_mem_info};
+use std::ptr;
 
 /// A [`Cipher`](crate::Cipher) on OpenCL buffers.
 ///
 /// Calls return when the work is in the queue, not when it is done; an error on the device shows when the caller waits for the queue, or
 /// for an event of `enqueue_marker_with_wait_list`. Nothing is flushed. Cipher and buffers may be dropped before the queue has come to it:
 /// OpenCL keeps what it needs. What has to be cleared waits, when it is dropped, for what was launched with it:
-/// [`DeviceMemory`](crate::opencl::DeviceMemory), and the last clone of a cipher whose round keys lie in device memory, as some of
+/// [`DeviceMemory`], and the last clone of a cipher whose round keys lie in device memory, as some of
 /// [`Engine::cipher_of`](crate::Engine::cipher_of) do.
 ///
 /// Queues and buffers belong to the engine's context, [`Engine::opencl_context`](crate::Engine::opencl_context). Kernels may
@@ -37,11 +43,16 @@ use opencl3::types::cl_mem_info;
 /// one kernel answers other modes with [`Error::NotInKernel`].
 pub struct BufferCipher<'a> {
     key: &'a DeviceKey,
+    /// The key on the CPU; none of a cipher of one kernel.
+    cpu: Option<&'a CpuKey>,
 }
 
+/// The memory, for messages.
+const MEMORY: &str = "OpenCL buffers";
+
 impl<'a> BufferCipher<'a> {
-    pub(crate) fn new(key: &'a DeviceKey) -> Self {
-        Self { key }
+    pub(crate) fn new(key: &'a DeviceKey, cpu: Option<&'a CpuKey>) -> Self {
+        Self { key, cpu }
     }
 
     /// Compiles the kernel for a mode, and waits for the known answer that it must give, unless that was done before.
@@ -51,6 +62,18 @@ impl<'a> BufferCipher<'a> {
     /// kernel for another mode, and what the driver reports.
     pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
         self.key.prepare(mode)
+    }
+
+    /// Compiles and tests all that calls of an operation take, unless that was done before: of one that hashes the GHASH kernel, too, and
+    /// makes the tables of the key.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare), [`Error::Unsupported`] for an operation without kernels, and [`Error::NeedsKey`] for one that hashes on
+    /// a cipher of one kernel.
+    pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
+        check_keys::<O>(self.key.is_xts())?;
+        let operation = keyed(operation.clone(), self.cpu)?;
+        self.kernels(&operation).map(|_| ())
     }
 
     /// Puts an operation that maps its input to an output of the same length into the queue. The same slice twice is a call in
@@ -86,6 +109,103 @@ impl<'a> BufferCipher<'a> {
         self.enqueue(queue, operation, Access::Writes, None, output)
     }
 
+    /// Puts an operation that maps its input to an output of the same length, and returns a value, such as the tag of
+    /// [`GcmEncrypt`](crate::GcmEncrypt), into the queue. The value is there when the queue has come to it.
+    ///
+    /// [`GcmDecrypt`](crate::GcmDecrypt) writes plaintext, and clears it in the same queue if it is not authentic: look at it, from the
+    /// host or from another queue, only behind that, and use nothing of it before [`Pending::wait`] has said that it is good. What
+    /// comes next in the queue (behind a barrier, if it is out of order) sees the message or zeros.
+    ///
+    /// The first call under a key makes the tables of its hash, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); [`Error::WrongCall`] for what returns no value; [`Error::NeedsKey`] on a cipher of one kernel.
+    pub fn run_with_output<O: Operation>(
+        &self,
+        queue: &CommandQueue,
+        operation: O,
+        input: BufferSlice<'_>,
+        output: BufferSlice<'_>,
+    ) -> Result<Pending<O>, Error> {
+        self.enqueue_with_output(queue, operation, Access::Maps, input, Some(output))
+    }
+
+    /// Puts an operation that only reads, such as [`Gmac`](crate::Gmac), into the queue. The value is there when the queue has come to it.
+    ///
+    /// # Errors
+    /// [`Error::WrongAccess`] for an operation that writes; else as [`run_with_output`](Self::run_with_output).
+    pub fn read<O: Operation>(
+        &self,
+        queue: &CommandQueue,
+        operation: O,
+        input: BufferSlice<'_>,
+    ) -> Result<Pending<O>, Error> {
+        self.enqueue_with_output(queue, operation, Access::Reads, input, None)
+    }
+
+    fn enqueue_with_output<O: Operation>(
+        &self,
+        queue: &CommandQueue,
+        operation: O,
+        access: Access,
+        input: BufferSlice<'_>,
+        output: Option<BufferSlice<'_>>,
+    ) -> Result<Pending<O>, Error> {
+        if O::ACCESS != access {
+            return Err(O::ACCESS.refused(O::NAME));
+        }
+        if operation.batch().is_some() {
+            return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
+        }
+        if KernelsNeeded::of(&operation).is_some_and(|kernels| kernels.hashed.is_none()) {
+            return Err(Error::WrongCall { operation: O::NAME, call: "run" });
+        }
+        check_keys::<O>(self.key.is_xts())?;
+        let len = input.len() as u64;
+        operation.check(len)?;
+        let (queue, span) = self.span(queue, Some(input), output)?;
+        let operation = keyed(operation, self.cpu)?;
+        // Before anything is written: a known answer may be a wrong one.
+        let kernels = self.kernels(&operation)?;
+        if len == 0 {
+            return Ok(Pending::new(operation, None));
+        }
+        let hash = DeviceMemory::new(self.key.device().context(), HASH)?;
+        let mut launches = Vec::new();
+        let at_hash = Place { buffer: hash.raw(), at: 0 };
+        let launched = kernels.steps().try_for_each(|step| {
+            // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes; the barrier
+            // has the queue come to the step before.
+            unsafe { self.key.launch_step(queue, span, &operation, step, at_hash, &mut launches) }?;
+            barrier(queue)
+        });
+        let launched = launched.and_then(|()| {
+            // SAFETY: as above.
+            unsafe { self.key.clear_unless_authentic(queue, span, &operation, hash.raw(), &mut launches) }?;
+            if O::VERIFIES { barrier(queue) } else { Ok(()) }
+        });
+        if let (Err(_), true, Some(output)) = (&launched, O::VERIFIES, span.output) {
+            // What is not verified is not left there; if even that fails, nothing more can be done.
+            let _ = clear(queue, output, len).map(|cleared| launches.push(cleared));
+        }
+        for launch in &launches {
+            hash.is_used_by(launch);
+        }
+        are_used_by(input, output, span.in_place, &launches);
+        launched.map(|()| Pending::new(operation, Some((len, hash))))
+    }
+
+    /// The kernels of an operation that was keyed, compiled and tested.
+    fn kernels<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
+        if KernelsNeeded::of(operation).is_none() || operation.batch().is_some() {
+            return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
+        }
+        if operation.mode().is_some() {
+            self.key.mode_of(operation, MEMORY)?;
+        }
+        self.key.prepare_all(operation)
+    }
+
     fn enqueue<O: Operation<Output = ()>>(
         &self,
         queue: &CommandQueue,
@@ -97,47 +217,80 @@ impl<'a> BufferCipher<'a> {
         if O::ACCESS != access {
             return Err(O::ACCESS.refused(O::NAME));
         }
+        if operation.hashed().is_some() {
+            return Err(Error::WrongCall { operation: O::NAME, call: "run_with_output" });
+        }
         check_keys::<O>(self.key.is_xts())?;
-        operation.check(input.unwrap_or(output).len() as u64)?;
-        let mode = self.key.mode_of(&operation, "OpenCL buffers")?;
+        operation.check(output.len() as u64)?;
+        let mode = self.key.mode_of(&operation, MEMORY)?;
+        let (queue, span) = self.span(queue, input, Some(output))?;
+        let mut launches = Vec::new();
+        // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
+        let launched = unsafe { self.key.launch(queue, span, &operation, mode, &mut launches) };
+        // After a failure, too: those before it are in the queue.
+        are_used_by(input.unwrap_or(output), Some(output), span.in_place, &launches);
+        launched
+    }
+
+    /// Where a call's data lies, and the queue, when both were checked.
+    fn span(
+        &self,
+        queue: &CommandQueue,
+        input: Option<BufferSlice<'_>>,
+        output: Option<BufferSlice<'_>>,
+    ) -> Result<(cl_command_queue, Span), Error> {
         let context = self.key.device().context();
         let queue = queue.get();
         let of_queue = command_queue::get_command_queue_data(queue, command_queue::CL_QUEUE_CONTEXT);
         if number("clGetCommandQueueInfo", of_queue)? != context.raw() as u64 {
             return Err(Error::OtherOpenClContext);
         }
-        let from = input.map(|input| Extent::of(context, input)).transpose()?;
-        let to = Extent::of(context, output)?;
-        let (mut in_place, len) = (false, output.len() as u64);
-        if let (Some(input), Some(from)) = (input, &from) {
+        let extent = |slice: Option<BufferSlice<'_>>| slice.map(|slice| Extent::of(context, slice)).transpose();
+        let (from, to) = (extent(input)?, extent(output)?);
+        let len = input.or(output).map_or(0, |slice| slice.len() as u64);
+        let mut in_place = false;
+        if let (Some(input), Some(output), Some(from), Some(to)) = (input, output, &from, &to) {
             if input.len() != output.len() {
                 return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
             }
-            in_place = from.is(&to);
-            if !in_place && from.overlaps(&to, len) {
+            in_place = from.is(to);
+            if !in_place && from.overlaps(to, len) {
                 return Err(Error::Overlap);
             }
         }
         let place = |slice: BufferSlice<'_>| Place { buffer: slice.raw(), at: slice.at() as u64 };
-        let span = Span {
-            input: input.map(place),
-            output: Some(place(output)),
-            len,
-            in_place,
-            aligned: from.is_none_or(|from| from.aligned) && to.aligned,
-        };
-        let mut launches = Vec::new();
-        // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-        let launched = unsafe { self.key.launch(queue, span, &operation, mode, &mut launches) };
-        // After a failure, too: those before it are in the queue.
-        for launch in &launches {
-            output.is_used_by(launch);
-            if let (Some(input), false) = (input, in_place) {
-                input.is_used_by(launch);
-            }
-        }
-        launched
+        let aligned = [from, to].into_iter().flatten().all(|extent| extent.aligned);
+        Ok((queue, Span { input: input.map(place), output: output.map(place), len, in_place, aligned }))
     }
+}
+
+/// Tells the engine's memory among the slices of the launches that use them.
+fn are_used_by(input: BufferSlice<'_>, output: Option<BufferSlice<'_>>, in_place: bool, launches: &[Event]) {
+    for launch in launches {
+        input.is_used_by(launch);
+        if let (Some(output), false) = (output, in_place) {
+            output.is_used_by(launch);
+        }
+    }
+}
+
+/// Has what comes later in a queue wait for what is in it.
+fn barrier(queue: cl_command_queue) -> Result<(), Error> {
+    // SAFETY: the queue is alive.
+    let barrier = unsafe { command_queue::enqueue_barrier_with_wait_list(queue, 0, ptr::null()) };
+    event_of("clEnqueueBarrierWithWaitList", barrier).map(drop)
+}
+
+/// Sets `len` bytes from a place on to zero, behind what is in the queue; returns what tells when it is done.
+fn clear(queue: cl_command_queue, output: Place, len: u64) -> Result<Event, Error> {
+    barrier(queue)?;
+    let zero = 0_u8;
+    // SAFETY: queue and buffer are alive, and the buffer has these bytes; the pattern is copied by the call.
+    let cleared = unsafe {
+        let (pattern, at) = ((&raw const zero).cast(), output.at as usize);
+        command_queue::enqueue_fill_buffer(queue, output.buffer, pattern, 1, at, len as usize, 0, ptr::null())
+    };
+    event_of("clEnqueueFillBuffer", cleared)
 }
 
 /// Where a slice lies in memory, also if it is of a sub-buffer.
@@ -182,15 +335,13 @@ impl Extent {
 mod tests {
     use super::*;
     use crate::backend::opencl::device::Device;
-    use crate::backend::opencl::handles::{self, Event, event_of};
-    use crate::backend::opencl::memory::device_memory::DeviceMemory;
+    use crate::backend::opencl::handles;
     use crate::backend::opencl::memory::timed_queue::TimedQueue;
     use crate::backend::opencl::platforms::Wanted;
     use crate::base::counter::{Counter, CounterMode};
     use crate::base::key::Key;
     use crate::exec::backend::{OnBackend, Settings};
     use crate::op::cbc::CbcEncrypt;
-    use crate::op::cpu_key::CpuKey;
     use crate::op::ctr::Ctr;
     use opencl3::event;
     use std::sync::Arc;
@@ -228,7 +379,7 @@ mod tests {
             let barrier = unsafe { command_queue::enqueue_barrier_with_wait_list(queue.queue().get(), 1, &gate.raw()) };
             event_of("clEnqueueBarrierWithWaitList", barrier).unwrap();
             let all = memory.slice(0, 4096);
-            BufferCipher::new(&key).run(queue.queue(), operation, all, all).unwrap();
+            BufferCipher::new(&key, None).run(queue.queue(), operation, all, all).unwrap();
             Self { queue, gate, memory, expected }
         }
 
@@ -281,7 +432,7 @@ mod tests {
         let key = DeviceKey::with_stored(&device, &Key::new(&[3; 16]).unwrap(), Settings::default()).unwrap();
         let (queue, memory) =
             (TimedQueue::new(device.context()).unwrap(), DeviceMemory::new(device.context(), 32).unwrap());
-        let (cipher, all) = (BufferCipher::new(&key), memory.slice(0, 32));
+        let (cipher, all) = (BufferCipher::new(&key, None), memory.slice(0, 32));
         let serial = cipher.run(queue.queue(), CbcEncrypt::new(&[0; 16]), all, all);
         assert!(matches!(serial, Err(Error::Unsupported { .. })), "{serial:?}");
         let counter = Counter::new(CounterMode::Ctr128BE, [7; 16]);

@@ -18,7 +18,7 @@ use crate::op::launch::Shape;
 use crate::op::operation::Operation;
 use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::mode::Mode;
-use opencl3::types::cl_command_queue;
+use opencl3::types::{cl_command_queue, cl_mem};
 use std::sync::{Arc, Mutex};
 
 /// A key on a device.
@@ -88,7 +88,7 @@ impl DeviceKey {
     /// only.
     pub(crate) fn mode_of<O: Operation>(&self, operation: &O, memory: &str) -> Result<Mode, Error> {
         let unsupported = || Error::Unsupported { operation: O::NAME, backend: memory.into() };
-        let mode = operation.mode().filter(|_| operation.hashed().is_none()).ok_or_else(unsupported)?;
+        let mode = operation.mode().ok_or_else(unsupported)?;
         match &self.code {
             Code::Stored { keys, .. } if !keys.iter().any(|(of, _)| *of == mode) => Err(unsupported()),
             Code::One(kernel, _) if kernel.mode() != mode => Err(not_in(kernel, mode)),
@@ -96,7 +96,7 @@ impl DeviceKey {
         }
     }
 
-    /// The kernels of an operation on host memory, compiled and tested.
+    /// The kernels of an operation, compiled and tested; it was keyed.
     ///
     /// # Errors
     /// As [`mode_of`](Self::mode_of), and as [`prepare`](Self::prepare).
@@ -191,8 +191,8 @@ impl DeviceKey {
     /// added to the 16 bytes at `hash`.
     ///
     /// # Safety
-    /// As there, and `hash` lies in a buffer of the context at a multiple of 4 bytes; the queue is in order.
-    unsafe fn launch_step<O: Operation>(
+    /// As there, and `hash` lies in a buffer of the context at a multiple of 4 bytes; the queue is in order, or has come to what is before.
+    pub(crate) unsafe fn launch_step<O: Operation>(
         &self,
         queue: cl_command_queue,
         span: Span,
@@ -209,7 +209,32 @@ impl DeviceKey {
         let Some(data) = hashed.filter(|_| span.len > 0) else { return Ok(()) };
         let (kernel, tables) = self.hash(operation.hash_key())?;
         // SAFETY: as the caller guarantees.
-        unsafe { kernel.run(queue, data, span.len, &tables, hash, events) }
+        events.push(unsafe { kernel.run(queue, data, span.aligned, span.len, &tables, hash) }?);
+        Ok(())
+    }
+
+    /// Behind all [steps](Self::launch_step) of an operation that verifies, on all its data: clears the output if the hash that begins the
+    /// buffer `hash` tells that it is not authentic. Does nothing for other operations.
+    ///
+    /// # Safety
+    /// As there.
+    pub(crate) unsafe fn clear_unless_authentic<O: Operation>(
+        &self,
+        queue: cl_command_queue,
+        span: Span,
+        operation: &O,
+        hash: cl_mem,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Error> {
+        let (Some(output), Some(verdict)) =
+            (span.output.filter(|_| span.len > 0), scrubbed::<DERIVED, _>(|| operation.verdict(span.len)))
+        else {
+            return Ok(());
+        };
+        let (kernel, _) = self.hash(operation.hash_key())?;
+        // SAFETY: as the caller guarantees.
+        events.push(unsafe { kernel.clear_unless_authentic(queue, output, span.len, hash, &verdict) }?);
+        Ok(())
     }
 }
 

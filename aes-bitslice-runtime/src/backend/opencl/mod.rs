@@ -24,6 +24,7 @@
 //! |---|---|
 //! | `opened` | an OpenCL device as an engine has it |
 //! | `buffers` | data in the caller's buffers |
+//! | `pending` | what a call on them returns besides what it writes |
 //! | `host_data` | data in host memory: to the device, through the kernel, back |
 //! | `one_kernel` | a kernel that is compiled for one key |
 //! | `device_key` | a key on a device |
@@ -62,6 +63,7 @@ pub(crate) mod kernel;
 pub(crate) mod memory;
 pub(crate) mod one_kernel;
 pub(crate) mod opened;
+mod pending;
 pub(crate) mod platforms;
 
 pub use buffers::BufferCipher;
@@ -69,4 +71,5 @@ pub use memory::device_memory::DeviceMemory;
 pub use memory::slice::BufferSlice;
 pub use memory::timed_queue::TimedQueue;
 pub use opencl3;
+pub use pending::Pending;
 pub use platforms::{DeviceInfo, DeviceKind, devices, first_gpu};

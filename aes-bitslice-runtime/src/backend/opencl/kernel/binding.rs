@@ -14,7 +14,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::MutexGuard;
 
-/// What a key is overwritten with in the arguments of an entry point: as many words as the longest has.
+/// What words are overwritten with in the arguments of an entry point: as many as the longest key has.
 static ZEROS: [u32; 61] = [0; 61];
 
 /// Where the values of a launch's arguments are found.
@@ -33,9 +33,8 @@ enum Found<'a> {
     Buffer(cl_mem),
     U32(u32),
     U64(u64),
+    /// A key, or something else that may be a secret.
     Words(&'a [u32]),
-    /// The same, and a secret.
-    Key(&'a [u32]),
 }
 
 impl<'a> Values<'a> {
@@ -76,20 +75,20 @@ impl<'a> Values<'a> {
             },
             Kind::Words(words) => match (of_launch, of_key()) {
                 (Some(Value::Words(block)), _) if block.len() == words => Some(Found::Words(block)),
-                (None, Some(KeyValue::Words(key))) if key.len() == words => Some(Found::Key(key)),
+                (None, Some(KeyValue::Words(key))) if key.len() == words => Some(Found::Words(key)),
                 _ => None,
             },
         }
     }
 }
 
-/// An entry point with its arguments set: nobody else sets them meanwhile. A key among them is overwritten on drop, at the latest.
+/// An entry point with its arguments set: nobody else sets them meanwhile. Words among them are overwritten on drop, at the latest.
 pub(crate) struct Bound<'k> {
     object: MutexGuard<'k, KernelObject>,
     /// The argument that the next value is for.
     next: u32,
-    /// The arguments that are keys, and their words.
-    keys: Vec<(u32, usize)>,
+    /// The arguments that are words, and their number.
+    words: Vec<(u32, usize)>,
 }
 
 impl<'k> Bound<'k> {
@@ -101,7 +100,7 @@ impl<'k> Bound<'k> {
     /// # Safety
     /// The entry point takes what its parameters say, and all buffers are valid.
     pub(crate) unsafe fn new(entry: &'k EntryPoint, values: &Values<'_>) -> Result<Self, Error> {
-        let mut bound = Self { object: lock(&entry.object), next: 0, keys: Vec::new() };
+        let mut bound = Self { object: lock(&entry.object), next: 0, words: Vec::new() };
         for parameter in &entry.signature.parameters {
             let missing = || Error::NoSuchKernel {
                 what: format!(
@@ -120,18 +119,18 @@ impl<'k> Bound<'k> {
         self.object.raw()
     }
 
-    /// Overwrites the keys: a launch has its own copy of the arguments, and none is to stay behind here.
+    /// Overwrites the words: a launch has its own copy of the arguments, and none is to stay behind here.
     pub(crate) fn wipe(mut self) -> Result<(), Error> {
-        self.wipe_keys()
+        self.wipe_words()
     }
 
     /// All of them, even if one cannot be; what kept the first from it.
-    fn wipe_keys(&mut self) -> Result<(), Error> {
+    fn wipe_words(&mut self) -> Result<(), Error> {
         let mut wiped = Ok(());
-        for (argument, words) in std::mem::take(&mut self.keys) {
+        for (argument, words) in std::mem::take(&mut self.words) {
             self.next = argument;
             // SAFETY: an argument of this size, which was set before.
-            wiped = wiped.and(unsafe { self.words(&ZEROS[..words]) });
+            wiped = wiped.and(unsafe { self.set_words(&ZEROS[..words]) });
         }
         wiped
     }
@@ -146,10 +145,9 @@ impl<'k> Bound<'k> {
                 Found::Buffer(buffer) => self.value(&buffer),
                 Found::U32(number) => self.value(&number),
                 Found::U64(number) => self.value(&number),
-                Found::Words(words) => self.words(words),
-                Found::Key(words) => {
-                    self.keys.push((self.next, words.len()));
-                    self.words(words)
+                Found::Words(words) => {
+                    self.words.push((self.next, words.len()));
+                    self.set_words(words)
                 }
             }
         }
@@ -157,7 +155,7 @@ impl<'k> Bound<'k> {
 
     /// # Safety
     /// As [`bytes`](Self::bytes).
-    unsafe fn words(&mut self, words: &[u32]) -> Result<(), Error> {
+    unsafe fn set_words(&mut self, words: &[u32]) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
         unsafe { self.bytes(size_of_val(words), words.as_ptr().cast()) }
     }
@@ -182,7 +180,7 @@ impl<'k> Bound<'k> {
 impl Drop for Bound<'_> {
     fn drop(&mut self) {
         // Nothing can be done here about an error.
-        let _ = self.wipe_keys();
+        let _ = self.wipe_words();
     }
 }
 

@@ -1,24 +1,25 @@
 //! The GHASH kernel on a device, and its launches. A launch adds the hash of its data to 16 bytes in the memory of the
-//! device (`aes_bitslice_core::hash_manifest`).
+//! device; another clears what such a hash tells not to be authentic (`aes_bitslice_core::hash_manifest`).
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Event, event_of};
 use crate::backend::opencl::kernel::binding::{Bound, Values};
-use crate::backend::opencl::kernel::program::{EntryPoints, Source};
+use crate::backend::opencl::kernel::program::{EntryPoint, EntryPoints, Source};
 use crate::backend::opencl::kernel::span::{Place, Span};
 use crate::backend::opencl::memory::key_memory::KeyMemory;
 use crate::backend::opencl::memory::slots::Pool;
 use crate::base::error::Error;
 use crate::exec::steps::HashSlot;
 use crate::op::launch::{Entry, Launch, Value, block_words};
-use crate::op::partial_hash::{self, HashKey, ONE};
+use crate::op::partial_hash::{self, HASH, HashKey, ONE, Verdict};
 use aes_bitslice_core::ghash::{self, Element};
 use aes_bitslice_core::hash_manifest::HashManifest;
 use aes_bitslice_kernels::OPENCL_HASHES;
 use opencl3::command_queue;
-use opencl3::types::cl_command_queue;
+use opencl3::types::{cl_command_queue, cl_mem};
 use std::ptr;
 use std::sync::Arc;
+use zeroize::{Zeroize, Zeroizing};
 
 /// A kernel on a device.
 pub(crate) struct HashKernel {
@@ -44,8 +45,8 @@ impl HashKernel {
         KeyMemory::new(context, &tables)
     }
 
-    /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting; what tells when it is
-    /// done is added to `events`.
+    /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting; returns
+    /// what tells when it is done. `aligned` is whether the input's buffer begins at a multiple of 16 bytes.
     ///
     /// # Safety
     /// Both lie in buffers of the context, and the queue is of it too; all are valid. The tables are of this kernel;
@@ -54,13 +55,13 @@ impl HashKernel {
         &self,
         queue: cl_command_queue,
         input: Place,
+        aligned: bool,
         len: u64,
         tables: &KeyMemory,
         out: Place,
-        events: &mut Vec<Event>,
-    ) -> Result<(), Error> {
+    ) -> Result<Event, Error> {
         let Self { manifest, entry_points, units } = self;
-        let entry = if input.at.is_multiple_of(16) { Entry::Blocks } else { Entry::Bytes };
+        let entry = if aligned && input.at.is_multiple_of(16) { Entry::Blocks } else { Entry::Bytes };
         let values = vec![
             ("length", Value::U64(len)),
             ("tables", Value::Address(tables.raw() as u64)),
@@ -70,24 +71,51 @@ impl HashKernel {
         ];
         let thread_blocks = manifest.shape.tiles(len).clamp(1, (*units).into()) as u32;
         let launch = Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values };
-        let span = Span { input: Some(input), output: Some(out), len, in_place: false, aligned: true };
-        let values = Values { span, launch: &launch, gathered: &[], keys: None };
-        // SAFETY: the entry point takes what its parameters say; the caller guarantees the buffers.
-        let bound = unsafe { Bound::new(entry_points.one(entry), &values) }?;
-        let local = [manifest.threads as usize];
-        let global = [thread_blocks as usize * local[0]];
-        let (global, local) = (global.as_ptr(), local.as_ptr());
-        // SAFETY: every argument was set, and the entry point is locked since; the caller guarantees the rest.
-        let launched = unsafe {
-            command_queue::enqueue_nd_range_kernel(queue, bound.raw(), 1, ptr::null(), global, local, 0, ptr::null())
-        };
-        let launched = event_of("clEnqueueNDRangeKernel", launched)?;
+        let span = Span { input: Some(input), output: Some(out), len, in_place: false, aligned };
+        // SAFETY: the entry point takes what its parameters say; the caller guarantees the rest.
+        let launched = unsafe { enqueue(queue, entry_points.one(entry), span, &launch) }?;
         tables.is_read_by(&launched);
-        events.push(launched);
-        Ok(())
+        Ok(launched)
     }
 
-    /// Runs both entry points in a slot against the hash on the CPU.
+    /// Clears `len` bytes from `output` on, unless the hash that begins the buffer `hash` tells that they are authentic, without waiting;
+    /// returns what tells when it is done.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run), behind which it comes in the queue.
+    pub(crate) unsafe fn clear_unless_authentic(
+        &self,
+        queue: cl_command_queue,
+        output: Place,
+        len: u64,
+        hash: cl_mem,
+        verdict: &Verdict,
+    ) -> Result<Event, Error> {
+        let Self { manifest, entry_points, units } = self;
+        let values = vec![
+            ("length", Value::U64(len)),
+            ("hash", Value::Address(hash as u64)),
+            ("factor", Value::Words(block_words(&verdict.factor))),
+            ("addend", Value::Words(block_words(&verdict.addend))),
+            ("mask", Value::Words(block_words(&verdict.mask))),
+        ];
+        let threads = manifest.threads;
+        // Few, for nearly always there is nothing to clear.
+        let thread_blocks = (*units).min(len.div_ceil(threads.into()).try_into().unwrap_or(u32::MAX));
+        let mut launch = Launch { entry: Entry::Bytes, at: 0, thread_blocks, threads, values };
+        let span = Span { input: None, output: Some(output), len, in_place: false, aligned: true };
+        // SAFETY: as in `run`.
+        let launched = unsafe { enqueue(queue, entry_points.clears(), span, &launch) };
+        for (_, value) in &mut launch.values {
+            if let Value::Words(words) = value {
+                words.zeroize();
+            }
+        }
+        launched
+    }
+
+    /// Runs the entry points that hash in a slot against the hash on the CPU; and the one that clears, on what is authentic and on what
+    /// differs in one bit.
     ///
     /// # Errors
     /// [`Error::SelfTestFailed`], and what the driver reports.
@@ -100,7 +128,7 @@ impl HashKernel {
                 let (input, out) = (slot.place(at), slot.hash());
                 // SAFETY: all lies in the slot's buffer, and the queue is the slot's.
                 slot.launch(|_, queue, events| unsafe {
-                    self.run(queue, input, data.len() as u64, &tables, out, events)
+                    self.run(queue, input, true, data.len() as u64, &tables, out).map(|launched| events.push(launched))
                 })
             });
             let started = started.and_then(|()| slot.copy_hash());
@@ -108,7 +136,46 @@ impl HashKernel {
             if slot.hash_copied() != expected {
                 return Err(Error::SelfTestFailed { kernel: self.manifest.kernel.clone() });
             }
+            let hash = KeyMemory::new(pool.context(), &block_words(&expected))?;
+            let mut one_bit = expected;
+            one_bit[7] ^= 0x10;
+            for (addend, is_authentic) in [(expected, true), (one_bit, false)] {
+                let verdict =
+                    Verdict { factor: Zeroizing::new(ONE), addend: Zeroizing::new(addend), mask: [0xff; HASH] };
+                let (output, len) = (slot.place(at), data.len());
+                // SAFETY: as above, and the hash is memory of the context that lives until it was waited for.
+                let started = slot.launch(|_, queue, events| unsafe {
+                    let cleared = self.clear_unless_authentic(queue, output, len as u64, hash.raw(), &verdict);
+                    cleared.map(|launched| events.push(launched))
+                });
+                let started = started.and_then(|()| slot.copy_out(at, len));
+                slot.wait().and(started)?;
+                let left = slot.staged(at, len);
+                let is_right = if is_authentic { *left == data[..] } else { left.iter().all(|&byte| byte == 0) };
+                if !is_right {
+                    return Err(Error::SelfTestFailed { kernel: self.manifest.kernel.clone() });
+                }
+            }
         }
         Ok(())
     }
+}
+
+/// Puts a launch of an entry point into a queue: returns what tells when it is done.
+///
+/// # Safety
+/// The entry point takes what its parameters say; the launch and the span have what they point to, as the caller of [`HashKernel::run`]
+/// guarantees.
+unsafe fn enqueue(queue: cl_command_queue, entry: &EntryPoint, span: Span, launch: &Launch) -> Result<Event, Error> {
+    // SAFETY: as the caller guarantees.
+    let bound = unsafe { Bound::new(entry, &Values { span, launch, gathered: &[], keys: None }) }?;
+    let local = [launch.threads as usize];
+    let global = [launch.thread_blocks as usize * local[0]];
+    let (global, local) = (global.as_ptr(), local.as_ptr());
+    // SAFETY: every argument was set, and the entry point is locked since; the caller guarantees the rest.
+    let launched = unsafe {
+        command_queue::enqueue_nd_range_kernel(queue, bound.raw(), 1, ptr::null(), global, local, 0, ptr::null())
+    };
+    let launched = event_of("clEnqueueNDRangeKernel", launched)?;
+    bound.wipe().map(|()| launched)
 }

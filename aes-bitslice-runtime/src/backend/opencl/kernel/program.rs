@@ -20,6 +20,8 @@ pub(crate) struct Source<'a> {
     pub(crate) text: &'a str,
     /// The entry point for blocks, and that for any alignment.
     pub(crate) entries: [&'a signature::EntryPoint; 2],
+    /// The one that clears, of a hash.
+    pub(crate) clears: Option<&'a signature::EntryPoint>,
     /// Threads of a work-group.
     pub(crate) threads: u32,
     /// Work-groups that there have to be registers for on one multiprocessor of NVIDIA's; 0 for any number.
@@ -32,10 +34,11 @@ pub(crate) struct Source<'a> {
     pub(crate) secret: bool,
 }
 
-/// The entry points of a kernel: for aligned blocks, and for any alignment.
+/// The entry points of a kernel: for aligned blocks, for any alignment, and what clears.
 pub(crate) struct EntryPoints {
     blocks: EntryPoint,
     bytes: EntryPoint,
+    clears: Option<EntryPoint>,
 }
 
 /// An entry point on a device.
@@ -54,6 +57,7 @@ impl<'a> Source<'a> {
             kernel: &manifest.kernel,
             text,
             entries: [&manifest.entry, &manifest.entry_bytes],
+            clears: None,
             threads: manifest.threads,
             groups_per_sm: manifest.blocks_per_sm,
             units: [16; 2],
@@ -68,6 +72,7 @@ impl<'a> Source<'a> {
             kernel: &manifest.kernel,
             text,
             entries: [&manifest.entry, &manifest.entry_bytes],
+            clears: Some(&manifest.entry_clear),
             threads: manifest.threads,
             groups_per_sm: 0,
             units: [16, 4],
@@ -88,7 +93,16 @@ impl EntryPoints {
         let program = build(context, source)?;
         let entry_point = |signature, units| EntryPoint::new(context, &program, signature, units, source.threads);
         let [blocks, bytes] = source.entries;
-        Ok(Self { blocks: entry_point(blocks, source.units)?, bytes: entry_point(bytes, [1, source.byte_unit])? })
+        Ok(Self {
+            blocks: entry_point(blocks, source.units)?,
+            bytes: entry_point(bytes, [1, source.byte_unit])?,
+            clears: source.clears.map(|clears| entry_point(clears, [1, 1])).transpose()?,
+        })
+    }
+
+    /// The one that clears, of a hash.
+    pub(crate) fn clears(&self) -> &EntryPoint {
+        self.clears.as_ref().expect("a hash has one")
     }
 
     pub(crate) fn one(&self, entry: Entry) -> &EntryPoint {

@@ -2,11 +2,11 @@
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Buffer, Event, event_of};
-use crate::backend::opencl::memory::pending::Pending;
+use crate::backend::opencl::memory::in_flight::InFlight;
 use crate::backend::opencl::memory::slice::BufferSlice;
 use crate::base::error::Error;
 use opencl3::command_queue;
-use opencl3::types::CL_TRUE;
+use opencl3::types::{CL_TRUE, cl_mem};
 use std::sync::Arc;
 
 /// Bytes of device memory that belong to an engine ([`Engine::opencl_memory`](crate::Engine::opencl_memory)). They are zero at
@@ -21,7 +21,7 @@ pub struct DeviceMemory {
     buffer: Buffer,
     len: usize,
     /// Calls that may use it still.
-    calls: Pending,
+    calls: InFlight,
 }
 
 impl DeviceMemory {
@@ -33,7 +33,17 @@ impl DeviceMemory {
 
     /// A buffer of at least `len` bytes.
     pub(crate) fn of_buffer(context: &Arc<Context>, buffer: Buffer, len: usize) -> Self {
-        Self { context: context.clone(), buffer, len, calls: Pending::default() }
+        Self { context: context.clone(), buffer, len, calls: InFlight::default() }
+    }
+
+    /// Its buffer.
+    pub(crate) fn raw(&self) -> cl_mem {
+        self.buffer.raw()
+    }
+
+    /// Tells it of a launch that uses it.
+    pub(crate) fn is_used_by(&self, launch: &Event) {
+        self.calls.add(launch);
     }
 
     /// How many bytes there are.

@@ -2,7 +2,7 @@
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Buffer, Event, for_buffer};
-use crate::backend::opencl::memory::pending::Pending;
+use crate::backend::opencl::memory::in_flight::InFlight;
 use crate::base::error::Error;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::PLANES;
@@ -79,7 +79,7 @@ pub(crate) struct KeyMemory {
     buffer: Buffer,
     len: usize,
     /// Launches that may read it still.
-    readers: Pending,
+    readers: InFlight,
 }
 
 impl KeyMemory {
@@ -87,7 +87,7 @@ impl KeyMemory {
     pub(crate) fn new(context: &Arc<Context>, words: &[u32]) -> Result<Self, Error> {
         let len = size_of_val(words);
         let buffer = context.buffer(len)?;
-        let memory = Self { context: context.clone(), buffer, len, readers: Pending::default() };
+        let memory = Self { context: context.clone(), buffer, len, readers: InFlight::default() };
         let (queue, raw) = (context.queue().raw(), memory.buffer.raw());
         // SAFETY: the words are as long as the buffer, and were read when the call returns.
         let written = unsafe {

@@ -2,7 +2,7 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `pending` | commands that may still use memory |
+//! | `in_flight` | commands that may still use memory |
 //! | `pinned` | host memory of the driver's, mapped |
 //! | `slots` | queues with device memory and pinned memory, cleared between calls |
 //! | `key_memory` | round keys as kernels take them |
@@ -11,8 +11,8 @@
 //! | `timed_queue` | a queue whose commands are timed by the device's clock |
 
 pub(crate) mod device_memory;
+pub(crate) mod in_flight;
 pub(crate) mod key_memory;
-pub(crate) mod pending;
 pub(crate) mod pinned;
 pub(crate) mod slice;
 pub(crate) mod slots;

@@ -1,7 +1,7 @@
 //! Bytes of an OpenCL buffer.
 
 use crate::backend::opencl::handles::{self, Event};
-use crate::backend::opencl::memory::pending::Pending;
+use crate::backend::opencl::memory::in_flight::InFlight;
 use opencl3::memory::{Buffer, ClMem};
 use opencl3::types::cl_mem;
 
@@ -20,7 +20,7 @@ enum Memory<'a> {
     /// With the calls that it waits for before it is cleared.
     Engines {
         buffer: &'a handles::Buffer,
-        calls: &'a Pending,
+        calls: &'a InFlight,
     },
 }
 
@@ -32,7 +32,7 @@ impl<'a> BufferSlice<'a> {
     }
 
     /// `len` bytes of an engine's memory, from byte `at` on; `calls` is told of the calls that use them.
-    pub(crate) fn of_engine(buffer: &'a handles::Buffer, calls: &'a Pending, at: usize, len: usize) -> Self {
+    pub(crate) fn of_engine(buffer: &'a handles::Buffer, calls: &'a InFlight, at: usize, len: usize) -> Self {
         Self { memory: Memory::Engines { buffer, calls }, at, len }
     }
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 /// Commands that may not be done yet.
 #[derive(Default)]
-pub(crate) struct Pending(Mutex<Vec<Arc<Event>>>);
+pub(crate) struct InFlight(Mutex<Vec<Arc<Event>>>);
 
-impl Pending {
+impl InFlight {
     /// Adds a command.
     pub(crate) fn add(&self, command: &Event) {
         let Ok(command) = command.another() else {
