@@ -10,7 +10,7 @@ use crate::exec::cores;
 use crate::op::batch::OfCmac;
 use crate::op::launch::{Entry, Value};
 use aes_bitslice_core::mode::Mode;
-use cudarc::driver::sys::CUstream;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::ops::Range;
 
 impl DeviceKey {
@@ -36,13 +36,7 @@ impl DeviceKey {
         // SAFETY: as the caller promises.
         unsafe {
             memory.run(stream, subkeys.end, tags.clone(), secret, |begin| {
-                let at = |range: &Range<usize>| Value::Address(begin + range.start as u64);
-                let values = vec![
-                    ("messages", at(&table)),
-                    ("all", Value::U32(all as u32)),
-                    ("subkeys", at(&subkeys)),
-                    ("tags", at(&tags)),
-                ];
+                let values = values(begin, all, [&table, &subkeys, &tags]);
                 // A tile is as many messages as it has blocks elsewhere.
                 kernel.run(stream, span, keys, |shape| {
                     Ok(shape.launch(Entry::Cmac, 0, all as u64, values)?.into_iter().collect())
@@ -50,5 +44,35 @@ impl DeviceKey {
             })?;
         }
         Ok(memory)
+    }
+}
+
+/// What a launch on this number of messages takes, whose table, subkeys and tags lie in memory that begins there.
+fn values(begin: CUdeviceptr, all: usize, [table, subkeys, tags]: [&Range<usize>; 3]) -> Vec<(&'static str, Value)> {
+    let at = |range: &Range<usize>| Value::Address(begin + range.start as u64);
+    vec![("messages", at(table)), ("all", Value::U32(all as u32)), ("subkeys", at(subkeys)), ("tags", at(tags))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::kernel::binding::Binding;
+    use crate::backend::cuda::kernel::round_keys::RoundKeys;
+    use crate::backend::cuda::select::stored::{Stored, StoredKind};
+    use crate::op::launch::Launch;
+    use zeroize::Zeroizing;
+
+    /// What a launch is given is what the kernel says that it takes: name for name, and size for size.
+    #[test]
+    fn the_stored_kernel_finds_its_arguments() {
+        let stored = Stored::for_device(48 << 10);
+        let kernel = &stored.find(Mode::EcbEncrypt, StoredKind::Planes).unwrap().manifest;
+        let binding = Binding::new(kernel.entry_cmac.as_ref().unwrap());
+        let values = values(1 << 34, 3, [&(0..48), &(48..80), &(80..128)]);
+        let launch = Launch { entry: Entry::Cmac, at: 0, thread_blocks: 1, threads: kernel.threads, values };
+        let span = Span { input: Some(1 << 32), output: None, len: 96 };
+        let keys = RoundKeys::Argument(Zeroizing::new(vec![7; 61]));
+        let found = binding.arguments(span, &launch, Some(&keys), |_, _| unreachable!("nothing is gathered")).unwrap();
+        assert_eq!(found.len(), binding.sizes().count());
     }
 }
