@@ -1,6 +1,6 @@
 //! The manifests of printed kernels.
 
-use super::bitsliced::parts::{OWN_KEY_WARPS, Parts};
+use super::bitsliced::parts::{BatchOf, OWN_KEY_WARPS, Parts};
 use super::header;
 use crate::kernel::plan::{Plan, Step};
 use crate::kernel::spec::KernelSpec;
@@ -109,9 +109,9 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
     };
     let tweaks = spec.mode.has_tweaks().then(|| spec.of_tweaks());
     Manifest {
-        entry_messages: (!parts.messages.is_empty()).then(|| read("messages")),
-        entry_cmac: (!parts.cmac.is_empty()).then(|| read("cmac")),
-        many_keys: (!parts.many_keys.is_empty()).then(many_keys),
+        entry_messages: parts.has_batch_of(BatchOf::Messages).then(|| read("messages")),
+        entry_cmac: parts.has_batch_of(BatchOf::Cmac).then(|| read("cmac")),
+        many_keys: parts.has_batch_of(BatchOf::Keys).then(many_keys),
         secret: spec.round_keys.baked().is_some(),
         key_bits: spec.key_bits().map(KeyBits::bits),
         keys: KeySource::of(strategy),

@@ -2,7 +2,7 @@
 //! and a row for each that it has; what has no row is not there.
 
 use super::keys::key_access;
-use super::parts::{Geometry, Parts};
+use super::parts::{Batch, BatchOf, Geometry, Parts};
 use crate::kernel::spec::{DataPath, KernelSpec, Layers};
 use crate::templates::{CBC, COUNTER, PUBLIC};
 use aes_bitslice_core::layout::Layout;
@@ -198,6 +198,19 @@ const ROWS: [Row; 16] = [
     staged(Mode::CbcDecrypt, &[CBC, include_str!("staged/cbc.h")]),
 ];
 
+/// Entry points for many at a time, of kernels by column that are given their key at launch.
+static BATCHES: [Batch; 3] = [
+    Batch { of: BatchOf::Messages, mode: Mode::Ctr, templates: &[PUBLIC, include_str!("column/messages.h")] },
+    // Under many keys, counters are data.
+    Batch {
+        of: BatchOf::Keys,
+        mode: Mode::EcbEncrypt,
+        templates: &[PUBLIC, COUNTER, include_str!("column/own_keys.h"), include_str!("column/jobs.h")],
+    },
+    // What is public is a word of the templates before.
+    Batch { of: BatchOf::Cmac, mode: Mode::EcbEncrypt, templates: &[include_str!("column/cmac.h")] },
+];
+
 /// The parts of a kernel; none if there is no such kernel.
 pub fn parts(spec: &KernelSpec) -> Option<Parts> {
     let strategy = spec.round_keys.strategy();
@@ -223,33 +236,9 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
     let (name, mode, access) = (spec.name(), row.templates.to_vec(), key_access(spec));
     let direction = spec.mode.direction();
     let tweak_bytes = if spec.mode.has_tweaks() { TWEAK_BYTES } else { 0 };
-    // Many messages at a time go under a key that is given at launch, and by column.
-    let is_for_messages = (spec.mode, spec.layout, strategy) == (Mode::Ctr, Layout::Column, KeyStrategy::Planes);
-    let messages = if is_for_messages { vec![PUBLIC, include_str!("column/messages.h")] } else { vec![] };
-    // Many keys at a time, too; under them, counters are data.
-    let is_for_many_keys = (spec.mode, spec.layout, strategy, spec.layers)
-        == (Mode::EcbEncrypt, Layout::Column, KeyStrategy::Planes, Layers::Fewest);
-    let many_keys = match is_for_many_keys {
-        true => vec![PUBLIC, COUNTER, include_str!("column/own_keys.h"), include_str!("column/jobs.h")],
-        false => vec![],
-    };
-    // Of CMAC many messages, too. What is public is a word of the templates before.
-    let cmac = if is_for_many_keys { vec![include_str!("column/cmac.h")] } else { vec![] };
-    Some(Parts {
-        name,
-        strategy,
-        geometry,
-        grid,
-        planes,
-        keys,
-        mode,
-        messages,
-        many_keys,
-        cmac,
-        access,
-        direction,
-        tweak_bytes,
-    })
+    let is_for_many = (spec.layout, strategy, spec.layers) == (Layout::Column, KeyStrategy::Planes, Layers::Fewest);
+    let batches = BATCHES.iter().filter(|batch| is_for_many && batch.mode == spec.mode).collect();
+    Some(Parts { name, strategy, geometry, grid, planes, keys, mode, batches, access, direction, tweak_bytes })
 }
 
 /// The transposition of 32 words of 32 bits, which every kernel has.

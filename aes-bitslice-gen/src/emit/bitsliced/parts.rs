@@ -2,6 +2,7 @@
 
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::manifest::Grid;
+use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::KeyStrategy;
 use zeroize::Zeroizing;
 
@@ -35,12 +36,8 @@ pub struct Parts {
     pub keys: &'static str,
     /// Templates of the mode, in order; the entry points are in the last.
     pub mode: Vec<&'static str>,
-    /// Templates of an entry point for many messages at a time, behind those; none where there is none.
-    pub messages: Vec<&'static str>,
-    /// Templates of entry points for many keys at a time, behind those; none where there are none.
-    pub many_keys: Vec<&'static str>,
-    /// Templates of an entry point for CMAC of many messages at a time, behind those; none where there is none.
-    pub cmac: Vec<&'static str>,
+    /// Entry points for many at a time, behind those.
+    pub batches: Vec<&'static Batch>,
     /// How the code reaches the round keys.
     pub access: KeyAccess,
     /// Which way the cipher of the data runs.
@@ -49,10 +46,37 @@ pub struct Parts {
     pub tweak_bytes: u32,
 }
 
+/// Of what an entry point does many at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BatchOf {
+    /// Messages in counter mode, under one key.
+    Messages,
+    /// Keys, each with blocks of its own.
+    Keys,
+    /// Messages of CMAC, under one key.
+    Cmac,
+}
+
+/// Entry points of a kernel for many at a time.
+#[derive(Debug)]
+pub struct Batch {
+    /// Of what.
+    pub of: BatchOf,
+    /// The mode whose kernel has them.
+    pub mode: Mode,
+    /// Their templates, in order.
+    pub templates: &'static [&'static str],
+}
+
 /// What names of the cipher of tweaks begin with, where that of the data runs the other way.
 pub(super) const TWEAK: &str = "tweak_";
 
 impl Parts {
+    /// Whether it has entry points for many of these at a time.
+    pub fn has_batch_of(&self, of: BatchOf) -> bool {
+        self.batches.iter().any(|batch| batch.of == of)
+    }
+
     /// Bytes of shared memory of a thread block, besides what the code declares of known size.
     pub fn shared_bytes(&self) -> u32 {
         self.geometry.threads / 32 * self.tweak_bytes

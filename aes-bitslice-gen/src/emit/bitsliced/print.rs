@@ -1,7 +1,7 @@
 //! A bitsliced kernel as one text, and its manifest.
 
 use super::cipher::{cipher, function, is_called, renamed};
-use super::parts::{Geometry, Parts, TWEAK};
+use super::parts::{BatchOf, Geometry, Parts, TWEAK};
 use super::{modes, own_keys};
 use crate::emit::no_such_kernel::NoSuchKernel;
 use crate::emit::{dialect, header, manifest};
@@ -29,9 +29,7 @@ pub fn print(plan: &Plan, dialect: Dialect, command: &str) -> Result<Printed, No
     let parts = match dialect {
         Dialect::Cuda => parts,
         Dialect::OpenCl if parts.tweak_bytes > 0 => parts.in_work_groups_of(WORK_GROUP_WITH_TWEAKS),
-        Dialect::OpenCl => {
-            Parts { messages: vec![], many_keys: vec![], cmac: vec![], ..parts.in_work_groups_of(WORK_GROUP) }
-        }
+        Dialect::OpenCl => Parts { batches: vec![], ..parts.in_work_groups_of(WORK_GROUP) },
     };
     Ok(print_parts(plan, &parts, dialect, command))
 }
@@ -123,16 +121,18 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     if parts.tweak_bytes > 0 && parts.direction == Direction::Decrypt {
         tweak_cipher(&plan.of_tweaks(), parts, key, &mut text);
     }
-    for template in parts.mode.iter().chain(&parts.messages) {
-        *text += "\n";
-        parts.fill(template, &mut text);
-    }
-    if !parts.many_keys.is_empty() {
-        own_keys::functions(plan, &mut text);
-    }
-    for template in parts.many_keys.iter().chain(&parts.cmac) {
-        text.push('\n');
-        parts.fill(template, &mut text);
+    let print_all = |templates: &[&str], text: &mut String| {
+        for template in templates {
+            *text += "\n";
+            parts.fill(template, text);
+        }
+    };
+    print_all(&parts.mode, &mut text);
+    for batch in &parts.batches {
+        if batch.of == BatchOf::Keys {
+            own_keys::functions(plan, &mut text);
+        }
+        print_all(batch.templates, &mut text);
     }
     debug_assert_eq!(text.capacity(), room, "the text has outgrown its room");
     let Geometry { threads, blocks_per_sm, .. } = parts.geometry;
