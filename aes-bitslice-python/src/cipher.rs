@@ -1,7 +1,7 @@
 //! Ciphers: a method for each operation, on host memory and on that of GPUs.
 
 use crate::buffer::small;
-use crate::call::{in_parts, reading};
+use crate::call::{at_once, in_parts, reading};
 use crate::device::OnDevice;
 use crate::dlpack::Place;
 use crate::driver::keeping_context;
@@ -12,7 +12,8 @@ use crate::opened::Opened;
 use aes_bitslice_runtime::cuda::Pending;
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, Counter, CounterMode, Ctr, Direction, Ecb, Error as Runtime,
-    GcmDecrypt, GcmEncrypt, GcmPart, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Tag, Xts,
+    GcmDecrypt, GcmEncrypt, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation,
+    PartialHash, Tag, Xts,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -56,6 +57,13 @@ impl Cipher {
             }
         }
         Ok(call.result)
+    }
+
+    /// Does an operation that has host memory only, and all of it in one call.
+    fn at_once<O: Operation<Output: Send>>(&self, call: &Call<'_>, operation: O) -> PyResult<O::Output> {
+        on_host(call.place, O::NAME)?;
+        let work = |host: &mut Host| self.cipher.run(operation, host.buffers());
+        at_once(call.result.py(), call.host(), |panic| self.opened.poison(panic), work)
     }
 
     fn on_device(&self, ordinal: usize) -> PyResult<OnDevice<'_>> {
@@ -365,7 +373,7 @@ impl Cipher {
             let (nonce, aad) = (nonce_of(nonce)?, additional(aad)?);
             let tag = match tag.cast::<DeviceTag>() {
                 Ok(tag) => tag.get().tag(py)?,
-                Err(_) => Tag::new(small(tag, "tag")?.bytes()).map_err(of_runtime)?,
+                Err(_) => tag_of(tag)?,
             };
             let call = Call::mapping(data, out, stream)?;
             Self::check_gcm(&call)?;
@@ -384,6 +392,41 @@ impl Cipher {
                     py.detach(|| pending.wait()).map_err(of_runtime)?;
                 }
             }
+            Ok(call.result)
+        })
+    }
+
+    /// AES-GCM-SIV encryption of a whole message in host memory: the ciphertext and its tag.
+    #[pyo3(signature = (nonce, data, aad = None, *, out = None))]
+    fn gcm_siv_encrypt<'py>(
+        &self,
+        nonce: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        aad: Option<Any<'_, 'py>>,
+        out: Option<Any<'_, 'py>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyBytes>)> {
+        self.begin(|| {
+            let encrypt = GcmSivEncrypt::new(&nonce_of(nonce)?, &additional(aad)?);
+            let call = Call::mapping(data, out, None)?;
+            let tag = self.at_once(&call, encrypt)?;
+            Ok((call.result, PyBytes::new(data.py(), tag.as_bytes())))
+        })
+    }
+
+    /// AES-GCM-SIV decryption of a whole message in host memory, if it is the one that the tag was made of.
+    #[pyo3(signature = (nonce, data, tag, aad = None, *, out = None))]
+    fn gcm_siv_decrypt<'py>(
+        &self,
+        nonce: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        tag: Any<'_, 'py>,
+        aad: Option<Any<'_, 'py>>,
+        out: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.begin(|| {
+            let decrypt = GcmSivDecrypt::new(&nonce_of(nonce)?, &additional(aad)?, &tag_of(tag)?);
+            let call = Call::mapping(data, out, None)?;
+            self.at_once(&call, decrypt)?;
             Ok(call.result)
         })
     }
@@ -419,7 +462,7 @@ impl Cipher {
     fn cmac<'py>(&self, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.begin(|| {
             let memory = Memory::of(data, false, "data", None)?;
-            on_host(&memory, "CMAC")?;
+            on_host(memory.place, "CMAC")?;
             let cipher = (*self.cipher).clone();
             let poison = |panic: &str| self.opened.poison(panic);
             let tag = reading(data.py(), memory, poison, move |data| cipher.run(Cmac::new(), data))?;
@@ -521,6 +564,10 @@ fn block(iv: Any<'_, '_>) -> PyResult<[u8; 16]> {
 
 fn nonce_of(nonce: Any<'_, '_>) -> PyResult<Nonce> {
     Nonce::new(small(nonce, "nonce")?.bytes()).map_err(of_runtime)
+}
+
+fn tag_of(tag: Any<'_, '_>) -> PyResult<Tag> {
+    Tag::new(small(tag, "tag")?.bytes()).map_err(of_runtime)
 }
 
 fn additional(aad: Option<Any<'_, '_>>) -> PyResult<Vec<u8>> {

@@ -2,14 +2,14 @@
 
 use crate::arrays::Library;
 use crate::buffer::small;
+use crate::call::at_once;
 use crate::device::JobsOnDevice;
 use crate::dlpack::Place;
 use crate::driver::order;
-use crate::error::{caught, of_runtime, panicked};
-use crate::fork::with_threads;
+use crate::error::of_runtime;
 use crate::memory::{Call, Host, Memory, in_words};
 use crate::opened::Opened;
-use aes_bitslice_runtime::{EachKey, Error as Runtime, Job, Jobs, KeyBits, Mode};
+use aes_bitslice_runtime::{EachKey, Job, Jobs, KeyBits, Mode};
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use std::str::FromStr;
@@ -77,7 +77,8 @@ pub fn each_key<'py>(
     match call.place {
         Place::Host => {
             let keys = of_keys.host();
-            on_cpu(py, opened, &call, |mut host| opened.engine.run_each_key(&each, keys.input(), host.buffers()))?;
+            let work = |host: &mut Host| opened.engine.run_each_key(&each, keys.input(), host.buffers());
+            at_once(py, call.host(), |panic| opened.poison(panic), work)?;
         }
         Place::Cuda(ordinal) => {
             let gpu = JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?;
@@ -150,7 +151,10 @@ pub fn jobs<'py>(
     let jobs = Jobs::new(mode, &all).map_err(of_runtime)?;
     let call = data.call(py, mode, None)?;
     match call.place {
-        Place::Host => on_cpu(py, opened, &call, |mut host| opened.engine.run_jobs(&jobs, host.buffers()))?,
+        Place::Host => {
+            let work = |host: &mut Host| opened.engine.run_jobs(&jobs, host.buffers());
+            at_once(py, call.host(), |panic| opened.poison(panic), work)?;
+        }
         Place::Cuda(ordinal) => {
             JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?.run(py, &call, &jobs)?;
             call.is_on_stream()?;
@@ -172,23 +176,6 @@ fn pairs(ranges: Any<'_, '_>) -> PyResult<Vec<(u64, u64)>> {
         pairs.push(pair);
     }
     Ok(pairs)
-}
-
-/// Does a call in host memory, without the interpreter's lock.
-fn on_cpu(
-    py: Python<'_>,
-    opened: &Opened,
-    call: &Call<'_>,
-    work: impl FnOnce(Host) -> Result<(), Runtime> + Send,
-) -> PyResult<()> {
-    let host = call.host();
-    match py.detach(|| with_threads(|| caught(|| work(host))))? {
-        Ok(outcome) => outcome.map_err(of_runtime),
-        Err(panic) => {
-            opened.poison(&panic);
-            Err(panicked(&panic))
-        }
-    }
 }
 
 /// A counter block.

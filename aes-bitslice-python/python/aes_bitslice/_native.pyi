@@ -334,6 +334,31 @@ class Cipher:
         `AuthenticationError` if anything was changed; nothing of the plaintext is left then.
         """
 
+    @overload
+    def gcm_siv_encrypt(self, nonce: _Data, data: _Plain, aad: _Data = None) -> tuple[bytes, bytes]: ...
+    @overload
+    def gcm_siv_encrypt(self, nonce: _Data, data: _Data, aad: _Data = None, *, out: _Array) -> tuple[_Array, bytes]: ...
+    @overload
+    def gcm_siv_encrypt(self, nonce: _Data, data: _Array, aad: _Data = None) -> tuple[_Array, bytes]:
+        """AES-GCM-SIV encryption (RFC 8452) of a whole message: the ciphertext and its tag of 16 bytes. In host memory, on the cores of
+        the CPU with every engine; with keys of 128 or 256 bits.
+
+        nonce: 12 bytes, new for every message. One that is used twice under a key tells whether two messages with the same additional
+            data are equal, and nothing else.
+        aad: additional data, which the tag authenticates and which is not encrypted.
+        """
+
+    @overload
+    def gcm_siv_decrypt(self, nonce: _Data, data: _Plain, tag: _Data, aad: _Data = None) -> bytes: ...
+    @overload
+    def gcm_siv_decrypt(self, nonce: _Data, data: _Data, tag: _Data, aad: _Data = None, *, out: _Array) -> _Array: ...
+    @overload
+    def gcm_siv_decrypt(self, nonce: _Data, data: _Array, tag: _Data, aad: _Data = None) -> _Array:
+        """AES-GCM-SIV decryption of a whole message, in host memory.
+
+        `AuthenticationError` if anything was changed; nothing of the plaintext is left then.
+        """
+
     def gmac(self, nonce: _Data, data: _Data, *, stream: Any = None) -> bytes | DeviceTag:
         """GMAC: the tag of a message that is not encrypted. No two messages under one key may have the same nonce. Compare tags with
         `hmac.compare_digest`."""
