@@ -1,5 +1,5 @@
 /*
- * AES on NVIDIA GPUs, on devices behind OpenCL, and on CPUs: GCM, GMAC, CMAC, XTS, CTR, CBC, ECB, key stream, sealed files.
+ * AES on NVIDIA GPUs, on devices behind OpenCL, and on CPUs: GCM, AES-GCM-SIV, GMAC, CMAC, XTS, CTR, CBC, ECB, key stream, sealed files.
  *
  * A key is brought to an engine, which makes a cipher, and operations are called on the cipher:
  *
@@ -278,6 +278,37 @@ int aes_bitslice_gcm_verify(const struct aes_bitslice_cipher *cipher,
                             size_t count,
                             const uint8_t *tag,
                             size_t tag_len);
+
+// Encrypts a whole message with AES-GCM-SIV (RFC 8452), of `len` bytes, 0 to 2^36, and writes its tag, 16 bytes, to `tag`. In host memory
+// only, on the cores of the CPU with every engine; with a key of 128 or 256 bits.
+//
+// `nonce` has `nonce_len` bytes, which is 12, and is new for every message; one that is used twice under a key tells whether two messages
+// with the same additional data are equal, and nothing else. `aad` is additional data of `aad_len` bytes, which is authenticated and not
+// encrypted; there may be none.
+int aes_bitslice_gcm_siv_encrypt(const struct aes_bitslice_cipher *cipher,
+                                 const uint8_t *nonce,
+                                 size_t nonce_len,
+                                 const void *aad,
+                                 size_t aad_len,
+                                 const void *input,
+                                 void *output,
+                                 size_t len,
+                                 uint8_t *tag);
+
+// Decrypts a whole message with AES-GCM-SIV (RFC 8452), if it is the one that the tag was made of: otherwise it fails with
+// AES_BITSLICE_UNAUTHENTICATED, and clears the output.
+//
+// Nonce and additional data are those of the encryption. `tag` has `tag_len` bytes, which is 16.
+int aes_bitslice_gcm_siv_decrypt(const struct aes_bitslice_cipher *cipher,
+                                 const uint8_t *nonce,
+                                 size_t nonce_len,
+                                 const void *aad,
+                                 size_t aad_len,
+                                 const void *input,
+                                 void *output,
+                                 size_t len,
+                                 const uint8_t *tag,
+                                 size_t tag_len);
 
 // GMAC (SP 800-38D, section 3): the tag, 16 bytes, of `len` bytes that are authenticated and not encrypted, any number. As in GCM, the
 // nonce must be new for every message under a key.

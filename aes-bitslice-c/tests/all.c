@@ -364,6 +364,83 @@ static void gcm(void)
     }
 }
 
+/* RFC 8452, appendix C. Key, nonce, plaintext, additional data, ciphertext, tag. */
+static const char *const GCM_SIV[3][6] = {
+    {"f901cfe8a69615a93fdf7a98cad48179", "6245709fb18853f68d833640", "e42a3c02c25b64869e146d7b233987bddfc240871d",
+     "7576f7028ec6eb5ea7e298342a94d4b202b370ef9768ec6561c4fe6b7e7296fa859c21", "391cc328d484a4f46406181bcd62efd9b3ee197d05",
+     "2d15506c84a9edd65e13e9d24a2a6e70"},
+    {"3c535de192eaed3822a2fbbe2ca9dfc88255e14a661b8aa82cc54236093bbc23", "688089e55540db1872504e1c",
+     "ced532ce4159b035277d4dfbb7db62968b13cd4eec", "734320ccc9d9bbbb19cb81b2af4ecbc3e72834321f7aa0f70b7282b4f33df23f167541",
+     "626660c26ea6612fb17ad91e8e767639edd6c9faee", "9d6c7029675b89eaf4ba1ded1a286594"},
+    {"01000000000000000000000000000000", "030000000000000000000000", "", "", "", "dc20e2d83f25705bb49e439eca56de25"},
+};
+
+static void gcm_siv(void)
+{
+    uint8_t nonce[13], plain[64], aad[64], expected[64], tag[17] = {0}, data[64], made[16];
+    uint8_t *const output = state.output;
+    static const uint8_t zeros[64];
+    for (int i = 0; i < 3; i++) {
+        aes_bitslice_cipher *cipher = cipher_of(GCM_SIV[i][0], 0);
+        CHECK(hex(GCM_SIV[i][1], nonce) == 12);
+        const size_t len = hex(GCM_SIV[i][2], plain), aad_len = hex(GCM_SIV[i][3], aad);
+        hex(GCM_SIV[i][4], expected);
+        hex(GCM_SIV[i][5], tag);
+
+        OK(aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, aad_len, plain, data, len, made));
+        EQUAL(data, expected, len);
+        EQUAL(made, tag, 16);
+        OK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, aad_len, data, data, len, tag, 16));
+        EQUAL(data, plain, len);
+        /* What was changed is refused, and its output cleared. */
+        for (int bit = 0; bit < 8 * 16; bit++) {
+            tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            memcpy(data, expected, len);
+            CHECK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, aad_len, data, data, len, tag, 16) == AES_BITSLICE_UNAUTHENTICATED);
+            EQUAL(data, zeros, len);
+            tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+        aad[0] ^= 1;
+        CHECK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 1, expected, data, len, tag, 16) == AES_BITSLICE_UNAUTHENTICATED);
+        aad[0] ^= 1;
+        OK(aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, NULL, 0, NULL, NULL, 0, made));
+        OK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, NULL, 0, NULL, NULL, 0, made, 16));
+
+        for (size_t wrong = 0; wrong <= 13; wrong++) {
+            if (wrong != 12) {
+                REFUSED(AES_BITSLICE_INVALID, "nonce", aes_bitslice_gcm_siv_encrypt(cipher, nonce, wrong, aad, 20, plain, output, 21, state.tag));
+                REFUSED(AES_BITSLICE_INVALID, "nonce", aes_bitslice_gcm_siv_decrypt(cipher, nonce, wrong, aad, 20, plain, output, 21, tag, 16));
+            }
+        }
+        for (size_t wrong = 0; wrong <= 17; wrong++) {
+            if (wrong != 16) {
+                REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, plain, output, 21, tag, wrong));
+            }
+        }
+        IS_NULL("cipher", aes_bitslice_gcm_siv_encrypt(NULL, nonce, 12, aad, 20, plain, output, 21, state.tag));
+        IS_NULL("nonce", aes_bitslice_gcm_siv_encrypt(cipher, NULL, 12, aad, 20, plain, output, 21, state.tag));
+        IS_NULL("aad", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, NULL, 20, plain, output, 21, state.tag));
+        IS_NULL("input", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, NULL, output, 21, state.tag));
+        IS_NULL("output", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, NULL, 21, state.tag));
+        IS_NULL("tag", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, NULL));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, output, output + 20, 21, state.tag));
+        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, output + 20));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, SIZE_MAX, plain, output, 21, state.tag));
+        IS_NULL("cipher", aes_bitslice_gcm_siv_decrypt(NULL, nonce, 12, aad, 20, plain, output, 21, tag, 16));
+        IS_NULL("nonce", aes_bitslice_gcm_siv_decrypt(cipher, NULL, 12, aad, 20, plain, output, 21, tag, 16));
+        IS_NULL("aad", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, NULL, 20, plain, output, 21, tag, 16));
+        IS_NULL("input", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, NULL, output, 21, tag, 16));
+        IS_NULL("output", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, plain, NULL, 21, tag, 16));
+        IS_NULL("tag", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, plain, output, 21, NULL, 16));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, output + 1, output, 21, tag, 16));
+        aes_bitslice_cipher_free(cipher);
+    }
+    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[1][0], 0);
+    REFUSED(AES_BITSLICE_INVALID, "128 or 256 bits", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, state.tag));
+    REFUSED(AES_BITSLICE_INVALID, "128 or 256 bits", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, plain, output, 21, tag, 16));
+    aes_bitslice_cipher_free(cipher);
+}
+
 static void tags(void)
 {
     uint8_t nonce[128], message[64], tag[16], made[16];
@@ -686,6 +763,7 @@ int main(int count, char **arguments)
         raw_modes();
         xts();
         gcm();
+        gcm_siv();
         tags();
         streams();
         files(arguments[1]);
