@@ -1,4 +1,5 @@
-//! One operation on host memory, without the interpreter's lock: in parts, between which signals are seen, so that Ctrl-C works, or at once.
+//! One operation on host memory, without the interpreter's lock: in parts, between which signals are seen, so that Ctrl-C works; or at
+//! once.
 
 use crate::error::{caught, of_runtime, panicked};
 use crate::fork::with_threads;

@@ -1,5 +1,6 @@
 //! Ciphers: a method for each operation, on host memory and on that of GPUs.
 
+use crate::batch::{GcmMessages, ranges_of, side_by_side, tags_of};
 use crate::buffer::small;
 use crate::call::{at_once, in_parts, reading};
 use crate::device::OnDevice;
@@ -11,9 +12,9 @@ use crate::memory::{Call, Host, Memory, on_host};
 use crate::opened::Opened;
 use aes_bitslice_runtime::cuda::Pending;
 use aes_bitslice_runtime::{
-    CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, Counter, CounterMode, Ctr, Direction, Ecb, Error as Runtime,
-    GcmDecrypt, GcmEncrypt, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation,
-    PartialHash, Tag, Xts,
+    CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr,
+    Direction, Ecb, Error as Runtime, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart, GcmSivDecrypt,
+    GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Tag, Xts,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -64,6 +65,14 @@ impl Cipher {
         on_host(call.place, O::NAME)?;
         let work = |host: &mut Host| self.cipher.run(operation, host.buffers());
         at_once(call.result.py(), call.host(), |panic| self.opened.poison(panic), work)
+    }
+
+    /// Does an operation that reads host memory only.
+    fn read<O: Operation<Output: Send>>(&self, data: Any<'_, '_>, operation: O) -> PyResult<O::Output> {
+        let memory = Memory::of(data, false, "data", None)?;
+        on_host(memory.place, O::NAME)?;
+        let cipher = (*self.cipher).clone();
+        reading(data.py(), memory, |panic| self.opened.poison(panic), move |data| cipher.run(operation, data))
     }
 
     fn on_device(&self, ordinal: usize) -> PyResult<OnDevice<'_>> {
@@ -461,12 +470,63 @@ impl Cipher {
     /// CMAC of a whole message, on one core of the CPU: its tag.
     fn cmac<'py>(&self, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.begin(|| {
-            let memory = Memory::of(data, false, "data", None)?;
-            on_host(memory.place, "CMAC")?;
-            let cipher = (*self.cipher).clone();
-            let poison = |panic: &str| self.opened.poison(panic);
-            let tag = reading(data.py(), memory, poison, move |data| cipher.run(Cmac::new(), data))?;
+            let tag = self.read(data, Cmac::new())?;
             Ok(PyBytes::new(data.py(), tag.as_bytes()))
+        })
+    }
+
+    /// GCM encryption of many messages in host memory: their tags, side by side.
+    #[pyo3(signature = (nonces, ranges, data, aads = None, *, out))]
+    fn gcm_encrypt_batch<'py>(
+        &self,
+        nonces: Any<'_, 'py>,
+        ranges: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        aads: Option<Any<'_, 'py>>,
+        out: Any<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.begin(|| {
+            let given = GcmMessages::of(nonces, ranges, aads)?;
+            let batch = GcmEncryptBatch::new(&given.messages()).map_err(of_runtime)?;
+            let tags = self.at_once(&Call::mapping(data, Some(out), None)?, batch)?;
+            side_by_side(data.py(), &tags)
+        })
+    }
+
+    /// GCM decryption of many messages in host memory: the numbers of those that are not authentic.
+    #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, out))]
+    fn gcm_decrypt_batch<'py>(
+        &self,
+        nonces: Any<'_, 'py>,
+        ranges: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        tags: Any<'_, 'py>,
+        aads: Option<Any<'_, 'py>>,
+        out: Any<'_, 'py>,
+    ) -> PyResult<Vec<usize>> {
+        self.begin(|| {
+            let given = GcmMessages::of(nonces, ranges, aads)?;
+            let messages = given.messages();
+            let batch = GcmDecryptBatch::new(&messages, &tags_of(tags, messages.len())?).map_err(of_runtime)?;
+            let opened = self.at_once(&Call::mapping(data, Some(out), None)?, batch)?;
+            Ok(opened.failed().to_vec())
+        })
+    }
+
+    /// CMAC of many messages in host memory: their tags, side by side.
+    fn cmac_batch<'py>(&self, ranges: Any<'_, 'py>, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.begin(|| {
+            let batch = CmacBatch::new(&ranges_of(ranges)?).map_err(of_runtime)?;
+            side_by_side(data.py(), &self.read(data, batch)?)
+        })
+    }
+
+    /// CMAC of many messages in host memory, compared with tags: the numbers of those that are not authentic.
+    fn cmac_verify_batch(&self, ranges: Any<'_, '_>, data: Any<'_, '_>, tags: Any<'_, '_>) -> PyResult<Vec<usize>> {
+        self.begin(|| {
+            let ranges = ranges_of(ranges)?;
+            let batch = CmacVerifyBatch::new(&ranges, &tags_of(tags, ranges.len())?).map_err(of_runtime)?;
+            Ok(self.read(data, batch)?.failed().to_vec())
         })
     }
 

@@ -1,6 +1,7 @@
 //! Calls under many keys, which take an engine and no cipher: jobs, and the same number of bytes under each key.
 
 use crate::arrays::Library;
+use crate::batch::ranges_of;
 use crate::buffer::small;
 use crate::call::at_once;
 use crate::device::JobsOnDevice;
@@ -10,7 +11,7 @@ use crate::error::of_runtime;
 use crate::memory::{Call, Host, Memory, in_words};
 use crate::opened::Opened;
 use aes_bitslice_runtime::{EachKey, Job, Jobs, KeyBits, Mode};
-use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use std::str::FromStr;
 
@@ -109,7 +110,7 @@ pub fn jobs<'py>(
     data: &Data<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mode = mode_of(mode)?;
-    let ranges = pairs(ranges)?;
+    let ranges = ranges_of(ranges)?;
     let n = ranges.len();
     let of_keys = Memory::of(keys, false, "keys", None)?;
     let in_host_memory = |memory: &Memory| match memory.place {
@@ -143,11 +144,11 @@ pub fn jobs<'py>(
         )));
     }
     let (keys, counters) = (of_keys.host(), counters.as_ref().map(Memory::host));
-    let job = |(i, &(start, end)): (usize, &(u64, u64))| {
+    let job = |(i, range)| {
         let counter = counters.as_ref().map_or([0; 16], |all| all.input().as_chunks().0[i]);
-        Job { key: &keys.input()[i * bytes..][..bytes], counter, range: start..end }
+        Job { key: &keys.input()[i * bytes..][..bytes], counter, range }
     };
-    let all: Vec<_> = ranges.iter().enumerate().map(job).collect();
+    let all: Vec<_> = ranges.into_iter().enumerate().map(job).collect();
     let jobs = Jobs::new(mode, &all).map_err(of_runtime)?;
     let call = data.call(py, mode, None)?;
     match call.place {
@@ -161,21 +162,6 @@ pub fn jobs<'py>(
         }
     }
     Ok(call.result)
-}
-
-/// The first byte of each range, and the one behind its last.
-fn pairs(ranges: Any<'_, '_>) -> PyResult<Vec<(u64, u64)>> {
-    let mut pairs = Vec::new();
-    for (n, range) in ranges.try_iter()?.enumerate() {
-        let range = range?;
-        let pair = range.extract().or_else(|_| range.extract::<[u64; 2]>().map(|[start, stop]| (start, stop)));
-        let pair = pair.map_err(|_| {
-            PyTypeError::new_err(format!("range {n} is no pair (start, stop) of places in the data, 0 to 2^64 - 1"))
-        })?;
-        pairs.try_reserve(1).map_err(|_| PyMemoryError::new_err("too many jobs for one call"))?;
-        pairs.push(pair);
-    }
-    Ok(pairs)
 }
 
 /// A counter block.
