@@ -41,7 +41,8 @@
 // An argument is wrong: a NULL, a length, a name, buffers that overlap. Nothing was changed.
 #define AES_BITSLICE_INVALID 1
 
-// Authentication failed: the data was changed, or another key, nonce or additional data belongs to it. The output is cleared.
+// Authentication failed: the data was changed, or another key, nonce or additional data belongs to it. The output is cleared; of a batch,
+// that of the messages which failed.
 #define AES_BITSLICE_UNAUTHENTICATED 2
 
 // The engine, or this kind of memory, does not have the operation. Nothing was changed.
@@ -94,6 +95,28 @@ typedef struct aes_bitslice_part {
   // GHASH of its ciphertext (SP 800-38D, section 6.4).
   uint8_t hash[16];
 } aes_bitslice_part;
+
+// Where a message lies in the data of a call.
+typedef struct aes_bitslice_range {
+  // Where it begins, in bytes.
+  uint64_t offset;
+  // How many bytes it has; it may have none.
+  uint64_t bytes;
+} aes_bitslice_range;
+
+// A message of a batch of GCM. All are under one key, and no two of them may have the same nonce.
+typedef struct aes_bitslice_gcm_message {
+  // The nonce, `nonce_len` bytes.
+  const uint8_t *nonce;
+  // Bytes of the nonce: 12 as a rule.
+  size_t nonce_len;
+  // Additional data, `aad_len` bytes, which is authenticated and not encrypted.
+  const void *aad;
+  // Bytes of the additional data; there may be none.
+  size_t aad_len;
+  // Where the message lies in the data of the call.
+  struct aes_bitslice_range range;
+} aes_bitslice_gcm_message;
 
 #ifdef __cplusplus
 extern "C" {
@@ -327,6 +350,60 @@ int aes_bitslice_cmac(const struct aes_bitslice_cipher *cipher, const void *inpu
 int aes_bitslice_tag_verify(const uint8_t *computed,
                             const uint8_t *received,
                             size_t received_len);
+
+// Encrypts `count` messages with GCM (SP 800-38D, section 7.1), each with a nonce and additional data of its own, and writes their tags,
+// of 16 bytes each, side by side to `tags`. In host memory, on the cores of the CPU with every engine.
+//
+// Messages are ranges of the data, of `len` bytes; they ascend and do not overlap. Bytes of `output` between them stay as they are. Two
+// with the same nonce are refused.
+int aes_bitslice_gcm_encrypt_batch(const struct aes_bitslice_cipher *cipher,
+                                   const struct aes_bitslice_gcm_message *messages,
+                                   size_t count,
+                                   const void *input,
+                                   void *output,
+                                   size_t len,
+                                   uint8_t *tags);
+
+// Decrypts `count` messages with GCM (SP 800-38D, section 7.2), and writes to `authentic`, a byte for each, 1 if the message is the one
+// that its tag was made of, and 0 if it is not: then its output is cleared. Fails with AES_BITSLICE_UNAUTHENTICATED if any is not; the
+// others are good all the same.
+//
+// Messages are those of the encryption, or some of them. `tags` are their tags side by side, of `tag_len` bytes each: 16, or the first 12
+// to 15, 8 or 4 where both sides agreed on that.
+int aes_bitslice_gcm_decrypt_batch(const struct aes_bitslice_cipher *cipher,
+                                   const struct aes_bitslice_gcm_message *messages,
+                                   size_t count,
+                                   const void *input,
+                                   void *output,
+                                   size_t len,
+                                   const uint8_t *tags,
+                                   size_t tag_len,
+                                   uint8_t *authentic);
+
+// CMAC (SP 800-38B) of `count` messages: writes their tags, of 16 bytes each, side by side to `tags`. In host memory, on the cores of the
+// CPU with every engine.
+//
+// Messages are ranges of the data, of `len` bytes, in any order; they may overlap.
+int aes_bitslice_cmac_batch(const struct aes_bitslice_cipher *cipher,
+                            const struct aes_bitslice_range *messages,
+                            size_t count,
+                            const void *input,
+                            size_t len,
+                            uint8_t *tags);
+
+// Writes to `authentic`, a byte for each of `count` messages, 1 if the message is the one that its tag was made of by CMAC (SP 800-38B),
+// and 0 if it is not. Fails with AES_BITSLICE_UNAUTHENTICATED if any is not. Tags are compared in constant time.
+//
+// Messages are ranges of the data, of `len` bytes, in any order; they may overlap. `tags` are their tags side by side, of `tag_len` bytes
+// each: 16, or the first 12 to 15, 8 or 4 where both sides agreed on that.
+int aes_bitslice_cmac_verify_batch(const struct aes_bitslice_cipher *cipher,
+                                   const struct aes_bitslice_range *messages,
+                                   size_t count,
+                                   const void *input,
+                                   size_t len,
+                                   const uint8_t *tags,
+                                   size_t tag_len,
+                                   uint8_t *authentic);
 
 // Loads the kernels that calls of a mode take, and waits until they have given a known answer, so that no later call has to: before time
 // counts, and before a stream is captured into a graph. `mode` is "ctr" (for GCM, too), "keystream", "ecb-encrypt", "ecb-decrypt" or
