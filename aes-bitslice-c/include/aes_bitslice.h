@@ -406,8 +406,8 @@ int aes_bitslice_cmac_verify_batch(const struct aes_bitslice_cipher *cipher,
                                    uint8_t *authentic);
 
 // Loads the kernels that calls of a mode take, and waits until they have given a known answer, so that no later call has to: before time
-// counts, and before a stream is captured into a graph. `mode` is "ctr" (for GCM, too), "keystream", "ecb-encrypt", "ecb-decrypt" or
-// "cbc-decrypt".
+// counts, and before a stream is captured into a graph. `mode` is "ctr" (for GCM, too), "keystream", "ecb-encrypt", "ecb-decrypt",
+// "cbc-decrypt", "xts-encrypt" or "xts-decrypt".
 int aes_bitslice_prepare(const struct aes_bitslice_cipher *cipher,
                          const char *mode);
 
@@ -443,6 +443,17 @@ int aes_bitslice_cbc_decrypt_on_stream(const struct aes_bitslice_cipher *cipher,
                                        void *output,
                                        size_t len,
                                        void *stream);
+
+// aes_bitslice_xts in memory of the GPU, on a stream; `first_unit` is in host memory. `unit_bytes` is a multiple of 16: units that are not
+// whole blocks are refused with AES_BITSLICE_UNSUPPORTED.
+int aes_bitslice_xts_on_stream(const struct aes_bitslice_cipher *cipher,
+                               int direction,
+                               uint64_t unit_bytes,
+                               const uint8_t *first_unit,
+                               const void *input,
+                               void *output,
+                               size_t len,
+                               void *stream);
 
 // aes_bitslice_gcm_encrypt in memory of the GPU, on a stream; nonce and additional data are in host memory. The tag is there when the
 // stream has come to it: aes_bitslice_pending_tag gives it. Cannot be captured into a graph.

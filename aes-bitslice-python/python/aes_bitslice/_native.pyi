@@ -418,7 +418,7 @@ class Cipher:
 
     def prepare(self, mode: str) -> None:
         """Loads the GPU kernels of a mode, before time counts or a graph is captured: "ctr", "keystream", "ecb-encrypt",
-        "ecb-decrypt", "cbc-decrypt", "gcm"."""
+        "ecb-decrypt", "cbc-decrypt", "xts-encrypt", "xts-decrypt", "gcm"."""
 
     def __reduce__(self) -> NoReturn: ...
 
