@@ -1,5 +1,5 @@
 /*
- * AES on NVIDIA GPUs, on devices behind OpenCL, and on CPUs: GCM, GMAC, CMAC, XTS, CTR, CBC, ECB, key stream, sealed files.
+ * AES on NVIDIA GPUs, on devices behind OpenCL, and on CPUs: GCM, AES-GCM-SIV, GMAC, CMAC, XTS, CTR, CBC, ECB, key stream, sealed files.
  *
  * A key is brought to an engine, which makes a cipher, and operations are called on the cipher:
  *
@@ -41,7 +41,8 @@
 // An argument is wrong: a NULL, a length, a name, buffers that overlap. Nothing was changed.
 #define AES_BITSLICE_INVALID 1
 
-// Authentication failed: the data was changed, or another key, nonce or additional data belongs to it. The output is cleared.
+// Authentication failed: the data was changed, or another key, nonce or additional data belongs to it. The output is cleared; of a batch,
+// that of the messages which failed.
 #define AES_BITSLICE_UNAUTHENTICATED 2
 
 // The engine, or this kind of memory, does not have the operation. Nothing was changed.
@@ -94,6 +95,28 @@ typedef struct aes_bitslice_part {
   // GHASH of its ciphertext (SP 800-38D, section 6.4).
   uint8_t hash[16];
 } aes_bitslice_part;
+
+// Where a message lies in the data of a call.
+typedef struct aes_bitslice_range {
+  // Where it begins, in bytes.
+  uint64_t offset;
+  // How many bytes it has; it may have none.
+  uint64_t bytes;
+} aes_bitslice_range;
+
+// A message of a batch of GCM. All are under one key, and no two of them may have the same nonce.
+typedef struct aes_bitslice_gcm_message {
+  // The nonce, `nonce_len` bytes.
+  const uint8_t *nonce;
+  // Bytes of the nonce: 12 as a rule.
+  size_t nonce_len;
+  // Additional data, `aad_len` bytes, which is authenticated and not encrypted.
+  const void *aad;
+  // Bytes of the additional data; there may be none.
+  size_t aad_len;
+  // Where the message lies in the data of the call.
+  struct aes_bitslice_range range;
+} aes_bitslice_gcm_message;
 
 #ifdef __cplusplus
 extern "C" {
@@ -279,6 +302,37 @@ int aes_bitslice_gcm_verify(const struct aes_bitslice_cipher *cipher,
                             const uint8_t *tag,
                             size_t tag_len);
 
+// Encrypts a whole message with AES-GCM-SIV (RFC 8452), of `len` bytes, 0 to 2^36, and writes its tag, 16 bytes, to `tag`. In host memory
+// only, on the cores of the CPU with every engine; with a key of 128 or 256 bits.
+//
+// `nonce` has `nonce_len` bytes, which is 12, and is new for every message; one that is used twice under a key tells whether two messages
+// with the same additional data are equal, and nothing else. `aad` is additional data of `aad_len` bytes, which is authenticated and not
+// encrypted; there may be none.
+int aes_bitslice_gcm_siv_encrypt(const struct aes_bitslice_cipher *cipher,
+                                 const uint8_t *nonce,
+                                 size_t nonce_len,
+                                 const void *aad,
+                                 size_t aad_len,
+                                 const void *input,
+                                 void *output,
+                                 size_t len,
+                                 uint8_t *tag);
+
+// Decrypts a whole message with AES-GCM-SIV (RFC 8452), if it is the one that the tag was made of: otherwise it fails with
+// AES_BITSLICE_UNAUTHENTICATED, and clears the output.
+//
+// Nonce and additional data are those of the encryption. `tag` has `tag_len` bytes, which is 16.
+int aes_bitslice_gcm_siv_decrypt(const struct aes_bitslice_cipher *cipher,
+                                 const uint8_t *nonce,
+                                 size_t nonce_len,
+                                 const void *aad,
+                                 size_t aad_len,
+                                 const void *input,
+                                 void *output,
+                                 size_t len,
+                                 const uint8_t *tag,
+                                 size_t tag_len);
+
 // GMAC (SP 800-38D, section 3): the tag, 16 bytes, of `len` bytes that are authenticated and not encrypted, any number. As in GCM, the
 // nonce must be new for every message under a key.
 int aes_bitslice_gmac(const struct aes_bitslice_cipher *cipher,
@@ -297,9 +351,63 @@ int aes_bitslice_tag_verify(const uint8_t *computed,
                             const uint8_t *received,
                             size_t received_len);
 
+// Encrypts `count` messages with GCM (SP 800-38D, section 7.1), each with a nonce and additional data of its own, and writes their tags,
+// of 16 bytes each, side by side to `tags`. In host memory, on the cores of the CPU with every engine.
+//
+// Messages are ranges of the data, of `len` bytes; they ascend and do not overlap. Bytes of `output` between them stay as they are. Two
+// with the same nonce are refused.
+int aes_bitslice_gcm_encrypt_batch(const struct aes_bitslice_cipher *cipher,
+                                   const struct aes_bitslice_gcm_message *messages,
+                                   size_t count,
+                                   const void *input,
+                                   void *output,
+                                   size_t len,
+                                   uint8_t *tags);
+
+// Decrypts `count` messages with GCM (SP 800-38D, section 7.2), and writes to `authentic`, a byte for each, 1 if the message is the one
+// that its tag was made of, and 0 if it is not: then its output is cleared. Fails with AES_BITSLICE_UNAUTHENTICATED if any is not; the
+// others are good all the same.
+//
+// Messages are those of the encryption, or some of them. `tags` are their tags side by side, of `tag_len` bytes each: 16, or the first 12
+// to 15, 8 or 4 where both sides agreed on that.
+int aes_bitslice_gcm_decrypt_batch(const struct aes_bitslice_cipher *cipher,
+                                   const struct aes_bitslice_gcm_message *messages,
+                                   size_t count,
+                                   const void *input,
+                                   void *output,
+                                   size_t len,
+                                   const uint8_t *tags,
+                                   size_t tag_len,
+                                   uint8_t *authentic);
+
+// CMAC (SP 800-38B) of `count` messages: writes their tags, of 16 bytes each, side by side to `tags`. In host memory, on the cores of the
+// CPU with every engine.
+//
+// Messages are ranges of the data, of `len` bytes, in any order; they may overlap.
+int aes_bitslice_cmac_batch(const struct aes_bitslice_cipher *cipher,
+                            const struct aes_bitslice_range *messages,
+                            size_t count,
+                            const void *input,
+                            size_t len,
+                            uint8_t *tags);
+
+// Writes to `authentic`, a byte for each of `count` messages, 1 if the message is the one that its tag was made of by CMAC (SP 800-38B),
+// and 0 if it is not. Fails with AES_BITSLICE_UNAUTHENTICATED if any is not. Tags are compared in constant time.
+//
+// Messages are ranges of the data, of `len` bytes, in any order; they may overlap. `tags` are their tags side by side, of `tag_len` bytes
+// each: 16, or the first 12 to 15, 8 or 4 where both sides agreed on that.
+int aes_bitslice_cmac_verify_batch(const struct aes_bitslice_cipher *cipher,
+                                   const struct aes_bitslice_range *messages,
+                                   size_t count,
+                                   const void *input,
+                                   size_t len,
+                                   const uint8_t *tags,
+                                   size_t tag_len,
+                                   uint8_t *authentic);
+
 // Loads the kernels that calls of a mode take, and waits until they have given a known answer, so that no later call has to: before time
-// counts, and before a stream is captured into a graph. `mode` is "ctr" (for GCM, too), "keystream", "ecb-encrypt", "ecb-decrypt" or
-// "cbc-decrypt".
+// counts, and before a stream is captured into a graph. `mode` is "ctr" (for GCM, too), "keystream", "ecb-encrypt", "ecb-decrypt",
+// "cbc-decrypt", "xts-encrypt" or "xts-decrypt".
 int aes_bitslice_prepare(const struct aes_bitslice_cipher *cipher,
                          const char *mode);
 
@@ -335,6 +443,17 @@ int aes_bitslice_cbc_decrypt_on_stream(const struct aes_bitslice_cipher *cipher,
                                        void *output,
                                        size_t len,
                                        void *stream);
+
+// aes_bitslice_xts in memory of the GPU, on a stream; `first_unit` is in host memory. `unit_bytes` is a multiple of 16: units that are not
+// whole blocks are refused with AES_BITSLICE_UNSUPPORTED.
+int aes_bitslice_xts_on_stream(const struct aes_bitslice_cipher *cipher,
+                               int direction,
+                               uint64_t unit_bytes,
+                               const uint8_t *first_unit,
+                               const void *input,
+                               void *output,
+                               size_t len,
+                               void *stream);
 
 // aes_bitslice_gcm_encrypt in memory of the GPU, on a stream; nonce and additional data are in host memory. The tag is there when the
 // stream has come to it: aes_bitslice_pending_tag gives it. Cannot be captured into a graph.

@@ -5,7 +5,9 @@ use crate::handles::CipherHandle;
 use crate::host::direction;
 use crate::memory::{Data, place, reference, values};
 use crate::status::{AES_BITSLICE_UNAUTHENTICATED, Failure};
-use aes_bitslice_runtime::{Cmac, GcmDecrypt, GcmEncrypt, GcmPart, Gmac, Nonce, PartialHash, Tag};
+use aes_bitslice_runtime::{
+    Cmac, GcmDecrypt, GcmEncrypt, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac, Nonce, PartialHash, Tag,
+};
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
@@ -199,6 +201,67 @@ pub unsafe extern "C" fn aes_bitslice_gcm_verify(
             let aad = values(aad.cast(), aad_len, "aad")?;
             let operation = GcmDecrypt::new(&self::nonce(nonce, nonce_len)?, aad, &tag);
             Ok(reference(cipher, "cipher")?.0.combine(&operation, parts)?)
+        }
+    })
+}
+
+/// Encrypts a whole message with AES-GCM-SIV (RFC 8452), of `len` bytes, 0 to 2^36, and writes its tag, 16 bytes, to `tag`. In host memory
+/// only, on the cores of the CPU with every engine; with a key of 128 or 256 bits.
+///
+/// `nonce` has `nonce_len` bytes, which is 12, and is new for every message; one that is used twice under a key tells whether two messages
+/// with the same additional data are equal, and nothing else. `aad` is additional data of `aad_len` bytes, which is authenticated and not
+/// encrypted; there may be none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_gcm_siv_encrypt(
+    cipher: *const CipherHandle,
+    nonce: *const u8,
+    nonce_len: usize,
+    aad: *const c_void,
+    aad_len: usize,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+    tag: *mut u8,
+) -> c_int {
+    call(|| {
+        let data = Data::maps(input, output, len)?;
+        let place: TagPlace = data.place_apart(tag.cast(), "tag")?;
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let aad = values(aad.cast(), aad_len, "aad")?;
+            let operation = GcmSivEncrypt::new(&self::nonce(nonce, nonce_len)?, aad);
+            let tag = reference(cipher, "cipher")?.run(operation, data)?;
+            write_tag(place, &tag);
+        }
+        Ok(())
+    })
+}
+
+/// Decrypts a whole message with AES-GCM-SIV (RFC 8452), if it is the one that the tag was made of: otherwise it fails with
+/// AES_BITSLICE_UNAUTHENTICATED, and clears the output.
+///
+/// Nonce and additional data are those of the encryption. `tag` has `tag_len` bytes, which is 16.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_gcm_siv_decrypt(
+    cipher: *const CipherHandle,
+    nonce: *const u8,
+    nonce_len: usize,
+    aad: *const c_void,
+    aad_len: usize,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+    tag: *const u8,
+    tag_len: usize,
+) -> c_int {
+    call(|| {
+        let data = Data::maps(input, output, len)?;
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let tag = Tag::new(values(tag, tag_len, "tag")?)?;
+            let aad = values(aad.cast(), aad_len, "aad")?;
+            let operation = GcmSivDecrypt::new(&self::nonce(nonce, nonce_len)?, aad, &tag);
+            reference(cipher, "cipher")?.run(operation, data)
         }
     })
 }

@@ -32,6 +32,16 @@ pub(crate) unsafe fn counter(counter: *const u8) -> Result<Counter, Failure> {
     Ok(Counter::new(CounterMode::Ctr128BE, unsafe { block(counter, "counter") }?))
 }
 
+/// XTS of data units, the number of the first of which is little-endian.
+///
+/// # Safety
+/// `first_unit` is NULL, or points to 16 bytes.
+pub(crate) unsafe fn xts(direction: c_int, unit_bytes: u64, first_unit: *const u8) -> Result<Xts, Failure> {
+    // SAFETY: as the caller guarantees.
+    let first_unit = u128::from_le_bytes(unsafe { block(first_unit, "first_unit") }?);
+    Ok(Xts::new(self::direction(direction)?, unit_bytes, first_unit)?)
+}
+
 /// CTR, which encrypts and decrypts alike (SP 800-38A, section 6.5), of `len` bytes, any number.
 ///
 /// `counter` is the initial counter block of the message, 16 bytes, all 128 bits of which count, big-endian, as OpenSSL counts.
@@ -133,8 +143,7 @@ pub unsafe extern "C" fn aes_bitslice_xts(
         let data = Data::maps(input, output, len)?;
         // SAFETY: what the head of the header asks of callers.
         unsafe {
-            let first_unit = u128::from_le_bytes(block(first_unit, "first_unit")?);
-            let operation = Xts::new(self::direction(direction)?, unit_bytes, first_unit)?;
+            let operation = xts(direction, unit_bytes, first_unit)?;
             reference(cipher, "cipher")?.run(operation, data)
         }
     })

@@ -11,6 +11,7 @@
 //! | `handles` | keys, engines, ciphers |
 //! | `host` | operations on host memory |
 //! | `authenticated` | the same, of those with a tag |
+//! | `batch` | many messages in one call |
 //! | `stream` | operations on memory of a GPU, on a stream of the caller's |
 //! | `files` | sealed files |
 //!
@@ -31,6 +32,8 @@ pub mod handles;
 pub mod host;
 
 pub mod authenticated;
+
+pub mod batch;
 
 pub mod stream;
 

@@ -102,11 +102,20 @@ impl Data {
         Ok(Self { input, output, len })
     }
 
-    /// The place of a value of `bytes` bytes that the call returns besides: not within the data.
+    /// The place of a value that the call returns besides: not within the data.
     pub(crate) fn place_apart<T>(&self, pointer: *mut T, name: &str) -> Result<NonNull<T>, Failure> {
-        let place = place(pointer, name)?;
+        self.places_apart(pointer, 1, name)
+    }
+
+    /// The places of `count` of them side by side; of none the pointer may be NULL.
+    pub(crate) fn places_apart<T>(&self, pointer: *mut T, count: usize, name: &str) -> Result<NonNull<T>, Failure> {
+        if count == 0 {
+            return Ok(NonNull::dangling());
+        }
+        let bytes = count.saturating_mul(size_of::<T>());
+        let place = range(pointer, bytes, name)?.cast();
         for data in [self.input, self.output].into_iter().flatten() {
-            if overlap(data.as_ptr() as usize, self.len, pointer as usize, size_of::<T>()) {
+            if overlap(data.as_ptr() as usize, self.len, pointer as usize, bytes) {
                 return Err(Failure::invalid(format!("`{name}` lies within the data: it must lie apart")));
             }
         }
@@ -173,6 +182,9 @@ mod tests {
         let apart = |address: usize| data.place_apart(at(address).cast::<[u8; 16]>(), "tag").is_ok();
         assert!(apart(80) && apart(48) && apart(112) && apart(144));
         assert!(!apart(49) && !apart(79) && !apart(113) && !apart(143) && !apart(0));
+        let apart = |address: usize, count| data.places_apart(at(address).cast::<[u8; 16]>(), count, "tags").is_ok();
+        assert!(apart(16, 3) && apart(80, 3) && apart(64, 0) && apart(0, 0));
+        assert!(!apart(16, 4) && !apart(80, 4) && !apart(0, 1) && !apart(144, usize::MAX / 2));
     }
 
     #[test]

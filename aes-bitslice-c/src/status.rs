@@ -8,7 +8,8 @@ use std::ffi::c_int;
 pub const AES_BITSLICE_OK: c_int = 0;
 /// An argument is wrong: a NULL, a length, a name, buffers that overlap. Nothing was changed.
 pub const AES_BITSLICE_INVALID: c_int = 1;
-/// Authentication failed: the data was changed, or another key, nonce or additional data belongs to it. The output is cleared.
+/// Authentication failed: the data was changed, or another key, nonce or additional data belongs to it. The output is cleared; of a batch,
+/// that of the messages which failed.
 pub const AES_BITSLICE_UNAUTHENTICATED: c_int = 2;
 /// The engine, or this kind of memory, does not have the operation. Nothing was changed.
 pub const AES_BITSLICE_UNSUPPORTED: c_int = 3;

@@ -5,7 +5,7 @@ use crate::authenticated::{Part, TagPlace, nonce, write_tag};
 use crate::border::call;
 use crate::context::kept;
 use crate::handles::{CipherHandle, free_handle};
-use crate::host::{counter, direction};
+use crate::host::{counter, direction, xts};
 use crate::memory::{Data, block, place, reference, text, values};
 use crate::status::Failure;
 use aes_bitslice_runtime::cuda::DeviceCipher;
@@ -128,8 +128,8 @@ impl CipherHandle {
 }
 
 /// Loads the kernels that calls of a mode take, and waits until they have given a known answer, so that no later call has to: before time
-/// counts, and before a stream is captured into a graph. `mode` is "ctr" (for GCM, too), "keystream", "ecb-encrypt", "ecb-decrypt" or
-/// "cbc-decrypt".
+/// counts, and before a stream is captured into a graph. `mode` is "ctr" (for GCM, too), "keystream", "ecb-encrypt", "ecb-decrypt",
+/// "cbc-decrypt", "xts-encrypt" or "xts-decrypt".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_prepare(cipher: *const CipherHandle, mode: *const c_char) -> c_int {
     call(|| {
@@ -209,6 +209,29 @@ pub unsafe extern "C" fn aes_bitslice_cbc_decrypt_on_stream(
         let data = Data::maps(input, output, len)?;
         // SAFETY: what the head of the header asks of callers.
         unsafe { reference(cipher, "cipher")?.put(CbcDecrypt::new(&block(iv, "iv")?), data, stream) }
+    })
+}
+
+/// aes_bitslice_xts in memory of the GPU, on a stream; `first_unit` is in host memory. `unit_bytes` is a multiple of 16: units that are not
+/// whole blocks are refused with AES_BITSLICE_UNSUPPORTED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_xts_on_stream(
+    cipher: *const CipherHandle,
+    direction: c_int,
+    unit_bytes: u64,
+    first_unit: *const u8,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+    stream: *mut c_void,
+) -> c_int {
+    call(|| {
+        let data = Data::maps(input, output, len)?;
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let operation = self::xts(direction, unit_bytes, first_unit)?;
+            reference(cipher, "cipher")?.put(operation, data, stream)
+        }
     })
 }
 

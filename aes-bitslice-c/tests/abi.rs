@@ -6,10 +6,20 @@ mod common;
 
 use aes_bitslice::about::AES_BITSLICE_ABI_VERSION;
 use aes_bitslice::authenticated::Part;
+use aes_bitslice::batch::{Message, Range};
 use object::{Object, ObjectSymbol};
 use std::collections::BTreeSet;
 use std::fs;
 use std::mem::offset_of;
+
+/// How large a structure is, and where its fields are.
+macro_rules! structure {
+    ($name:literal, $structure:ident: $($field:ident),+) => {{
+        let (bytes, alignment) = (size_of::<$structure>(), align_of::<$structure>());
+        let fields = [$(format!("{} at {}", stringify!($field), offset_of!($structure, $field))),+].join(", ");
+        format!("struct {}: {bytes} bytes, aligned to {alignment}; {fields}", $name)
+    }};
+}
 
 /// The interface as it is now, a line each.
 fn interface() -> BTreeSet<String> {
@@ -21,15 +31,12 @@ fn interface() -> BTreeSet<String> {
         directives.iter().filter_map(|line| line.strip_prefix("#define ")).filter(|name| name.contains(' '));
     let code = code.join(" ");
     let functions = code.split(';').map(str::trim).filter(|code| code.ends_with(')') && code.contains('('));
-    let part = format!(
-        "struct aes_bitslice_part: {} bytes, aligned to {}; offset at {}, bytes at {}, hash at {}",
-        size_of::<Part>(),
-        align_of::<Part>(),
-        offset_of!(Part, offset),
-        offset_of!(Part, bytes),
-        offset_of!(Part, hash),
-    );
-    constants.map(|constant| format!("constant {constant}")).chain(functions.map(unnamed)).chain([part]).collect()
+    let structures = [
+        structure!("aes_bitslice_part", Part: offset, bytes, hash),
+        structure!("aes_bitslice_range", Range: offset, bytes),
+        structure!("aes_bitslice_gcm_message", Message: nonce, nonce_len, aad, aad_len, range),
+    ];
+    constants.map(|constant| format!("constant {constant}")).chain(functions.map(unnamed)).chain(structures).collect()
 }
 
 /// A function's declaration without the names of its parameters, which are not part of the interface.

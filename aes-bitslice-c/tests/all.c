@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 _Static_assert(sizeof(aes_bitslice_part) == 32, "as abi.txt has it");
+_Static_assert(sizeof(aes_bitslice_range) == 16, "as abi.txt has it");
+_Static_assert(sizeof(aes_bitslice_gcm_message) == 48, "as abi.txt has it");
 
 static int checks = 0;
 
@@ -41,6 +43,7 @@ static struct {
     uint8_t before[32], output[96], after[32], tag[16];
     aes_bitslice_part part;
     void *handle;
+    uint8_t tags[64], authentic[4];
 } state;
 
 static void unchanged(int line)
@@ -66,13 +69,6 @@ static size_t hex(const char *digits, uint8_t *bytes)
 }
 
 static aes_bitslice_engine *engine;
-static const char *backend;
-
-/* Whether the engine is a device's alone, which has no kernels for XTS. */
-static int has_xts(void)
-{
-    return strncmp(backend, "opencl", 6) != 0 && strncmp(backend, "cuda", 4) != 0;
-}
 
 static aes_bitslice_cipher *cipher_of(const char *digits, int is_xts)
 {
@@ -190,12 +186,6 @@ static void xts(void)
          "000102030405060708090a0b0c0d0e0f10", "6c1625db4671522d3d7599601de7ca09ed"},
     };
     uint8_t unit[16], plain[64], expected[64], data[64], whole[64], *const output = state.output;
-    if (!has_xts()) {
-        aes_bitslice_cipher *cipher = cipher_of(CASES[0][0], 1);
-        REFUSED(AES_BITSLICE_UNSUPPORTED, "XTS is not there", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, plain, plain, output, 16));
-        aes_bitslice_cipher_free(cipher);
-        return;
-    }
     for (int i = 0; i < 3; i++) {
         aes_bitslice_cipher *cipher = cipher_of(CASES[i][0], 1);
         hex(CASES[i][1], unit);
@@ -364,6 +354,241 @@ static void gcm(void)
     }
 }
 
+/* RFC 8452, appendix C. Key, nonce, plaintext, additional data, ciphertext, tag. */
+static const char *const GCM_SIV[3][6] = {
+    {"f901cfe8a69615a93fdf7a98cad48179", "6245709fb18853f68d833640", "e42a3c02c25b64869e146d7b233987bddfc240871d",
+     "7576f7028ec6eb5ea7e298342a94d4b202b370ef9768ec6561c4fe6b7e7296fa859c21", "391cc328d484a4f46406181bcd62efd9b3ee197d05",
+     "2d15506c84a9edd65e13e9d24a2a6e70"},
+    {"3c535de192eaed3822a2fbbe2ca9dfc88255e14a661b8aa82cc54236093bbc23", "688089e55540db1872504e1c",
+     "ced532ce4159b035277d4dfbb7db62968b13cd4eec", "734320ccc9d9bbbb19cb81b2af4ecbc3e72834321f7aa0f70b7282b4f33df23f167541",
+     "626660c26ea6612fb17ad91e8e767639edd6c9faee", "9d6c7029675b89eaf4ba1ded1a286594"},
+    {"01000000000000000000000000000000", "030000000000000000000000", "", "", "", "dc20e2d83f25705bb49e439eca56de25"},
+};
+
+static void gcm_siv(void)
+{
+    uint8_t nonce[13], plain[64], aad[64], expected[64], tag[17] = {0}, data[64], made[16];
+    uint8_t *const output = state.output;
+    static const uint8_t zeros[64];
+    for (int i = 0; i < 3; i++) {
+        aes_bitslice_cipher *cipher = cipher_of(GCM_SIV[i][0], 0);
+        CHECK(hex(GCM_SIV[i][1], nonce) == 12);
+        const size_t len = hex(GCM_SIV[i][2], plain), aad_len = hex(GCM_SIV[i][3], aad);
+        hex(GCM_SIV[i][4], expected);
+        hex(GCM_SIV[i][5], tag);
+
+        OK(aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, aad_len, plain, data, len, made));
+        EQUAL(data, expected, len);
+        EQUAL(made, tag, 16);
+        OK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, aad_len, data, data, len, tag, 16));
+        EQUAL(data, plain, len);
+        /* What was changed is refused, and its output cleared. */
+        for (int bit = 0; bit < 8 * 16; bit++) {
+            tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            memcpy(data, expected, len);
+            CHECK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, aad_len, data, data, len, tag, 16) == AES_BITSLICE_UNAUTHENTICATED);
+            EQUAL(data, zeros, len);
+            tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+        aad[0] ^= 1;
+        CHECK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 1, expected, data, len, tag, 16) == AES_BITSLICE_UNAUTHENTICATED);
+        aad[0] ^= 1;
+        OK(aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, NULL, 0, NULL, NULL, 0, made));
+        OK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, NULL, 0, NULL, NULL, 0, made, 16));
+
+        for (size_t wrong = 0; wrong <= 13; wrong++) {
+            if (wrong != 12) {
+                REFUSED(AES_BITSLICE_INVALID, "nonce", aes_bitslice_gcm_siv_encrypt(cipher, nonce, wrong, aad, 20, plain, output, 21, state.tag));
+                REFUSED(AES_BITSLICE_INVALID, "nonce", aes_bitslice_gcm_siv_decrypt(cipher, nonce, wrong, aad, 20, plain, output, 21, tag, 16));
+            }
+        }
+        for (size_t wrong = 0; wrong <= 17; wrong++) {
+            if (wrong != 16) {
+                REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, plain, output, 21, tag, wrong));
+            }
+        }
+        IS_NULL("cipher", aes_bitslice_gcm_siv_encrypt(NULL, nonce, 12, aad, 20, plain, output, 21, state.tag));
+        IS_NULL("nonce", aes_bitslice_gcm_siv_encrypt(cipher, NULL, 12, aad, 20, plain, output, 21, state.tag));
+        IS_NULL("aad", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, NULL, 20, plain, output, 21, state.tag));
+        IS_NULL("input", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, NULL, output, 21, state.tag));
+        IS_NULL("output", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, NULL, 21, state.tag));
+        IS_NULL("tag", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, NULL));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, output, output + 20, 21, state.tag));
+        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, output + 20));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, SIZE_MAX, plain, output, 21, state.tag));
+        IS_NULL("cipher", aes_bitslice_gcm_siv_decrypt(NULL, nonce, 12, aad, 20, plain, output, 21, tag, 16));
+        IS_NULL("nonce", aes_bitslice_gcm_siv_decrypt(cipher, NULL, 12, aad, 20, plain, output, 21, tag, 16));
+        IS_NULL("aad", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, NULL, 20, plain, output, 21, tag, 16));
+        IS_NULL("input", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, NULL, output, 21, tag, 16));
+        IS_NULL("output", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, plain, NULL, 21, tag, 16));
+        IS_NULL("tag", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, plain, output, 21, NULL, 16));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, output + 1, output, 21, tag, 16));
+        aes_bitslice_cipher_free(cipher);
+    }
+    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[1][0], 0);
+    REFUSED(AES_BITSLICE_INVALID, "128 or 256 bits", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, state.tag));
+    REFUSED(AES_BITSLICE_INVALID, "128 or 256 bits", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, plain, output, 21, tag, 16));
+    aes_bitslice_cipher_free(cipher);
+}
+
+/* Messages in 100 bytes of data, with room between them: the example of NIST's, one of a nonce of another length, one without data. */
+enum { DATA = 100, COUNT = 3 };
+
+static void gcm_batch(void)
+{
+    static uint8_t nonces[COUNT][12], aad[20];
+    uint8_t plain[DATA], expected[DATA], data[DATA], tags[16 * COUNT], made[16 * COUNT], authentic[COUNT];
+    uint8_t *const output = state.output;
+    for (int i = 0; i < 3; i++) {
+        aes_bitslice_cipher *cipher = cipher_of(GCM[i][0], 0);
+        memset(plain, 7, DATA);
+        memset(nonces, i, sizeof nonces);
+        hex(GCM[i][1], nonces[0]);
+        hex(GCM[i][2], plain + 5);
+        hex(GCM[i][3], aad);
+        memcpy(expected, plain, DATA);
+        hex(GCM[i][4], expected + 5);
+        hex(GCM[i][5], tags);
+        const aes_bitslice_gcm_message messages[COUNT] = {
+            {nonces[0], 12, aad, 20, {5, 51}}, {nonces[1], 8, NULL, 0, {56, 40}}, {nonces[2], 12, aad, 3, {99, 0}}};
+        OK(aes_bitslice_gcm_encrypt(cipher, nonces[1], 8, NULL, 0, plain + 56, expected + 56, 40, tags + 16));
+        OK(aes_bitslice_gcm_encrypt(cipher, nonces[2], 12, aad, 3, NULL, NULL, 0, tags + 32));
+
+        /* In place; and to another place, where bytes between messages stay. */
+        memcpy(data, plain, DATA);
+        OK(aes_bitslice_gcm_encrypt_batch(cipher, messages, COUNT, data, data, DATA, made));
+        EQUAL(data, expected, DATA);
+        EQUAL(made, tags, sizeof tags);
+        memset(data, 7, DATA);
+        OK(aes_bitslice_gcm_encrypt_batch(cipher, messages, COUNT, plain, data, DATA, made));
+        EQUAL(data, expected, DATA);
+        EQUAL(made, tags, sizeof tags);
+        OK(aes_bitslice_gcm_decrypt_batch(cipher, messages, COUNT, data, data, DATA, tags, 16, authentic));
+        EQUAL(data, plain, DATA);
+        EQUAL(authentic, "\1\1\1", COUNT);
+        for (size_t len = 0; len <= 17; len++) {
+            uint8_t shorter[17 * COUNT] = {0};
+            for (size_t n = 0; n < COUNT; n++) {
+                memcpy(shorter + n * len, tags + 16 * n, len < 16 ? len : 16);
+            }
+            if (len == 4 || len == 8 || (12 <= len && len <= 16)) {
+                OK(aes_bitslice_gcm_decrypt_batch(cipher, messages, COUNT, expected, data, DATA, shorter, len, authentic));
+            } else {
+                REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_gcm_decrypt_batch(cipher, messages, 1, expected, output, 96, shorter, len, state.authentic));
+            }
+        }
+        /* One that was changed is told and cleared; the others are good. */
+        for (size_t n = 0; n < COUNT; n++) {
+            tags[16 * n + 15] ^= 1;
+            memcpy(data, expected, DATA);
+            CHECK(aes_bitslice_gcm_decrypt_batch(cipher, messages, COUNT, data, data, DATA, tags, 16, authentic) == AES_BITSLICE_UNAUTHENTICATED);
+            told(__LINE__, "a batch with a tag that is changed", "1 of 3 messages");
+            for (size_t m = 0; m < COUNT; m++) {
+                static const uint8_t zeros[DATA];
+                const aes_bitslice_range range = messages[m].range;
+                CHECK(authentic[m] == (m != n));
+                EQUAL(data + range.offset, m == n ? zeros : plain + range.offset, range.bytes);
+            }
+            EQUAL(data, plain, 5);
+            EQUAL(data + 96, plain + 96, 4);
+            tags[16 * n + 15] ^= 1;
+        }
+        OK(aes_bitslice_gcm_encrypt_batch(cipher, NULL, 0, NULL, NULL, 0, NULL));
+        OK(aes_bitslice_gcm_decrypt_batch(cipher, NULL, 0, NULL, NULL, 0, NULL, 16, NULL));
+
+        /* Messages that cannot be, in one of their fields. */
+        const struct {
+            const char *words;
+            aes_bitslice_gcm_message second;
+        } WRONG[] = {
+            {"message 1: `nonce` is NULL", {NULL, 12, NULL, 0, {56, 40}}}, {"message 1: `aad` is NULL", {nonces[1], 12, NULL, 1, {56, 40}}},
+            {"message 1: `aad` has more bytes", {nonces[1], 12, aad, SIZE_MAX, {56, 40}}}, {"a GCM nonce has 1 to", {nonces[1], 0, NULL, 0, {56, 40}}},
+            {"do not overlap", {nonces[1], 12, NULL, 0, {55, 1}}}, {"the data has 96", {nonces[1], 12, NULL, 0, {56, 41}}},
+            {"message 1 ends behind byte 2^64", {nonces[1], 12, NULL, 0, {UINT64_MAX, 1}}},
+        };
+        for (size_t n = 0; n < sizeof WRONG / sizeof *WRONG; n++) {
+            const aes_bitslice_gcm_message wrong[2] = {messages[0], WRONG[n].second};
+            REFUSED(AES_BITSLICE_INVALID, WRONG[n].words, aes_bitslice_gcm_encrypt_batch(cipher, wrong, 2, plain, output, 96, state.tags));
+            REFUSED(AES_BITSLICE_INVALID, WRONG[n].words, aes_bitslice_gcm_decrypt_batch(cipher, wrong, 2, plain, output, 96, tags, 16, state.authentic));
+        }
+        const aes_bitslice_gcm_message twice[2] = {messages[0], {nonces[0], 12, NULL, 0, {56, 40}}};
+        REFUSED(AES_BITSLICE_INVALID, "the same nonce", aes_bitslice_gcm_encrypt_batch(cipher, twice, 2, plain, output, 96, state.tags));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_gcm_encrypt_batch(cipher, messages, SIZE_MAX / 16, plain, output, 96, state.tags));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, output, 96, tags, SIZE_MAX, state.authentic));
+
+        IS_NULL("cipher", aes_bitslice_gcm_encrypt_batch(NULL, messages, 2, plain, output, 96, state.tags));
+        IS_NULL("messages", aes_bitslice_gcm_encrypt_batch(cipher, NULL, 2, plain, output, 96, state.tags));
+        IS_NULL("input", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, NULL, output, 96, state.tags));
+        IS_NULL("output", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, plain, NULL, 96, state.tags));
+        IS_NULL("tags", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, plain, output, 96, NULL));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, output + 1, output, 95, state.tags));
+        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, plain, output, 96, state.before + 1));
+        IS_NULL("cipher", aes_bitslice_gcm_decrypt_batch(NULL, messages, 2, plain, output, 96, tags, 16, state.authentic));
+        IS_NULL("messages", aes_bitslice_gcm_decrypt_batch(cipher, NULL, 2, plain, output, 96, tags, 16, state.authentic));
+        IS_NULL("input", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, NULL, output, 96, tags, 16, state.authentic));
+        IS_NULL("output", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, NULL, 96, tags, 16, state.authentic));
+        IS_NULL("tags", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, output, 96, NULL, 16, state.authentic));
+        IS_NULL("authentic", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, output, 96, tags, 16, NULL));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, output, output + 1, 95, tags, 16, state.authentic));
+        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, output, 96, tags, 16, output + 95));
+        aes_bitslice_cipher_free(cipher);
+    }
+}
+
+static void cmac_batch(void)
+{
+    /* SP 800-38B, appendix D.1, in no order; one over the other. */
+    static const aes_bitslice_range RANGES[] = {{0, 64}, {0, 0}, {0, 40}, {0, 16}};
+    static const char EXPECTED[] = "51f0bebf7e3b9d92fc49741779363cfebb1d6929e95937287fa37d129b756746"
+                                   "dfa66747de9ae63030ca32611497c827070a16b46b4d4144f79bdd9dd04a287c";
+    uint8_t message[64], tags[64], made[64], shorter[64], authentic[4];
+    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
+    hex(PLAIN, message);
+    hex(EXPECTED, tags);
+    OK(aes_bitslice_cmac_batch(cipher, RANGES, 4, message, 64, made));
+    EQUAL(made, tags, 64);
+    OK(aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, tags, 16, authentic));
+    EQUAL(authentic, "\1\1\1\1", 4);
+    for (size_t n = 0; n < 4; n++) {
+        memcpy(shorter + 12 * n, tags + 16 * n, 12);
+    }
+    OK(aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, shorter, 12, authentic));
+    shorter[12] ^= 0x80;
+    shorter[47] ^= 1;
+    CHECK(aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, shorter, 12, authentic) == AES_BITSLICE_UNAUTHENTICATED);
+    told(__LINE__, "tags that are changed", "2 of 4 messages, the first of them message 1");
+    EQUAL(authentic, "\1\0\1\0", 4);
+    OK(aes_bitslice_cmac_batch(cipher, RANGES + 1, 1, NULL, 0, made));
+    EQUAL(made, tags + 16, 16);
+    OK(aes_bitslice_cmac_batch(cipher, NULL, 0, NULL, 0, NULL));
+    OK(aes_bitslice_cmac_verify_batch(cipher, NULL, 0, NULL, 0, NULL, 16, NULL));
+
+    IS_NULL("cipher", aes_bitslice_cmac_batch(NULL, RANGES, 4, message, 64, state.tags));
+    IS_NULL("messages", aes_bitslice_cmac_batch(cipher, NULL, 4, message, 64, state.tags));
+    IS_NULL("input", aes_bitslice_cmac_batch(cipher, RANGES, 4, NULL, 64, state.tags));
+    IS_NULL("tags", aes_bitslice_cmac_batch(cipher, RANGES, 4, message, 64, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_cmac_batch(cipher, RANGES, 4, state.output, 64, state.output + 63));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 63", aes_bitslice_cmac_batch(cipher, RANGES, 4, message, 63, state.tags));
+    REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_cmac_batch(cipher, RANGES, SIZE_MAX / 16, message, 64, state.tags));
+    IS_NULL("cipher", aes_bitslice_cmac_verify_batch(NULL, RANGES, 4, message, 64, tags, 16, state.authentic));
+    IS_NULL("messages", aes_bitslice_cmac_verify_batch(cipher, NULL, 4, message, 64, tags, 16, state.authentic));
+    IS_NULL("input", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, NULL, 64, tags, 16, state.authentic));
+    IS_NULL("tags", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, NULL, 16, state.authentic));
+    IS_NULL("authentic", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, tags, 16, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, state.output, 64, tags, 16, state.output));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 63", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 63, tags, 16, state.authentic));
+    for (size_t len = 0; len <= 16; len++) {
+        if (len != 4 && len != 8 && len < 12) {
+            REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_cmac_verify_batch(cipher, RANGES, 3, message, 64, tags, len, state.authentic));
+        }
+    }
+    REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_cmac_verify_batch(cipher, RANGES, 3, message, 64, tags, 17, state.authentic));
+    const aes_bitslice_range behind = {1, UINT64_MAX};
+    REFUSED(AES_BITSLICE_INVALID, "message 0 ends behind byte 2^64", aes_bitslice_cmac_batch(cipher, &behind, 1, message, 64, state.tags));
+    REFUSED(AES_BITSLICE_INVALID, "message 0 ends behind byte 2^64", aes_bitslice_cmac_verify_batch(cipher, &behind, 1, message, 64, tags, 16, state.authentic));
+    aes_bitslice_cipher_free(cipher);
+}
+
 static void tags(void)
 {
     uint8_t nonce[128], message[64], tag[16], made[16];
@@ -436,6 +661,7 @@ static void streams(void)
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_keystream_on_stream(cipher, block, 0, output, 64, NULL));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_ecb_on_stream(cipher, 1, output, output, 64, NULL));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_cbc_decrypt_on_stream(cipher, block, output, output, 64, NULL));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_xts_on_stream(cipher, 1, 16, block, output, output, 64, NULL));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, NULL, 0, output, output, 64, NULL, pending));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_decrypt_on_stream(cipher, block, 12, NULL, 0, output, output, 64, block, 16, NULL, pending));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_part_on_stream(cipher, 0, block, 12, 0, output, output, 64, NULL, pending));
@@ -460,6 +686,14 @@ static void streams(void)
     IS_NULL("iv", aes_bitslice_cbc_decrypt_on_stream(cipher, NULL, output, output, 64, NULL));
     IS_NULL("input", aes_bitslice_cbc_decrypt_on_stream(cipher, block, NULL, output, 64, NULL));
     IS_NULL("output", aes_bitslice_cbc_decrypt_on_stream(cipher, block, output, NULL, 64, NULL));
+    IS_NULL("cipher", aes_bitslice_xts_on_stream(NULL, 1, 16, block, output, output, 64, NULL));
+    IS_NULL("first_unit", aes_bitslice_xts_on_stream(cipher, 1, 16, NULL, output, output, 64, NULL));
+    IS_NULL("input", aes_bitslice_xts_on_stream(cipher, 1, 16, block, NULL, output, 64, NULL));
+    IS_NULL("output", aes_bitslice_xts_on_stream(cipher, 1, 16, block, output, NULL, 64, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "`direction` is 4", aes_bitslice_xts_on_stream(cipher, 4, 16, block, output, output, 64, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_xts_on_stream(cipher, 1, 15, block, output, output, 64, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_xts_on_stream(cipher, 0, (1 << 24) + 1, block, output, output, 64, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_xts_on_stream(cipher, 1, 16, block, output, output + 16, 64, NULL));
     IS_NULL("cipher", aes_bitslice_gcm_encrypt_on_stream(NULL, block, 12, block, 16, output, output, 64, NULL, pending));
     IS_NULL("nonce", aes_bitslice_gcm_encrypt_on_stream(cipher, NULL, 12, block, 16, output, output, 64, NULL, pending));
     IS_NULL("aad", aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, NULL, 16, output, output, 64, NULL, pending));
@@ -679,13 +913,15 @@ int main(int count, char **arguments)
     CHECK(strchr(aes_bitslice_version(), '.') != NULL);
     memset(&state, 0xa5, sizeof state);
     for (int i = 2; i < count; i++) {
-        backend = arguments[i];
-        OK(aes_bitslice_engine_open(backend, &engine));
+        OK(aes_bitslice_engine_open(arguments[i], &engine));
         CHECK(*aes_bitslice_engine_description(engine) != 0);
         handles();
         raw_modes();
         xts();
         gcm();
+        gcm_siv();
+        gcm_batch();
+        cmac_batch();
         tags();
         streams();
         files(arguments[1]);

@@ -125,6 +125,54 @@ static void modes(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu
     }
 }
 
+// A key of XTS, whose second half differs from the first.
+static aes_bitslice_cipher *xts_cipher_on(const aes_bitslice_engine *engine, size_t bytes)
+{
+    uint8_t secret[64];
+    for (size_t i = 0; i < 64; i++) {
+        secret[i] = uint8_t(11 * i + bytes);
+    }
+    aes_bitslice_key *key;
+    aes_bitslice_cipher *cipher;
+    OK(aes_bitslice_key_new_xts(secret, bytes, &key));
+    OK(aes_bitslice_cipher_new(engine, key, &cipher));
+    aes_bitslice_key_free(key);
+    return cipher;
+}
+
+static void xts(const aes_bitslice_engine *cuda, const aes_bitslice_engine *host)
+{
+    for (const size_t bytes : {size_t(32), size_t(64)}) {
+        aes_bitslice_cipher *const gpu = xts_cipher_on(cuda, bytes), *const cpu = xts_cipher_on(host, bytes);
+        for (const char *mode : {"xts-encrypt", "xts-decrypt"}) {
+            OK(aes_bitslice_prepare(gpu, mode));
+        }
+        // The last has a shorter unit at its end, which is not whole blocks.
+        for (const size_t len : {size_t(0), size_t(16), size_t(4096), size_t(65552), size_t(528 * 500 + 21)}) {
+            for (const size_t skew : {size_t(0), size_t(16), size_t(5)}) {
+                for (const uint64_t unit : {uint64_t(528), uint64_t(1) << 24}) {
+                    for (const int direction : {AES_BITSLICE_ENCRYPT, AES_BITSLICE_DECRYPT}) {
+                        uint8_t *const out = to + skew, *const in = direction == AES_BITSLICE_ENCRYPT ? from + 3 * skew : out;
+                        OK(aes_bitslice_xts(cpu, direction, unit, iv, plain.data(), expected.data(), len));
+                        equal(in, out, len, [&] { return aes_bitslice_xts_on_stream(gpu, direction, unit, iv, in, out, len, stream); });
+                    }
+                }
+            }
+        }
+        CUDA(cudaMemset(to, 0xa5, ROOM));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, "XTS", aes_bitslice_xts_on_stream(gpu, AES_BITSLICE_ENCRYPT, 520, iv, to, to, 1040, stream));
+        REFUSED(AES_BITSLICE_INVALID, "fewer than 16", aes_bitslice_xts_on_stream(gpu, AES_BITSLICE_ENCRYPT, 512, iv, to, to, 513, stream));
+        REFUSED(AES_BITSLICE_INVALID, "aes_bitslice_key_new", aes_bitslice_ctr_on_stream(gpu, counter, 0, to, to, 64, stream));
+        std::vector<uint8_t> after(ROOM);
+        CUDA(cudaMemcpy(after.data(), to, ROOM, cudaMemcpyDeviceToHost));
+        for (const uint8_t byte : after) {
+            CHECK(byte == 0xa5);
+        }
+        aes_bitslice_cipher_free(gpu);
+        aes_bitslice_cipher_free(cpu);
+    }
+}
+
 // Encrypted in parts, the last first, and decrypted in others; the tag is that of the whole message.
 static void parts(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu)
 {
@@ -252,6 +300,7 @@ int main()
         aes_bitslice_cipher_free(gpu);
         aes_bitslice_cipher_free(cpu);
     }
+    xts(cuda, host);
     // The default stream.
     aes_bitslice_cipher *const gpu = cipher_on(cuda, 16);
     OK(aes_bitslice_ctr_on_stream(gpu, counter, 0, to, to, LEN, nullptr));

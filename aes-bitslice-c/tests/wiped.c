@@ -86,6 +86,10 @@ int main(int count, char **arguments)
         check(aes_bitslice_cbc(cipher, AES_BITSLICE_ENCRYPT, block, data, data, LEN / 16 * 16));
         check(aes_bitslice_gcm_encrypt(cipher, nonce, 12, NULL, 0, data, data, LEN, tag));
         check(aes_bitslice_cmac(cipher, data, LEN, tag));
+        check(aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, NULL, 0, data, data, LEN, tag));
+        const aes_bitslice_gcm_message message = {nonce, 12, NULL, 0, {1, LEN - 1}};
+        check(aes_bitslice_gcm_encrypt_batch(cipher, &message, 1, data, data, LEN, tag));
+        check(aes_bitslice_cmac_batch(cipher, &message.range, 1, data, LEN, tag));
         check(aes_bitslice_seal_file(engine, key, arguments[0], "sealed"));
         check(aes_bitslice_open_file(engine, key, "sealed", "opened"));
         if (remove("sealed") != 0 || remove("opened") != 0) {

@@ -1,4 +1,5 @@
-//! One operation on host memory, without the interpreter's lock, in parts: between two of them signals are seen, so that Ctrl-C works.
+//! One operation on host memory, without the interpreter's lock: in parts, between which signals are seen, so that Ctrl-C works; or at
+//! once.
 
 use crate::error::{caught, of_runtime, panicked};
 use crate::fork::with_threads;
@@ -62,6 +63,24 @@ pub fn in_parts(
         }
         let rate = range.len() as f64 / started.elapsed().as_secs_f64().max(1e-6);
         size = (rate * LONG.as_secs_f64()).clamp((1 << 20) as f64, (1u64 << 40) as f64) as usize & !0xf_ffff;
+    }
+}
+
+/// Does `work` on all bytes in one call, which a signal waits for, and returns what comes of it. A panic is given to `poison`, clears what
+/// is written, and is an exception.
+pub fn at_once<T: Send>(
+    py: Python<'_>,
+    mut host: Host,
+    poison: impl Fn(&str),
+    work: impl FnOnce(&mut Host) -> Result<T, Runtime> + Send,
+) -> PyResult<T> {
+    match py.detach(|| with_threads(|| caught(|| work(&mut host))))? {
+        Ok(outcome) => outcome.map_err(of_runtime),
+        Err(panic) => {
+            poison(&panic);
+            py.detach(|| host.clear());
+            Err(panicked(&panic))
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Ciphers: a method for each operation, on host memory and on that of GPUs.
 
+use crate::batch::{GcmMessages, ranges_of, side_by_side, tags_of};
 use crate::buffer::small;
-use crate::call::{in_parts, reading};
+use crate::call::{at_once, in_parts, reading};
 use crate::device::OnDevice;
 use crate::dlpack::Place;
 use crate::driver::keeping_context;
@@ -11,8 +12,9 @@ use crate::memory::{Call, Host, Memory, on_host};
 use crate::opened::Opened;
 use aes_bitslice_runtime::cuda::Pending;
 use aes_bitslice_runtime::{
-    CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, Counter, CounterMode, Ctr, Direction, Ecb, Error as Runtime,
-    GcmDecrypt, GcmEncrypt, GcmPart, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Tag, Xts,
+    CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr,
+    Direction, Ecb, Error as Runtime, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart, GcmSivDecrypt,
+    GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Tag, Xts,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -56,6 +58,21 @@ impl Cipher {
             }
         }
         Ok(call.result)
+    }
+
+    /// Does an operation that has host memory only, and all of it in one call.
+    fn at_once<O: Operation<Output: Send>>(&self, call: &Call<'_>, operation: O) -> PyResult<O::Output> {
+        on_host(call.place, O::NAME)?;
+        let work = |host: &mut Host| self.cipher.run(operation, host.buffers());
+        at_once(call.result.py(), call.host(), |panic| self.opened.poison(panic), work)
+    }
+
+    /// Does an operation that reads host memory only.
+    fn read<O: Operation<Output: Send>>(&self, data: Any<'_, '_>, operation: O) -> PyResult<O::Output> {
+        let memory = Memory::of(data, false, "data", None)?;
+        on_host(memory.place, O::NAME)?;
+        let cipher = (*self.cipher).clone();
+        reading(data.py(), memory, |panic| self.opened.poison(panic), move |data| cipher.run(operation, data))
     }
 
     fn on_device(&self, ordinal: usize) -> PyResult<OnDevice<'_>> {
@@ -365,7 +382,7 @@ impl Cipher {
             let (nonce, aad) = (nonce_of(nonce)?, additional(aad)?);
             let tag = match tag.cast::<DeviceTag>() {
                 Ok(tag) => tag.get().tag(py)?,
-                Err(_) => Tag::new(small(tag, "tag")?.bytes()).map_err(of_runtime)?,
+                Err(_) => tag_of(tag)?,
             };
             let call = Call::mapping(data, out, stream)?;
             Self::check_gcm(&call)?;
@@ -384,6 +401,41 @@ impl Cipher {
                     py.detach(|| pending.wait()).map_err(of_runtime)?;
                 }
             }
+            Ok(call.result)
+        })
+    }
+
+    /// AES-GCM-SIV encryption of a whole message in host memory: the ciphertext and its tag.
+    #[pyo3(signature = (nonce, data, aad = None, *, out = None))]
+    fn gcm_siv_encrypt<'py>(
+        &self,
+        nonce: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        aad: Option<Any<'_, 'py>>,
+        out: Option<Any<'_, 'py>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyBytes>)> {
+        self.begin(|| {
+            let encrypt = GcmSivEncrypt::new(&nonce_of(nonce)?, &additional(aad)?);
+            let call = Call::mapping(data, out, None)?;
+            let tag = self.at_once(&call, encrypt)?;
+            Ok((call.result, PyBytes::new(data.py(), tag.as_bytes())))
+        })
+    }
+
+    /// AES-GCM-SIV decryption of a whole message in host memory, if it is the one that the tag was made of.
+    #[pyo3(signature = (nonce, data, tag, aad = None, *, out = None))]
+    fn gcm_siv_decrypt<'py>(
+        &self,
+        nonce: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        tag: Any<'_, 'py>,
+        aad: Option<Any<'_, 'py>>,
+        out: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.begin(|| {
+            let decrypt = GcmSivDecrypt::new(&nonce_of(nonce)?, &additional(aad)?, &tag_of(tag)?);
+            let call = Call::mapping(data, out, None)?;
+            self.at_once(&call, decrypt)?;
             Ok(call.result)
         })
     }
@@ -418,12 +470,63 @@ impl Cipher {
     /// CMAC of a whole message, on one core of the CPU: its tag.
     fn cmac<'py>(&self, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.begin(|| {
-            let memory = Memory::of(data, false, "data", None)?;
-            on_host(&memory, "CMAC")?;
-            let cipher = (*self.cipher).clone();
-            let poison = |panic: &str| self.opened.poison(panic);
-            let tag = reading(data.py(), memory, poison, move |data| cipher.run(Cmac::new(), data))?;
+            let tag = self.read(data, Cmac::new())?;
             Ok(PyBytes::new(data.py(), tag.as_bytes()))
+        })
+    }
+
+    /// GCM encryption of many messages in host memory: their tags, side by side.
+    #[pyo3(signature = (nonces, ranges, data, aads = None, *, out))]
+    fn gcm_encrypt_batch<'py>(
+        &self,
+        nonces: Any<'_, 'py>,
+        ranges: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        aads: Option<Any<'_, 'py>>,
+        out: Any<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.begin(|| {
+            let given = GcmMessages::of(nonces, ranges, aads)?;
+            let batch = GcmEncryptBatch::new(&given.messages()).map_err(of_runtime)?;
+            let tags = self.at_once(&Call::mapping(data, Some(out), None)?, batch)?;
+            side_by_side(data.py(), &tags)
+        })
+    }
+
+    /// GCM decryption of many messages in host memory: the numbers of those that are not authentic.
+    #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, out))]
+    fn gcm_decrypt_batch<'py>(
+        &self,
+        nonces: Any<'_, 'py>,
+        ranges: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        tags: Any<'_, 'py>,
+        aads: Option<Any<'_, 'py>>,
+        out: Any<'_, 'py>,
+    ) -> PyResult<Vec<usize>> {
+        self.begin(|| {
+            let given = GcmMessages::of(nonces, ranges, aads)?;
+            let messages = given.messages();
+            let batch = GcmDecryptBatch::new(&messages, &tags_of(tags, messages.len())?).map_err(of_runtime)?;
+            let opened = self.at_once(&Call::mapping(data, Some(out), None)?, batch)?;
+            Ok(opened.failed().to_vec())
+        })
+    }
+
+    /// CMAC of many messages in host memory: their tags, side by side.
+    fn cmac_batch<'py>(&self, ranges: Any<'_, 'py>, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.begin(|| {
+            let batch = CmacBatch::new(&ranges_of(ranges)?).map_err(of_runtime)?;
+            side_by_side(data.py(), &self.read(data, batch)?)
+        })
+    }
+
+    /// CMAC of many messages in host memory, compared with tags: the numbers of those that are not authentic.
+    fn cmac_verify_batch(&self, ranges: Any<'_, '_>, data: Any<'_, '_>, tags: Any<'_, '_>) -> PyResult<Vec<usize>> {
+        self.begin(|| {
+            let ranges = ranges_of(ranges)?;
+            let batch = CmacVerifyBatch::new(&ranges, &tags_of(tags, ranges.len())?).map_err(of_runtime)?;
+            Ok(self.read(data, batch)?.failed().to_vec())
         })
     }
 
@@ -521,6 +624,10 @@ fn block(iv: Any<'_, '_>) -> PyResult<[u8; 16]> {
 
 fn nonce_of(nonce: Any<'_, '_>) -> PyResult<Nonce> {
     Nonce::new(small(nonce, "nonce")?.bytes()).map_err(of_runtime)
+}
+
+fn tag_of(tag: Any<'_, '_>) -> PyResult<Tag> {
+    Tag::new(small(tag, "tag")?.bytes()).map_err(of_runtime)
 }
 
 fn additional(aad: Option<Any<'_, '_>>) -> PyResult<Vec<u8>> {

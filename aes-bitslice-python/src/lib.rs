@@ -14,6 +14,7 @@
 //! | `device` | one operation on GPU memory, on a stream |
 //! | `opened` | an engine that was opened, which ciphers and files share |
 //! | `key`, `engine`, `cipher` | the classes |
+//! | `batch` | how many messages of one call are given: their ranges, nonces, additional data, tags |
 //! | `many_keys` | calls under many keys, which take an engine and no cipher |
 //! | `files` | sealing and opening files |
 //!
@@ -21,6 +22,7 @@
 #![deny(unsafe_code)]
 
 mod arrays;
+mod batch;
 #[allow(unsafe_code)]
 mod buffer;
 mod call;

@@ -1,16 +1,17 @@
 //! Calls under many keys, which take an engine and no cipher: jobs, and the same number of bytes under each key.
 
 use crate::arrays::Library;
+use crate::batch::ranges_of;
 use crate::buffer::small;
+use crate::call::at_once;
 use crate::device::JobsOnDevice;
 use crate::dlpack::Place;
 use crate::driver::order;
-use crate::error::{caught, of_runtime, panicked};
-use crate::fork::with_threads;
+use crate::error::of_runtime;
 use crate::memory::{Call, Host, Memory, in_words};
 use crate::opened::Opened;
-use aes_bitslice_runtime::{EachKey, Error as Runtime, Job, Jobs, KeyBits, Mode};
-use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use aes_bitslice_runtime::{EachKey, Job, Jobs, KeyBits, Mode};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use std::str::FromStr;
 
@@ -77,7 +78,8 @@ pub fn each_key<'py>(
     match call.place {
         Place::Host => {
             let keys = of_keys.host();
-            on_cpu(py, opened, &call, |mut host| opened.engine.run_each_key(&each, keys.input(), host.buffers()))?;
+            let work = |host: &mut Host| opened.engine.run_each_key(&each, keys.input(), host.buffers());
+            at_once(py, call.host(), |panic| opened.poison(panic), work)?;
         }
         Place::Cuda(ordinal) => {
             let gpu = JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?;
@@ -108,7 +110,7 @@ pub fn jobs<'py>(
     data: &Data<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mode = mode_of(mode)?;
-    let ranges = pairs(ranges)?;
+    let ranges = ranges_of(ranges)?;
     let n = ranges.len();
     let of_keys = Memory::of(keys, false, "keys", None)?;
     let in_host_memory = |memory: &Memory| match memory.place {
@@ -142,53 +144,24 @@ pub fn jobs<'py>(
         )));
     }
     let (keys, counters) = (of_keys.host(), counters.as_ref().map(Memory::host));
-    let job = |(i, &(start, end)): (usize, &(u64, u64))| {
+    let job = |(i, range)| {
         let counter = counters.as_ref().map_or([0; 16], |all| all.input().as_chunks().0[i]);
-        Job { key: &keys.input()[i * bytes..][..bytes], counter, range: start..end }
+        Job { key: &keys.input()[i * bytes..][..bytes], counter, range }
     };
-    let all: Vec<_> = ranges.iter().enumerate().map(job).collect();
+    let all: Vec<_> = ranges.into_iter().enumerate().map(job).collect();
     let jobs = Jobs::new(mode, &all).map_err(of_runtime)?;
     let call = data.call(py, mode, None)?;
     match call.place {
-        Place::Host => on_cpu(py, opened, &call, |mut host| opened.engine.run_jobs(&jobs, host.buffers()))?,
+        Place::Host => {
+            let work = |host: &mut Host| opened.engine.run_jobs(&jobs, host.buffers());
+            at_once(py, call.host(), |panic| opened.poison(panic), work)?;
+        }
         Place::Cuda(ordinal) => {
             JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?.run(py, &call, &jobs)?;
             call.is_on_stream()?;
         }
     }
     Ok(call.result)
-}
-
-/// The first byte of each range, and the one behind its last.
-fn pairs(ranges: Any<'_, '_>) -> PyResult<Vec<(u64, u64)>> {
-    let mut pairs = Vec::new();
-    for (n, range) in ranges.try_iter()?.enumerate() {
-        let range = range?;
-        let pair = range.extract().or_else(|_| range.extract::<[u64; 2]>().map(|[start, stop]| (start, stop)));
-        let pair = pair.map_err(|_| {
-            PyTypeError::new_err(format!("range {n} is no pair (start, stop) of places in the data, 0 to 2^64 - 1"))
-        })?;
-        pairs.try_reserve(1).map_err(|_| PyMemoryError::new_err("too many jobs for one call"))?;
-        pairs.push(pair);
-    }
-    Ok(pairs)
-}
-
-/// Does a call in host memory, without the interpreter's lock.
-fn on_cpu(
-    py: Python<'_>,
-    opened: &Opened,
-    call: &Call<'_>,
-    work: impl FnOnce(Host) -> Result<(), Runtime> + Send,
-) -> PyResult<()> {
-    let host = call.host();
-    match py.detach(|| with_threads(|| caught(|| work(host))))? {
-        Ok(outcome) => outcome.map_err(of_runtime),
-        Err(panic) => {
-            opened.poison(&panic);
-            Err(panicked(&panic))
-        }
-    }
 }
 
 /// A counter block.

@@ -333,12 +333,13 @@ pub fn in_words(place: Place) -> String {
 }
 
 /// Refuses what is not in host memory.
-pub fn on_host(memory: &Memory, what: &str) -> PyResult<()> {
-    match memory.place {
+pub fn on_host(place: Place, what: &str) -> PyResult<()> {
+    match place {
         Place::Host => Ok(()),
-        place => {
-            Err(PyValueError::new_err(format!("{what} is computed in host memory, and this is {}", in_words(place))))
-        }
+        place => Err(PyValueError::new_err(format!(
+            "{what} is computed in host memory, and the data is {}: copy it to host memory",
+            in_words(place)
+        ))),
     }
 }
 

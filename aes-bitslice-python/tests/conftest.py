@@ -1,8 +1,11 @@
 """What the tests share."""
 
+import ctypes
 import gzip
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import aes_bitslice
@@ -38,3 +41,27 @@ def cavp(name):
             case = {}
     if case:
         yield {**section, **case}
+
+
+def wycheproof(name):
+    """The cases of a file of Wycheproof's: dictionaries."""
+    for group in json.load(gzip.open(VECTORS / "wycheproof" / f"{name}_test.json.gz"))["testGroups"]:
+        yield from group["tests"]
+
+
+class OnGpu:
+    """A tensor that DLPack has on CUDA device 0, of which no byte may be looked at; it takes no GPU."""
+
+    def __init__(self, size=16):
+        self.bytes = np.zeros(size, np.uint8)
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def __dlpack__(self, **options):
+        capsule = self.bytes.__dlpack__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        # The kind of the device, behind the address of the bytes.
+        ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + 8).value = 2
+        return capsule

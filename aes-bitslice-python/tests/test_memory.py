@@ -212,8 +212,8 @@ def test_whatever_is_given_is_an_exception_at_most(cipher):
     """No arguments end the process, or raise what `except Exception` does not catch."""
     numbers = np.arange(1000)
     things = [b"", b"a" * 16, bytearray(33), None, 5, -1, 2**70, "x", 1.5, [], {}, numbers, numbers.reshape(10, -1)[:, ::3]]
-    things += [np.array([None]), memoryview(b"12345678"), os, Key(bytes(16)), Exported(np.zeros(5)), cipher]
-    keywords = ["out", "offset", "stream", "counter_bits", "unit_bytes", "first_unit", "length", "aad"]
+    things += [np.array([None]), memoryview(b"12345678"), os, Key(bytes(16)), Exported(np.zeros(5)), cipher, [(0, 9), (9, 12)], [b"a" * 12] * 2]
+    keywords = ["out", "offset", "stream", "counter_bits", "unit_bytes", "first_unit", "length", "aad", "ranges", "aads", "tags"]
     methods = [getattr(cipher, name) for name in dir(cipher) if not name.startswith("_")]
     chosen = random.Random(1)
     raised = set()

@@ -3,10 +3,11 @@
 import os
 
 import pytest
-from conftest import cavp
+from conftest import OnGpu, cavp, wycheproof
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.ciphers import Cipher as Reference
 from cryptography.hazmat.primitives.ciphers import algorithms, modes
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESGCMSIV
 from cryptography.hazmat.primitives.cmac import CMAC
 
 from aes_bitslice import AuthenticationError, Key
@@ -70,6 +71,23 @@ def test_nist_cmac_and_xts(cpu):
             assert cipher.xts_decrypt(secret, **unit) == plain
 
 
+def test_rfc_8452(engine):
+    """The vectors of its appendix C, and what is not authentic."""
+    published = invalid = 0
+    for case in wycheproof("aes_gcm_siv"):
+        cipher = engine.cipher(Key.from_hex(case["key"]))
+        nonce, aad, plain, secret, tag = (bytes.fromhex(case[name]) for name in ("iv", "aad", "msg", "ct", "tag"))
+        if case["result"] == "valid":
+            assert cipher.gcm_siv_encrypt(nonce, plain, aad) == (secret, tag)
+            assert cipher.gcm_siv_decrypt(nonce, secret, tag, aad) == plain
+            published += case["comment"] == "RFC 8452"
+        else:
+            with pytest.raises(AuthenticationError):
+                cipher.gcm_siv_decrypt(nonce, secret, tag, aad)
+            invalid += 1
+    assert (published, invalid) == (50, 66)
+
+
 @pytest.mark.parametrize("size", LENGTHS)
 @pytest.mark.parametrize("key_bytes", KEYS)
 def test_ctr_and_keystream(engine, size, key_bytes):
@@ -115,6 +133,60 @@ def test_gcm(engine, size, key_bytes):
             cipher.gcm_decrypt(*changed)
 
 
+@pytest.fixture
+def other_siv():
+    """AES-GCM-SIV of `cryptography`, whose OpenSSL may be too old for it."""
+    try:
+        AESGCMSIV(bytes(16))
+    except UnsupportedAlgorithm:
+        pytest.skip("cryptography has no AES-GCM-SIV here")
+    return AESGCMSIV
+
+
+@pytest.mark.parametrize("size", LENGTHS)
+@pytest.mark.parametrize("key_bytes", [16, 32])
+def test_gcm_siv(engine, other_siv, size, key_bytes):
+    key, nonce, aad, data = os.urandom(key_bytes), os.urandom(12), os.urandom(size % 100), os.urandom(size)
+    cipher = engine.cipher(Key(key))
+    secret, tag = cipher.gcm_siv_encrypt(nonce, data, aad)
+    assert secret + tag == other_siv(key).encrypt(nonce, data, aad)
+    assert cipher.gcm_siv_decrypt(nonce, secret, tag, aad=aad) == data
+    in_place = bytearray(data)
+    assert cipher.gcm_siv_encrypt(nonce, in_place, aad, out=in_place) == (secret, tag) and in_place == secret
+    assert cipher.gcm_siv_decrypt(nonce, in_place, tag, aad, out=in_place) is in_place and in_place == data
+    if size:
+        out = bytearray(secret)
+        out[size // 2] ^= 1
+        with pytest.raises(AuthenticationError):
+            cipher.gcm_siv_decrypt(nonce, out, tag, aad, out=out)
+        assert out == bytes(size)
+    for changed in [(nonce, secret, tag, aad + b"!"), (nonce, secret, bytes(16), aad), (bytes(12), secret, tag, aad)]:
+        with pytest.raises(AuthenticationError):
+            cipher.gcm_siv_decrypt(*changed)
+
+
+def test_gcm_siv_refuses(cpu):
+    cipher, data, tag = cpu.cipher(Key(bytes(32))), bytearray(b"0123456789abcdef"), bytes(16)
+    for nonce, message in [(bytes(11), "a nonce has 12 bytes, and this one has 11"), (b"", "nonce")]:
+        with pytest.raises(ValueError, match=message):
+            cipher.gcm_siv_encrypt(nonce, data, out=data)
+        with pytest.raises(ValueError, match=message):
+            cipher.gcm_siv_decrypt(nonce, data, tag, out=data)
+    with pytest.raises(ValueError, match="a tag has 16 bytes, and this one has 12"):
+        cipher.gcm_siv_decrypt(bytes(12), data, tag[:12], out=data)
+    with pytest.raises(ValueError, match="128 or 256"):
+        cpu.cipher(Key(bytes(24))).gcm_siv_encrypt(bytes(12), data, out=data)
+    with pytest.raises(TypeError, match="data is bytes"):
+        cipher.gcm_siv_encrypt(bytes(12), None)
+    for call in [
+        lambda tensor: cipher.gcm_siv_encrypt(bytes(12), tensor, out=tensor),
+        lambda tensor: cipher.gcm_siv_decrypt(bytes(12), tensor, tag, out=tensor),
+    ]:
+        with pytest.raises(ValueError, match="AES-GCM-SIV is computed in host memory, and the data is in the memory of CUDA device 0: copy"):
+            call(OnGpu())
+    assert data == b"0123456789abcdef"
+
+
 @pytest.mark.parametrize("size", [16, 17, 511, 512, 5000, (16 << 20) + 100])
 def test_xts(engine, size):
     key, data = os.urandom(64), os.urandom(size)
@@ -137,3 +209,5 @@ def test_cmac(cpu, size):
     mac = CMAC(algorithms.AES(key))
     mac.update(data)
     assert cpu.cipher(Key(key)).cmac(data) == mac.finalize()
+    with pytest.raises(ValueError, match="CMAC is computed in host memory, and the data is in the memory of CUDA device 0: copy"):
+        cpu.cipher(Key(key)).cmac(OnGpu())

@@ -249,6 +249,12 @@ mod tests {
         for name in ["gcm", "AES-256-GCM"] {
             assert!(shown(&format!("aes-bitslice encrypt -m {name}")).contains("`seal` and `open` are AES-256-GCM"));
         }
+        for name in ["gcm-siv", "AES_256_GCM_SIV"] {
+            assert!(
+                shown(&format!("aes-bitslice encrypt -m {name}")).contains("AES-GCM-SIV of single messages"),
+                "{name}"
+            );
+        }
         assert!(shown("aes-bitslice encrypt --key-feedback x").contains("'--key-feedback'"));
     }
 

@@ -30,8 +30,8 @@ impl TypedValueParser for ModeParser {
             || {
                 let parsed = EnumValueParser::<&'static Mode>::new().parse_ref(command, arg, value);
                 let parsed = parsed.map_err(|mut error| {
-                    if value.to_str().is_some_and(|name| split(name).0 == "gcm") {
-                        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![INSTEAD_OF_GCM.into()]));
+                    if let Some(instead) = value.to_str().and_then(instead_of) {
+                        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
                     }
                     error
                 });
@@ -46,8 +46,16 @@ impl TypedValueParser for ModeParser {
     }
 }
 
-/// GCM is no raw mode: it makes a tag, and must hand nothing out before that was checked.
-const INSTEAD_OF_GCM: &str = "`seal` and `open` are AES-256-GCM, in segments; GCM of single messages is in the library";
+/// What there is instead of modes that are not raw: they make a tag, and must hand nothing out before that was checked.
+fn instead_of(text: &str) -> Option<&'static str> {
+    match split(text).0.as_str() {
+        "gcm" => Some("`seal` and `open` are AES-256-GCM, in segments; GCM of single messages is in the library"),
+        "gcm-siv" => Some(
+            "`seal` and `open` authenticate, by AES-256-GCM in segments; AES-GCM-SIV of single messages is in the library",
+        ),
+        _ => None,
+    }
+}
 
 fn parse(text: &str) -> Option<ModeName> {
     let (mode, key_bits) = split(text);

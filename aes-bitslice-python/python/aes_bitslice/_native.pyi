@@ -334,6 +334,31 @@ class Cipher:
         `AuthenticationError` if anything was changed; nothing of the plaintext is left then.
         """
 
+    @overload
+    def gcm_siv_encrypt(self, nonce: _Data, data: _Plain, aad: _Data = None) -> tuple[bytes, bytes]: ...
+    @overload
+    def gcm_siv_encrypt(self, nonce: _Data, data: _Data, aad: _Data = None, *, out: _Array) -> tuple[_Array, bytes]: ...
+    @overload
+    def gcm_siv_encrypt(self, nonce: _Data, data: _Array, aad: _Data = None) -> tuple[_Array, bytes]:
+        """AES-GCM-SIV encryption (RFC 8452) of a whole message: the ciphertext and its tag of 16 bytes. In host memory, on the cores of
+        the CPU with every engine; with keys of 128 or 256 bits.
+
+        nonce: 12 bytes, new for every message. One that is used twice under a key tells whether two messages with the same additional
+            data are equal, and nothing else.
+        aad: additional data, which the tag authenticates and which is not encrypted.
+        """
+
+    @overload
+    def gcm_siv_decrypt(self, nonce: _Data, data: _Plain, tag: _Data, aad: _Data = None) -> bytes: ...
+    @overload
+    def gcm_siv_decrypt(self, nonce: _Data, data: _Data, tag: _Data, aad: _Data = None, *, out: _Array) -> _Array: ...
+    @overload
+    def gcm_siv_decrypt(self, nonce: _Data, data: _Array, tag: _Data, aad: _Data = None) -> _Array:
+        """AES-GCM-SIV decryption of a whole message, in host memory.
+
+        `AuthenticationError` if anything was changed; nothing of the plaintext is left then.
+        """
+
     def gmac(self, nonce: _Data, data: _Data, *, stream: Any = None) -> bytes | DeviceTag:
         """GMAC: the tag of a message that is not encrypted. No two messages under one key may have the same nonce. Compare tags with
         `hmac.compare_digest`."""
@@ -341,9 +366,59 @@ class Cipher:
     def cmac(self, data: _Data) -> bytes:
         """CMAC of a whole message, on one core of the CPU. Compare tags with `hmac.compare_digest`."""
 
+    def gcm_encrypt_batch(
+        self,
+        nonces: _Data | Sequence[_Data],
+        ranges: Iterable[Sequence[int]],
+        data: _Data,
+        aads: Sequence[_Data] | None = None,
+        *,
+        out: _Data,
+    ) -> bytes:
+        """GCM encryption of many messages in one call: their tags, of 16 bytes each, side by side. In host memory, on the cores of the
+        CPU with every engine.
+
+        nonces: of each message 12 bytes, side by side, or a list with a nonce of any length for each. No two may be equal.
+        ranges: for each message a pair: its first byte in the data, and the one behind its last. They ascend and do not overlap.
+        aads: a list with the additional data of each message.
+        out: where the output goes, which may be the data itself. Bytes between messages stay as they are there.
+        """
+
+    def gcm_decrypt_batch(
+        self,
+        nonces: _Data | Sequence[_Data],
+        ranges: Iterable[Sequence[int]],
+        data: _Data,
+        tags: _Data | Sequence[_Data],
+        aads: Sequence[_Data] | None = None,
+        *,
+        out: _Data,
+    ) -> list[int]:
+        """GCM decryption of many messages in one call: the numbers of those that are not authentic, from 0, ascending; none if all are
+        good. What is not authentic is cleared in `out`, and the others are decrypted: look at what this returns.
+
+        tags: of each message 16 bytes, side by side, or a list, which may have shorter ones. All else is as for `gcm_encrypt_batch`.
+        """
+
+    def cmac_batch(self, ranges: Iterable[Sequence[int]], data: _Data) -> bytes:
+        """CMAC of many messages in one call: their tags, of 16 bytes each, side by side. In host memory, on the cores of the CPU with
+        every engine.
+
+        ranges: for each message a pair: its first byte in the data, and the one behind its last. They may have any order, and overlap.
+        """
+
+    def cmac_verify_batch(
+        self, ranges: Iterable[Sequence[int]], data: _Data, tags: _Data | Sequence[_Data]
+    ) -> list[int]:
+        """CMAC of many messages, compared with tags in constant time: the numbers of those that are not authentic, from 0, ascending;
+        none if all are good.
+
+        tags: of each message 16 bytes, side by side, or a list, which may have shorter ones.
+        """
+
     def prepare(self, mode: str) -> None:
         """Loads the GPU kernels of a mode, before time counts or a graph is captured: "ctr", "keystream", "ecb-encrypt",
-        "ecb-decrypt", "cbc-decrypt", "gcm"."""
+        "ecb-decrypt", "cbc-decrypt", "xts-encrypt", "xts-decrypt", "gcm"."""
 
     def __reduce__(self) -> NoReturn: ...
 

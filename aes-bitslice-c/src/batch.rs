@@ -1,0 +1,236 @@
+//! Many messages under one key in one call, in host memory. Each returns when it is done.
+
+use crate::border::call;
+use crate::handles::CipherHandle;
+use crate::memory::{Data, reference, values};
+use crate::status::{AES_BITSLICE_UNAUTHENTICATED, Failure};
+use aes_bitslice_runtime::{
+    CmacBatch, CmacVerifyBatch, GcmDecryptBatch, GcmEncryptBatch, GcmMessage, OpenedBatch, Tag,
+};
+use std::ffi::{c_int, c_void};
+use std::ops;
+use std::ptr::NonNull;
+
+/// Where a message lies in the data of a call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Where it begins, in bytes.
+    pub offset: u64,
+    /// How many bytes it has; it may have none.
+    pub bytes: u64,
+}
+
+/// A message of a batch of GCM. All are under one key, and no two of them may have the same nonce.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The nonce, `nonce_len` bytes.
+    pub nonce: *const u8,
+    /// Bytes of the nonce: 12 as a rule.
+    pub nonce_len: usize,
+    /// Additional data, `aad_len` bytes, which is authenticated and not encrypted.
+    pub aad: *const c_void,
+    /// Bytes of the additional data; there may be none.
+    pub aad_len: usize,
+    /// Where the message lies in the data of the call.
+    pub range: Range,
+}
+
+impl Range {
+    /// As the library has it, of the message with this number.
+    fn of_message(self, n: usize) -> Result<ops::Range<u64>, Failure> {
+        let end = self.offset.checked_add(self.bytes);
+        let end = end.ok_or_else(|| Failure::invalid(format!("message {n} ends behind byte 2^64 - 1")))?;
+        Ok(self.offset..end)
+    }
+}
+
+/// The places of messages.
+///
+/// # Safety
+/// `ranges` is NULL, or points to `count` of them.
+unsafe fn ranges(ranges: *const Range, count: usize) -> Result<Vec<ops::Range<u64>>, Failure> {
+    // SAFETY: as the caller guarantees.
+    let ranges = unsafe { values(ranges, count, "messages") }?;
+    ranges.iter().enumerate().map(|(n, range)| range.of_message(n)).collect()
+}
+
+/// Messages, as the library has them.
+///
+/// # Safety
+/// `messages` is NULL, or points to `count` of them, whose nonces and additional data are as they say, and nobody changes any of it for
+/// `'a`.
+unsafe fn messages<'a>(messages: *const Message, count: usize) -> Result<Vec<GcmMessage<'a>>, Failure> {
+    // SAFETY: as the caller guarantees.
+    let messages = unsafe { values(messages, count, "messages") }?;
+    let one = |(n, message): (usize, &Message)| {
+        let named = |failure: Failure| Failure::invalid(format!("message {n}: {}", failure.message));
+        // SAFETY: as the caller guarantees.
+        let (nonce, aad) = unsafe {
+            let nonce = values(message.nonce, message.nonce_len, "nonce").map_err(named)?;
+            (nonce, values(message.aad.cast(), message.aad_len, "aad").map_err(named)?)
+        };
+        Ok(GcmMessage { nonce, aad, range: message.range.of_message(n)? })
+    };
+    messages.iter().enumerate().map(one).collect()
+}
+
+/// The tags of `count` messages, of `tag_len` bytes each, side by side.
+///
+/// # Safety
+/// `tags` is NULL, or points to as many bytes.
+unsafe fn tags(tags: *const u8, tag_len: usize, count: usize) -> Result<Vec<Tag>, Failure> {
+    let all = tag_len.saturating_mul(count);
+    // SAFETY: as the caller guarantees.
+    let tags = unsafe { values(tags, all, "tags") }?;
+    tags.chunks(tag_len.max(1)).map(|tag| Ok(Tag::new(tag)?)).collect()
+}
+
+/// Writes whole tags side by side.
+///
+/// # Safety
+/// The place has room for them.
+unsafe fn write_tags(place: NonNull<[u8; 16]>, tags: &[Tag]) {
+    for (n, tag) in tags.iter().enumerate() {
+        let bytes = *tag.as_bytes().first_chunk().expect("a computed tag is whole");
+        // SAFETY: as the caller guarantees.
+        unsafe { place.add(n).write(bytes) };
+    }
+}
+
+/// Writes of each message whether it is authentic, and fails if one is not.
+///
+/// # Safety
+/// The place has room for `count` bytes.
+unsafe fn tell(place: NonNull<u8>, count: usize, opened: &OpenedBatch) -> Result<(), Failure> {
+    // SAFETY: as the caller guarantees.
+    unsafe {
+        place.write_bytes(1, count);
+        opened.failed().iter().for_each(|&n| place.add(n).write(0));
+    }
+    match opened.failed() {
+        [] => Ok(()),
+        [first, ..] => Err(Failure::new(
+            AES_BITSLICE_UNAUTHENTICATED,
+            format!(
+                "authentication failed: {} of {count} messages, the first of them message {first}",
+                opened.failed().len()
+            ),
+        )),
+    }
+}
+
+/// Encrypts `count` messages with GCM (SP 800-38D, section 7.1), each with a nonce and additional data of its own, and writes their tags,
+/// of 16 bytes each, side by side to `tags`. In host memory, on the cores of the CPU with every engine.
+///
+/// Messages are ranges of the data, of `len` bytes; they ascend and do not overlap. Bytes of `output` between them stay as they are. Two
+/// with the same nonce are refused.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_gcm_encrypt_batch(
+    cipher: *const CipherHandle,
+    messages: *const Message,
+    count: usize,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+    tags: *mut u8,
+) -> c_int {
+    call(|| {
+        let data = Data::maps(input, output, len)?;
+        let place = data.places_apart(tags.cast(), count, "tags")?;
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let operation = GcmEncryptBatch::new(&self::messages(messages, count)?)?;
+            let tags = reference(cipher, "cipher")?.run(operation, data)?;
+            write_tags(place, &tags);
+        }
+        Ok(())
+    })
+}
+
+/// Decrypts `count` messages with GCM (SP 800-38D, section 7.2), and writes to `authentic`, a byte for each, 1 if the message is the one
+/// that its tag was made of, and 0 if it is not: then its output is cleared. Fails with AES_BITSLICE_UNAUTHENTICATED if any is not; the
+/// others are good all the same.
+///
+/// Messages are those of the encryption, or some of them. `tags` are their tags side by side, of `tag_len` bytes each: 16, or the first 12
+/// to 15, 8 or 4 where both sides agreed on that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_gcm_decrypt_batch(
+    cipher: *const CipherHandle,
+    messages: *const Message,
+    count: usize,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+    tags: *const u8,
+    tag_len: usize,
+    authentic: *mut u8,
+) -> c_int {
+    call(|| {
+        let data = Data::maps(input, output, len)?;
+        let place = data.places_apart(authentic, count, "authentic")?;
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let tags = self::tags(tags, tag_len, count)?;
+            let operation = GcmDecryptBatch::new(&self::messages(messages, count)?, &tags)?;
+            let opened = reference(cipher, "cipher")?.run(operation, data)?;
+            tell(place, count, &opened)
+        }
+    })
+}
+
+/// CMAC (SP 800-38B) of `count` messages: writes their tags, of 16 bytes each, side by side to `tags`. In host memory, on the cores of the
+/// CPU with every engine.
+///
+/// Messages are ranges of the data, of `len` bytes, in any order; they may overlap.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_cmac_batch(
+    cipher: *const CipherHandle,
+    messages: *const Range,
+    count: usize,
+    input: *const c_void,
+    len: usize,
+    tags: *mut u8,
+) -> c_int {
+    call(|| {
+        let data = Data::reads(input, len)?;
+        let place = data.places_apart(tags.cast(), count, "tags")?;
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let operation = CmacBatch::new(&ranges(messages, count)?)?;
+            let tags = reference(cipher, "cipher")?.run(operation, data)?;
+            write_tags(place, &tags);
+        }
+        Ok(())
+    })
+}
+
+/// Writes to `authentic`, a byte for each of `count` messages, 1 if the message is the one that its tag was made of by CMAC (SP 800-38B),
+/// and 0 if it is not. Fails with AES_BITSLICE_UNAUTHENTICATED if any is not. Tags are compared in constant time.
+///
+/// Messages are ranges of the data, of `len` bytes, in any order; they may overlap. `tags` are their tags side by side, of `tag_len` bytes
+/// each: 16, or the first 12 to 15, 8 or 4 where both sides agreed on that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_cmac_verify_batch(
+    cipher: *const CipherHandle,
+    messages: *const Range,
+    count: usize,
+    input: *const c_void,
+    len: usize,
+    tags: *const u8,
+    tag_len: usize,
+    authentic: *mut u8,
+) -> c_int {
+    call(|| {
+        let data = Data::reads(input, len)?;
+        let place = data.places_apart(authentic, count, "authentic")?;
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let tags = self::tags(tags, tag_len, count)?;
+            let operation = CmacVerifyBatch::new(&ranges(messages, count)?, &tags)?;
+            let verified = reference(cipher, "cipher")?.run(operation, data)?;
+            tell(place, count, &verified)
+        }
+    })
+}

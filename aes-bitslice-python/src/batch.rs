@@ -1,0 +1,117 @@
+//! Many messages under the key of a cipher in one call: how their ranges, nonces, additional data and tags are given.
+
+use crate::buffer::{Buffer, small};
+use crate::error::of_runtime;
+use aes_bitslice_runtime::{GcmMessage, Tag};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::ops::Range;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// From the first byte of each message in the data to the one behind its last.
+pub fn ranges_of(ranges: Any<'_, '_>) -> PyResult<Vec<Range<u64>>> {
+    let mut found = Vec::new();
+    for (n, range) in ranges.try_iter()?.enumerate() {
+        let range = range?;
+        let pair = range.extract().or_else(|_| range.extract::<[u64; 2]>().map(|[start, stop]| (start, stop)));
+        let (start, stop) = pair.map_err(|_| {
+            PyTypeError::new_err(format!("range {n} is no pair (start, stop) of places in the data, 0 to 2^64 - 1"))
+        })?;
+        found.try_reserve(1).map_err(|_| PyMemoryError::new_err("too many ranges for one call"))?;
+        found.push(start..stop);
+    }
+    Ok(found)
+}
+
+/// A value of each message, such as its nonce.
+pub struct Values {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+impl Values {
+    /// Values called `name` of `n` messages: memory with `size` bytes for each, side by side; or a list of memory, of any length each.
+    /// Where there is no `size`, a list only.
+    pub fn of(given: Any<'_, '_>, n: usize, size: Option<usize>, name: &str) -> PyResult<Self> {
+        let refused = |what: String| Err(PyValueError::new_err(what));
+        if let Some(buffer) = Buffer::of(given, false, name)? {
+            let Some(size) = size else {
+                return Err(PyTypeError::new_err(format!("{name} is a list, with bytes for each message")));
+            };
+            if Some(buffer.len()) != (n as u64).checked_mul(size as u64) {
+                let len = buffer.len();
+                return refused(format!("{len} bytes of {name} for {n} messages: give {size} for each, or a list"));
+            }
+            return Ok(Self { bytes: buffer.bytes().to_vec(), ends: (1..=n).map(|n| n * size).collect() });
+        }
+        let mut values = Self { bytes: Vec::new(), ends: Vec::with_capacity(n) };
+        for value in given.try_iter()?.take(n + 1) {
+            let value = small(&value?, &format!("each of {name}"))?;
+            let room = values.bytes.try_reserve(value.len() as usize);
+            room.map_err(|_| PyMemoryError::new_err(format!("{name} are too long for one call")))?;
+            values.bytes.extend_from_slice(value.bytes());
+            values.ends.push(values.bytes.len());
+        }
+        match values.ends.len() {
+            found if found == n => Ok(values),
+            found if found > n => refused(format!("more {name} than {n} messages: give one for each")),
+            found => refused(format!("{found} {name} for {n} messages: give one for each")),
+        }
+    }
+
+    /// Nothing for each message.
+    pub fn none(n: usize) -> Self {
+        Self { bytes: Vec::new(), ends: vec![0; n] }
+    }
+
+    /// That of each message.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| &self.bytes[std::mem::replace(&mut start, end)..end])
+    }
+}
+
+/// Messages of GCM: their ranges, nonces and additional data.
+pub struct GcmMessages {
+    ranges: Vec<Range<u64>>,
+    nonces: Values,
+    aads: Values,
+}
+
+impl GcmMessages {
+    /// Nonces of 12 bytes side by side, or a list; additional data as a list, or of none.
+    pub fn of(nonces: Any<'_, '_>, ranges: Any<'_, '_>, aads: Option<Any<'_, '_>>) -> PyResult<Self> {
+        let ranges = ranges_of(ranges)?;
+        let n = ranges.len();
+        let nonces = Values::of(nonces, n, Some(12), "nonces")?;
+        let aads = aads.map_or_else(|| Ok(Values::none(n)), |aads| Values::of(aads, n, None, "aads"))?;
+        Ok(Self { ranges, nonces, aads })
+    }
+
+    /// As the library has them.
+    pub fn messages(&self) -> Vec<GcmMessage<'_>> {
+        let each = self.nonces.iter().zip(self.aads.iter()).zip(&self.ranges);
+        each.map(|((nonce, aad), range)| GcmMessage { nonce, aad, range: range.clone() }).collect()
+    }
+}
+
+/// The tags that messages came with: 16 bytes each, or a list of tags.
+pub fn tags_of(given: Any<'_, '_>, n: usize) -> PyResult<Vec<Tag>> {
+    Values::of(given, n, Some(16), "tags")?.iter().map(|tag| Tag::new(tag).map_err(of_runtime)).collect()
+}
+
+/// Tags that were made, side by side.
+pub fn side_by_side<'py>(py: Python<'py>, tags: &[Tag]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, 16 * tags.len(), |bytes| {
+        bytes
+            .as_chunks_mut::<16>()
+            .0
+            .iter_mut()
+            .zip(tags)
+            .for_each(|(place, tag)| place.copy_from_slice(tag.as_bytes()));
+        Ok(())
+    })
+}

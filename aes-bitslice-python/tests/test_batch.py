@@ -1,0 +1,156 @@
+"""Many messages under one key in one call, each compared with another implementation; what was changed; what cannot be."""
+
+import os
+import random
+
+import numpy as np
+import pytest
+from conftest import OnGpu
+from cryptography.hazmat.primitives.ciphers import algorithms
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.cmac import CMAC
+
+from aes_bitslice import Key
+
+
+def places(chance, count, longest):
+    """Ranges that ascend, with gaps and without, and how many bytes of data they need."""
+    ranges, at = [], 0
+    for _ in range(count):
+        at += chance.choice([0, 0, 5, 16])
+        length = chance.choice([0, 1, 16, 17, chance.randrange(longest)])
+        ranges.append((at, at + length))
+        at += length
+    return ranges, at + 7
+
+
+def cmac(key, data):
+    mac = CMAC(algorithms.AES(key))
+    mac.update(bytes(data))
+    return mac.finalize()
+
+
+@pytest.mark.parametrize("nonce_bytes", [12, None])
+@pytest.mark.parametrize("key_bytes", [16, 24, 32])
+def test_gcm(engine, key_bytes, nonce_bytes):
+    chance = random.Random(key_bytes)
+    count, key = 61, os.urandom(key_bytes)
+    cipher = engine.cipher(Key(key))
+    ranges, size = places(chance, count, 3000)
+    nonces = [os.urandom(nonce_bytes or 8 + n) for n in range(count)]
+    aads = [os.urandom(n % 40) for n in range(count)] if nonce_bytes else None
+    data = os.urandom(size)
+    secret, wanted = bytearray(data), b""
+    for n, (start, stop) in enumerate(ranges):
+        sealed = AESGCM(key).encrypt(nonces[n], data[start:stop], aads[n] if aads else None)
+        secret[start:stop] = sealed[:-16]
+        wanted += sealed[-16:]
+
+    given = b"".join(nonces) if nonce_bytes else nonces
+    out = bytearray(data)
+    tags = cipher.gcm_encrypt_batch(given, ranges, out, aads, out=out)
+    assert (tags, out) == (wanted, secret)
+    # From one buffer to another, in which what is between messages stays.
+    apart = np.full(size, 0xA5, np.uint8)
+    assert cipher.gcm_encrypt_batch(nonces, np.array(ranges), data, aads=aads, out=apart) == wanted
+    inside = np.zeros(size, bool)
+    for start, stop in ranges:
+        inside[start:stop] = True
+    assert (apart == np.where(inside, np.frombuffer(secret, np.uint8), 0xA5)).all()
+
+    assert cipher.gcm_decrypt_batch(given, ranges, out, tags, aads, out=out) == []
+    assert out == data
+    # Some are changed: these are told and cleared, and the others are good.
+    changed = [n for n, (start, stop) in enumerate(ranges) if n % 7 == 3 and stop > start]
+    received = [tags[16 * n :][: 12 if n % 2 else 16] for n in range(count)]
+    for n in changed:
+        secret[ranges[n][0]] ^= 0x80
+    received[5] = received[5][:-1] + bytes([received[5][-1] ^ 1])
+    changed = sorted({5, *changed})
+    expected = bytearray(data)
+    for n in changed:
+        expected[slice(*ranges[n])] = bytes(ranges[n][1] - ranges[n][0])
+    assert cipher.gcm_decrypt_batch(nonces, ranges, secret, received, aads, out=secret) == changed
+    assert secret == expected
+
+
+@pytest.mark.parametrize("key_bytes", [16, 24, 32])
+def test_cmac(engine, key_bytes):
+    chance = random.Random(key_bytes)
+    key, data = os.urandom(key_bytes), os.urandom(5000)
+    cipher = engine.cipher(Key(key))
+    # In any order, one over the other.
+    starts = [chance.randrange(5000) for _ in range(300)]
+    ranges = [(start, chance.choice([start, min(start + 16, 5000), chance.randrange(start, 5001)])) for start in starts]
+    tags = cipher.cmac_batch(ranges, data)
+    assert tags == b"".join(cmac(key, data[start:stop]) for start, stop in ranges)
+    assert cipher.cmac_verify_batch(ranges, data, tags) == []
+    received = [tags[16 * n :][: chance.choice([4, 8, 12, 16])] for n in range(300)]
+    for n in (0, 77, 299):
+        received[n] = bytes([received[n][0] ^ 1]) + received[n][1:]
+    assert cipher.cmac_verify_batch(ranges, data, received) == [0, 77, 299]
+
+
+def test_more_than_is_read_at_once(cpu):
+    key, data = bytes(16), bytes(range(256)) * (68 << 10)
+    ranges = [(0, 1 << 20), ((16 << 20) - 5, len(data))]
+    tags = cpu.cipher(Key(key)).cmac_batch(ranges, data)
+    assert tags == b"".join(cmac(key, data[start:stop]) for start, stop in ranges)
+
+
+def test_none(cpu):
+    cipher, data = cpu.cipher(Key(bytes(16))), bytearray(b"as it was")
+    assert cipher.gcm_encrypt_batch(b"", [], data, out=data) == b""
+    assert cipher.gcm_decrypt_batch([], [], data, b"", [], out=data) == []
+    assert (cipher.cmac_batch([], b""), cipher.cmac_verify_batch([], data, [])) == (b"", [])
+    assert data == b"as it was"
+    # Messages without a byte have tags all the same.
+    empty = cipher.gcm_encrypt_batch(bytes(12), [(0, 0)], bytearray(), out=bytearray())
+    assert empty == AESGCM(bytes(16)).encrypt(bytes(12), b"", None)
+    assert cipher.gcm_decrypt_batch(bytes(12), [(0, 0)], bytearray(), bytes(16), out=bytearray()) == [0]
+    assert cipher.cmac_batch([(0, 0)], b"") == cmac(bytes(16), b"")
+
+
+GPU = "in host memory, and the data is in the memory of CUDA device 0: copy"
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda c, d: c.gcm_encrypt_batch(bytes(range(24)), [(0, 4), (3, 8)], d, out=d), "do not overlap"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(24), [(0, 4), (5, 8)], d, out=d), "messages 0 and 1 have the same nonce"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(4, 2)], d, out=d), "before it begins"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(4, 9)], d, out=d), "ends at byte 9, and the data has 8"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 4, 8)], d, out=d), "range 0 is no pair"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, -4)], d, out=d), "range 0 is no pair"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), 5, d, out=d), "iterable"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(16), [(0, 8)], d, out=d), "16 bytes of nonces for 1 messages: give 12 for each, or a list"),
+        (lambda c, d: c.gcm_encrypt_batch([bytes(12)], [(0, 4), (5, 8)], d, out=d), "1 nonces for 2 messages: give one for each"),
+        (lambda c, d: c.gcm_encrypt_batch([bytes(12)] * 9, [(0, 8)], d, out=d), "more nonces than 1 messages"),
+        (lambda c, d: c.gcm_encrypt_batch(range(10**18), [(0, 8)], d, out=d), "each of nonces is bytes.* not int"),
+        (lambda c, d: c.gcm_encrypt_batch([b""], [(0, 8)], d, out=d), "nonce"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, b"header", out=d), "aads is a list"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, [], out=d), "0 aads for 1 messages: give one for each"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, [None], out=d), "each of aads is bytes"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d), "out"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, out=d[:5]), "same length"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], OnGpu(), out=OnGpu()), "a GCM batch is computed " + GPU),
+        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, bytes(15), out=d), "15 bytes of tags for 1 messages: give 16 for each"),
+        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, [bytes(11)], out=d), "a tag has 16"),
+        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, [], out=d), "0 tags for 1 messages"),
+        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 9)], d, bytes(16), out=d), "ends at byte 9"),
+        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], OnGpu(), bytes(16), out=OnGpu()), "a GCM batch is computed " + GPU),
+        (lambda c, d: c.cmac_batch([(0, 9)], d), "ends at byte 9, and the data has 8"),
+        (lambda c, d: c.cmac_batch([(5, 4)], d), "before it begins"),
+        (lambda c, d: c.cmac_batch([5], d), "range 0 is no pair"),
+        (lambda c, d: c.cmac_batch([(0, 8)], OnGpu()), "a CMAC batch is computed " + GPU),
+        (lambda c, d: c.cmac_verify_batch([(0, 8)], d, bytes(32)), "32 bytes of tags for 1 messages"),
+        (lambda c, d: c.cmac_verify_batch([(0, 8)], d, [bytes(17)]), "a tag has 16"),
+        (lambda c, d: c.cmac_verify_batch([(0, 8)], OnGpu(), bytes(16)), "a CMAC batch is computed " + GPU),
+    ],
+)
+def test_refused(cpu, call, message):
+    data = bytearray(b"8 bytes.")
+    with pytest.raises((TypeError, ValueError), match=message):
+        call(cpu.cipher(Key(bytes(16))), data)
+    assert data == b"8 bytes."
