@@ -9,14 +9,17 @@
 //! | [`kernels`] | kernels as the generator prints them |
 //! | [`operation`] | any operation as a value, and what the reference makes of it |
 //! | [`reference`](mod@reference) | the measure of every engine |
-//! | [`vectors`], [`cavp`], [`wycheproof`] | published vectors |
+//! | [`vectors`], [`cavp`], [`wycheproof`], [`acvp`] | published vectors |
+//! | [`json`] | those that are JSON |
 #![forbid(unsafe_code)]
 
+pub mod acvp;
 pub mod cavp;
 pub mod engines;
 pub mod environment;
 pub mod fuzz;
 pub mod harness;
+pub mod json;
 pub mod kernels;
 pub mod operation;
 pub mod reference;

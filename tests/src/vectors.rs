@@ -239,7 +239,7 @@ mod tests {
         let mut names = names.filter(|f| f != "LICENSE-MIT").collect::<Vec<_>>();
         let read = CAVP_KAT.iter().chain(&CAVP_MMT).chain(&EXAMPLES).chain(&NESSIE).chain(&CTR);
         let read = read.map(|(name, _)| (*name).to_owned()).chain(crate::cavp::files());
-        let mut read = read.chain(crate::wycheproof::files()).collect::<Vec<_>>();
+        let mut read = read.chain(crate::wycheproof::files()).chain(crate::acvp::files()).collect::<Vec<_>>();
         names.sort_unstable();
         read.sort_unstable();
         assert_eq!(names, read, "in the folder, and read");

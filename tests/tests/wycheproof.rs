@@ -6,8 +6,9 @@ use aes_bitslice_runtime::{
 use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
 use aes_bitslice_tests::environment::all_or;
 use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::json::Case;
 use aes_bitslice_tests::tests_of_engines;
-use aes_bitslice_tests::wycheproof::{Case, cases};
+use aes_bitslice_tests::wycheproof::cases;
 use std::process::ExitCode;
 
 /// One in this many cases is checked where a call takes a while, unless tests do all there is to do.
