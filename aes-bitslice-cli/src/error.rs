@@ -99,9 +99,15 @@ impl From<runtime::Error> for Error {
             | runtime::Error::NotBuilt { .. } => Exit::Gpu,
             _ => Exit::Failure,
         };
+        let advice = match error {
+            runtime::Error::BadManifest { .. } => {
+                "; --baked takes the manifest of a kernel with its key baked in, which `cargo xtask gen --key @FILE` makes"
+            }
+            _ => "",
+        };
         // A compiler's words have lines.
         let words: Vec<_> = error.to_string().lines().map(|line| line.trim().to_owned()).collect();
-        Error::new(exit, words.join(" "))
+        Error::new(exit, words.join(" ") + advice)
     }
 }
 

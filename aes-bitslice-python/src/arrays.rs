@@ -1,5 +1,6 @@
 //! What is asked of the library that an array is of, which is Python: `python/aes_bitslice/_arrays.py` has a table of libraries.
 
+use crate::number;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -57,7 +58,7 @@ impl<'py> Library<'py> {
 /// The handle of a stream that a caller gave: a number, or an object of a library.
 pub fn handle_of(stream: &Bound<'_, PyAny>) -> PyResult<u64> {
     static CELL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    function(stream.py(), &CELL, "handle_of")?.call1((stream,))?.extract()
+    function(stream.py(), &CELL, "handle_of")?.call1((stream,)).and_then(|handle| number::stream(&handle))
 }
 
 /// Memory of an engine as a `memoryview` that keeps it.

@@ -9,6 +9,7 @@ use crate::driver::keeping_context;
 use crate::error::{guarded, of_runtime};
 use crate::fork::ForkedNot;
 use crate::memory::{Call, Host, Memory, on_host};
+use crate::number;
 use crate::opened::Opened;
 use aes_bitslice_runtime::cuda::Pending;
 use aes_bitslice_runtime::{
@@ -195,8 +196,8 @@ impl Cipher {
         &self,
         iv: Any<'_, 'py>,
         data: Any<'_, 'py>,
-        offset: u64,
-        counter_bits: u32,
+        #[pyo3(from_py_with = number::offset)] offset: u64,
+        #[pyo3(from_py_with = number::counter_bits)] counter_bits: u32,
         out: Option<Any<'_, 'py>>,
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -218,9 +219,9 @@ impl Cipher {
         &self,
         py: Python<'py>,
         iv: Any<'_, 'py>,
-        length: Option<usize>,
-        offset: u64,
-        counter_bits: u32,
+        #[pyo3(from_py_with = number::optional_length)] length: Option<usize>,
+        #[pyo3(from_py_with = number::offset)] offset: u64,
+        #[pyo3(from_py_with = number::counter_bits)] counter_bits: u32,
         out: Option<Any<'_, 'py>>,
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -314,8 +315,8 @@ impl Cipher {
     fn xts_encrypt<'py>(
         &self,
         data: Any<'_, 'py>,
-        unit_bytes: u64,
-        first_unit: u128,
+        #[pyo3(from_py_with = number::unit_bytes)] unit_bytes: u64,
+        #[pyo3(from_py_with = number::first_unit)] first_unit: u128,
         out: Option<Any<'_, 'py>>,
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -327,8 +328,8 @@ impl Cipher {
     fn xts_decrypt<'py>(
         &self,
         data: Any<'_, 'py>,
-        unit_bytes: u64,
-        first_unit: u128,
+        #[pyo3(from_py_with = number::unit_bytes)] unit_bytes: u64,
+        #[pyo3(from_py_with = number::first_unit)] first_unit: u128,
         out: Option<Any<'_, 'py>>,
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -536,7 +537,7 @@ impl Cipher {
         self.begin(|| {
             let by_kernels = match mode {
                 "gcm" => None,
-                name => Some(Mode::from_str(name).map_err(|unknown| PyValueError::new_err(unknown.to_string()))?),
+                name => Some(Mode::from_str(name).map_err(|unknown| PyValueError::new_err(format!("{unknown}, gcm")))?),
             };
             let contexts = self.opened.engine.cuda_contexts().unwrap_or_default();
             contexts.iter().try_for_each(|context| {

@@ -7,6 +7,7 @@ use crate::error::{guarded, of_runtime};
 use crate::fork::ForkedNot;
 use crate::key::Key;
 use crate::many_keys::{self, Data};
+use crate::number;
 use crate::opened::Opened;
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine, HostBuffer, Kernels, cuda, opencl};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -54,8 +55,8 @@ impl Engine {
         mode: &str,
         keys: &Bound<'py, PyAny>,
         data: Option<&Bound<'py, PyAny>>,
-        bytes_per_key: u64,
-        key_bits: usize,
+        #[pyo3(from_py_with = number::bytes_per_key)] bytes_per_key: u64,
+        #[pyo3(from_py_with = number::key_bits)] key_bits: usize,
         counter: Option<&Bound<'py, PyAny>>,
         out: Option<&Bound<'py, PyAny>>,
         stream: Option<&Bound<'py, PyAny>>,
@@ -85,7 +86,11 @@ impl Engine {
     }
 
     /// Host memory that is fast for this engine: pinned where it has CUDA GPUs. All zero, and wiped when it is no longer used.
-    fn host_buffer<'py>(&self, py: Python<'py>, length: usize) -> PyResult<Bound<'py, PyAny>> {
+    fn host_buffer<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::length)] length: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.opened.check()?;
         let buffer =
             self.opened.guarded(|| py.detach(|| self.opened.engine.host_buffer(length)).map_err(of_runtime))?;

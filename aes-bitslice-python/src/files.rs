@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::error::{guarded, of_seal, os_error};
 use crate::fork::with_threads;
 use crate::key::Key;
+use crate::number;
 use crate::opened::Opened;
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine};
 use aes_bitslice_seal::tink::{self, Keyset};
@@ -56,7 +57,7 @@ pub fn open(
     passphrase: Option<&Bound<'_, PyAny>>,
     keyset: Option<&str>,
     associated_data: Option<&Bound<'_, PyAny>>,
-    range: Option<(u64, u64)>,
+    #[pyo3(from_py_with = number::range)] range: Option<(u64, u64)>,
     overwrite: bool,
     engine: Option<Py<Engine>>,
 ) -> PyResult<u64> {

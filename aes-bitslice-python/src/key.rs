@@ -2,6 +2,7 @@
 
 use crate::buffer::{new_bytes, small};
 use crate::error::{of_runtime, os_error};
+use crate::number;
 use aes_bitslice_runtime::{Key as RuntimeKey, KeyBits};
 use pyo3::exceptions::{PyLookupError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -38,7 +39,7 @@ impl Key {
     /// A new key from the system's random number generator.
     #[staticmethod]
     #[pyo3(signature = (bits = 256, *, xts = false))]
-    fn generate(bits: usize, xts: bool) -> PyResult<Self> {
+    fn generate(#[pyo3(from_py_with = number::bits)] bits: usize, xts: bool) -> PyResult<Self> {
         let known = KeyBits::ALL.into_iter().find(|known| known.bits() == bits);
         let bits = known.ok_or_else(|| PyValueError::new_err(format!("a key has 128, 192 or 256 bits, not {bits}")))?;
         let key = if xts { RuntimeKey::generate_xts(bits) } else { RuntimeKey::generate(bits) };
@@ -173,7 +174,10 @@ fn at_path(error: std::io::Error, path: &std::path::Path) -> PyErr {
 
 /// Bytes from the system's random number generator.
 #[pyfunction]
-pub fn random_bytes(py: Python<'_>, length: usize) -> PyResult<Bound<'_, PyAny>> {
+pub fn random_bytes(
+    py: Python<'_>,
+    #[pyo3(from_py_with = number::length)] length: usize,
+) -> PyResult<Bound<'_, PyAny>> {
     let (bytes, start) = new_bytes(py, length)?;
     let mut host = crate::memory::Host::new(start, length);
     py.detach(|| host.fill_random())?;

@@ -41,6 +41,7 @@ mod key;
 mod many_keys;
 #[allow(unsafe_code)]
 mod memory;
+mod number;
 mod opened;
 
 /// The module, as Python imports it.

@@ -12,8 +12,8 @@ use crate::memory::{Call, Host, Memory, in_words};
 use crate::opened::Opened;
 use aes_bitslice_runtime::{EachKey, Job, Jobs, KeyBits, Mode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use std::str::FromStr;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -39,7 +39,23 @@ impl<'py> Data<'_, 'py> {
 }
 
 fn mode_of(name: &str) -> PyResult<Mode> {
-    Mode::from_str(name).map_err(|unknown| PyValueError::new_err(unknown.to_string()))
+    let known = [Mode::Ctr, Mode::EcbEncrypt, Mode::Keystream].into_iter().find(|mode| mode.name() == name);
+    known.ok_or_else(|| {
+        PyValueError::new_err(format!("`{name}` is not done under many keys: use ctr, ecb-encrypt or keystream"))
+    })
+}
+
+/// Refuses an array of two dimensions whose rows are not a key of `bytes` bytes each.
+fn check_rows(keys: Any<'_, '_>, of_keys: &Memory, bytes: usize) -> PyResult<()> {
+    let shape = keys.getattr_opt(intern!(keys.py(), "shape"))?;
+    match shape.and_then(|shape| shape.extract::<(u64, u64)>().ok()) {
+        Some((rows, _)) if rows > 0 && of_keys.len / rows != bytes as u64 => {
+            let row = of_keys.len / rows;
+            let what = format!("keys has rows of {row} bytes, and keys of {} bits have {bytes}", 8 * bytes);
+            Err(PyValueError::new_err(format!("{what}: a row is a key")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The same number of bytes under each of `keys`.
@@ -60,6 +76,7 @@ pub fn each_key<'py>(
     let counter = counter.map_or(Ok([0; 16]), block)?;
     let each = EachKey::new(mode, bits, counter, bytes).map_err(of_runtime)?;
     let of_keys = Memory::of(keys, false, "keys", data.stream)?;
+    check_rows(keys, &of_keys, bits.bytes())?;
     let all = (of_keys.len / bits.bytes() as u64).checked_mul(bytes).and_then(|all| usize::try_from(all).ok());
     let all = all.ok_or_else(|| PyValueError::new_err("more bytes than there can be"))?;
     if data.data.is_none() && data.out.is_none() && of_keys.place != Place::Host {
@@ -143,6 +160,7 @@ pub fn jobs<'py>(
             "{n} jobs have {n} keys of 16, 24 or 32 bytes side by side, not {len} bytes"
         )));
     }
+    check_rows(keys, &of_keys, bytes)?;
     let (keys, counters) = (of_keys.host(), counters.as_ref().map(Memory::host));
     let job = |(i, range)| {
         let counter = counters.as_ref().map_or([0; 16], |all| all.input().as_chunks().0[i]);

@@ -48,8 +48,21 @@ const LEGACY: u64 = 1;
 
 impl Memory {
     /// The bytes of an argument called `name`, and the stream for a call on them: `stream` if it is given, else the current one of its
-    /// library.
+    /// library. Host memory takes none.
     pub fn of(
+        object: &Bound<'_, PyAny>,
+        writable: bool,
+        name: &str,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let memory = Self::found(object, writable, name, stream)?;
+        match (memory.place, stream) {
+            (Place::Host, Some(_)) => Err(no_stream(name)),
+            _ => Ok(memory),
+        }
+    }
+
+    fn found(
         object: &Bound<'_, PyAny>,
         writable: bool,
         name: &str,
@@ -100,7 +113,7 @@ impl Memory {
         let immutable = writable && library.is_some_and(|library| library.is_immutable().unwrap_or(false));
         match writable && (read_only || immutable) {
             true => {
-                Err(PyBufferError::new_err(format!("{name} cannot be changed: leave it away, or give other memory")))
+                Err(PyBufferError::new_err(format!("{name} cannot be changed: leave it out, or give other memory")))
             }
             false => Ok(memory),
         }
@@ -286,6 +299,7 @@ impl<'py> Call<'py> {
                 let result = out.clone();
                 Ok(Self { input: None, _output: Some(memory), output, len, place, stream, data: None, result })
             }
+            (Some(_), None) if stream.is_some() => Err(no_stream("a new key stream")),
             (Some(len), None) => {
                 let (result, output) = new_bytes(py, len)?;
                 let (len, place) = (len as u64, Place::Host);
@@ -330,6 +344,11 @@ pub fn in_words(place: Place) -> String {
         Place::Host => "in host memory".into(),
         Place::Cuda(ordinal) => format!("in the memory of CUDA device {ordinal}"),
     }
+}
+
+/// A stream was given for what is in host memory.
+fn no_stream(name: &str) -> PyErr {
+    PyTypeError::new_err(format!("stream= is for calls on GPU memory, and {name} is in host memory: leave it out"))
 }
 
 /// Refuses what is not in host memory.

@@ -1,11 +1,14 @@
 """Keys that do not show themselves, exceptions, signals, forks, and the module as users meet it."""
 
 import copy
+import io
 import os
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -123,9 +126,37 @@ def test_wrong_arguments_are_refused_before_any_work(cpu):
     ]:
         with pytest.raises(TypeError):
             call()
-    for call in [lambda: cipher.ctr(IV, data, offset=-1), lambda: cipher.keystream(IV, -1)]:
-        with pytest.raises(OverflowError):
-            call()
+
+
+def test_numbers_that_do_not_fit_are_refused_by_name(cpu):
+    cipher, xts = cpu.cipher(Key(SECRET)), cpu.cipher(Key.generate(128, xts=True))
+    sealed = io.BytesIO()
+    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, key=Key.generate())
+    calls = {
+        "offset": (lambda n: cipher.ctr(IV, b"", offset=n), "0 to 2^64 - 1"),
+        "offset ": (lambda n: cipher.keystream(IV, 5, offset=n), "0 to 2^64 - 1"),
+        "counter_bits": (lambda n: cipher.ctr(IV, b"", counter_bits=n), "128, 64 or 32"),
+        "length": (lambda n: cipher.keystream(IV, n), "0 to 2^64 - 1"),
+        "length ": (cpu.host_buffer, "0 to 2^64 - 1"),
+        "length  ": (aes_bitslice.random_bytes, "0 to 2^64 - 1"),
+        "unit_bytes": (lambda n: xts.xts_encrypt(bytes(16), unit_bytes=n), "16 to 2^24"),
+        "first_unit": (lambda n: xts.xts_decrypt(bytes(16), unit_bytes=16, first_unit=n), "0 to 2^128 - 1"),
+        "bits": (Key.generate, "128, 192 or 256"),
+        "key_bits": (lambda n: cpu.run_each_key("keystream", SECRET, bytes_per_key=16, key_bits=n), "128, 192 or 256"),
+        "bytes_per_key": (lambda n: cpu.run_each_key("keystream", SECRET, bytes_per_key=n), "a multiple of 16, 16 to 2^64 - 16"),
+    }
+    for name, (call, allowed) in calls.items():
+        for number in [-1, -(2**200), 2**128, 10**5000]:
+            shown = number if number < 2**129 and number > -(2**129) else None
+            with pytest.raises(ValueError) as refused:
+                call(number)
+            start, end = f"{name.strip()} is {allowed}, not ", str(shown or "")
+            assert str(refused.value).startswith(start) and str(refused.value).endswith(end), refused.value
+    for number in [(-1, 5), (0, 2**64)]:
+        with pytest.raises(ValueError, match="range is two numbers, each 0 to 2\\^64 - 1, not "):
+            aes_bitslice.open(io.BytesIO(sealed.getvalue()), io.BytesIO(), key=Key.generate(), range=number)
+    with pytest.raises(TypeError, match="offset"):
+        cipher.ctr(IV, b"", offset="1")
 
 
 def test_engines_that_are_not_there(cpu):
@@ -226,3 +257,13 @@ def test_modes_are_prepared_by_name(cpu):
 def test_random_bytes():
     assert [len(aes_bitslice.random_bytes(n)) for n in (0, 12, 100_000)] == [0, 12, 100_000]
     assert aes_bitslice.random_bytes(16) != aes_bitslice.random_bytes(16)
+
+
+def test_messages_name_nothing_of_rust():
+    """They are read in Python and in C, too."""
+    root = Path(__file__).resolve().parents[2]
+    for crate in ["runtime", "seal", "core", "python"]:
+        for path in (root / f"aes-bitslice-{crate}" / "src").rglob("*.rs"):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                comment = line.lstrip().startswith(("//", "#[doc"))
+                assert comment or not re.search(r"`[A-Z]\w*::", line), f"{path}:{number}: {line.strip()}"

@@ -4,6 +4,7 @@ import os
 import random
 
 import aes_bitslice
+import numpy
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
@@ -91,3 +92,19 @@ def test_none(cpu):
 def test_refused(cpu, call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call(cpu)
+
+
+def test_rows_are_keys_and_modes_are_named(cpu):
+    keys = numpy.frombuffer(aes_bitslice.random_bytes(64), numpy.uint8)
+    whole = cpu.run_each_key("keystream", keys, bytes_per_key=32, key_bits=256)
+    for rows in [keys.reshape(2, 32), keys.view(numpy.uint32).reshape(2, 8), memoryview(keys.reshape(2, 32))]:
+        assert cpu.run_each_key("keystream", rows, bytes_per_key=32, key_bits=256) == whole
+        with pytest.raises(ValueError, match="keys has rows of 32 bytes, and keys of 128 bits have 16"):
+            cpu.run_each_key("keystream", rows, bytes_per_key=32)
+        with pytest.raises(ValueError, match="rows of 32 bytes"):
+            out = bytearray(16)
+            cpu.run_jobs("keystream", rows, [(0, 4), (4, 8), (8, 12), (12, 16)], counters=bytes(64), out=out)
+    for mode in ["xts", "cbc-decrypt", "?"]:
+        with pytest.raises(ValueError, match="use ctr, ecb-encrypt or keystream") as refused:
+            cpu.run_each_key(mode, keys, bytes(64), bytes_per_key=16)
+        assert "xts-" not in str(refused.value)

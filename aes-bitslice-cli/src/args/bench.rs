@@ -88,7 +88,7 @@ pub struct BenchArgs {
     ])]
     pub files: Option<PathBuf>,
     /// Timed runs of each case
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = parse_in::<u32, 1, { u32::MAX as usize }>)]
     #[arg(default_value = "7", default_value_if("all", "true", "20"))]
     pub runs: u32,
     /// Write the results as JSON as well
@@ -119,10 +119,10 @@ pub struct TransferArgs {
     #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_size)]
     pub chunk_bytes: Option<usize>,
     /// Chunks on their way at the same time, for each thread, 1 to 32 [default: by size]
-    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_in::<1, 32>)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_in::<usize, 1, 32>)]
     pub streams: Option<usize>,
     /// Threads that copy, for each GPU, 1 to 16 [default: by size]
-    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_in::<1, 16>)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_in::<usize, 1, 16>)]
     pub workers: Option<usize>,
 }
 

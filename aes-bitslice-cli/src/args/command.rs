@@ -121,10 +121,24 @@ driver and this version of the program. It holds no secret.")]
 pub fn command() -> clap::Command {
     let [short, long] = crypt::IV_TO_DECRYPT;
     let of_decrypt = |iv: Arg| iv.help(short).long_help(long).value_parser(parse_to_decrypt);
-    Cli::command().mut_subcommands(|command| match command.get_name() {
-        "decrypt" => command.mut_arg("iv", of_decrypt),
-        _ => command,
+    Cli::command().mut_subcommands(|command| {
+        let command = command.mut_args(|arg| match takes_a_number(&arg) {
+            // Its parser says what is allowed; else clap would take it for an unknown option.
+            true => arg.allow_hyphen_values(true),
+            false => arg,
+        });
+        match command.get_name() {
+            "decrypt" => command.mut_arg("iv", of_decrypt),
+            _ => command,
+        }
     })
+}
+
+/// The values of options that take numbers, as their help has them.
+const NUMBERS: [&str; 6] = ["N", "S", "SIZE", "SIZES", "BITS", "START..END"];
+
+fn takes_a_number(arg: &Arg) -> bool {
+    arg.get_value_names().is_some_and(|names| names.iter().any(|name| NUMBERS.contains(&name.as_str())))
 }
 
 /// What the command line asks for.
@@ -166,13 +180,22 @@ fn without_digits(mut error: clap::Error) -> clap::Error {
     }
     for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
         let Some(ContextValue::String(text)) = error.get(kind) else { continue };
-        if text.bytes().filter(u8::is_ascii_hexdigit).count() > MOST && !is_name(text) {
+        if text.bytes().filter(u8::is_ascii_hexdigit).count() > MOST && !is_name(text) && !is_number(&error, text) {
             error.insert(kind, ContextValue::String("(not shown)".into()));
             // They quote it.
             error.remove(ContextKind::Suggested);
         }
     }
     error
+}
+
+/// Whether it is a decimal number, too short for a key, where one belongs.
+fn is_number(error: &clap::Error, text: &str) -> bool {
+    const MOST: usize = 15;
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return false };
+    let belongs = NUMBERS.iter().any(|name| option.ends_with(&format!(" <{name}>")));
+    let digits = text.trim_start_matches('-');
+    belongs && digits.len() <= MOST && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
 /// Whether it is the name of an argument.
@@ -256,6 +279,11 @@ mod tests {
             );
         }
         assert!(shown("aes-bitslice encrypt --key-feedback x").contains("'--key-feedback'"));
+        assert!(shown("aes-bitslice keystream -n -1GiB").contains("'-1GiB' for '--bytes"));
+        assert!(
+            shown("aes-bitslice encrypt -m xts --sector-size 99999999999").contains("'99999999999' for '--sector-size")
+        );
+        assert!(shown("aes-bitslice encrypt -m ctr -i 99999999999").contains("(not shown)"));
     }
 
     /// clap wraps what is longer wherever it is, commands too, and begins the rest at the left.

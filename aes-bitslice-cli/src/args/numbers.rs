@@ -19,22 +19,23 @@ pub fn parse_whole_blocks(text: &str) -> Result<usize, String> {
 }
 
 /// A number within bounds.
-pub fn parse_in<const LEAST: usize, const MOST: usize>(text: &str) -> Result<usize, String> {
+pub fn parse_in<T: TryFrom<usize>, const LEAST: usize, const MOST: usize>(text: &str) -> Result<T, String> {
     let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
-    number.ok_or_else(|| format!("{LEAST} to {MOST} are possible"))
+    number.and_then(|number| number.try_into().ok()).ok_or_else(|| format!("{LEAST} to {MOST} are possible"))
 }
 
 /// A positive number of bytes that is whole blocks, with or without a unit.
 pub fn parse_size(text: &str) -> Result<usize, String> {
     match with_unit(text).and_then(|bytes| usize::try_from(bytes).ok()) {
         Some(bytes) if bytes > 0 && bytes.is_multiple_of(16) => Ok(bytes),
-        _ => Err("a size is a positive multiple of 16 bytes, such as 4096, 64MiB or 1GiB".into()),
+        _ => Err("a size is a positive multiple of 16 bytes, less than 2^64, such as 4096, 64MiB or 1GiB".into()),
     }
 }
 
 /// Any number of bytes, with or without a unit.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    with_unit(text).ok_or_else(|| "a number of bytes is needed, such as 1000, 64MiB or 1GiB".into())
+    with_unit(text)
+        .ok_or_else(|| "a number of bytes is needed, from 0 on and less than 2^64, such as 1000, 64MiB or 1GiB".into())
 }
 
 /// The bytes of a sector, with or without a unit.

@@ -107,7 +107,7 @@ pub struct OpenArgs {
 fn parse_range(text: &str) -> Result<Range<u64>, String> {
     let numbers = text.split_once("..").and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
     numbers.filter(|range: &Range<u64>| range.start <= range.end).ok_or_else(|| {
-        "a range is START..END in bytes, END not before START, as in 5000..6000; the byte END is not in it".into()
+        "a range is START..END in bytes, END not before START and less than 2^64, as in 5000..6000; the byte END is not in it".into()
     })
 }
 

@@ -25,7 +25,7 @@ pub struct StreamArgs {
     #[arg(long, hide = true, value_parser = parse_whole_blocks)]
     pub chunk_bytes: Option<usize>,
     /// Threads that read, compute and write, for tests
-    #[arg(long, hide = true, value_parser = parse_in::<1, 1024>)]
+    #[arg(long, hide = true, value_parser = parse_in::<usize, 1, 1024>)]
     pub workers: Option<usize>,
     /// How files are written, for tests
     #[arg(long, hide = true)]

@@ -2,16 +2,18 @@
 
 use clap::Args;
 
+use super::numbers::parse_in;
+
 /// Options of `tune`.
 #[derive(Args, Debug)]
 pub struct TuneArgs {
     /// Number of the GPU, from 0
-    #[arg(long, value_name = "N", default_value = "0")]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = parse_in::<usize, 0, 1023>)]
     pub device: usize,
     /// How long to measure, about
     ///
     /// With start and checks it takes some 10 s more. Everything is run a few times, however short it is to be.
-    #[arg(long, value_name = "S", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    #[arg(long, value_name = "S", default_value = "30", value_parser = parse_in::<u32, 1, 3600>)]
     pub seconds: u32,
     /// Keep nothing: only show what would be kept
     #[arg(long)]

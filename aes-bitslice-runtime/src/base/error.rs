@@ -144,15 +144,13 @@ pub enum Error {
     #[error("input and output overlap: they must be the same range or lie apart")]
     Overlap,
     /// A stream of another context than the engine's.
-    #[error("the stream belongs to another CUDA context than the engine: make it from `Engine::cuda_context`")]
+    #[error("the stream belongs to another CUDA context than the engine: make it from the engine's own")]
     OtherContext,
     /// A queue or a buffer of another OpenCL context than the engine's.
-    #[error(
-        "the queue or a buffer belongs to another OpenCL context than the engine: make both from `Engine::opencl_context`"
-    )]
+    #[error("the queue or a buffer belongs to another OpenCL context than the engine: make both from the engine's own")]
     OtherOpenClContext,
     /// A sharded buffer of another engine than the cipher's.
-    #[error("the sharded buffer belongs to another engine than the cipher: make it with `Engine::sharded` of the same")]
+    #[error("the sharded buffer belongs to another engine than the cipher: make it with the cipher's")]
     OtherEngine,
     /// Bytes that a buffer does not have.
     #[error("a buffer of {len} bytes has no {bytes} bytes from byte {at} on: stay within it")]
@@ -177,15 +175,13 @@ pub enum Error {
         left: u128,
     },
     /// The processor lacks the vector instructions asked for.
-    #[error("this processor has no {isa}; `Isa::available` lists what it has")]
+    #[error("this processor has no {isa}: ask for what it has, or use the backend `cpu`")]
     IsaUnavailable {
         /// The instructions asked for.
         isa: String,
     },
     /// A call that only a CUDA engine answers.
-    #[error(
-        "{what} needs a CUDA engine, and this one is {backend}: open the engine with `Backend::Cuda {{ ordinal: 0 }}`"
-    )]
+    #[error("{what} needs a CUDA engine, and this one is {backend}: open the engine with the backend `cuda`")]
     NotCuda {
         /// What was asked for.
         what: &'static str,
@@ -193,7 +189,7 @@ pub enum Error {
         backend: String,
     },
     /// A call that only an OpenCL engine answers.
-    #[error("{what} needs an OpenCL engine, and this one is {backend}: open the engine with `Backend::OpenClFirst`")]
+    #[error("{what} needs an OpenCL engine, and this one is {backend}: open the engine with the backend `opencl`")]
     NotOpenCl {
         /// What was asked for.
         what: &'static str,
@@ -202,7 +198,7 @@ pub enum Error {
     },
     /// A call that only an engine with a device answers.
     #[error(
-        "{what} needs a CUDA or OpenCL engine, and this one is {backend}: open the engine with `Backend::Cuda {{ ordinal: 0 }}` or `Backend::OpenClFirst`"
+        "{what} needs a CUDA or OpenCL engine, and this one is {backend}: open the engine with the backend `cuda` or `opencl`"
     )]
     NoDevice {
         /// What was asked for.
@@ -225,7 +221,9 @@ pub enum Error {
         what: String,
     },
     /// A call that is one GPU's, on an engine that has several.
-    #[error("{what} is one GPU's, and this engine has several: open the engine with `Backend::Cuda {{ ordinal: 0 }}`")]
+    #[error(
+        "{what} is one GPU's, and this engine has several: open the engine with the backend `cuda:0`, or another of them"
+    )]
     SeveralDevices {
         /// What was asked for.
         what: &'static str,
@@ -342,7 +340,7 @@ pub enum Error {
         has: String,
     },
     /// A call that needs the key itself, on a cipher of one kernel, which has it or is launched with it.
-    #[error("{what} needs the key itself, which a cipher of one kernel does not keep: use `Engine::cipher`")]
+    #[error("{what} needs the key itself, which a cipher of one kernel does not keep: make the cipher of the key")]
     NeedsKey {
         /// What was asked for.
         what: &'static str,

@@ -18,10 +18,10 @@ pub struct Key {
 }
 
 /// What takes one AES key says this of a key of XTS.
-pub(crate) const ONE_KEY: &str = "one AES key, and this is a key of XTS: use `Key::new`";
+pub(crate) const ONE_KEY: &str = "one AES key, and this is a key of XTS: make a key of one alone";
 
 /// What takes a key of XTS says this of one AES key.
-pub(crate) const TWO_KEYS: &str = "a key of XTS, which is two AES keys: use `Key::xts`";
+pub(crate) const TWO_KEYS: &str = "a key of XTS, which is two AES keys: make a key of both";
 
 impl Key {
     /// The key with these 16, 24 or 32 bytes, in the byte order of FIPS 197.

@@ -130,8 +130,8 @@ impl DeviceKey {
     fn none_for(&self, mode: Mode, is_xts: bool) -> Error {
         let what = match (is_xts == mode.has_tweaks(), is_xts) {
             (true, _) => format!("none is stored for {mode} on OpenCL: use the backend `cpu`"),
-            (false, true) => format!("{mode} takes one key, and this cipher has two: see `Key::xts`"),
-            (false, false) => format!("{mode} takes two keys, and this cipher has one: see `Key::xts`"),
+            (false, true) => format!("{mode} takes one key, and this cipher has two: make a key of one alone"),
+            (false, false) => format!("{mode} takes two keys, and this cipher has one: make a key of both"),
         };
         Error::NoSuchKernel { what }
     }
