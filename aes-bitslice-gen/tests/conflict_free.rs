@@ -4,7 +4,7 @@
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_gen::check::{self, CheckError};
+use aes_bitslice_gen::check::{self, CheckError, exhaustive};
 use aes_bitslice_gen::emit::cuda;
 use aes_bitslice_gen::table::{ConflictFree, TableCount};
 use std::process::{Command, ExitStatus};
@@ -14,11 +14,6 @@ fn kernels() -> impl Iterator<Item = ConflictFree> {
         let [one, four] = [TableCount::One, TableCount::Four].map(|tables| ConflictFree::new(mode, tables));
         [one, four, four.and_then(ConflictFree::co_resident)].into_iter().flatten()
     })
-}
-
-/// Whether the tests are asked to do all there is to do. Without it they do a part of it that has every mode.
-fn exhaustive() -> bool {
-    std::env::var("AES_BITSLICE_EXHAUSTIVE").is_ok_and(|value| !["", "0"].contains(&value.as_str()))
 }
 
 fn key(bits: KeyBits) -> Vec<u8> {

@@ -5,16 +5,14 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::BakedStrategy;
-use aes_bitslice_gen::check;
+use aes_bitslice_gen::check::{self, exhaustive};
 use aes_bitslice_gen::kernel::{KernelSpec, Plan};
 use aes_bitslice_gen::sbox;
 use proptest::prelude::*;
 
 /// Keys for each S-box, mode, strategy and key size: more where the tests are asked to do all there is to do.
 fn keys() -> u32 {
-    let is_exhaustive =
-        std::env::var("AES_BITSLICE_EXHAUSTIVE").is_ok_and(|value| !["", "0"].contains(&value.as_str()));
-    if is_exhaustive { 32 } else { 4 }
+    if exhaustive() { 32 } else { 4 }
 }
 
 /// A key of this length in bytes; now and then one of a single bit value, of which nothing is left once it is folded into

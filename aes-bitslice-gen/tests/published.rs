@@ -6,7 +6,7 @@ use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::manifest::{Manifest, ManifestError, Printed};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::BakedStrategy;
-use aes_bitslice_gen::check::{self, CheckError};
+use aes_bitslice_gen::check::{self, CheckError, exhaustive};
 use aes_bitslice_gen::emit::{cuda, opencl};
 use aes_bitslice_gen::kernel::{KernelSpec, Plan, Preset};
 use aes_bitslice_gen::sbox;
@@ -15,11 +15,6 @@ const KEY: [u8; 16] = *b"sixteen bytes...";
 
 /// The modes of staged kernels, of which the last is not in the paper.
 const MODES: [Mode; 4] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr, Mode::CbcDecrypt];
-
-/// Whether the tests are asked to do all there is to do. Without it they do a part of it that has every mode.
-fn exhaustive() -> bool {
-    std::env::var("AES_BITSLICE_EXHAUSTIVE").is_ok_and(|value| !["", "0"].contains(&value.as_str()))
-}
 
 /// In each mode with the keys in memory, and with [`KEY`] in the code.
 fn kernels() -> impl Iterator<Item = KernelSpec> {

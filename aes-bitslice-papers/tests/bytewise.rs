@@ -3,7 +3,7 @@
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::manifest::Printed;
-use aes_bitslice_gen::check::{self, CheckError};
+use aes_bitslice_gen::check::{self, CheckError, exhaustive};
 use aes_bitslice_papers::kernels::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
 
 fn key(bits: KeyBits) -> Vec<u8> {
@@ -13,11 +13,10 @@ fn key(bits: KeyBits) -> Vec<u8> {
 /// Every variant, with keys of all lengths where tests do all there is to do; else the lengths take turns.
 #[test]
 fn every_variant_and_key_length() {
-    let exhaustive = std::env::var("AES_BITSLICE_EXHAUSTIVE").is_ok_and(|value| !["", "0"].contains(&value.as_str()));
     for direction in [Direction::Encrypt, Direction::Decrypt] {
         for (i, spec) in Bytewise::ul_haq_2011(direction).into_iter().enumerate() {
             let Printed { source, manifest } = spec.print(Dialect::Cuda, "a test");
-            for bits in KeyBits::ALL.into_iter().cycle().skip(i).take(if exhaustive { 3 } else { 1 }) {
+            for bits in KeyBits::ALL.into_iter().cycle().skip(i).take(if exhaustive() { 3 } else { 1 }) {
                 if !check::printed(&source, &manifest, &key(bits)).unwrap_or_else(|e| panic!("{e}")) {
                     eprintln!("there is no C compiler: bytewise kernels were not tested");
                     return;

@@ -3,7 +3,7 @@
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_gen::check::{self, CheckError};
+use aes_bitslice_gen::check::{self, CheckError, exhaustive};
 use aes_bitslice_gen::table::TableCount;
 use aes_bitslice_papers::kernels::{
     Granularity, KeyMemory, Rounds, Staging, TableMemory, TableSpec, Tables, ThreadBlocks,
@@ -17,11 +17,6 @@ fn print(spec: TableSpec) -> Printed {
 fn key(turn: usize) -> Vec<u8> {
     let bits = KeyBits::ALL[turn % KeyBits::ALL.len()];
     (0..bits.bytes()).map(|i| (41 * i) as u8 ^ 0x3c).collect()
-}
-
-/// Whether the tests are asked to do all there is to do. Without it they do a part of it that has every mode.
-fn exhaustive() -> bool {
-    std::env::var("AES_BITSLICE_EXHAUSTIVE").is_ok_and(|value| !["", "0"].contains(&value.as_str()))
 }
 
 /// Runs kernels, by default every fourth, over several thread blocks, with ragged ends, in place and not, aligned and not.

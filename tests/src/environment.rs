@@ -1,5 +1,6 @@
 //! The switches in the environment by which tests go, and how much the tests do.
 
+pub use aes_bitslice_gen::check::exhaustive;
 use proptest::test_runner::Config;
 use std::io::Write;
 
@@ -13,21 +14,12 @@ pub const OPENCL: &str = "AES_BITSLICE_OPENCL";
 pub const SMALL: &str = "AES_BITSLICE_SMALL";
 /// Adds buffers of more than 4 GiB and of more than 2^32 blocks of GPU memory.
 pub const LARGE: &str = "AES_BITSLICE_LARGE";
-/// Makes tests do all there is to do: `cargo xtask test --all` sets it.
-pub const EXHAUSTIVE: &str = "AES_BITSLICE_EXHAUSTIVE";
-
 /// Tries every mutant of a printed kernel, some 2,400; else it is a sample.
 pub const MUTANTS: &str = "AES_BITSLICE_MUTANTS";
 
 /// Whether a switch is set to anything but nothing and `0`.
 pub fn is_set(switch: &str) -> bool {
     std::env::var(switch).is_ok_and(|value| !["", "0"].contains(&value.as_str()))
-}
-
-/// Whether tests do all there is to do. Without it they come by every engine, mode, kind of key and entry point at least
-/// once, in a few minutes.
-pub fn exhaustive() -> bool {
-    is_set(EXHAUSTIVE)
 }
 
 /// Whether what takes long on a GPU is left out.

@@ -25,7 +25,7 @@
 //! | `unfinished` | compilers and folders that a signal must not leave behind |
 //! | `calls` | the calls of its entry points in C, made of the manifest's parameters |
 //! | `error` | what a check finds |
-//! | `sample` | how much their tests do |
+//! | `sample` | how much tests do |
 
 mod calls;
 mod checks;
@@ -36,7 +36,6 @@ mod hash;
 mod jobs;
 mod launch;
 mod messages;
-#[cfg(test)]
 mod sample;
 mod unfinished;
 
@@ -48,4 +47,5 @@ pub use hash::{CompiledHash, HashLaunch, printed_hash};
 pub use jobs::printed_jobs;
 pub use launch::{Access, Launch, Tweaks};
 pub use messages::printed_messages;
+pub use sample::exhaustive;
 pub use unfinished::abandon;
