@@ -81,6 +81,9 @@ unsafe fn messages<'a>(messages: *const Message, count: usize) -> Result<Vec<Gcm
 /// # Safety
 /// `tags` is NULL, or points to as many bytes.
 unsafe fn tags(tags: *const u8, tag_len: usize, count: usize) -> Result<Vec<Tag>, Failure> {
+    if tag_len == 0 && count > 0 {
+        return Err(Failure::invalid("`tag_len` is 0: a tag has 16 bytes, or the first 12 to 15, 8 or 4 of them"));
+    }
     let all = tag_len.saturating_mul(count);
     // SAFETY: as the caller guarantees.
     let tags = unsafe { values(tags, all, "tags") }?;

@@ -103,11 +103,17 @@ fn status(error: &Error) -> c_int {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aes_bitslice_runtime::{Backend, Cmac, Engine, Key, KeyBits, Xts};
 
     #[test]
     fn messages_name_nothing_of_rust() {
         let not_cuda = Error::NotCuda { what: "device memory", backend: "cpu".into() };
-        for error in [not_cuda, Error::NeedsKey { what: "GCM" }, Error::SeveralDevices { what: "a stream" }] {
+        let engine = Engine::open(Backend::Cpu).unwrap();
+        let cipher = |key: Key| engine.cipher(&key).unwrap();
+        let one = cipher(Key::generate_xts(KeyBits::Aes128).unwrap()).run(Cmac::new(), &[0; 16][..]).unwrap_err();
+        let two = Xts::encrypt(16, 0).unwrap();
+        let two = cipher(Key::new(&[1; 16]).unwrap()).run(two, &mut [0; 16][..]).unwrap_err();
+        for error in [not_cuda, Error::NeedsKey { what: "GCM" }, Error::SeveralDevices { what: "a stream" }, one, two] {
             let failure = Failure::from(error);
             assert!(!failure.message.contains("::"), "{}", failure.message);
         }

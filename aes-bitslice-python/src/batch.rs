@@ -1,11 +1,12 @@
 //! Many messages under the key of a cipher in one call: how their ranges, nonces, additional data and tags are given.
 
 use crate::buffer::{Buffer, small};
-use crate::error::of_runtime;
-use aes_bitslice_runtime::{GcmMessage, Tag};
-use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use crate::error::{AuthenticationError, of_runtime};
+use aes_bitslice_runtime::{GcmMessage, OpenedBatch, Tag};
+use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyIterator, PyTuple};
 use std::ops::Range;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -13,16 +14,28 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 /// From the first byte of each message in the data to the one behind its last.
 pub fn ranges_of(ranges: Any<'_, '_>) -> PyResult<Vec<Range<u64>>> {
     let mut found = Vec::new();
-    for (n, range) in ranges.try_iter()?.enumerate() {
+    for (n, range) in values(ranges, "ranges")?.enumerate() {
         let range = range?;
         let pair = range.extract().or_else(|_| range.extract::<[u64; 2]>().map(|[start, stop]| (start, stop)));
-        let (start, stop) = pair.map_err(|_| {
-            PyTypeError::new_err(format!("range {n} is no pair (start, stop) of places in the data, 0 to 2^64 - 1"))
+        let (start, stop) = pair.map_err(|error| match error.is_instance_of::<PyException>(range.py()) {
+            true => {
+                PyTypeError::new_err(format!("range {n} is no pair (start, stop) of places in the data, 0 to 2^64 - 1"))
+            }
+            // Ctrl-C, say.
+            false => error,
         })?;
         found.try_reserve(1).map_err(|_| PyMemoryError::new_err("too many ranges for one call"))?;
         found.push(start..stop);
     }
     Ok(found)
+}
+
+/// What a parameter of this name has for each message.
+fn values<'py>(given: Any<'_, 'py>, name: &str) -> PyResult<Bound<'py, PyIterator>> {
+    given.try_iter().map_err(|error| match error.is_instance_of::<PyTypeError>(given.py()) {
+        true => PyTypeError::new_err(format!("{name} has a value for each message: give a list")),
+        false => error,
+    })
 }
 
 /// A value of each message, such as its nonce.
@@ -48,7 +61,7 @@ impl Values {
             return Ok(Self { bytes: buffer.bytes().to_vec(), ends: (1..=n).map(|n| n * size).collect() });
         }
         let mut values = Self { bytes: Vec::new(), ends: Vec::with_capacity(n) };
-        for value in given.try_iter()?.take(n + 1) {
+        for value in self::values(given, name)?.take(n + 1) {
             let value = small(&value?, &format!("each of {name}"))?;
             let room = values.bytes.try_reserve(value.len() as usize);
             room.map_err(|_| PyMemoryError::new_err(format!("{name} are too long for one call")))?;
@@ -101,6 +114,18 @@ impl GcmMessages {
 /// The tags that messages came with: 16 bytes each, or a list of tags.
 pub fn tags_of(given: Any<'_, '_>, n: usize) -> PyResult<Vec<Tag>> {
     Values::of(given, n, Some(16), "tags")?.iter().map(|tag| Tag::new(tag).map_err(of_runtime)).collect()
+}
+
+/// An exception that has the numbers of the messages that are not authentic, of `n`, unless all are.
+pub fn all_authentic(py: Python<'_>, opened: &OpenedBatch, n: usize) -> PyResult<()> {
+    let failed = opened.failed();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let what = format!("authentication failed of {} in {n} messages; their numbers are in `failed`", failed.len());
+    let error = AuthenticationError::new_err(what);
+    error.value(py).setattr(intern!(py, "failed"), PyTuple::new(py, failed)?)?;
+    Err(error)
 }
 
 /// Tags that were made, side by side.

@@ -1,6 +1,6 @@
 //! Ciphers: a method for each operation, on host memory and on that of GPUs.
 
-use crate::batch::{GcmMessages, ranges_of, side_by_side, tags_of};
+use crate::batch::{GcmMessages, all_authentic, ranges_of, side_by_side, tags_of};
 use crate::buffer::small;
 use crate::call::{at_once, in_parts, reading};
 use crate::device::OnDevice;
@@ -125,7 +125,7 @@ impl Cipher {
             }
             let units = u128::from(call.len.div_ceil(unit));
             first
-                .checked_add(units)
+                .checked_add(units.saturating_sub(1))
                 .ok_or_else(|| PyValueError::new_err("the numbers of the data units end at 2^128 - 1"))?;
             let part = |range: Range<usize>, host: &mut Host| {
                 self.cipher.run(xts(first + u128::from(range.start as u64 / unit))?, host.buffers())
@@ -453,6 +453,7 @@ impl Cipher {
             let py = data.py();
             let gmac = Gmac::new(&nonce_of(nonce)?);
             let memory = Memory::of(data, false, "data", stream)?;
+            memory.takes(stream, "data")?;
             match (memory.place, memory.stream) {
                 (Place::Cuda(ordinal), Some(stream)) => {
                     let pending = self.on_device(ordinal)?.read(py, stream, (memory.pointer, memory.len), gmac)?;
@@ -494,7 +495,7 @@ impl Cipher {
         })
     }
 
-    /// GCM decryption of many messages in host memory: the numbers of those that are not authentic.
+    /// GCM decryption of many messages in host memory. An exception tells of those that are not authentic; the others are decrypted.
     #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, out))]
     fn gcm_decrypt_batch<'py>(
         &self,
@@ -504,13 +505,13 @@ impl Cipher {
         tags: Any<'_, 'py>,
         aads: Option<Any<'_, 'py>>,
         out: Any<'_, 'py>,
-    ) -> PyResult<Vec<usize>> {
+    ) -> PyResult<()> {
         self.begin(|| {
             let given = GcmMessages::of(nonces, ranges, aads)?;
             let messages = given.messages();
             let batch = GcmDecryptBatch::new(&messages, &tags_of(tags, messages.len())?).map_err(of_runtime)?;
             let opened = self.at_once(&Call::mapping(data, Some(out), None)?, batch)?;
-            Ok(opened.failed().to_vec())
+            all_authentic(data.py(), &opened, messages.len())
         })
     }
 
@@ -522,12 +523,12 @@ impl Cipher {
         })
     }
 
-    /// CMAC of many messages in host memory, compared with tags: the numbers of those that are not authentic.
-    fn cmac_verify_batch(&self, ranges: Any<'_, '_>, data: Any<'_, '_>, tags: Any<'_, '_>) -> PyResult<Vec<usize>> {
+    /// CMAC of many messages in host memory, compared with tags. An exception tells of those that are not authentic.
+    fn cmac_verify_batch(&self, ranges: Any<'_, '_>, data: Any<'_, '_>, tags: Any<'_, '_>) -> PyResult<()> {
         self.begin(|| {
             let ranges = ranges_of(ranges)?;
             let batch = CmacVerifyBatch::new(&ranges, &tags_of(tags, ranges.len())?).map_err(of_runtime)?;
-            Ok(self.read(data, batch)?.failed().to_vec())
+            all_authentic(data.py(), &self.read(data, batch)?, ranges.len())
         })
     }
 

@@ -47,6 +47,9 @@ mod opened;
 /// The module, as Python imports it.
 #[pyo3::pymodule(gil_used = true)]
 mod _native {
+    use pyo3::prelude::*;
+    use pyo3::types::PyTuple;
+
     #[pymodule_export]
     use crate::cipher::{Cipher, DeviceTag};
     #[pymodule_export]
@@ -59,6 +62,13 @@ mod _native {
     use crate::fork::forked;
     #[pymodule_export]
     use crate::key::{Key, random_bytes};
+    /// Of one message, `failed` is empty.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        py.get_type::<AuthenticationError>().setattr("failed", PyTuple::empty(py))
+    }
+
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");

@@ -48,21 +48,8 @@ const LEGACY: u64 = 1;
 
 impl Memory {
     /// The bytes of an argument called `name`, and the stream for a call on them: `stream` if it is given, else the current one of its
-    /// library. Host memory takes none.
+    /// library. Host memory has none.
     pub fn of(
-        object: &Bound<'_, PyAny>,
-        writable: bool,
-        name: &str,
-        stream: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let memory = Self::found(object, writable, name, stream)?;
-        match (memory.place, stream) {
-            (Place::Host, Some(_)) => Err(no_stream(name)),
-            _ => Ok(memory),
-        }
-    }
-
-    fn found(
         object: &Bound<'_, PyAny>,
         writable: bool,
         name: &str,
@@ -82,6 +69,14 @@ impl Memory {
                 }
                 _ => Err(error),
             },
+        }
+    }
+
+    /// Refuses a stream for what is in host memory.
+    pub fn takes(&self, stream: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<()> {
+        match (self.place, stream) {
+            (Place::Host, Some(_)) => Err(no_stream(name)),
+            _ => Ok(()),
         }
     }
 
@@ -249,6 +244,7 @@ impl<'py> Call<'py> {
                 return Err(of_runtime(lengths));
             }
         }
+        input.takes(stream, "data")?;
         if pointer != input.pointer && pointer.abs_diff(input.pointer) < len {
             return Err(of_runtime(Runtime::Overlap));
         }
@@ -295,6 +291,7 @@ impl<'py> Call<'py> {
         match (len, out) {
             (None, Some(out)) => {
                 let memory = Memory::of(out, true, "out", stream)?;
+                memory.takes(stream, "out")?;
                 let (output, len, place, stream) = (memory.pointer, memory.len, memory.place, memory.stream);
                 let result = out.clone();
                 Ok(Self { input: None, _output: Some(memory), output, len, place, stream, data: None, result })

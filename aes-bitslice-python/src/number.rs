@@ -20,8 +20,8 @@ const U64: &str = "0 to 2^64 - 1";
 
 parameters! {
     offset: u64, "offset", U64;
-    length: usize, "length", U64;
-    optional_length: Option<usize>, "length", U64;
+    length: usize, "length", "0 to 2^63 - 1";
+    optional_length: Option<usize>, "length", "0 to 2^63 - 1";
     counter_bits: u32, "counter_bits", "128, 64 or 32";
     unit_bytes: u64, "unit_bytes", "16 to 2^24";
     first_unit: u128, "first_unit", "0 to 2^128 - 1";

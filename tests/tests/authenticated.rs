@@ -2,6 +2,8 @@
 //! bit that may be changed, every cut.
 
 use aes::{Aes128, Aes192, Aes256};
+use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
 use aes_bitslice_runtime::opencl::opencl3::command_queue::{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CommandQueue};
 use aes_bitslice_runtime::{
@@ -9,8 +11,9 @@ use aes_bitslice_runtime::{
     GcmMessage, GcmPart, Ghash, Gmac, Kernels, Key, KeyBits, KeystreamRng, Mode, Nonce, Operation, Tag, Xts,
 };
 use aes_bitslice_tests::engines::{Device, name};
-use aes_bitslice_tests::environment::{all_or, all_or_every, random};
+use aes_bitslice_tests::environment::{all_or, all_or_every, random, say};
 use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::kernels::print;
 use aes_bitslice_tests::operation::counter;
 use aes_bitslice_tests::reference::noise;
 use aes_bitslice_tests::{cavp, tests, tests_of_engines};
@@ -351,6 +354,9 @@ fn opencl_buffers(engines: &'static [Engine]) {
     let queues = [0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE]
         .map(|properties| CommandQueue::create_default(context, properties).ok());
     let queues: Vec<_> = queues.into_iter().flatten().collect();
+    if queues.len() < 2 {
+        say("NO QUEUES OUT OF ORDER, WHICH WERE NOT TESTED");
+    }
     let nonce = Nonce::from([8; 12]);
     for (i, len) in [0, 1, 15, 16, 17, 4096, 16383, 16384, 16385, (3 << 20) + 5].into_iter().enumerate() {
         let (key, queue) = (noise(i as u64, [16, 24, 32][i % 3]), &queues[i % queues.len()]);
@@ -385,6 +391,16 @@ fn opencl_buffers(engines: &'static [Engine]) {
             let (part, output) = on_buffers(&device, queue, part, &secret, from, to);
             device.combine(&GcmDecrypt::new(&nonce, b"header", &tag), vec![part.unwrap()]).unwrap();
             assert!(output == plain, "{len} bytes from {from} to {to:?}");
+            // Two parts, the second of them first.
+            let (first, second) = plain.split_at(len / 32 * 16);
+            let part = |data: &[u8], offset| {
+                let part = GcmPart::new(Direction::Encrypt, &nonce, offset);
+                let (part, output) = on_buffers(&device, queue, part, data, from, to);
+                assert!(output == secret[offset as usize..][..data.len()], "{len} bytes from {from} to {to:?}");
+                part.unwrap()
+            };
+            let parts = vec![part(second, first.len() as u64), part(first, 0)];
+            assert_eq!(device.combine(&GcmEncrypt::new(&nonce, b"header"), parts).unwrap(), tag);
         }
         let calls = device.opencl().unwrap();
         let mut memory = engine.opencl_memory(len + 5).unwrap();
@@ -394,6 +410,16 @@ fn opencl_buffers(engines: &'static [Engine]) {
         let macs = [1, 2, 3].map(|_| calls.read(queue, Gmac::new(&nonce), slice).unwrap());
         drop(calls.read(queue, Gmac::new(&nonce), slice).unwrap());
         macs.into_iter().for_each(|pending| assert_eq!(pending.wait().unwrap(), mac, "{len} bytes"));
+        if len % 16 == 0 {
+            calls.prepare_for(&Ghash::new()).unwrap();
+            let hash = calls.read(queue, Ghash::new(), slice).unwrap();
+            assert_eq!(hash.wait().unwrap().hash, cpu.run(Ghash::new(), &secret).unwrap().hash, "{len} bytes");
+        }
+        // Cipher and memory may be gone before the value is asked for.
+        let pending = calls.read(queue, Gmac::new(&nonce), slice).unwrap();
+        drop(memory);
+        drop(device);
+        assert_eq!(pending.wait().unwrap(), mac, "{len} bytes");
     }
     opencl_calls_that_cannot_be_are_refused(engine, &queues[0]);
 }
@@ -427,6 +453,17 @@ fn opencl_calls_that_cannot_be_are_refused(engine: &Engine, queue: &CommandQueue
     let batch = GcmEncryptBatch::new(&[message]).unwrap();
     assert!(matches!(calls.run_with_output(queue, batch, all, all).err(), Some(Error::Unsupported { .. })));
     assert!(matches!(calls.read(queue, Cmac::new(), all).err(), Some(Error::Unsupported { .. })));
+    let other = Engine::open(engine.backend()).unwrap();
+    let foreign = other.opencl_memory(64).unwrap();
+    let wrong = calls.run_with_output(queue, encrypt(), all, foreign.slice(0, 64));
+    assert!(matches!(wrong.err(), Some(Error::OtherOpenClContext)));
+    let wrong = calls.read(other.opencl_queue().unwrap().queue(), Gmac::new(&nonce), all);
+    assert!(matches!(wrong.err(), Some(Error::OtherOpenClContext)));
+    // A cipher of one kernel has no key to derive the hash key of.
+    let printed = print(KernelSpec::hajihassani_2019(Mode::Ctr), Dialect::OpenCl).unwrap();
+    let one = engine.cipher_of(&Key::new(&[1; 16]).unwrap(), &printed).unwrap();
+    let wrong = one.opencl().unwrap().run_with_output(queue, encrypt(), all, all);
+    assert!(matches!(wrong.err(), Some(Error::NeedsKey { .. })));
     let mut left = [1; 64];
     memory.copy_to_host(0, &mut left).unwrap();
     assert_eq!(left, [0; 64]);

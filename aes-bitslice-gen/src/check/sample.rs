@@ -1,5 +1,6 @@
 //! How much tests do: all there is to do where they are asked for it, else a part that has every mode.
 
+#[doc(hidden)]
 /// Whether tests are asked to do all there is to do: `AES_BITSLICE_EXHAUSTIVE` is set, to anything but nothing and `0`.
 pub fn exhaustive() -> bool {
     std::env::var("AES_BITSLICE_EXHAUSTIVE").is_ok_and(|value| !["", "0"].contains(&value.as_str()))

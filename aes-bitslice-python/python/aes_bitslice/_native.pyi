@@ -43,6 +43,9 @@ class Error(Exception):
 class AuthenticationError(Error):
     """The data was changed, or key, nonce or tag are others."""
 
+    failed: tuple[int, ...]
+    """Of a batch the numbers of the messages that are not authentic, from 0, ascending; of one message empty."""
+
 class UnavailableError(Error):
     """This engine, or this machine, does not have what was asked for."""
 
@@ -393,9 +396,9 @@ class Cipher:
         aads: Sequence[_Data] | None = None,
         *,
         out: _Data,
-    ) -> list[int]:
-        """GCM decryption of many messages in one call: the numbers of those that are not authentic, from 0, ascending; none if all are
-        good. What is not authentic is cleared in `out`, and the others are decrypted: look at what this returns.
+    ) -> None:
+        """GCM decryption of many messages in one call. `AuthenticationError` if any is not authentic: `failed` has the numbers of these,
+        and they are cleared in `out`. The others are decrypted all the same.
 
         tags: of each message 16 bytes, side by side, or a list, which may have shorter ones. All else is as for `gcm_encrypt_batch`.
         """
@@ -409,9 +412,9 @@ class Cipher:
 
     def cmac_verify_batch(
         self, ranges: Iterable[Sequence[int]], data: _Data, tags: _Data | Sequence[_Data]
-    ) -> list[int]:
-        """CMAC of many messages, compared with tags in constant time: the numbers of those that are not authentic, from 0, ascending;
-        none if all are good.
+    ) -> None:
+        """CMAC of many messages, compared with tags in constant time. `AuthenticationError` if any is not authentic: `failed` has the numbers
+        of these.
 
         tags: of each message 16 bytes, side by side, or a list, which may have shorter ones.
         """

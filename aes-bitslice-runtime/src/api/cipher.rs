@@ -166,7 +166,7 @@ impl Cipher {
     }
 
     /// The key on the CPU; none on a cipher of one kernel.
-    #[cfg(feature = "cuda")]
+    #[cfg(any(feature = "cuda", feature = "opencl"))]
     pub(crate) fn cpu(&self) -> Option<&Arc<CpuKey>> {
         self.cpu.as_ref()
     }

@@ -144,13 +144,15 @@ pub enum Error {
     #[error("input and output overlap: they must be the same range or lie apart")]
     Overlap,
     /// A stream of another context than the engine's.
-    #[error("the stream belongs to another CUDA context than the engine: make it from the engine's own")]
+    #[error("the stream belongs to another CUDA context than the engine: make it in the engine's context")]
     OtherContext,
     /// A queue or a buffer of another OpenCL context than the engine's.
-    #[error("the queue or a buffer belongs to another OpenCL context than the engine: make both from the engine's own")]
+    #[error(
+        "the queue or a buffer belongs to another OpenCL context than the engine: make both in the engine's context"
+    )]
     OtherOpenClContext,
     /// A sharded buffer of another engine than the cipher's.
-    #[error("the sharded buffer belongs to another engine than the cipher: make it with the cipher's")]
+    #[error("the sharded buffer belongs to another engine than the cipher: make it with the cipher's engine")]
     OtherEngine,
     /// Bytes that a buffer does not have.
     #[error("a buffer of {len} bytes has no {bytes} bytes from byte {at} on: stay within it")]
@@ -175,7 +177,7 @@ pub enum Error {
         left: u128,
     },
     /// The processor lacks the vector instructions asked for.
-    #[error("this processor has no {isa}: ask for what it has, or use the backend `cpu`")]
+    #[error("this processor has no {isa}: use the backend `cpu`, which takes what there is")]
     IsaUnavailable {
         /// The instructions asked for.
         isa: String,
@@ -340,7 +342,9 @@ pub enum Error {
         has: String,
     },
     /// A call that needs the key itself, on a cipher of one kernel, which has it or is launched with it.
-    #[error("{what} needs the key itself, which a cipher of one kernel does not keep: make the cipher of the key")]
+    #[error(
+        "{what} needs the key itself, which a cipher of one kernel does not keep: make a cipher that is given the key"
+    )]
     NeedsKey {
         /// What was asked for.
         what: &'static str,

@@ -207,7 +207,7 @@ static BATCHES: [Batch; 3] = [
         mode: Mode::EcbEncrypt,
         templates: &[PUBLIC, COUNTER, include_str!("column/own_keys.h"), include_str!("column/jobs.h")],
     },
-    // What is public is a word of the templates before.
+    // Behind those for keys, whose templates have the words for what is public.
     Batch { of: BatchOf::Cmac, mode: Mode::EcbEncrypt, templates: &[include_str!("column/cmac.h")] },
 ];
 

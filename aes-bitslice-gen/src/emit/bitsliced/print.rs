@@ -26,10 +26,10 @@ const WORK_GROUP_WITH_TWEAKS: u32 = 64;
 /// [`NoSuchKernel`] if the mode has no kernel with this strategy in this layout.
 pub fn print(plan: &Plan, dialect: Dialect, command: &str) -> Result<Printed, NoSuchKernel> {
     let parts = modes::parts(&plan.spec).ok_or_else(|| NoSuchKernel::bitsliced(&plan.spec))?;
+    let work_group = if parts.tweak_bytes > 0 { WORK_GROUP_WITH_TWEAKS } else { WORK_GROUP };
     let parts = match dialect {
         Dialect::Cuda => parts,
-        Dialect::OpenCl if parts.tweak_bytes > 0 => parts.in_work_groups_of(WORK_GROUP_WITH_TWEAKS),
-        Dialect::OpenCl => Parts { batches: vec![], ..parts.in_work_groups_of(WORK_GROUP) },
+        Dialect::OpenCl => Parts { batches: vec![], ..parts.in_work_groups_of(work_group) },
     };
     Ok(print_parts(plan, &parts, dialect, command))
 }

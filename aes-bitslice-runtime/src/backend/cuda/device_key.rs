@@ -153,13 +153,12 @@ impl DeviceKey {
         let name = choice.kernel_name();
         let what = match (&*self.code, choice) {
             (Code::Stored { kernels, .. }, _) if !kernels.allow(choice) => {
-                format!(
-                    "`{name}` is not among what the engine may use (`{kernels}`): allow it when the engine is opened"
-                )
+                format!("`{name}` is not among what the engine may use (`{kernels}`): let the engine use it, too")
             }
             (Code::Stored { is_xts, .. }, _) if *is_xts != mode.has_tweaks() => {
-                let (has, takes) = if *is_xts { ("two keys", "one") } else { ("one key", "two") };
-                format!("{mode} takes {takes}, and this cipher has {has}: make the key of as many")
+                let (takes, has, of) =
+                    if *is_xts { ("one key", "two", "one alone") } else { ("two keys", "one", "both") };
+                format!("{mode} takes {takes}, and this cipher has {has}: make a key of {of}")
             }
             (_, Choice::CoResident { .. }) => {
                 format!("there is no `{name}` for {mode} that runs on this device; use `tbox` or `auto-any`")

@@ -9,6 +9,7 @@ use crate::backend::opencl::memory::slice::BufferSlice;
 use crate::backend::opencl::pending::Pending;
 use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
+use crate::exec::steps::Step;
 use crate::op::buffers::Access;
 use crate::op::cpu_key::CpuKey;
 use crate::op::operation::{Operation, check_keys, keyed};
@@ -24,8 +25,9 @@ use std::ptr;
 /// Calls return when the work is in the queue, not when it is done; an error on the device shows when the caller waits for the queue, or
 /// for an event of `enqueue_marker_with_wait_list`. Nothing is flushed. Cipher and buffers may be dropped before the queue has come to it:
 /// OpenCL keeps what it needs. What has to be cleared waits, when it is dropped, for what was launched with it:
-/// [`DeviceMemory`], and the last clone of a cipher whose round keys lie in device memory, as some of
-/// [`Engine::cipher_of`](crate::Engine::cipher_of) do.
+/// [`DeviceMemory`], [`Pending`], and the last clone of a cipher that has hashed (GCM, GMAC, GHASH), or whose round keys lie in device
+/// memory, as some of [`Engine::cipher_of`](crate::Engine::cipher_of) do. Do not drop these where something else has to happen first
+/// for the queue to go on.
 ///
 /// Queues and buffers belong to the engine's context, [`Engine::opencl_context`](crate::Engine::opencl_context). Kernels may
 /// read the input, and write the output: not what was made with `CL_MEM_WRITE_ONLY` or `CL_MEM_READ_ONLY`.
@@ -68,8 +70,8 @@ impl<'a> BufferCipher<'a> {
     /// makes the tables of the key.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare), [`Error::Unsupported`] for an operation without kernels, and [`Error::NeedsKey`] for one that hashes on
-    /// a cipher of one kernel.
+    /// As [`prepare`](Self::prepare), [`Error::Unsupported`] for an operation without kernels, [`Error::WrongKeys`], and [`Error::NeedsKey`]
+    /// for one that hashes on a cipher of one kernel.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
         check_keys::<O>(self.key.is_xts())?;
         let operation = keyed(operation.clone(), self.cpu)?;
@@ -82,7 +84,8 @@ impl<'a> BufferCipher<'a> {
     /// CBC decryption in place takes a little device memory, 16 bytes for each work-group.
     ///
     /// # Errors
-    /// [`Error::WrongAccess`] for an operation that only reads or only writes, what the operation refuses,
+    /// [`Error::WrongAccess`] for an operation that only reads or only writes, [`Error::WrongCall`] for one that hashes, what the operation
+    /// refuses,
     /// [`Error::LengthMismatch`], [`Error::OutOfRange`] for bytes that a buffer does not have, [`Error::Overlap`] if the slices
     /// overlap without being the same, [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the
     /// operation, [`Error::NotInKernel`] on a kernel for another mode, and what the driver reports.
@@ -119,7 +122,9 @@ impl<'a> BufferCipher<'a> {
     /// The first call under a key makes the tables of its hash, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`Error::WrongCall`] for what returns no value; [`Error::NeedsKey`] on a cipher of one kernel.
+    /// As [`run`](Self::run); [`Error::WrongCall`] for what returns no value; [`Error::NeedsKey`] on a cipher of one kernel. If the driver
+    /// refuses a launch, the output holds what those before it write, and after [`GcmDecrypt`](crate::GcmDecrypt) zeros, or what was there
+    /// if nothing was launched yet: throw it away.
     pub fn run_with_output<O: Operation>(
         &self,
         queue: &CommandQueue,
@@ -170,23 +175,25 @@ impl<'a> BufferCipher<'a> {
         if len == 0 {
             return Ok(Pending::new(operation, None));
         }
-        let hash = DeviceMemory::new(self.key.device().context(), HASH)?;
-        let mut launches = Vec::new();
+        let context = self.key.device().context();
+        let hash = DeviceMemory::of_buffer(context, context.buffer(HASH)?, HASH);
         let at_hash = Place { buffer: hash.raw(), at: 0 };
+        let mut launches = vec![clear(queue, at_hash, HASH)?];
+        let mut writes = false;
         let launched = kernels.steps().try_for_each(|step| {
-            // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes; the barrier
-            // has the queue come to the step before.
-            unsafe { self.key.launch_step(queue, span, &operation, step, at_hash, &mut launches) }?;
-            barrier(queue)
+            // What comes next waits for what is in the queue.
+            barrier(queue)?;
+            writes |= matches!(step, Step::Cipher(_));
+            // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
+            unsafe { self.key.launch_step(queue, span, &operation, step, at_hash, &mut launches) }
         });
-        let launched = launched.and_then(|()| {
+        let launched = launched.and_then(|()| barrier(queue)).and_then(|()| {
             // SAFETY: as above.
-            unsafe { self.key.clear_unless_authentic(queue, span, &operation, hash.raw(), &mut launches) }?;
-            if O::VERIFIES { barrier(queue) } else { Ok(()) }
+            unsafe { self.key.clear_unless_authentic(queue, span, &operation, hash.raw(), &mut launches) }
         });
-        if let (Err(_), true, Some(output)) = (&launched, O::VERIFIES, span.output) {
+        if let (Err(_), true, true, Some(output)) = (&launched, O::VERIFIES, writes, span.output) {
             // What is not verified is not left there; if even that fails, nothing more can be done.
-            let _ = clear(queue, output, len).map(|cleared| launches.push(cleared));
+            let _ = clear(queue, output, len as usize).map(|cleared| launches.push(cleared));
         }
         for launch in &launches {
             hash.is_used_by(launch);
@@ -221,7 +228,7 @@ impl<'a> BufferCipher<'a> {
             return Err(Error::WrongCall { operation: O::NAME, call: "run_with_output" });
         }
         check_keys::<O>(self.key.is_xts())?;
-        operation.check(output.len() as u64)?;
+        operation.check(input.unwrap_or(output).len() as u64)?;
         let mode = self.key.mode_of(&operation, MEMORY)?;
         let (queue, span) = self.span(queue, input, Some(output))?;
         let mut launches = Vec::new();
@@ -282,13 +289,13 @@ fn barrier(queue: cl_command_queue) -> Result<(), Error> {
 }
 
 /// Sets `len` bytes from a place on to zero, behind what is in the queue; returns what tells when it is done.
-fn clear(queue: cl_command_queue, output: Place, len: u64) -> Result<Event, Error> {
+fn clear(queue: cl_command_queue, output: Place, len: usize) -> Result<Event, Error> {
     barrier(queue)?;
     let zero = 0_u8;
     // SAFETY: queue and buffer are alive, and the buffer has these bytes; the pattern is copied by the call.
     let cleared = unsafe {
         let (pattern, at) = ((&raw const zero).cast(), output.at as usize);
-        command_queue::enqueue_fill_buffer(queue, output.buffer, pattern, 1, at, len as usize, 0, ptr::null())
+        command_queue::enqueue_fill_buffer(queue, output.buffer, pattern, 1, at, len, 0, ptr::null())
     };
     event_of("clEnqueueFillBuffer", cleared)
 }

@@ -209,8 +209,7 @@ impl DeviceKey {
         let Some(data) = hashed.filter(|_| span.len > 0) else { return Ok(()) };
         let (kernel, tables) = self.hash(operation.hash_key())?;
         // SAFETY: as the caller guarantees.
-        events.push(unsafe { kernel.run(queue, data, span.aligned, span.len, &tables, hash) }?);
-        Ok(())
+        unsafe { kernel.run(queue, data, span.aligned, span.len, &tables, hash) }?.into(events)
     }
 
     /// Behind all [steps](Self::launch_step) of an operation that verifies, on all its data: clears the output if the hash that begins the
@@ -233,8 +232,7 @@ impl DeviceKey {
         };
         let (kernel, _) = self.hash(operation.hash_key())?;
         // SAFETY: as the caller guarantees.
-        events.push(unsafe { kernel.clear_unless_authentic(queue, output, span.len, hash, &verdict) }?);
-        Ok(())
+        unsafe { kernel.clear_unless_authentic(queue, output, span.len, hash, &verdict) }?.into(events)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::op::partial_hash::HASH;
 
 /// What a call on OpenCL buffers returns, such as a tag, when the caller's queue has come to it.
 ///
-/// Dropping it waits for that point of the queue.
+/// Dropping it waits for that point of the queue. Of a queue that is held up, by an event that nobody sets, it waits for ever.
 #[must_use = "the value comes through it"]
 pub struct Pending<O: Operation> {
     operation: O,
@@ -23,7 +23,8 @@ impl<O: Operation> Pending<O> {
     /// Waits until the queue has come to it, and returns the value.
     ///
     /// # Errors
-    /// What the operation returns as an error, and what the driver reports.
+    /// What the operation returns as an error, and what the driver reports: then nothing of the output is to be used, as whether it is
+    /// authentic was not found out.
     pub fn wait(self) -> Result<O::Output, Error> {
         let mut parts = vec![];
         if let Some((len, memory)) = self.hash {

@@ -45,8 +45,7 @@ impl HashKernel {
         KeyMemory::new(context, &tables)
     }
 
-    /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting; returns
-    /// what tells when it is done. `aligned` is whether the input's buffer begins at a multiple of 16 bytes.
+    /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting. `aligned` is whether the input's buffer begins at a multiple of 16 bytes.
     ///
     /// # Safety
     /// Both lie in buffers of the context, and the queue is of it too; all are valid. The tables are of this kernel;
@@ -59,7 +58,7 @@ impl HashKernel {
         len: u64,
         tables: &KeyMemory,
         out: Place,
-    ) -> Result<Event, Error> {
+    ) -> Result<Launched, Error> {
         let Self { manifest, entry_points, units } = self;
         let entry = if aligned && input.at.is_multiple_of(16) { Entry::Blocks } else { Entry::Bytes };
         let values = vec![
@@ -74,12 +73,11 @@ impl HashKernel {
         let span = Span { input: Some(input), output: Some(out), len, in_place: false, aligned };
         // SAFETY: the entry point takes what its parameters say; the caller guarantees the rest.
         let launched = unsafe { enqueue(queue, entry_points.one(entry), span, &launch) }?;
-        tables.is_read_by(&launched);
+        tables.is_read_by(&launched.done);
         Ok(launched)
     }
 
-    /// Clears `len` bytes from `output` on, unless the hash that begins the buffer `hash` tells that they are authentic, without waiting;
-    /// returns what tells when it is done.
+    /// Clears `len` bytes from `output` on, unless the hash that begins the buffer `hash` tells that they are authentic, without waiting.
     ///
     /// # Safety
     /// As [`run`](Self::run), behind which it comes in the queue.
@@ -90,7 +88,7 @@ impl HashKernel {
         len: u64,
         hash: cl_mem,
         verdict: &Verdict,
-    ) -> Result<Event, Error> {
+    ) -> Result<Launched, Error> {
         let Self { manifest, entry_points, units } = self;
         let values = vec![
             ("length", Value::U64(len)),
@@ -128,7 +126,7 @@ impl HashKernel {
                 let (input, out) = (slot.place(at), slot.hash());
                 // SAFETY: all lies in the slot's buffer, and the queue is the slot's.
                 slot.launch(|_, queue, events| unsafe {
-                    self.run(queue, input, true, data.len() as u64, &tables, out).map(|launched| events.push(launched))
+                    self.run(queue, input, true, data.len() as u64, &tables, out)?.into(events)
                 })
             });
             let started = started.and_then(|()| slot.copy_hash());
@@ -145,8 +143,7 @@ impl HashKernel {
                 let (output, len) = (slot.place(at), data.len());
                 // SAFETY: as above, and the hash is memory of the context that lives until it was waited for.
                 let started = slot.launch(|_, queue, events| unsafe {
-                    let cleared = self.clear_unless_authentic(queue, output, len as u64, hash.raw(), &verdict);
-                    cleared.map(|launched| events.push(launched))
+                    self.clear_unless_authentic(queue, output, len as u64, hash.raw(), &verdict)?.into(events)
                 });
                 let started = started.and_then(|()| slot.copy_out(at, len));
                 slot.wait().and(started)?;
@@ -161,12 +158,28 @@ impl HashKernel {
     }
 }
 
-/// Puts a launch of an entry point into a queue: returns what tells when it is done.
+/// A launch that is in a queue.
+pub(crate) struct Launched {
+    /// What tells when it is done.
+    done: Event,
+    /// Whether its arguments were overwritten.
+    wiped: Result<(), Error>,
+}
+
+impl Launched {
+    /// Adds what tells when it is done to `events`: whatever else failed, it is in the queue.
+    pub(crate) fn into(self, events: &mut Vec<Event>) -> Result<(), Error> {
+        events.push(self.done);
+        self.wiped
+    }
+}
+
+/// Puts a launch of an entry point into a queue.
 ///
 /// # Safety
 /// The entry point takes what its parameters say; the launch and the span have what they point to, as the caller of [`HashKernel::run`]
 /// guarantees.
-unsafe fn enqueue(queue: cl_command_queue, entry: &EntryPoint, span: Span, launch: &Launch) -> Result<Event, Error> {
+unsafe fn enqueue(queue: cl_command_queue, entry: &EntryPoint, span: Span, launch: &Launch) -> Result<Launched, Error> {
     // SAFETY: as the caller guarantees.
     let bound = unsafe { Bound::new(entry, &Values { span, launch, gathered: &[], keys: None }) }?;
     let local = [launch.threads as usize];
@@ -176,6 +189,7 @@ unsafe fn enqueue(queue: cl_command_queue, entry: &EntryPoint, span: Span, launc
     let launched = unsafe {
         command_queue::enqueue_nd_range_kernel(queue, bound.raw(), 1, ptr::null(), global, local, 0, ptr::null())
     };
-    let launched = event_of("clEnqueueNDRangeKernel", launched)?;
-    bound.wipe().map(|()| launched)
+    let done = event_of("clEnqueueNDRangeKernel", launched);
+    let wiped = bound.wipe();
+    Ok(Launched { done: done?, wiped })
 }
