@@ -1,11 +1,13 @@
 """Parts of files and objects: alone, over Dask's workers, of which some are killed, and as Ray's actor."""
 
+import base64
 import io
 import os
 import pickle
 import subprocess
 import sys
 import textwrap
+import urllib.request
 
 import pytest
 
@@ -102,37 +104,122 @@ def test_objects_of_a_store(key, key_ref, tmp_path):
     assert not (tmp_path / "again").exists()
 
 
-def test_objects_of_s3(key, key_ref, tmp_path, monkeypatch):
-    """A server of S3 on this machine. CI has none."""
+@pytest.fixture
+def s3(monkeypatch):
+    """A store of S3 on this machine, for child processes, too."""
     server = pytest.importorskip("moto.server", reason="moto, a server of S3 for tests, is not installed")
     s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed")
     running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     running.start()
-    try:
-        _, port = running.get_host_and_port()
-        for name, value in {"ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "x", "DEFAULT_REGION": "us-east-1"}.items():
-            monkeypatch.setenv(f"AWS_{name}", value)
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-        store = s3fs.S3FileSystem()
-        store.mkdir("bucket")
-        data = os.urandom(7_000_000)
-        store.pipe_file("bucket/data", data)
-        rows = ranges.rows("s3://bucket/data", "s3://bucket/data.enc", part_bytes=2_000_000)
-        for row in [*rows, rows[0]]:
+    _, port = running.get_host_and_port()
+    for name, value in {"ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "x", "DEFAULT_REGION": "us-east-1"}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    address = f"http://127.0.0.1:{port}"
+    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+    s3fs.S3FileSystem.clear_instance_cache()
+    store = s3fs.S3FileSystem()
+    store.mkdir("bucket")
+    yield store
+    # What it holds is the process's, and not the server's.
+    urllib.request.urlopen(f"{address}/moto-api/reset", data=b"").close()
+    running.stop()
+
+
+def test_objects_of_s3(key, key_ref, tmp_path, s3):
+    data = os.urandom(7_000_000)
+    s3.pipe_file("bucket/data", data)
+    rows = ranges.rows("s3://bucket/data", "s3://bucket/data.enc", part_bytes=2_000_000)
+    for row in [*rows, rows[0]]:
+        ranges.encrypt_row(row, key_ref)
+    parts = sorted(s3.ls("bucket/data.enc", detail=False))
+    assert len(parts) == 4 and b"".join(map(s3.cat_file, parts)) == expected(key, rows[0]["iv"], data)
+    iv = bytes.fromhex(rows[0]["iv"])
+    for into in [str(tmp_path / "again"), "s3://bucket/again"]:
+        back = ranges.rows("s3://bucket/data.enc", into, part_bytes=1_500_000, iv=iv)
+        assert len(back) == 7
+        for row in back:
             ranges.encrypt_row(row, key_ref)
-        parts = sorted(store.ls("bucket/data.enc", detail=False))
-        assert len(parts) == 4 and b"".join(map(store.cat_file, parts)) == expected(key, rows[0]["iv"], data)
-        assert ranges.seal_row({"source": "s3://bucket/data", "destination": "s3://bucket/sealed"}, key_ref) == len(data)
-        opened = {"source": "s3://bucket/sealed", "destination": str(tmp_path / "opened")}
-        assert ranges.open_row(opened, key_ref) == len(data) and (tmp_path / "opened").read_bytes() == data
-        sealed = bytearray(store.cat_file("bucket/sealed"))
-        sealed[3_000_000] ^= 1
-        store.pipe_file("bucket/sealed", bytes(sealed))
-        with pytest.raises(aes_bitslice.AuthenticationError):
-            ranges.open_row({**opened, "destination": "s3://bucket/opened"}, key_ref)
-        assert not store.exists("bucket/opened")
-    finally:
-        running.stop()
+    assert (tmp_path / "again").read_bytes() == data
+    assert b"".join(map(s3.cat_file, sorted(s3.ls("bucket/again", detail=False)))) == data
+    s3.rm_file(parts[1])
+    with pytest.raises(ValueError, match="00000000000002000000 is missing"):
+        ranges.rows("s3://bucket/data.enc", str(tmp_path / "again"), iv=iv)
+    assert ranges.seal_row({"source": "s3://bucket/data", "destination": "s3://bucket/sealed"}, key_ref) == len(data)
+    opened = {"source": "s3://bucket/sealed", "destination": str(tmp_path / "opened")}
+    assert ranges.open_row(opened, key_ref) == len(data) and (tmp_path / "opened").read_bytes() == data
+    sealed = bytearray(s3.cat_file("bucket/sealed"))
+    sealed[3_000_000] ^= 1
+    s3.pipe_file("bucket/sealed", bytes(sealed))
+    with pytest.raises(aes_bitslice.AuthenticationError):
+        ranges.open_row({**opened, "destination": "s3://bucket/opened"}, key_ref)
+    assert not s3.exists("bucket/opened")
+
+
+#: A package with a scheme of keys: a data key that a key management service has encrypted.
+OUR_KEYS = """
+import base64
+import functools
+import boto3
+from aes_bitslice import Key
+
+@functools.cache
+def of_kms(wrapped):
+    return Key(boto3.client("kms").decrypt(CiphertextBlob=base64.b64decode(wrapped))["Plaintext"])
+"""
+
+
+def test_dask_from_s3_to_s3_with_a_key_of_kms(tmp_path, s3):
+    pytest.importorskip("distributed")
+    boto3 = pytest.importorskip("boto3")
+    kms = boto3.client("kms")
+    made = kms.generate_data_key(KeyId=kms.create_key()["KeyMetadata"]["KeyId"], KeySpec="AES_256")
+    reference = "kms:" + base64.b64encode(made["CiphertextBlob"]).decode()
+    (tmp_path / "our_keys.py").write_text(OUR_KEYS)
+    (tmp_path / "our_keys-1.dist-info").mkdir()
+    (tmp_path / "our_keys-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: our-keys\nVersion: 1\n")
+    (tmp_path / "our_keys-1.dist-info" / "entry_points.txt").write_text("[aes_bitslice.keys]\nkms = our_keys:of_kms\n")
+    data = os.urandom(5_000_000)
+    s3.pipe_file("bucket/data", data)
+    program = f"""
+        from dask.distributed import Client
+        from aes_bitslice import dask, ranges
+
+        if __name__ == "__main__":
+            with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+                rows = ranges.rows("s3://bucket/data", "s3://bucket/data.enc", part_bytes=1_000_000)
+                futures = dask.encrypt(client, rows, {reference!r}, engine="cpu")
+                print(sum(client.gather(futures)), rows[0]["iv"])
+                print(len({{workers[0] for workers in client.who_has(futures).values()}}))
+    """
+    (tmp_path / "program.py").write_text(textwrap.dedent(program))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, str(tmp_path / "program.py")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path, env=environment)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    written, iv, workers = ran.stdout.split()
+    assert (int(written), int(workers)) == (len(data), 2)
+    parts = sorted(s3.ls("bucket/data.enc", detail=False, refresh=True))
+    assert b"".join(map(s3.cat_file, parts)) == expected(Key(made["Plaintext"]), iv, data)
+    assert made["Plaintext"].hex() not in ran.stdout + ran.stderr
+
+
+def test_schemes_of_keys(key, key_ref):
+    from aes_bitslice import keys
+
+    assert keys.resolve(key_ref).expose() == key.expose()
+    for reference in ["kms:x", ":", "", "x", key.expose().hex(), key.expose().hex() + ":x"]:
+        with pytest.raises(ValueError, match="neither") as refused:
+            keys.check(reference)
+        assert key.expose().hex() not in str(refused.value)
+    seen = []
+    keys.register("here", lambda rest: seen.append(rest) or key)
+    assert keys.resolve("here:a:b") is key and keys.check("here:c") == ("here", "c") and seen == ["a:b"]
+    keys.register("bytes", lambda rest: key.expose())
+    with pytest.raises(TypeError, match="returns a Key, not bytes") as refused:
+        keys.resolve("bytes:")
+    for scheme in ["env", "file", "", "a:b", "ä"]:
+        with pytest.raises(ValueError, match="a scheme is"):
+            keys.register(scheme, lambda rest: key)
 
 
 def test_the_actor_of_ray_without_ray(key, key_ref, tmp_path):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from . import ranges
+from . import keys, ranges
 
 _Row = Mapping[str, Any]
 
@@ -43,8 +43,7 @@ def _submitted(
     options: Mapping[str, Any],
 ) -> list[Any]:
     # What is wrong with a reference is found here, and not by each of a thousand tasks.
-    if not key_ref.startswith(("env:", "file:")):
-        raise ValueError("a key is referred to as env:NAME or file:PATH, and this is neither")
+    keys.check(key_ref)
     resources = {"resources": {"GPU": 1}} if engine.startswith("cuda") else {}
     # `pure=False`: a row is done although the same one was done before, for its destination may be gone.
     defaults = {"pure": False, "retries": 3, **resources, **options}

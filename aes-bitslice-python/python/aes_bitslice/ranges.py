@@ -1,11 +1,10 @@
 """Parts of files and objects, encrypted by any process in any order: what the adapters for Dask and Ray have in common.
 
 A row is a dictionary: `source` and `destination`, a path or an address that fsspec knows; `offset` and `length`, the bytes of the
-source; and `iv`, 16 bytes as hexadecimal digits, which all rows of one source have in common and no other source has. `rows` makes
-them. To encrypt a row twice writes the same bytes to the same place, so a row whose worker was lost is done again.
+source; and `iv`, 16 bytes as hexadecimal digits, which all rows of one source have in common and no other source has. Of a source
+that is one part of a message, `begins` is the part's first byte in it, from which `offset` counts, too. `rows` makes them. To encrypt a row twice writes the same bytes to the same place, so a row whose worker was lost is done again.
 
-Keys are given by reference, `env:NAME` or `file:PATH`, and are read where they are needed: schedulers log and store what they are
-given. The encryption is CTR, which does not authenticate; `seal_row` seals whole objects, which does.
+Keys are given by reference (`aes_bitslice.keys`), and are read where they are needed: schedulers log and store what they are given. The encryption is CTR, which does not authenticate; `seal_row` seals whole objects, which does.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import Cipher, Engine, Key, open, random_bytes, seal
+from . import Cipher, Engine, keys, open, random_bytes, seal
 
 #: Bytes that are read, encrypted and written at a time.
 PIECE = 64 << 20
@@ -31,21 +30,22 @@ def rows(source: str | os.PathLike[str], destination: str, *, part_bytes: int = 
     """The rows that encrypt one source, under a new IV; to decrypt, give the IV of the encryption.
 
     A local destination is one file. In a store an object is only written whole, so there each part is an object of its own:
-    the destination, a slash, and its first byte in 20 digits.
+    the destination, a slash, and its first byte in 20 digits. A source may be such parts, too.
     """
     source, whole = os.fspath(source), not _is_local(destination)
-    size = _size(source)
     iv = (random_bytes(16) if iv is None else bytes(iv)).hex()
     part_bytes = max(16, part_bytes - part_bytes % 16)
     return [
         {
-            "source": source,
+            "source": address,
             "destination": f"{destination}/{offset:020}" if whole else destination,
             "offset": offset,
-            "length": min(part_bytes, size - offset),
+            "length": min(part_bytes, begins + size - offset),
             "iv": iv,
+            "begins": begins,
         }
-        for offset in range(0, max(size, 1), part_bytes)
+        for address, begins, size in _objects(source)
+        for offset in range(begins, begins + max(size, 1), part_bytes)
     ]
 
 
@@ -66,7 +66,7 @@ def open_row(row: Mapping[str, Any], key_ref: str, engine: str = "cpu") -> int:
 
 def _files(row: Mapping[str, Any], work: Any, key_ref: str, engine: str) -> int:
     source, destination = row["source"], row["destination"]
-    options = {"key": Key.from_reference(key_ref), "engine": _Worker.of_this_thread(engine).engine}
+    options = {"key": keys.resolve(key_ref), "engine": _Worker.of_this_thread(engine).engine}
     if _is_local(source) and _is_local(destination):
         return int(work(_path(source), _path(destination), overwrite=True, **options))
     import fsspec
@@ -104,7 +104,7 @@ class _Worker:
         return known[engine]
 
     def cipher(self, key_ref: str) -> Cipher:
-        return self.engine.cipher(Key.from_reference(key_ref))
+        return self.engine.cipher(keys.resolve(key_ref))
 
     def memory(self, size: int) -> memoryview:
         if self._memory is None or len(self._memory) < size:
@@ -114,16 +114,17 @@ class _Worker:
     def encrypt(self, row: Mapping[str, Any], key_ref: str) -> int:
         source, destination = str(row["source"]), str(row["destination"])
         offset, length = int(row["offset"]), int(row["length"])
+        start = offset - int(row.get("begins", 0))
         iv, cipher = bytes.fromhex(str(row["iv"])), self.cipher(key_ref)
         if _is_local(source) and _is_local(destination):
             return self._encrypt_local(cipher, iv, _path(source), _path(destination), offset, length)
         import fsspec
 
         with fsspec.open(source, "rb") as file:
-            file.seek(offset)
+            file.seek(start)
             data = bytearray(file.read(length))
         if len(data) != length:
-            raise OSError(f"{source} has no {length} bytes from byte {offset} on")
+            raise OSError(f"{source} has no {length} bytes from byte {start} on")
         cipher.ctr(iv, data, offset=offset, out=data)
         if _is_local(destination):
             with _opened(_path(destination)) as file:
@@ -176,13 +177,24 @@ def _path(address: str | os.PathLike[str]) -> Path:
     return Path(os.fspath(address).removeprefix("file://"))
 
 
-def _size(source: str) -> int:
+def _objects(source: str) -> list[tuple[str, int, int]]:
+    """The objects that a source is: for each its address, its first byte in the message, and its bytes."""
     if _is_local(source):
-        return _path(source).stat().st_size
+        return [(source, 0, _path(source).stat().st_size)]
     import fsspec
 
     store, path = fsspec.core.url_to_fs(source)
-    return int(store.size(path))
+    store.invalidate_cache()
+    if not store.isdir(path):
+        return [(source, 0, int(store.size(path)))]
+    sizes = {str(entry["name"]).rsplit("/", 1)[-1]: int(entry["size"]) for entry in store.ls(path, detail=True)}
+    parts, end = [], 0
+    for name in sorted(sizes):
+        if name != f"{end:020}":
+            raise ValueError(f"{source} is not one message in parts: the part {end:020} is missing, or {name} is none")
+        parts.append((f"{source}/{name}", end, sizes[name]))
+        end += sizes[name]
+    return parts
 
 
 def columns_to_rows(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:

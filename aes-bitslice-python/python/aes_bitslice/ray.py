@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import ranges
+from . import keys, ranges
 
 _WORK = {"encrypt": ranges.encrypt_row, "seal": ranges.seal_row, "open": ranges.open_row}
 
@@ -25,13 +25,12 @@ _WORK = {"encrypt": ranges.encrypt_row, "seal": ranges.seal_row, "open": ranges.
 class Encryptor:
     """What `Dataset.map_batches` makes an actor of: a batch of rows in, the same with a column `bytes` out.
 
-    key_ref: `env:NAME` or `file:PATH`. engine: as of `aes_bitslice.Engine`.
+    key_ref: a reference of `aes_bitslice.keys`. engine: as of `aes_bitslice.Engine`.
     task: "encrypt" (which decrypts, too), "seal" or "open".
     """
 
     def __init__(self, key_ref: str, *, engine: str = "auto", task: str = "encrypt") -> None:
-        if not key_ref.startswith(("env:", "file:")):
-            raise ValueError("a key is referred to as env:NAME or file:PATH, and this is neither")
+        keys.check(key_ref)
         if task not in _WORK:
             raise ValueError(f"task is one of {', '.join(_WORK)}, not {task}")
         self._work, self._key_ref, self._engine = _WORK[task], key_ref, engine

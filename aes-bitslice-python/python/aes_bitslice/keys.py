@@ -1,0 +1,58 @@
+"""Keys by reference: `env:NAME`, `file:PATH`, and schemes of your own, such as a key management service.
+
+A scheme is a function that takes what stands behind the colon and returns a `Key`. A process knows it after `register`, or by an installed
+package that names it among its entry points, which is the way for workers that others start:
+
+    [project.entry-points."aes_bitslice.keys"]
+    kms = "our_keys:of_kms"
+
+It is called for each row, so what asks over a network keeps its answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Any
+
+from . import Key
+
+#: What a package names its schemes under.
+GROUP = "aes_bitslice.keys"
+
+_OURS = ("env", "file")
+_registered: dict[str, Callable[[str], Key]] = {}
+
+
+def register(scheme: str, function: Callable[[str], Key]) -> None:
+    """Has `function` give the keys that `scheme:...` refers to, in this process."""
+    if not (scheme.isascii() and scheme.isalnum()) or scheme in _OURS:
+        raise ValueError(f"a scheme is letters and digits, and none of {', '.join(_OURS)}")
+    _registered[scheme] = function
+
+
+def resolve(reference: str) -> Key:
+    """The key that a reference names."""
+    scheme, rest = check(reference)
+    if scheme in _OURS:
+        return Key.from_reference(reference)
+    key = _known(scheme)(rest)
+    if not isinstance(key, Key):
+        raise TypeError(f"the function of the scheme {scheme} returns a Key, not {type(key).__name__}")
+    return key
+
+
+def check(reference: str) -> tuple[str, str]:
+    """Refuses what is no reference of a known scheme, without reading the key; returns its two parts."""
+    scheme, colon, rest = reference.partition(":")
+    if not colon or (scheme not in _OURS and _known(scheme) is None):
+        # It is not repeated: some will put the key itself in its place.
+        raise ValueError("a key is referred to as env:NAME or file:PATH, or by a scheme that this process knows, and this is neither")
+    return scheme, rest
+
+
+def _known(scheme: str) -> Any:
+    if scheme not in _registered:
+        for entry in entry_points(group=GROUP, name=scheme):
+            register(scheme, entry.load())
+    return _registered.get(scheme)
