@@ -23,7 +23,7 @@ pub(crate) fn manifest_of_baked(path: &Path) -> Result<Manifest, Error> {
     let bad = |what: String| Error::BadManifest { path: path.into(), what };
     let manifest = Manifest::parse(&read(path).map_err(bad)?).map_err(|e| bad(e.to_string()))?;
     if !manifest.secret {
-        return Err(bad("is of a kernel that is given its key at launch: a baked kernel has one in its source".into()));
+        return Err(bad("is of a kernel without a key in it, which is given one at launch".into()));
     }
     Ok(manifest)
 }
