@@ -2,9 +2,11 @@
 
 A row is a dictionary: `source` and `destination`, a path or an address that fsspec knows; `offset` and `length`, the bytes of the
 source; and `iv`, 16 bytes as hexadecimal digits, which all rows of one source have in common and no other source has. Of a source
-that is one part of a message, `begins` is the part's first byte in it, from which `offset` counts, too. `rows` makes them. To encrypt a row twice writes the same bytes to the same place, so a row whose worker was lost is done again.
+that is one part of a message, `begins` is the part's first byte in it, from which `offset` counts, too. `rows` makes them. To encrypt a
+row twice writes the same bytes to the same place, so a row whose worker was lost is done again.
 
-Keys are given by reference (`aes_bitslice.keys`), and are read where they are needed: schedulers log and store what they are given. The encryption is CTR, which does not authenticate; `seal_row` seals whole objects, which does.
+Keys are given by reference (`aes_bitslice.keys`), and are read where they are needed: schedulers log and store what they are given. The
+encryption is CTR, which does not authenticate; `seal_row` seals whole objects, which does.
 """
 
 from __future__ import annotations
