@@ -45,7 +45,7 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
     // In place, a tile overwrites what the next one of its share is chained to.
     let group = manifest.tile_blocks as usize;
     let (can_be_in_place, any_length) = (kernel.can_be_in_place(), kernel.takes_any_length());
-    for (access, blocks, in_place, tiles, warps) in [
+    for (i, (access, blocks, in_place, tiles, warps)) in [
         (Access::Aligned, group + 33, true, once, 1),
         (Access::Aligned, 1, false, once, 4),
         (unaligned, 1, true, once, 1),
@@ -57,15 +57,18 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
         (unaligned, group - 1, false, once, 1),
         // The counter wraps within the second of three thread blocks.
         (Access::Aligned, (8 * twice - 7) * group + 33, true, 3 * twice - 2, 3),
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
         let in_place = in_place && can_be_in_place;
         let (skip, cut) = match access {
             Access::Bytes { .. } if any_length => (5, 2),
             _ => (0, 0),
         };
         let data = key_stream(key, 16 * blocks - skip - cut)?;
-        // Half-way through, the counter wraps, or its lower half does.
-        let wrap = if in_place { 0 } else { 1 << 64 };
+        // Half-way through, the counter wraps, or half of it does, or its last word, below bytes that are all different.
+        let wrap = [0, 0x0f1e_2d3c_4b5a_6978 << 64, 0x0f1e_2d3c_4b5a_6978_8796_a5b4 << 32][i % 3];
         let start = u128::wrapping_sub(wrap, blocks.div_ceil(2) as u128);
         let launch = Launch { access, in_place, start, skip, key: &words, tweaks: None, tiles, warps, data: &data };
         let output = kernel.run(&launch)?;

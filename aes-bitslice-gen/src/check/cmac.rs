@@ -53,7 +53,7 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
         let key = KeySchedule::new(b"sixteen bytes...", Direction::Encrypt).expect("a key");
         reference(Mode::Keystream, &key, seed << 64, 0, &vec![0; bytes])
     };
-    let launches: [(Lengths, usize); 9] = [
+    let launches: [(Lengths, usize); 10] = [
         // Equal numbers of blocks keep their order: every number of bytes of the last block in every lane.
         ((0..4096).map(|i| (17 + (i + i / 256) % 16, i % 3)).collect(), 0),
         // Every length up to four blocks, in several lanes.
@@ -67,6 +67,8 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
         // Most of a tile begin late.
         ((0..40).map(|i| (if i % 13 == 5 { 1000 + i } else { i }, 16)).collect(), 0),
         ((0..520).map(|i| (16 * (i / 100), 0)).collect(), 5),
+        // The messages of every thread of a tile begin at steps of their own.
+        ((0..256).map(|i| (16 + 16 * (i / 5), 0)).collect(), 0),
     ];
     for (n, (lengths, offset)) in launches.into_iter().enumerate() {
         let mut all = Vec::new();

@@ -160,6 +160,9 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
         (1500, 13, 0),
         (16 * 31, 0, 0),
         (16 * 31 + 1, 5, 12),
+        // The last run of both has all of its bytes but one.
+        (16 * 31 - 1, 15, 0),
+        (16 * 63 - 1, 31, 5),
         (0, 0, 0),
         (0, 40, 3),
         (2048, 0, 0),
@@ -189,7 +192,7 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
         let mut all: Vec<Message> = Vec::new();
         for (i, &(bytes, aad_bytes, gap)) in lengths.iter().enumerate() {
             let mut first: [u8; 16] = std::array::from_fn(|b| (b * 31 + i * 7 + n) as u8);
-            first[12..].copy_from_slice(&(if i % 3 == 2 { u32::MAX - i as u32 } else { 1 }).to_be_bytes());
+            first[12..].copy_from_slice(&[1, 0x1f2e_3d4c, u32::MAX - i as u32][i % 3].to_be_bytes());
             let tag_bytes = [16, 12, 4, 15, 8][i % 5];
             let message = Message { first, at: at + gap, bytes, aad_at, aad_bytes, tag_bytes, first_run: runs };
             runs += message.runs() as u32;
@@ -269,7 +272,9 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
             tag[counts..].fill(0);
             let is_wrong = i % 3 == 1;
             if is_wrong {
-                tag[i * 5 % counts] ^= 1 << (i % 8);
+                // The lowest and the highest bit of words are among them.
+                let bit = (i / 3 * 31) % (8 * counts);
+                tag[bit / 8] ^= 1 << (bit % 8);
                 left[message.at as usize..][..message.bytes as usize].fill(0);
             }
             verdicts.push(u32::from(is_wrong));

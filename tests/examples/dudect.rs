@@ -1,0 +1,288 @@
+//! Whether the time of the CPU engines depends on keys or data: the test of O. Reparaz, J. Balasch and I. Verbauwhede, "Dude, is my code
+//! constant time?", DATE 2017.
+//!
+//! ```sh
+//! cargo run --release -p aes-bitslice-tests --example dudect                   # 100,000 measurements of each
+//! cargo run --release -p aes-bitslice-tests --example dudect -- 1000000
+//! cargo run --release -p aes-bitslice-tests --example dudect -- 100000 planted # must find what is planted
+//! ```
+//!
+//! A call is measured again and again, with a key and data that are zeros or random, by turns that are random. Between the two kinds,
+//! Welch's t says how many standard errors the means are apart: of all times; of those below each of 100 percentiles, without what the
+//! system does in between; and of the squares of their distances from the mean. Of these the largest is said, and one of more than 10 is a
+//! difference (exit code 1). One of 4.5 may be chance, of so many: measure again, and more.
+//!
+//! Keys and data of both kinds are made by the same steps at the same addresses, before each measurement. What is measured is one call on
+//! this thread. No difference means that this many measurements on this machine have shown none.
+
+use aes_bitslice_runtime::{
+    CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, Ecb, Engine, Error, GcmDecrypt, GcmEncrypt,
+    GcmSivDecrypt, GcmSivEncrypt, Gmac, Key, KeyBits, Keystream, Nonce, Tag, Xts,
+};
+use aes_bitslice_tests::engines::{Device, name};
+use aes_bitslice_tests::reference::noise;
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Bytes of data: more than the largest batch of a bitsliced engine, and not whole batches.
+const BYTES: usize = 16 * 600;
+/// Bytes of keys, which come before the data: two of the longest, for XTS.
+const KEYS: usize = 64;
+/// Random bytes, of which each measurement takes some.
+const POOL: usize = 1 << 20;
+/// Times that tags are compared in a measurement: once is too short for the clock.
+const COMPARISONS: usize = 64;
+/// Measurements before those that count.
+const WARM_UP: usize = 1000;
+/// A t-value that is a difference.
+const DIFFERENT: f64 = 10.0;
+
+/// What is measured: prepares a call from a key and data, and says how long the call took.
+type Measure<'a> = Box<dyn Fn(&[u8]) -> Duration + 'a>;
+
+fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let measurements: usize = arguments.next().map_or(Ok(100_000), |number| number.parse())?;
+    let planted = match arguments.next().as_deref() {
+        None => false,
+        Some("planted") => true,
+        Some(other) => return Err(format!("`{other}` is neither nothing nor `planted`").into()),
+    };
+    let is_different = |what: &str, is_random_only, measure: &Measure<'_>| {
+        let found = Found::of(measurements, is_random_only, measure);
+        println!("{what:42} {:>8.0} ns, t {:6.1} {}", found.median, found.t, found.of);
+        found.t.abs() > DIFFERENT
+    };
+    println!("{measurements} measurements of each; median time, and the largest t");
+    if planted {
+        let missed = leaks().iter().filter(|(what, leak)| !is_different(what, false, leak)).count();
+        let invented = is_different("no difference: all is random", true, &leaks().remove(0).1);
+        return Ok(if missed == 0 && !invented { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    let mut different = usize::from(is_different("comparing tags", false, &comparing_tags()));
+    for engine in Device::Cpu.find()? {
+        println!("{}", name(engine));
+        for (what, measure) in calls(engine) {
+            different += usize::from(is_different(&format!("    {what}"), false, &measure));
+        }
+    }
+    println!("{different} of them depend on what is secret");
+    Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The time of a call; what it returns is used.
+fn timed<T>(call: impl FnOnce() -> T) -> Duration {
+    let start = Instant::now();
+    let returned = call();
+    let time = start.elapsed();
+    black_box(returned);
+    time
+}
+
+/// An operation on data, under a key, as a measure.
+fn call<'a, T>(engine: &'a Engine, run: impl Fn(&Cipher, &mut [u8]) -> Result<T, Error> + 'a) -> Measure<'a> {
+    Box::new(move |secret| {
+        let cipher = engine.cipher(&Key::new(&secret[..32]).expect("32 bytes")).expect("a CPU");
+        let mut data = secret[KEYS..].to_vec();
+        timed(|| run(&cipher, &mut data).expect("a call that is right"))
+    })
+}
+
+/// The same where what is measured follows on what is not; that has the tag of the data, which are then encrypted.
+fn opening<'a, T>(
+    engine: &'a Engine,
+    seal: impl Fn(&Cipher, &mut [u8]) -> Result<Tag, Error> + 'a,
+    open: impl Fn(&Cipher, &mut [u8], &Tag) -> T + 'a,
+) -> Measure<'a> {
+    Box::new(move |secret| {
+        let cipher = engine.cipher(&Key::new(&secret[..32]).expect("32 bytes")).expect("a CPU");
+        let mut data = secret[KEYS..].to_vec();
+        let tag = seal(&cipher, &mut data).expect("a call that is right");
+        timed(|| open(&cipher, &mut data, &tag))
+    })
+}
+
+/// A tag of which one byte is another: the first, or one that nobody knows.
+fn wrong(tag: &Tag, secret: &[u8]) -> Tag {
+    let mut bytes: [u8; 16] = tag.as_bytes().try_into().expect("16 bytes");
+    let place = usize::from(secret[0] % 16);
+    bytes.iter_mut().enumerate().for_each(|(i, byte)| *byte ^= u8::from(i == place));
+    Tag::new(&bytes).expect("16 bytes")
+}
+
+/// The same for all: it is public.
+fn nonce() -> Nonce {
+    Nonce::new(&[3; 12]).expect("12 bytes")
+}
+
+/// Every mode, and the key schedule.
+fn calls(engine: &Engine) -> Vec<(String, Measure<'_>)> {
+    let counter = Counter::new(CounterMode::Ctr128BE, [7; 16]);
+    let iv = [9; 16];
+    let schedule = |bits: KeyBits| -> (String, Measure<'_>) {
+        let measure = move |secret: &[u8]| {
+            let key = Key::new(&secret[..bits.bytes()]).expect("of this length");
+            timed(|| engine.cipher(&key).expect("a CPU"))
+        };
+        (format!("key schedule, {} bits", bits.bits()), Box::new(measure))
+    };
+    let xts = |operation: Xts| -> Measure<'_> {
+        Box::new(move |secret| {
+            let mut both: [u8; 64] = secret[..64].try_into().expect("64 bytes");
+            // The halves have to be different.
+            (both[0], both[32]) = (both[0] & 0xfe, both[32] | 1);
+            let cipher = engine.cipher(&Key::xts(&both).expect("64 bytes")).expect("a CPU");
+            let mut data = secret[KEYS..].to_vec();
+            timed(|| cipher.run(operation, &mut data).expect("a call that is right"))
+        })
+    };
+    let gcm = |cipher: &Cipher, data: &mut [u8]| cipher.run(GcmEncrypt::new(&nonce(), b""), data);
+    let siv = |cipher: &Cipher, data: &mut [u8]| cipher.run(GcmSivEncrypt::new(&nonce(), b""), data);
+    let mut calls: Vec<(String, Measure<'_>)> = KeyBits::ALL.map(schedule).into();
+    let modes: [(&str, Measure<'_>); 15] = [
+        ("ECB encryption", call(engine, |cipher, data| cipher.run(Ecb::encrypt(), data))),
+        ("ECB decryption", call(engine, |cipher, data| cipher.run(Ecb::decrypt(), data))),
+        ("CTR", call(engine, move |cipher, data| cipher.run(Ctr::new(&counter, 0), data))),
+        ("key stream", call(engine, move |cipher, data| cipher.run(Keystream::new(&counter, 0), data))),
+        ("CBC encryption", call(engine, move |cipher, data| cipher.run(CbcEncrypt::new(&iv), data))),
+        ("CBC decryption", call(engine, move |cipher, data| cipher.run(CbcDecrypt::new(&iv), data))),
+        ("XTS encryption", xts(Xts::encrypt(512, 1).expect("a unit"))),
+        ("XTS decryption", xts(Xts::decrypt(512, 1).expect("a unit"))),
+        ("GCM encryption", call(engine, gcm)),
+        (
+            "GCM decryption",
+            opening(engine, gcm, move |cipher, data, tag| {
+                cipher.run(GcmDecrypt::new(&nonce(), b"", tag), data).expect("authentic");
+            }),
+        ),
+        (
+            "GCM decryption, refused",
+            opening(
+                engine,
+                // The data say which byte of the tag is wrong.
+                move |cipher, data| {
+                    let first = data[0];
+                    Ok(wrong(&gcm(cipher, data)?, &[first]))
+                },
+                move |cipher, data, tag| {
+                    cipher.run(GcmDecrypt::new(&nonce(), b"", tag), data).expect_err("a wrong tag")
+                },
+            ),
+        ),
+        ("GMAC", call(engine, move |cipher, data| cipher.run(Gmac::new(&nonce()), &*data))),
+        ("CMAC", call(engine, |cipher, data| cipher.run(Cmac::new(), &*data))),
+        ("GCM-SIV encryption", call(engine, siv)),
+        (
+            "GCM-SIV decryption",
+            opening(engine, siv, move |cipher, data, tag| {
+                cipher.run(GcmSivDecrypt::new(&nonce(), b"", tag), data).expect("authentic");
+            }),
+        ),
+    ];
+    calls.extend(modes.into_iter().map(|(what, measure)| (what.to_owned(), measure)));
+    calls
+}
+
+/// Of two tags that differ in one byte, the first or any.
+fn comparing_tags() -> Measure<'static> {
+    Box::new(|secret| {
+        let tag = Tag::new(&secret[KEYS..KEYS + 16]).expect("16 bytes");
+        let other = wrong(&tag, secret);
+        timed(|| (0..COMPARISONS).filter(|_| black_box(&tag) == black_box(&other)).count())
+    })
+}
+
+/// What takes a time that depends on a key: a comparison that ends at the first byte that differs, and a look-up in a table.
+fn leaks() -> Vec<(&'static str, Measure<'static>)> {
+    const STRIDE: usize = 4096;
+    let table = vec![1_u8; 256 * STRIDE];
+    let comparison = |secret: &[u8]| {
+        let tag = Tag::new(&secret[KEYS..KEYS + 16]).expect("16 bytes");
+        let other = wrong(&tag, secret);
+        let is_equal = |a: &Tag, b: &Tag| a.as_bytes().iter().zip(b.as_bytes()).all(|(a, b)| a == b);
+        timed(|| (0..COMPARISONS).filter(|_| is_equal(black_box(&tag), black_box(&other))).count())
+    };
+    let look_up = move |secret: &[u8]| {
+        timed(|| secret[..32].iter().map(|byte| u32::from(table[usize::from(*byte) * STRIDE])).sum::<u32>())
+    };
+    vec![
+        ("planted: a comparison that ends early", Box::new(comparison)),
+        ("planted: a table looked up at key bytes", Box::new(look_up)),
+    ]
+}
+
+/// What measurements have shown.
+struct Found {
+    /// Of the time, in nanoseconds.
+    median: f64,
+    /// The largest t-value, and of which times it is.
+    t: f64,
+    of: String,
+}
+
+impl Found {
+    /// Measures. Where all is random there is nothing to be found.
+    fn of(measurements: usize, is_random_only: bool, measure: &Measure<'_>) -> Self {
+        let pool = noise(0xd0de, POOL + KEYS + BYTES);
+        let mut secret = vec![0; KEYS + BYTES];
+        let mut state = 1;
+        let mut times = Vec::with_capacity(measurements);
+        for i in 0..WARM_UP + measurements {
+            let bits = random(&mut state);
+            let is_random = bits & 1 == 1;
+            let mask = if is_random || is_random_only { 0xff } else { 0 };
+            let from = &pool[(bits >> 1) as usize % POOL..];
+            secret.iter_mut().zip(from).for_each(|(byte, random)| *byte = random & black_box(mask));
+            let time = measure(black_box(&secret)).as_nanos() as f64;
+            if i >= WARM_UP {
+                times.push((is_random, time));
+            }
+        }
+        let mut sorted: Vec<f64> = times.iter().map(|(_, time)| *time).collect();
+        sorted.sort_by(f64::total_cmp);
+        let at = |part: f64| sorted[((sorted.len() - 1) as f64 * part) as usize];
+        let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
+        let all = (welch(times.iter().copied()), "of all".to_owned());
+        let squares = times.iter().map(|(class, time)| (*class, (time - mean).powi(2)));
+        let squares = (welch(squares), "of the squares".to_owned());
+        // Closer and closer to all of them, as in the paper's program.
+        let cropped = (1..=100).map(|i| {
+            let part = 1.0 - 0.5_f64.powf(f64::from(10 * i) / 100.0);
+            let below = at(part);
+            let t = welch(times.iter().copied().filter(|(_, time)| *time < below));
+            (t, format!("of the fastest {:.1} %", 100.0 * part))
+        });
+        let (t, of) = [all, squares]
+            .into_iter()
+            .chain(cropped)
+            .max_by(|(a, _), (b, _)| a.abs().total_cmp(&b.abs()))
+            .expect("some");
+        Self { median: at(0.5), t, of }
+    }
+}
+
+/// Welch's t: the difference of two means by its standard error; 0 where there are too few.
+fn welch(values: impl Iterator<Item = (bool, f64)>) -> f64 {
+    let (mut n, mut mean, mut squares) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+    for (class, value) in values {
+        let class = usize::from(class);
+        let off = value - mean[class];
+        n[class] += 1.0;
+        mean[class] += off / n[class];
+        squares[class] += off * (value - mean[class]);
+    }
+    if n.iter().any(|n| *n < 100.0) {
+        return 0.0;
+    }
+    let error: f64 = (0..2).map(|class| squares[class] / (n[class] - 1.0) / n[class]).sum();
+    if error > 0.0 { (mean[1] - mean[0]) / error.sqrt() } else { 0.0 }
+}
+
+/// The next of a sequence of numbers that look random (S. Vigna's SplitMix64).
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
