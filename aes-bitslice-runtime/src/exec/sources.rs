@@ -126,7 +126,7 @@ mod tests {
         #[cfg(feature = "opencl")]
         {
             std::fs::write(&path, aes_bitslice_kernels::OPENCL_KERNELS[0].manifest).unwrap();
-            assert!(refused().contains("given its key at launch"));
+            assert!(refused().contains("without a key"));
         }
         File::create(&path).unwrap().set_len(LARGEST_FILE + 1).unwrap();
         assert!(refused().contains("too large"));
