@@ -9,6 +9,7 @@
 //! | [`kernels`] | kernels as the generator prints them |
 //! | [`operation`] | any operation as a value, and what the reference makes of it |
 //! | [`reference`](mod@reference) | the measure of every engine |
+//! | [`others`] | modes by other implementations |
 //! | [`vectors`], [`cavp`], [`wycheproof`] | published vectors |
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ pub mod fuzz;
 pub mod harness;
 pub mod kernels;
 pub mod operation;
+pub mod others;
 pub mod reference;
 pub mod vectors;
 pub mod wycheproof;
