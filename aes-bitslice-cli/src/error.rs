@@ -56,6 +56,12 @@ impl Error {
         }
     }
 
+    /// The exit code.
+    #[cfg(test)]
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+
     /// The line for standard error, without the program's name.
     pub fn message(&self) -> &str {
         self.message.as_deref().unwrap_or("the other end of the pipe was closed")

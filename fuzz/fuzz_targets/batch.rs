@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| aes_bitslice_tests::fuzz::batch(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| aes_bitslice_tests::fuzz::calls::batch(data));

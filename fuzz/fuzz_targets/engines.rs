@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| aes_bitslice_tests::fuzz::engines(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| aes_bitslice_tests::fuzz::calls::engines(data));

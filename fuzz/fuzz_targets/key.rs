@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| aes_bitslice_tests::fuzz::key(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| aes_bitslice_tests::fuzz::readers::key(data));

@@ -9,6 +9,7 @@
 //! | [`kernels`] | kernels as the generator prints them |
 //! | [`operation`] | any operation as a value, and what the reference makes of it |
 //! | [`reference`](mod@reference) | the measure of every engine |
+//! | [`others`] | modes by other implementations |
 //! | [`vectors`], [`cavp`], [`wycheproof`], [`acvp`] | published vectors |
 //! | [`json`] | those that are JSON |
 #![forbid(unsafe_code)]
@@ -22,6 +23,7 @@ pub mod harness;
 pub mod json;
 pub mod kernels;
 pub mod operation;
+pub mod others;
 pub mod reference;
 pub mod vectors;
 pub mod wycheproof;

@@ -1,7 +1,6 @@
 //! GCM, GMAC and CMAC: every published vector on every engine that has them, equivalence with other implementations, every
 //! bit that may be changed, every cut.
 
-use aes::{Aes128, Aes192, Aes256};
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
@@ -16,12 +15,7 @@ use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::kernels::print;
 use aes_bitslice_tests::operation::counter;
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::{cavp, tests, tests_of_engines};
-use aes_gcm::aead::consts::{U12, U16};
-use aes_gcm::aead::inout::InOutBuf;
-use aes_gcm::{AeadInOut, AesGcm};
-use cipher::KeyInit;
-use cmac::Mac;
+use aes_bitslice_tests::{cavp, others, tests, tests_of_engines};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::process::ExitCode;
@@ -96,41 +90,6 @@ fn cmac_vectors(engines: &'static [Engine]) {
     }
 }
 
-/// GCM by the `aes-gcm` crate: the ciphertext, and the tag.
-fn other_gcm(key: &[u8], nonce: &[u8], aad: &[u8], data: &[u8]) -> (Vec<u8>, Vec<u8>) {
-    fn run<C: KeyInit + AeadInOut<NonceSize = U12, TagSize = U16>>(
-        key: &[u8],
-        nonce: &[u8],
-        aad: &[u8],
-        data: &[u8],
-    ) -> (Vec<u8>, Vec<u8>) {
-        let cipher = C::new_from_slice(key).unwrap();
-        let mut data = data.to_vec();
-        let nonce: [u8; 12] = nonce.try_into().unwrap();
-        let tag = cipher.encrypt_inout_detached(&nonce.into(), aad, InOutBuf::from(&mut data[..])).unwrap();
-        (data, tag.to_vec())
-    }
-    match key.len() {
-        16 => run::<AesGcm<Aes128, U12>>(key, nonce, aad, data),
-        24 => run::<AesGcm<Aes192, U12>>(key, nonce, aad, data),
-        _ => run::<AesGcm<Aes256, U12>>(key, nonce, aad, data),
-    }
-}
-
-/// CMAC by the `cmac` crate.
-fn other_cmac(key: &[u8], data: &[u8]) -> Vec<u8> {
-    fn run<M: Mac + KeyInit>(key: &[u8], data: &[u8]) -> Vec<u8> {
-        let mut mac = <M as KeyInit>::new_from_slice(key).unwrap();
-        mac.update(data);
-        mac.finalize().into_bytes().to_vec()
-    }
-    match key.len() {
-        16 => run::<cmac::Cmac<Aes128>>(key, data),
-        24 => run::<cmac::Cmac<Aes192>>(key, data),
-        _ => run::<cmac::Cmac<Aes256>>(key, data),
-    }
-}
-
 fn key_bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![Just(16), Just(24), Just(32)].prop_flat_map(|len| prop::collection::vec(any::<u8>(), len))
 }
@@ -145,14 +104,14 @@ fn gcm_is_the_same_as_another(engines: &'static [Engine]) {
     let mut runner = TestRunner::new(random(all_or(200, 20)));
     let outcome = runner.run(&values, |(key, nonce, len, aad, seed)| {
         let (data, aad) = (noise(seed, len), noise(!seed, aad));
-        let (expected, tag) = other_gcm(&key, &nonce, &aad, &data);
+        let (expected, tag) = others::gcm(&key, &nonce, &aad, &data);
         for engine in engines {
             let cipher = cipher(engine, &key);
             let mut found = data.clone();
             let found_tag = cipher.run(GcmEncrypt::new(&nonce.into(), &aad), &mut found).unwrap();
             prop_assert!(found == expected && found_tag.as_bytes() == tag, "{}, {len} bytes", name(engine));
             let mac = cipher.run(Cmac::new(), &data).unwrap();
-            prop_assert!(mac.as_bytes() == other_cmac(&key, &data), "{}, CMAC of {len} bytes", name(engine));
+            prop_assert!(mac.as_bytes() == others::cmac(&key, &data), "{}, CMAC of {len} bytes", name(engine));
             cipher.run(GcmDecrypt::new(&nonce.into(), &aad, &found_tag), &mut found).unwrap();
             prop_assert!(found == data, "{}, decryption of {len} bytes", name(engine));
         }

@@ -1,9 +1,7 @@
 //! The fuzz targets on the kept corpus and on mutations of it: the same ones in every run, and more where tests do all there is to do.
 
-use aes_bitslice_runtime::{Backend, Engine, Key};
-use aes_bitslice_seal::{Secret, seal};
 use aes_bitslice_tests::environment::{all_or, say};
-use aes_bitslice_tests::fuzz::{SEALING_KEY, TARGETS};
+use aes_bitslice_tests::fuzz::TARGETS;
 use rayon::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -43,19 +41,6 @@ fn mutated(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     data
 }
 
-/// Sealed files, which cannot be kept: each is sealed with a new salt.
-fn sealed_files() -> Vec<Vec<u8>> {
-    let engine = Engine::open(Backend::Cpu).unwrap();
-    let key = Key::new(&SEALING_KEY).unwrap();
-    [0, 1, 1000]
-        .map(|bytes| {
-            let mut sealed = vec![];
-            seal(&engine, Secret::Key(&key), &vec![b'm'; bytes][..], &mut sealed).unwrap();
-            sealed
-        })
-        .into()
-}
-
 #[test]
 fn targets_bear_their_corpus_and_mutations_of_it() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus"));
@@ -64,22 +49,18 @@ fn targets_bear_their_corpus_and_mutations_of_it() {
     }
     // Each has random numbers of its own, so that it repeats.
     TARGETS.into_par_iter().for_each(|(name, target)| {
-        let mut corpus: Vec<Vec<u8>> = match fs::read_dir(folder.join(name)) {
-            Ok(files) => {
-                let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-                files.sort();
-                files.iter().map(|file| fs::read(file).unwrap()).collect()
-            }
-            Err(_) => vec![],
-        };
-        if name == "sealed" {
-            corpus.extend(sealed_files());
-        }
+        let files = fs::read_dir(folder.join(name)).unwrap_or_else(|e| panic!("the corpus of {name}: {e}"));
+        let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+        files.sort();
+        let corpus: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
         assert!(!corpus.is_empty(), "{name} has no corpus");
         corpus.iter().for_each(|data| target(data));
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
-        let times =
-            if ["engines", "batch", "sealed"].contains(&name) { all_or(20_000, 400) } else { all_or(200_000, 3000) };
+        let times = if ["engines", "messages", "batch", "jobs", "sealed"].contains(&name) {
+            all_or(20_000, 400)
+        } else {
+            all_or(200_000, 3000)
+        };
         (0..times).for_each(|_| target(&mutated(&corpus, &mut random)));
     });
 }

@@ -2,7 +2,6 @@
 //! longer and shorter than what a thread, a warp or a chunk works on, calls and chunks that begin within a unit, numbers of units that
 //! carry, a last unit that is not whole blocks.
 
-use aes::{Aes128, Aes256};
 use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
 use aes_bitslice_runtime::opencl::BufferSlice;
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
@@ -15,8 +14,7 @@ use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random, small};
 use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::{cavp, tests_of_engines};
-use cipher::KeyInit;
+use aes_bitslice_tests::{cavp, others, tests_of_engines};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::process::ExitCode;
@@ -110,21 +108,7 @@ impl Call {
             cipher.run(self.xts(Direction::Encrypt), &mut data).unwrap();
             return data;
         }
-        let mut data = self.plain.clone();
-        let tweak = |sector: u128| self.first.wrapping_add(sector).to_le_bytes().into();
-        let (one, two) = self.key.split_at(self.key.len() / 2);
-        let unit = self.unit as usize;
-        match one.len() {
-            16 => {
-                let [one, two] = [one, two].map(|key| Aes128::new_from_slice(key).unwrap());
-                xts_mode::Xts128::new(one, two).encrypt_area(&mut data, unit, 0, tweak);
-            }
-            _ => {
-                let [one, two] = [one, two].map(|key| Aes256::new_from_slice(key).unwrap());
-                xts_mode::Xts128::new(one, two).encrypt_area(&mut data, unit, 0, tweak);
-            }
-        }
-        data
+        others::xts(Direction::Encrypt, &self.key, self.unit as usize, self.first, &self.plain)
     }
 
     /// Encryption and decryption by `run`, from an input to an output of the same length.

@@ -1,5 +1,7 @@
 //! The commands, their help, and the one-line form of what is wrong with a command line.
 
+use std::ffi::OsString;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -150,7 +152,12 @@ pub enum Asked {
 
 /// Parses the command line.
 pub fn parse() -> Result<Asked> {
-    let matches = command().try_get_matches();
+    parse_from(std::env::args_os())
+}
+
+/// Parses arguments, the first of which is the name of the program.
+fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
+    let matches = command().try_get_matches_from(arguments);
     let error = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => return Ok(Asked::Command(Box::new(cli.command))),
         Err(error) => error,
@@ -226,6 +233,10 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Exit;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use std::cell::Cell;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -331,5 +342,79 @@ mod tests {
         };
         assert!(of_iv("encrypt").contains("`random`, the default") && !of_iv("encrypt").contains("stored`"));
         assert!(of_iv("decrypt").contains("`stored`, the default") && !of_iv("decrypt").contains("random"));
+    }
+
+    /// Words of a command line: names of commands and of options, long and short, values that they take, and anything else.
+    fn words(output: &str) -> impl Strategy<Value = OsString> + use<> {
+        let (mut names, mut values) = (vec![], vec![]);
+        for command in command().get_subcommands().chain([&command()]) {
+            names.push(command.get_name().to_string());
+            for arg in command.get_arguments() {
+                names.extend(arg.get_long().map(|name| format!("--{name}")));
+                names.extend(arg.get_short().map(|name| format!("-{name}")));
+                values.extend(arg.get_possible_values().iter().map(|value| value.get_name().to_string()));
+            }
+        }
+        names.extend(["--help", "-h", "--version", "--", "-", "help"].map(String::from));
+        values.extend(
+            ["0", "16", "4KiB", "1GiB", "128", "256", "0..9", "0,2", "all", "cuda:0", "opencl:0.0"].map(String::from),
+        );
+        values.extend([
+            output.to_string(),
+            "0f".repeat(16),
+            "99999999999999999999TiB".into(),
+            "340282366920938463463374607431768211455".into(),
+        ]);
+        let (name, value) = (select(names), select(values));
+        let arbitrary = prop_oneof![".{0,12}", "[0-9a-zA-Z.:,=+-]{0,20}"].prop_map(OsString::from);
+        let known = prop_oneof![
+            4 => name.clone(),
+            3 => value.clone(),
+            2 => (name.clone(), value).prop_map(|(name, value)| format!("{name}={value}")),
+            1 => (name, ".{0,12}").prop_map(|(name, value)| format!("{name}={value}")),
+        ];
+        prop_oneof![8 => known.prop_map(OsString::from), 1 => arbitrary, 1 => any::<Vec<u8>>().prop_map(of_bytes)]
+    }
+
+    /// As the system hands them over: not only UTF-8.
+    #[cfg(unix)]
+    fn of_bytes(bytes: Vec<u8>) -> OsString {
+        std::os::unix::ffi::OsStringExt::from_vec(bytes)
+    }
+
+    #[cfg(not(unix))]
+    fn of_bytes(bytes: Vec<u8>) -> OsString {
+        String::from_utf8_lossy(&bytes).into_owned().into()
+    }
+
+    /// Whatever the words: a command, a text of help, or one line and exit code 2; and no file is made.
+    #[test]
+    fn any_words_are_a_command_or_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("out");
+        let commands: Vec<_> = command().get_subcommands().map(|command| command.get_name().to_string()).collect();
+        let words = proptest::collection::vec(words(output.to_str().unwrap()), 0..8);
+        let (asked, refused) = (Cell::new(0), Cell::new(0));
+        let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+            cases: 500,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        });
+        let outcome = runner.run(&(proptest::option::weighted(0.8, select(commands)), words), |(command, words)| {
+            let arguments = ["aes-bitslice".into()].into_iter().chain(command.map(OsString::from)).chain(words);
+            match parse_from(arguments) {
+                Ok(Asked::Command(_)) => asked.set(asked.get() + 1),
+                Ok(Asked::Help(text)) => assert!(!text.to_string().is_empty() && text.exit_code() == 0),
+                Err(error) => {
+                    refused.set(refused.get() + 1);
+                    assert!(!error.message().contains('\n'), "{:?}", error.message());
+                    assert_eq!(error.exit(), Exit::Usage);
+                }
+            }
+            Ok(())
+        });
+        outcome.unwrap_or_else(|e| panic!("{e}"));
+        assert!(asked.get() > 0 && refused.get() > 0, "{asked:?} commands, {refused:?} refused");
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "something was written");
     }
 }

@@ -8,7 +8,7 @@
 use crate::backend::cuda::driver::{self, DeviceInfo};
 use crate::backend::cuda::select::built_in::built_in;
 use crate::backend::cuda::select::crossover::crossover;
-use crate::backend::cuda::select::measurements::{HostRates, KernelRates, Subject, nearest_bits, ratio};
+use crate::backend::cuda::select::measurements::{HostRates, KernelRates, Measurements, Subject, nearest_bits, ratio};
 use crate::backend::cuda::select::tuning_file;
 use crate::base::error::Error;
 use crate::exec::choice::{Call, Choice, Kernels};
@@ -68,9 +68,20 @@ impl Tuning {
         Self { crossovers, host_measured: !host.is_empty(), ..self }
     }
 
+    /// What a GPU of compute capability 9.0 goes by whose file holds `text`: fuzzing has no GPU.
+    #[doc(hidden)]
+    pub fn of_text(text: &str, subject: &Subject) -> Self {
+        Self::built_in(90).with_found("tuning.json".into(), tuning_file::parse(text, subject).map(Some), subject)
+    }
+
     /// With what a file holds for `subject`, if there is one.
     fn with_file(self, path: PathBuf, subject: &Subject) -> Self {
-        match tuning_file::read(&path, subject) {
+        let found = tuning_file::read(&path, subject);
+        self.with_found(path, found, subject)
+    }
+
+    fn with_found(self, path: PathBuf, found: Result<Option<Measurements>, String>, subject: &Subject) -> Self {
+        match found {
             Ok(None) => self,
             Ok(Some(found)) => {
                 let same_cpu = found.subject.cpu == subject.cpu;
@@ -84,14 +95,14 @@ impl Tuning {
                 });
                 let host = if same_cpu { found.host.as_slice() } else { &[] };
                 let tuned = self.with_host(host);
-                Self { kernels: found.kernels, measured: Some(path), warning, ..tuned }
+                Self { kernels: found.kernels, measured: Some(path), warning: warning.map(in_one_line), ..tuned }
             }
             Err(why) => {
                 let warning = format!(
                     "tuning file `{}` is not used: {why}; run `aes-bitslice tune`, or remove it",
                     path.display()
                 );
-                Self { warning: Some(warning), ..self }
+                Self { warning: Some(in_one_line(warning)), ..self }
             }
         }
     }
@@ -113,7 +124,8 @@ impl Tuning {
 
     /// The kernel for a call: the fastest of those that `kernels` allows, as measured in the nearest size and the
     /// nearest length of key. `available` tells what the device can run; what was asked for by name is not asked about.
-    pub(crate) fn choose(&self, kernels: Kernels, call: &Call, available: impl Fn(Choice) -> bool) -> Choice {
+    #[doc(hidden)]
+    pub fn choose(&self, kernels: Kernels, call: &Call, available: impl Fn(Choice) -> bool) -> Choice {
         // Nothing is measured on unaligned data, and no kernel is made for it: all that counts is to be safe.
         let kernels = if kernels == Kernels::AutoAny && !call.aligned { Kernels::Auto } else { kernels };
         let bits = nearest_bits(self.kernels.iter().map(|k| (k.mode, k.key_bits)), call.mode, call.key_bits);
@@ -135,6 +147,12 @@ impl Tuning {
     }
 }
 
+/// What a file says is quoted, and a terminal must not obey it.
+fn in_one_line(text: String) -> String {
+    let shown = |sign: char| if sign.is_control() { sign.escape_default().to_string() } else { sign.into() };
+    text.chars().map(shown).collect()
+}
+
 impl fmt::Display for Tuning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.measured {
@@ -147,7 +165,6 @@ impl fmt::Display for Tuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::select::measurements::Measurements;
     use crate::backend::cuda::select::measurements::tests::{measurements, subject};
     use crate::backend::cuda::select::tuning_file::LARGEST;
     use crate::exec::processor;
@@ -265,6 +282,8 @@ mod tests {
             (edited("bitsliced", "bitsliced:0:8"), "damaged"),
             (edited("bitsliced", "faster"), "damaged"),
             (edited("\"ctr\"", "\"xts\""), "damaged"),
+            (edited("\"ctr\"", "\"c\\nt\\u001br\""), "`c\\nt\\u{1b}r`"),
+            (edited("NVIDIA H200", "\\u001b[31m\\n"), "another GPU (\\u{1b}[31m\\n; now NVIDIA H200)"),
             (edited("128", "129"), "damaged"),
             (edited("1.5", "-1.5"), "damaged"),
             (edited("1.5", "\"fast\""), "damaged"),
@@ -272,7 +291,7 @@ mod tests {
             let (tuning, choice) = opened(&text);
             let warning = tuning.warning().expect(why);
             assert!(warning.contains(why) && warning.contains("aes-bitslice tune"), "{why}: {warning}");
-            assert!(!warning.contains('\n'), "{warning}");
+            assert!(!warning.chars().any(char::is_control), "{warning:?}");
             assert_eq!((choice, tuning.file()), (Choice::Bitsliced, None));
             assert_eq!(tuning.to_string(), "built in");
         }

@@ -75,8 +75,13 @@ pub(crate) fn read(path: &Path, subject: &Subject) -> Result<Option<Measurements
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
         Err(e) => return Err(format!("it cannot be read ({e})")),
     };
+    parse(&text, subject).map(Some)
+}
+
+/// What the text of a file holds for this GPU, driver and version, or why it cannot be used.
+pub(crate) fn parse(text: &str, subject: &Subject) -> Result<Measurements, String> {
     let damaged = |what: String| format!("it is damaged ({what})");
-    let json: serde_json::Value = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
+    let json: serde_json::Value = serde_json::from_str(text).map_err(|e| damaged(e.to_string()))?;
     if json["format"] != FORMAT {
         return Err("it is of another format than this version's".into());
     }
@@ -92,7 +97,7 @@ pub(crate) fn read(path: &Path, subject: &Subject) -> Result<Option<Measurements
     }
     let measurements = Contents::deserialize(json).map_err(|e| damaged(e.to_string()))?.measurements.into_owned();
     match is_plausible(&measurements) {
-        true => Ok(Some(measurements)),
+        true => Ok(measurements),
         false => Err(damaged("a rate or a size is none that anything has".into())),
     }
 }

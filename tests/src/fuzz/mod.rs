@@ -1,0 +1,45 @@
+//! What is done with arbitrary bytes: readers of every format that comes from outside, and calls of the engines against the reference. A
+//! target returns, or panics: a panic is a fault.
+//!
+//! The same functions are run by cargo-fuzz, for hours (`fuzz/`), and in the tests, on the kept corpus and some thousand mutations of it
+//! (`tests/fuzz.rs`).
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`readers`] | what reads |
+//! | [`calls`] | what computes |
+
+pub mod calls;
+pub mod readers;
+
+use aes_bitslice_runtime::bitsliced::Isa;
+use aes_bitslice_runtime::{Backend, Engine};
+use std::sync::OnceLock;
+
+/// A target: its name, which is that of the folder of its corpus, and what it does.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const TARGETS: [Target; 12] = [
+    ("manifest", readers::manifest),
+    ("hash_manifest", readers::hash_manifest),
+    ("signature", readers::signature),
+    ("netlist", readers::netlist),
+    ("key", readers::key),
+    ("keyset", readers::keyset),
+    ("sealed", readers::sealed),
+    ("tuning", readers::tuning),
+    ("engines", calls::engines),
+    ("messages", calls::messages),
+    ("batch", calls::batch),
+    ("jobs", calls::jobs),
+];
+
+/// The engines of the CPU, opened once.
+fn cpu_engines() -> &'static [Engine] {
+    static ENGINES: OnceLock<Vec<Engine>> = OnceLock::new();
+    ENGINES.get_or_init(|| {
+        let bitsliced = Isa::available().into_iter().map(|isa| Engine::open_bitsliced(isa).expect("an available one"));
+        bitsliced.chain([Engine::open(Backend::Cpu).expect("a CPU")]).collect()
+    })
+}

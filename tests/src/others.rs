@@ -1,0 +1,102 @@
+//! Modes by other implementations, the RustCrypto crates: what engines are compared with where [`reference`](crate::reference) does not
+//! have the mode.
+
+use aes::{Aes128, Aes192, Aes256};
+use aes_bitslice_core::aes::Direction;
+use aes_gcm::AesGcm;
+use aes_gcm::aead::array::ArraySize;
+use aes_gcm::aead::consts::{U1, U12, U16, U60};
+use aes_gcm::aead::inout::InOutBuf;
+use aes_gcm::aead::{AeadInOut, KeyInit};
+use aes_gcm_siv::AesGcmSiv;
+use cmac::Mac;
+use xts_mode::Xts128;
+
+/// A message by an AEAD: the ciphertext, and the tag.
+fn sealed<C, N>(key: &[u8], nonce: &[u8], aad: &[u8], data: &[u8]) -> (Vec<u8>, [u8; 16])
+where
+    C: KeyInit + AeadInOut<NonceSize = N, TagSize = U16>,
+    N: ArraySize,
+{
+    let mut data = data.to_vec();
+    let nonce = nonce.try_into().expect("as long as it was looked at");
+    let cipher = C::new_from_slice(key).expect("a length that was looked at");
+    let tag = cipher.encrypt_inout_detached(nonce, aad, InOutBuf::from(&mut data[..])).expect("a short message");
+    (data, tag.into())
+}
+
+/// The lengths of nonces that [`gcm`] takes, in bytes.
+pub const NONCES: [usize; 4] = [1, 12, 16, 60];
+
+/// GCM by the `aes-gcm` crate: the ciphertext, and the tag.
+///
+/// # Panics
+/// For a key of no AES length, and for a nonce of none of the lengths of [`NONCES`].
+pub fn gcm(key: &[u8], nonce: &[u8], aad: &[u8], data: &[u8]) -> (Vec<u8>, [u8; 16]) {
+    fn with_nonce<N: ArraySize>(key: &[u8], nonce: &[u8], aad: &[u8], data: &[u8]) -> (Vec<u8>, [u8; 16]) {
+        match key.len() {
+            16 => sealed::<AesGcm<Aes128, N>, N>(key, nonce, aad, data),
+            24 => sealed::<AesGcm<Aes192, N>, N>(key, nonce, aad, data),
+            _ => sealed::<AesGcm<Aes256, N>, N>(key, nonce, aad, data),
+        }
+    }
+    match nonce.len() {
+        1 => with_nonce::<U1>(key, nonce, aad, data),
+        12 => with_nonce::<U12>(key, nonce, aad, data),
+        16 => with_nonce::<U16>(key, nonce, aad, data),
+        60 => with_nonce::<U60>(key, nonce, aad, data),
+        other => panic!("no nonce of {other} bytes is compared"),
+    }
+}
+
+/// AES-GCM-SIV by the `aes-gcm-siv` crate, under a key of 16 or 32 bytes: the ciphertext, and the tag.
+///
+/// # Panics
+/// For another key.
+pub fn gcm_siv(key: &[u8], nonce: &[u8; 12], aad: &[u8], data: &[u8]) -> (Vec<u8>, [u8; 16]) {
+    match key.len() {
+        16 => sealed::<AesGcmSiv<Aes128>, U12>(key, nonce, aad, data),
+        _ => sealed::<AesGcmSiv<Aes256>, U12>(key, nonce, aad, data),
+    }
+}
+
+/// CMAC by the `cmac` crate.
+///
+/// # Panics
+/// For a key of no AES length.
+pub fn cmac(key: &[u8], data: &[u8]) -> Vec<u8> {
+    fn by<M: Mac + KeyInit>(key: &[u8], data: &[u8]) -> Vec<u8> {
+        let mut mac = <M as KeyInit>::new_from_slice(key).expect("a length that was looked at");
+        mac.update(data);
+        mac.finalize().into_bytes().to_vec()
+    }
+    match key.len() {
+        16 => by::<cmac::Cmac<Aes128>>(key, data),
+        24 => by::<cmac::Cmac<Aes192>>(key, data),
+        _ => by::<cmac::Cmac<Aes256>>(key, data),
+    }
+}
+
+/// XTS by the `xts-mode` crate, of data units of `unit` bytes from the number `first` on, under a key of 32 or 64 bytes.
+///
+/// # Panics
+/// For another key, and where the last unit has 1 to 15 bytes.
+pub fn xts(direction: Direction, key: &[u8], unit: usize, first: u128, data: &[u8]) -> Vec<u8> {
+    let mut data = data.to_vec();
+    let tweak = |n: u128| first.wrapping_add(n).to_le_bytes().into();
+    let (one, two) = key.split_at(key.len() / 2);
+    macro_rules! by {
+        ($cipher:ty) => {{
+            let [one, two] = [one, two].map(|key| <$cipher>::new_from_slice(key).expect("a length that was looked at"));
+            match direction {
+                Direction::Encrypt => Xts128::new(one, two).encrypt_area(&mut data, unit, 0, tweak),
+                Direction::Decrypt => Xts128::new(one, two).decrypt_area(&mut data, unit, 0, tweak),
+            }
+        }};
+    }
+    match one.len() {
+        16 => by!(Aes128),
+        _ => by!(Aes256),
+    }
+    data
+}
