@@ -11,7 +11,8 @@
  * that is refused has changed nothing; one that fails after it has begun to write clears its output in host memory.
  *
  * POINTERS. Unless said otherwise none may be NULL, but those to data of no bytes. `input` and `output` have `len` bytes each, and are
- * the same range, or two that lie apart. Nothing is kept of what a pointer of the caller's points to, and nothing of it is freed.
+ * the same range, or two that lie apart. Nonces, additional data, tags and descriptions of messages lie apart from the output. Nothing is
+ * kept of what a pointer of the caller's points to, and nothing of it is freed.
  * Handles are made and freed by this library's functions; one that was freed must not be used.
  *
  * THREADS. Any number of threads may use the same key, engine and cipher at the same time. Nobody may be using a handle that is freed.

@@ -1,10 +1,11 @@
 //! What is done to one stream, and how it changes one chunk of it.
 
 use aes_bitslice_runtime::{self as runtime, Buffers, Cipher, Direction};
+use aes_bitslice_seal::is_sealed;
 
 use crate::args::iv::Iv;
 use crate::chunk::{BLOCK, Chunk};
-use crate::error::Result;
+use crate::error::{Error, Exit, Result};
 use crate::input::Input;
 use crate::method::Method;
 use crate::modes::mode::Place;
@@ -35,7 +36,14 @@ impl Transform {
                 getrandom::fill(&mut iv).map_err(runtime::Error::from)?;
                 iv
             }
-            Some(Iv::Stored) => input.take_iv()?,
+            Some(Iv::Stored) => {
+                let iv = input.take_iv()?;
+                if is_sealed(&iv) {
+                    let what = format!("{} is a sealed file: open it with `aes-bitslice open`", input.name);
+                    return Err(Error::new(Exit::InputOutput, what));
+                }
+                iv
+            }
         };
         if let Some(length) = input.length {
             method.check_length(length, &input.name)?;

@@ -122,7 +122,7 @@ pub fn all_authentic(py: Python<'_>, opened: &OpenedBatch, n: usize) -> PyResult
     if failed.is_empty() {
         return Ok(());
     }
-    let what = format!("authentication failed of {} in {n} messages; their numbers are in `failed`", failed.len());
+    let what = format!("authentication failed for {} of {n} messages; their numbers are in `failed`", failed.len());
     let error = AuthenticationError::new_err(what);
     error.value(py).setattr(intern!(py, "failed"), PyTuple::new(py, failed)?)?;
     Err(error)

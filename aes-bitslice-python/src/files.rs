@@ -10,9 +10,10 @@ use crate::opened::Opened;
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as sealing, Secret};
-use pyo3::exceptions::{PyFileExistsError, PyTypeError};
+use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use same_file::Handle;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -134,6 +135,7 @@ fn run(
     }
     let mut input = Source::of(source)?;
     let mut output = Destination::of(destination, overwrite)?;
+    refuse_same(&input, &output)?;
     guarded(|| {
         let bytes = py.detach(|| {
             with_threads(|| {
@@ -152,6 +154,17 @@ fn run(
         py.detach(|| output.finish(overwrite))?;
         Ok(bytes)
     })
+}
+
+/// Refuses to write over the file that is read: done twice, it would be sealed twice.
+fn refuse_same(input: &Source, output: &Destination) -> PyResult<()> {
+    let (Source::File(input), To::File(_, path)) = (input, &output.to) else { return Ok(()) };
+    match (Handle::from_file(input.try_clone()?), Handle::from_path(path)) {
+        (Ok(input), Ok(output)) if input == output => {
+            Err(PyValueError::new_err("source and destination are the same file: give another destination"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What is read.

@@ -45,11 +45,16 @@ fn mode_of(name: &str) -> PyResult<Mode> {
     })
 }
 
+/// The rows of an array of two dimensions.
+fn rows_of(keys: Any<'_, '_>) -> PyResult<Option<u64>> {
+    let shape = keys.getattr_opt(intern!(keys.py(), "shape"))?;
+    Ok(shape.and_then(|shape| shape.extract::<(u64, u64)>().ok()).map(|(rows, _)| rows))
+}
+
 /// Refuses an array of two dimensions whose rows are not a key of `bytes` bytes each.
 fn check_rows(keys: Any<'_, '_>, of_keys: &Memory, bytes: usize) -> PyResult<()> {
-    let shape = keys.getattr_opt(intern!(keys.py(), "shape"))?;
-    match shape.and_then(|shape| shape.extract::<(u64, u64)>().ok()) {
-        Some((rows, _)) if rows > 0 && of_keys.len / rows != bytes as u64 => {
+    match rows_of(keys)? {
+        Some(rows) if rows > 0 && of_keys.len / rows != bytes as u64 => {
             let row = of_keys.len / rows;
             let what = format!("keys has rows of {row} bytes, and keys of {} bits have {bytes}", 8 * bytes);
             Err(PyValueError::new_err(format!("{what}: a row is a key")))
@@ -153,6 +158,9 @@ pub fn jobs<'py>(
     } else if mode != Mode::EcbEncrypt {
         return Err(PyTypeError::new_err(format!("{mode} takes counters, of 16 bytes for each job")));
     }
+    if let Some(rows) = rows_of(keys)?.filter(|rows| *rows != n as u64) {
+        return Err(PyValueError::new_err(format!("keys has {rows} rows for {n} jobs: a row is the key of a job")));
+    }
     let bytes = of_keys.len as usize / n.max(1);
     if bytes * n != of_keys.len as usize || (n > 0 && KeyBits::from_bytes(bytes).is_none()) {
         let len = of_keys.len;
@@ -160,7 +168,6 @@ pub fn jobs<'py>(
             "{n} jobs have {n} keys of 16, 24 or 32 bytes side by side, not {len} bytes"
         )));
     }
-    check_rows(keys, &of_keys, bytes)?;
     let (keys, counters) = (of_keys.host(), counters.as_ref().map(Memory::host));
     let job = |(i, range)| {
         let counter = counters.as_ref().map_or([0; 16], |all| all.input().as_chunks().0[i]);

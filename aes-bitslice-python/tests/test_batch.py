@@ -70,7 +70,7 @@ def test_gcm(engine, key_bytes, nonce_bytes):
     expected = bytearray(data)
     for n in changed:
         expected[slice(*ranges[n])] = bytes(ranges[n][1] - ranges[n][0])
-    with pytest.raises(AuthenticationError, match=f"failed of {len(changed)} in 61 messages") as raised:
+    with pytest.raises(AuthenticationError, match=f"failed for {len(changed)} of 61 messages") as raised:
         cipher.gcm_decrypt_batch(nonces, ranges, secret, received, aads, out=secret)
     assert raised.value.failed == tuple(changed)
     assert secret == expected

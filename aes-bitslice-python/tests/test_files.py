@@ -78,6 +78,13 @@ def test_files_are_not_replaced_unless_asked_for(key, tmp_path):
         aes_bitslice.seal(io.BytesIO(b"new"), tmp_path / "there", key=key)
     assert raised.value.filename.endswith("there") and (tmp_path / "there").read_bytes() == b"precious"
     aes_bitslice.seal(io.BytesIO(b"new"), tmp_path / "there", key=key, overwrite=True)
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    before = (tmp_path / "there").read_bytes()
+    for same in ("there", "link"):
+        for work in (aes_bitslice.seal, aes_bitslice.open):
+            with pytest.raises(ValueError, match="the same file"):
+                work(tmp_path / "there", tmp_path / same, key=key, overwrite=True)
+    assert (tmp_path / "there").read_bytes() == before
     assert aes_bitslice.is_sealed((tmp_path / "there").read_bytes())
     with pytest.raises(FileNotFoundError) as raised:
         aes_bitslice.seal(tmp_path / "nothing", tmp_path / "out", key=key)

@@ -63,16 +63,62 @@ def test_rows_that_cannot_be_are_refused(key_ref, tmp_path):
     source = tmp_path / "data"
     source.write_bytes(bytes(1000))
     os.link(source, tmp_path / "link")
-    row = ranges.rows(source, str(tmp_path / "link"))[0]
-    with pytest.raises(ValueError, match="same file"):
-        ranges.encrypt_row(row, key_ref)
+    with pytest.raises(ValueError, match="are the same"):
+        ranges.rows(source, str(tmp_path / "link"), overwrite=True)
+    row = ranges.rows(source, str(tmp_path / "elsewhere"))[0]
+    for same in ["link", "data", "../" + tmp_path.name + "/data"]:
+        same = {**row, "destination": f"{tmp_path}/{same}"}
+        for work in [ranges.encrypt_row, ranges.seal_row, ranges.open_row]:
+            with pytest.raises(ValueError, match="are the same"):
+                work(same, key_ref)
     assert source.read_bytes() == bytes(1000)
+    for wrong in [{"length": -1}, {"offset": -16}, {"iv": "00" * 15}]:
+        with pytest.raises(ValueError):
+            ranges.encrypt_row({**row, **wrong}, key_ref)
+    for iv in [16, "00" * 15, b"x", [0] * 16, "x" * 32]:
+        with pytest.raises(ValueError, match="iv is 16 bytes"):
+            ranges.rows(source, str(tmp_path / "elsewhere"), iv=iv)
+    assert ranges.rows(source, tmp_path / "elsewhere", iv=row["iv"])[0]["iv"] == row["iv"]
+    for part_bytes in [0, -1, 15, 16.5]:
+        with pytest.raises(ValueError, match="part_bytes"):
+            ranges.rows(source, str(tmp_path / "elsewhere"), part_bytes=part_bytes)
+    with pytest.raises(IsADirectoryError):
+        ranges.rows(tmp_path, str(tmp_path / "elsewhere"))
+    assert not (tmp_path / "elsewhere").exists()
     with pytest.raises(OSError, match="ends before"):
         ranges.encrypt_row({**row, "destination": str(tmp_path / "out"), "length": 1001}, key_ref)
     with pytest.raises(FileNotFoundError):
         ranges.encrypt_row({**row, "source": "/nothing/there"}, key_ref)
     with pytest.raises(ValueError):
         ranges.encrypt_row(row, "0123456789abcdef" * 2)
+
+
+def test_what_is_there_is_refused_or_removed(key, key_ref, tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    store, data = fsspec.filesystem("memory"), os.urandom(100_000)
+    (tmp_path / "data").write_bytes(data)
+    for destination in [str(tmp_path / "old"), "memory://out/old"]:
+        for row in ranges.rows(tmp_path / "data", destination, part_bytes=30_000):
+            ranges.encrypt_row(row, key_ref)
+        (tmp_path / "shorter").write_bytes(data[:50_000])
+        with pytest.raises(FileExistsError, match="overwrite=True"):
+            ranges.rows(tmp_path / "shorter", destination)
+        rows = ranges.rows(tmp_path / "shorter", destination, part_bytes=30_000, overwrite=True)
+        for row in rows:
+            ranges.encrypt_row(row, key_ref)
+        back = ranges.rows(destination, str(tmp_path / "back"), iv=rows[0]["iv"], overwrite=True)
+        for row in back:
+            ranges.encrypt_row(row, key_ref)
+        assert (tmp_path / "back").read_bytes() == data[:50_000]
+    with pytest.raises(FileExistsError):
+        ranges.rows(tmp_path / "data", str(tmp_path), overwrite=True)
+    # In a store a part of the source is the source, too.
+    for destination in ["memory://out/old", "memory://out/old/", "memory://out/old/0", "memory://out"]:
+        with pytest.raises(ValueError, match="are the same"):
+            ranges.rows("memory://out/old", destination, overwrite=True)
+    with pytest.raises(ValueError, match="are the same"):
+        ranges.seal_row({"source": "memory://out/old", "destination": "memory://out/old"}, key_ref)
+    assert sum(store.size(part) for part in store.ls("/out/old", detail=False)) == 50_000
 
 
 def test_objects_of_a_store(key, key_ref, tmp_path):
@@ -141,6 +187,9 @@ def test_objects_of_s3(key, key_ref, tmp_path, s3):
             ranges.encrypt_row(row, key_ref)
     assert (tmp_path / "again").read_bytes() == data
     assert b"".join(map(s3.cat_file, sorted(s3.ls("bucket/again", detail=False)))) == data
+    with pytest.raises(FileNotFoundError, match="typo is not there"):
+        ranges.encrypt_row(ranges.rows("s3://bucket/data", "s3://typo/data.enc")[0], key_ref)
+    assert not s3.exists("typo")
     s3.rm_file(parts[1])
     with pytest.raises(ValueError, match="00000000000002000000 is missing"):
         ranges.rows("s3://bucket/data.enc", str(tmp_path / "again"), iv=iv)
@@ -217,6 +266,11 @@ def test_schemes_of_keys(key, key_ref):
     keys.register("bytes", lambda rest: key.expose())
     with pytest.raises(TypeError, match="returns a Key, not bytes") as refused:
         keys.resolve("bytes:")
+    for reference in [key, None, b"env:X"]:
+        with pytest.raises(TypeError, match="by a reference"):
+            keys.resolve(reference)
+    with pytest.raises(TypeError, match="a scheme is a function"):
+        keys.register("five", 5)
     for scheme in ["env", "file", "", "a:b", "ä"]:
         with pytest.raises(ValueError, match="a scheme is"):
             keys.register(scheme, lambda rest: key)

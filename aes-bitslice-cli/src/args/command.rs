@@ -174,6 +174,17 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
 
 /// What is wrong, in one line.
 fn message_of(error: clap::Error) -> String {
+    /// What is tried first, and shows in the list of processes.
+    const SECRETS: [&str; 3] = ["--key", "--password", "--pass"];
+    let unknown = error.kind() == ErrorKind::UnknownArgument;
+    if let (true, Some(ContextValue::String(name))) = (unknown, error.get(ContextKind::InvalidArg))
+        && SECRETS.contains(&name.as_str())
+    {
+        return format!(
+            "there is no {name}: others could read the secret in the list of processes; give the name of a file with --key-file \
+             or --passphrase-file; see --help"
+        );
+    }
     without_keys(&one_line(&without_digits(error).render().to_string()))
 }
 

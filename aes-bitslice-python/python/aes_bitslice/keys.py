@@ -28,6 +28,8 @@ def register(scheme: str, function: Callable[[str], Key]) -> None:
     """Has `function` give the keys that `scheme:...` refers to, in this process."""
     if not (scheme.isascii() and scheme.isalnum()) or scheme in _OURS:
         raise ValueError(f"a scheme is letters and digits, and none of {', '.join(_OURS)}")
+    if not callable(function):
+        raise TypeError(f"a scheme is a function, not {type(function).__name__}")
     _registered[scheme] = function
 
 
@@ -44,6 +46,8 @@ def resolve(reference: str) -> Key:
 
 def check(reference: str) -> tuple[str, str]:
     """Refuses what is no reference of a known scheme, without reading the key; returns its two parts."""
+    if not isinstance(reference, str):
+        raise TypeError(f"a key is given by a reference such as env:NAME or file:PATH, not by {type(reference).__name__}")
     scheme, colon, rest = reference.partition(":")
     if not colon or (scheme not in _OURS and _known(scheme) is None):
         # It is not repeated: some will put the key itself in its place.

@@ -28,15 +28,28 @@ def encrypt_range(key_ref: str, iv: Any, offset: int, buffer: Any, *, engine: st
     return _Worker.of_this_thread(engine).cipher(key_ref).ctr(iv, buffer, offset=offset, out=out)
 
 
-def rows(source: str | os.PathLike[str], destination: str, *, part_bytes: int = 256 << 20, iv: Any = None) -> list[dict[str, Any]]:
-    """The rows that encrypt one source, under a new IV; to decrypt, give the IV of the encryption.
+def rows(
+    source: str | os.PathLike[str],
+    destination: str | os.PathLike[str],
+    *,
+    part_bytes: int = 256 << 20,
+    iv: Any = None,
+    overwrite: bool = False,
+) -> list[dict[str, Any]]:
+    """The rows that encrypt one source, under a new IV; to decrypt, give the IV of the encryption, 16 bytes or 32 hexadecimal digits.
 
     A local destination is one file. In a store an object is only written whole, so there each part is an object of its own:
-    the destination, a slash, and its first byte in 20 digits. A source may be such parts, too.
+    the destination, a slash, and its first byte in 20 digits. A source may be such parts, too. A destination that exists is refused, for
+    what is left of it would be taken for the end of the new one: `overwrite=True` removes it, now.
     """
-    source, whole = os.fspath(source), not _is_local(destination)
-    iv = (random_bytes(16) if iv is None else bytes(iv)).hex()
-    part_bytes = max(16, part_bytes - part_bytes % 16)
+    source, destination = os.fspath(source), os.fspath(destination).rstrip("/")
+    if not isinstance(part_bytes, int) or part_bytes < 16:
+        raise ValueError(f"part_bytes is a whole number of at least 16, not {part_bytes!r}")
+    iv = random_bytes(16).hex() if iv is None else _iv(iv).hex()
+    part_bytes -= part_bytes % 16
+    objects, whole = _objects(source), not _is_local(destination)
+    _refuse_same(source, destination)
+    _make_way(destination, overwrite)
     return [
         {
             "source": address,
@@ -46,7 +59,7 @@ def rows(source: str | os.PathLike[str], destination: str, *, part_bytes: int = 
             "iv": iv,
             "begins": begins,
         }
-        for address, begins, size in _objects(source)
+        for address, begins, size in objects
         for offset in range(begins, begins + max(size, 1), part_bytes)
     ]
 
@@ -67,7 +80,8 @@ def open_row(row: Mapping[str, Any], key_ref: str, engine: str = "cpu") -> int:
 
 
 def _files(row: Mapping[str, Any], work: Any, key_ref: str, engine: str) -> int:
-    source, destination = row["source"], row["destination"]
+    source, destination = str(row["source"]), str(row["destination"])
+    _refuse_same(source, destination)
     options = {"key": keys.resolve(key_ref), "engine": _Worker.of_this_thread(engine).engine}
     if _is_local(source) and _is_local(destination):
         return int(work(_path(source), _path(destination), overwrite=True, **options))
@@ -117,7 +131,10 @@ class _Worker:
         source, destination = str(row["source"]), str(row["destination"])
         offset, length = int(row["offset"]), int(row["length"])
         start = offset - int(row.get("begins", 0))
-        iv, cipher = bytes.fromhex(str(row["iv"])), self.cipher(key_ref)
+        if start < 0 or length < 0:
+            raise ValueError(f"a row has a length, and an offset not before the source begins, and not {length} and {offset}")
+        iv, cipher = _iv(str(row["iv"])), self.cipher(key_ref)
+        _refuse_same(source, destination)
         if _is_local(source) and _is_local(destination):
             return self._encrypt_local(cipher, iv, _path(source), _path(destination), offset, length)
         import fsspec
@@ -132,22 +149,83 @@ class _Worker:
             with _opened(_path(destination)) as file:
                 _write(file.fileno(), data, offset)
         else:
-            store, path = fsspec.core.url_to_fs(destination)
-            store.makedirs(store._parent(path), exist_ok=True)
-            store.pipe_file(path, bytes(data))
+            _put(destination, bytes(data))
         return length
 
     def _encrypt_local(self, cipher: Cipher, iv: bytes, source: Path, destination: Path, offset: int, length: int) -> int:
         memory = self.memory(min(PIECE, length)) if length else memoryview(b"")
         with source.open("rb") as reads, _opened(destination) as writes:
-            if os.path.samestat(os.fstat(reads.fileno()), os.fstat(writes.fileno())):
-                raise ValueError("source and destination are the same file: done again, a row would decrypt it")
             for start in range(offset, offset + length, PIECE):
                 piece = memory[: min(PIECE, offset + length - start)]
                 _read(reads.fileno(), piece, start)
                 cipher.ctr(iv, piece, offset=start, out=piece)
                 _write(writes.fileno(), piece, start)
         return length
+
+
+def _iv(given: Any) -> bytes:
+    """An IV, of 16 bytes or 32 hexadecimal digits."""
+    try:
+        iv = bytes.fromhex(given) if isinstance(given, str) else bytes(memoryview(given))
+    except (TypeError, ValueError):
+        iv = b""
+    if len(iv) != 16:
+        raise ValueError('iv is 16 bytes, or 32 hexadecimal digits as in rows[0]["iv"]')
+    return iv
+
+
+def _refuse_same(source: str, destination: str) -> None:
+    """Refuses a destination that is the source, or a part of it: a row done again would decrypt it, or seal it twice."""
+    if _is_local(source) and _is_local(destination):
+        one, other = _path(source), _path(destination)
+        same = other.exists() and one.exists() and one.samefile(other)
+    elif _is_local(source) or _is_local(destination):
+        return
+    else:
+        import fsspec
+
+        (store, one), (other_store, other) = fsspec.core.url_to_fs(source), fsspec.core.url_to_fs(destination)
+        same = store == other_store and (one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/"))
+    if same:
+        raise ValueError(f"source and destination are the same: give {source} another destination")
+
+
+def _make_way(destination: str, overwrite: bool) -> None:
+    """Refuses a destination that exists, or removes it."""
+    if _is_local(destination):
+        path = _path(destination)
+        if not path.exists():
+            return
+        if overwrite and path.is_file():
+            path.unlink()
+            return
+    else:
+        import fsspec
+
+        store, inside = fsspec.core.url_to_fs(destination)
+        store.invalidate_cache()
+        if not store.exists(inside):
+            return
+        if overwrite:
+            store.rm(inside, recursive=True)
+            return
+    raise FileExistsError(f"{destination} exists: give another destination, or overwrite=True")
+
+
+def _put(destination: str, data: bytes) -> None:
+    """Writes an object whole, in a folder that is made where the store has folders."""
+    import fsspec
+
+    store, path = fsspec.core.url_to_fs(destination)
+    try:
+        store.pipe_file(path, data)
+    except FileNotFoundError:
+        # A bucket that is not there is a mistyped one.
+        root = path[: path.find("/", 1)]
+        if not store.exists(root):
+            raise FileNotFoundError(f"{root} is not there: make it, or give another destination than {destination}") from None
+        store.makedirs(store._parent(path), exist_ok=True)
+        store.pipe_file(path, data)
 
 
 def _opened(path: Path) -> Any:
@@ -182,6 +260,8 @@ def _path(address: str | os.PathLike[str]) -> Path:
 def _objects(source: str) -> list[tuple[str, int, int]]:
     """The objects that a source is: for each its address, its first byte in the message, and its bytes."""
     if _is_local(source):
+        if _path(source).is_dir():
+            raise IsADirectoryError(f"{source} is a folder: give its files one by one")
         return [(source, 0, _path(source).stat().st_size)]
     import fsspec
 
