@@ -2,10 +2,10 @@
 //! be.
 
 use aes::{Aes128, Aes192, Aes256};
-use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
 use aes_bitslice_runtime::{Backend, EachKey, Engine, Error, Job, Jobs, Kernels, KeyBits, Mode};
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::memory::Memory;
 use aes_bitslice_tests::reference::noise;
 use aes_bitslice_tests::{tests, tests_of_engines};
 use cipher::{
@@ -13,7 +13,6 @@ use cipher::{
 };
 use std::ops::Range;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 const MODES: [Mode; 4] = [Mode::EcbEncrypt, Mode::Ctr, Mode::Keystream, Mode::EcbDecrypt];
 /// Those that GPUs have kernels of.
@@ -65,37 +64,11 @@ fn expected(mode: Mode, key: &[u8], counter: [u8; 16], data: &mut [u8]) {
     }
 }
 
-/// Where the data of a call is.
-enum Memory {
-    Host,
-    /// The data begins this many bytes behind a multiple of 256.
-    Gpu(Arc<CudaStream>, usize),
-}
-
-/// Host memory, and that of a GPU where the engine has one.
-fn memories(engine: &Engine) -> Vec<Memory> {
-    let stream = || engine.cuda_context().unwrap().new_stream().unwrap();
-    match engine.backend() {
-        Backend::Cuda { .. } => {
-            vec![Memory::Host, Memory::Gpu(stream(), 0), Memory::Gpu(stream(), 4), Memory::Gpu(stream(), 3)]
-        }
-        _ => vec![Memory::Host],
-    }
-}
-
-impl Memory {
-    fn run(&self, engine: &Engine, jobs: &Jobs, data: &mut [u8]) -> Result<(), Error> {
-        let Self::Gpu(stream, offset) = self else { return engine.run_jobs(jobs, data) };
-        let mut memory = stream.clone_htod(&[&vec![0x5a; *offset], &data[..], &[0xa5; 9]].concat()).unwrap();
-        let pending = {
-            let mut part = memory.slice_mut(*offset..*offset + data.len());
-            engine.device_jobs()?.run(stream, jobs, &mut part)?
-        };
-        let found = stream.clone_dtoh(&memory).unwrap();
-        let (before, rest) = found.split_at(*offset);
-        assert!(before.iter().all(|&byte| byte == 0x5a) && rest[data.len()..] == [0xa5; 9]);
-        data.copy_from_slice(&rest[..data.len()]);
-        pending.wait()
+/// Jobs on data where it is.
+fn run(memory: &Memory, engine: &Engine, jobs: &Jobs, data: &mut [u8]) -> Result<(), Error> {
+    match memory.on_gpu(data, |stream, data| engine.device_jobs()?.run(stream, jobs, data)) {
+        Some(pending) => pending?.wait(),
+        None => engine.run_jobs(jobs, data),
     }
 }
 
@@ -165,9 +138,10 @@ fn jobs_are_as_another_has_them(engines: &'static [Engine]) {
                 }
                 let (jobs, expected) = (Jobs::new(mode, &work.list()).unwrap(), work.expected(mode));
                 assert_eq!(jobs.len(), lengths.len());
-                for (engine, memory) in engines.iter().flat_map(|e| memories(e).into_iter().map(move |m| (e, m))) {
+                for (engine, memory) in engines.iter().flat_map(|e| Memory::all_of(e).into_iter().map(move |m| (e, m)))
+                {
                     let mut data = work.plain.clone();
-                    let outcome = memory.run(engine, &jobs, &mut data);
+                    let outcome = run(&memory, engine, &jobs, &mut data);
                     if matches!(memory, Memory::Gpu(..)) && !ON_DEVICE.contains(&mode) {
                         refused(outcome, "in host memory alone");
                         assert!(data == work.plain);
@@ -216,9 +190,9 @@ fn nothing_to_do(engines: &'static [Engine]) {
     assert!(empty.is_empty() && !of_nothing.is_empty());
     for engine in engines {
         for jobs in [&empty, &of_nothing] {
-            for memory in memories(engine) {
+            for memory in Memory::all_of(engine) {
                 let mut data = *b"data";
-                memory.run(engine, jobs, &mut data).unwrap();
+                run(&memory, engine, jobs, &mut data).unwrap();
                 assert_eq!(&data, b"data");
             }
         }
