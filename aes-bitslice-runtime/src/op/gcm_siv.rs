@@ -19,6 +19,7 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::{Block, CpuCipher, encrypt_block};
 use crate::op::cpu_key::CpuKey;
 use crate::op::operation::{Keys, Operation, Steps};
+use crate::op::partial_hash::power;
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::mode::Mode;
 use cipher::array::Array;
@@ -175,21 +176,6 @@ impl Derived {
         hasher.finalize().into()
     }
 
-    /// The power of the hash key by which a hash goes this many blocks to the front, one at least.
-    fn power(&self, mut blocks: usize) -> Zeroizing<[u8; 16]> {
-        let (mut result, mut square) = (None::<Zeroizing<[u8; 16]>>, Zeroizing::new(**self.hash));
-        loop {
-            if blocks & 1 == 1 {
-                result = Some(result.map_or_else(|| square.clone(), |result| dot(&result, &square)));
-            }
-            blocks >>= 1;
-            if blocks == 0 {
-                return result.expect("one block at least");
-            }
-            square = dot(&square, &square);
-        }
-    }
-
     /// The tag of a message (section 5).
     fn tag(&self, nonce: &[u8], aad: &[u8], message: &[u8]) -> [u8; 16] {
         let one = |piece: &[u8]| scrubbed::<DERIVED, _>(|| self.hash(piece));
@@ -198,14 +184,16 @@ impl Derived {
             false => message.chunks(PIECE).map(one).collect(),
         });
         let mut sum = Zeroizing::new(self.hash(aad));
-        // All pieces but the last are equally long.
-        let mut power = (0, Zeroizing::new([0; 16]));
-        for (piece, hash) in message.chunks(PIECE).zip(&*hashes) {
-            let blocks = piece.len().div_ceil(16);
-            if power.0 != blocks {
-                power = (blocks, self.power(blocks));
+        // All pieces but the last are equally long. A hash goes as many blocks to the front as come behind it.
+        let mut front = (0, Zeroizing::new([0; 16]));
+        for (n, (piece, hash)) in message.chunks(PIECE).zip(&*hashes).enumerate() {
+            if n > 0 || !aad.is_empty() {
+                let blocks = piece.len().div_ceil(16) as u64;
+                if front.0 != blocks {
+                    front = (blocks, power(&self.hash, blocks, dot));
+                }
+                sum = dot(&sum, &front.1);
             }
-            sum = dot(&sum, &power.1);
             add(&mut sum, hash);
         }
         let bits = [aad, message].map(|bytes| 8 * bytes.len() as u64);

@@ -77,6 +77,9 @@ impl HashKey {
 
     /// The hash of bytes, the last block filled up with zeros.
     pub(crate) fn hash(&self, bytes: &[u8]) -> [u8; 16] {
+        if bytes.is_empty() {
+            return [0; 16];
+        }
         let mut hasher = self.hasher();
         hasher.update_padded(bytes);
         hasher.finalize().into()
@@ -102,26 +105,36 @@ impl HashKey {
                 let what = format!("one begins with byte {} where byte {next} is next", part.offset);
                 return Err(Error::PartsDoNotAdjoin { what });
             };
-            let blocks = part.bytes.div_ceil(16);
-            if power.0 != blocks {
-                power = (blocks, self.power(blocks));
+            if whole.bytes == 0 {
+                whole.hash = part.hash;
+            } else {
+                let blocks = part.bytes.div_ceil(16);
+                if power.0 != blocks {
+                    power = (blocks, self.power(blocks));
+                }
+                let moved = product(&whole.hash, &power.1);
+                whole.hash = std::array::from_fn(|i| moved[i] ^ part.hash[i]);
             }
-            let moved = product(&whole.hash, &power.1);
-            whole.hash = std::array::from_fn(|i| moved[i] ^ part.hash[i]);
             whole.bytes = bytes;
         }
         Ok(whole)
     }
 
-    /// H^n, by squaring.
+    /// H^n.
     fn power(&self, n: u64) -> Zeroizing<[u8; 16]> {
-        power(&self.0, n)
+        if n == 0 { Zeroizing::new(ONE) } else { power(&self.0, n, product) }
     }
 
     /// The hash of two messages one after the other, the second of `blocks` blocks of 16 bytes.
     pub(crate) fn append(&self, first: &[u8; 16], second: &[u8; 16], blocks: u64) -> [u8; 16] {
         let moved = product(first, &self.power(blocks));
         std::array::from_fn(|i| moved[i] ^ second[i])
+    }
+
+    /// The hash of a message with this hash, of whole blocks, and one block more.
+    pub(crate) fn append_block(&self, hash: &[u8; 16], block: &[u8; 16]) -> [u8; 16] {
+        let sum = Zeroizing::new(std::array::from_fn(|i| hash[i] ^ block[i]));
+        *product(&sum, &self.0)
     }
 }
 
@@ -153,17 +166,23 @@ pub(crate) fn known_answer() -> (Vec<u8>, HashKey, [u8; 16]) {
 /// The element 1 of GHASH's field.
 pub(crate) const ONE: [u8; 16] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// x^n. The time depends on n alone, which is a length.
-fn power(x: &[u8; 16], mut n: u64) -> Zeroizing<[u8; 16]> {
-    let (mut result, mut square) = (Zeroizing::new(ONE), Zeroizing::new(*x));
-    while n > 0 {
+/// x^n by squaring, where n is at least 1 and products are associative. The time depends on n alone, which is a length.
+pub(crate) fn power(
+    x: &[u8; 16],
+    mut n: u64,
+    product: impl Fn(&[u8; 16], &[u8; 16]) -> Zeroizing<[u8; 16]>,
+) -> Zeroizing<[u8; 16]> {
+    let (mut result, mut square) = (None::<Zeroizing<[u8; 16]>>, Zeroizing::new(*x));
+    loop {
         if n & 1 == 1 {
-            result = product(&result, &square);
+            result = Some(result.map_or_else(|| square.clone(), |result| product(&result, &square)));
+        }
+        n >>= 1;
+        if n == 0 {
+            return result.expect("n is at least 1");
         }
         square = product(&square, &square);
-        n >>= 1;
     }
-    result
 }
 
 /// The product of two elements of GHASH's field.
@@ -195,6 +214,7 @@ mod tests {
         let key = key();
         assert_eq!(key.hash(&[block, lengths].concat()), expected);
         assert_eq!(key.append(&key.hash(&block), &key.hash(&lengths), 1), expected);
+        assert_eq!(key.append_block(&key.hash(&block), &lengths), expected);
         assert_eq!(format!("{key:?}"), "HashKey");
     }
 
@@ -230,7 +250,8 @@ mod tests {
     fn the_field_has_the_identity_that_its_bit_order_has() {
         let x = std::array::from_fn(|i| 16 * i as u8 + 3);
         assert_eq!(*product(&x, &ONE), x);
-        assert_eq!((*power(&x, 0), *power(&x, 1)), (ONE, x));
-        assert_eq!(*power(&x, 5), *product(&x, &product(&product(&x, &x), &product(&x, &x))));
+        assert_eq!(*power(&x, 1, product), x);
+        assert_eq!(*HashKey::from_bytes(x).power(0), ONE);
+        assert_eq!(*power(&x, 5, product), *product(&x, &product(&product(&x, &x), &product(&x, &x))));
     }
 }
