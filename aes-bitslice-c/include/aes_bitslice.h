@@ -11,8 +11,8 @@
  * that is refused has changed nothing; one that fails after it has begun to write clears its output in host memory.
  *
  * POINTERS. Unless said otherwise none may be NULL, but those to data of no bytes. `input` and `output` have `len` bytes each, and are
- * the same range, or two that lie apart. Nonces, additional data, tags and descriptions of messages lie apart from the output. Nothing is
- * kept of what a pointer of the caller's points to, and nothing of it is freed.
+ * the same range, or two that lie apart. Nonces, additional data, tags, keys and descriptions of messages and of jobs lie apart from the
+ * output. Nothing is kept of what a pointer of the caller's points to, and nothing of it is freed.
  * Handles are made and freed by this library's functions; one that was freed must not be used.
  *
  * THREADS. Any number of threads may use the same key, engine and cipher at the same time. Nobody may be using a handle that is freed.
@@ -82,8 +82,8 @@ typedef struct aes_bitslice_engine aes_bitslice_engine;
 // An AES key, or the two of XTS. It is wiped when it is freed, and never printed.
 typedef struct aes_bitslice_key aes_bitslice_key;
 
-// What a call on a stream returns when the stream has come to it: a tag, a part of a message, or whether a message is authentic. Freeing
-// it waits for that, too.
+// What a call on a stream returns when the stream has come to it: a tag, tags, a part of a message, or which messages are authentic.
+// Freeing it waits for that, too.
 typedef struct aes_bitslice_pending aes_bitslice_pending;
 
 // What comes of a part of a GCM message, and the tag of all parts is made of. It tells about the hash key: keep it as secret as the
@@ -97,7 +97,7 @@ typedef struct aes_bitslice_part {
   uint8_t hash[16];
 } aes_bitslice_part;
 
-// Where a message lies in the data of a call.
+// Where a message, or what a job is for, lies in the data of a call.
 typedef struct aes_bitslice_range {
   // Where it begins, in bytes.
   uint64_t offset;
@@ -118,6 +118,18 @@ typedef struct aes_bitslice_gcm_message {
   // Where the message lies in the data of the call.
   struct aes_bitslice_range range;
 } aes_bitslice_gcm_message;
+
+// A job of a call under many keys. The keys of all jobs have the same length.
+typedef struct aes_bitslice_job {
+  // The key, `key_len` bytes.
+  const uint8_t *key;
+  // Bytes of the key: 16, 24 or 32.
+  size_t key_len;
+  // The first counter block, all 128 bits of which count, big-endian; "ecb-encrypt" takes no notice of it.
+  uint8_t counter[16];
+  // Where in the data of the call its bytes lie; of "ecb-encrypt" whole blocks of 16.
+  struct aes_bitslice_range range;
+} aes_bitslice_job;
 
 #ifdef __cplusplus
 extern "C" {
@@ -407,8 +419,8 @@ int aes_bitslice_cmac_verify_batch(const struct aes_bitslice_cipher *cipher,
                                    uint8_t *authentic);
 
 // Loads the kernels that calls of a mode take, and waits until they have given a known answer, so that no later call has to: before time
-// counts, and before a stream is captured into a graph. `mode` is "ctr" (for GCM, too), "keystream", "ecb-encrypt", "ecb-decrypt",
-// "cbc-decrypt", "xts-encrypt" or "xts-decrypt".
+// counts, and before a stream is captured into a graph. `mode` is "ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt",
+// "xts-encrypt" or "xts-decrypt"; "gcm", with what the key's tags take, "gcm-batch" or "cmac-batch".
 int aes_bitslice_prepare(const struct aes_bitslice_cipher *cipher,
                          const char *mode);
 
@@ -516,12 +528,146 @@ int aes_bitslice_gmac_on_stream(const struct aes_bitslice_cipher *cipher,
                                 void *stream,
                                 struct aes_bitslice_pending **pending);
 
-// Waits until the stream has come to it: AES_BITSLICE_OK, or AES_BITSLICE_UNAUTHENTICATED where aes_bitslice_gcm_decrypt_on_stream has
-// found a message that is not authentic. It may be asked again.
+// aes_bitslice_gcm_encrypt_batch in memory of the GPU, on a stream; descriptions of messages, nonces and additional data are in host
+// memory. The tags are there when the stream has come to them: aes_bitslice_pending_tags gives them. Fast for messages at multiples of 16
+// bytes, nearly as fast at multiples of 4. Cannot be captured into a graph.
+//
+// Writes what the tags come by to `pending`, to be freed by aes_bitslice_pending_free.
+int aes_bitslice_gcm_encrypt_batch_on_stream(const struct aes_bitslice_cipher *cipher,
+                                             const struct aes_bitslice_gcm_message *messages,
+                                             size_t count,
+                                             const void *input,
+                                             void *output,
+                                             size_t len,
+                                             void *stream,
+                                             struct aes_bitslice_pending **pending);
+
+// aes_bitslice_gcm_decrypt_batch in memory of the GPU, on a stream; descriptions of messages, nonces, additional data and tags are in host
+// memory. Output of messages that are not authentic is cleared on the same stream: what comes next on it sees each message or zeros.
+// aes_bitslice_pending_authentic tells which are. From the host or from another stream, do not look at the output before that. Cannot be
+// captured into a graph.
+//
+// Writes what tells it to `pending`, to be freed by aes_bitslice_pending_free.
+int aes_bitslice_gcm_decrypt_batch_on_stream(const struct aes_bitslice_cipher *cipher,
+                                             const struct aes_bitslice_gcm_message *messages,
+                                             size_t count,
+                                             const void *input,
+                                             void *output,
+                                             size_t len,
+                                             const uint8_t *tags,
+                                             size_t tag_len,
+                                             void *stream,
+                                             struct aes_bitslice_pending **pending);
+
+// aes_bitslice_cmac_batch in memory of the GPU, on a stream; the ranges are in host memory. The tags are there when the stream has come to
+// them: aes_bitslice_pending_tags gives them. The blocks of a message come one after the other: thousands of messages are fast, and few
+// are not. Cannot be captured into a graph.
+//
+// Writes what the tags come by to `pending`, to be freed by aes_bitslice_pending_free.
+int aes_bitslice_cmac_batch_on_stream(const struct aes_bitslice_cipher *cipher,
+                                      const struct aes_bitslice_range *messages,
+                                      size_t count,
+                                      const void *input,
+                                      size_t len,
+                                      void *stream,
+                                      struct aes_bitslice_pending **pending);
+
+// aes_bitslice_cmac_verify_batch in memory of the GPU, on a stream; ranges and tags are in host memory. aes_bitslice_pending_authentic
+// tells which messages are authentic when the stream has come to it. Cannot be captured into a graph.
+//
+// Writes what tells it to `pending`, to be freed by aes_bitslice_pending_free.
+int aes_bitslice_cmac_verify_batch_on_stream(const struct aes_bitslice_cipher *cipher,
+                                             const struct aes_bitslice_range *messages,
+                                             size_t count,
+                                             const void *input,
+                                             size_t len,
+                                             const uint8_t *tags,
+                                             size_t tag_len,
+                                             void *stream,
+                                             struct aes_bitslice_pending **pending);
+
+// Does `count` jobs, each with a key, a first counter block and a range of the data, in host memory on the cores of the CPU with every
+// engine. `mode` is "ctr", "ecb-encrypt" or "keystream"; of key stream, `input` is NULL.
+//
+// Ranges of the data, of `len` bytes, ascend and do not overlap. Bytes of `output` between them stay as they are. Jobs with one key must
+// have no counter in common: nothing looks for that.
+int aes_bitslice_run_jobs(const struct aes_bitslice_engine *engine,
+                          const char *mode,
+                          const struct aes_bitslice_job *jobs,
+                          size_t count,
+                          const void *input,
+                          void *output,
+                          size_t len);
+
+// Does the same number of bytes under each of `count` keys, which lie side by side: the first key is for the first `bytes_per_key` bytes,
+// a multiple of 16. In host memory, on the cores of the CPU with every engine. `mode` is "ctr", "ecb-encrypt" or "keystream"; of key
+// stream, `input` is NULL.
+//
+// Each key has `key_len` bytes: 16, 24 or 32. `counter` is the first counter block under each, 16 bytes; NULL for "ecb-encrypt". `len` is
+// `count` times `bytes_per_key`. The keys lie apart from the output.
+int aes_bitslice_run_each_key(const struct aes_bitslice_engine *engine,
+                              const char *mode,
+                              const uint8_t *keys,
+                              size_t key_len,
+                              size_t count,
+                              const uint8_t *counter,
+                              uint64_t bytes_per_key,
+                              const void *input,
+                              void *output,
+                              size_t len);
+
+// Loads the kernels for many keys, and waits until they have given a known answer, so that no later call has to: before time counts, and
+// before a stream is captured into a graph. It needs an engine of one GPU.
+int aes_bitslice_prepare_many_keys(const struct aes_bitslice_engine *engine);
+
+// aes_bitslice_run_jobs in memory of the GPU, on a stream, which expands the keys; descriptions of jobs and keys are in host memory. Fast
+// for jobs of a few KiB or more. Cannot be captured into a graph.
+//
+// Writes what waits for the call to `pending`, to be freed by aes_bitslice_pending_free: the library's copy of the keys is wiped then.
+int aes_bitslice_run_jobs_on_stream(const struct aes_bitslice_engine *engine,
+                                    const char *mode,
+                                    const struct aes_bitslice_job *jobs,
+                                    size_t count,
+                                    const void *input,
+                                    void *output,
+                                    size_t len,
+                                    void *stream,
+                                    struct aes_bitslice_pending **pending);
+
+// aes_bitslice_run_each_key in memory of the GPU, on a stream; the keys are there, too, at a multiple of four bytes, and the counter is in
+// host memory. The keys are expanded while they are used, and stay as they are: clearing them is the caller's. May be captured into a
+// graph after aes_bitslice_prepare_many_keys.
+int aes_bitslice_run_each_key_on_stream(const struct aes_bitslice_engine *engine,
+                                        const char *mode,
+                                        const uint8_t *keys,
+                                        size_t key_len,
+                                        size_t count,
+                                        const uint8_t *counter,
+                                        uint64_t bytes_per_key,
+                                        const void *input,
+                                        void *output,
+                                        size_t len,
+                                        void *stream);
+
+// Waits until the stream has come to it: AES_BITSLICE_OK, or AES_BITSLICE_UNAUTHENTICATED where a call that decrypts or verifies has found
+// a message that is not authentic; of a batch, aes_bitslice_pending_authentic tells which. It may be asked again.
 int aes_bitslice_pending_wait(const struct aes_bitslice_pending *pending);
 
 // Waits until the stream has come to a tag, and writes it, 16 bytes, to `tag` in host memory. It may be asked again.
 int aes_bitslice_pending_tag(const struct aes_bitslice_pending *pending, uint8_t *tag);
+
+// Waits until the stream has come to the tags of a batch of `count` messages, and writes them, 16 bytes each, side by side to `tags` in
+// host memory. It may be asked again.
+int aes_bitslice_pending_tags(const struct aes_bitslice_pending *pending,
+                              uint8_t *tags,
+                              size_t count);
+
+// Waits until the stream has come to a batch of `count` messages that were decrypted or verified, and writes to `authentic` in host
+// memory, a byte for each, 1 if the message is authentic and 0 if it is not. Fails with AES_BITSLICE_UNAUTHENTICATED if any is not. It may
+// be asked again.
+int aes_bitslice_pending_authentic(const struct aes_bitslice_pending *pending,
+                                   uint8_t *authentic,
+                                   size_t count);
 
 // Waits until the stream has come to a part, and writes what the tag is made of to `part`. It may be asked again.
 int aes_bitslice_pending_part(const struct aes_bitslice_pending *pending, struct aes_bitslice_part *part);

@@ -11,7 +11,7 @@ use std::ffi::{c_int, c_void};
 use std::ops;
 use std::ptr::NonNull;
 
-/// Where a message lies in the data of a call.
+/// Where a message, or what a job is for, lies in the data of a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
@@ -38,10 +38,10 @@ pub struct Message {
 }
 
 impl Range {
-    /// As the library has it, of the message with this number.
-    fn of_message(self, n: usize) -> Result<ops::Range<u64>, Failure> {
+    /// As the library has it, of what is called so and has this number.
+    pub(crate) fn of(self, what: &str, n: usize) -> Result<ops::Range<u64>, Failure> {
         let end = self.offset.checked_add(self.bytes);
-        let end = end.ok_or_else(|| Failure::invalid(format!("message {n} ends behind byte 2^64 - 1")))?;
+        let end = end.ok_or_else(|| Failure::invalid(format!("{what} {n} ends behind byte 2^64 - 1")))?;
         Ok(self.offset..end)
     }
 }
@@ -50,10 +50,10 @@ impl Range {
 ///
 /// # Safety
 /// `ranges` is NULL, or points to `count` of them.
-unsafe fn ranges(ranges: *const Range, count: usize) -> Result<Vec<ops::Range<u64>>, Failure> {
+pub(crate) unsafe fn ranges(ranges: *const Range, count: usize) -> Result<Vec<ops::Range<u64>>, Failure> {
     // SAFETY: as the caller guarantees.
     let ranges = unsafe { values(ranges, count, "messages") }?;
-    ranges.iter().enumerate().map(|(n, range)| range.of_message(n)).collect()
+    ranges.iter().enumerate().map(|(n, range)| range.of("message", n)).collect()
 }
 
 /// Messages, as the library has them.
@@ -61,7 +61,7 @@ unsafe fn ranges(ranges: *const Range, count: usize) -> Result<Vec<ops::Range<u6
 /// # Safety
 /// `messages` is NULL, or points to `count` of them, whose nonces and additional data are as they say, and nobody changes any of it for
 /// `'a`.
-unsafe fn messages<'a>(messages: *const Message, count: usize) -> Result<Vec<GcmMessage<'a>>, Failure> {
+pub(crate) unsafe fn messages<'a>(messages: *const Message, count: usize) -> Result<Vec<GcmMessage<'a>>, Failure> {
     // SAFETY: as the caller guarantees.
     let messages = unsafe { values(messages, count, "messages") }?;
     let one = |(n, message): (usize, &Message)| {
@@ -71,7 +71,7 @@ unsafe fn messages<'a>(messages: *const Message, count: usize) -> Result<Vec<Gcm
             let nonce = values(message.nonce, message.nonce_len, "nonce").map_err(named)?;
             (nonce, values(message.aad.cast(), message.aad_len, "aad").map_err(named)?)
         };
-        Ok(GcmMessage { nonce, aad, range: message.range.of_message(n)? })
+        Ok(GcmMessage { nonce, aad, range: message.range.of("message", n)? })
     };
     messages.iter().enumerate().map(one).collect()
 }
@@ -80,7 +80,7 @@ unsafe fn messages<'a>(messages: *const Message, count: usize) -> Result<Vec<Gcm
 ///
 /// # Safety
 /// `tags` is NULL, or points to as many bytes.
-unsafe fn tags(tags: *const u8, tag_len: usize, count: usize) -> Result<Vec<Tag>, Failure> {
+pub(crate) unsafe fn tags(tags: *const u8, tag_len: usize, count: usize) -> Result<Vec<Tag>, Failure> {
     if tag_len == 0 && count > 0 {
         return Err(Failure::invalid("`tag_len` is 0: a tag has 16 bytes, or the first 12 to 15, 8 or 4 of them"));
     }
@@ -94,7 +94,7 @@ unsafe fn tags(tags: *const u8, tag_len: usize, count: usize) -> Result<Vec<Tag>
 ///
 /// # Safety
 /// The place has room for them.
-unsafe fn write_tags(place: NonNull<[u8; 16]>, tags: &[Tag]) {
+pub(crate) unsafe fn write_tags(place: NonNull<[u8; 16]>, tags: &[Tag]) {
     for (n, tag) in tags.iter().enumerate() {
         let bytes = *tag.as_bytes().first_chunk().expect("a computed tag is whole");
         // SAFETY: as the caller guarantees.
@@ -106,12 +106,17 @@ unsafe fn write_tags(place: NonNull<[u8; 16]>, tags: &[Tag]) {
 ///
 /// # Safety
 /// The place has room for `count` bytes.
-unsafe fn tell(place: NonNull<u8>, count: usize, opened: &OpenedBatch) -> Result<(), Failure> {
+pub(crate) unsafe fn tell(place: NonNull<u8>, count: usize, opened: &OpenedBatch) -> Result<(), Failure> {
     // SAFETY: as the caller guarantees.
     unsafe {
         place.write_bytes(1, count);
         opened.failed().iter().for_each(|&n| place.add(n).write(0));
     }
+    all_authentic(count, opened)
+}
+
+/// Fails if one of `count` messages is not authentic.
+pub(crate) fn all_authentic(count: usize, opened: &OpenedBatch) -> Result<(), Failure> {
     match opened.failed() {
         [] => Ok(()),
         [first, ..] => Err(Failure::new(

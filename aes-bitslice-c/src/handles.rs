@@ -17,6 +17,13 @@ pub struct EngineHandle {
     description: CString,
 }
 
+impl EngineHandle {
+    /// Does `work` with the engine, after which this thread's CUDA context is what it was.
+    pub(crate) fn kept<T>(&self, work: impl FnOnce(&Engine) -> T) -> T {
+        kept(self.engine.backend().is_cuda(), || work(&self.engine))
+    }
+}
+
 /// A key on an engine: what operations are called on. Any number of threads may use one at the same time.
 pub struct CipherHandle(pub(crate) Cipher);
 

@@ -13,6 +13,8 @@
 //! | `authenticated` | the same, of those with a tag |
 //! | `batch` | many messages in one call |
 //! | `stream` | operations on memory of a GPU, on a stream of the caller's |
+//! | `many_keys` | calls under many keys, in host memory and on a stream |
+//! | `pending` | what a call on a stream returns, which comes later |
 //! | `files` | sealed files |
 //!
 //! Nothing here decides anything about AES: a function checks pointers and makes one call of the library.
@@ -36,5 +38,9 @@ pub mod authenticated;
 pub mod batch;
 
 pub mod stream;
+
+pub mod many_keys;
+
+pub mod pending;
 
 pub mod files;

@@ -21,6 +21,14 @@ pub(crate) fn place<T>(pointer: *mut T, name: &str) -> Result<NonNull<T>, Failur
     NonNull::new(pointer).ok_or_else(|| Failure::invalid(format!("`{name}` is NULL")))
 }
 
+/// Where `count` values are to be written side by side; of none the pointer may be NULL.
+pub(crate) fn places<T>(pointer: *mut T, count: usize, name: &str) -> Result<NonNull<T>, Failure> {
+    match count {
+        0 => Ok(NonNull::dangling()),
+        _ => Ok(range(pointer, count.saturating_mul(size_of::<T>()), name)?.cast()),
+    }
+}
+
 /// `count` values; of none the pointer may be NULL.
 ///
 /// # Safety
@@ -109,12 +117,8 @@ impl Data {
 
     /// The places of `count` of them side by side; of none the pointer may be NULL.
     pub(crate) fn places_apart<T>(&self, pointer: *mut T, count: usize, name: &str) -> Result<NonNull<T>, Failure> {
-        if count == 0 {
-            return Ok(NonNull::dangling());
-        }
-        let bytes = count.saturating_mul(size_of::<T>());
-        let place = range(pointer, bytes, name)?.cast();
-        for data in [self.input, self.output].into_iter().flatten() {
+        let (place, bytes) = (places(pointer, count, name)?, count.saturating_mul(size_of::<T>()));
+        for data in [self.input, self.output].into_iter().flatten().filter(|_| count > 0) {
             if overlap(data.as_ptr() as usize, self.len, pointer as usize, bytes) {
                 return Err(Failure::invalid(format!("`{name}` lies within the data: it must lie apart")));
             }

@@ -7,6 +7,7 @@ mod common;
 use aes_bitslice::about::AES_BITSLICE_ABI_VERSION;
 use aes_bitslice::authenticated::Part;
 use aes_bitslice::batch::{Message, Range};
+use aes_bitslice::many_keys::Job;
 use object::{Object, ObjectSymbol};
 use std::collections::BTreeSet;
 use std::fs;
@@ -35,6 +36,7 @@ fn interface() -> BTreeSet<String> {
         structure!("aes_bitslice_part", Part: offset, bytes, hash),
         structure!("aes_bitslice_range", Range: offset, bytes),
         structure!("aes_bitslice_gcm_message", Message: nonce, nonce_len, aad, aad_len, range),
+        structure!("aes_bitslice_job", Job: key, key_len, counter, range),
     ];
     constants.map(|constant| format!("constant {constant}")).chain(functions.map(unnamed)).chain(structures).collect()
 }

@@ -12,6 +12,7 @@
 _Static_assert(sizeof(aes_bitslice_part) == 32, "as abi.txt has it");
 _Static_assert(sizeof(aes_bitslice_range) == 16, "as abi.txt has it");
 _Static_assert(sizeof(aes_bitslice_gcm_message) == 48, "as abi.txt has it");
+_Static_assert(sizeof(aes_bitslice_job) == 48, "as abi.txt has it");
 
 static int checks = 0;
 
@@ -648,15 +649,121 @@ static void tags(void)
     }
 }
 
+/* Jobs and equal shares under many keys are what a cipher of each key makes. */
+static void many_keys(void)
+{
+    enum { KEYS = 3, EACH = 32, LEN = 100 };
+    static const char *const MODES[] = {"ctr", "ecb-encrypt", "keystream"};
+    uint8_t plain[LEN], expected[LEN], data[LEN], counter[16], keys[KEYS * 32], *const output = state.output;
+    hex("fffffffffffffffffffffffffffffffe", counter);
+    for (size_t i = 0; i < sizeof keys; i++) {
+        keys[i] = (uint8_t)(7 * i + 1);
+    }
+    memset(plain, 7, LEN);
+    for (size_t len = 16; len <= 32; len += 8) {
+        for (int m = 0; m < 3; m++) {
+            /* Three jobs, with room between them, one of them without a byte; and equal shares. */
+            aes_bitslice_job jobs[KEYS + 1] = {{keys, len, {0}, {1, 32}}, {keys, len, {0}, {33, 0}}, {keys + len, len, {1}, {40, 16}}, {keys + 2 * len, len, {2}, {57, m == 1 ? 16 : 43}}};
+            const void *const input = m == 2 ? NULL : plain;
+            for (int equal = 0; equal < 2; equal++) {
+                memcpy(expected, plain, LEN);
+                for (size_t k = 0; k < KEYS; k++) {
+                    const aes_bitslice_job job = jobs[k == 0 ? 0 : k + 1];
+                    const size_t at = equal ? k * EACH : job.range.offset, bytes = equal ? EACH : job.range.bytes;
+                    const uint8_t *const first = equal ? counter : job.counter;
+                    aes_bitslice_key *key;
+                    aes_bitslice_cipher *cipher;
+                    OK(aes_bitslice_key_new(keys + k * len, len, &key));
+                    OK(aes_bitslice_cipher_new(engine, key, &cipher));
+                    switch (m) {
+                    case 0: OK(aes_bitslice_ctr(cipher, first, 0, plain + at, expected + at, bytes)); break;
+                    case 1: OK(aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, plain + at, expected + at, bytes)); break;
+                    default: OK(aes_bitslice_keystream(cipher, first, 0, expected + at, bytes));
+                    }
+                    aes_bitslice_key_free(key);
+                    aes_bitslice_cipher_free(cipher);
+                }
+                /* To another place, where bytes between jobs stay; and in place. */
+                for (int in_place = 0; in_place < 2; in_place++) {
+                    const void *const from = m != 2 && in_place ? data : input;
+                    memcpy(data, plain, LEN);
+                    if (equal) {
+                        OK(aes_bitslice_run_each_key(engine, MODES[m], keys, len, KEYS, m == 1 ? NULL : counter, EACH, from, data, KEYS * EACH));
+                    } else {
+                        OK(aes_bitslice_run_jobs(engine, MODES[m], jobs, KEYS + 1, from, data, LEN));
+                    }
+                    EQUAL(data, expected, LEN);
+                }
+            }
+        }
+    }
+    OK(aes_bitslice_run_jobs(engine, "ctr", NULL, 0, NULL, NULL, 0));
+    OK(aes_bitslice_run_each_key(engine, "keystream", NULL, 16, 0, counter, 16, NULL, NULL, 0));
+
+    const aes_bitslice_job good = {keys, 16, {0}, {0, 32}};
+    const struct {
+        const char *words;
+        aes_bitslice_job second;
+    } WRONG[] = {
+        {"job 1: `key` is NULL", {NULL, 16, {0}, {32, 32}}}, {"job 1: `key` has more bytes", {keys, SIZE_MAX, {0}, {32, 32}}},
+        {"a call for each length", {keys, 24, {0}, {32, 32}}}, {"do not overlap", {keys, 16, {0}, {31, 16}}},
+        {"job 1 ends behind byte 2^64", {keys, 16, {0}, {UINT64_MAX, 16}}}, {"the data has 64", {keys, 16, {0}, {32, 48}}},
+        {"whole blocks", {keys, 16, {0}, {32, 31}}},
+    };
+    for (size_t n = 0; n < sizeof WRONG / sizeof *WRONG; n++) {
+        const aes_bitslice_job wrong[2] = {good, WRONG[n].second};
+        REFUSED(AES_BITSLICE_INVALID, WRONG[n].words, aes_bitslice_run_jobs(engine, "ecb-encrypt", wrong, 2, plain, output, 64));
+    }
+    const aes_bitslice_job odd = {keys, 17, {0}, {0, 32}};
+    REFUSED(AES_BITSLICE_INVALID, "17", aes_bitslice_run_jobs(engine, "ctr", &odd, 1, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "give one of ctr, ecb-encrypt, keystream", aes_bitslice_run_jobs(engine, "cbc-decrypt", &good, 1, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_jobs(engine, "keystream", &good, 1, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run_jobs(engine, "ctr", &good, SIZE_MAX / 16, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_jobs(engine, "ctr", &good, 1, output + 1, output, 64));
+    IS_NULL("engine", aes_bitslice_run_jobs(NULL, "ctr", &good, 1, plain, output, 64));
+    IS_NULL("mode", aes_bitslice_run_jobs(engine, NULL, &good, 1, plain, output, 64));
+    IS_NULL("jobs", aes_bitslice_run_jobs(engine, "ctr", NULL, 1, plain, output, 64));
+    IS_NULL("input", aes_bitslice_run_jobs(engine, "ctr", &good, 1, NULL, output, 64));
+    IS_NULL("output", aes_bitslice_run_jobs(engine, "ctr", &good, 1, plain, NULL, 64));
+
+    REFUSED(AES_BITSLICE_INVALID, "give one of ctr, ecb-encrypt, keystream", aes_bitslice_run_each_key(engine, "gcm", keys, 16, 2, counter, 32, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_each_key(engine, "keystream", keys, 16, 2, counter, 32, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "ecb-encrypt has no counter", aes_bitslice_run_each_key(engine, "ecb-encrypt", keys, 16, 2, counter, 32, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "15", aes_bitslice_run_each_key(engine, "ctr", keys, 15, 2, counter, 32, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "a multiple of 16", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 31, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "a multiple of 16", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 0, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 3, counter, 32, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "`keys` has more bytes", aes_bitslice_run_each_key(engine, "ctr", keys, 16, SIZE_MAX / 8, counter, 32, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "`keys` lies within the data", aes_bitslice_run_each_key(engine, "ctr", state.before + 1, 16, 2, counter, 32, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 32, output + 1, output, 64));
+    IS_NULL("engine", aes_bitslice_run_each_key(NULL, "ctr", keys, 16, 2, counter, 32, plain, output, 64));
+    IS_NULL("mode", aes_bitslice_run_each_key(engine, NULL, keys, 16, 2, counter, 32, plain, output, 64));
+    IS_NULL("keys", aes_bitslice_run_each_key(engine, "ctr", NULL, 16, 2, counter, 32, plain, output, 64));
+    IS_NULL("counter", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, NULL, 32, plain, output, 64));
+    IS_NULL("input", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 32, NULL, output, 64));
+    IS_NULL("output", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 32, plain, NULL, 64));
+}
+
 /* Streams need a GPU; what is found before any work is found without one. */
 static void streams(void)
 {
-    uint8_t block[16] = {0}, *const output = state.output;
+    uint8_t block[16] = {0}, twice[32] = {0}, *const output = state.output;
     aes_bitslice_pending **const pending = (aes_bitslice_pending **)&state.handle;
     aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
+    const aes_bitslice_gcm_message message = {block, 12, NULL, 0, {0, 64}}, behind = {block, 12, NULL, 0, {1, UINT64_MAX}}, pair[2] = {message, message};
+    const aes_bitslice_job job = {block, 16, {0}, {0, 64}}, no_key = {NULL, 16, {0}, {0, 64}};
     const char *words = "needs a CUDA engine";
     if (strstr(aes_bitslice_engine_description(engine), "(CUDA ") == NULL) {
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_prepare(cipher, "ctr"));
+        for (size_t n = 0; n < 4; n++) {
+            REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_prepare(cipher, ((const char *[]){"ctr", "gcm", "gcm-batch", "cmac-batch"})[n]));
+        }
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_prepare_many_keys(engine));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, output, 64, NULL, pending));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, output, output, 64, block, 16, NULL, pending));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_cmac_batch_on_stream(cipher, &message.range, 1, output, 64, NULL, pending));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_cmac_verify_batch_on_stream(cipher, &message.range, 1, output, 64, block, 16, NULL, pending));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_run_jobs_on_stream(engine, "ctr", &job, 1, output, output, 64, NULL, pending));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_run_each_key_on_stream(engine, "ctr", block, 16, 1, block, 64, output, output, 64, NULL));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_ctr_on_stream(cipher, block, 0, output, output, 64, NULL));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_keystream_on_stream(cipher, block, 0, output, 64, NULL));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_ecb_on_stream(cipher, 1, output, output, 64, NULL));
@@ -667,7 +774,7 @@ static void streams(void)
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_part_on_stream(cipher, 0, block, 12, 0, output, output, 64, NULL, pending));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gmac_on_stream(cipher, block, 12, output, 64, NULL, pending));
     }
-    REFUSED(AES_BITSLICE_INVALID, "no kernels of a mode \"gcm\"", aes_bitslice_prepare(cipher, "gcm"));
+    REFUSED(AES_BITSLICE_INVALID, "no kernels of a mode \"gcm-siv\"", aes_bitslice_prepare(cipher, "gcm-siv"));
     IS_NULL("cipher", aes_bitslice_prepare(NULL, "ctr"));
     IS_NULL("mode", aes_bitslice_prepare(cipher, NULL));
     IS_NULL("cipher", aes_bitslice_ctr_on_stream(NULL, block, 0, output, output, 64, NULL));
@@ -718,12 +825,60 @@ static void streams(void)
     IS_NULL("nonce", aes_bitslice_gmac_on_stream(cipher, NULL, 12, output, 64, NULL, pending));
     IS_NULL("input", aes_bitslice_gmac_on_stream(cipher, block, 12, NULL, 64, NULL, pending));
     IS_NULL("pending", aes_bitslice_gmac_on_stream(cipher, block, 12, output, 64, NULL, NULL));
+    IS_NULL("cipher", aes_bitslice_gcm_encrypt_batch_on_stream(NULL, &message, 1, output, output, 64, NULL, pending));
+    IS_NULL("messages", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, NULL, 1, output, output, 64, NULL, pending));
+    IS_NULL("input", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, NULL, output, 64, NULL, pending));
+    IS_NULL("output", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, NULL, 64, NULL, pending));
+    IS_NULL("pending", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, output, 64, NULL, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "message 0 ends behind", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &behind, 1, output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "same nonce", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, pair, 2, output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, output + 1, 64, NULL, pending));
+    IS_NULL("cipher", aes_bitslice_gcm_decrypt_batch_on_stream(NULL, &message, 1, output, output, 64, block, 16, NULL, pending));
+    IS_NULL("messages", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, NULL, 1, output, output, 64, block, 16, NULL, pending));
+    IS_NULL("input", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, NULL, output, 64, block, 16, NULL, pending));
+    IS_NULL("output", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, output, NULL, 64, block, 16, NULL, pending));
+    IS_NULL("tags", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, output, output, 64, NULL, 16, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, output, output, 64, block, 11, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "do not overlap", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, pair, 2, output, output, 64, twice, 16, NULL, pending));
+    IS_NULL("pending", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, output, output, 64, block, 16, NULL, NULL));
+    IS_NULL("cipher", aes_bitslice_cmac_batch_on_stream(NULL, &message.range, 1, output, 64, NULL, pending));
+    IS_NULL("messages", aes_bitslice_cmac_batch_on_stream(cipher, NULL, 1, output, 64, NULL, pending));
+    IS_NULL("input", aes_bitslice_cmac_batch_on_stream(cipher, &message.range, 1, NULL, 64, NULL, pending));
+    IS_NULL("pending", aes_bitslice_cmac_batch_on_stream(cipher, &message.range, 1, output, 64, NULL, NULL));
+    IS_NULL("cipher", aes_bitslice_cmac_verify_batch_on_stream(NULL, &message.range, 1, output, 64, block, 16, NULL, pending));
+    IS_NULL("messages", aes_bitslice_cmac_verify_batch_on_stream(cipher, NULL, 1, output, 64, block, 16, NULL, pending));
+    IS_NULL("input", aes_bitslice_cmac_verify_batch_on_stream(cipher, &message.range, 1, NULL, 64, block, 16, NULL, pending));
+    IS_NULL("tags", aes_bitslice_cmac_verify_batch_on_stream(cipher, &message.range, 1, output, 64, NULL, 16, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "`tag_len` is 0", aes_bitslice_cmac_verify_batch_on_stream(cipher, &message.range, 1, output, 64, block, 0, NULL, pending));
+    IS_NULL("pending", aes_bitslice_cmac_verify_batch_on_stream(cipher, &message.range, 1, output, 64, block, 16, NULL, NULL));
+    IS_NULL("engine", aes_bitslice_prepare_many_keys(NULL));
+    IS_NULL("engine", aes_bitslice_run_jobs_on_stream(NULL, "ctr", &job, 1, output, output, 64, NULL, pending));
+    IS_NULL("mode", aes_bitslice_run_jobs_on_stream(engine, NULL, &job, 1, output, output, 64, NULL, pending));
+    IS_NULL("jobs", aes_bitslice_run_jobs_on_stream(engine, "ctr", NULL, 1, output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "job 0: `key` is NULL", aes_bitslice_run_jobs_on_stream(engine, "ctr", &no_key, 1, output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_jobs_on_stream(engine, "keystream", &job, 1, output, output, 64, NULL, pending));
+    IS_NULL("input", aes_bitslice_run_jobs_on_stream(engine, "ctr", &job, 1, NULL, output, 64, NULL, pending));
+    IS_NULL("output", aes_bitslice_run_jobs_on_stream(engine, "keystream", &job, 1, NULL, NULL, 64, NULL, pending));
+    IS_NULL("pending", aes_bitslice_run_jobs_on_stream(engine, "ctr", &job, 1, output, output, 64, NULL, NULL));
+    IS_NULL("engine", aes_bitslice_run_each_key_on_stream(NULL, "ctr", block, 16, 1, block, 64, output, output, 64, NULL));
+    IS_NULL("mode", aes_bitslice_run_each_key_on_stream(engine, NULL, block, 16, 1, block, 64, output, output, 64, NULL));
+    IS_NULL("keys", aes_bitslice_run_each_key_on_stream(engine, "ctr", NULL, 16, 1, block, 64, output, output, 64, NULL));
+    IS_NULL("counter", aes_bitslice_run_each_key_on_stream(engine, "ctr", block, 16, 1, NULL, 64, output, output, 64, NULL));
+    IS_NULL("input", aes_bitslice_run_each_key_on_stream(engine, "ctr", block, 16, 1, block, 64, NULL, output, 64, NULL));
+    IS_NULL("output", aes_bitslice_run_each_key_on_stream(engine, "keystream", block, 16, 1, block, 64, NULL, NULL, 64, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "`keys` lies within the data", aes_bitslice_run_each_key_on_stream(engine, "ctr", output + 16, 16, 1, block, 64, output, output, 64, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "20", aes_bitslice_run_each_key_on_stream(engine, "ctr", block, 20, 1, block, 64, output, output, 64, NULL));
     IS_NULL("pending", aes_bitslice_pending_wait(NULL));
+    IS_NULL("pending", aes_bitslice_pending_tags(NULL, state.tags, 4));
+    IS_NULL("pending", aes_bitslice_pending_authentic(NULL, state.authentic, 4));
     IS_NULL("pending", aes_bitslice_pending_tag(NULL, state.tag));
     IS_NULL("pending", aes_bitslice_pending_part(NULL, &state.part));
     /* Where a value is to be written is looked at first: the handle is none. */
     IS_NULL("tag", aes_bitslice_pending_tag((const aes_bitslice_pending *)&state, NULL));
     IS_NULL("part", aes_bitslice_pending_part((const aes_bitslice_pending *)&state, NULL));
+    IS_NULL("tags", aes_bitslice_pending_tags((const aes_bitslice_pending *)&state, NULL, 1));
+    REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_pending_tags((const aes_bitslice_pending *)&state, state.tags, SIZE_MAX / 8));
+    IS_NULL("authentic", aes_bitslice_pending_authentic((const aes_bitslice_pending *)&state, NULL, 1));
     aes_bitslice_pending_free(NULL);
     aes_bitslice_cipher_free(cipher);
 }
@@ -923,6 +1078,7 @@ int main(int count, char **arguments)
         gcm_batch();
         cmac_batch();
         tags();
+        many_keys();
         streams();
         files(arguments[1]);
         threads();

@@ -1,5 +1,5 @@
 // Every function of aes_bitslice.h that takes a stream, on an NVIDIA GPU: compared with the CPU engine at many lengths, alignments and
-// offsets; what is refused; a CUDA graph; and that a thread's current device and context stay what they were.
+// offsets; batches; many keys; what is refused; a CUDA graph; and that a thread's current device and context stay what they were.
 //
 //     nvcc -std=c++17 on_stream.cu -I../include -L. -laes_bitslice -lcuda -o on_stream
 #include <aes_bitslice.h>
@@ -206,6 +206,179 @@ static void parts(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu
     aes_bitslice_pending_free(pending);
 }
 
+// Messages of any length, some without a byte, with room between them and without.
+enum : size_t { COUNT = 100 };
+
+static std::vector<aes_bitslice_range> places()
+{
+    std::vector<aes_bitslice_range> ranges;
+    uint64_t at = 3;
+    for (size_t n = 0; n < COUNT; n++) {
+        ranges.push_back({at, n % 5 == 0 ? 0 : n * 7919 % 4096});
+        at += ranges[n].bytes + n % 2 * 5;
+    }
+    CHECK(at <= LEN);
+    return ranges;
+}
+
+// Some tags are changed.
+static bool is_changed(size_t n) { return n == 0 || n == 41 || n == COUNT - 1; }
+
+// Asks twice which messages are authentic: all, or all but those with tags that were changed.
+static void told(aes_bitslice_pending *pending, bool changed)
+{
+    const int status = changed ? AES_BITSLICE_UNAUTHENTICATED : AES_BITSLICE_OK;
+    for (int twice = 0; twice < 2; twice++) {
+        std::vector<uint8_t> authentic(COUNT, 7);
+        CHECK(aes_bitslice_pending_authentic(pending, authentic.data(), COUNT) == status);
+        CHECK(aes_bitslice_pending_wait(pending) == status);
+        for (size_t n = 0; n < COUNT; n++) {
+            CHECK(authentic[n] == !(changed && is_changed(n)));
+        }
+        REFUSED(AES_BITSLICE_INVALID, "the batch has 100", aes_bitslice_pending_authentic(pending, authentic.data(), COUNT - 1));
+        REFUSED(AES_BITSLICE_INVALID, "aes_bitslice_pending_authentic tells", aes_bitslice_pending_tags(pending, authentic.data(), 1));
+    }
+    aes_bitslice_pending_free(pending);
+}
+
+// Asks twice for the tags of a batch.
+static void has_tags(aes_bitslice_pending *pending, const std::vector<uint8_t> &wanted)
+{
+    for (int twice = 0; twice < 2; twice++) {
+        std::vector<uint8_t> tags(16 * COUNT);
+        OK(aes_bitslice_pending_tags(pending, tags.data(), COUNT));
+        CHECK(tags == wanted);
+        REFUSED(AES_BITSLICE_INVALID, "the batch has 100", aes_bitslice_pending_tags(pending, tags.data(), COUNT - 1));
+        REFUSED(AES_BITSLICE_INVALID, "but tags", aes_bitslice_pending_tag(pending, tags.data()));
+    }
+    OK(aes_bitslice_pending_wait(pending));
+    aes_bitslice_pending_free(pending);
+}
+
+// Batches are what the CPU makes of them; a tag that was changed clears its message, and no other.
+static void batches(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu)
+{
+    const std::vector<aes_bitslice_range> ranges = places();
+    std::vector<aes_bitslice_gcm_message> messages;
+    std::vector<uint8_t> nonces(16 * COUNT), tags(16 * COUNT);
+    OK(aes_bitslice_random(nonces.data(), nonces.size()));
+    for (size_t n = 0; n < COUNT; n++) {
+        messages.push_back({&nonces[16 * n], size_t(n % 3 ? 12 : 16), aad, n % 21, ranges[n]});
+    }
+    for (const size_t skew : {size_t(0), size_t(16), size_t(5)}) {
+        for (const bool in_place : {false, true}) {
+            uint8_t *const out = to + skew, *const in = in_place ? out : from + 3 * skew;
+            aes_bitslice_pending *pending = nullptr;
+            // What is between messages stays: what was there before.
+            std::memset(expected.data(), 0xa5, LEN);
+            if (in_place) {
+                expected = plain;
+            }
+            OK(aes_bitslice_gcm_encrypt_batch(cpu, messages.data(), COUNT, plain.data(), expected.data(), LEN, tags.data()));
+            equal(in, out, LEN, [&] { return aes_bitslice_gcm_encrypt_batch_on_stream(gpu, messages.data(), COUNT, in, out, LEN, stream, &pending); });
+            has_tags(pending, tags);
+            for (const bool changed : {false, true}) {
+                std::vector<uint8_t> received = tags, opened = expected;
+                for (size_t n = 0; n < COUNT; n++) {
+                    received[16 * n + 3] ^= uint8_t(changed && is_changed(n));
+                    for (uint64_t i = ranges[n].offset; i < ranges[n].offset + ranges[n].bytes; i++) {
+                        opened[i] = changed && is_changed(n) ? 0 : plain[i];
+                    }
+                }
+                CUDA(cudaMemcpyAsync(out, expected.data(), LEN, cudaMemcpyHostToDevice, stream));
+                OK(aes_bitslice_gcm_decrypt_batch_on_stream(gpu, messages.data(), COUNT, out, out, LEN, received.data(), 16, stream, &pending));
+                told(pending, changed);
+                CUDA(cudaMemcpyAsync(made.data(), out, LEN, cudaMemcpyDeviceToHost, stream));
+                CUDA(cudaStreamSynchronize(stream));
+                CHECK(made == opened);
+            }
+            OK(aes_bitslice_cmac_batch(cpu, ranges.data(), COUNT, plain.data(), LEN, tags.data()));
+            expected = plain;
+            equal(out, out, LEN, [&] { return aes_bitslice_cmac_batch_on_stream(gpu, ranges.data(), COUNT, out, LEN, stream, &pending); });
+            has_tags(pending, tags);
+            for (const bool changed : {false, true}) {
+                std::vector<uint8_t> received = tags;
+                for (size_t n = 0; n < COUNT; n++) {
+                    received[16 * n + 3] ^= uint8_t(changed && is_changed(n));
+                }
+                OK(aes_bitslice_cmac_verify_batch_on_stream(gpu, ranges.data(), COUNT, out, LEN, received.data(), 16, stream, &pending));
+                told(pending, changed);
+            }
+        }
+    }
+    // None, and one that nobody asks.
+    aes_bitslice_pending *pending = nullptr;
+    OK(aes_bitslice_gcm_encrypt_batch_on_stream(gpu, nullptr, 0, to, to, LEN, stream, &pending));
+    OK(aes_bitslice_pending_tags(pending, nullptr, 0));
+    aes_bitslice_pending_free(pending);
+    OK(aes_bitslice_cmac_batch_on_stream(gpu, ranges.data(), COUNT, to, LEN, stream, &pending));
+    aes_bitslice_pending_free(pending);
+}
+
+// Jobs and equal shares under many keys are what the CPU makes of them.
+static void many_keys(const aes_bitslice_engine *cuda, const aes_bitslice_engine *host)
+{
+    std::vector<uint8_t> keys(1000 * 32);
+    uint8_t *device_keys, tag[16];
+    OK(aes_bitslice_random(keys.data(), keys.size()));
+    CUDA(cudaMalloc(&device_keys, keys.size()));
+    CUDA(cudaMemcpy(device_keys, keys.data(), keys.size(), cudaMemcpyHostToDevice));
+    OK(aes_bitslice_prepare_many_keys(cuda));
+    for (const char *mode : {"ctr", "ecb-encrypt", "keystream"}) {
+        const bool counts = std::strcmp(mode, "ecb-encrypt") != 0, reads = std::strcmp(mode, "keystream") != 0;
+        for (const size_t key_len : {size_t(16), size_t(24), size_t(32)}) {
+            std::vector<aes_bitslice_job> jobs;
+            for (const aes_bitslice_range range : places()) {
+                const size_t n = jobs.size();
+                jobs.push_back({&keys[n * key_len], key_len, {}, {range.offset, counts ? range.bytes : range.bytes / 16 * 16}});
+                std::memset(jobs[n].counter, 0xff, 15); // it wraps in the first blocks
+                jobs[n].counter[15] = uint8_t(255 - n);
+            }
+            for (const size_t skew : {size_t(0), size_t(16), size_t(5)}) {
+                for (const bool in_place : {false, true}) {
+                    uint8_t *const out = to + skew, *const in = in_place ? out : from + 3 * skew, *const read = reads ? in : nullptr;
+                    const uint8_t *const host_read = reads ? plain.data() : nullptr, *const first = counts ? counter : nullptr;
+                    aes_bitslice_pending *pending = nullptr;
+                    std::memset(expected.data(), 0xa5, LEN);
+                    if (in_place) {
+                        expected = plain;
+                    }
+                    OK(aes_bitslice_run_jobs(host, mode, jobs.data(), COUNT, host_read, expected.data(), LEN));
+                    equal(in, out, LEN, [&] { return aes_bitslice_run_jobs_on_stream(cuda, mode, jobs.data(), COUNT, read, out, LEN, stream, &pending); });
+                    OK(aes_bitslice_pending_wait(pending));
+                    REFUSED(AES_BITSLICE_INVALID, "aes_bitslice_pending_wait waits", aes_bitslice_pending_tag(pending, tag));
+                    aes_bitslice_pending_free(pending);
+                    for (const size_t each : {size_t(16), size_t(48), size_t(1024)}) {
+                        const size_t count = each == 1024 ? 100 : 1000, len = count * each;
+                        OK(aes_bitslice_run_each_key(host, mode, keys.data(), key_len, count, first, each, host_read, expected.data(), len));
+                        equal(in, out, len, [&] { return aes_bitslice_run_each_key_on_stream(cuda, mode, device_keys, key_len, count, first, each, read, out, len, stream); });
+                    }
+                }
+            }
+        }
+    }
+    REFUSED(AES_BITSLICE_INVALID, "multiple of four", aes_bitslice_run_each_key_on_stream(cuda, "ctr", device_keys + 1, 16, 4, counter, 16, to, to, 64, stream));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_each_key_on_stream(cuda, "ctr", device_keys, 16, 5, counter, 16, to, to, 64, stream));
+
+    cudaGraph_t graph;
+    cudaGraphExec_t instance;
+    const aes_bitslice_job job = {keys.data(), 16, {}, {0, 64}};
+    aes_bitslice_pending *pending = nullptr;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(aes_bitslice_run_each_key_on_stream(cuda, "ctr", device_keys, 32, 1000, counter, 64, from, to, 64000, stream));
+    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_run_jobs_on_stream(cuda, "ctr", &job, 1, to, to, 64, stream, &pending));
+    CHECK(pending == nullptr);
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&instance, graph, 0));
+    CUDA(cudaGraphDestroy(graph));
+    OK(aes_bitslice_run_each_key(host, "ctr", keys.data(), 32, 1000, counter, 64, plain.data(), expected.data(), 64000));
+    for (int again = 0; again < 2; again++) {
+        equal(from, to, 64000, [&] { return int(cudaGraphLaunch(instance, stream)); });
+    }
+    CUDA(cudaGraphExecDestroy(instance));
+    CUDA(cudaFree(device_keys));
+}
+
 static void refused(const aes_bitslice_cipher *gpu)
 {
     aes_bitslice_pending *pending = nullptr;
@@ -215,6 +388,11 @@ static void refused(const aes_bitslice_cipher *gpu)
     REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_cbc_decrypt_on_stream(gpu, iv, to, to, 17, stream));
     REFUSED(AES_BITSLICE_INVALID, "nonce has 1", aes_bitslice_gcm_encrypt_on_stream(gpu, nonce, 0, aad, 20, to, to, 64, stream, &pending));
     REFUSED(AES_BITSLICE_INVALID, "multiple of 16", aes_bitslice_gcm_part_on_stream(gpu, AES_BITSLICE_DECRYPT, nonce, 12, 8, to, to, 64, stream, &pending));
+    const aes_bitslice_gcm_message message = {nonce, 12, nullptr, 0, {60, 5}};
+    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_gcm_encrypt_batch_on_stream(gpu, &message, 1, to, to, 64, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_gcm_decrypt_batch_on_stream(gpu, &message, 1, to, to, 64, iv, 16, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_cmac_batch_on_stream(gpu, &message.range, 1, to, 64, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_cmac_verify_batch_on_stream(gpu, &message.range, 1, to, 64, iv, 16, stream, &pending));
     CHECK(pending == nullptr);
     OK(aes_bitslice_ctr_on_stream(gpu, counter, 0, nullptr, nullptr, 0, stream));
     std::vector<uint8_t> after(ROOM);
@@ -234,7 +412,12 @@ static void graph(const aes_bitslice_engine *engine, const aes_bitslice_cipher *
     CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     OK(aes_bitslice_ctr_on_stream(cipher, counter, 3, from, to, LEN, stream));
     aes_bitslice_pending *pending;
+    const aes_bitslice_gcm_message message = {nonce, 12, nullptr, 0, {0, 64}};
     REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_gmac_on_stream(cipher, nonce, 12, from, LEN, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, to, to, LEN, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, to, to, LEN, iv, 16, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_cmac_batch_on_stream(cipher, &message.range, 1, to, LEN, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_cmac_verify_batch_on_stream(cipher, &message.range, 1, to, LEN, iv, 16, stream, &pending));
     CUDA(cudaStreamEndCapture(stream, &graph));
     CUDA(cudaGraphInstantiate(&instance, graph, 0));
     CUDA(cudaGraphDestroy(graph));
@@ -287,11 +470,12 @@ int main()
     OK(aes_bitslice_random(aad, sizeof aad));
     for (const size_t bytes : {size_t(16), size_t(24), size_t(32)}) {
         aes_bitslice_cipher *const gpu = cipher_on(cuda, bytes), *const cpu = cipher_on(host, bytes);
-        for (const char *mode : {"ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt"}) {
+        for (const char *mode : {"ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "gcm", "gcm-batch", "cmac-batch"}) {
             OK(aes_bitslice_prepare(gpu, mode));
         }
         modes(gpu, cpu);
         parts(gpu, cpu);
+        batches(gpu, cpu);
         refused(gpu);
         if (bytes == 32) {
             graph(cuda, cpu);
@@ -301,6 +485,7 @@ int main()
         aes_bitslice_cipher_free(cpu);
     }
     xts(cuda, host);
+    many_keys(cuda, host);
     // The default stream.
     aes_bitslice_cipher *const gpu = cipher_on(cuda, 16);
     OK(aes_bitslice_ctr_on_stream(gpu, counter, 0, to, to, LEN, nullptr));

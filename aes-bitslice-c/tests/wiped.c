@@ -57,6 +57,13 @@ static int copies(void)
     return found;
 }
 
+static void wipe(uint8_t *secret)
+{
+    for (volatile uint8_t *byte = secret; byte < secret + BYTES; byte++) {
+        *byte = 0;
+    }
+}
+
 static aes_bitslice_key *handed_over(void)
 {
     uint8_t *secret = malloc(BYTES);
@@ -65,16 +72,14 @@ static aes_bitslice_key *handed_over(void)
         secret[i] = masked[i] ^ MASK;
     }
     check(aes_bitslice_key_new(secret, BYTES, &key));
-    for (volatile uint8_t *byte = secret; byte < secret + BYTES; byte++) {
-        *byte = 0;
-    }
+    wipe(secret);
     free(secret);
     return key;
 }
 
 int main(int count, char **arguments)
 {
-    static uint8_t data[LEN], block[16], nonce[12], tag[16];
+    static uint8_t data[LEN], block[16], nonce[12], tag[16], keys[BYTES];
     check(aes_bitslice_random(masked, BYTES));
     for (int i = 1; i < count; i++) {
         aes_bitslice_engine *engine;
@@ -90,6 +95,13 @@ int main(int count, char **arguments)
         const aes_bitslice_gcm_message message = {nonce, 12, NULL, 0, {1, LEN - 1}};
         check(aes_bitslice_gcm_encrypt_batch(cipher, &message, 1, data, data, LEN, tag));
         check(aes_bitslice_cmac_batch(cipher, &message.range, 1, data, LEN, tag));
+        for (int n = 0; n < BYTES; n++) {
+            keys[n] = masked[n] ^ MASK;
+        }
+        const aes_bitslice_job job = {keys, BYTES, {0}, {1, LEN - 1}};
+        check(aes_bitslice_run_jobs(engine, "ctr", &job, 1, data, data, LEN));
+        check(aes_bitslice_run_each_key(engine, "keystream", keys, BYTES, 1, block, LEN / 16 * 16, NULL, data, LEN / 16 * 16));
+        wipe(keys);
         check(aes_bitslice_seal_file(engine, key, arguments[0], "sealed"));
         check(aes_bitslice_open_file(engine, key, "sealed", "opened"));
         if (remove("sealed") != 0 || remove("opened") != 0) {

@@ -6,7 +6,7 @@ use aes_bitslice_runtime::{GcmMessage, OpenedBatch, Tag};
 use pyo3::exceptions::{PyException, PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyIterator, PyTuple};
+use pyo3::types::{PyIterator, PyTuple};
 use std::ops::Range;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -129,17 +129,4 @@ pub fn all_authentic(py: Python<'_>, opened: &OpenedBatch, n: usize) -> PyResult
     let error = AuthenticationError::new_err(what);
     error.value(py).setattr(intern!(py, "failed"), PyTuple::new(py, failed)?)?;
     Err(error)
-}
-
-/// Tags that were made, side by side.
-pub fn side_by_side<'py>(py: Python<'py>, tags: &[Tag]) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, 16 * tags.len(), |bytes| {
-        bytes
-            .as_chunks_mut::<16>()
-            .0
-            .iter_mut()
-            .zip(tags)
-            .for_each(|(place, tag)| place.copy_from_slice(tag.as_bytes()));
-        Ok(())
-    })
 }

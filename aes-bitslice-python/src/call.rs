@@ -8,15 +8,42 @@ use aes_bitslice_runtime::Error as Runtime;
 use pyo3::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes of the first part: what is not longer is one call.
+/// Bytes of the first part, where nothing is known: what is not longer is one call.
 pub const FIRST: usize = 16 << 20;
+
+/// The most bytes of a first part: another operation may be slower than those before.
+const MOST: usize = 1 << 30;
 
 /// How long a part should take, so that Ctrl-C has its effect at once and parts cost nothing in comparison.
 const LONG: Duration = Duration::from_millis(100);
+
+/// Bytes that take as long as a part should, as calls before have found: a call that is shorter than that is not cut, for each part ends
+/// with idle cores, or an idle link.
+#[derive(Default)]
+pub struct Pace(AtomicUsize);
+
+impl Pace {
+    /// Bytes of the first part.
+    fn first(&self) -> usize {
+        self.0.load(Ordering::Relaxed).clamp(FIRST, MOST)
+    }
+
+    /// Bytes of the next part, where one of so many took that long.
+    fn next(&self, bytes: usize, took: Duration) -> usize {
+        let rate = bytes as f64 / took.as_secs_f64().max(1e-6);
+        let next = (rate * LONG.as_secs_f64()).clamp((1 << 20) as f64, (1u64 << 40) as f64) as usize & !0xf_ffff;
+        // Of less, what is done once a call is the most.
+        if bytes >= FIRST {
+            self.0.store(next, Ordering::Relaxed);
+        }
+        next
+    }
+}
 
 /// Does `work` on all bytes, in parts that are multiples of `grain` but the last, front to back. If it ends before its end, by an error
 /// or by a signal, what is written is set to zero; an error of the first part is of the whole call, and has seen to that itself.
@@ -26,10 +53,11 @@ pub fn in_parts(
     py: Python<'_>,
     mut host: Host,
     grain: usize,
+    pace: &Pace,
     poison: impl Fn(&str),
     mut work: impl FnMut(Range<usize>, &mut Host) -> Result<(), Runtime> + Send,
 ) -> PyResult<()> {
-    let (len, mut at, mut size) = (host.len, 0, FIRST);
+    let (len, mut at, mut size) = (host.len, 0, pace.first());
     loop {
         let end = len.min(at + (size - size % grain).max(grain));
         let range = at..end;
@@ -40,6 +68,7 @@ pub fn in_parts(
                 caught(|| work(range.clone(), &mut part))
             })
         })?;
+        let took = started.elapsed();
         let outcome = match outcome {
             Ok(outcome) => outcome.map_err(of_runtime).map_err(|error| (error, at > 0)),
             Err(panic) => {
@@ -58,11 +87,11 @@ pub fn in_parts(
                 }
                 return Err(error);
             }
-            Ok(()) if end == len => return Ok(()),
-            Ok(()) => at = end,
+            Ok(()) => (at, size) = (end, pace.next(range.len(), took)),
         }
-        let rate = range.len() as f64 / started.elapsed().as_secs_f64().max(1e-6);
-        size = (rate * LONG.as_secs_f64()).clamp((1 << 20) as f64, (1u64 << 40) as f64) as usize & !0xf_ffff;
+        if at == len {
+            return Ok(());
+        }
     }
 }
 

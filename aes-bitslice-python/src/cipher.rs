@@ -1,17 +1,16 @@
 //! Ciphers: a method for each operation, on host memory and on that of GPUs.
 
-use crate::batch::{GcmMessages, all_authentic, ranges_of, side_by_side, tags_of};
+use crate::batch::{GcmMessages, all_authentic, ranges_of, tags_of};
 use crate::buffer::small;
-use crate::call::{at_once, in_parts, reading};
+use crate::call::{Pace, at_once, in_parts, reading};
 use crate::device::OnDevice;
 use crate::dlpack::Place;
-use crate::driver::keeping_context;
-use crate::error::{guarded, of_runtime};
+use crate::error::of_runtime;
 use crate::fork::ForkedNot;
-use crate::memory::{Call, Host, Memory, on_host};
+use crate::memory::{Call, Host, Memory, on_host, used};
 use crate::number;
 use crate::opened::Opened;
-use aes_bitslice_runtime::cuda::Pending;
+use crate::outcome::{Outcome, given_tags};
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr,
     Direction, Ecb, Error as Runtime, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart, GcmSivDecrypt,
@@ -19,11 +18,10 @@ use aes_bitslice_runtime::{
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 use std::ops::Range;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
 
 /// A key on an engine. It may be used by any number of threads.
 #[pyclass(frozen, module = "aes_bitslice")]
@@ -52,7 +50,9 @@ impl Cipher {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = call.result.py();
         match call.place {
-            Place::Host => in_parts(py, call.host(), grain, |panic| self.opened.poison(panic), part)?,
+            Place::Host => {
+                in_parts(py, call.host(), grain, &self.opened.pace, |panic| self.opened.poison(panic), part)?;
+            }
             Place::Cuda(ordinal) => {
                 device(&self.on_device(ordinal)?, &call)?;
                 call.is_on_stream()?;
@@ -61,19 +61,39 @@ impl Cipher {
         Ok(call.result)
     }
 
-    /// Does an operation that has host memory only, and all of it in one call.
-    fn at_once<O: Operation<Output: Send>>(&self, call: &Call<'_>, operation: O) -> PyResult<O::Output> {
-        on_host(call.place, O::NAME)?;
-        let work = |host: &mut Host| self.cipher.run(operation, host.buffers());
-        at_once(call.result.py(), call.host(), |panic| self.opened.poison(panic), work)
+    /// Does an operation that returns a value, and all of it in one call.
+    fn at_once<O: Operation>(&self, call: &Call<'_>, operation: O) -> PyResult<Outcome<O>> {
+        match call.place {
+            Place::Host => {
+                let work = |host: &mut Host| self.cipher.run(operation, host.buffers());
+                at_once(call.result.py(), call.host(), |panic| self.opened.poison(panic), work).map(Outcome::Now)
+            }
+            Place::Cuda(ordinal) => self.on_stream(ordinal, call, operation),
+        }
     }
 
-    /// Does an operation that reads host memory only.
-    fn read<O: Operation<Output: Send>>(&self, data: Any<'_, '_>, operation: O) -> PyResult<O::Output> {
-        let memory = Memory::of(data, false, "data", None)?;
-        on_host(memory.place, O::NAME)?;
-        let cipher = (*self.cipher).clone();
-        reading(data.py(), memory, |panic| self.opened.poison(panic), move |data| cipher.run(operation, data))
+    /// The same on a GPU.
+    fn on_stream<O: Operation>(&self, ordinal: usize, call: &Call<'_>, operation: O) -> PyResult<Outcome<O>> {
+        let pending = self.on_device(ordinal)?.run_with_output(call.result.py(), call, operation)?;
+        call.is_on_stream()?;
+        Ok(Outcome::Later(pending))
+    }
+
+    /// Does an operation that only reads `data`, whose memory this is.
+    fn read<O: Operation>(&self, data: Any<'_, '_>, memory: Memory, operation: O) -> PyResult<Outcome<O>> {
+        let py = data.py();
+        match (memory.place, memory.stream) {
+            (Place::Cuda(ordinal), Some(stream)) => {
+                let pending = self.on_device(ordinal)?.read(py, stream, (memory.pointer, memory.len), operation)?;
+                used(data, stream)?;
+                Ok(Outcome::Later(pending))
+            }
+            _ => {
+                let cipher = (*self.cipher).clone();
+                let work = move |data: &[u8]| cipher.run(operation, data);
+                reading(py, memory, |panic| self.opened.poison(panic), work).map(Outcome::Now)
+            }
+        }
     }
 
     fn on_device(&self, ordinal: usize) -> PyResult<OnDevice<'_>> {
@@ -136,6 +156,15 @@ impl Cipher {
         })
     }
 
+    /// Loads on each GPU of the engine what `load` does.
+    fn prepare_by(&self, py: Python<'_>, load: impl Fn(&OnDevice<'_>) -> Result<(), Runtime> + Sync) -> PyResult<()> {
+        let contexts = self.opened.engine.cuda_contexts().unwrap_or_default();
+        contexts.iter().try_for_each(|context| {
+            let gpu = self.on_device(context.ordinal())?;
+            py.detach(|| load(&gpu)).map_err(of_runtime)
+        })
+    }
+
     /// Refuses what cannot be used any more, and makes an exception of a panic.
     fn begin<T>(&self, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         self.opened.check()?;
@@ -170,6 +199,7 @@ impl Cipher {
             py,
             call.host(),
             16,
+            &self.opened.pace,
             |panic| self.opened.poison(panic),
             |range, host| {
                 let part = GcmPart::new(direction, nonce, range.start as u64);
@@ -286,7 +316,9 @@ impl Cipher {
                 }
                 Ok(())
             };
-            self.carry_out(call, 16, part, |_, _| unreachable!("refused above"))
+            // One core has a pace of its own.
+            in_parts(data.py(), call.host(), 16, &Pace::default(), |panic| self.opened.poison(panic), part)?;
+            Ok(call.result)
         })
     }
 
@@ -359,14 +391,11 @@ impl Cipher {
             let tag = match call.place {
                 Place::Host => {
                     let parts = self.gcm_parts(py, &call, Direction::Encrypt, &nonce)?;
-                    PyBytes::new(py, self.cipher.combine(&whole, parts).map_err(of_runtime)?.as_bytes()).into_any()
+                    Outcome::<GcmEncrypt>::Now(self.cipher.combine(&whole, parts).map_err(of_runtime)?)
                 }
-                Place::Cuda(ordinal) => {
-                    let pending = self.on_device(ordinal)?.run_with_output(py, &call, whole)?;
-                    call.is_on_stream()?;
-                    DeviceTag::when(py, pending)?
-                }
+                Place::Cuda(ordinal) => self.on_stream(ordinal, &call, whole)?,
             };
+            let tag = tag.tags(py)?;
             Ok((call.result, tag))
         })
     }
@@ -385,10 +414,7 @@ impl Cipher {
         self.begin(|| {
             let py = data.py();
             let (nonce, aad) = (nonce_of(nonce)?, additional(aad)?);
-            let tag = match tag.cast::<DeviceTag>() {
-                Ok(tag) => tag.get().tag(py)?,
-                Err(_) => tag_of(tag)?,
-            };
+            let tag = tag_of(&given_tags(tag)?)?;
             let call = Call::mapping(data, out, stream)?;
             Self::check_gcm(&call)?;
             let whole = GcmDecrypt::new(&nonce, &aad, &tag);
@@ -400,11 +426,7 @@ impl Cipher {
                         of_runtime(error)
                     })?;
                 }
-                Place::Cuda(ordinal) => {
-                    let pending = self.on_device(ordinal)?.run_with_output(py, &call, whole)?;
-                    call.is_on_stream()?;
-                    py.detach(|| pending.wait()).map_err(of_runtime)?;
-                }
+                Place::Cuda(ordinal) => self.on_stream(ordinal, &call, whole)?.wait(py)?,
             }
             Ok(call.result)
         })
@@ -418,12 +440,13 @@ impl Cipher {
         data: Any<'_, 'py>,
         aad: Option<Any<'_, 'py>>,
         out: Option<Any<'_, 'py>>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyBytes>)> {
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         self.begin(|| {
             let encrypt = GcmSivEncrypt::new(&nonce_of(nonce)?, &additional(aad)?);
             let call = Call::mapping(data, out, None)?;
-            let tag = self.at_once(&call, encrypt)?;
-            Ok((call.result, PyBytes::new(data.py(), tag.as_bytes())))
+            on_host(call.place, GcmSivEncrypt::NAME)?;
+            let tag = self.at_once(&call, encrypt)?.tags(data.py())?;
+            Ok((call.result, tag))
         })
     }
 
@@ -445,7 +468,8 @@ impl Cipher {
             })?;
             let decrypt = GcmSivDecrypt::new(&nonce, &aad, &tag);
             let call = Call::mapping(data, out, None)?;
-            self.at_once(&call, decrypt)?;
+            on_host(call.place, GcmSivDecrypt::NAME)?;
+            self.at_once(&call, decrypt)?.wait(data.py())?;
             Ok(call.result)
         })
     }
@@ -459,35 +483,22 @@ impl Cipher {
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
-            let py = data.py();
             let gmac = Gmac::new(&nonce_of(nonce)?);
-            let memory = Memory::of(data, false, "data", stream)?;
-            memory.takes(stream, "data")?;
-            match (memory.place, memory.stream) {
-                (Place::Cuda(ordinal), Some(stream)) => {
-                    let pending = self.on_device(ordinal)?.read(py, stream, (memory.pointer, memory.len), gmac)?;
-                    DeviceTag::when(py, pending)
-                }
-                _ => {
-                    let cipher = (*self.cipher).clone();
-                    let tag =
-                        reading(py, memory, |panic| self.opened.poison(panic), move |data| cipher.run(gmac, data))?;
-                    Ok(PyBytes::new(py, tag.as_bytes()).into_any())
-                }
-            }
+            self.read(data, Memory::read(data, stream)?, gmac)?.tags(data.py())
         })
     }
 
     /// CMAC of a whole message, on one core of the CPU: its tag.
-    fn cmac<'py>(&self, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn cmac<'py>(&self, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
-            let tag = self.read(data, Cmac::new())?;
-            Ok(PyBytes::new(data.py(), tag.as_bytes()))
+            let memory = Memory::read(data, None)?;
+            on_host(memory.place, Cmac::NAME)?;
+            self.read(data, memory, Cmac::new())?.tags(data.py())
         })
     }
 
-    /// GCM encryption of many messages in host memory: their tags, side by side.
-    #[pyo3(signature = (nonces, ranges, data, aads = None, *, out))]
+    /// GCM encryption of many messages: their tags, side by side.
+    #[pyo3(signature = (nonces, ranges, data, aads = None, *, out, stream = None))]
     fn gcm_encrypt_batch<'py>(
         &self,
         nonces: Any<'_, 'py>,
@@ -495,17 +506,18 @@ impl Cipher {
         data: Any<'_, 'py>,
         aads: Option<Any<'_, 'py>>,
         out: Any<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
             let given = GcmMessages::of(nonces, ranges, aads)?;
             let batch = GcmEncryptBatch::new(&given.messages()).map_err(of_runtime)?;
-            let tags = self.at_once(&Call::mapping(data, Some(out), None)?, batch)?;
-            side_by_side(data.py(), &tags)
+            self.at_once(&Call::mapping(data, Some(out), stream)?, batch)?.tags(data.py())
         })
     }
 
-    /// GCM decryption of many messages in host memory. An exception tells of those that are not authentic; the others are decrypted.
-    #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, out))]
+    /// GCM decryption of many messages. An exception tells of those that are not authentic; the others are decrypted.
+    #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, out, stream = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn gcm_decrypt_batch<'py>(
         &self,
         nonces: Any<'_, 'py>,
@@ -514,47 +526,62 @@ impl Cipher {
         tags: Any<'_, 'py>,
         aads: Option<Any<'_, 'py>>,
         out: Any<'_, 'py>,
+        stream: Option<Any<'_, 'py>>,
     ) -> PyResult<()> {
         self.begin(|| {
             let given = GcmMessages::of(nonces, ranges, aads)?;
             let messages = given.messages();
-            let batch = GcmDecryptBatch::new(&messages, &tags_of(tags, messages.len())?).map_err(of_runtime)?;
-            let opened = self.at_once(&Call::mapping(data, Some(out), None)?, batch)?;
+            let tags = tags_of(&given_tags(tags)?, messages.len())?;
+            let batch = GcmDecryptBatch::new(&messages, &tags).map_err(of_runtime)?;
+            let opened = self.at_once(&Call::mapping(data, Some(out), stream)?, batch)?.wait(data.py())?;
             all_authentic(data.py(), &opened, messages.len())
         })
     }
 
-    /// CMAC of many messages in host memory: their tags, side by side.
-    fn cmac_batch<'py>(&self, ranges: Any<'_, 'py>, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyBytes>> {
+    /// CMAC of many messages: their tags, side by side.
+    #[pyo3(signature = (ranges, data, *, stream = None))]
+    fn cmac_batch<'py>(
+        &self,
+        ranges: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
             let batch = CmacBatch::new(&ranges_of(ranges)?).map_err(of_runtime)?;
-            side_by_side(data.py(), &self.read(data, batch)?)
+            self.read(data, Memory::read(data, stream)?, batch)?.tags(data.py())
         })
     }
 
-    /// CMAC of many messages in host memory, compared with tags. An exception tells of those that are not authentic.
-    fn cmac_verify_batch(&self, ranges: Any<'_, '_>, data: Any<'_, '_>, tags: Any<'_, '_>) -> PyResult<()> {
+    /// CMAC of many messages, compared with tags. An exception tells of those that are not authentic.
+    #[pyo3(signature = (ranges, data, tags, *, stream = None))]
+    fn cmac_verify_batch(
+        &self,
+        ranges: Any<'_, '_>,
+        data: Any<'_, '_>,
+        tags: Any<'_, '_>,
+        stream: Option<Any<'_, '_>>,
+    ) -> PyResult<()> {
         self.begin(|| {
             let ranges = ranges_of(ranges)?;
-            let batch = CmacVerifyBatch::new(&ranges, &tags_of(tags, ranges.len())?).map_err(of_runtime)?;
-            all_authentic(data.py(), &self.read(data, batch)?, ranges.len())
+            let tags = tags_of(&given_tags(tags)?, ranges.len())?;
+            let batch = CmacVerifyBatch::new(&ranges, &tags).map_err(of_runtime)?;
+            let verified = self.read(data, Memory::read(data, stream)?, batch)?.wait(data.py())?;
+            all_authentic(data.py(), &verified, ranges.len())
         })
     }
 
     /// Loads the GPU kernels of a mode on all GPUs of the engine, before time counts or a graph is captured. Of other engines there is
     /// nothing to load.
     fn prepare(&self, py: Python<'_>, mode: &str) -> PyResult<()> {
-        self.begin(|| {
-            let by_kernels = match mode {
-                "gcm" => None,
-                name => Some(Mode::from_str(name).map_err(|unknown| PyValueError::new_err(format!("{unknown}, gcm")))?),
-            };
-            let contexts = self.opened.engine.cuda_contexts().unwrap_or_default();
-            contexts.iter().try_for_each(|context| {
-                let gpu = self.on_device(context.ordinal())?;
-                let load = || by_kernels.map_or_else(|| gpu.prepare_gcm(), |mode| gpu.prepare(mode));
-                py.detach(load).map_err(of_runtime)
-            })
+        self.begin(|| match mode {
+            "gcm" => self.prepare_by(py, |gpu| gpu.prepare_for(&GcmEncrypt::new(&Nonce::from([0; 12]), &[]))),
+            "gcm-batch" => self.prepare_by(py, |gpu| gpu.prepare_for(&GcmEncryptBatch::new(&[])?)),
+            "cmac-batch" => self.prepare_by(py, |gpu| gpu.prepare_for(&CmacBatch::new(&[])?)),
+            name => {
+                let unknown = |unknown| PyValueError::new_err(format!("{unknown}, gcm, gcm-batch, cmac-batch"));
+                let mode = Mode::from_str(name).map_err(unknown)?;
+                self.prepare_by(py, |gpu| gpu.prepare(mode))
+            }
         })
     }
 
@@ -564,56 +591,6 @@ impl Cipher {
 
     fn __reduce__(&self) -> PyResult<()> {
         Err(PyTypeError::new_err("a cipher is not pickled, for it holds a key: make one in each process"))
-    }
-}
-
-/// Waits for a tag on a GPU.
-type Waiting = Box<dyn FnOnce() -> Result<Tag, Runtime> + Send>;
-
-/// The tag of a message in GPU memory: `bytes(tag)` waits until the stream has come to it.
-#[pyclass(frozen, module = "aes_bitslice")]
-pub struct DeviceTag {
-    state: Mutex<State>,
-}
-
-enum State {
-    Waiting(Option<Waiting>),
-    There(Tag),
-}
-
-impl DeviceTag {
-    fn when<'py, O: Operation<Output = Tag>>(py: Python<'py>, pending: Pending<O>) -> PyResult<Bound<'py, PyAny>> {
-        let pending = ForkedNot::new(pending, true);
-        let wait: Waiting = Box::new(|| keeping_context(|| pending.into_inner().wait()));
-        Ok(Bound::new(py, Self { state: Mutex::new(State::Waiting(Some(wait))) })?.into_any())
-    }
-
-    /// Waits for it.
-    fn tag(&self, py: Python<'_>) -> PyResult<Tag> {
-        guarded(|| {
-            py.detach(|| {
-                let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                let wait = match &mut *state {
-                    State::There(tag) => return Ok(*tag),
-                    State::Waiting(wait) => wait.take(),
-                };
-                let wait = wait.ok_or_else(|| crate::error::Error::new_err("the tag was lost by an earlier error"))?;
-                let tag = wait().map_err(of_runtime)?;
-                *state = State::There(tag);
-                Ok(tag)
-            })
-        })
-    }
-}
-
-#[pymethods]
-impl DeviceTag {
-    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, self.tag(py)?.as_bytes()))
-    }
-
-    fn __repr__(&self) -> &'static str {
-        "DeviceTag(bytes(tag) waits for it)"
     }
 }
 

@@ -5,7 +5,7 @@ use crate::error::{Error, UnavailableError, of_runtime};
 use crate::memory::{Call, Memory, Stream};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, result, sys};
 use aes_bitslice_runtime::cuda::{DeviceCipher, DeviceJobs, Pending};
-use aes_bitslice_runtime::{Cipher, EachKey, Engine, Error as Runtime, GcmEncrypt, Jobs, Mode, Nonce, Operation};
+use aes_bitslice_runtime::{Cipher, EachKey, Engine, Error as Runtime, Jobs, Mode, Operation};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,9 +36,9 @@ impl<'a> OnDevice<'a> {
         Ok(())
     }
 
-    /// Loads all that GCM takes, the tables of the key's hash included.
-    pub fn prepare_gcm(&self) -> Result<(), Runtime> {
-        self.cipher.prepare_for(&GcmEncrypt::new(&Nonce::from([0; 12]), &[]))
+    /// Loads all that an operation takes, the tables of the key's hash included.
+    pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Runtime> {
+        self.cipher.prepare_for(operation)
     }
 
     fn mask(&self, mode: Mode) -> u64 {

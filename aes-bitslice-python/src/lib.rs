@@ -12,6 +12,7 @@
 //! | `arrays` | what is asked of the library that an array is of: a new array like it, its current stream |
 //! | `call` | one operation on host memory, in parts, so that signals are seen |
 //! | `device` | one operation on GPU memory, on a stream |
+//! | `outcome` | what comes of a call besides the bytes that it writes: at once, or when a stream has come to it |
 //! | `opened` | an engine that was opened, which ciphers and files share |
 //! | `key`, `engine`, `cipher` | the classes |
 //! | `batch` | how many messages of one call are given: their ranges, nonces, additional data, tags |
@@ -43,6 +44,7 @@ mod many_keys;
 mod memory;
 mod number;
 mod opened;
+mod outcome;
 
 /// The module, as Python imports it.
 #[pyo3::pymodule(gil_used = true)]
@@ -51,7 +53,7 @@ mod _native {
     use pyo3::types::PyTuple;
 
     #[pymodule_export]
-    use crate::cipher::{Cipher, DeviceTag};
+    use crate::cipher::Cipher;
     #[pymodule_export]
     use crate::engine::{Engine, HostMemory, engines};
     #[pymodule_export]
@@ -62,6 +64,8 @@ mod _native {
     use crate::fork::forked;
     #[pymodule_export]
     use crate::key::{Key, random_bytes};
+    #[pymodule_export]
+    use crate::outcome::DeviceTag;
     /// Of one message, `failed` is empty.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

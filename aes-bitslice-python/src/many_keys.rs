@@ -1,6 +1,5 @@
 //! Calls under many keys, which take an engine and no cipher: jobs, and the same number of bytes under each key.
 
-use crate::arrays::Library;
 use crate::batch::ranges_of;
 use crate::buffer::small;
 use crate::call::at_once;
@@ -8,7 +7,7 @@ use crate::device::JobsOnDevice;
 use crate::dlpack::Place;
 use crate::driver::order;
 use crate::error::of_runtime;
-use crate::memory::{Call, Host, Memory, in_words};
+use crate::memory::{Call, Host, Memory, in_words, used};
 use crate::opened::Opened;
 use aes_bitslice_runtime::{EachKey, Job, Jobs, KeyBits, Mode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -118,8 +117,8 @@ pub fn each_key<'py>(
             }
             gpu.run_each_key(py, &call, &each, &of_keys)?;
             call.is_on_stream()?;
-            if let (Some(stream), Some(library)) = (call.stream, Library::of(keys)?) {
-                library.used(keys, stream.handle)?;
+            if let Some(stream) = call.stream {
+                used(keys, stream)?;
             }
         }
     }

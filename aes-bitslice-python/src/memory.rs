@@ -72,8 +72,15 @@ impl Memory {
         }
     }
 
+    /// The bytes that a call only reads, and its stream.
+    pub fn read(data: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let memory = Self::of(data, false, "data", stream)?;
+        memory.takes(stream, "data")?;
+        Ok(memory)
+    }
+
     /// Refuses a stream for what is in host memory.
-    pub fn takes(&self, stream: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<()> {
+    fn takes(&self, stream: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<()> {
         match (self.place, stream) {
             (Place::Host, Some(_)) => Err(no_stream(name)),
             _ => Ok(()),
@@ -321,17 +328,21 @@ impl<'py> Call<'py> {
     /// Tells the libraries of the arrays that the stream uses them.
     pub fn is_on_stream(&self) -> PyResult<()> {
         let Some(stream) = self.stream else { return Ok(()) };
-        let used = |array: &Bound<'py, PyAny>| match Library::of(array)? {
-            Some(library) => library.used(array, stream.handle),
-            None => Ok(()),
-        };
         if let Some(data) = &self.data {
-            used(data)?;
+            used(data, stream)?;
         }
         match &self.data {
             Some(data) if data.is(&self.result) => Ok(()),
-            _ => used(&self.result),
+            _ => used(&self.result, stream),
         }
+    }
+}
+
+/// Tells the library of an array that a stream uses it.
+pub fn used(array: &Bound<'_, PyAny>, stream: Stream) -> PyResult<()> {
+    match Library::of(array)? {
+        Some(library) => library.used(array, stream.handle),
+        None => Ok(()),
     }
 }
 

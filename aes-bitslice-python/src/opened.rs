@@ -1,5 +1,6 @@
 //! An engine that was opened, as its ciphers and files share it.
 
+use crate::call::Pace;
 use crate::driver::keeping_context;
 use crate::error::{Error, UnavailableError, caught, panicked};
 use crate::fork::{ForkedNot, generation};
@@ -13,6 +14,8 @@ pub struct Opened {
     pub engine: ForkedNot<RuntimeEngine>,
     /// Whether the kernels for many keys were loaded.
     pub many_keys_loaded: AtomicBool,
+    /// How much its calls in host memory do in a time.
+    pub pace: Pace,
     generation: u64,
     /// The panic after which nothing of it is trusted.
     poison: OnceLock<String>,
@@ -23,7 +26,8 @@ impl Opened {
         let is_device = !matches!(engine.backend(), Backend::Cpu | Backend::CpuBitsliced);
         let engine = ForkedNot::new(engine, is_device);
         let many_keys_loaded = AtomicBool::new(false);
-        Arc::new(Self { engine, many_keys_loaded, generation: generation(), poison: OnceLock::new() })
+        let (pace, generation, poison) = (Pace::default(), generation(), OnceLock::new());
+        Arc::new(Self { engine, many_keys_loaded, pace, generation, poison })
     }
 
     /// Refuses what cannot be used any more.

@@ -2,6 +2,7 @@
 
 import copy
 import io
+import json
 import os
 import pickle
 import re
@@ -242,6 +243,27 @@ def test_the_command_shows_engines():
     assert ran.returncode == 0 and "+ cpu " in ran.stdout and aes_bitslice.__version__ in ran.stdout
 
 
+def test_the_benchmark_beside_the_rust_program(tmp_path):
+    """With a program in its place that needs a millisecond for everything."""
+    program = tmp_path / "aes-bitslice"
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import json, sys\n"
+        "given = dict(option[2:].split('=') for option in sys.argv[2:])\n"
+        "result = {'timing': given['timings'], 'bytes': int(given['sizes']), 'median_seconds': 1e-3}\n"
+        "print(json.dumps({'results': [result], 'skipped': []}))\n"
+    )
+    program.chmod(0o700)
+    command = [sys.executable, "-m", "aes_bitslice.bench", "--rust", program, "--bytes", "65536", "--runs", "2", "--rounds", "2", "--json"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran
+    lines = [json.loads(line) for line in ran.stdout.splitlines() if not line.startswith("#")]
+    found = {line["bytes"]: line for line in lines if line["what"].startswith("cpu: ")}
+    assert list(found) == [16384, 65536]
+    for line in found.values():
+        assert line["rust_seconds"] == 1e-3 and line["share"] == 1e-3 / line["python_seconds"]
+
+
 def test_what_is_documented_is_there_and_has_a_text():
     for name in [*aes_bitslice.__all__, "open"]:
         assert getattr(aes_bitslice, name).__doc__, name
@@ -252,7 +274,8 @@ def test_what_is_documented_is_there_and_has_a_text():
 
 def test_modes_are_prepared_by_name(cpu):
     cipher = cpu.cipher(Key(SECRET))
-    for mode in ["ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "xts-encrypt", "xts-decrypt", "gcm"]:
+    modes = ["ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "xts-encrypt", "xts-decrypt", "gcm", "gcm-batch", "cmac-batch"]
+    for mode in modes:
         assert cipher.prepare(mode) is None  # the CPU has nothing to load
     with pytest.raises(ValueError, match="unknown mode"):
         cipher.prepare("fast")

@@ -6,8 +6,10 @@
 Without a GPU, or without one of the libraries, its tests are skipped, with the reason.
 """
 
+import functools
 import gc
 import os
+import random
 import threading
 import unittest
 
@@ -36,6 +38,17 @@ def needs(*names):
         if name == "jax" and module.default_backend() != "gpu":
             return "jax has no GPU"
     return None
+
+
+def places(count, longest, seed=1):
+    """Ranges that ascend, with gaps and without, some of them empty; and how many bytes of data they need."""
+    chance, ranges, at = random.Random(seed), [], 0
+    for _ in range(count):
+        at += chance.choice([0, 0, 5, 16])
+        length = chance.choice([0, 1, 16, 17, chance.randrange(longest)])
+        ranges.append((at, at + length))
+        at += length
+    return ranges, at + 7
 
 
 class Case(unittest.TestCase):
@@ -156,7 +169,7 @@ class Torch(Case):
 
     def test_everything_can_be_prepared(self):
         cipher = self.engine.cipher(Key.generate(192))
-        for mode in ("ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "gcm"):
+        for mode in ("ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "gcm", "gcm-batch", "cmac-batch"):
             cipher.prepare(mode)
 
     def test_gcm_decryption(self):
@@ -170,6 +183,106 @@ class Torch(Case):
         with self.assertRaises(AuthenticationError):
             self.cipher.gcm_decrypt(NONCE, changed, bytes(tag), b"header", out=changed)
         self.assertFalse(bool(changed.any()))
+
+    def test_gcm_batches(self):
+        torch, count = self.torch, 1000
+        ranges, size = places(count, 3000)
+        plain = self.tensor(size)
+        data = self.bytes_of(plain)
+        others = [os.urandom(8 + n % 9) for n in range(count)], [os.urandom(n % 40) for n in range(count)]
+        for nonces, aads in [(os.urandom(12 * count), None), others]:
+            expected = bytearray(data)
+            wanted = self.cpu.gcm_encrypt_batch(nonces, ranges, expected, aads, out=expected)
+            secret = plain.clone()
+            tags = self.cipher.gcm_encrypt_batch(nonces, ranges, secret, aads, out=secret)
+            self.assertIsInstance(tags, aes_bitslice.DeviceTag)
+            self.assertEqual((bytes(tags), bytes(tags)), (wanted, wanted))
+            self.assertEqual(self.bytes_of(secret), expected)
+            # To another tensor, at another alignment, in which what is between messages stays.
+            apart = torch.full((size + 5,), 0xA5, dtype=torch.uint8, device="cuda")
+            tags = self.cipher.gcm_encrypt_batch(nonces, ranges, plain, aads, out=apart[5:])
+            between = bytearray(b"\xa5" * size)
+            for start, stop in ranges:
+                between[start:stop] = expected[start:stop]
+            self.assertEqual(self.bytes_of(apart), b"\xa5" * 5 + between)
+            # With the tags as they are on the GPU, and as bytes.
+            for given in (tags, wanted):
+                again = secret.clone()
+                self.assertIsNone(self.cipher.gcm_decrypt_batch(nonces, ranges, again, given, aads, out=again))
+                self.assertTrue(torch.equal(again, plain))
+            # Some are changed: these are told and cleared, and the others are good.
+            received = [wanted[16 * n :][: 12 if n % 2 else 16] for n in range(count)]
+            received[5] = received[5][:-1] + bytes([received[5][-1] ^ 1])
+            changed = sorted({5, *(n for n, (start, stop) in enumerate(ranges) if n % 7 == 3 and stop > start)})
+            decrypted = bytearray(data)
+            for n in changed:
+                start, stop = ranges[n]
+                decrypted[start:stop] = bytes(stop - start)
+                if n != 5:
+                    secret[start] ^= 0x80
+            with self.assertRaisesRegex(AuthenticationError, f"failed for {len(changed)} of {count} messages") as raised:
+                self.cipher.gcm_decrypt_batch(nonces, ranges, secret, received, aads, out=secret)
+            self.assertEqual(raised.exception.failed, tuple(changed))
+            self.assertEqual(self.bytes_of(secret), decrypted)
+
+    def test_cmac_batches(self):
+        chance, count, plain = random.Random(2), 3000, self.tensor(100_000)
+        data = self.bytes_of(plain)
+        # In any order, one over the other.
+        starts = [chance.randrange(100_000) for _ in range(count)]
+        ranges = [(start, min(start + chance.choice([0, 16, chance.randrange(3000)]), 100_000)) for start in starts]
+        wanted = self.cpu.cmac_batch(ranges, data)
+        tags = self.cipher.cmac_batch(ranges, plain)
+        self.assertEqual((bytes(tags), bytes(tags)), (wanted, wanted))
+        self.assertEqual(self.bytes_of(plain), data)
+        for given in (tags, wanted, [wanted[16 * n :][:8] for n in range(count)]):
+            self.assertIsNone(self.cipher.cmac_verify_batch(ranges, plain, given))
+        received = bytearray(wanted)
+        for n in (0, 77, count - 1):
+            received[16 * n + 3] ^= 1
+        with self.assertRaises(AuthenticationError) as raised:
+            self.cipher.cmac_verify_batch(ranges, plain, received)
+        self.assertEqual(raised.exception.failed, (0, 77, count - 1))
+
+    def test_batches_of_nothing(self):
+        cipher, cpu, data = self.cipher, self.cpu, self.tensor(10)
+        kept, none = self.bytes_of(data), self.torch.empty(0, dtype=self.torch.uint8, device="cuda")
+        self.assertEqual(bytes(cipher.gcm_encrypt_batch(b"", [], data, out=data)), b"")
+        cipher.gcm_decrypt_batch([], [], data, b"", out=data)
+        self.assertEqual(bytes(cipher.cmac_batch([], data)), b"")
+        cipher.cmac_verify_batch([], data, [])
+        for array, at in [(none, 0), (data, 3)]:
+            tag = cpu.gcm_encrypt_batch(NONCE, [(0, 0)], bytearray(), out=bytearray())
+            self.assertEqual(bytes(cipher.gcm_encrypt_batch(NONCE, [(at, at)], array, out=array)), tag)
+            cipher.gcm_decrypt_batch(NONCE, [(at, at)], array, tag, out=array)
+            with self.assertRaises(AuthenticationError) as raised:
+                cipher.gcm_decrypt_batch(NONCE, [(at, at)], array, bytes(16), out=array)
+            self.assertEqual(raised.exception.failed, (0,))
+            self.assertEqual(bytes(cipher.cmac_batch([(at, at)], array)), cpu.cmac(b""))
+        self.assertEqual(self.bytes_of(data), kept)
+
+    def test_batches_that_are_refused_change_nothing(self):
+        cipher, data = self.cipher, self.tensor(64)
+        kept = self.bytes_of(data)
+        host = bytearray(64)
+        for kind, message, call in [
+            (ValueError, "ends at byte 65, and the data has 64", lambda: cipher.gcm_encrypt_batch(NONCE, [(0, 65)], data, out=data)),
+            (ValueError, "do not overlap", lambda: cipher.gcm_encrypt_batch(bytes(range(24)), [(0, 5), (4, 9)], data, out=data)),
+            (ValueError, "the same nonce", lambda: cipher.gcm_encrypt_batch(NONCE * 2, [(0, 5), (5, 9)], data, out=data)),
+            (ValueError, "same length", lambda: cipher.gcm_encrypt_batch(NONCE, [(0, 5)], data, out=data[:5])),
+            (ValueError, "overlap", lambda: cipher.gcm_encrypt_batch(NONCE, [(0, 5)], data[:32], out=data[16:48])),
+            (TypeError, "same memory", lambda: cipher.gcm_encrypt_batch(NONCE, [(0, 5)], data, out=host)),
+            (TypeError, "same memory", lambda: cipher.gcm_encrypt_batch(NONCE, [(0, 5)], host, out=data)),
+            (UnavailableError, "open Engine", lambda: self.cpu.gcm_encrypt_batch(NONCE, [(0, 5)], data, out=data)),
+            (ValueError, "tags", lambda: cipher.gcm_decrypt_batch(NONCE, [(0, 5)], data, bytes(15), out=data)),
+            (TypeError, "tags", lambda: cipher.gcm_decrypt_batch(NONCE, [(0, 5)], data, data[:16], out=data)),
+            (ValueError, "ends at byte 65", lambda: cipher.cmac_batch([(0, 65)], data)),
+            (UnavailableError, "open Engine", lambda: self.cpu.cmac_batch([(0, 5)], data)),
+            (ValueError, "tags", lambda: cipher.cmac_verify_batch([(0, 5)], data, bytes(17))),
+        ]:
+            with self.subTest(message=message), self.assertRaisesRegex(kind, message):
+                call()
+        self.assertEqual((self.bytes_of(data), host), (kept, bytes(64)))
 
     def test_any_alignment_and_parts_of_tensors(self):
         plain = self.tensor(100_000)
@@ -227,6 +340,62 @@ class Torch(Case):
             self.assertFalse(stream.query(), "the call waited")
         stream.synchronize()
         self.assertEqual(self.bytes_of(secret), expected)
+
+    def test_batches_go_to_the_current_stream_and_do_not_wait(self):
+        torch, count = self.torch, 500
+        ranges, size = places(count, 3000, seed=3)
+        plain, nonces = self.tensor(size), os.urandom(12 * count)
+        expected = bytearray(self.bytes_of(plain))
+        wanted = self.cpu.gcm_encrypt_batch(nonces, ranges, expected, out=expected)
+        for mode in ("gcm-batch", "cmac-batch"):
+            self.cipher.prepare(mode)
+
+        def both(data):
+            return self.cipher.gcm_encrypt_batch(nonces, ranges, data, out=data), self.cipher.cmac_batch(ranges, data)
+
+        # What a call takes besides its data is there from now on.
+        for tags in both(plain.clone()):
+            bytes(tags)
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            self.busy()
+            later = plain.clone()  # on this stream, behind what keeps it busy
+            tags, macs = both(later)
+            self.assertFalse(stream.query(), "a call waited")
+        self.assertEqual((bytes(tags), bytes(macs)), (wanted, self.cpu.cmac_batch(ranges, expected)))
+        stream.synchronize()
+        self.assertEqual(self.bytes_of(later), expected)
+        # A stream that is given comes after the work so far.
+        stream, data = torch.cuda.Stream(), torch.zeros_like(plain)
+        self.busy()
+        data.copy_(plain)
+        tags = self.cipher.gcm_encrypt_batch(nonces, ranges, data, out=data, stream=stream)
+        self.cipher.gcm_decrypt_batch(nonces, ranges, data, tags, out=data, stream=stream)
+        self.cipher.cmac_verify_batch(ranges, data, self.cpu.cmac_batch(ranges, self.bytes_of(plain)), stream=stream)
+        stream.synchronize()
+        self.assertTrue(torch.equal(data, plain))
+
+    def test_memory_that_is_only_read_is_not_used_again_before_the_call_is_done(self):
+        torch, size = self.torch, 32 << 20
+        ranges = [(at, at + 4096) for at in range(0, size, 4096)]
+        gmac = functools.partial(self.cipher.gmac, NONCE)
+        for call in (gmac, functools.partial(self.cipher.cmac_batch, ranges)):
+            same = torch.full((size,), 1, dtype=torch.uint8, device="cuda")
+            expected = bytes(call(same))
+            del same
+            stream = torch.cuda.Stream()
+            plain = torch.full((size,), 1, dtype=torch.uint8, device="cuda")
+            address = plain.data_ptr()
+            torch.cuda.synchronize()
+            with torch.cuda.stream(stream):
+                self.busy()
+            tag = call(plain, stream=stream)
+            del plain  # freed on the stream that it was made on, which has nothing to do
+            others = [torch.full((size,), 2, dtype=torch.uint8, device="cuda") for _ in range(4)]
+            self.assertNotIn(address, [other.data_ptr() for other in others])
+            self.assertEqual(bytes(tag), expected)
+            del others
 
     def test_a_given_stream_comes_after_the_work_so_far(self):
         torch = self.torch
@@ -314,8 +483,15 @@ class Torch(Case):
         with torch.cuda.graph(graph):
             with self.assertRaisesRegex(Error, "prepare"):
                 cipher.ctr(IV, static, out=static)
-            with self.assertRaisesRegex(Error, "capture"):
-                self.cipher.gcm_encrypt(NONCE, static, out=static)
+            for call in [
+                lambda: self.cipher.gcm_encrypt(NONCE, static, out=static),
+                lambda: self.cipher.gcm_encrypt_batch(NONCE, [(0, 99)], static, out=static),
+                lambda: self.cipher.gcm_decrypt_batch(NONCE, [(0, 99)], static, bytes(16), out=static),
+                lambda: self.cipher.cmac_batch([(0, 99)], static),
+                lambda: self.cipher.cmac_verify_batch([(0, 99)], static, bytes(16)),
+            ]:
+                with self.assertRaisesRegex(Error, "capture"):
+                    call()
             static.add_(1)
         graph.replay()
         graph.replay()
@@ -348,6 +524,11 @@ class Torch(Case):
             tensor = torch.arange(1000, device=device)
             found = several.ctr(IV, tensor)
             self.assertEqual(self.bytes_of(found), self.cpu.ctr(IV, self.bytes_of(tensor)))
+            found, ranges = self.bytes_of(tensor), [(0, 100), (100, 8000)]
+            self.assertEqual(bytes(several.cmac_batch(ranges, tensor)), self.cpu.cmac_batch(ranges, found))
+            tags = several.gcm_encrypt_batch(bytes(range(24)), ranges, tensor, out=tensor)
+            several.gcm_decrypt_batch(bytes(range(24)), ranges, tensor, tags, out=tensor)
+            self.assertEqual(self.bytes_of(tensor), found)
 
     def test_threads_on_streams_of_their_own(self):
         torch = self.torch
@@ -388,6 +569,12 @@ class Torch(Case):
         self.assertEqual(self.bytes_of(out), self.cpu.ctr(IV, self.bytes_of(plain)))
         with self.assertRaisesRegex(TypeError, "out="):
             self.cipher.ctr(IV, Other(plain))
+        tags = self.cipher.gcm_encrypt_batch(NONCE, [(5, 3999)], Other(plain), out=wrapped)
+        self.torch.cuda.synchronize()
+        self.assertEqual(self.bytes_of(out)[5:3999], self.cpu.gcm_encrypt(NONCE, self.bytes_of(plain)[5:3999])[0])
+        self.cipher.gcm_decrypt_batch(NONCE, [(5, 3999)], wrapped, tags, out=wrapped)
+        self.assertEqual(self.bytes_of(out)[5:3999], self.bytes_of(plain)[5:3999])
+        self.assertEqual(bytes(self.cipher.cmac_batch([(5, 3999)], wrapped)), self.cpu.cmac(self.bytes_of(plain)[5:3999]))
 
     def test_the_adapter_encrypts_as_on_the_cpu(self):
         import aes_bitslice.torch as adapter
@@ -428,6 +615,24 @@ class CuPy(Case):
         with self.assertRaises(BufferError):
             self.cipher.ctr(IV, cupy.zeros((8, 8))[:, ::2])
 
+    def test_batches(self):
+        import cupy
+
+        ranges, size = places(100, 1000)
+        plain, nonces = cupy.arange(size).astype("u1"), os.urandom(1200)
+        expected = bytearray(plain.get().tobytes())
+        wanted = self.cpu.gcm_encrypt_batch(nonces, ranges, expected, out=expected)
+        with cupy.cuda.Stream(non_blocking=True) as stream:
+            secret = plain.copy()
+            tags = self.cipher.gcm_encrypt_batch(nonces, ranges, secret, out=secret)
+            macs = self.cipher.cmac_batch(ranges, secret)
+        self.assertEqual((bytes(tags), bytes(macs)), (wanted, self.cpu.cmac_batch(ranges, expected)))
+        stream.synchronize()
+        self.assertEqual(secret.get().tobytes(), expected)
+        self.cipher.cmac_verify_batch(ranges, secret, macs)
+        self.cipher.gcm_decrypt_batch(nonces, ranges, secret, tags, out=secret)
+        self.assertTrue(bool((secret == plain).all()))
+
     def test_streams(self):
         import cupy
 
@@ -462,6 +667,9 @@ class Jax(Case):
             self.assertEqual(np.asarray(self.cipher.ctr(IV, secret)).tobytes(), kept)
         with self.assertRaisesRegex(BufferError, "cannot be changed"):
             self.cipher.ctr(IV, plain, out=plain)
+        with self.assertRaisesRegex(BufferError, "cannot be changed"):
+            self.cipher.gcm_encrypt_batch(NONCE, [(0, 9)], plain, out=plain)
+        self.assertEqual(bytes(self.cipher.cmac_batch([(0, 9), (5, 5000)], plain)), self.cpu.cmac_batch([(0, 9), (5, 5000)], kept))
         # Arrays of zeros that JAX could share are not written to.
         zeros = [jnp.zeros(1000, dtype="uint8") for _ in range(3)]
         self.cipher.ctr(IV, zeros[0])

@@ -212,3 +212,19 @@ def test_cmac(cpu, size):
     assert cpu.cipher(Key(key)).cmac(data) == mac.finalize()
     with pytest.raises(ValueError, match="CMAC is computed in host memory, and the data is in the memory of CUDA device 0: copy"):
         cpu.cipher(Key(key)).cmac(OnGpu())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda cipher, data: cipher.ctr(bytes(16), data, offset=5),
+        lambda cipher, data: cipher.keystream(bytes(16), len(data), offset=5),
+        lambda cipher, data: cipher.ecb_encrypt(data),
+        lambda cipher, data: cipher.cbc_decrypt(bytes(16), data),
+        lambda cipher, data: cipher.gcm_encrypt(bytes(12), data, b"header"),
+    ],
+)
+def test_parts_make_no_difference(cpu, call):
+    """The first long call on an engine is in parts, and the next one in one, for it is known by then how long it takes."""
+    cipher, data = cpu.cipher(Key(bytes(32))), os.urandom((17 << 20) + 48)
+    assert call(cipher, data) == call(cipher, data)

@@ -202,7 +202,7 @@ class Engine:
 
 @final
 class DeviceTag:
-    """The tag of a message in GPU memory. `bytes(tag)` waits until the stream has come to it."""
+    """The tag of a message in GPU memory, or those of a batch, side by side. `bytes(tag)` waits until the stream has come to it."""
 
     def __bytes__(self) -> bytes: ...
 
@@ -377,14 +377,17 @@ class Cipher:
         aads: Sequence[_Data] | None = None,
         *,
         out: _Data,
-    ) -> bytes:
-        """GCM encryption of many messages in one call: their tags, of 16 bytes each, side by side. In host memory, on the cores of the
-        CPU with every engine.
+        stream: Any = None,
+    ) -> bytes | DeviceTag:
+        """GCM encryption of many messages in one call: their tags, of 16 bytes each, side by side; on a GPU as a `DeviceTag`.
 
         nonces: of each message 12 bytes, side by side, or a list with a nonce of any length for each. No two may be equal.
         ranges: for each message a pair: its first byte in the data, and the one behind its last. They ascend and do not overlap.
         aads: a list with the additional data of each message.
         out: where the output goes, which may be the data itself. Bytes between messages stay as they are there.
+
+        Data in host memory goes to the cores of the CPU with every engine, data on a GPU of the engine to that, on the stream. Nonces and
+        additional data are in host memory.
         """
 
     def gcm_decrypt_batch(
@@ -392,36 +395,46 @@ class Cipher:
         nonces: _Data | Sequence[_Data],
         ranges: Iterable[Sequence[int]],
         data: _Data,
-        tags: _Data | Sequence[_Data],
+        tags: _Data | Sequence[_Data] | DeviceTag,
         aads: Sequence[_Data] | None = None,
         *,
         out: _Data,
+        stream: Any = None,
     ) -> None:
         """GCM decryption of many messages in one call. `AuthenticationError` if any is not authentic: `failed` has the numbers of these,
-        and they are cleared in `out`. The others are decrypted all the same.
+        and they are cleared in `out`. The others are decrypted all the same. It waits, also on a GPU, until all tags were checked.
 
-        tags: of each message 16 bytes, side by side, or a list, which may have shorter ones. All else is as for `gcm_encrypt_batch`.
+        tags: of each message 16 bytes, side by side, or a list, which may have shorter ones; in host memory, or the `DeviceTag` of the
+            encryption. All else is as for `gcm_encrypt_batch`.
         """
 
-    def cmac_batch(self, ranges: Iterable[Sequence[int]], data: _Data) -> bytes:
-        """CMAC of many messages in one call: their tags, of 16 bytes each, side by side. In host memory, on the cores of the CPU with
-        every engine.
+    def cmac_batch(self, ranges: Iterable[Sequence[int]], data: _Data, *, stream: Any = None) -> bytes | DeviceTag:
+        """CMAC of many messages in one call: their tags, of 16 bytes each, side by side; on a GPU as a `DeviceTag`.
 
         ranges: for each message a pair: its first byte in the data, and the one behind its last. They may have any order, and overlap.
+
+        Data in host memory goes to the cores of the CPU with every engine, data on a GPU of the engine to that, on the stream: there,
+        thousands of messages are fast, and few are not, for the blocks of a message come one after the other.
         """
 
     def cmac_verify_batch(
-        self, ranges: Iterable[Sequence[int]], data: _Data, tags: _Data | Sequence[_Data]
+        self,
+        ranges: Iterable[Sequence[int]],
+        data: _Data,
+        tags: _Data | Sequence[_Data] | DeviceTag,
+        *,
+        stream: Any = None,
     ) -> None:
         """CMAC of many messages, compared with tags in constant time. `AuthenticationError` if any is not authentic: `failed` has the numbers
-        of these.
+        of these. It waits, also on a GPU.
 
-        tags: of each message 16 bytes, side by side, or a list, which may have shorter ones.
+        tags: of each message 16 bytes, side by side, or a list, which may have shorter ones; in host memory, or the `DeviceTag` of
+            `cmac_batch`.
         """
 
     def prepare(self, mode: str) -> None:
         """Loads the GPU kernels of a mode, before time counts or a graph is captured: "ctr", "keystream", "ecb-encrypt",
-        "ecb-decrypt", "cbc-decrypt", "xts-encrypt", "xts-decrypt", "gcm"."""
+        "ecb-decrypt", "cbc-decrypt", "xts-encrypt", "xts-decrypt", "gcm", "gcm-batch", "cmac-batch"."""
 
     def __reduce__(self) -> NoReturn: ...
 

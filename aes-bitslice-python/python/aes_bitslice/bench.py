@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import Engine, Error, Key
+from ._beside_rust import Beside
 
 IV = bytes(16)
 KEY = bytes(range(32))
@@ -25,7 +26,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=9, help="timed runs of each case (default: 9)")
     parser.add_argument("--key-bits", type=int, default=128, choices=(128, 192, 256))
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
+    parser.add_argument("--rust", metavar="PROGRAM", help="compare with this `aes-bitslice` instead, in turns with its `bench`: CTR-128")
+    parser.add_argument("--rounds", type=int, default=3, help="with --rust, turns of each (default: 3)")
     arguments = parser.parse_args()
+    if arguments.rust is not None:
+        Beside(arguments.rust, arguments.bytes, arguments.runs, arguments.rounds, arguments.json).all()
+        return
     global _runs, _as_json
     _runs, _as_json = arguments.runs, arguments.json
     key = Key(KEY[: arguments.key_bits // 8])

@@ -1,0 +1,213 @@
+//! Calls under many keys, which take an engine and no cipher: in host memory, and in memory of a GPU on a stream of the caller's.
+
+use crate::batch::Range;
+use crate::border::call;
+use crate::handles::EngineHandle;
+use crate::memory::{Data, block, place, reference, text, values};
+use crate::pending::{PendingHandle, Value};
+use crate::status::Failure;
+use aes_bitslice_runtime::{self as runtime, EachKey, Error, Jobs, KeyBits, Mode};
+use std::ffi::{c_char, c_int, c_void};
+
+/// A job of a call under many keys. The keys of all jobs have the same length.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The key, `key_len` bytes.
+    pub key: *const u8,
+    /// Bytes of the key: 16, 24 or 32.
+    pub key_len: usize,
+    /// The first counter block, all 128 bits of which count, big-endian; "ecb-encrypt" takes no notice of it.
+    pub counter: [u8; 16],
+    /// Where in the data of the call its bytes lie; of "ecb-encrypt" whole blocks of 16.
+    pub range: Range,
+}
+
+/// The mode that a caller names.
+///
+/// # Safety
+/// `name` is NULL, or points to a string.
+unsafe fn mode(name: *const c_char) -> Result<Mode, Failure> {
+    // SAFETY: as the caller guarantees.
+    let name = unsafe { text(name, "mode") }?.to_string_lossy();
+    let known = [Mode::Ctr, Mode::EcbEncrypt, Mode::Keystream].into_iter().find(|mode| mode.name() == name);
+    let what = || format!("\"{name}\" is not done under many keys: give one of ctr, ecb-encrypt, keystream");
+    known.ok_or_else(|| Failure::invalid(what()))
+}
+
+/// The data of a call in a mode.
+fn data(mode: Mode, input: *const c_void, output: *mut c_void, len: usize) -> Result<Data, Failure> {
+    match mode {
+        Mode::Keystream if !input.is_null() => Err(Failure::invalid("`input` is not NULL: keystream reads nothing")),
+        Mode::Keystream => Data::writes(output, len),
+        _ => Data::maps(input, output, len),
+    }
+}
+
+/// Jobs, as the library has them.
+///
+/// # Safety
+/// `jobs` is NULL, or points to `count` of them, whose keys are as they say, and nobody changes any of it meanwhile.
+unsafe fn jobs(mode: Mode, jobs: *const Job, count: usize) -> Result<Jobs, Failure> {
+    // SAFETY: as the caller guarantees.
+    let jobs = unsafe { values(jobs, count, "jobs") }?;
+    let one = |(n, job): (usize, &Job)| {
+        let named = |failure: Failure| Failure::invalid(format!("job {n}: {}", failure.message));
+        // SAFETY: as the caller guarantees.
+        let key = unsafe { values(job.key, job.key_len, "key") }.map_err(named)?;
+        Ok(runtime::Job { key, counter: job.counter, range: job.range.of("job", n)? })
+    };
+    let jobs = jobs.iter().enumerate().map(one).collect::<Result<Vec<_>, Failure>>()?;
+    Ok(Jobs::new(mode, &jobs)?)
+}
+
+/// The same number of bytes under each key.
+///
+/// # Safety
+/// `counter` is NULL, or points to 16 bytes.
+unsafe fn each_key(mode: Mode, key_len: usize, counter: *const u8, bytes: u64) -> Result<EachKey, Failure> {
+    let bits = KeyBits::from_bytes(key_len).ok_or(Error::KeyLength { bytes: key_len })?;
+    let counter = match mode {
+        Mode::EcbEncrypt if counter.is_null() => [0; 16],
+        Mode::EcbEncrypt => return Err(Failure::invalid("`counter` is not NULL: ecb-encrypt has no counter")),
+        // SAFETY: as the caller guarantees.
+        _ => unsafe { block(counter, "counter") }?,
+    };
+    Ok(EachKey::new(mode, bits, counter, bytes)?)
+}
+
+/// Does `count` jobs, each with a key, a first counter block and a range of the data, in host memory on the cores of the CPU with every
+/// engine. `mode` is "ctr", "ecb-encrypt" or "keystream"; of key stream, `input` is NULL.
+///
+/// Ranges of the data, of `len` bytes, ascend and do not overlap. Bytes of `output` between them stay as they are. Jobs with one key must
+/// have no counter in common: nothing looks for that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_run_jobs(
+    engine: *const EngineHandle,
+    mode: *const c_char,
+    jobs: *const Job,
+    count: usize,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+) -> c_int {
+    call(|| {
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let mode = self::mode(mode)?;
+            let data = self::data(mode, input, output, len)?;
+            let (jobs, engine) = (self::jobs(mode, jobs, count)?, reference(engine, "engine")?);
+            engine.kept(|engine| data.give(|data| Ok(engine.run_jobs(&jobs, data)?)))
+        }
+    })
+}
+
+/// Does the same number of bytes under each of `count` keys, which lie side by side: the first key is for the first `bytes_per_key` bytes,
+/// a multiple of 16. In host memory, on the cores of the CPU with every engine. `mode` is "ctr", "ecb-encrypt" or "keystream"; of key
+/// stream, `input` is NULL.
+///
+/// Each key has `key_len` bytes: 16, 24 or 32. `counter` is the first counter block under each, 16 bytes; NULL for "ecb-encrypt". `len` is
+/// `count` times `bytes_per_key`. The keys lie apart from the output.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_run_each_key(
+    engine: *const EngineHandle,
+    mode: *const c_char,
+    keys: *const u8,
+    key_len: usize,
+    count: usize,
+    counter: *const u8,
+    bytes_per_key: u64,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+) -> c_int {
+    call(|| {
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let mode = self::mode(mode)?;
+            let data = self::data(mode, input, output, len)?;
+            let each = each_key(mode, key_len, counter, bytes_per_key)?;
+            let bytes = key_len.saturating_mul(count);
+            Data::writes(output, len)?.places_apart(keys.cast_mut(), bytes, "keys")?;
+            let (keys, engine) = (values(keys, bytes, "keys")?, reference(engine, "engine")?);
+            engine.kept(|engine| data.give(|data| Ok(engine.run_each_key(&each, keys, data)?)))
+        }
+    })
+}
+
+/// Loads the kernels for many keys, and waits until they have given a known answer, so that no later call has to: before time counts, and
+/// before a stream is captured into a graph. It needs an engine of one GPU.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_prepare_many_keys(engine: *const EngineHandle) -> c_int {
+    call(|| {
+        // SAFETY: what the head of the header asks of callers.
+        unsafe { reference(engine, "engine") }?.kept(|engine| Ok(engine.device_jobs()?.prepare()?))
+    })
+}
+
+/// aes_bitslice_run_jobs in memory of the GPU, on a stream, which expands the keys; descriptions of jobs and keys are in host memory. Fast
+/// for jobs of a few KiB or more. Cannot be captured into a graph.
+///
+/// Writes what waits for the call to `pending`, to be freed by aes_bitslice_pending_free: the library's copy of the keys is wiped then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_run_jobs_on_stream(
+    engine: *const EngineHandle,
+    mode: *const c_char,
+    jobs: *const Job,
+    count: usize,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+    stream: *mut c_void,
+    pending: *mut *mut PendingHandle,
+) -> c_int {
+    call(|| {
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let mode = self::mode(mode)?;
+            let (data, place) = (self::data(mode, input, output, len)?, place(pending, "pending")?);
+            let (jobs, engine) = (self::jobs(mode, jobs, count)?, reference(engine, "engine")?);
+            let (input, output, len) = data.addresses();
+            engine.kept(|engine| {
+                let pending = engine.device_jobs()?.run_raw(stream.cast(), &jobs, input, output, len)?;
+                PendingHandle::give(place, || pending.wait().map(|()| Value::Done));
+                Ok(())
+            })
+        }
+    })
+}
+
+/// aes_bitslice_run_each_key in memory of the GPU, on a stream; the keys are there, too, at a multiple of four bytes, and the counter is in
+/// host memory. The keys are expanded while they are used, and stay as they are: clearing them is the caller's. May be captured into a
+/// graph after aes_bitslice_prepare_many_keys.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_run_each_key_on_stream(
+    engine: *const EngineHandle,
+    mode: *const c_char,
+    keys: *const u8,
+    key_len: usize,
+    count: usize,
+    counter: *const u8,
+    bytes_per_key: u64,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+    stream: *mut c_void,
+) -> c_int {
+    call(|| {
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let mode = self::mode(mode)?;
+            let data = self::data(mode, input, output, len)?;
+            let each = each_key(mode, key_len, counter, bytes_per_key)?;
+            let bytes = key_len.saturating_mul(count);
+            Data::writes(output, len)?.places_apart(keys.cast_mut(), bytes, "keys")?;
+            let (input, output, len) = data.addresses();
+            let (keys, bytes) = (keys as u64, bytes as u64);
+            reference(engine, "engine")?.kept(|engine| {
+                let jobs = engine.device_jobs()?;
+                Ok(jobs.run_each_key_raw(stream.cast(), &each, keys, bytes, input, output, len)?)
+            })
+        }
+    })
+}

@@ -1,0 +1,107 @@
+//! What comes of a call besides the bytes that it writes: at once, or when a stream of a GPU has come to it.
+
+use crate::driver::keeping_context;
+use crate::error::{Error, guarded, of_runtime};
+use crate::fork::ForkedNot;
+use aes_bitslice_runtime::cuda::Pending;
+use aes_bitslice_runtime::{Error as Runtime, Operation, Tag};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Mutex;
+
+/// What an operation returns.
+pub enum Outcome<O: Operation> {
+    /// It is there.
+    Now(O::Output),
+    /// It comes later.
+    Later(Pending<O>),
+}
+
+/// A tag, or those of many messages.
+pub trait Tags {
+    /// Side by side.
+    fn side_by_side(&self) -> Vec<u8>;
+}
+
+impl Tags for Tag {
+    fn side_by_side(&self) -> Vec<u8> {
+        self.as_bytes().to_vec()
+    }
+}
+
+impl Tags for Vec<Tag> {
+    fn side_by_side(&self) -> Vec<u8> {
+        self.iter().flat_map(Tag::as_bytes).copied().collect()
+    }
+}
+
+impl<O: Operation> Outcome<O> {
+    /// Waits for it.
+    pub fn wait(self, py: Python<'_>) -> PyResult<O::Output> {
+        match self {
+            Self::Now(output) => Ok(output),
+            Self::Later(pending) => py.detach(|| pending.wait()).map_err(of_runtime),
+        }
+    }
+}
+
+impl<O: Operation<Output: Tags>> Outcome<O> {
+    /// Tags as a caller gets them: `bytes`, or what waits for them.
+    pub fn tags(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        match self {
+            Self::Now(tags) => Ok(PyBytes::new(py, &tags.side_by_side()).into_any()),
+            Self::Later(pending) => {
+                let pending = ForkedNot::new(pending, true);
+                let wait: Waiting =
+                    Box::new(|| keeping_context(|| pending.into_inner().wait()).map(|tags| tags.side_by_side()));
+                Ok(Bound::new(py, DeviceTag { state: Mutex::new(State::Waiting(Some(wait))) })?.into_any())
+            }
+        }
+    }
+}
+
+/// Waits for tags on a GPU.
+type Waiting = Box<dyn FnOnce() -> Result<Vec<u8>, Runtime> + Send>;
+
+/// The tag of a message in GPU memory, or those of a batch, side by side: `bytes(tag)` waits until the stream has come to it.
+#[pyclass(frozen, module = "aes_bitslice")]
+pub struct DeviceTag {
+    state: Mutex<State>,
+}
+
+enum State {
+    Waiting(Option<Waiting>),
+    There(Vec<u8>),
+}
+
+#[pymethods]
+impl DeviceTag {
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = guarded(|| {
+            py.detach(|| {
+                let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let wait = match &mut *state {
+                    State::There(tags) => return Ok(tags.clone()),
+                    State::Waiting(wait) => wait.take(),
+                };
+                let wait = wait.ok_or_else(|| Error::new_err("the tag was lost by an earlier error"))?;
+                let tags = wait().map_err(of_runtime)?;
+                *state = State::There(tags.clone());
+                Ok(tags)
+            })
+        })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "DeviceTag(bytes(tag) waits for it)"
+    }
+}
+
+/// Tags that a caller gave, as memory: those on a GPU are waited for.
+pub fn given_tags<'py>(tags: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match tags.cast::<DeviceTag>() {
+        Ok(tags) => Ok(tags.get().__bytes__(tags.py())?.into_any()),
+        Err(_) => Ok(tags.clone()),
+    }
+}
