@@ -128,8 +128,8 @@ impl CipherHandle {
 }
 
 /// Loads the kernels that calls of a mode take, and waits until they have given a known answer, so that no later call has to: before time
-/// counts, and before a stream is captured into a graph. `mode` is "ctr" (for GCM, too), "keystream", "ecb-encrypt", "ecb-decrypt",
-/// "cbc-decrypt", "xts-encrypt" or "xts-decrypt".
+/// counts, and before a stream is captured into a graph. `mode` is "ctr" (for GCM, too), "ctr-le32" (for AES-GCM-SIV), "keystream",
+/// "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "xts-encrypt" or "xts-decrypt".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_prepare(cipher: *const CipherHandle, mode: *const c_char) -> c_int {
     call(|| {

@@ -18,15 +18,11 @@ use std::sync::Arc;
 
 fn main() -> ExitCode {
     Tests::default()
+        .on_each(&Device::ALL, &[], tests_of_engines![it_is_as_another_has_it])
         .on_each(
             &[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl],
             &[],
-            tests_of_engines![
-                it_is_as_another_has_it,
-                long_messages,
-                what_was_changed_is_refused_and_cleared,
-                what_cannot_be_is_refused,
-            ],
+            tests_of_engines![long_messages, what_was_changed_is_refused_and_cleared, what_cannot_be_is_refused,],
         )
         .on_each(&Device::GROUPS, &[], tests_of_engines![long_messages, sharded_memory_is_refused])
         .on_each(
