@@ -1,5 +1,5 @@
-//! AES-GCM-SIV: as another implementation has it, in pieces for all cores, too, and in the memory of a GPU; what was changed; what cannot be.
-//! Published vectors are those of `wycheproof` and `acvp`.
+//! AES-GCM-SIV: as another implementation has it, in pieces for all cores, too, and in the memory of a GPU; what was changed; what cannot
+//! be. Published vectors are those of `wycheproof` and `acvp`.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
