@@ -316,7 +316,7 @@ int aes_bitslice_gcm_verify(const struct aes_bitslice_cipher *cipher,
                             size_t tag_len);
 
 // Encrypts a whole message with AES-GCM-SIV (RFC 8452), of `len` bytes, 0 to 2^36, and writes its tag, 16 bytes, to `tag`. In host memory
-// only, on the cores of the CPU with every engine; with a key of 128 or 256 bits.
+// only; with a key of 128 or 256 bits.
 //
 // `nonce` has `nonce_len` bytes, which is 12, and is new for every message; one that is used twice under a key tells whether two messages
 // with the same additional data are equal, and nothing else. `aad` is additional data of `aad_len` bytes, which is authenticated and not
@@ -419,8 +419,8 @@ int aes_bitslice_cmac_verify_batch(const struct aes_bitslice_cipher *cipher,
                                    uint8_t *authentic);
 
 // Loads the kernels that calls of a mode take, and waits until they have given a known answer, so that no later call has to: before time
-// counts, and before a stream is captured into a graph. `mode` is "ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt",
-// "xts-encrypt" or "xts-decrypt"; "gcm", with what the key's tags take, "gcm-batch" or "cmac-batch".
+// counts, and before a stream is captured into a graph. `mode` is "ctr", "ctr-le32" (for AES-GCM-SIV), "keystream", "ecb-encrypt",
+// "ecb-decrypt", "cbc-decrypt", "xts-encrypt" or "xts-decrypt"; "gcm", with what the key's tags take, "gcm-batch" or "cmac-batch".
 int aes_bitslice_prepare(const struct aes_bitslice_cipher *cipher,
                          const char *mode);
 

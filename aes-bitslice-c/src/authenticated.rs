@@ -206,7 +206,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_verify(
 }
 
 /// Encrypts a whole message with AES-GCM-SIV (RFC 8452), of `len` bytes, 0 to 2^36, and writes its tag, 16 bytes, to `tag`. In host memory
-/// only, on the cores of the CPU with every engine; with a key of 128 or 256 bits.
+/// only; with a key of 128 or 256 bits.
 ///
 /// `nonce` has `nonce_len` bytes, which is 12, and is new for every message; one that is used twice under a key tells whether two messages
 /// with the same additional data are equal, and nothing else. `aad` is additional data of `aad_len` bytes, which is authenticated and not

@@ -64,8 +64,8 @@ impl CipherHandle {
 }
 
 /// Loads the kernels that calls of a mode take, and waits until they have given a known answer, so that no later call has to: before time
-/// counts, and before a stream is captured into a graph. `mode` is "ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt",
-/// "xts-encrypt" or "xts-decrypt"; "gcm", with what the key's tags take, "gcm-batch" or "cmac-batch".
+/// counts, and before a stream is captured into a graph. `mode` is "ctr", "ctr-le32" (for AES-GCM-SIV), "keystream", "ecb-encrypt",
+/// "ecb-decrypt", "cbc-decrypt", "xts-encrypt" or "xts-decrypt"; "gcm", with what the key's tags take, "gcm-batch" or "cmac-batch".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_prepare(cipher: *const CipherHandle, mode: *const c_char) -> c_int {
     call(|| {

@@ -1,5 +1,5 @@
-//! AES-GCM-SIV: as another implementation has it, in pieces for all cores, too, and in the memory of a GPU; what was changed; what cannot be.
-//! Published vectors are those of `wycheproof` and `acvp`.
+//! AES-GCM-SIV: as another implementation has it, in pieces for all cores, too, and in the memory of a GPU; what was changed; what cannot
+//! be. Published vectors are those of `wycheproof` and `acvp`.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
@@ -18,15 +18,11 @@ use std::sync::Arc;
 
 fn main() -> ExitCode {
     Tests::default()
+        .on_each(&Device::ALL, &[], tests_of_engines![it_is_as_another_has_it])
         .on_each(
             &[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl],
             &[],
-            tests_of_engines![
-                it_is_as_another_has_it,
-                long_messages,
-                what_was_changed_is_refused_and_cleared,
-                what_cannot_be_is_refused,
-            ],
+            tests_of_engines![long_messages, what_was_changed_is_refused_and_cleared, what_cannot_be_is_refused,],
         )
         .on_each(&Device::GROUPS, &[], tests_of_engines![long_messages, sharded_memory_is_refused])
         .on_each(

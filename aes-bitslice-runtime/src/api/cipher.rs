@@ -11,6 +11,7 @@ use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::exec::backend::OnBackend;
+use crate::exec::choice::Choice;
 use crate::op::buffers::Buffers;
 use crate::op::cpu_cipher::CpuCipher;
 use crate::op::cpu_key::CpuKey;
@@ -188,6 +189,8 @@ impl Cipher {
         match (&self.cpu, mode) {
             _ if O::SERIAL => true,
             _ if !self.engine.device_supports(operation) => true,
+            // There are no others.
+            _ if O::HAS_OWN_KEY && !self.engine.kernels().allow(Choice::Bitsliced) => true,
             (Some(cpu), Some(mode)) => self.engine.backend_for(mode, cpu.bits(), bytes) == Backend::Cpu,
             _ => false,
         }
