@@ -487,7 +487,7 @@ impl Cipher {
     fn cmac<'py>(&self, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
             let memory = Memory::read(data, None)?;
-            on_host(memory.place, Cmac::NAME)?;
+            on_host(memory.place, "CMAC of one message")?;
             self.read(data, memory, Cmac::new())?.tags(data.py())
         })
     }
