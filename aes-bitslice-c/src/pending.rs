@@ -47,12 +47,12 @@ impl Value {
             Self::Tags(_) => format!("it is not {asked} but tags: aes_bitslice_pending_tags gives them"),
             Self::Part(_) => format!("it is not {asked} but a part: aes_bitslice_pending_part gives it"),
             Self::Authentic => {
-                format!("there is not {asked}: aes_bitslice_pending_wait tells whether the message is authentic")
+                format!("it is not {asked}: aes_bitslice_pending_wait tells whether the message is authentic")
             }
             Self::Opened(..) => {
-                format!("there is not {asked}: aes_bitslice_pending_authentic tells which messages are authentic")
+                format!("it is not {asked}: aes_bitslice_pending_authentic tells which messages are authentic")
             }
-            Self::Done => format!("there is not {asked}: aes_bitslice_pending_wait waits for the call"),
+            Self::Done => format!("it is not {asked}: aes_bitslice_pending_wait waits for the call"),
         })
     }
 }

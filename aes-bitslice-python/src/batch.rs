@@ -2,7 +2,7 @@
 
 use crate::buffer::{Buffer, small};
 use crate::error::{AuthenticationError, of_runtime};
-use aes_bitslice_runtime::{GcmMessage, OpenedBatch, Tag};
+use aes_bitslice_runtime::{GcmMessage, Tag};
 use pyo3::exceptions::{PyException, PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -107,6 +107,11 @@ impl GcmMessages {
         Ok(Self { ranges, nonces, aads })
     }
 
+    /// Where they lie.
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+
     /// As the library has them.
     pub fn messages(&self) -> Vec<GcmMessage<'_>> {
         let each = self.nonces.iter().zip(self.aads.iter()).zip(&self.ranges);
@@ -114,14 +119,22 @@ impl GcmMessages {
     }
 }
 
+/// Messages as they are in data that begins with this byte of theirs.
+pub fn from_byte<'a>(messages: &[GcmMessage<'a>], at: u64) -> Vec<GcmMessage<'a>> {
+    let one = |message: &GcmMessage<'a>| {
+        let Range { start, end } = message.range;
+        GcmMessage { range: start - at..end - at, ..message.clone() }
+    };
+    messages.iter().map(one).collect()
+}
+
 /// The tags that messages came with: 16 bytes each, or a list of tags.
 pub fn tags_of(given: Any<'_, '_>, n: usize) -> PyResult<Vec<Tag>> {
     Values::of(given, n, Some(16), "tags")?.iter().map(|tag| Tag::new(tag).map_err(of_runtime)).collect()
 }
 
-/// An exception that has the numbers of the messages that are not authentic, of `n`, unless all are.
-pub fn all_authentic(py: Python<'_>, opened: &OpenedBatch, n: usize) -> PyResult<()> {
-    let failed = opened.failed();
+/// An exception that has the numbers of the messages that failed to be authentic, of `n`, unless all are.
+pub fn all_authentic(py: Python<'_>, failed: &[usize], n: usize) -> PyResult<()> {
     if failed.is_empty() {
         return Ok(());
     }

@@ -6,6 +6,7 @@ use crate::fork::with_threads;
 use crate::memory::{Host, Memory};
 use aes_bitslice_runtime::Error as Runtime;
 use pyo3::prelude::*;
+use std::mem;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,21 +46,86 @@ impl Pace {
     }
 }
 
-/// Does `work` on all bytes, in parts that are multiples of `grain` but the last, front to back. If it ends before its end, by an error
-/// or by a signal, what is written is set to zero; an error of the first part is of the whole call, and has seen to that itself.
+/// Where the bytes of a call are cut into parts.
+pub trait Cuts: Sync {
+    /// Where a part ends that begins at byte `at` and is to have `size` bytes, of `len` in all: behind `at`, unless there are none.
+    fn end(&self, at: usize, size: usize, len: usize) -> usize;
+
+    /// Clears what the call writes.
+    fn clear(&self, host: &mut Host);
+}
+
+/// At multiples of this many bytes.
+pub struct Grain(pub usize);
+
+impl Cuts for Grain {
+    fn end(&self, at: usize, size: usize, len: usize) -> usize {
+        len.min(at + (size - size % self.0).max(self.0))
+    }
+
+    fn clear(&self, host: &mut Host) {
+        host.clear();
+    }
+}
+
+/// Behind messages, which ascend and do not overlap. What is between them is not written.
+struct Messages<'a>(&'a [Range<u64>]);
+
+impl Messages<'_> {
+    /// How many end up to this byte.
+    fn until(&self, byte: usize) -> usize {
+        self.0.partition_point(|range| range.end <= byte as u64)
+    }
+}
+
+impl Cuts for Messages<'_> {
+    fn end(&self, at: usize, size: usize, len: usize) -> usize {
+        // Where one is outside, all are one part: it is refused before anything is done.
+        let all_are_inside = self.until(len) == self.0.len();
+        let last = self.until(at + size).max(self.until(at) + 1) - 1;
+        match self.0.get(last) {
+            Some(range) if all_are_inside && last + 1 < self.0.len() => range.end as usize,
+            _ => len,
+        }
+    }
+
+    fn clear(&self, host: &mut Host) {
+        let inside = &self.0[..self.until(host.len)];
+        inside.iter().for_each(|range| host.part(range.start as usize..range.end as usize).clear());
+    }
+}
+
+/// As [`in_parts`], of messages, which ascend and do not overlap: `work` is given the numbers of those in a part, and the part's first byte.
+pub fn by_messages(
+    py: Python<'_>,
+    host: Host,
+    messages: &[Range<u64>],
+    poison: impl Fn(&str),
+    mut work: impl FnMut(Range<usize>, u64, &mut Host) -> Result<(), Runtime> + Send,
+) -> PyResult<()> {
+    let (len, mut done, cuts) = (host.len, 0, Messages(messages));
+    // A few long messages or many keys take longer than other calls.
+    in_parts(py, host, &cuts, &Pace::default(), poison, |part, host| {
+        let end = if part.end == len { messages.len() } else { cuts.until(part.end) };
+        work(mem::replace(&mut done, end)..end, part.start as u64, host)
+    })
+}
+
+/// Does `work` on all bytes, in parts, front to back. If it ends before its end, by an error or by a signal, what is written is set to
+/// zero; an error of the first part is of the whole call, and has seen to that itself.
 ///
 /// A panic is given to `poison`, and is an exception.
 pub fn in_parts(
     py: Python<'_>,
     mut host: Host,
-    grain: usize,
+    cuts: &impl Cuts,
     pace: &Pace,
     poison: impl Fn(&str),
     mut work: impl FnMut(Range<usize>, &mut Host) -> Result<(), Runtime> + Send,
 ) -> PyResult<()> {
     let (len, mut at, mut size) = (host.len, 0, pace.first());
     loop {
-        let end = len.min(at + (size - size % grain).max(grain));
+        let end = cuts.end(at, size, len);
         let range = at..end;
         let started = Instant::now();
         let outcome = py.detach(|| {
@@ -83,7 +149,7 @@ pub fn in_parts(
         match outcome {
             Err((error, unclean)) => {
                 if unclean {
-                    py.detach(|| host.clear());
+                    py.detach(|| cuts.clear(&mut host));
                 }
                 return Err(error);
             }

@@ -1,8 +1,8 @@
 //! Ciphers: a method for each operation, on host memory and on that of GPUs.
 
-use crate::batch::{GcmMessages, all_authentic, ranges_of, tags_of};
+use crate::batch::{GcmMessages, all_authentic, from_byte, ranges_of, tags_of};
 use crate::buffer::small;
-use crate::call::{Pace, at_once, in_parts, reading};
+use crate::call::{Grain, Pace, at_once, by_messages, in_parts, reading};
 use crate::device::OnDevice;
 use crate::dlpack::Place;
 use crate::error::of_runtime;
@@ -51,7 +51,7 @@ impl Cipher {
         let py = call.result.py();
         match call.place {
             Place::Host => {
-                in_parts(py, call.host(), grain, &self.opened.pace, |panic| self.opened.poison(panic), part)?;
+                in_parts(py, call.host(), &Grain(grain), &self.opened.pace, |panic| self.opened.poison(panic), part)?;
             }
             Place::Cuda(ordinal) => {
                 device(&self.on_device(ordinal)?, &call)?;
@@ -61,18 +61,24 @@ impl Cipher {
         Ok(call.result)
     }
 
-    /// Does an operation that returns a value, and all of it in one call.
+    /// Does an operation that has host memory only, and all of it in one call.
     fn at_once<O: Operation>(&self, call: &Call<'_>, operation: O) -> PyResult<Outcome<O>> {
-        match call.place {
-            Place::Host => {
-                let work = |host: &mut Host| self.cipher.run(operation, host.buffers());
-                at_once(call.result.py(), call.host(), |panic| self.opened.poison(panic), work).map(Outcome::Now)
-            }
-            Place::Cuda(ordinal) => self.on_stream(ordinal, call, operation),
-        }
+        on_host(call.place, O::NAME)?;
+        let work = |host: &mut Host| self.cipher.run(operation, host.buffers());
+        at_once(call.result.py(), call.host(), |panic| self.opened.poison(panic), work).map(Outcome::Now)
     }
 
-    /// The same on a GPU.
+    /// Does many messages in host memory in parts, by `part`, which is given the numbers of some messages and the first byte of their part.
+    fn by_messages(
+        &self,
+        call: &Call<'_>,
+        given: &GcmMessages,
+        part: impl FnMut(Range<usize>, u64, &mut Host) -> Result<(), Runtime> + Send,
+    ) -> PyResult<()> {
+        by_messages(call.result.py(), call.host(), given.ranges(), |panic| self.opened.poison(panic), part)
+    }
+
+    /// Does an operation on a GPU that returns a value when the stream has come to it.
     fn on_stream<O: Operation>(&self, ordinal: usize, call: &Call<'_>, operation: O) -> PyResult<Outcome<O>> {
         let pending = self.on_device(ordinal)?.run_with_output(call.result.py(), call, operation)?;
         call.is_on_stream()?;
@@ -198,7 +204,7 @@ impl Cipher {
         in_parts(
             py,
             call.host(),
-            16,
+            &Grain(16),
             &self.opened.pace,
             |panic| self.opened.poison(panic),
             |range, host| {
@@ -317,7 +323,7 @@ impl Cipher {
                 Ok(())
             };
             // One core has a pace of its own.
-            in_parts(data.py(), call.host(), 16, &Pace::default(), |panic| self.opened.poison(panic), part)?;
+            in_parts(data.py(), call.host(), &Grain(16), &Pace::default(), |panic| self.opened.poison(panic), part)?;
             Ok(call.result)
         })
     }
@@ -444,7 +450,6 @@ impl Cipher {
         self.begin(|| {
             let encrypt = GcmSivEncrypt::new(&nonce_of(nonce)?, &additional(aad)?);
             let call = Call::mapping(data, out, None)?;
-            on_host(call.place, GcmSivEncrypt::NAME)?;
             let tag = self.at_once(&call, encrypt)?.tags(data.py())?;
             Ok((call.result, tag))
         })
@@ -468,7 +473,6 @@ impl Cipher {
             })?;
             let decrypt = GcmSivDecrypt::new(&nonce, &aad, &tag);
             let call = Call::mapping(data, out, None)?;
-            on_host(call.place, GcmSivDecrypt::NAME)?;
             self.at_once(&call, decrypt)?.wait(data.py())?;
             Ok(call.result)
         })
@@ -492,7 +496,7 @@ impl Cipher {
     fn cmac<'py>(&self, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
             let memory = Memory::read(data, None)?;
-            on_host(memory.place, Cmac::NAME)?;
+            on_host(memory.place, "CMAC of one message")?;
             self.read(data, memory, Cmac::new())?.tags(data.py())
         })
     }
@@ -510,8 +514,25 @@ impl Cipher {
     ) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
             let given = GcmMessages::of(nonces, ranges, aads)?;
-            let batch = GcmEncryptBatch::new(&given.messages()).map_err(of_runtime)?;
-            self.at_once(&Call::mapping(data, Some(out), stream)?, batch)?.tags(data.py())
+            let messages = given.messages();
+            let whole = GcmEncryptBatch::new(&messages).map_err(of_runtime)?;
+            let call = Call::mapping(data, Some(out), stream)?;
+            let tags = match call.place {
+                Place::Host => {
+                    let mut tags = Vec::with_capacity(messages.len());
+                    self.by_messages(&call, &given, |numbers, at, host| {
+                        let part = match numbers.len() == messages.len() {
+                            true => whole.clone(),
+                            false => GcmEncryptBatch::new(&from_byte(&messages[numbers], at))?,
+                        };
+                        tags.extend(self.cipher.run(part, host.buffers())?);
+                        Ok(())
+                    })?;
+                    Outcome::<GcmEncryptBatch>::Now(tags)
+                }
+                Place::Cuda(ordinal) => self.on_stream(ordinal, &call, whole)?,
+            };
+            tags.tags(data.py())
         })
     }
 
@@ -532,9 +553,26 @@ impl Cipher {
             let given = GcmMessages::of(nonces, ranges, aads)?;
             let messages = given.messages();
             let tags = tags_of(&given_tags(tags)?, messages.len())?;
-            let batch = GcmDecryptBatch::new(&messages, &tags).map_err(of_runtime)?;
-            let opened = self.at_once(&Call::mapping(data, Some(out), stream)?, batch)?.wait(data.py())?;
-            all_authentic(data.py(), &opened, messages.len())
+            let whole = GcmDecryptBatch::new(&messages, &tags).map_err(of_runtime)?;
+            let call = Call::mapping(data, Some(out), stream)?;
+            let failed = match call.place {
+                Place::Host => {
+                    let mut failed = Vec::new();
+                    self.by_messages(&call, &given, |numbers, at, host| {
+                        let first = numbers.start;
+                        let part = match numbers.len() == messages.len() {
+                            true => whole.clone(),
+                            false => GcmDecryptBatch::new(&from_byte(&messages[numbers.clone()], at), &tags[numbers])?,
+                        };
+                        let opened = self.cipher.run(part, host.buffers())?;
+                        failed.extend(opened.failed().iter().map(|n| first + n));
+                        Ok(())
+                    })?;
+                    failed
+                }
+                Place::Cuda(ordinal) => self.on_stream(ordinal, &call, whole)?.wait(data.py())?.failed().to_vec(),
+            };
+            all_authentic(data.py(), &failed, messages.len())
         })
     }
 
@@ -566,7 +604,7 @@ impl Cipher {
             let tags = tags_of(&given_tags(tags)?, ranges.len())?;
             let batch = CmacVerifyBatch::new(&ranges, &tags).map_err(of_runtime)?;
             let verified = self.read(data, Memory::read(data, stream)?, batch)?.wait(data.py())?;
-            all_authentic(data.py(), &verified, ranges.len())
+            all_authentic(data.py(), verified.failed(), ranges.len())
         })
     }
 

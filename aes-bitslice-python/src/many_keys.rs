@@ -2,7 +2,7 @@
 
 use crate::batch::ranges_of;
 use crate::buffer::small;
-use crate::call::at_once;
+use crate::call::{Grain, Pace, by_messages, in_parts};
 use crate::device::JobsOnDevice;
 use crate::dlpack::Place;
 use crate::driver::order;
@@ -13,6 +13,7 @@ use aes_bitslice_runtime::{EachKey, Job, Jobs, KeyBits, Mode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use std::ops::Range;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -104,8 +105,15 @@ pub fn each_key<'py>(
     match call.place {
         Place::Host => {
             let keys = of_keys.host();
-            let work = |host: &mut Host| opened.engine.run_each_key(&each, keys.input(), host.buffers());
-            at_once(py, call.host(), |panic| opened.poison(panic), work)?;
+            let fits = all as u64 == call.len && of_keys.len.is_multiple_of(bits.bytes() as u64);
+            // What does not fit is one part: it is refused before anything is done.
+            let grain = Grain(if fits { bytes as usize } else { call.len as usize + 1 });
+            let work = |part: Range<usize>, host: &mut Host| {
+                let numbers = part.start / bytes as usize..part.end / bytes as usize;
+                let some = || &keys.input()[numbers.start * bits.bytes()..numbers.end * bits.bytes()];
+                opened.engine.run_each_key(&each, if fits { some() } else { keys.input() }, host.buffers())
+            };
+            in_parts(py, call.host(), &grain, &Pace::default(), |panic| opened.poison(panic), work)?;
         }
         Place::Cuda(ordinal) => {
             let gpu = JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?;
@@ -177,13 +185,23 @@ pub fn jobs<'py>(
         let counter = counters.as_ref().map_or([0; 16], |all| all.input().as_chunks().0[i]);
         Job { key: &keys.input()[i * bytes..][..bytes], counter, range }
     };
-    let all: Vec<_> = ranges.into_iter().enumerate().map(job).collect();
+    let all: Vec<_> = ranges.iter().cloned().enumerate().map(job).collect();
     let jobs = Jobs::new(mode, &all).map_err(of_runtime)?;
     let call = data.call(py, mode, None)?;
     match call.place {
         Place::Host => {
-            let work = |host: &mut Host| opened.engine.run_jobs(&jobs, host.buffers());
-            at_once(py, call.host(), |panic| opened.poison(panic), work)?;
+            let work = |numbers: Range<usize>, at, host: &mut Host| {
+                if numbers.len() == n {
+                    return opened.engine.run_jobs(&jobs, host.buffers());
+                }
+                let some = all[numbers].iter().cloned().map(|mut job| {
+                    job.range = job.range.start - at..job.range.end - at;
+                    job
+                });
+                let some: Vec<_> = some.collect();
+                opened.engine.run_jobs(&Jobs::new(mode, &some)?, host.buffers())
+            };
+            by_messages(py, call.host(), &ranges, |panic| opened.poison(panic), work)?;
         }
         Place::Cuda(ordinal) => {
             JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?.run(py, &call, &jobs)?;

@@ -102,6 +102,40 @@ def test_more_than_is_read_at_once(cpu):
     assert tags == b"".join(cmac(key, data[start:stop]) for start, stop in ranges)
 
 
+def test_batches_of_more_than_a_part(cpu):
+    """Messages that begin and end where parts do, without a byte or longer than a part, and some that were changed in every part."""
+    chance, key = random.Random(5), os.urandom(16)
+    cipher = cpu.cipher(Key(key))
+    lengths = [0, 0, 16 << 20, 0, (17 << 20) + 3, 5, 0, *(chance.randrange(400_000) for _ in range(60)), 0, 0]
+    ranges, at = [], 0
+    for n, length in enumerate(lengths):
+        ranges.append((at, at + length))
+        at += length + (0 if n < 4 else chance.choice([0, 3]))
+    size = ranges[-1][1] + 11
+    nonces, aads = os.urandom(12 * len(ranges)), [os.urandom(n) for n in range(len(ranges))]
+    data, out = os.urandom(size), bytearray(b"\xa5" * size)
+    expected, wanted = bytearray(out), b""
+    for n, (start, stop) in enumerate(ranges):
+        sealed = AESGCM(key).encrypt(nonces[12 * n :][:12], data[start:stop], aads[n])
+        expected[start:stop], wanted = sealed[:-16], wanted + sealed[-16:]
+    assert cipher.gcm_encrypt_batch(nonces, ranges, data, aads, out=out) == wanted
+    assert out == expected
+    tags, failed = bytearray(wanted), (1, 2, 4, 5, 6, 33, len(ranges) - 1)
+    for n in failed:
+        tags[16 * n] ^= 1
+    with pytest.raises(AuthenticationError) as raised:
+        cipher.gcm_decrypt_batch(nonces, ranges, out, tags, aads, out=out)
+    assert raised.value.failed == failed
+    for n, (start, stop) in enumerate(ranges):
+        expected[start:stop] = bytes(stop - start) if n in failed else data[start:stop]
+    assert out == expected
+    # What one message of a later part is refused for, all are, before anything is done.
+    for refused in [[*ranges[:-1], (size - 5, size + 1)], [*ranges[:-1], (3, 9)]]:
+        with pytest.raises(ValueError):
+            cipher.gcm_encrypt_batch(nonces, refused, data, aads, out=out)
+        assert out == expected
+
+
 def test_none(cpu):
     cipher, data = cpu.cipher(Key(bytes(16))), bytearray(b"as it was")
     assert cipher.gcm_encrypt_batch(b"", [], data, out=data) == b""

@@ -201,9 +201,38 @@ def test_ctrl_c_ends_a_long_call_and_clears_its_output():
         ("cipher.ctr(bytes(16), data, out=data)", "none"),
         ("cipher.gcm_encrypt(bytes(12), data, out=data)", "none"),
         ("cipher.cmac(data)", "3 seconds"),
+        ("aes_bitslice.Engine('cpu').run_each_key('keystream', bytes(3 << 22), bytes_per_key=4096, out=data)", "none"),
     ]:
         ran = run(program.replace("CALL", call).replace("LIMIT", limit))
         assert ran.stdout.strip() == "interrupted True True", (call, ran)
+
+
+def test_ctrl_c_ends_a_call_on_many_messages_and_clears_these():
+    program = """
+        import mmap, os, signal, threading, aes_bitslice
+        engine = aes_bitslice.Engine("cpu-bitsliced")
+        cipher = engine.cipher(aes_bitslice.Key(bytes(32)))
+        size, each = 3 << 30, 1 << 20
+        data = mmap.mmap(-1, size)
+        ranges = [(at, at + each - 16) for at in range(0, size, each)]
+        for at in range(0, size, each):
+            data[at] = data[at + each - 1] = 7
+        numbers = b"".join(n.to_bytes(12, 'big') for n in range(len(ranges)))
+        keys, counters, tags = (bytes(16 * len(ranges)) for _ in range(3))
+        threading.Timer(0.5, lambda: os.kill(os.getpid(), 2)).start()
+        try:
+            CALL
+        except KeyboardInterrupt:
+            clear = all(data[at] == 0 and data[at + each - 1] == 7 for at in range(0, size, each))
+            print("interrupted", clear)
+    """
+    for call in [
+        "cipher.gcm_encrypt_batch(numbers, ranges, data, out=data)",
+        "cipher.gcm_decrypt_batch(numbers, ranges, data, tags, out=data)",
+        "engine.run_jobs('ctr', keys, ranges, data, counters=counters, out=data)",
+    ]:
+        ran = run(program.replace("CALL", call))
+        assert ran.stdout.strip() == "interrupted True", (call, ran)
 
 
 def test_a_forked_process_computes():

@@ -116,10 +116,11 @@ class Torch(Case):
         in_place = plain.clone()
         cipher.cbc_decrypt(IV, in_place, out=in_place)
         self.assertEqual(self.bytes_of(in_place), cpu.cbc_decrypt(IV, data))
-        for refused in [lambda: cipher.cbc_encrypt(IV, plain), lambda: Engine("cuda:0").cipher(Key.generate(xts=True)).xts_encrypt(plain, unit_bytes=520)]:
+        xts = Engine("cuda:0").cipher(Key.generate(xts=True))
+        for refused in [lambda: cipher.cbc_encrypt(IV, plain), lambda: xts.xts_encrypt(plain, unit_bytes=520)]:
             with self.assertRaises(UnavailableError):
                 refused()
-        with self.assertRaises(ValueError):
+        with self.assertRaisesRegex(ValueError, "CMAC of one message is computed in host memory"):
             cipher.cmac(plain)
 
     def test_many_keys(self):
@@ -524,6 +525,9 @@ class Torch(Case):
             tensor = torch.arange(1000, device=device)
             found = several.ctr(IV, tensor)
             self.assertEqual(self.bytes_of(found), self.cpu.ctr(IV, self.bytes_of(tensor)))
+            # The second half of a message that begins elsewhere.
+            found = several.ctr(IV, tensor, offset=8000)
+            self.assertEqual(self.bytes_of(found), self.cpu.ctr(IV, self.bytes_of(tensor), offset=8000))
             found, ranges = self.bytes_of(tensor), [(0, 100), (100, 8000)]
             self.assertEqual(bytes(several.cmac_batch(ranges, tensor)), self.cpu.cmac_batch(ranges, found))
             tags = several.gcm_encrypt_batch(bytes(range(24)), ranges, tensor, out=tensor)

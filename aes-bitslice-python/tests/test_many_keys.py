@@ -57,6 +57,29 @@ def test_jobs(engine, mode, size):
     assert data == wanted
 
 
+def test_more_than_a_part(cpu):
+    """Of the same number of bytes under each key, a part has whole keys; of jobs, whole jobs, some without a byte."""
+    counter, each, n = b"\xff" * 16, 48 * 1024, 400
+    keys, data = os.urandom(24 * n), os.urandom(each * n)
+    parts = [expected("ctr", keys[24 * i :][:24], counter, data[each * i :][:each]) for i in range(n)]
+    assert cpu.run_each_key("ctr", keys, data, bytes_per_key=each, key_bits=192, counter=counter) == b"".join(parts)
+    gap = [16 if i % 3 else 0 for i in range(n)]
+    ranges = [(each * i, each * i if i % 7 == 0 else each * (i + 1) - gap[i]) for i in range(n)]
+    counters, out = os.urandom(16 * n), bytearray(data)
+    for i, (start, stop) in enumerate(ranges):
+        out[start:stop] = expected("ctr", keys[24 * i :][:24], counters[16 * i :][:16], data[start:stop])
+    assert cpu.run_jobs("ctr", keys, ranges, data, counters=counters, out=bytearray(data)) == out
+    for refused in [
+        lambda: cpu.run_jobs("ctr", keys, [*ranges[:-1], (each * n - 1, each * n + 1)], out, counters=counters, out=out),
+        lambda: cpu.run_each_key("ctr", keys[24:], out, bytes_per_key=each, key_bits=192, out=out),
+        lambda: cpu.run_each_key("ctr", keys + b"1", out, bytes_per_key=each, key_bits=192, out=out),
+    ]:
+        before = bytes(out)
+        with pytest.raises(ValueError):
+            refused()
+        assert out == before
+
+
 def test_none(cpu):
     assert cpu.run_each_key("keystream", b"", bytes_per_key=16) == b""
     assert cpu.run_jobs("ctr", b"", [], bytearray(b"as it was"), counters=b"", out=bytearray(9)) is not None

@@ -210,7 +210,7 @@ def test_cmac(cpu, size):
     mac = CMAC(algorithms.AES(key))
     mac.update(data)
     assert cpu.cipher(Key(key)).cmac(data) == mac.finalize()
-    with pytest.raises(ValueError, match="CMAC is computed in host memory, and the data is in the memory of CUDA device 0: copy"):
+    with pytest.raises(ValueError, match="CMAC of one message is computed in host memory, and the data is in the memory of CUDA device 0: copy"):
         cpu.cipher(Key(key)).cmac(OnGpu())
 
 

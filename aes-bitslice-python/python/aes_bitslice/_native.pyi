@@ -367,7 +367,8 @@ class Cipher:
         `hmac.compare_digest`."""
 
     def cmac(self, data: _Data) -> bytes:
-        """CMAC of a whole message, on one core of the CPU. Compare tags with `hmac.compare_digest`."""
+        """CMAC of a whole message in host memory, on one core of the CPU. Compare tags with `hmac.compare_digest`. On a GPU there is
+        `cmac_batch`: the blocks of a message come one after the other, so that one alone is slow there."""
 
     def gcm_encrypt_batch(
         self,
