@@ -207,13 +207,7 @@ impl Derived {
 
     /// Adds the key stream of the message with this tag (section 4), each piece on a core.
     fn add_key_stream(&self, tag: &[u8; 16], data: Buffers<'_>) {
-        let (mut rest, mut pieces) = (data, Vec::new());
-        while rest.len() > 0 {
-            let len = rest.len().min(PIECE);
-            let (piece, after) = rest.split_at(len);
-            pieces.push(piece);
-            rest = after;
-        }
+        let pieces: Vec<_> = data.chunks(PIECE).collect();
         let one = |(n, piece): (usize, Buffers<'_>)| self.add_to(tag, (PIECE / 16 * n) as u32, piece);
         match is_for_all_cores(PIECE * pieces.len()) {
             true => pieces.into_par_iter().enumerate().for_each(one),
@@ -227,10 +221,8 @@ impl Derived {
         counter[15] |= 0x80;
         let mut number = u32::from_le_bytes(*counter.first_chunk().expect("four of them")).wrapping_add(block);
         let mut stream = vec![Block::default(); BATCH.min(data.len().div_ceil(16))];
-        let mut rest = data;
-        while rest.len() > 0 {
-            let len = rest.len().min(16 * BATCH);
-            let (piece, after) = rest.split_at(len);
+        for piece in data.chunks(16 * BATCH) {
+            let len = piece.len();
             let stream = &mut stream[..len.div_ceil(16)];
             for block in &mut *stream {
                 counter[..4].copy_from_slice(&number.to_le_bytes());
@@ -239,7 +231,6 @@ impl Derived {
             }
             self.key.process(Direction::Encrypt, InOutBuf::from(&mut *stream));
             piece.into_in_out().xor_in2out(&Array::slice_as_flattened(stream)[..len]);
-            rest = after;
         }
         Array::slice_as_flattened_mut(&mut stream).zeroize();
     }
