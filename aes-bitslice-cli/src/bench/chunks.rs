@@ -11,8 +11,9 @@ use crate::modes::mode::{Place, Sectors};
 
 /// The largest size of which all is compared, in bytes.
 pub const WHOLE: usize = 4 << 30;
-/// Chunks that are compared of a larger one, besides those around cuts, and the bytes of each.
-const CHUNKS: usize = 64;
+/// Chunks that are compared of a larger one, besides those around cuts.
+pub const CHUNKS: usize = 64;
+/// Bytes of each.
 const CHUNK: usize = 1 << 20;
 
 /// What the `reference` makes of a range of an input, which is read by `input` from a byte on.
@@ -37,10 +38,16 @@ pub fn expected(
 
 /// Chunks of `bytes` bytes, [`WHOLE`] at least, at whole blocks: from the first byte to the last, and on both sides of `cuts`.
 pub fn chunks(bytes: usize, cuts: &[usize]) -> Vec<Range<usize>> {
-    let start = |i: usize| (bytes - CHUNK) / 16 * i / (CHUNKS - 1) * 16;
-    let around = |&cut: &usize| (cut / 16 * 16).saturating_sub(CHUNK / 2).min(start(CHUNKS - 1));
-    let starts = (0..CHUNKS).map(start).chain(cuts.iter().map(around));
-    starts.map(|start| start..start + CHUNK).collect()
+    let last = (bytes - CHUNK) / 16 * 16;
+    let around = |&cut: &usize| (cut / 16 * 16).saturating_sub(CHUNK / 2).min(last);
+    let around = cuts.iter().map(around).map(|start| start..start + CHUNK);
+    from_start_to_end(bytes, CHUNK).chain(around).collect()
+}
+
+/// [`CHUNKS`] chunks of `each` bytes, at whole blocks, of `bytes` bytes: at the beginning, at the end, and between them.
+pub fn from_start_to_end(bytes: usize, each: usize) -> impl Iterator<Item = Range<usize>> {
+    let start = move |i: usize| (bytes - each) / 16 * i / (CHUNKS - 1) * 16;
+    (0..CHUNKS).map(move |i| start(i)..start(i) + each)
 }
 
 #[cfg(test)]

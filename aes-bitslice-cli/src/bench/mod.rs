@@ -32,7 +32,7 @@ pub mod case;
 pub mod chunks;
 pub mod command;
 mod copy;
-mod cores;
+pub mod cores;
 pub mod cuda;
 mod engines;
 mod files;

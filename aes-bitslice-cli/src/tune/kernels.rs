@@ -9,7 +9,8 @@ use aes_bitslice_runtime::{self as runtime, Backend, Choice, Cipher, Engine, Ker
 use indicatif::ProgressBar;
 
 use super::subject::{Subject, rate};
-use crate::bench::chunks::expected;
+use crate::bench::chunks::{CHUNKS, expected, from_start_to_end};
+use crate::bench::cores;
 use crate::bench::cuda::{Done, Memory};
 use crate::bench::warm_up::LEAD;
 use crate::error::{Error, Exit, Result, warn};
@@ -24,9 +25,6 @@ const WORTH_IT: f64 = 1.01;
 
 /// What is compared: all of a size up to this.
 const WHOLE: usize = 4 << 20;
-/// Chunks that are compared of a larger one, and the bytes of each.
-const CHUNKS: usize = 64;
-const CHUNK: usize = WHOLE / CHUNKS;
 
 /// The candidates for calls of one kind.
 pub struct Timed {
@@ -186,7 +184,7 @@ fn first_difference(expected: &[Expected], done: &Done) -> Result<Option<usize>>
     for Expected { at, data } in expected {
         let mut output = vec![0; data.len()];
         done.output(*at, &mut output)?;
-        if let Some(offset) = output.iter().zip(data).position(|(ours, theirs)| ours != theirs) {
+        if let Some(offset) = cores::first_difference(&output, data) {
             return Ok(Some(at + offset));
         }
     }
@@ -198,8 +196,7 @@ fn chunks(bytes: usize) -> Vec<Range<usize>> {
     if bytes <= WHOLE {
         return std::iter::once(0..bytes).collect();
     }
-    let start = |i: usize| (bytes - CHUNK) / 16 * i / (CHUNKS - 1) * 16;
-    (0..CHUNKS).map(|i| start(i)..start(i) + CHUNK).collect()
+    from_start_to_end(bytes, WHOLE / CHUNKS).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::base::error::Error;
 use cipher::array::Array;
 use cipher::consts::U16;
 use cipher::inout::InOutBuf;
+use std::ops::Range;
 
 /// What an operation does to its data.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -175,6 +176,29 @@ impl<'a> Buffers<'a> {
         }
     }
 
+    /// Parts of `bytes` bytes, the last of which may be shorter.
+    pub(crate) fn chunks(self, bytes: usize) -> impl Iterator<Item = Self> {
+        let mut rest = Some(self);
+        std::iter::from_fn(move || {
+            let data = rest.take().filter(|data| data.len() > 0)?;
+            let len = data.len().min(bytes);
+            let (chunk, after) = data.split_at(len);
+            rest = Some(after);
+            Some(chunk)
+        })
+    }
+
+    /// The parts at these ranges, which lie within the data, ascend and do not overlap.
+    pub(crate) fn parts(self, ranges: impl IntoIterator<Item = Range<u64>>) -> impl Iterator<Item = Self> {
+        let (mut rest, mut done) = (Some(self), 0);
+        ranges.into_iter().map(move |Range { start, end }| {
+            let (_, from) = rest.take().expect("put back below").split_at((start - done) as usize);
+            let (part, after) = from.split_at((end - start) as usize);
+            (rest, done) = (Some(after), end);
+            part
+        })
+    }
+
     /// All but the last `bytes`, and these.
     pub(crate) fn split_at_end(self, bytes: usize) -> (Self, Self) {
         let at = self.len() - bytes;
@@ -208,6 +232,19 @@ impl<'a> Buffers<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_are_where_they_are_asked_for() {
+        let (input, mut output): ([u8; 10], _) = (std::array::from_fn(|i| i as u8), [0; 10]);
+        let mut parts: Vec<_> = Buffers::from((&input[..], &mut output[..])).parts([1..3, 3..3, 6..10]).collect();
+        assert_eq!(parts.iter().map(Buffers::input).collect::<Vec<_>>(), [&[1, 2][..], &[], &[6, 7, 8, 9]]);
+        parts.iter_mut().zip(1..).for_each(|(part, n)| part.output().fill(n));
+        assert_eq!(output, [0, 1, 1, 0, 0, 0, 3, 3, 3, 3]);
+        for (len, lengths) in [(0, &[][..]), (4, &[4]), (9, &[4, 4, 1])] {
+            let chunks: Vec<_> = Buffers::from(&mut output[..len]).chunks(4).map(|chunk| chunk.len()).collect();
+            assert_eq!(chunks, lengths);
+        }
+    }
 
     #[test]
     fn operations_get_the_buffers_that_they_use() {

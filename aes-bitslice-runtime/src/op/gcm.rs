@@ -332,10 +332,8 @@ pub(crate) fn crypt_and_hash(
     data: Buffers<'_>,
     hasher: &mut ghash::GHash,
 ) {
-    let (mut rest, mut ctr) = (data, derived.ctr(offset));
-    while rest.len() > 0 {
-        let len = rest.len().min(IN_CACHE);
-        let (mut data, after) = rest.split_at(len);
+    let mut ctr = derived.ctr(offset);
+    for mut data in data.chunks(IN_CACHE) {
         if direction == Direction::Decrypt {
             update(hasher, data.input());
         }
@@ -343,8 +341,7 @@ pub(crate) fn crypt_and_hash(
         if direction == Direction::Encrypt {
             update(hasher, data.output());
         }
-        ctr = ctr.after(len as u64, || unreachable!("CTR is not chained"));
-        rest = after;
+        ctr = ctr.after(data.len() as u64, || unreachable!("CTR is not chained"));
     }
 }
 

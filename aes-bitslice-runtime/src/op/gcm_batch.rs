@@ -227,14 +227,8 @@ impl<E: EndOfAll> GcmBatch<E> {
     }
 
     fn all(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
-        let (mut rest, mut done) = (data, 0);
-        let mut work = Vec::with_capacity(self.messages.len());
-        for message in self.messages.iter() {
-            let (_, from) = rest.split_at((message.at - done) as usize);
-            let (data, after) = from.split_at(message.bytes as usize);
-            (rest, done) = (after, message.at + message.bytes);
-            work.push((message, data));
-        }
+        let parts = data.parts(self.messages.iter().map(|message| message.at..message.at + message.bytes));
+        let mut work: Vec<_> = self.messages.iter().zip(parts).collect();
         let one = |(message, mut data): (&Message, Buffers<'_>)| {
             scrubbed::<DERIVED, _>(|| self.one(cipher, message, data.reborrow()))
         };

@@ -220,10 +220,8 @@ impl<E> GcmSiv<E> {
     fn add_key_stream(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
         let (counter, mut position) = self.counters();
         let mut stream = vec![Block::default(); BATCH.min(data.len().div_ceil(16))];
-        let mut rest = data;
-        while rest.len() > 0 {
-            let len = rest.len().min(16 * BATCH);
-            let (piece, after) = rest.split_at(len);
+        for piece in data.chunks(16 * BATCH) {
+            let len = piece.len();
             let stream = &mut stream[..len.div_ceil(16)];
             for block in &mut *stream {
                 *block = counter.at(position).to_le_bytes().into();
@@ -231,7 +229,6 @@ impl<E> GcmSiv<E> {
             }
             cipher.process(Direction::Encrypt, InOutBuf::from(&mut *stream));
             piece.into_in_out().xor_in2out(&Array::slice_as_flattened(stream)[..len]);
-            rest = after;
         }
         Array::slice_as_flattened_mut(&mut stream).zeroize();
     }

@@ -271,15 +271,10 @@ impl Jobs {
 
     /// Does all of them on the cores of the CPU.
     pub(crate) fn on_cpu(&self, data: Buffers<'_>) {
-        let (mut rest, mut done) = (data, 0);
-        let mut work = Vec::with_capacity(self.jobs.len());
-        for (job, key) in self.jobs.iter().zip(self.keys.chunks(self.bits.bytes())) {
-            let (_, from) = rest.split_at((job.at - done) as usize);
-            let (data, after) = from.split_at(job.bytes as usize);
-            (rest, done) = (after, job.at + job.bytes);
-            work.push((key, job.counter, data));
-        }
-        on_cores(self.flow, work);
+        let parts = data.parts(self.jobs.iter().map(|job| job.at..job.at + job.bytes));
+        let keys = self.keys.chunks(self.bits.bytes());
+        let work = self.jobs.iter().zip(keys).zip(parts).map(|((job, key), data)| (key, job.counter, data));
+        on_cores(self.flow, work.collect());
     }
 }
 
@@ -322,14 +317,8 @@ impl EachKey {
 
     /// Does all of it on the cores of the CPU.
     pub(crate) fn on_cpu(&self, keys: &[u8], data: Buffers<'_>) {
-        let mut rest = data;
-        let mut work = Vec::with_capacity(keys.len() / self.bits.bytes());
-        for key in keys.chunks(self.bits.bytes()) {
-            let (data, after) = rest.split_at(self.bytes as usize);
-            rest = after;
-            work.push((key, self.counter, data));
-        }
-        on_cores(self.flow, work);
+        let parts = keys.chunks(self.bits.bytes()).zip(data.chunks(self.bytes as usize));
+        on_cores(self.flow, parts.map(|(key, data)| (key, self.counter, data)).collect());
     }
 }
 
