@@ -12,11 +12,14 @@ use zeroize::Zeroizing;
 /// No manifest is larger.
 const LARGEST: u64 = 1 << 20;
 
-/// The files that are the key: manifest and source.
+/// The files that are the key: manifest and source; of a manifest that cannot be read, the sources beside it that there are.
 pub fn files(manifest: &Path) -> Vec<PathBuf> {
     let sources = match read(manifest) {
         Some(parsed) => vec![manifest.with_file_name(parsed.source)],
-        None => Dialect::ALL.map(|dialect| manifest.with_extension(dialect.extension())).into(),
+        None => {
+            let sources = Dialect::ALL.map(|dialect| manifest.with_extension(dialect.extension()));
+            sources.into_iter().filter(|source| source.exists()).collect()
+        }
     };
     [vec![manifest.to_path_buf()], sources].concat()
 }
@@ -51,6 +54,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("renamed.json");
         let in_folder = |names: [&str; 2]| names.map(|name| folder.path().join(name)).to_vec();
+        assert_eq!(files(&path), std::slice::from_ref(&path));
+        in_folder(["renamed.cu", "renamed.cl"]).iter().for_each(|source| fs::write(source, "").unwrap());
         assert_eq!(files(&path)[1..], in_folder(["renamed.cu", "renamed.cl"]));
         fs::write(&path, manifest("kernel").to_json()).unwrap();
         assert_eq!(files(&path), in_folder(["renamed.json", "kernel.cl"]));

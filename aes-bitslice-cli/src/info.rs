@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use aes_bitslice_runtime::cuda::{self, DeviceInfo};
 use aes_bitslice_runtime::opencl;
-use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode};
+use aes_bitslice_runtime::{Backend, Engine, KeyBits};
 use indicatif::HumanBytes;
 use serde::Serialize;
 use textwrap::{Options, WordSplitter};
 
 use crate::args::info::InfoArgs;
 use crate::error::Result;
+use crate::modes::measured::MeasuredMode;
 use crate::output;
 
 #[derive(Serialize)]
@@ -203,11 +204,12 @@ impl Info {
 
 impl Tuning {
     fn new(tuning: &cuda::Tuning) -> Self {
-        let calls = Mode::OF_ONE_KEY.into_iter().flat_map(|mode| KeyBits::ALL.map(|bits| (mode, bits)));
-        let crossover = |(mode, bits): (Mode, KeyBits)| Crossover {
+        let calls = MeasuredMode::all().iter().flat_map(|&mode| KeyBits::ALL.map(|bits| (mode, bits)));
+        let calls = calls.filter(|(mode, bits)| mode.has_keys_of(*bits));
+        let crossover = |(mode, bits): (MeasuredMode, KeyBits)| Crossover {
             mode: mode.name(),
             key_bits: bits.bits(),
-            cuda_from_bytes: tuning.cuda_from(mode, bits),
+            cuda_from_bytes: tuning.cuda_from(mode.kernels, bits),
         };
         let source = |measured| if measured { "measured" } else { "built in" };
         Tuning {

@@ -126,7 +126,12 @@ fn from_hex(bytes: &[u8], keys: Keys) -> Result<Key> {
 fn from_bytes(bytes: &[u8], keys: Keys, format: KeyFormat) -> Result<Key> {
     if !lengths(keys).contains(&bytes.len()) {
         let found = if format == KeyFormat::Hex { 2 * bytes.len() } else { bytes.len() };
-        return Err(Error::new(Exit::Key, format!("{}, not {found}", length_in_words(keys, format))));
+        let is_other = match (keys, bytes.len()) {
+            (Keys::One | Keys::OneOnCpu, 64) => ": this is a key of XTS, which is two",
+            (Keys::Two, 16 | 24) => ": this is one key, and XTS takes two, one behind the other",
+            _ => "",
+        };
+        return Err(Error::new(Exit::Key, format!("{}, not {found}{is_other}", length_in_words(keys, format))));
     }
     Ok(match keys {
         Keys::One | Keys::OneOnCpu => Key::new(bytes)?,

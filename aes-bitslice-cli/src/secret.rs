@@ -36,8 +36,11 @@ impl<'a> Secret<'a> {
                 Err(Error::usage(message))
             }
             Some(manifest) => {
-                for file in baked::files(manifest).iter().filter(|_| !quiet) {
-                    if let Some(exposed) = fs::metadata(file).ok().and_then(|metadata| exposure(&metadata)) {
+                let files = baked::files(manifest);
+                let metadata = files.iter().map(|file| fs::metadata(file).ok()).collect::<Option<Vec<_>>>();
+                // Of files of which one is missing, that will be said.
+                for (file, metadata) in files.iter().zip(metadata.into_iter().flatten()).filter(|_| !quiet) {
+                    if let Some(exposed) = exposure(&metadata) {
                         warn(&format!("`{}` is the key and {exposed}", file.display()));
                     }
                 }

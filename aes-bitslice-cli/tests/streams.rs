@@ -609,21 +609,28 @@ fn a_device_behind_opencl() {
 #[test]
 fn bench_as_table_and_as_json() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = "bench --backends cpu,cpu-bitsliced --key-bits 128,192 --sizes 16,64KiB --runs 2 --workers 3";
+    let arguments =
+        "bench --backends cpu,cpu-bitsliced --key-bits 128,192 --sizes 16,64KiB --sector-size 48 --runs 2 --workers 3";
     let table = bytes(program(&format!("{arguments} --json rates.json")).current_dir(&folder), b"");
     let json = fs::read(folder.path().join("rates.json")).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json["transfers"], serde_json::json!({ "chunk_bytes": null, "streams": null, "workers": 3 }));
     let results = json["results"].as_array().unwrap();
-    // Modes, lengths of keys, sizes, engines.
-    assert_eq!(results.len(), 5 * 2 * 2 * 2);
+    // Modes, lengths of keys (XTS has none of 192 bits), sizes, engines.
+    assert_eq!(results.len(), (5 * 2 + 2) * 2 * 2);
+    for mode in ["xts-encrypt", "xts-decrypt"] {
+        assert!(json["skipped"].to_string().contains(&format!("{mode} with keys of 192 bits")), "{json}");
+    }
     for result in results {
+        let is_xts = result["mode"].as_str().unwrap().starts_with("xts");
+        assert_eq!(result["sector_bytes"].as_u64(), is_xts.then_some(48), "{result}");
         let number = |name: &str| result[name].as_f64().unwrap();
         assert!(number("min_seconds") > 0.0 && number("min_seconds") <= number("median_seconds"), "{result}");
         let rate = number("bytes") / number("median_seconds") / 1e9;
         assert!((number("median_gbytes_per_second") / rate - 1.0).abs() < 1e-9, "{result}");
     }
     let rows = String::from_utf8(table).unwrap();
+    assert!(rows.contains("xts: sectors of 48 bytes\n"), "{rows}");
     assert_eq!(rows.lines().filter(|row| row.contains(" host ")).count(), results.len(), "{rows}");
 
     let json = bytes(&mut program(&format!("{arguments} --json -")), b"");
@@ -634,14 +641,15 @@ fn bench_as_table_and_as_json() {
 #[test]
 fn bench_of_files_compares_programs_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = "bench --files . --backends cpu,cpu-bitsliced --sizes 4KiB,48 --key-bits 256 --runs 2";
+    let arguments =
+        "bench --files . --backends cpu,cpu-bitsliced --sizes 4KiB,48 --sector-size 64 --key-bits 256 --runs 2";
     let json = bytes(program(&format!("{arguments} --json -")).current_dir(&folder), b"");
     assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     let rows = json["files"].as_array().unwrap();
     let others = if Command::new("openssl").arg("version").output().is_ok() { 2 } else { 1 };
-    // Programs, modes, sizes and numbers of files: 48 bytes are not cut.
-    assert_eq!(rows.len(), (2 + others) * 4 * 3);
+    // Programs, modes (`openssl enc` has no XTS), sizes and numbers of files: 48 bytes are not cut.
+    assert_eq!(rows.len(), ((2 + others) * 4 + 3 * 2) * 3);
     for row in rows {
         let number = |name: &str| row[name].as_f64().unwrap();
         assert!(number("min_seconds") > 0.0 && number("median_gbytes_per_second") > 0.0, "{row}");
@@ -700,7 +708,7 @@ fn bench_of_everything_draws_what_it_writes() {
     let json: serde_json::Value = serde_json::from_str(&read("rates.json")).unwrap();
     // Modes, lengths of keys, sizes, engines, in place and not; lengths of keys, engines.
     let results = json["results"].as_array().unwrap();
-    assert_eq!(results.len(), 5 * 3 * 2 * 2 * 2);
+    assert_eq!(results.len(), (5 * 3 + 2 * 2) * 2 * 2 * 2);
     assert_eq!(results.iter().filter(|result| result["timing"] == "host-in-place").count(), results.len() / 2);
     assert!(json["copies"].as_array().unwrap().is_empty() && !table.contains("pinned"), "no GPU, no link to it");
     let new_keys = json["new_keys"].as_array().unwrap();
@@ -712,6 +720,6 @@ fn bench_of_everything_draws_what_it_writes() {
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
     // A plot for each engine, a line for each mode and length of key in it, a point for each size on that.
     assert_eq!(svg.matches("<g ").count(), 2);
-    assert_eq!(svg.matches("<circle ").count(), 5 * 3 * 2 * 2);
+    assert_eq!(svg.matches("<circle ").count(), (5 * 3 + 2 * 2) * 2 * 2);
     assert_eq!(String::from_utf8(run("bench --plot-from rates.json --plot -")).unwrap(), svg);
 }

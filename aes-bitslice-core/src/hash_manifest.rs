@@ -20,6 +20,9 @@
 //! | `factor` | 4 words | a block: an element of the field |
 //! | `addend` | 4 words | a block |
 //!
+//! POLYVAL (RFC 8452) is the same hash of blocks whose bytes are reversed, under another key
+//! ([`Blocks`](crate::ghash::Blocks)): launches differ in their tables only.
+//!
 //! The launch adds (that is XOR) `hash · factor + addend` to the 16 bytes at `out`, atomically, word by word, in the bit order of
 //! SP 800-38D. So `out` holds zeros, or other parts of the sum, before: launches for parts of one message, each with
 //! factor H^(blocks behind the part), may be in any order and at the same time, on any streams, and need no memory of their own. With

@@ -12,6 +12,8 @@ pub enum Mode {
     EcbDecrypt,
     /// Counter mode; encryption and decryption are the same (SP 800-38A, section 6.5).
     Ctr,
+    /// Counter mode as AES-GCM-SIV counts: the first four bytes of the block, a little-endian number that wraps (RFC 8452, section 4).
+    CtrLe32,
     /// Cipher block chaining, decryption (SP 800-38A, section 6.2). Encryption is serial, and has no kernel.
     CbcDecrypt,
     /// The key stream of counter mode, which reads no data.
@@ -24,17 +26,18 @@ pub enum Mode {
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::EcbEncrypt,
         Self::EcbDecrypt,
         Self::Ctr,
+        Self::CtrLe32,
         Self::CbcDecrypt,
         Self::Keystream,
         Self::XtsEncrypt,
         Self::XtsDecrypt,
     ];
 
-    /// Those that take one key.
+    /// Those that take one key and are an operation of their own, which counter mode of AES-GCM-SIV is not.
     pub const OF_ONE_KEY: [Self; 5] =
         [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr, Self::CbcDecrypt, Self::Keystream];
 
@@ -44,6 +47,7 @@ impl Mode {
             Self::EcbEncrypt => "ecb-encrypt",
             Self::EcbDecrypt => "ecb-decrypt",
             Self::Ctr => "ctr",
+            Self::CtrLe32 => "ctr-le32",
             Self::CbcDecrypt => "cbc-decrypt",
             Self::Keystream => "keystream",
             Self::XtsEncrypt => "xts-encrypt",
@@ -75,7 +79,7 @@ impl Mode {
     /// Which way the block cipher runs: the direction of the round keys that a kernel of this mode takes.
     pub fn direction(self) -> Direction {
         match self {
-            Self::EcbEncrypt | Self::Ctr | Self::Keystream | Self::XtsEncrypt => Direction::Encrypt,
+            Self::EcbEncrypt | Self::Ctr | Self::CtrLe32 | Self::Keystream | Self::XtsEncrypt => Direction::Encrypt,
             Self::EcbDecrypt | Self::CbcDecrypt | Self::XtsDecrypt => Direction::Decrypt,
         }
     }
@@ -84,7 +88,7 @@ impl Mode {
     pub fn state(self) -> State {
         match self {
             Self::EcbEncrypt | Self::EcbDecrypt | Self::CbcDecrypt | Self::XtsEncrypt | Self::XtsDecrypt => State::Data,
-            Self::Ctr | Self::Keystream => State::Counters,
+            Self::Ctr | Self::CtrLe32 | Self::Keystream => State::Counters,
         }
     }
 }

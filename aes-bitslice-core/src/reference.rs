@@ -1,11 +1,11 @@
-//! The modes by their definitions (SP 800-38A, sections 6.1, 6.2 and 6.5; IEEE 1619, section 5), over the cipher as FIPS 197 writes it:
+//! The modes by their definitions (SP 800-38A, sections 6.1, 6.2 and 6.5; RFC 8452, section 4; IEEE 1619, section 5), over the cipher as FIPS 197 writes it:
 //! what kernels are checked against.
 
 use crate::aes::{Direction, KeySchedule, cipher};
 use crate::mode::Mode;
 
 /// A mode by its definition, block by block. For CTR `start` is the counter of the first block, and the data begins
-/// `skip` bytes into its key stream; for CBC `start` is the IV, as a big-endian number. For ECB both are ignored. But for
+/// `skip` bytes into its key stream; as AES-GCM-SIV counts it is that block as a little-endian number; for CBC `start` is the IV, as a big-endian number. For ECB both are ignored. But for
 /// CTR the data is whole blocks. Of key stream, only the length of the data counts.
 ///
 /// # Panics
@@ -21,6 +21,12 @@ pub fn reference(mode: Mode, schedule: &KeySchedule, start: u128, skip: usize, d
         Mode::Ctr => {
             let stream =
                 (0..).flat_map(|n: u128| cipher::process(start.wrapping_add(n).to_be_bytes(), schedule, direction));
+            data.iter().zip(stream.skip(skip)).map(|(byte, key)| byte ^ key).collect()
+        }
+        Mode::CtrLe32 => {
+            const COUNTS: u128 = u32::MAX as u128;
+            let counter = |n| start & !COUNTS | start.wrapping_add(n) & COUNTS;
+            let stream = (0..).flat_map(|n| cipher::process(counter(n).to_le_bytes(), schedule, direction));
             data.iter().zip(stream.skip(skip)).map(|(byte, key)| byte ^ key).collect()
         }
         Mode::CbcDecrypt => {

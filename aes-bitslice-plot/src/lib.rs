@@ -31,6 +31,10 @@ pub mod colour {
     pub const GREEN: &str = "#009e73";
     /// A reddish one.
     pub const PURPLE: &str = "#cc79a7";
+    /// Orange.
+    pub const ORANGE: &str = "#e69f00";
+    /// Sky blue.
+    pub const SKY_BLUE: &str = "#56b4e9";
     /// For what serves comparison, such as the figures of others.
     pub const GREY: &str = "#808080";
 }

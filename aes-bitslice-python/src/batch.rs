@@ -3,7 +3,7 @@
 use crate::buffer::{Buffer, small};
 use crate::error::{AuthenticationError, of_runtime};
 use aes_bitslice_runtime::{GcmMessage, Tag};
-use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyTuple};
@@ -17,12 +17,15 @@ pub fn ranges_of(ranges: Any<'_, '_>) -> PyResult<Vec<Range<u64>>> {
     for (n, range) in values(ranges, "ranges")?.enumerate() {
         let range = range?;
         let pair = range.extract().or_else(|_| range.extract::<[u64; 2]>().map(|[start, stop]| (start, stop)));
-        let (start, stop) = pair.map_err(|error| match error.is_instance_of::<PyException>(range.py()) {
-            true => {
-                PyTypeError::new_err(format!("range {n} is no pair (start, stop) of places in the data, 0 to 2^64 - 1"))
+        let (start, stop) = pair.map_err(|error| match range.py() {
+            py if error.is_instance_of::<PyOverflowError>(py) => {
+                PyValueError::new_err(format!("range {n} has a number that is no place in the data: 0 to 2^64 - 1 are"))
+            }
+            py if error.is_instance_of::<PyException>(py) => {
+                PyTypeError::new_err(format!("range {n} is no pair (start, stop) of places in the data"))
             }
             // Ctrl-C, say.
-            false => error,
+            _ => error,
         })?;
         found.try_reserve(1).map_err(|_| PyMemoryError::new_err("too many ranges for one call"))?;
         found.push(start..stop);

@@ -1,7 +1,7 @@
 //! The buffer protocol (PEP 3118). The limited API has it from Python 3.11 on; the functions and the structure have been the same
 //! since 3.3, so that they are declared here for 3.10, too.
 
-use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::{ffi, intern};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -144,9 +144,13 @@ pub fn small(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Buffer> {
 
 /// A new `bytes` of this length, and where its content is to be written: nothing else has it yet.
 pub fn new_bytes(py: Python<'_>, len: usize) -> PyResult<(Bound<'_, PyAny>, u64)> {
-    let len = isize::try_from(len).map_err(|_| pyo3::exceptions::PyMemoryError::new_err("too many bytes"))?;
+    let too_many =
+        || PyMemoryError::new_err(format!("not enough memory for {len} bytes: free some of it, or use less"));
+    let size = isize::try_from(len).map_err(|_| too_many())?;
     // SAFETY: without content to copy, this allocates; null is an exception, and is made one.
-    let bytes = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(std::ptr::null(), len)) }?;
+    let bytes = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(std::ptr::null(), size)) };
+    // What Python raises has no words, or other ones.
+    let bytes = bytes.map_err(|_| too_many())?;
     // SAFETY: it is a bytes object.
     let start = unsafe { ffi::PyBytes_AsString(bytes.as_ptr()) };
     Ok((bytes, start as u64))

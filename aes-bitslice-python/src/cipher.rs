@@ -179,8 +179,12 @@ impl Cipher {
 
     /// Refuses a counter that ends before the data, which only its last byte tells, before anything is done.
     fn check_counter(&self, counter: &Counter, offset: u64, call: &Call<'_>) -> PyResult<()> {
-        let end = offset.checked_add(call.len);
-        let end = end.ok_or_else(|| PyValueError::new_err("offset and data go past byte 2^64 of the key stream"))?;
+        let end = offset.checked_add(call.len).ok_or_else(|| {
+            let (len, most) = (call.len, u64::MAX - call.len);
+            PyValueError::new_err(format!(
+                "offset is 0 to {most} for {len} bytes, or they go past the end of the key stream"
+            ))
+        })?;
         match counter.mode() {
             CounterMode::Ctr128BE => Ok(()),
             _ if call.len == 0 => Ok(()),
@@ -462,7 +466,12 @@ impl Cipher {
         out: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
-            let decrypt = GcmSivDecrypt::new(&nonce_of(nonce)?, &additional(aad)?, &tag_of(tag)?);
+            let (nonce, aad, tag) = (nonce_of(nonce)?, additional(aad)?, small(tag, "tag")?);
+            let tag = Tag::new(tag.bytes()).map_err(|_| {
+                let what = format!("a tag has 16 bytes, and this one has {}", tag.len());
+                of_runtime(Runtime::Length { operation: "AES-GCM-SIV", what })
+            })?;
+            let decrypt = GcmSivDecrypt::new(&nonce, &aad, &tag);
             let call = Call::mapping(data, out, None)?;
             self.at_once(&call, decrypt)?.wait(data.py())?;
             Ok(call.result)

@@ -24,8 +24,8 @@ impl<'a> OnDevice<'a> {
     pub fn of(cipher: &'a Cipher, ordinal: usize, loaded: &'a AtomicU64) -> PyResult<Self> {
         let (at, context) = context_of(cipher.engine(), ordinal)?;
         let key = cipher.devices().map_err(of_runtime)?.swap_remove(at);
-        // There is room for nine GPUs; those beyond have one place in common.
-        let bit = Mode::ALL.len() as u32 * (at as u32).min(8);
+        // There is room for eight GPUs; those beyond have the last place in common.
+        let bit = Mode::ALL.len() as u32 * (at as u32).min(7);
         Ok(Self { cipher: key, context, loaded, bit })
     }
 

@@ -39,10 +39,15 @@ impl<'py> Data<'_, 'py> {
 }
 
 fn mode_of(name: &str) -> PyResult<Mode> {
-    let known = [Mode::Ctr, Mode::EcbEncrypt, Mode::Keystream].into_iter().find(|mode| mode.name() == name);
-    known.ok_or_else(|| {
-        PyValueError::new_err(format!("`{name}` is not done under many keys: use ctr, ecb-encrypt or keystream"))
+    let known = [Mode::Ctr, Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Keystream];
+    known.into_iter().find(|mode| mode.name() == name).ok_or_else(|| {
+        let what = format!("`{name}` is not done under many keys: use ctr, ecb-encrypt, ecb-decrypt or keystream");
+        PyValueError::new_err(what)
     })
+}
+
+fn has_counters(mode: Mode) -> bool {
+    matches!(mode, Mode::Ctr | Mode::Keystream)
 }
 
 /// The rows of an array of two dimensions.
@@ -75,8 +80,8 @@ pub fn each_key<'py>(
     let mode = mode_of(mode)?;
     let bits = KeyBits::ALL.into_iter().find(|bits| bits.bits() == key_bits);
     let bits = bits.ok_or_else(|| PyValueError::new_err(format!("a key has 128, 192 or 256 bits, not {key_bits}")))?;
-    if mode == Mode::EcbEncrypt && counter.is_some() {
-        return Err(PyTypeError::new_err("ecb-encrypt has no counter"));
+    if !has_counters(mode) && counter.is_some() {
+        return Err(PyTypeError::new_err(format!("{mode} has no counter")));
     }
     let counter = counter.map_or(Ok([0; 16]), block)?;
     let each = EachKey::new(mode, bits, counter, bytes).map_err(of_runtime)?;
@@ -155,14 +160,14 @@ pub fn jobs<'py>(
     let counters = counters.map(|counters| Memory::of(counters, false, "counters", None)).transpose()?;
     if let Some(counters) = &counters {
         in_host_memory(counters)?;
-        if mode == Mode::EcbEncrypt {
-            return Err(PyTypeError::new_err("ecb-encrypt has no counters"));
+        if !has_counters(mode) {
+            return Err(PyTypeError::new_err(format!("{mode} has no counters")));
         }
         if counters.len != 16 * n as u64 {
             let len = counters.len;
             return Err(PyValueError::new_err(format!("{n} jobs have {} bytes of counters, not {len}", 16 * n)));
         }
-    } else if mode != Mode::EcbEncrypt {
+    } else if has_counters(mode) {
         return Err(PyTypeError::new_err(format!("{mode} takes counters, of 16 bytes for each job")));
     }
     if let Some(rows) = rows_of(keys)?.filter(|rows| *rows != n as u64) {

@@ -155,6 +155,14 @@ def test_none(cpu):
 GPU = "the data is in the memory of CUDA device 0, and this engine is cpu: open Engine"
 
 
+@pytest.mark.parametrize("number, kind", [(-1, ValueError), (2**64, ValueError), ("1", TypeError), (0.5, TypeError)])
+def test_numbers_of_ranges(cpu, number, kind):
+    cipher = cpu.cipher(Key(bytes(16)))
+    for pair in [(number, 5), (0, number), [number, 5]]:
+        with pytest.raises(kind, match="range 0"):
+            cipher.cmac_batch([pair], bytes(8))
+
+
 @pytest.mark.parametrize(
     "call, message",
     [
@@ -163,7 +171,7 @@ GPU = "the data is in the memory of CUDA device 0, and this engine is cpu: open 
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(4, 2)], d, out=d), "before it begins"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(4, 9)], d, out=d), "ends at byte 9, and the data has 8"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 4, 8)], d, out=d), "range 0 is no pair"),
-        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, -4)], d, out=d), "range 0 is no pair"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, -4)], d, out=d), "range 0 has a number that is no place"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), 5, d, out=d), "ranges has a value for each message"),
         (lambda c, d: c.gcm_encrypt_batch(5, [(0, 8)], d, out=d), "nonces has a value for each message"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(16), [(0, 8)], d, out=d), "16 bytes of nonces for 1 messages: give 12 for each, or a list"),

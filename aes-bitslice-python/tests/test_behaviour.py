@@ -156,6 +156,10 @@ def test_numbers_that_do_not_fit_are_refused_by_name(cpu):
     for number in [(-1, 5), (0, 2**64)]:
         with pytest.raises(ValueError, match="range is two numbers, each 0 to 2\\^64 - 1, not "):
             aes_bitslice.open(io.BytesIO(sealed.getvalue()), io.BytesIO(), key=Key.generate(), range=number)
+    for call in [lambda n: cipher.ctr(IV, bytes(16), offset=n), lambda n: cipher.keystream(IV, 16, offset=n)]:
+        with pytest.raises(ValueError, match=f"offset is 0 to {2**64 - 17} for 16 bytes, or they go past the end"):
+            call(2**64 - 1)
+        assert len(call(2**64 - 17)) == 16
     with pytest.raises(TypeError, match="offset"):
         cipher.ctr(IV, b"", offset="1")
 

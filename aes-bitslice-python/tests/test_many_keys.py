@@ -8,13 +8,14 @@ import numpy
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-MODES = ["ctr", "ecb-encrypt", "keystream"]
+MODES = ["ctr", "ecb-encrypt", "ecb-decrypt", "keystream"]
+ECB = ("ecb-encrypt", "ecb-decrypt")
 
 
 def expected(mode, key, counter, data):
-    kind = modes.ECB() if mode == "ecb-encrypt" else modes.CTR(counter)
+    cipher = Cipher(algorithms.AES(key), modes.ECB() if mode in ECB else modes.CTR(counter))
     data = bytes(len(data)) if mode == "keystream" else data
-    return Cipher(algorithms.AES(key), kind).encryptor().update(bytes(data))
+    return (cipher.decryptor() if mode == "ecb-decrypt" else cipher.encryptor()).update(bytes(data))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -24,7 +25,7 @@ def test_each_key(engine, mode, bits, size):
     n, counter = 37, b"\xff" * 15 + b"\xfe"
     keys = os.urandom(n * bits // 8)
     data = None if mode == "keystream" else os.urandom(n * size)
-    given = {} if mode == "ecb-encrypt" else {"counter": counter}
+    given = {} if mode in ECB else {"counter": counter}
     found = engine.run_each_key(mode, keys, data, bytes_per_key=size, key_bits=bits, **given)
     parts = [
         expected(mode, keys[i * bits // 8 :][: bits // 8], counter, (data or bytes(n * size))[i * size :][:size]) for i in range(n)
@@ -39,7 +40,7 @@ def test_each_key(engine, mode, bits, size):
 @pytest.mark.parametrize("size", [16, 24, 32])
 def test_jobs(engine, mode, size):
     chance = random.Random(size)
-    lengths = [chance.choice([0, 16, 160, 5008]) if mode == "ecb-encrypt" else chance.randrange(700) for _ in range(50)]
+    lengths = [chance.choice([0, 16, 160, 5008]) if mode in ECB else chance.randrange(700) for _ in range(50)]
     ranges, at = [], 0
     for length in lengths:
         at += chance.randrange(40)
@@ -50,7 +51,7 @@ def test_jobs(engine, mode, size):
     wanted = bytearray(data)
     for i, (start, stop) in enumerate(ranges):
         wanted[start:stop] = expected(mode, keys[i * size :][:size], counters[16 * i :][:16], data[start:stop])
-    given = {} if mode == "ecb-encrypt" else {"counters": counters}
+    given = {} if mode in ECB else {"counters": counters}
     source = None if mode == "keystream" else data
     assert engine.run_jobs(mode, keys, ranges, source, out=data, **given) is data
     assert data == wanted
@@ -87,7 +88,7 @@ def test_none(cpu):
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda e: e.run_each_key("cbc-decrypt", bytes(16), bytes(16), bytes_per_key=16), "use ctr, ecb-encrypt or keystream"),
+        (lambda e: e.run_each_key("cbc-decrypt", bytes(16), bytes(16), bytes_per_key=16), "use ctr, ecb-encrypt, ecb-decrypt or keystream"),
         (lambda e: e.run_each_key("ctr", bytes(16), bytes(16), bytes_per_key=16, key_bits=100), "128, 192 or 256"),
         (lambda e: e.run_each_key("ctr", bytes(16), bytes(16), bytes_per_key=16, counter=bytes(4)), "a counter has 16 bytes, not 4"),
         (lambda e: e.run_each_key("ctr", bytes(17), bytes(16), bytes_per_key=16), "17"),
@@ -97,6 +98,7 @@ def test_none(cpu):
         (lambda e: (lambda x: e.run_each_key("keystream", x, bytes_per_key=16, out=x))(bytearray(32)), "overlap"),
         (lambda e: (lambda x: e.run_each_key("ctr", memoryview(x)[8:24], bytes(16), bytes_per_key=16, out=x[:16]))(memoryview(bytearray(32))), "overlap"),
         (lambda e: e.run_each_key("ecb-encrypt", bytes(16), bytes(16), bytes_per_key=16, counter=bytes(16)), "no counter"),
+        (lambda e: e.run_each_key("ecb-decrypt", bytes(16), bytes(16), bytes_per_key=16, counter=bytes(16)), "ecb-decrypt has no counter"),
         (lambda e: e.run_jobs("ecb-encrypt", bytes(16), [(0, 16)], bytes(16), counters=bytes(16), out=bytearray(16)), "no counters"),
         (lambda e: e.run_jobs("ctr", bytes(16), [(0, 5)], bytes(5), counters=bytes(16)), "out"),
         (lambda e: e.run_jobs("ctr", bytes(16), [(0, 5)], bytes(5), out=bytearray(5)), "takes counters"),
@@ -106,7 +108,7 @@ def test_none(cpu):
         (lambda e: e.run_jobs("ctr", bytes(16), [(5, 0)], bytes(5), counters=bytes(16), out=bytearray(5)), "before it begins"),
         (lambda e: e.run_jobs("ctr", bytes(32), [(0, 3), (2, 5)], bytes(5), counters=bytes(32), out=bytearray(5)), "do not overlap"),
         (lambda e: e.run_jobs("ctr", bytes(16), range(10**18), b"", counters=bytes(16), out=bytearray()), "range 0 is no pair"),
-        (lambda e: e.run_jobs("ctr", bytes(16), [(-1, 5)], bytes(5), counters=bytes(16), out=bytearray(5)), "range 0 is no pair"),
+        (lambda e: e.run_jobs("ctr", bytes(16), [(-1, 5)], bytes(5), counters=bytes(16), out=bytearray(5)), "range 0 has a number that is no place"),
         (lambda e: aes_bitslice.Engine(range(2**60)), "GPU"),
         (lambda e: aes_bitslice.Engine(b"cpu"), "a backend is a name"),
         (lambda e: e.run_jobs("ecb-encrypt", bytes(16), [(0, 5)], bytes(5), out=bytearray(5)), "whole blocks"),
@@ -128,6 +130,6 @@ def test_rows_are_keys_and_modes_are_named(cpu):
             out = bytearray(16)
             cpu.run_jobs("keystream", rows, [(0, 4), (4, 8), (8, 12), (12, 16)], counters=bytes(64), out=out)
     for mode in ["xts", "cbc-decrypt", "?"]:
-        with pytest.raises(ValueError, match="use ctr, ecb-encrypt or keystream") as refused:
+        with pytest.raises(ValueError, match="use ctr, ecb-encrypt, ecb-decrypt or keystream") as refused:
             cpu.run_each_key(mode, keys, bytes(64), bytes_per_key=16)
         assert "xts-" not in str(refused.value)

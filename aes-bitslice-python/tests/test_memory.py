@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from aes_bitslice import Engine, Key
+from aes_bitslice import Engine, Key, random_bytes
 
 IV = bytes(range(16))
 
@@ -115,6 +115,18 @@ def test_host_buffers(cpu, cipher):
     assert len(cpu.host_buffer(0)) == 0
     with pytest.raises((MemoryError, OverflowError)):
         cpu.host_buffer(1 << 62)
+
+
+def test_lengths_that_no_memory_has(cpu, cipher):
+    seeds = bytes(160)
+    for call in [
+        lambda: cipher.keystream(IV, 2**60),
+        lambda: cipher.keystream(IV, 2**63 - 1),
+        lambda: random_bytes(2**60),
+        lambda: cpu.run_each_key("keystream", seeds, bytes_per_key=2**56),
+    ]:
+        with pytest.raises(MemoryError, match="not enough memory for [0-9]+ bytes"):
+            call()
 
 
 def test_host_memory_takes_no_stream(cpu, cipher):

@@ -82,13 +82,22 @@ fn what_is_public_stays_public() {
         // A register that is used again.
         "MOV R4, 0x10\n LDS R6, [R4]",
         "@P3 MOV R4, 0x10\n @P3 LDS R6, [R4]",
+        // ... and is moved as it is between.
+        "@P3 MOV R4, 0x10\n IMAD.MOV.U32 R6, RZ, RZ, R4\n MOV R7, R6\n @P3 LDS R8, [R7]",
         "STL [R1+0x8], R4\n STL [R1+0x4], R5\n LDL R6, [R1+0x4]\n LDS R8, [R6]",
         // The number behind the key.
         "LDC R6, c[0x0][0x228]\n LDS R8, [R6]",
     ] {
         is_clean(&format!("{LOADS}{code}\n EXIT"));
     }
-    is_found(&format!("{LOADS}@P3 MOV R4, 0x10\n @!P3 LDS R6, [R4]\n EXIT"), "address");
+    for code in [
+        "@P3 MOV R4, 0x10\n @!P3 LDS R6, [R4]",
+        "@P3 MOV R4, 0x10\n MOV R6, R4\n @!P3 LDS R8, [R6]",
+        "@P3 MOV R4, 0x10\n MOV R6, R4\n ISETP.NE.AND P3, PT, R5, RZ, PT\n @P3 LDS R8, [R6]",
+        "@P3 MOV R4, 0x10\n IMAD.X R6, RZ, RZ, R4, P0\n @P3 LDS R8, [R6]",
+    ] {
+        is_found(&format!("{LOADS}{code}\n EXIT"), "address");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! | [`fuzz`] | what is done with arbitrary bytes |
 //! | [`harness`] | tests that need what not every machine has |
 //! | [`engines`] | the engines under test |
+//! | [`memory`] | where the data of a call is |
 //! | [`kernels`] | kernels as the generator prints them |
 //! | [`operation`] | any operation as a value, and what the reference makes of it |
 //! | [`reference`](mod@reference) | the measure of every engine |
@@ -22,6 +23,7 @@ pub mod fuzz;
 pub mod harness;
 pub mod json;
 pub mod kernels;
+pub mod memory;
 pub mod operation;
 pub mod others;
 pub mod reference;

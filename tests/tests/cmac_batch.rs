@@ -1,23 +1,19 @@
 //! CMAC of many messages in one call: published vectors, each message as another implementation has it, in host memory and in GPU memory;
 //! what was changed; what cannot be.
 
-use aes::{Aes128, Aes192, Aes256};
-use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
 use aes_bitslice_runtime::{
     Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, Ctr, Engine, Error, Kernels, Key, Operation, Tag,
 };
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random};
 use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::memory::Memory;
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::{cavp, tests, tests_of_engines};
-use cipher::KeyInit;
-use cmac::Mac;
+use aes_bitslice_tests::{cavp, others, tests, tests_of_engines};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::ops::Range;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 fn main() -> ExitCode {
     Tests::default()
@@ -41,36 +37,14 @@ fn main() -> ExitCode {
         .run()
 }
 
-/// Where the data of a call is.
-enum Memory {
-    Host,
-    /// The data begins this many bytes behind a multiple of 256.
-    Gpu(Arc<CudaStream>, usize),
-}
-
-/// Host memory, and that of a GPU where the engine has one.
-fn memories(engine: &Engine) -> Vec<Memory> {
-    let stream = || engine.cuda_context().unwrap().new_stream().unwrap();
-    match engine.backend() {
-        Backend::Cuda { .. } => {
-            vec![Memory::Host, Memory::Gpu(stream(), 0), Memory::Gpu(stream(), 4), Memory::Gpu(stream(), 3)]
-        }
-        _ => vec![Memory::Host],
-    }
-}
-
-impl Memory {
-    fn run<O: Operation>(&self, cipher: &Cipher, operation: O, data: &[u8]) -> Result<O::Output, Error> {
-        let Self::Gpu(stream, offset) = self else { return cipher.run(operation, data) };
-        let there = [&vec![0x5a; *offset], data, &[0xa5; 9]].concat();
-        let mut memory = stream.clone_htod(&there).unwrap();
-        let pending = {
-            let mut part = memory.slice_mut(*offset..*offset + data.len());
-            cipher.device()?.run_with_output(stream, operation, &mut part)?
-        };
-        assert!(stream.clone_dtoh(&memory).unwrap() == there, "it only reads");
-        pending.wait()
-    }
+/// A call on data where it is, which only reads it.
+fn run<O: Operation>(memory: &Memory, cipher: &Cipher, operation: O, data: &[u8]) -> Result<O::Output, Error> {
+    let mut copy = data.to_vec();
+    let pending =
+        memory.on_gpu(&mut copy, |stream, data| cipher.device()?.run_with_output(stream, operation.clone(), data));
+    let Some(pending) = pending else { return cipher.run(operation, data) };
+    assert!(copy == data, "it only reads");
+    pending?.wait()
 }
 
 /// Messages, with what is between them.
@@ -97,16 +71,7 @@ impl Messages {
 
     /// By the `cmac` crate.
     fn by_another(&self, key: &[u8]) -> Vec<Tag> {
-        fn tags<M: Mac + KeyInit + Clone>(messages: &Messages, key: &[u8]) -> Vec<Tag> {
-            let mac = <M as KeyInit>::new_from_slice(key).unwrap();
-            let tag = |n| Tag::new(&mac.clone().chain_update(messages.message(n)).finalize().into_bytes()).unwrap();
-            (0..messages.ranges.len()).map(tag).collect()
-        }
-        match key.len() {
-            16 => tags::<cmac::Cmac<Aes128>>(self, key),
-            24 => tags::<cmac::Cmac<Aes192>>(self, key),
-            _ => tags::<cmac::Cmac<Aes256>>(self, key),
-        }
+        (0..self.ranges.len()).map(|n| Tag::new(&others::cmac(key, self.message(n))).unwrap()).collect()
     }
 }
 
@@ -131,8 +96,8 @@ fn published_vectors(engines: &'static [Engine]) {
             let ends = (0..data.len() as u64).step_by(1 + data.len() / 20).chain([data.len() as u64]);
             let ranges: Vec<Range<u64>> = ends.map(|end| 0..end).collect();
             let cipher = cipher(engine, &case.bytes("Key"));
-            for memory in memories(engine).into_iter().take(2).filter(|_| !data.is_empty()) {
-                let tags = memory.run(&cipher, CmacBatch::new(&ranges).unwrap(), &data).unwrap();
+            for memory in Memory::all_of(engine).into_iter().take(2).filter(|_| !data.is_empty()) {
+                let tags = run(&memory, &cipher, CmacBatch::new(&ranges).unwrap(), &data).unwrap();
                 let tag = &tags.last().unwrap().as_bytes()[..case.number("Tlen")];
                 assert_eq!(tag, case.bytes("Mac"), "{}, {}", name(engine), case.source);
             }
@@ -166,10 +131,10 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
         let tags = messages.by_another(&key);
         for engine in engines {
             let cipher = cipher(engine, &key);
-            for memory in memories(engine) {
-                let found = memory.run(&cipher, make(&messages), &messages.data).unwrap();
+            for memory in Memory::all_of(engine) {
+                let found = run(&memory, &cipher, make(&messages), &messages.data).unwrap();
                 prop_assert!(found == tags, "{}", name(engine));
-                let verified = memory.run(&cipher, verify(&messages, &tags), &messages.data).unwrap();
+                let verified = run(&memory, &cipher, verify(&messages, &tags), &messages.data).unwrap();
                 prop_assert!(verified.failed().is_empty() && verified.all().is_ok(), "{}", name(engine));
                 if !tags.is_empty() {
                     let which = seed as usize % tags.len();
@@ -177,7 +142,7 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
                     let mut bytes = tags[which].as_bytes().to_vec();
                     bytes[seed as usize % 16] ^= 1 << (seed % 8);
                     wrong[which] = Tag::new(&bytes).unwrap();
-                    let verified = memory.run(&cipher, verify(&messages, &wrong), &messages.data).unwrap();
+                    let verified = run(&memory, &cipher, verify(&messages, &wrong), &messages.data).unwrap();
                     prop_assert_eq!(verified.failed(), &[which][..], "{}", name(engine));
                     prop_assert!(verified.all().is_err() && !verified.is_authentic(which));
                 }
@@ -199,8 +164,8 @@ fn every_length_in_every_lane(engines: &'static [Engine]) {
         let tags = messages.by_another(&key);
         for engine in engines {
             let cipher = cipher(engine, &key);
-            for memory in memories(engine) {
-                assert!(memory.run(&cipher, make(&messages), &data).unwrap() == tags, "{}", name(engine));
+            for memory in Memory::all_of(engine) {
+                assert!(run(&memory, &cipher, make(&messages), &data).unwrap() == tags, "{}", name(engine));
             }
         }
     }
@@ -233,8 +198,8 @@ fn what_was_changed_is_told(engines: &'static [Engine]) {
     }
     for engine in engines {
         let cipher = cipher(engine, &key);
-        for memory in memories(engine) {
-            let verified = memory.run(&cipher, verify(&messages, &tags), &messages.data).unwrap();
+        for memory in Memory::all_of(engine) {
+            let verified = run(&memory, &cipher, verify(&messages, &tags), &messages.data).unwrap();
             assert_eq!(verified.failed(), failed, "{}", name(engine));
         }
     }
@@ -248,15 +213,15 @@ fn nothing_to_do(engines: &'static [Engine]) {
         let tags = messages.by_another(&key);
         for engine in engines {
             let cipher = cipher(engine, &key);
-            for memory in memories(engine) {
+            for memory in Memory::all_of(engine) {
                 if matches!(memory, Memory::Gpu(..)) && bytes == 0 {
                     continue; // No slice of GPU memory is empty.
                 }
-                assert_eq!(memory.run(&cipher, make(&messages), &messages.data).unwrap(), tags, "{}", name(engine));
+                assert_eq!(run(&memory, &cipher, make(&messages), &messages.data).unwrap(), tags, "{}", name(engine));
                 let mut wrong = tags.clone();
                 let failed: &[usize] = if wrong.is_empty() { &[] } else { &[1] };
                 failed.iter().for_each(|&n| wrong[n] = Tag::new(&[7; 12]).unwrap());
-                let verified = memory.run(&cipher, verify(&messages, &wrong), &messages.data).unwrap();
+                let verified = run(&memory, &cipher, verify(&messages, &wrong), &messages.data).unwrap();
                 assert_eq!(verified.failed(), failed, "{}", name(engine));
             }
         }
@@ -326,8 +291,8 @@ fn one_long_message_among_short_ones(engines: &'static [Engine]) {
     let tags = messages.by_another(&key);
     for engine in engines {
         let cipher = cipher(engine, &key);
-        for memory in memories(engine) {
-            assert!(memory.run(&cipher, make(&messages), &messages.data).unwrap() == tags, "{}", name(engine));
+        for memory in Memory::all_of(engine) {
+            assert!(run(&memory, &cipher, make(&messages), &messages.data).unwrap() == tags, "{}", name(engine));
         }
     }
 }

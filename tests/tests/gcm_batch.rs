@@ -1,8 +1,6 @@
 //! Many messages of GCM in one call: each as another implementation has it, in host memory and in GPU memory; what is between them; what
 //! was changed; what cannot be.
 
-use aes::{Aes128, Aes192, Aes256};
-use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
 use aes_bitslice_runtime::{
     Backend, Cipher, Engine, Error, GcmBatch, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Kernels, Key,
     Nonce, OpenedBatch, Operation, Tag,
@@ -10,16 +8,12 @@ use aes_bitslice_runtime::{
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, random};
 use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::memory::Memory;
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::{tests, tests_of_engines};
-use aes_gcm::aead::consts::{U12, U16};
-use aes_gcm::aead::inout::InOutBuf;
-use aes_gcm::{AeadInOut, AesGcm};
-use cipher::KeyInit;
+use aes_bitslice_tests::{others, tests, tests_of_engines};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 fn main() -> ExitCode {
     Tests::default()
@@ -43,37 +37,11 @@ fn main() -> ExitCode {
         .run()
 }
 
-/// Where the data of a call is.
-enum Memory {
-    Host,
-    /// The data begins this many bytes behind a multiple of 256.
-    Gpu(Arc<CudaStream>, usize),
-}
-
-/// Host memory, and that of a GPU where the engine has one.
-fn memories(engine: &Engine) -> Vec<Memory> {
-    let stream = || engine.cuda_context().unwrap().new_stream().unwrap();
-    match engine.backend() {
-        Backend::Cuda { .. } => {
-            vec![Memory::Host, Memory::Gpu(stream(), 0), Memory::Gpu(stream(), 4), Memory::Gpu(stream(), 3)]
-        }
-        _ => vec![Memory::Host],
-    }
-}
-
-impl Memory {
-    fn run<O: Operation>(&self, cipher: &Cipher, operation: O, data: &mut [u8]) -> Result<O::Output, Error> {
-        let Self::Gpu(stream, offset) = self else { return cipher.run(operation, data) };
-        let mut memory = stream.clone_htod(&[&vec![0x5a; *offset], &data[..], &[0xa5; 9]].concat()).unwrap();
-        let pending = {
-            let mut part = memory.slice_mut(*offset..*offset + data.len());
-            cipher.device()?.run_with_output(stream, operation, &mut part)?
-        };
-        let found = stream.clone_dtoh(&memory).unwrap();
-        let (before, rest) = found.split_at(*offset);
-        assert!(before.iter().all(|&byte| byte == 0x5a) && rest[data.len()..] == [0xa5; 9]);
-        data.copy_from_slice(&rest[..data.len()]);
-        pending.wait()
+/// A call on data where it is.
+fn run<O: Operation>(memory: &Memory, cipher: &Cipher, operation: O, data: &mut [u8]) -> Result<O::Output, Error> {
+    match memory.on_gpu(data, |stream, data| cipher.device()?.run_with_output(stream, operation.clone(), data)) {
+        Some(pending) => pending?.wait(),
+        None => cipher.run(operation, data),
     }
 }
 
@@ -122,27 +90,13 @@ impl Messages {
         let mut secret = self.plain.clone();
         let tags = (0..self.nonces.len()).map(|n| {
             let data = &mut secret[self.range(n)];
-            let tag = match key.len() {
-                16 => other_gcm::<AesGcm<Aes128, U12>>(key, &self.nonces[n], &self.aad[n], data),
-                24 => other_gcm::<AesGcm<Aes192, U12>>(key, &self.nonces[n], &self.aad[n], data),
-                _ => other_gcm::<AesGcm<Aes256, U12>>(key, &self.nonces[n], &self.aad[n], data),
-            };
+            let (sealed, tag) = others::gcm(key, &self.nonces[n], &self.aad[n], data);
+            data.copy_from_slice(&sealed);
             Tag::new(&tag).unwrap()
         });
         let tags = tags.collect();
         (secret, tags)
     }
-}
-
-fn other_gcm<C: KeyInit + AeadInOut<NonceSize = U12, TagSize = U16>>(
-    key: &[u8],
-    nonce: &[u8],
-    aad: &[u8],
-    data: &mut [u8],
-) -> Vec<u8> {
-    let nonce: [u8; 12] = nonce.try_into().unwrap();
-    let cipher = C::new_from_slice(key).unwrap();
-    cipher.encrypt_inout_detached(&nonce.into(), aad, InOutBuf::from(data)).unwrap().to_vec()
 }
 
 fn cipher(engine: &Engine, key: &[u8]) -> Cipher {
@@ -182,12 +136,12 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
         let (secret, tags) = messages.by_another(&key);
         for engine in engines {
             let cipher = cipher(engine, &key);
-            for memory in memories(engine) {
+            for memory in Memory::all_of(engine) {
                 let mut data = messages.plain.clone();
-                let found = memory.run(&cipher, encrypt(&messages), &mut data).unwrap();
+                let found = run(&memory, &cipher, encrypt(&messages), &mut data).unwrap();
                 prop_assert!(data == secret, "{}", name(engine));
                 prop_assert_eq!(&found, &tags, "{}", name(engine));
-                let opened = memory.run(&cipher, decrypt(&messages, &tags), &mut data).unwrap();
+                let opened = run(&memory, &cipher, decrypt(&messages, &tags), &mut data).unwrap();
                 prop_assert!(opened.failed().is_empty() && opened.all().is_ok(), "{}", name(engine));
                 prop_assert!(data == messages.plain, "{}", name(engine));
                 // One wrong tag among many.
@@ -199,7 +153,7 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
                     wrong[which] = Tag::new(&bytes).unwrap();
                     let (mut data, mut expected) = (secret.clone(), messages.plain.clone());
                     expected[messages.range(which)].fill(0);
-                    let opened = memory.run(&cipher, decrypt(&messages, &wrong), &mut data).unwrap();
+                    let opened = run(&memory, &cipher, decrypt(&messages, &wrong), &mut data).unwrap();
                     prop_assert_eq!(opened.failed(), &[which][..], "{}", name(engine));
                     prop_assert!(opened.all().is_err() && !opened.is_authentic(which) && data == expected);
                 }
@@ -245,9 +199,9 @@ fn what_was_changed_is_cleared_alone(engines: &'static [Engine]) {
     failed.iter().for_each(|&n| expected[messages.range(n)].fill(0));
     for engine in engines {
         let cipher = cipher(engine, &key);
-        for memory in memories(engine) {
+        for memory in Memory::all_of(engine) {
             let mut data = secret.clone();
-            let opened: OpenedBatch = memory.run(&cipher, decrypt(&messages, &tags), &mut data).unwrap();
+            let opened: OpenedBatch = run(&memory, &cipher, decrypt(&messages, &tags), &mut data).unwrap();
             assert_eq!(opened.failed(), failed, "{}", name(engine));
             assert!(data == expected, "{}", name(engine));
         }
@@ -271,11 +225,11 @@ fn nonces_of_any_length(engines: &'static [Engine]) {
                 cipher.run(single, &mut expected[messages.range(n)]).unwrap()
             })
             .collect();
-        for memory in memories(engine) {
+        for memory in Memory::all_of(engine) {
             let mut data = messages.plain.clone();
-            assert_eq!(memory.run(&cipher, encrypt(&messages), &mut data).unwrap(), tags, "{}", name(engine));
+            assert_eq!(run(&memory, &cipher, encrypt(&messages), &mut data).unwrap(), tags, "{}", name(engine));
             assert!(data == expected, "{}", name(engine));
-            assert!(memory.run(&cipher, decrypt(&messages, &tags), &mut data).unwrap().failed().is_empty());
+            assert!(run(&memory, &cipher, decrypt(&messages, &tags), &mut data).unwrap().failed().is_empty());
             assert!(data == messages.plain, "{}", name(engine));
         }
     }
@@ -292,16 +246,16 @@ fn nothing_to_do(engines: &'static [Engine]) {
         let (_, tags) = messages.by_another(&key);
         for engine in engines {
             let cipher = cipher(engine, &key);
-            for memory in memories(engine) {
+            for memory in Memory::all_of(engine) {
                 if matches!(memory, Memory::Gpu(..)) && bytes == 0 {
                     continue; // No slice of GPU memory is empty.
                 }
                 let mut data = messages.plain.clone();
-                assert_eq!(memory.run(&cipher, encrypt(&messages), &mut data).unwrap(), tags, "{}", name(engine));
+                assert_eq!(run(&memory, &cipher, encrypt(&messages), &mut data).unwrap(), tags, "{}", name(engine));
                 let mut wrong = tags.clone();
                 let failed: &[usize] = if wrong.is_empty() { &[] } else { &[1] };
                 failed.iter().for_each(|&n| wrong[n] = wrong[0]);
-                let opened = memory.run(&cipher, decrypt(&messages, &wrong), &mut data).unwrap();
+                let opened = run(&memory, &cipher, decrypt(&messages, &wrong), &mut data).unwrap();
                 assert_eq!(opened.failed(), failed, "{}", name(engine));
                 assert!(data == messages.plain);
             }
@@ -398,9 +352,9 @@ fn one_long_message_among_short_ones(engines: &'static [Engine]) {
     let (secret, tags) = messages.by_another(&key);
     for engine in engines {
         let cipher = cipher(engine, &key);
-        for memory in memories(engine) {
+        for memory in Memory::all_of(engine) {
             let mut data = messages.plain.clone();
-            assert_eq!(memory.run(&cipher, encrypt(&messages), &mut data).unwrap(), tags);
+            assert_eq!(run(&memory, &cipher, encrypt(&messages), &mut data).unwrap(), tags);
             assert!(data == secret);
         }
     }

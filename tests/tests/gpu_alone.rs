@@ -6,7 +6,8 @@ use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, result, sys};
 use aes_bitslice_runtime::{
-    BakedStrategy, CbcDecrypt, Cipher, Ctr, Direction, Ecb, Engine, Error, GcmEncrypt, Kernels, Key, Mode, Nonce,
+    BakedStrategy, CbcDecrypt, Cipher, Ctr, Direction, Ecb, Engine, Error, GcmEncrypt, GcmSivEncrypt, Kernels, Key,
+    Mode, Nonce,
 };
 use aes_bitslice_tests::engines::{Device, gpu};
 use aes_bitslice_tests::harness::{Need, Tests};
@@ -189,6 +190,8 @@ fn what_returns_a_value_is_no_part_of_a_graph() {
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
     let refused = device.run_with_output(&stream, GcmEncrypt::new(&nonce, &[]), &mut data);
     assert!(matches!(refused.err(), Some(Error::InCapture { operation: "GCM" })));
+    let refused = device.run_with_output(&stream, GcmSivEncrypt::new(&nonce, &[]), &mut data);
+    assert!(matches!(refused.err(), Some(Error::InCapture { operation: "AES-GCM-SIV" })));
     device.run(&stream, Ctr::new(&counter([0x42; 16]), 0), &mut data).unwrap();
     let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0)).unwrap().unwrap();
     graph.launch().unwrap();

@@ -2,7 +2,7 @@
 //! this machine's processor, on a CUDA GPU, and on an OpenCL device.
 
 use aes_bitslice_core::dialect::Dialect;
-use aes_bitslice_core::ghash::{Element, Shape, tables};
+use aes_bitslice_core::ghash::{Blocks, Shape, tables};
 use aes_bitslice_core::hash_manifest::{HashManifest, PrintedHash};
 use aes_bitslice_core::manifest::ManifestError;
 use aes_bitslice_core::signature::Kind;
@@ -27,6 +27,7 @@ use aes_bitslice_tests::reference::noise;
 use aes_bitslice_tests::tests;
 use ghash::GHash;
 use ghash::universal_hash::UniversalHash;
+use polyval::Polyval;
 use std::process::ExitCode;
 use std::ptr;
 
@@ -112,8 +113,9 @@ fn stored_kernels_are_up_to_date() {
     }
 }
 
-/// What is launched, and what comes of it by the crate `ghash`.
+/// What is launched, and what comes of it by the crates `ghash` and `polyval`.
 struct Case {
+    blocks: Blocks,
     key: [u8; 16],
     units: u32,
     data: Vec<u8>,
@@ -128,7 +130,8 @@ impl Case {
         let data = noise(length as u64, length);
         let [key, factor, addend, before] =
             [1, 2, 3, 4].map(|seed| noise(seed + length as u64, 16).try_into().unwrap());
-        Self { key, units, data, offset, factor, addend, before }
+        let blocks = Blocks::ALL[length / 16 % 2];
+        Self { blocks, key, units, data, offset, factor, addend, before }
     }
 
     fn expected(&self) -> [u8; 16] {
@@ -137,13 +140,21 @@ impl Case {
             hash.update_padded(data);
             hash.finalize().into()
         };
+        let hash_of_data = match self.blocks {
+            Blocks::AsTheyAre => hash(&self.key, &self.data),
+            Blocks::Reversed => {
+                let mut polyval = Polyval::new((&self.key).into());
+                polyval.update_padded(&self.data);
+                self.blocks.block(polyval.finalize().into())
+            }
+        };
         // One block's hash is its product with the key.
-        let product = hash(&self.factor, &hash(&self.key, &self.data));
+        let product = hash(&self.factor, &hash_of_data);
         std::array::from_fn(|i| product[i] ^ self.addend[i] ^ self.before[i])
     }
 
     fn tables(&self, shape: &Shape) -> Vec<u32> {
-        tables(Element::from_block(self.key), shape, self.units).to_vec()
+        tables(self.blocks, self.blocks.key(self.key), shape, self.units).to_vec()
     }
 
     fn thread_blocks(&self, shape: &Shape) -> u32 {
@@ -151,7 +162,8 @@ impl Case {
     }
 
     fn describe(&self, manifest: &HashManifest) -> String {
-        format!("{}: {} bytes at {:?}, {} units", manifest.kernel, self.data.len(), self.offset, self.units)
+        let Self { blocks, data, offset, units, .. } = self;
+        format!("{}: {} bytes at {offset:?}, {units} units, blocks {blocks:?}", manifest.kernel, data.len())
     }
 }
 
@@ -176,8 +188,8 @@ fn on_the_processor() {
         };
         let tile = 16 * manifest.shape.tile_blocks() as usize;
         for case in cases(&manifest.shape, 2, tile * all_or(12, 3)).into_iter().step_by(all_or(1, 4)) {
-            let Case { key, units, ref data, offset, factor, addend, before } = case;
-            let launch = HashLaunch { key: Element::from_block(key), units, data, offset, factor, addend, before };
+            let Case { blocks, key, units, ref data, offset, factor, addend, before } = case;
+            let launch = HashLaunch { blocks, key: blocks.key(key), units, data, offset, factor, addend, before };
             assert_eq!(kernel.run(&launch).unwrap(), case.expected(), "{}", case.describe(&manifest));
         }
     }

@@ -2,18 +2,21 @@
 //! be.
 
 use aes::{Aes128, Aes192, Aes256};
-use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
 use aes_bitslice_runtime::{Backend, EachKey, Engine, Error, Job, Jobs, Kernels, KeyBits, Mode};
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::memory::Memory;
 use aes_bitslice_tests::reference::noise;
 use aes_bitslice_tests::{tests, tests_of_engines};
-use cipher::{Array, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit, StreamCipher, consts::U16};
+use cipher::{
+    Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit, StreamCipher, consts::U16,
+};
 use std::ops::Range;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-const MODES: [Mode; 3] = [Mode::EcbEncrypt, Mode::Ctr, Mode::Keystream];
+const MODES: [Mode; 4] = [Mode::EcbEncrypt, Mode::Ctr, Mode::Keystream, Mode::EcbDecrypt];
+/// Those that GPUs have kernels of.
+const ON_DEVICE: [Mode; 3] = [Mode::EcbEncrypt, Mode::Ctr, Mode::Keystream];
 
 fn main() -> ExitCode {
     Tests::default()
@@ -33,7 +36,7 @@ fn main() -> ExitCode {
 
 /// By the `aes` and `ctr` crates.
 fn expected(mode: Mode, key: &[u8], counter: [u8; 16], data: &mut [u8]) {
-    fn by<C: KeyInit + BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>>(
+    fn by<C: KeyInit + BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>>(
         mode: Mode,
         key: &[u8],
         counter: [u8; 16],
@@ -42,6 +45,10 @@ fn expected(mode: Mode, key: &[u8], counter: [u8; 16], data: &mut [u8]) {
         let cipher = C::new_from_slice(key).unwrap();
         if mode == Mode::EcbEncrypt {
             data.as_chunks_mut().0.iter_mut().for_each(|block: &mut [u8; 16]| cipher.encrypt_block(block.into()));
+            return;
+        }
+        if mode == Mode::EcbDecrypt {
+            data.as_chunks_mut().0.iter_mut().for_each(|block: &mut [u8; 16]| cipher.decrypt_block(block.into()));
             return;
         }
         if mode == Mode::Keystream {
@@ -57,37 +64,11 @@ fn expected(mode: Mode, key: &[u8], counter: [u8; 16], data: &mut [u8]) {
     }
 }
 
-/// Where the data of a call is.
-enum Memory {
-    Host,
-    /// The data begins this many bytes behind a multiple of 256.
-    Gpu(Arc<CudaStream>, usize),
-}
-
-/// Host memory, and that of a GPU where the engine has one.
-fn memories(engine: &Engine) -> Vec<Memory> {
-    let stream = || engine.cuda_context().unwrap().new_stream().unwrap();
-    match engine.backend() {
-        Backend::Cuda { .. } => {
-            vec![Memory::Host, Memory::Gpu(stream(), 0), Memory::Gpu(stream(), 4), Memory::Gpu(stream(), 3)]
-        }
-        _ => vec![Memory::Host],
-    }
-}
-
-impl Memory {
-    fn run(&self, engine: &Engine, jobs: &Jobs, data: &mut [u8]) -> Result<(), Error> {
-        let Self::Gpu(stream, offset) = self else { return engine.run_jobs(jobs, data) };
-        let mut memory = stream.clone_htod(&[&vec![0x5a; *offset], &data[..], &[0xa5; 9]].concat()).unwrap();
-        let pending = {
-            let mut part = memory.slice_mut(*offset..*offset + data.len());
-            engine.device_jobs()?.run(stream, jobs, &mut part)?
-        };
-        let found = stream.clone_dtoh(&memory).unwrap();
-        let (before, rest) = found.split_at(*offset);
-        assert!(before.iter().all(|&byte| byte == 0x5a) && rest[data.len()..] == [0xa5; 9]);
-        data.copy_from_slice(&rest[..data.len()]);
-        pending.wait()
+/// Jobs on data where it is.
+fn run(memory: &Memory, engine: &Engine, jobs: &Jobs, data: &mut [u8]) -> Result<(), Error> {
+    match memory.on_gpu(data, |stream, data| engine.device_jobs()?.run(stream, jobs, data)) {
+        Some(pending) => pending?.wait(),
+        None => engine.run_jobs(jobs, data),
     }
 }
 
@@ -148,7 +129,8 @@ fn jobs_are_as_another_has_them(engines: &'static [Engine]) {
         for bits in KeyBits::ALL {
             for mode in MODES {
                 let whole: Vec<(usize, usize)> = lengths.iter().map(|&(bytes, gap)| (bytes / 16 * 16, gap)).collect();
-                let lengths = if mode == Mode::EcbEncrypt { &whole } else { lengths };
+                let is_ecb = matches!(mode, Mode::EcbEncrypt | Mode::EcbDecrypt);
+                let lengths = if is_ecb { &whole } else { lengths };
                 let mut work = Work::new(n as u64 + 100, bits, lengths);
                 if n == 3 {
                     // Equal shares with equal counters.
@@ -156,9 +138,16 @@ fn jobs_are_as_another_has_them(engines: &'static [Engine]) {
                 }
                 let (jobs, expected) = (Jobs::new(mode, &work.list()).unwrap(), work.expected(mode));
                 assert_eq!(jobs.len(), lengths.len());
-                for (engine, memory) in engines.iter().flat_map(|e| memories(e).into_iter().map(move |m| (e, m))) {
+                for (engine, memory) in engines.iter().flat_map(|e| Memory::all_of(e).into_iter().map(move |m| (e, m)))
+                {
                     let mut data = work.plain.clone();
-                    memory.run(engine, &jobs, &mut data).unwrap();
+                    let outcome = run(&memory, engine, &jobs, &mut data);
+                    if matches!(memory, Memory::Gpu(..)) && !ON_DEVICE.contains(&mode) {
+                        refused(outcome, "in host memory alone");
+                        assert!(data == work.plain);
+                        continue;
+                    }
+                    outcome.unwrap();
                     assert!(data == expected, "{}, {mode}, {} bits, lengths {n}", name(engine), bits.bits());
                 }
             }
@@ -201,9 +190,9 @@ fn nothing_to_do(engines: &'static [Engine]) {
     assert!(empty.is_empty() && !of_nothing.is_empty());
     for engine in engines {
         for jobs in [&empty, &of_nothing] {
-            for memory in memories(engine) {
+            for memory in Memory::all_of(engine) {
                 let mut data = *b"data";
-                memory.run(engine, jobs, &mut data).unwrap();
+                run(&memory, engine, jobs, &mut data).unwrap();
                 assert_eq!(&data, b"data");
             }
         }
@@ -218,7 +207,7 @@ fn keys_in_device_memory(engines: &'static [Engine]) {
     let device = engine.device_jobs().unwrap();
     for (each, count) in [(16, 5000), (32, 257), (4096, 3), (80, 100)] {
         for bits in KeyBits::ALL {
-            for (offset, mode) in MODES.into_iter().enumerate() {
+            for (offset, mode) in ON_DEVICE.into_iter().enumerate() {
                 let keys = noise(each as u64 + 3, count * bits.bytes());
                 let operation = EachKey::new(mode, bits, [0xff; 16], each as u64).unwrap();
                 let plain = noise(5, each * count);
@@ -237,13 +226,16 @@ fn keys_in_device_memory(engines: &'static [Engine]) {
     let operation = EachKey::new(Mode::Ctr, KeyBits::Aes128, [0; 16], 16).unwrap();
     let keys = stream.alloc_zeros::<u8>(33).unwrap();
     let mut data = stream.alloc_zeros::<u8>(32).unwrap();
-    let refused = |outcome: Result<(), Error>, says: &str| {
-        let error = outcome.unwrap_err();
-        assert!(matches!(error, Error::Jobs { .. }) && error.to_string().contains(says), "{error}");
-    };
+    let decrypt = EachKey::new(Mode::EcbDecrypt, KeyBits::Aes128, [0; 16], 16).unwrap();
+    refused(device.run_each_key(&stream, &decrypt, &keys.slice(0..32), &mut data), "in host memory alone");
     refused(device.run_each_key(&stream, &operation, &keys, &mut data), "whole keys");
     refused(device.run_each_key(&stream, &operation, &keys.slice(1..33), &mut data), "multiple of four");
     refused(device.run_each_key(&stream, &operation, &keys.slice(0..16), &mut data), "the data has 32");
+}
+
+fn refused(outcome: Result<(), Error>, says: &str) {
+    let error = outcome.unwrap_err();
+    assert!(matches!(error, Error::Jobs { .. }) && error.to_string().contains(says), "{error}");
 }
 
 fn from_one_buffer_to_another(engines: &'static [Engine]) {
@@ -309,12 +301,13 @@ fn what_cannot_be_is_refused() {
         assert!(matches!(error, Error::Jobs { .. }) && error.to_string().contains(text), "{error}");
     };
     says(Mode::CbcDecrypt, &[], "is not done under many keys");
-    says(Mode::EcbDecrypt, &[], "is not done under many keys");
+    says(Mode::XtsDecrypt, &[], "is not done under many keys");
     says(Mode::Ctr, &[job(key, 0..1), job(long, 1..2)], "the key of job 1 has 256 bits");
     #[allow(clippy::reversed_empty_ranges)]
     says(Mode::Ctr, &[job(key, 3..2)], "before it begins");
     says(Mode::Ctr, &[job(key, 0..5), job(key, 4..9)], "ascend and do not overlap");
     says(Mode::EcbEncrypt, &[job(key, 0..15)], "whole blocks of 16");
+    says(Mode::EcbDecrypt, &[job(key, 0..17)], "whole blocks of 16");
     says(Mode::Ctr, &[job(key, 0..u64::MAX)], "64 GiB at most");
     assert!(matches!(Jobs::new(Mode::Ctr, &[job(&key[1..], 0..1)]), Err(Error::KeyLength { bytes: 15 })));
     for bytes in [0, 1, 17] {

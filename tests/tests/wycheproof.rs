@@ -18,7 +18,8 @@ fn main() -> ExitCode {
     Tests::default()
         .on_each(&Device::ALL, &[], tests_of_engines![cbc])
         .on_each(&[Device::Cpu, Device::Cuda(Kernels::Auto)], &[], tests_of_engines![gcm, gmac])
-        .on_each(&[Device::Cpu], &[], tests_of_engines![cmac, gcm_siv, xts])
+        .on_each(&[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl], &[], tests_of_engines![gcm_siv])
+        .on_each(&[Device::Cpu], &[], tests_of_engines![cmac, xts])
         .run()
 }
 

@@ -11,7 +11,7 @@
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
 use crate::sass::Disassembler;
-use crate::secrets::{FIRST_MACHINE_CODE, intermediate, machine_code, secrets};
+use crate::secrets::{intermediate, machine_code, secrets};
 use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_gen::emit::cuda;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
@@ -30,7 +30,7 @@ pub struct Args {
     /// Only the stored PTX, which takes neither NVRTC nor a disassembler
     #[arg(long)]
     ptx: bool,
-    /// Compile for these architectures, too, as sm_80,sm_100; machine code is analysed from sm_80 on
+    /// Compile for these architectures, too, as sm_75,sm_100
     #[arg(long, value_delimiter = ',', value_parser = crate::secrets::architecture, conflicts_with = "ptx")]
     arch: Vec<u32>,
 }
@@ -157,7 +157,7 @@ fn of_cuda(
     for &target in kernel.targets.iter().filter(|target| !matches!(target, Target::Ptx(_))) {
         listed(&fs::read(folder.join(image_file(name, target)))?, target)?;
     }
-    for &arch in args.arch.iter().filter(|&&arch| arch >= FIRST_MACHINE_CODE && (kernel.capable)(arch)) {
+    for &arch in args.arch.iter().filter(|&&arch| (kernel.capable)(arch)) {
         let target = Target::Cubin(arch);
         listed(&nvrtc::compile(&kernel.file, &kernel.source, target)?.image, target)?;
     }

@@ -268,8 +268,7 @@ fn compile_one(
                 }
                 let listing = disassembler.list(&compiled.image)?;
                 let ptx = images.values().next().map_or("", |ptx: &Vec<u8>| str::from_utf8(ptx).unwrap_or_default());
-                let is_analysed = arch >= secrets::FIRST_MACHINE_CODE;
-                if let Some(entries) = kernel.constant_time.as_ref().filter(|_| is_analysed) {
+                if let Some(entries) = &kernel.constant_time {
                     secrets::machine_code(&listing, entries, ptx).with_context(|| target.name())?;
                 }
                 if is_stored {

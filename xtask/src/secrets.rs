@@ -1,4 +1,4 @@
-//! The secrets of entry points, followed through PTX and machine code; and from which architecture on machine code is analysed.
+//! The secrets of entry points, followed through PTX and machine code.
 //!
 //! Secret are the words of keys, the factor and the addend of a hash, and all that is read from device memory but for what describes
 //! messages. Public are pointers, numbers (of data units, too), IVs and counters, the number of rounds, and, where a decryption ends,
@@ -8,10 +8,6 @@
 use aes_bitslice_core::signature::{EntryPoint, Kind};
 use aes_bitslice_taint::{Report, Secrets, ptx, sass};
 use anyhow::{Result, anyhow, ensure};
-
-/// The first architecture whose machine code is analysed. Before it, a warp's next tile goes by a shuffle from lane 0, and the compiler
-/// leaves what was there before in the register of all other lanes: that nobody sees it takes more than to know what is secret.
-pub const FIRST_MACHINE_CODE: u32 = 80;
 
 /// An architecture by its name, such as sm_90.
 pub fn architecture(name: &str) -> Result<u32, String> {

@@ -7,8 +7,10 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::engine::{KernelName, KernelParser};
-use super::numbers::{parse_in, parse_key_bits, parse_size};
+use super::mode::MeasuredModeParser;
+use super::numbers::{parse_in, parse_key_bits, parse_sector_blocks, parse_size};
 use crate::modes::measured::MeasuredMode;
+use crate::modes::mode::Sectors;
 
 /// Powers of four: the sizes of `bench --all`.
 const ALL_SIZES: &str = "4KiB,16KiB,64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB,1GiB,4GiB";
@@ -48,6 +50,7 @@ pub struct BenchArgs {
     pub all: bool,
     /// What to measure
     #[arg(long, value_delimiter = ',', default_value = MeasuredMode::names(), hide_default_value = true)]
+    #[arg(value_parser = MeasuredModeParser)]
     pub modes: Vec<MeasuredMode>,
     /// Lengths of keys
     #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = parse_key_bits)]
@@ -57,6 +60,9 @@ pub struct BenchArgs {
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_size)]
     #[arg(default_value = "1MiB,64MiB", default_value_if("all", "true", ALL_SIZES))]
     pub sizes: Vec<usize>,
+    /// Bytes of a sector, for xts: whole blocks of 16 bytes
+    #[arg(long, value_name = "N", default_value = "512", value_parser = parse_sector_blocks, hide_short_help = true)]
+    pub sector_size: u64,
     /// What to time
     #[arg(long, value_delimiter = ',', default_value = "host,pinned,device", hide_short_help = true)]
     #[arg(default_value_if("all", "true", "host,host-in-place,pinned,pinned-in-place,device,new-key"))]
@@ -103,13 +109,25 @@ pub struct BenchArgs {
     pub plot: Option<PathBuf>,
     /// Measure nothing: draw what --json wrote
     #[arg(long, value_name = "JSON", requires = "plot", conflicts_with_all = [
-        "all", "modes", "key_bits", "sizes", "timings", "strategies", "kernels", "host_largest", "backends", "files",
+        "all", "modes", "key_bits", "sizes", "sector_size", "timings", "strategies", "kernels", "host_largest", "backends", "files",
         "chunk_bytes", "streams", "workers", "runs", "json",
     ])]
     pub plot_from: Option<PathBuf>,
     /// Replace the files if they exist
     #[arg(short, long)]
     pub force: bool,
+}
+
+impl BenchArgs {
+    /// The sectors of modes that have them.
+    pub fn sectors(&self) -> Sectors {
+        Sectors { bytes: self.sector_size, ..Sectors::DEFAULT }
+    }
+
+    /// Bytes of each, if a mode has them.
+    pub fn sector_bytes(&self) -> Option<u64> {
+        self.modes.iter().any(|mode| mode.has_sectors()).then_some(self.sector_size)
+    }
 }
 
 /// How data in host memory goes to GPUs and back; what is not given, the engine chooses by the size of the call.

@@ -174,18 +174,38 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
 
 /// What is wrong, in one line.
 fn message_of(error: clap::Error) -> String {
-    /// What is tried first, and shows in the list of processes.
-    const SECRETS: [&str; 3] = ["--key", "--password", "--pass"];
-    let unknown = error.kind() == ErrorKind::UnknownArgument;
-    if let (true, Some(ContextValue::String(name))) = (unknown, error.get(ContextKind::InvalidArg))
-        && SECRETS.contains(&name.as_str())
-    {
-        return format!(
-            "there is no {name}: others could read the secret in the list of processes; give the name of a file with --key-file \
-             or --passphrase-file; see --help"
-        );
+    if let Some(message) = instead_of(&error) {
+        return message;
     }
     without_keys(&one_line(&without_digits(error).render().to_string()))
+}
+
+/// What there is instead of an option that other programs have, or other commands of this one.
+fn instead_of(error: &clap::Error) -> Option<String> {
+    const INSTEAD: [(&[&str], &str); 3] = [
+        // What shows in the list of processes.
+        (
+            &["--key", "--password", "--pass"],
+            "others could read the secret in the list of processes; give the name of a file with --key-file or --passphrase-file",
+        ),
+        (&["--mode", "-m"], "`encrypt` and `decrypt` have modes; `seal` and `open` are AES-256-GCM"),
+        (
+            &["--threads", "--jobs", "-t", "-j"],
+            "all cores that the system gives the program do the work; `taskset -c 0-3 aes-bitslice ...` gives it four",
+        ),
+    ];
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else { return None };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    // `bench` has --modes, and clap says so.
+    if let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg)
+        && similar.strip_prefix(name.as_str()) == Some("s")
+    {
+        return None;
+    }
+    let (_, what) = INSTEAD.into_iter().find(|(names, _)| names.contains(&name.as_str()))?;
+    Some(format!("there is no {name}: {what}; see --help"))
 }
 
 /// Some users will put the key where another value belongs, and no message may show it: what has many hexadecimal digits is left

@@ -110,9 +110,7 @@ fn parse_devices(text: &str) -> Result<Devices, String> {
     }
     let mut devices = Vec::new();
     for number in text.split(',') {
-        // `parse` alone would take a sign.
-        let is_number = number.bytes().all(|digit| digit.is_ascii_digit());
-        match number.parse::<usize>().ok().filter(|_| is_number) {
+        match number_of(number) {
             Some(device) if devices.contains(&device) => {
                 return Err(format!("GPU {device} is there twice; name each once, or use `all`"));
             }
@@ -123,6 +121,16 @@ fn parse_devices(text: &str) -> Result<Devices, String> {
         }
     }
     Ok(Devices::These(devices))
+}
+
+/// The number of one GPU.
+pub fn parse_device(text: &str) -> Result<usize, String> {
+    number_of(text).ok_or_else(|| "a GPU is named by its number, from 0; `info` lists them".into())
+}
+
+fn number_of(text: &str) -> Option<usize> {
+    // `parse` alone would take a sign.
+    text.parse().ok().filter(|_| text.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `--mode`: a mode by its name, or by that of a cipher as other programs have it.
+//! `--mode`: a mode by its name, or by that of a cipher as other programs have it; and `--modes`, what is measured.
 
 use std::ffi::OsStr;
 
@@ -7,6 +7,7 @@ use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command, ValueEnum};
 
+use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Mode;
 
 /// A mode, and the length of key that its name asks for, as `aes-256-ctr` does.
@@ -29,12 +30,7 @@ impl TypedValueParser for ModeParser {
             // Its error lists what there is.
             || {
                 let parsed = EnumValueParser::<&'static Mode>::new().parse_ref(command, arg, value);
-                let parsed = parsed.map_err(|mut error| {
-                    if let Some(instead) = value.to_str().and_then(instead_of) {
-                        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
-                    }
-                    error
-                });
+                let parsed = parsed.map_err(with_tip(value, |text| instead_of(text).map(Into::into)));
                 parsed.map(|mode| ModeName { mode, key_bits: None })
             },
             Ok,
@@ -43,6 +39,49 @@ impl TypedValueParser for ModeParser {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(<&Mode>::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
+}
+
+/// Reads the names of what is measured.
+#[derive(Clone)]
+pub struct MeasuredModeParser;
+
+impl TypedValueParser for MeasuredModeParser {
+    type Value = MeasuredMode;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<MeasuredMode, clap::Error> {
+        let parsed = EnumValueParser::<MeasuredMode>::new().parse_ref(command, arg, value);
+        parsed.map_err(with_tip(value, measured_instead_of))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(MeasuredMode::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
+}
+
+/// Puts what there is `instead` of a value, if anything, in the place of clap's guess.
+fn with_tip(value: &OsStr, instead: impl Fn(&str) -> Option<String>) -> impl Fn(clap::Error) -> clap::Error {
+    let tip = value.to_str().and_then(instead);
+    move |mut error| {
+        if let Some(tip) = &tip {
+            error.remove(ContextKind::SuggestedValue);
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+        error
+    }
+}
+
+/// What is measured of a mode, by direction; what measures those that are not raw.
+fn measured_instead_of(text: &str) -> Option<String> {
+    let name = split(text).0;
+    let of_mode = MeasuredMode::all().iter().filter(|measured| measured.mode.name == name);
+    let names: Vec<_> = of_mode.map(|measured| measured.name()).collect();
+    match name.as_str() {
+        "gcm" | "gcm-siv" | "gmac" | "ghash" | "cmac" => Some(
+            "raw modes are measured; examples of the library measure what makes a tag: cpu_gcm, device_gcm, device_cmac"
+                .into(),
+        ),
+        _ => (!names.is_empty()).then(|| format!("`{name}` is measured as {}", names.join(","))),
     }
 }
 

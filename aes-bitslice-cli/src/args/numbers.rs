@@ -44,6 +44,14 @@ pub fn parse_sector_size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "a sector has 16 bytes to 16MiB, such as 512 or 4KiB".into())
 }
 
+/// The same, of whole blocks.
+pub fn parse_sector_blocks(text: &str) -> Result<u64, String> {
+    let bytes = with_unit(text).filter(|bytes| (16..=16 << 20).contains(bytes) && bytes.is_multiple_of(16));
+    bytes.ok_or_else(|| {
+        "what is measured are sectors of whole blocks: a multiple of 16 bytes up to 16MiB, such as 512 or 4KiB".into()
+    })
+}
+
 /// The number of a sector, behind which there are 2^64 more.
 pub fn parse_sector(text: &str) -> Result<u128, String> {
     let number = text.parse::<u128>().ok().filter(|_| text.bytes().all(|digit| digit.is_ascii_digit()));
@@ -81,6 +89,12 @@ mod tests {
         }
         for text in ["", "0", "15", "17MiB", "16777217", "-512", "512B"] {
             assert!(parse_sector_size(text).is_err(), "{text}");
+        }
+        for (text, bytes) in [("16", 16), ("528", 528), ("16MiB", 1 << 24)] {
+            assert_eq!(parse_sector_blocks(text), Ok(bytes));
+        }
+        for text in ["", "0", "15", "17", "520", "17MiB"] {
+            assert!(parse_sector_blocks(text).is_err(), "{text}");
         }
         let most = u128::MAX - (1 << 64);
         for number in [0, 1, most] {

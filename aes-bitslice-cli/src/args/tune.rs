@@ -2,13 +2,14 @@
 
 use clap::Args;
 
+use super::engine::parse_device;
 use super::numbers::parse_in;
 
 /// Options of `tune`.
 #[derive(Args, Debug)]
 pub struct TuneArgs {
     /// Number of the GPU, from 0
-    #[arg(long, value_name = "N", default_value = "0", value_parser = parse_in::<usize, 0, 1023>)]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = parse_device)]
     pub device: usize,
     /// How long to measure, about
     ///

@@ -37,8 +37,10 @@ impl Baked {
         let strategies = || strategies.iter().filter_map(|&strategy| Some((strategy, strategy.baked()?)));
         type Baking = std::result::Result<Vec<(MeasuredMode, std::result::Result<Kernel, String>)>, runtime::Error>;
         let mut wanted = Vec::new();
+        // A kernel has one key baked in.
+        let (of_two_keys, modes): (Vec<MeasuredMode>, Vec<_>) = modes.iter().partition(|mode| mode.has_sectors());
         for (index, key) in keys.iter().enumerate() {
-            for &mode in modes {
+            for &mode in modes.iter().filter(|mode| mode.takes(key)) {
                 wanted.extend(strategies().map(|(strategy, baked)| (index, key, mode, strategy, baked)));
             }
         }
@@ -55,7 +57,8 @@ impl Baked {
         let made: Baking = at_once(wanted, bake).into_iter().collect();
         match made {
             Ok(made) => {
-                let mut all = Self::default();
+                let none = |mode: MeasuredMode| (mode, format!("{} has two keys", mode.mode.title));
+                let mut all = Self { kernels: Vec::new(), missing: of_two_keys.into_iter().map(none).collect() };
                 for (mode, made) in made {
                     match made {
                         Ok(kernel) => all.kernels.push(kernel),

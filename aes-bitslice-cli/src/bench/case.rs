@@ -4,9 +4,10 @@ use aes_bitslice_runtime::{self as runtime, Buffers, Cipher, Engine, Key};
 
 use super::chunks::{chunks, expected};
 use super::cores::first_difference;
-use super::start::START;
+use super::start::start;
 use crate::error::{Error, Exit, Result};
 use crate::modes::measured::MeasuredMode;
+use crate::modes::mode::Sectors;
 use crate::modes::operation::AnyOperation;
 
 /// A mode with a key.
@@ -18,13 +19,14 @@ pub struct Case<'a> {
     /// The same on the `cpu` engine.
     pub reference: &'a Cipher,
     pub mode: MeasuredMode,
+    pub sectors: Sectors,
     pub runs: u32,
 }
 
 impl Case<'_> {
     /// What is done to the whole of an input.
     pub fn operation(&self) -> Box<dyn AnyOperation> {
-        self.mode.operation(&START)
+        self.mode.operation(&start(self.sectors))
     }
 
     /// Computes it from host memory to host memory.
@@ -48,7 +50,7 @@ impl Case<'_> {
         output: impl Fn(usize, &mut [u8]) -> Result<()>,
     ) -> Result<()> {
         for chunk in chunks(bytes, cuts) {
-            let expected = expected(self.reference, self.mode, chunk.clone(), &input)?;
+            let expected = expected(self.reference, self.mode, self.sectors, chunk.clone(), &input)?;
             let mut found = vec![0; chunk.len()];
             output(chunk.start, &mut found)?;
             if let Some(first) = first_difference(&found, &expected) {

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use aes_bitslice_runtime::{Buffers, Cipher};
 
-use super::start::START;
+use super::start::start;
 use crate::error::Result;
 use crate::modes::measured::MeasuredMode;
-use crate::modes::mode::Place;
+use crate::modes::mode::{Place, Sectors};
 
 /// The largest size of which all is compared, in bytes.
 pub const WHOLE: usize = 4 << 30;
@@ -19,17 +19,20 @@ const CHUNK: usize = 1 << 20;
 pub fn expected(
     reference: &Cipher,
     mode: MeasuredMode,
+    sectors: Sectors,
     range: Range<usize>,
     input: impl Fn(usize, &mut [u8]) -> Result<()>,
 ) -> Result<Vec<u8>> {
-    let (at, mut data) = (range.start, vec![0; range.len()]);
+    // A sector is computed from its beginning on.
+    let front = if mode.has_sectors() { range.start % sectors.bytes as usize } else { 0 };
+    let (at, mut data) = (range.start - front, vec![0; front + range.len()]);
     input(at, &mut data)?;
-    let mut place = Place { offset: at as u64, ..START };
+    let mut place = Place { offset: at as u64, ..start(sectors) };
     if let Some(before) = at.checked_sub(place.before.len()) {
         input(before, &mut place.before)?;
     }
     mode.operation(&place).on_host(reference, Buffers::from(&mut data))?;
-    Ok(data)
+    Ok(data.split_off(front))
 }
 
 /// Chunks of `bytes` bytes, [`WHOLE`] at least, at whole blocks: from the first byte to the last, and on both sides of `cuts`.
@@ -43,7 +46,7 @@ pub fn chunks(bytes: usize, cuts: &[usize]) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aes_bitslice_runtime::{Backend, Engine, Key};
+    use aes_bitslice_runtime::{Backend, Engine, KeyBits};
 
     #[test]
     fn chunks_reach_from_start_to_end_and_around_cuts() {
@@ -60,18 +63,18 @@ mod tests {
 
     #[test]
     fn a_chunk_of_the_output_is_what_the_chunk_of_the_input_becomes() {
-        let key = Key::new(&[7; 16]).unwrap();
-        let reference = Engine::open(Backend::Cpu).unwrap().cipher(&key).unwrap();
+        let (cpu, sectors) = (Engine::open(Backend::Cpu).unwrap(), Sectors { bytes: 48, first: 0 });
         let input: Vec<u8> = (0..160).collect();
         for &mode in MeasuredMode::all() {
+            let reference = cpu.cipher(&mode.generate_key(KeyBits::Aes128).unwrap()).unwrap();
             let read = |at: usize, data: &mut [u8]| {
                 data.copy_from_slice(&input[at..][..data.len()]);
                 Ok(())
             };
-            let whole = expected(&reference, mode, 0..160, read).unwrap();
+            let whole = expected(&reference, mode, sectors, 0..160, read).unwrap();
             assert!(whole != input);
             for range in [0..16, 16..48, 32..160] {
-                assert_eq!(expected(&reference, mode, range.clone(), read).unwrap(), whole[range], "{mode:?}");
+                assert_eq!(expected(&reference, mode, sectors, range.clone(), read).unwrap(), whole[range], "{mode:?}");
             }
         }
     }

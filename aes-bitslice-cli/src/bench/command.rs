@@ -83,6 +83,22 @@ fn without_kernels(args: &BenchArgs, engines: &[Engine]) -> Vec<String> {
     others.map(skip).collect()
 }
 
+/// Random keys of the lengths that are asked for: of each one for all modes that take it. What has no keys of a length is `skipped`.
+pub fn keys(args: &BenchArgs, skipped: &mut Vec<String>) -> Result<Vec<Key>> {
+    let mut keys: Vec<Key> = Vec::new();
+    for &bits in &args.key_bits {
+        let before = keys.len();
+        for &mode in &args.modes {
+            if !mode.has_keys_of(bits) {
+                skipped.push(format!("{} with keys of {} bits: there are none", mode.name(), bits.bits()));
+            } else if !keys[before..].iter().any(|key| mode.takes(key)) {
+                keys.push(mode.generate_key(bits)?);
+            }
+        }
+    }
+    Ok(keys)
+}
+
 /// Measures all that is asked for, and prints it as it comes if there is to be a `table`.
 fn measure(args: &BenchArgs, table: bool, engines: Vec<Engine>, mut report: Report) -> Result<Report> {
     let say = |text: &str| if table { output::print(text) } else { Ok(()) };
@@ -92,8 +108,8 @@ fn measure(args: &BenchArgs, table: bool, engines: Vec<Engine>, mut report: Repo
     if let (Some(gpu), Some(&largest)) = (gpu, sizes.copy.last()) {
         data.pin(gpu, largest)?;
     }
-    say(&report.heading())?;
-    let keys = args.key_bits.iter().map(|&bits| Key::generate(bits)).collect::<std::result::Result<Vec<_>, _>>()?;
+    say(&report.heading(args.sector_bytes()))?;
+    let keys = keys(args, &mut report.skipped)?;
     let mut subjects = Vec::new();
     for engine in engines {
         let subject = Subject::new(engine, args, &keys, &sizes, &mut data, &mut report.skipped)?;
@@ -104,19 +120,22 @@ fn measure(args: &BenchArgs, table: bool, engines: Vec<Engine>, mut report: Repo
     }
 
     let mut told = 0;
+    let mut tell = |skipped: &[String]| {
+        skipped[told..].iter().try_for_each(|what| say(&format!("skipped: {what}\n")))?;
+        told = skipped.len();
+        Ok::<_, Error>(())
+    };
+    tell(&report.skipped)?;
     let reference = Engine::open(Backend::Cpu)?;
     for (index, key) in keys.iter().enumerate() {
         let reference = reference.cipher(key)?;
-        for &mode in &args.modes {
-            let case = Case { index, key, reference: &reference, mode, runs: args.runs };
+        for &mode in args.modes.iter().filter(|mode| mode.takes(key)) {
+            let case = Case { index, key, reference: &reference, mode, sectors: args.sectors(), runs: args.runs };
             // A shorter input's output is the front of this.
             case.apply(&reference, &data.input, &mut data.expected)?;
             for subject in &mut subjects {
                 let measured = subject.measure(&case, &sizes, &mut data, &mut report.skipped)?;
-                for what in &report.skipped[told..] {
-                    say(&format!("skipped: {what}\n"))?;
-                }
-                told = report.skipped.len();
+                tell(&report.skipped)?;
                 for measured in measured {
                     say(&measured.row())?;
                     report.results.push(measured);

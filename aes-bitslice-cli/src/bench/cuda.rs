@@ -12,10 +12,12 @@ use aes_bitslice_runtime::{Cipher, Engine, Key};
 use super::case::Case;
 use super::host_data::HostData;
 use super::random;
-use super::start::START;
+use super::start::start;
 use super::warm_up::{LEAD, WARM_UP};
 use crate::error::{Error, Exit, Result};
 use crate::modes::measured::MeasuredMode;
+use crate::modes::mode::Sectors;
+use crate::modes::operation::AnyOperation;
 
 /// Input and output in device memory, of the largest size that is measured.
 pub struct Memory {
@@ -75,12 +77,12 @@ impl Memory {
         Ok(Memory { context, stream, input, output })
     }
 
-    /// The times of runs of `mode` on the first `bytes`, until there are `enough`; `check` has judged what the first run
+    /// The times of runs of `operation` on the first `bytes`, until there are `enough`; `check` has judged what the first run
     /// did and, after the last, what the timed ones did.
     pub fn time(
         &mut self,
         device: &DeviceCipher,
-        mode: MeasuredMode,
+        operation: &dyn AnyOperation,
         bytes: usize,
         enough: impl Fn(&[Duration]) -> bool,
         mut check: impl FnMut(&Done) -> Result<()>,
@@ -88,7 +90,6 @@ impl Memory {
         let Memory { context, stream, input, output } = self;
         let from = input.slice(..bytes);
         let mut to = output.slice_mut(..bytes);
-        let operation = mode.operation(&START);
         let run = |to: &mut CudaViewMut<u8>| operation.on_cuda(device, stream, &from, to);
         let mut check = |to: &CudaViewMut<u8>| check(&Done { stream, input: from.slice(..), output: to.slice(..) });
         let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);
@@ -127,7 +128,7 @@ impl Memory {
     ) -> Result<Vec<Duration>> {
         let HostData { output, expected, .. } = data;
         let enough = |times: &[Duration]| times.len() == case.runs as usize;
-        self.time(&cipher.device()?, case.mode, bytes, enough, |done| {
+        self.time(&cipher.device()?, &*case.operation(), bytes, enough, |done| {
             if let (Some(output), Some(expected)) = (output.get_mut(..bytes), expected.get(..bytes)) {
                 done.output(0, output)?;
                 return case.check(cipher.engine(), output, expected);
@@ -143,7 +144,7 @@ impl Memory {
         let mut to = self.output.slice_mut(..host.len());
         self.stream.memset_zeros(&mut to).map_err(driver)?;
         self.stream.synchronize().map_err(driver)?;
-        let operation = MeasuredMode::CTR.operation(&START);
+        let operation = MeasuredMode::CTR.operation(&start(Sectors::DEFAULT));
         let start = Instant::now();
         let cipher = engine.cipher(&Key::new(key)?)?;
         operation.on_cuda(&cipher.device()?, &self.stream, &from, &mut to)?;

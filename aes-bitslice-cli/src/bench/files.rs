@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use aes_bitslice_runtime::{Backend, Buffers, Cipher, Direction, Engine, Key};
 
+use super::command::keys;
 use super::cores::first_difference;
 use super::engines::is_gpu;
 use super::random;
@@ -21,7 +22,7 @@ use crate::args::bench::BenchArgs;
 use crate::args::engine::KernelName;
 use crate::error::{Error, Exit, Result};
 use crate::modes::measured::MeasuredMode;
-use crate::modes::mode::Place;
+use crate::modes::mode::{Place, Sectors};
 use crate::output;
 use crate::scratch::{self, ScratchFolder};
 
@@ -60,6 +61,10 @@ pub fn measure(
     for mode in others {
         report.skipped.push(format!("{}: it reads no files", mode.name()));
     }
+    for mode in modes.iter().filter(|&&mode| programs.iter().any(|program| !program.does(mode))) {
+        report.skipped.push(format!("{} by openssl: `openssl enc` does not have it", mode.name()));
+    }
+    let keys = keys(args, &mut report.skipped)?;
     if !folder.is_dir() {
         let what = format!("`{}` is not a folder; make it first", folder.display());
         return Err(Error::new(Exit::InputOutput, what));
@@ -69,7 +74,7 @@ pub fn measure(
         Error::new(Exit::InputOutput, what)
     })?;
     let reference = Engine::open(Backend::Cpu)?;
-    say(&report.heading())?;
+    say(&report.heading(args.sector_bytes()))?;
     for what in &report.skipped {
         say(&format!("skipped: {what}\n"))?;
     }
@@ -82,15 +87,16 @@ pub fn measure(
                 continue;
             }
             let job = Job::create(scratch.path(), files, bytes)?;
-            for &bits in &args.key_bits {
-                let key = Key::generate(bits)?;
-                let cipher = reference.cipher(&key)?;
-                for &mode in &modes {
-                    let case = Case { job: &job, mode, key: &key, cipher: &cipher };
+            for key in &keys {
+                let cipher = reference.cipher(key)?;
+                for &mode in modes.iter().filter(|mode| mode.takes(key)) {
+                    let programs: Vec<_> = programs.iter().filter(|program| program.does(mode)).collect();
+                    let case = Case { job: &job, mode, sectors: args.sectors(), key, cipher: &cipher };
                     for (program, times) in programs.iter().zip(case.time(&programs, args.runs)?) {
                         let row = FileRates {
                             mode: mode.name().into(),
-                            key_bits: bits.bits(),
+                            key_bits: key.bits().bits(),
+                            sector_bytes: mode.has_sectors().then_some(case.sectors.bytes),
                             files,
                             bytes,
                             program: program.name(),
@@ -125,6 +131,7 @@ struct Job {
 struct Case<'a> {
     job: &'a Job,
     mode: MeasuredMode,
+    sectors: Sectors,
     key: &'a Key,
     /// The same key on the engine to compare with.
     cipher: &'a Cipher,
@@ -144,6 +151,11 @@ impl Program {
             Self::Ours { kernel, gpu: true, .. } => Some(kernel.kernels().to_string()),
             _ => None,
         }
+    }
+
+    /// Whether it has a mode: `openssl enc` has no XTS.
+    fn does(&self, mode: MeasuredMode) -> bool {
+        !matches!(self, Self::OpenSsl) || !mode.has_sectors()
     }
 
     fn is_there(&self) -> bool {
@@ -200,7 +212,7 @@ impl Job {
 
 impl Case<'_> {
     /// The times of each program's runs, which were right.
-    fn time(&self, programs: &[Program], runs: u32) -> Result<Vec<Vec<Duration>>> {
+    fn time(&self, programs: &[&Program], runs: u32) -> Result<Vec<Vec<Duration>>> {
         let mut times = vec![Vec::new(); programs.len()];
         for run in 0..=runs {
             for (program, times) in programs.iter().zip(&mut times) {
@@ -237,6 +249,9 @@ impl Case<'_> {
                 command.args(["--backend", &backend.to_string()]);
                 if *gpu {
                     command.args(["--kernel", &kernel.kernels().to_string()]);
+                }
+                if self.mode.has_sectors() {
+                    command.args(["--sector-size", &self.sectors.bytes.to_string()]);
                 }
                 if has_iv {
                     command.args(["--iv", &if self.stores_iv(program) { "random".into() } else { hex(&IV) }]);
@@ -280,15 +295,17 @@ impl Case<'_> {
         let output = self.job.output(input);
         let open = |path: &Path| File::open(path).map_err(cannot("read", path));
         let (mut source, mut target) = (open(input)?, open(&output)?);
+        // Whole sectors, which have 16 MiB at most.
+        let chunk_bytes = CHUNK as u64 / self.sectors.bytes * self.sectors.bytes;
         let read = |file: &mut File, path: &Path, chunk: &mut Vec<u8>| {
             chunk.clear();
-            file.take(CHUNK as u64).read_to_end(chunk).map_err(cannot("read", path))
+            file.take(chunk_bytes).read_to_end(chunk).map_err(cannot("read", path))
         };
         let mut iv = IV;
         if self.stores_iv(program) {
             target.read_exact(&mut iv).map_err(cannot("read", &output))?;
         }
-        let mut place = Place::start(iv);
+        let mut place = Place { sectors: self.sectors, ..Place::start(iv) };
         let (mut expected, mut found) = (Vec::new(), Vec::new());
         let last_block = |data: &[u8]| data.last_chunk().copied().unwrap_or_default();
         loop {

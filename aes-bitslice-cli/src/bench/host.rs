@@ -39,13 +39,15 @@ pub fn time(case: &Case, cipher: &Cipher, timing: Timing, bytes: usize, data: &m
 mod tests {
     use super::*;
     use crate::modes::measured::MeasuredMode;
+    use crate::modes::mode::Sectors;
     use aes_bitslice_runtime::{Backend, Engine, Key};
 
     #[test]
     fn a_wrong_byte_is_found() {
         let (engine, key) = (Engine::open(Backend::Cpu).unwrap(), Key::new(&[7; 16]).unwrap());
         let cipher = engine.cipher(&key).unwrap();
-        let case = Case { index: 0, key: &key, reference: &cipher, mode: MeasuredMode::CTR, runs: 2 };
+        let (mode, sectors) = (MeasuredMode::CTR, Sectors::DEFAULT);
+        let case = Case { index: 0, key: &key, reference: &cipher, mode, sectors, runs: 2 };
         let mut data = HostData::new(64).unwrap();
         case.apply(&cipher, &data.input, &mut data.expected).unwrap();
         data.pin(&engine, 48).unwrap();

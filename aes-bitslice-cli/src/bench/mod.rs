@@ -22,7 +22,7 @@
 //! | `chunks` | what is compared of data that is too large to be compared as a whole |
 //! | `cores` | filling and comparing on all cores |
 //! | `random` | random bytes, fast |
-//! | `start` | the IV of everything that is measured |
+//! | `start` | where everything that is measured begins: its IV, its sectors |
 //! | `warm_up` | runs that are not timed |
 //! | `report` | the results as a table and as JSON |
 //! | `plot` | throughput over size as SVG |
@@ -45,6 +45,6 @@ mod random;
 pub mod report;
 mod sharded;
 mod sizes;
-mod start;
+pub mod start;
 mod subject;
 pub mod warm_up;

@@ -63,7 +63,8 @@ fn line(((mode, key_bits), mut points): ((&str, usize), Vec<(f64, f64)>)) -> Lin
 
 /// A mode's colour: that of its place in the table of modes, as far as there are colours.
 fn colour_of(mode: &str) -> &'static str {
-    const COLOURS: [&str; 4] = [colour::VERMILION, colour::GREEN, colour::PURPLE, colour::BLUE];
+    const COLOURS: [&str; 6] =
+        [colour::VERMILION, colour::GREEN, colour::PURPLE, colour::BLUE, colour::ORANGE, colour::SKY_BLUE];
     let place = MeasuredMode::all().iter().position(|known| known.name() == mode);
     place.and_then(|place| COLOURS.get(place)).copied().unwrap_or(colour::GREY)
 }

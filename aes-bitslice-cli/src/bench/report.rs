@@ -9,6 +9,7 @@ use aes_bitslice_plot::size;
 use aes_bitslice_runtime::{Backend, Engine, KeyBits, Transfers, cuda, opencl};
 use serde::{Deserialize, Serialize};
 
+use super::case::Case;
 use super::engines::{is_device, is_gpu};
 use crate::args::bench::{Strategy, Timing, TransferArgs};
 use crate::args::engine::KernelName;
@@ -79,6 +80,9 @@ pub struct Copied {
 pub struct Measured {
     pub mode: String,
     pub key_bits: usize,
+    /// Of a mode that has sectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sector_bytes: Option<u64>,
     /// How a GPU kernel has its key.
     #[serde(default)]
     pub strategy: Option<String>,
@@ -118,6 +122,9 @@ pub struct NewKey {
 pub struct FileRates {
     pub mode: String,
     pub key_bits: usize,
+    /// Of a mode that has sectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sector_bytes: Option<u64>,
     /// How many files there were.
     pub files: usize,
     /// Of all of them together.
@@ -173,11 +180,14 @@ impl Report {
         })
     }
 
-    /// What stands above the rows.
-    pub fn heading(&self) -> String {
+    /// What stands above the rows; `sector_bytes` if sectors are measured.
+    pub fn heading(&self, sector_bytes: Option<u64>) -> String {
         let mut text = String::new();
         for EngineLine { backend, description, .. } in &self.engines {
             let _ = writeln!(text, "{backend}: {description}");
+        }
+        if let Some(bytes) = sector_bytes {
+            let _ = writeln!(text, "xts: sectors of {bytes} bytes");
         }
         let columns = ["mode", "key", "strategy", "kernel", "size", "engine", "timing"];
         text += "\n";
@@ -246,8 +256,7 @@ impl Measured {
     #[allow(clippy::too_many_arguments)]
     pub fn new(
         engine: &Engine,
-        mode: MeasuredMode,
-        bits: KeyBits,
+        case: &Case,
         strategy: Strategy,
         kernel: Option<KernelName>,
         bytes: usize,
@@ -258,8 +267,9 @@ impl Measured {
         let rates = Rates::new(bytes, times);
         let percent = |copied: &Copied| 100.0 * rates.median_gbytes_per_second / copied.rates.median_gbytes_per_second;
         Measured {
-            mode: mode.name().into(),
-            key_bits: bits.bits(),
+            mode: case.mode.name().into(),
+            key_bits: case.key.bits().bits(),
+            sector_bytes: case.mode.has_sectors().then_some(case.sectors.bytes),
             strategy: is_device(engine).then(|| strategy.name()),
             kernel: kernel.filter(|_| is_gpu(engine)).map(|kernel| kernel.kernels().to_string()),
             bytes,

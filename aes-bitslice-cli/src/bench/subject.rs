@@ -17,6 +17,7 @@ use crate::args::bench::{BenchArgs, Strategy, Timing};
 use crate::args::engine::KernelName;
 use crate::error::Result;
 use crate::modes::measured::MeasuredMode;
+use crate::modes::mode::Sectors;
 
 /// New keys of each length that are timed.
 const NEW_KEYS: usize = 200;
@@ -84,7 +85,7 @@ impl<'a> Subject<'a> {
             // What goes over the links one way only is not compared with what goes both.
             let both_ways = timing.is_on_host() && case.mode.reads();
             let copied = copies.iter().find(|copied| both_ways && copied.bytes == bytes);
-            Measured::new(engine, case.mode, case.key.bits(), strategy, kernel, bytes, timing, times, copied)
+            Measured::new(engine, case, strategy, kernel, bytes, timing, times, copied)
         };
         let mut all = Vec::new();
         for &kernel in *kernels {
@@ -123,7 +124,8 @@ impl<'a> Subject<'a> {
         for run in 0..=NEW_KEYS {
             let key = Key::generate(bits)?;
             let reference = reference.cipher(&key)?;
-            let case = Case { index: 0, key: &key, reference: &reference, mode: MeasuredMode::CTR, runs: 1 };
+            let (mode, sectors) = (MeasuredMode::CTR, Sectors::DEFAULT);
+            let case = Case { index: 0, key: &key, reference: &reference, mode, sectors, runs: 1 };
             case.apply(&reference, input, expected)?;
             output.fill(0);
             let (launched, ended) = match memory {

@@ -1,15 +1,15 @@
-//! A mode of one key in a direction that engines have kernels for: what `bench` and `tune` measure.
+//! A mode in a direction that engines have kernels for: what `bench` and `tune` measure.
 
 use std::fmt;
 use std::sync::LazyLock;
 
-use aes_bitslice_runtime::{self as runtime, Direction};
+use aes_bitslice_runtime::{self as runtime, Direction, Key, KeyBits};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use super::ctr::CTR;
 use super::keystream::KEYSTREAM;
-use super::mode::{Mode, Place};
+use super::mode::{Lengths, Mode, Place};
 use super::operation::AnyOperation;
 use crate::modes;
 
@@ -33,9 +33,6 @@ impl MeasuredMode {
             for mode in modes::ALL.into_iter().chain([&KEYSTREAM]) {
                 for direction in [Direction::Encrypt, Direction::Decrypt] {
                     let Some(kernels) = (mode.kernels)(direction) else { continue };
-                    if !runtime::Mode::OF_ONE_KEY.contains(&kernels) {
-                        continue;
-                    }
                     if all.iter().all(|other| other.kernels != kernels) {
                         all.push(MeasuredMode { mode, direction, kernels });
                     }
@@ -56,6 +53,29 @@ impl MeasuredMode {
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         self.kernels.name()
+    }
+
+    /// Whether there are keys of this length for it: XTS has none of 192 bits.
+    pub fn has_keys_of(self, bits: KeyBits) -> bool {
+        !self.kernels.has_tweaks() || bits != KeyBits::Aes192
+    }
+
+    /// Whether it takes a key like this: that of XTS is two.
+    pub fn takes(self, key: &Key) -> bool {
+        self.kernels.has_tweaks() == key.is_xts()
+    }
+
+    /// A new random key for it, of a length that it has.
+    pub fn generate_key(self, bits: KeyBits) -> Result<Key, runtime::Error> {
+        match self.kernels.has_tweaks() {
+            true => Key::generate_xts(bits),
+            false => Key::generate(bits),
+        }
+    }
+
+    /// Whether its data is sectors.
+    pub fn has_sectors(self) -> bool {
+        self.mode.lengths == Lengths::Sectors
     }
 
     /// Whether it reads data. Otherwise it only writes.
@@ -104,13 +124,29 @@ mod tests {
 
     #[test]
     fn every_kernel_is_measured_once() {
-        assert_eq!(MeasuredMode::names(), "ecb-encrypt,ecb-decrypt,cbc-decrypt,ctr,keystream");
-        for kernels in runtime::Mode::OF_ONE_KEY {
+        let names = "ecb-encrypt,ecb-decrypt,cbc-decrypt,ctr,xts-encrypt,xts-decrypt,keystream";
+        assert_eq!(MeasuredMode::names(), names);
+        for kernels in runtime::Mode::ALL {
             assert!(MeasuredMode::all().iter().any(|mode| mode.kernels == kernels), "{kernels}");
         }
         assert!(MeasuredMode::all().contains(&MeasuredMode::CTR));
         for mode in MeasuredMode::all() {
             assert_eq!(mode.reads(), mode.kernels != runtime::Mode::Keystream, "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn keys_are_those_that_a_mode_takes() {
+        for &mode in MeasuredMode::all() {
+            for bits in KeyBits::ALL {
+                let Ok(key) = mode.generate_key(bits) else {
+                    assert!(!mode.has_keys_of(bits), "{mode:?} has no key of {bits:?}");
+                    continue;
+                };
+                assert!(mode.has_keys_of(bits) && key.bits() == bits, "{mode:?}, {bits:?}");
+                let takes: Vec<_> = MeasuredMode::all().iter().filter(|mode| mode.takes(&key)).collect();
+                assert!(takes.contains(&&mode) && takes.iter().all(|other| other.has_sectors() == mode.has_sectors()));
+            }
         }
     }
 }

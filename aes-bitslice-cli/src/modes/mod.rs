@@ -7,7 +7,7 @@
 //! | `mode` | what is said of a mode |
 //! | `ecb`, `cbc`, `ctr`, `xts` | the modes |
 //! | `keystream` | the key stream of CTR alone, which reads nothing |
-//! | `measured` | those of one key that engines have kernels for, by direction: what `bench` and `tune` measure |
+//! | `measured` | those that engines have kernels for, by direction: what `bench` and `tune` measure |
 
 mod cbc;
 pub mod ctr;

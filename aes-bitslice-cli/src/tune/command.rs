@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aes_bitslice_plot::size;
 use aes_bitslice_runtime::cuda::{self, Measurements};
-use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits};
+use aes_bitslice_runtime::{Backend, Engine, KeyBits};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::subject::Subject;
@@ -57,7 +57,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     let mut subjects = Vec::new();
     for bits in KEY_BITS {
         for &mode in MeasuredMode::all() {
-            subjects.push(Subject { mode, key: Key::generate(bits)? });
+            subjects.push(Subject { mode, key: mode.generate_key(bits)? });
         }
     }
     // A third for data in host memory.

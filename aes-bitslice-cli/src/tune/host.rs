@@ -13,6 +13,7 @@ use crate::bench::case::Case;
 use crate::bench::host;
 use crate::bench::host_data::HostData;
 use crate::error::Result;
+use crate::modes::mode::Sectors;
 
 /// The largest size: from there on nothing fits in a cache, and whichever engine is faster stays so.
 const LARGEST: u64 = 256 << 20;
@@ -39,7 +40,8 @@ pub fn measure(
         for &bytes in &sizes {
             bar.set_message(format!("{}, {}, in host memory", mode.name(), size(bytes)));
             let runs = (slice.as_secs_f64() * SLOW / bytes as f64).clamp(2.0, 20.0) as u32;
-            let case = Case { index: 0, key, reference: &on_cpu, mode: *mode, runs };
+            let sectors = Sectors::DEFAULT;
+            let case = Case { index: 0, key, reference: &on_cpu, mode: *mode, sectors, runs };
             let n = bytes as usize;
             case.apply(&on_cpu, &data.input[..n], &mut data.expected[..n])?;
             let cpu = rate(bytes, host::time(&case, &on_cpu, Timing::Host, n, &mut data)?);

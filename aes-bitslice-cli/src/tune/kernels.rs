@@ -14,6 +14,7 @@ use crate::bench::cuda::{Done, Memory};
 use crate::bench::warm_up::LEAD;
 use crate::error::{Error, Exit, Result, warn};
 use crate::modes::measured::MeasuredMode;
+use crate::modes::mode::Sectors;
 
 /// Timed runs of a candidate: no fewer, however long they take, and no more.
 const RUNS: Range<usize> = 3..30;
@@ -79,7 +80,8 @@ pub fn measure(
     if let Some((keyed, choice)) = first {
         // Clocks rise: otherwise the first candidates would be slow.
         let enough = |times: &[Duration]| times.iter().sum::<Duration>() > Duration::from_millis(200);
-        memory.time(&keyed.cipher.device()?.by(choice), keyed.subject.mode, largest, enough, |_| Ok(()))?;
+        let operation = keyed.subject.operation();
+        memory.time(&keyed.cipher.device()?.by(choice), &*operation, largest, enough, |_| Ok(()))?;
     }
     let timed = contests.into_iter().map(|(keyed, bytes, candidates)| {
         bar.set_message(format!("{}, {}", keyed.subject.mode.name(), size(bytes)));
@@ -136,7 +138,7 @@ impl Keyed<'_> {
         let mut rates = Vec::new();
         for &choice in candidates {
             let device = self.cipher.device()?.by(choice);
-            let times = memory.time(&device, *mode, bytes as usize, enough, |done| {
+            let times = memory.time(&device, &*self.subject.operation(), bytes as usize, enough, |done| {
                 let expected = match &mut expected {
                     Some(expected) => expected,
                     None => expected.insert(self.expected(bytes as usize, done)?),
@@ -154,7 +156,8 @@ impl Keyed<'_> {
     fn expected(&self, bytes: usize, done: &Done) -> Result<Vec<Expected>> {
         let chunk = |range: Range<usize>| {
             let at = range.start;
-            let data = expected(&self.reference, self.subject.mode, range, |at, host| done.input(at, host))?;
+            let data =
+                expected(&self.reference, self.subject.mode, Sectors::DEFAULT, range, |at, host| done.input(at, host))?;
             Ok(Expected { at, data })
         };
         chunks(bytes).into_iter().map(chunk).collect()

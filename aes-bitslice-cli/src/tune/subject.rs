@@ -5,12 +5,22 @@ use std::time::Duration;
 use aes_bitslice_runtime::Key;
 
 use crate::bench::report::min_and_median;
+use crate::bench::start::start;
 use crate::modes::measured::MeasuredMode;
+use crate::modes::mode::Sectors;
+use crate::modes::operation::AnyOperation;
 
 /// What is measured by each kernel and engine.
 pub struct Subject {
     pub mode: MeasuredMode,
     pub key: Key,
+}
+
+impl Subject {
+    /// What is done to the whole of an input.
+    pub fn operation(&self) -> Box<dyn AnyOperation> {
+        self.mode.operation(&start(Sectors::DEFAULT))
+    }
 }
 
 /// The rate of the median of runs that took these `times` for `bytes` bytes each, in 10^9 bytes a second.

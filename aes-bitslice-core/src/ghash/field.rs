@@ -66,7 +66,7 @@ impl Element {
         rows
     }
 
-    fn times_x(self) -> Self {
+    pub(super) fn times_x(self) -> Self {
         Self(self.0 << 1 ^ 0x87 & 0_u128.wrapping_sub(self.0 >> 127))
     }
 }

@@ -4,13 +4,16 @@
 //! | file | idea |
 //! |---|---|
 //! | `field` | GF(2^128) in GCM's bit order, and the hash by its definition |
+//! | `blocks` | the order of bytes of a block, by which POLYVAL is GHASH |
 //! | `shape` | how a kernel divides a message: rows, tiles, units |
 //! | `tables` | powers of the hash key for such a kernel, as matrices over GF(2) and as elements |
 
+mod blocks;
 mod field;
 mod shape;
 mod tables;
 
+pub use blocks::Blocks;
 pub use field::{Element, ghash};
 pub use shape::{Arrangement, Shape, ShapeError};
 pub use tables::tables;

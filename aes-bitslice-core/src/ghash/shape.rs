@@ -89,7 +89,7 @@ impl Shape {
             // One more, for the step from tile to tile.
             Arrangement::Wgmma => 512 * (self.powers as usize + 1),
             Arrangement::Mma => 512 * (self.powers as usize + 2),
-            Arrangement::Element => 4,
+            Arrangement::Element => 8,
         }
     }
 

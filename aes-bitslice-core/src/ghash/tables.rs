@@ -2,12 +2,14 @@
 //!
 //! | words | what |
 //! |---|---|
-//! | [`Shape::matrix_words`] | the products with (H^8)^(powers - 1), ..., H^8, 1, then the one with H^(units · blocks of a tile); of an [`Arrangement::Element`] only the last |
+//! | [`Shape::matrix_words`] | the products with (H^8)^(powers - 1), ..., H^8, 1, then the one with H^(units · blocks of a tile); of an [`Arrangement::Element`] only the last, and four words more: all ones where bytes of blocks are reversed, else zeros |
 //! | 4 × rows | for row 8 s + n, H^(8 powers (rows / 8 - 1 - s) + 8 - n) |
 //! | 4 × units | for the unit whose last tile is the u-th from the end, H^(u · blocks of a tile) |
 //!
-//! Elements are words of coefficients, that of x^0 lowest.
+//! Elements are words of coefficients, that of x^0 lowest. In which order the bytes of a block are is a matter of the tables alone: where
+//! they are reversed (POLYVAL), so are the columns of the matrices of blocks, and not of the last one, which is for sums.
 
+use super::blocks::Blocks;
 use super::field::Element;
 use super::shape::{Arrangement, Shape};
 use zeroize::{Zeroize, Zeroizing};
@@ -15,8 +17,9 @@ use zeroize::{Zeroize, Zeroizing};
 /// 32-bit words of a matrix.
 const MATRIX: usize = 512;
 
-/// The tables of the hash key `key` for a kernel of this shape that runs with at most `units` thread blocks.
-pub fn tables(key: Element, shape: &Shape, units: u32) -> Zeroizing<Vec<u32>> {
+/// The tables of the hash key `key` for a kernel of this shape that runs with at most `units` thread blocks, and reads its blocks in this
+/// way.
+pub fn tables(blocks: Blocks, key: Element, shape: &Shape, units: u32) -> Zeroizing<Vec<u32>> {
     let Shape { arrangement, powers, rows } = *shape;
     let tile_blocks = u64::from(shape.tile_blocks());
     // In one piece: growing would leave copies behind.
@@ -29,14 +32,17 @@ pub fn tables(key: Element, shape: &Shape, units: u32) -> Zeroizing<Vec<u32>> {
             let mut next = key.pow(8);
             let mut power = Element::ONE;
             for t in (0..powers as usize).rev() {
-                put_matrix(&mut words, arrangement, t, power);
+                put_matrix(&mut words, arrangement, t, power, blocks);
                 power = power * next;
             }
-            put_matrix(&mut words, arrangement, powers as usize, step);
+            put_matrix(&mut words, arrangement, powers as usize, step, Blocks::AsTheyAre);
             power.zeroize();
             next.zeroize();
         }
-        Arrangement::Element => words.extend(step.words()),
+        Arrangement::Element => {
+            words.extend(step.words());
+            words.extend([if blocks == Blocks::Reversed { u32::MAX } else { 0 }; 4]);
+        }
     }
     let segments = rows / 8;
     let mut segment = key.pow(8 * u64::from(powers));
@@ -65,13 +71,16 @@ fn put(words: &mut [u32], element: usize, value: Element) {
     words[4 * element..][..4].copy_from_slice(&value.words());
 }
 
-/// Puts the matrix of the product with `element` where the kernel finds that of block `t` of a row.
-fn put_matrix(words: &mut [u32], arrangement: Arrangement, t: usize, element: Element) {
+/// Puts the matrix of the product with `element`, of blocks that are read in this way, where the kernel finds that of block `t` of a row.
+fn put_matrix(words: &mut [u32], arrangement: Arrangement, t: usize, element: Element, blocks: Blocks) {
     let mut rows = element.matrix();
-    for (j, row) in rows.iter().enumerate() {
+    for (j, row) in rows.iter_mut().enumerate() {
+        if blocks == Blocks::Reversed {
+            *row = row.swap_bytes();
+        }
         let (first, step) = place(arrangement, t, j);
         for q in 0..4 {
-            words[first + q * step] = (row >> (32 * q)) as u32;
+            words[first + q * step] = (*row >> (32 * q)) as u32;
         }
     }
     rows.zeroize();
@@ -100,7 +109,6 @@ fn place(arrangement: Arrangement, t: usize, j: usize) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ghash::ghash;
 
     const SHAPES: [Shape; 4] = [
         Shape { arrangement: Arrangement::Wgmma, powers: 16, rows: 64 },
@@ -125,7 +133,8 @@ mod tests {
             Element::from_block(bits.to_le_bytes().map(u8::reverse_bits))
         };
         let times = |t: usize, x: u128| match shape.arrangement {
-            Arrangement::Element if t == 0 => x,
+            Arrangement::Element if t == 0 && words[4] == 0 => x,
+            Arrangement::Element if t == 0 => x.swap_bytes(),
             Arrangement::Element => u128::from_le_bytes((element(0) * Element::from_block(x.to_le_bytes())).to_block()),
             arrangement => (0..128).fold(0, |y, j| {
                 let ones: u32 =
@@ -162,10 +171,13 @@ mod tests {
             shape.check().unwrap();
             for (units, blocks) in [(1, 3), (2, 5 * shape.tile_blocks() / 2), (3, 1)] {
                 let data: Vec<u8> = (0..16 * blocks).map(|i| ((i * i) >> 3) as u8).collect();
-                let words = tables(key(), &shape, units);
-                assert_eq!(words.len(), shape.table_words(units));
-                let blocks: Vec<u128> = data.as_chunks().0.iter().map(|block| u128::from_le_bytes(*block)).collect();
-                assert!(by_tables(&words, &shape, units, &blocks) == ghash(key(), &data), "{shape:?}, {units} units");
+                let in_memory: Vec<u128> = data.as_chunks().0.iter().map(|block| u128::from_le_bytes(*block)).collect();
+                for blocks in Blocks::ALL {
+                    let words = tables(blocks, key(), &shape, units);
+                    assert_eq!(words.len(), shape.table_words(units));
+                    let hash = by_tables(&words, &shape, units, &in_memory);
+                    assert!(hash == blocks.hash(key(), &data), "{shape:?}, {units} units, {blocks:?}");
+                }
             }
         }
     }

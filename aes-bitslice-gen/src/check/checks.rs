@@ -154,6 +154,7 @@ fn to_planes(blocks: &[[u8; 16]; LANES]) -> [u32; PLANES] {
 mod tests {
     use super::*;
     use crate::check::sample::all_or_some;
+    use crate::emit::bitsliced::modes;
     use crate::emit::{cuda, dialect, manifest};
     use crate::kernel::spec::KernelSpec;
     use crate::sbox;
@@ -170,7 +171,7 @@ mod tests {
         let baked = BakedStrategy::ALL.map(|s| KernelSpec::baked(Mode::Ctr, &sbox::LUT3, s, &KEY).unwrap());
         let planes = Mode::ALL.map(|mode| KernelSpec::planes(mode, &sbox::LUT3));
         let by_state = planes.clone().map(|spec| spec.with_layout(Layout::State).unwrap());
-        let by_state = by_state.into_iter().filter(|spec| !spec.mode.has_tweaks());
+        let by_state = by_state.into_iter().filter(|spec| modes::parts(spec).is_some());
         planes.into_iter().chain(baked).chain(by_state).collect()
     }
 
@@ -254,6 +255,26 @@ mod tests {
         {
             assert!(source.contains(line));
             assert!(!matches!(printed(&source.replace(line, without), &manifest, &KEY), Ok(true)), "{line}");
+        }
+    }
+
+    /// As AES-GCM-SIV counts: by threads that shuffle words and by those that do not; and what tells it from other counters.
+    #[test]
+    fn a_little_endian_counter_wraps_in_its_word() {
+        let kernel = || print(&KernelSpec::planes(Mode::CtrLe32, &sbox::LUT3));
+        for Printed { source, manifest } in [kernel(), without_shuffles(kernel())] {
+            printed(&source, &manifest, &KEY).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let Printed { source, manifest } = kernel();
+        for (line, other) in [
+            ("    counter.word[0] += (u32)n;\n", "    counter.word[1] += (counter.word[0] += (u32)n) < (u32)n;\n"),
+            ("#define BIT_OF_ROW(row) (8 * (row))", "#define BIT_OF_ROW(row) (8 * (3 - (row)))"),
+            ("#define COLUMN_OF_PART(n) (-(n) & 3)", "#define COLUMN_OF_PART(n) (n)"),
+            ("#define COUNTING_COLUMN 0", "#define COUNTING_COLUMN 3"),
+            ("counter.word[1] : column() == 2", "counter.word[2] : column() == 2"),
+        ] {
+            assert!(source.contains(line), "{line}");
+            assert!(!matches!(printed(&source.replacen(line, other, 1), &manifest, &KEY), Ok(true)), "{line}");
         }
     }
 

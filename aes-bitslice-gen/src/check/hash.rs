@@ -3,7 +3,7 @@
 use super::compiled::{THREADS, start_program};
 use super::error::CheckError;
 use aes_bitslice_core::aes::{KeySchedule, cipher};
-use aes_bitslice_core::ghash::{Element, Shape, ghash, tables};
+use aes_bitslice_core::ghash::{Blocks, Element, Shape, tables};
 use aes_bitslice_core::hash_manifest::HashManifest;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::reference;
@@ -28,6 +28,8 @@ pub struct CompiledHash {
 /// One launch of a hash kernel, as its manifest has it.
 #[derive(Clone, Copy)]
 pub struct HashLaunch<'a> {
+    /// How the hash reads its blocks.
+    pub blocks: Blocks,
     /// The hash key.
     pub key: Element,
     /// For how many thread blocks the tables are.
@@ -48,7 +50,7 @@ impl HashLaunch<'_> {
     /// What the output has to be in the end.
     pub fn expected(&self) -> [u8; 16] {
         let [factor, addend, before] = [self.factor, self.addend, self.before].map(Element::from_block);
-        (ghash(self.key, self.data) * factor + addend + before).to_block()
+        (self.blocks.hash(self.key, self.data) * factor + addend + before).to_block()
     }
 }
 
@@ -58,7 +60,7 @@ impl fmt::Display for HashLaunch<'_> {
             None => write!(f, "{} aligned bytes", self.data.len())?,
             Some(offset) => write!(f, "{} bytes at offset {offset}", self.data.len())?,
         }
-        write!(f, ", {} units", self.units)
+        write!(f, ", {} units, blocks {:?}", self.units, self.blocks)
     }
 }
 
@@ -88,7 +90,7 @@ impl CompiledHash {
 
     /// Runs all thread blocks, one after the other, and returns the output. That nothing else was changed is checked.
     pub fn run(&mut self, launch: &HashLaunch<'_>) -> Result<[u8; 16], CheckError> {
-        let tables = tables(launch.key, &self.shape, launch.units);
+        let tables = tables(launch.blocks, launch.key, &self.shape, launch.units);
         self.launch(u64::from(launch.offset.is_some()), launch, &tables, &mut [])
     }
 
@@ -144,8 +146,8 @@ impl Drop for CompiledHash {
     }
 }
 
-/// Compiles a printed hash kernel as C and compares launches of both entry points with the definition, under the hash key that GCM
-/// derives from `key`: lengths around blocks and tiles, of one and several thread blocks, aligned and not. `false` where there is no C
+/// Compiles a printed hash kernel as C and compares launches of both entry points with the definition, of GHASH and of POLYVAL,
+/// under the hash key that GCM derives from `key`: lengths around blocks and tiles, of one and several thread blocks, aligned and not. `false` where there is no C
 /// compiler.
 ///
 /// Products by tensor cores are made by loops there: that an instruction has its operands where these have them is for a GPU to show.
@@ -154,7 +156,7 @@ pub fn printed_hash(source: &str, manifest: &HashManifest, key: &[u8]) -> Result
     let schedule = KeySchedule::new(key, Mode::Ctr.direction()).ok_or(CheckError::KeyLength(key.len()))?;
     let hash_key = Element::from_block(cipher::process([0; 16], &schedule, Mode::Ctr.direction()));
     let tile = 16 * manifest.shape.tile_blocks() as usize;
-    for (units, length, offset) in [
+    for (i, (units, length, offset)) in [
         (1, 16, None),
         (2, 0, None),
         (3, 5, None),
@@ -165,12 +167,16 @@ pub fn printed_hash(source: &str, manifest: &HashManifest, key: &[u8]) -> Result
         (3, 4 * tile + 40, Some(5)),
         (2, 2 * tile, Some(0)),
         (1, 7 * tile - 5, None),
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
         let stream = reference(Mode::Ctr, &schedule, 0x0f1e_2d3c << 96, 0, &vec![0; 48 + length]);
-        let (blocks, data) = stream.split_at(48);
-        let block = |i: usize| blocks.as_chunks().0[i];
+        let (first, data) = stream.split_at(48);
+        let block = |i: usize| first.as_chunks().0[i];
         let (factor, addend, before) = (block(0), block(1), block(2));
-        let launch = HashLaunch { key: hash_key, units, data, offset, factor, addend, before };
+        let launch =
+            HashLaunch { blocks: Blocks::ALL[i % 2], key: hash_key, units, data, offset, factor, addend, before };
         if kernel.run(&launch)? != launch.expected() {
             return Err(CheckError::Hash { kernel: manifest.kernel.clone(), launch: launch.to_string() });
         }
@@ -273,7 +279,11 @@ mod tests {
                     ("x[t] = from[32 * t];", "x[t] = from[31 * t];"),
                     ("word_of_block(halves);", "halves;"),
                 ]),
-                Arrangement::Element => faults.push(("sum = product(sum, step);", "")),
+                Arrangement::Element => faults.extend([
+                    ("sum = product(sum, step);", ""),
+                    ("BYTE_PERMUTE(words[3 - i], 0, 0x0123)", "words[3 - i]"),
+                    ("(words[i] & ~reversed)", "words[i]"),
+                ]),
             }
             // Without all, each fault that kernels have in common is one of one kernel.
             for fault in all_or_some(first, faults) {

@@ -3,7 +3,7 @@
 use super::compiled::{THREADS, start_program};
 use super::error::CheckError;
 use aes_bitslice_core::aes::{KeySchedule, cipher};
-use aes_bitslice_core::ghash::{Element, ghash, tables};
+use aes_bitslice_core::ghash::{Blocks, Element, ghash, tables};
 use aes_bitslice_core::hash_manifest::PrintedHash;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::messages::{Message, longest_first, tiles_that_begin_in, words_of, words_of_end};
@@ -153,7 +153,7 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
     let encrypt = |block| cipher::process(block, &schedule, Mode::Ctr.direction());
     let hash_key = Element::from_block(encrypt([0; 16]));
     let key = manifest.key_words(key)?.ok_or(CheckError::KeyLength(key.len()))?;
-    let tables = bytes_of(&tables(hash_key, &messages.shape, 1));
+    let tables = bytes_of(&tables(Blocks::AsTheyAre, hash_key, &messages.shape, 1));
 
     // Bytes of data, of additional data, and between a message and the one before it.
     let several: &[(u64, u32, u64)] = &[

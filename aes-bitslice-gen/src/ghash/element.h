@@ -4,14 +4,15 @@
 
 DEVICE void hash(IN_SHARED element *rows, IN_SHARED element *weights, const message *m, IN_GLOBAL const u32 *tables,
                  IN_GLOBAL u32 *out, const block128 *factor, const block128 *addend) {
-    put_weights(weights, tables + 4, factor);
+    put_weights(weights, tables + 8, factor);
     const element step = element_at(tables, 0);
+    const u32 reversed = tables[4];
     element sum = {{0, 0, 0, 0}};
     ROLLED for (u32 n = 0; n < m->tiles; n++) {
         const u64 at = tile_at(m, n) + 16 * threadIdx.x;
         u32 words[4];
         UNROLL for (int i = 0; i < 4; i++) words[i] = word_at(m, at + 4 * i);
-        const element block = element_of(words);
+        const element block = element_of_block(words, reversed);
         sum = product(sum, step);
         UNROLL for (int i = 0; i < 4; i++) sum.word[i] ^= block.word[i];
     }

@@ -5,7 +5,7 @@ KERNEL @NAME@_messages(INPUT(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL con
     IN_GLOBAL const u32 *masks, IN_GLOBAL const u32 *tables, OUTPUT(u32)) {
     SHARED element rows[ROWS + GROUP];
     SHARED element weights[SEGMENT_ROWS + 1];
-    put_weights_of_messages(weights, tables + 4);
+    put_weights_of_messages(weights, tables + 8);
     const element step = element_at(tables, 0);
     ROLLED for (u32 first = GROUP * blockIdx.x; first < all; first += GROUP * gridDim.x) {
         const segment own = segment_at(order, messages, first + threadIdx.x / SEGMENT_ROWS, all);

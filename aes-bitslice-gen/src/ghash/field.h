@@ -23,6 +23,14 @@ DEVICE element element_of(const u32 *words) {
     return x;
 }
 
+// The same of a block with its bytes reversed, where `reversed` is all ones; of the block itself where it is 0.
+DEVICE element element_of_block(const u32 *words, u32 reversed) {
+    element x;
+    UNROLL for (int i = 0; i < 4; i++)
+        x.word[i] = reversed_bytes((words[i] & ~reversed) | (BYTE_PERMUTE(words[3 - i], 0, 0x0123) & reversed));
+    return x;
+}
+
 DEVICE element element_at(IN_GLOBAL const u32 *elements, u32 n) {
     element x;
     UNROLL for (int i = 0; i < 4; i++) x.word[i] = elements[4 * n + i];

@@ -8,11 +8,13 @@ use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::opencl::device_key::DeviceKey;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
+use crate::base::key::Key;
+use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::exec::backend::OnBackend;
 use crate::op::buffers::Buffers;
 use crate::op::cpu_cipher::CpuCipher;
 use crate::op::cpu_key::CpuKey;
-use crate::op::operation::{Keys, Operation, check_keys, check_length, finished, keyed};
+use crate::op::operation::{Keys, Operation, check_keys, check_length, finished, keyed, next_pass};
 use aes_bitslice_core::mode::Mode;
 use std::fmt;
 use std::sync::Arc;
@@ -112,16 +114,41 @@ impl Cipher {
         self.carry_out(operation, data)
     }
 
-    fn carry_out<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<O::Output, Error> {
+    fn carry_out<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<O::Output, Error> {
+        let on_cpu = data.len() == 0 || self.is_on_cpu(&operation, data.len() as u64);
         let operation = keyed(operation, self.cpu.as_deref())?;
-        let parts = match data.len() {
-            0 => vec![],
-            len if self.is_on_cpu(&operation, len as u64) => {
-                self.cpu_key::<O>()?.run(operation.clone(), data.reborrow())?
+        match operation.own_key().map(|key| self.of_one_call(key, on_cpu)).transpose()? {
+            Some(own) => own.passes(operation, data, on_cpu),
+            None => self.passes(operation, data, on_cpu),
+        }
+    }
+
+    /// A cipher on the same engine for a call under a key of its own.
+    fn of_one_call(&self, key: &Key, on_cpu: bool) -> Result<Self, Error> {
+        if !on_cpu {
+            return self.engine.cipher(key);
+        }
+        let cpu = Arc::new(scrubbed::<EXPANSION, _>(|| CpuKey::new(key)));
+        Ok(Self::new(self.engine.clone(), cpu.clone().into(), Some(cpu)))
+    }
+
+    /// Does an operation that was keyed: one pass over the data after the other.
+    fn passes<O: Operation>(&self, mut operation: O, mut data: Buffers<'_>, on_cpu: bool) -> Result<O::Output, Error> {
+        loop {
+            let of_pass = match operation.only_reads() {
+                true => Buffers::Read(data.input()),
+                false => data.reborrow(),
+            };
+            let parts = match of_pass.len() {
+                0 => vec![],
+                _ if on_cpu => self.cpu_key::<O>()?.run(operation.clone(), of_pass)?,
+                _ => self.key.run(operation.clone(), of_pass)?,
+            };
+            match next_pass(&operation, &parts)? {
+                Some(next) => operation = next,
+                None => return finished(&operation, parts).inspect_err(|_| data.output().fill(0)),
             }
-            _ => self.key.run(operation.clone(), data.reborrow())?,
-        };
-        finished(&operation, parts).inspect_err(|_| data.output().fill(0))
+        }
     }
 
     /// The output value of a whole message, from those of calls on its parts, in any order: the hash of
@@ -155,8 +182,9 @@ impl Cipher {
 
     /// Whether the CPU does it, whatever the engine.
     fn is_on_cpu<O: Operation>(&self, operation: &O, bytes: u64) -> bool {
-        // To hash takes as long to copy as to encrypt.
-        let mode = operation.mode().or(operation.hashed().map(|_| Mode::Ctr));
+        // To hash takes as long to copy as to encrypt, and so does counting the other way.
+        let mode = operation.mode().filter(|&mode| mode != Mode::CtrLe32);
+        let mode = mode.or(operation.hashed().map(|_| Mode::Ctr));
         match (&self.cpu, mode) {
             _ if O::SERIAL => true,
             _ if !self.engine.device_supports(operation) => true,

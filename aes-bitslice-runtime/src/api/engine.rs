@@ -161,10 +161,10 @@ impl Engine {
     }
 
     /// Whether host memory can be given to calls of this operation: some operations have no GPU kernels. Serial ones
-    /// are done by the CPU on every engine, and so is XTS where there are no kernels for its units; an engine that was
+    /// are done by the CPU on every engine, and so are XTS and AES-GCM-SIV where there are no kernels for them; an engine that was
     /// opened as [`Backend::Auto`] has the CPU, too.
     pub fn supports<O: Operation>(&self, operation: &O) -> bool {
-        O::SERIAL || O::KEYS == Keys::Two || self.is_auto() || self.device_supports(operation)
+        O::SERIAL || O::KEYS == Keys::Two || O::HAS_OWN_KEY || self.is_auto() || self.device_supports(operation)
     }
 
     /// Whether the device itself does it.

@@ -17,7 +17,7 @@ pub(crate) fn launches_of(mode: Mode, start: u128, shape: &Shape<'_>) -> Result<
     match mode {
         Mode::EcbEncrypt => Ecb::encrypt().launches(shape),
         Mode::EcbDecrypt => Ecb::decrypt().launches(shape),
-        Mode::Ctr => Ctr::from_block(start).launches(shape),
+        Mode::Ctr | Mode::CtrLe32 => Ctr::from_block(start).launches(shape),
         Mode::Keystream => Keystream::from_block(start).launches(shape),
         Mode::CbcDecrypt => CbcDecrypt::new(&start.to_be_bytes()).launches(shape),
         Mode::XtsEncrypt | Mode::XtsDecrypt => Xts::of_units(mode.direction(), UNITS).launches(shape),

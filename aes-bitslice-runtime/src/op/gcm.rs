@@ -150,8 +150,11 @@ impl Derived {
     /// The tag of additional data with this hash and length, and ciphertext with this hash (SP 800-38D, section 7.1,
     /// steps 5 and 6).
     pub(crate) fn tag(&self, aad: (&[u8; 16], u64), ciphertext: &PartialHash) -> [u8; 16] {
-        let both = self.hash.append(aad.0, &ciphertext.hash, ciphertext.bytes.div_ceil(16));
-        self.masked(self.hash.append(&both, &self.hash.hash(&lengths(aad.1, ciphertext.bytes)), 1))
+        let both = match aad.1 {
+            0 => ciphertext.hash,
+            _ => self.hash.append(aad.0, &ciphertext.hash, ciphertext.bytes.div_ceil(16)),
+        };
+        self.masked(self.hash.append_block(&both, &lengths(aad.1, ciphertext.bytes)))
     }
 
     /// The tag of a hash of everything.
@@ -175,7 +178,7 @@ pub(crate) fn first_counter(hash: &HashKey, nonce: &[u8]) -> [u8; 16] {
             first[15] = 1;
             first
         }
-        bytes => hash.append(&hash.hash(nonce), &hash.hash(&lengths(0, bytes as u64)), 1),
+        bytes => hash.append_block(&hash.hash(nonce), &lengths(0, bytes as u64)),
     }
 }
 

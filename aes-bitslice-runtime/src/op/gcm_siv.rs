@@ -6,26 +6,27 @@
 //! ciphertext           =  plaintext  +  cipher of counters that begin with the tag
 //! ```
 //!
-//! The tag of all plaintext comes first, so a message is gone through twice. In both passes the cores share out its pieces: hashes of
-//! pieces are moved to their places by powers of the hash key.
+//! The tag of all plaintext comes first, so encryption goes through a message twice: one pass makes the hashes of all chunks, the next one
+//! the ciphertext. Decryption has the tag, so one pass decrypts a chunk and hashes what comes of it. What kernels have of the counters is a
+//! number whose last 32 bits count: the block as a little-endian number.
 
+use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::nonce::Nonce;
-use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
-use crate::base::threads::threads;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::{Block, CpuCipher, encrypt_block};
 use crate::op::cpu_key::CpuKey;
-use crate::op::operation::{Keys, Operation, Steps};
+use crate::op::ctr::Ctr;
+use crate::op::launch::{Launch, Shape};
+use crate::op::operation::{Hashed, Keys, Operation, Steps};
+use crate::op::partial_hash::{HashKey, PartialHash, Verdict};
 use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::ghash::Blocks;
 use aes_bitslice_core::mode::Mode;
 use cipher::array::Array;
 use cipher::inout::InOutBuf;
-use ghash::universal_hash::UniversalHash;
-use polyval::Polyval;
-use rayon::prelude::*;
 use std::fmt;
 use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
@@ -38,6 +39,10 @@ const LONGEST: u64 = 1 << 36;
 pub struct GcmSiv<E> {
     nonce: Nonce,
     aad: Arc<[u8]>,
+    /// The first byte of the data in its message.
+    offset: u64,
+    /// The tag, which tells the counters; none where it is yet to be made.
+    tag: Option<[u8; 16]>,
     derived: Option<Derived>,
     end: E,
 }
@@ -57,7 +62,10 @@ pub struct GcmSiv<E> {
 /// ```
 ///
 /// Where a nonce comes twice under a key, it is told that two messages with the same additional data are equal, and nothing else; take new
-/// nonces all the same, for limits are lower without (section 9). It is done in host memory, by the cores of the CPU, whatever the engine.
+/// nonces all the same, for limits are lower without (section 9).
+///
+/// It goes through the data twice, and the second time only when the first is done. So on a stream of a CUDA GPU the call itself waits for
+/// the first pass; the other operations wait for nothing there.
 pub type GcmSivEncrypt = GcmSiv<MakeTag>;
 
 /// Decrypts a whole message, if it is the one that the tag was made of: otherwise the call fails with [`Error::Unauthenticated`], and its
@@ -75,14 +83,15 @@ pub struct VerifyTag(Tag);
 impl GcmSivEncrypt {
     /// With a nonce of 12 bytes and additional data, which the tag authenticates and which is not encrypted; it may be empty.
     pub fn new(nonce: &Nonce, aad: &[u8]) -> Self {
-        Self { nonce: nonce.clone(), aad: aad.into(), derived: None, end: MakeTag }
+        Self { nonce: nonce.clone(), aad: aad.into(), offset: 0, tag: None, derived: None, end: MakeTag }
     }
 }
 
 impl GcmSivDecrypt {
     /// With the nonce and the additional data of the encryption, and the tag that it gave.
     pub fn new(nonce: &Nonce, aad: &[u8], tag: &Tag) -> Self {
-        Self { nonce: nonce.clone(), aad: aad.into(), derived: None, end: VerifyTag(*tag) }
+        let (bytes, _) = tag.padded();
+        Self { nonce: nonce.clone(), aad: aad.into(), offset: 0, tag: Some(bytes), derived: None, end: VerifyTag(*tag) }
     }
 }
 
@@ -95,7 +104,7 @@ pub trait SivEnd: Clone + Send + Sync + 'static {
     #[doc(hidden)]
     const VERIFIES: bool;
 
-    /// The tag of a decryption, which tells its counters.
+    /// The tag of a decryption.
     #[doc(hidden)]
     fn given(&self) -> Option<&Tag>;
 
@@ -132,8 +141,10 @@ impl SivEnd for VerifyTag {
 /// The keys of a message (section 4). Both are wiped with the last clone.
 #[derive(Clone)]
 struct Derived {
-    hash: Arc<Zeroizing<[u8; 16]>>,
-    key: Arc<CpuKey>,
+    hash: HashKey,
+    key: Arc<Key>,
+    /// The same on the CPU, for the tag.
+    cpu: Arc<CpuKey>,
 }
 
 impl fmt::Debug for Derived {
@@ -142,10 +153,7 @@ impl fmt::Debug for Derived {
     }
 }
 
-/// Bytes of a message that are a core's work at a time: whole blocks, and few enough for its second-level cache.
-const PIECE: usize = 256 << 10;
-
-/// Blocks of key stream that are made at a time.
+/// Blocks of key stream that are made at a time on a CPU.
 const BATCH: usize = 1024;
 
 impl Derived {
@@ -165,79 +173,52 @@ impl Derived {
         }
         let (hash, key) = keys[..8 * halves].split_first_chunk().expect("more than a block");
         let key = Key::new(key).expect("a key of the same length");
-        Self { hash: Arc::new(Zeroizing::new(*hash)), key: Arc::new(CpuKey::new(&key)) }
+        Self { hash: HashKey::of_polyval(hash), cpu: Arc::new(CpuKey::new(&key)), key: Arc::new(key) }
     }
 
-    /// POLYVAL of bytes, the last block filled up with zeros.
-    fn hash(&self, bytes: &[u8]) -> [u8; 16] {
-        let mut hasher = Polyval::new((&**self.hash).into());
-        hasher.update_padded(bytes);
-        hasher.finalize().into()
-    }
-
-    /// The power of the hash key by which a hash goes this many blocks to the front, one at least.
-    fn power(&self, mut blocks: usize) -> Zeroizing<[u8; 16]> {
-        let (mut result, mut square) = (None::<Zeroizing<[u8; 16]>>, Zeroizing::new(**self.hash));
-        loop {
-            if blocks & 1 == 1 {
-                result = Some(result.map_or_else(|| square.clone(), |result| dot(&result, &square)));
-            }
-            blocks >>= 1;
-            if blocks == 0 {
-                return result.expect("one block at least");
-            }
-            square = dot(&square, &square);
-        }
-    }
-
-    /// The tag of a message (section 5).
-    fn tag(&self, nonce: &[u8], aad: &[u8], message: &[u8]) -> [u8; 16] {
-        let one = |piece: &[u8]| scrubbed::<DERIVED, _>(|| self.hash(piece));
-        let hashes = Zeroizing::new(match is_for_all_cores(message.len()) {
-            true => message.par_chunks(PIECE).map(one).collect::<Vec<_>>(),
-            false => message.chunks(PIECE).map(one).collect(),
+    /// What is encrypted to the tag of a message of which this is the hash (section 5), but for the highest bit, which is to be 0.
+    fn before_tag(&self, nonce: &[u8], aad: &[u8], message: &PartialHash) -> Zeroizing<[u8; 16]> {
+        let lengths = u128::from(8 * message.bytes) << 64 | u128::from(8 * aad.len() as u64);
+        let both = Zeroizing::new(match aad {
+            [] => message.hash,
+            _ => self.hash.append(&self.hash.hash(aad), &message.hash, message.bytes.div_ceil(16)),
         });
-        let mut sum = Zeroizing::new(self.hash(aad));
-        // All pieces but the last are equally long.
-        let mut power = (0, Zeroizing::new([0; 16]));
-        for (piece, hash) in message.chunks(PIECE).zip(&*hashes) {
-            let blocks = piece.len().div_ceil(16);
-            if power.0 != blocks {
-                power = (blocks, self.power(blocks));
-            }
-            sum = dot(&sum, &power.1);
-            add(&mut sum, hash);
-        }
-        let bits = [aad, message].map(|bytes| 8 * bytes.len() as u64);
-        add(&mut sum, &(u128::from(bits[1]) << 64 | u128::from(bits[0])).to_le_bytes());
-        let mut block = dot(&sum, &self.hash);
+        let sum = self.hash.append_block(&both, &Blocks::Reversed.block(lengths.to_le_bytes()));
+        let mut block = Zeroizing::new(Blocks::Reversed.block(sum));
         block.iter_mut().zip(nonce).for_each(|(byte, nonce)| *byte ^= nonce);
-        block[15] &= 0x7f;
-        encrypt_block(&*self.key, &mut block);
-        *block
+        block
+    }
+}
+
+/// Which bits of the last byte count of what is encrypted to a tag.
+const COUNTS: u8 = 0x7f;
+
+impl<E> GcmSiv<E> {
+    fn derived(&self) -> &Derived {
+        self.derived.as_ref().expect("derived before the work")
     }
 
-    /// Adds the key stream of the message with this tag (section 4), each piece on a core.
-    fn add_key_stream(&self, tag: &[u8; 16], data: Buffers<'_>) {
-        let (mut rest, mut pieces) = (data, Vec::new());
-        while rest.len() > 0 {
-            let len = rest.len().min(PIECE);
-            let (piece, after) = rest.split_at(len);
-            pieces.push(piece);
-            rest = after;
-        }
-        let one = |(n, piece): (usize, Buffers<'_>)| self.add_to(tag, (PIECE / 16 * n) as u32, piece);
-        match is_for_all_cores(PIECE * pieces.len()) {
-            true => pieces.into_par_iter().enumerate().for_each(one),
-            false => pieces.into_iter().enumerate().for_each(one),
-        }
+    /// The tag of a message with the hashes of these parts.
+    fn tag_of(&self, parts: Vec<PartialHash>) -> Result<Zeroizing<[u8; 16]>, Error> {
+        let derived = self.derived();
+        let message = derived.hash.combine(0, parts)?;
+        let mut block = derived.before_tag(self.nonce.as_bytes(), &self.aad, &message);
+        block[15] &= COUNTS;
+        encrypt_block(&*derived.cpu, &mut block);
+        Ok(block)
     }
 
-    /// The same to data from this block of the message on. The first four bytes of a counter block are a number that wraps, little-endian.
-    fn add_to(&self, tag: &[u8; 16], block: u32, data: Buffers<'_>) {
-        let mut counter = *tag;
-        counter[15] |= 0x80;
-        let mut number = u32::from_le_bytes(*counter.first_chunk().expect("four of them")).wrapping_add(block);
+    /// The counters (section 4) from the data's first byte on, as the number that kernels have of each.
+    fn counters(&self) -> (Counter, u128) {
+        let mut block = self.tag.expect("made before data is encrypted");
+        block[15] |= 0x80;
+        block.reverse();
+        (Counter::new(CounterMode::Inc32, block), self.offset.into())
+    }
+
+    /// Adds the key stream to data, on one core.
+    fn add_key_stream(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+        let (counter, mut position) = self.counters();
         let mut stream = vec![Block::default(); BATCH.min(data.len().div_ceil(16))];
         let mut rest = data;
         while rest.len() > 0 {
@@ -245,40 +226,18 @@ impl Derived {
             let (piece, after) = rest.split_at(len);
             let stream = &mut stream[..len.div_ceil(16)];
             for block in &mut *stream {
-                counter[..4].copy_from_slice(&number.to_le_bytes());
-                *block = counter.into();
-                number = number.wrapping_add(1);
+                *block = counter.at(position).to_le_bytes().into();
+                position += 16;
             }
-            self.key.process(Direction::Encrypt, InOutBuf::from(&mut *stream));
+            cipher.process(Direction::Encrypt, InOutBuf::from(&mut *stream));
             piece.into_in_out().xor_in2out(&Array::slice_as_flattened(stream)[..len]);
             rest = after;
         }
         Array::slice_as_flattened_mut(&mut stream).zeroize();
     }
-}
 
-fn is_for_all_cores(bytes: usize) -> bool {
-    bytes > PIECE && threads() > 1
-}
-
-fn add(sum: &mut [u8; 16], block: &[u8; 16]) {
-    sum.iter_mut().zip(block).for_each(|(byte, other)| *byte ^= other);
-}
-
-/// dot(x, y) of section 3, which is associative.
-fn dot(x: &[u8; 16], y: &[u8; 16]) -> Zeroizing<[u8; 16]> {
-    let mut hasher = Polyval::new(y.into());
-    hasher.update(&[(*x).into()]);
-    Zeroizing::new(hasher.finalize().into())
-}
-
-impl<E> GcmSiv<E> {
-    fn derived(&self) -> &Derived {
-        self.derived.as_ref().expect("derived before the work")
-    }
-
-    fn tag(&self, message: &[u8]) -> [u8; 16] {
-        self.derived().tag(self.nonce.as_bytes(), &self.aad, message)
+    fn part_of(&self, bytes: u64, hash: [u8; 16]) -> PartialHash {
+        PartialHash { offset: self.offset, bytes, hash }
     }
 }
 
@@ -287,18 +246,16 @@ impl<E: SivEnd> Operation for GcmSiv<E> {
     const ACCESS: Access = Access::Maps;
     const KEYS: Keys = Keys::OneOnCpu;
     const KEY_LENGTHS: &'static [KeyBits] = &[KeyBits::Aes128, KeyBits::Aes256];
-    // No part can be encrypted before all is hashed; either goes to all cores.
-    const SERIAL: bool = true;
+    const HAS_OWN_KEY: bool = true;
     const VERIFIES: bool = E::VERIFIES;
 }
 
 impl<E: SivEnd> Steps for GcmSiv<E> {
-    /// The tag that was computed.
-    type Part = [u8; 16];
+    type Part = PartialHash;
     type Output = E::Output;
 
     fn mode(&self) -> Option<Mode> {
-        None
+        (!self.only_reads()).then_some(Mode::CtrLe32)
     }
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
@@ -320,28 +277,145 @@ impl<E: SivEnd> Steps for GcmSiv<E> {
         Self { derived: Some(Derived::new(cipher, self.nonce.as_bytes())), ..self }
     }
 
-    fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        unreachable!("a serial operation is not cut")
+    fn own_key(&self) -> Option<&Key> {
+        Some(&self.derived().key)
     }
 
-    fn on_cpu(&self, _cipher: &impl CpuCipher, mut data: Buffers<'_>) -> [u8; 16] {
-        match self.end.given() {
-            None => {
-                let tag = self.tag(data.input());
-                self.derived().add_key_stream(&tag, data);
-                tag
-            }
-            Some(given) => {
-                self.derived().add_key_stream(&given.padded().0, data.reborrow());
-                self.tag(data.output())
-            }
+    fn only_reads(&self) -> bool {
+        self.derived.is_some() && self.tag.is_none()
+    }
+
+    fn next_pass(&self, parts: &[PartialHash]) -> Result<Option<Self>, Error> {
+        match self.tag {
+            Some(_) => Ok(None),
+            None => Ok(Some(Self { tag: Some(*self.tag_of(parts.to_vec())?), ..self.clone() })),
         }
     }
 
-    fn finish(&self, parts: Vec<[u8; 16]>) -> Result<E::Output, Error> {
-        // The right tag of a message that may be refused.
-        let parts = Zeroizing::new(parts);
-        let computed = Zeroizing::new(parts.first().copied().unwrap_or_else(|| self.tag(&[])));
-        self.end.end(&computed)
+    fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
+        Self { offset: self.offset + bytes, ..self.clone() }
+    }
+
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        Ctr::new(&self.counters().0, self.offset).launches(shape)
+    }
+
+    fn hashed(&self) -> Option<Hashed> {
+        match (E::VERIFIES, self.tag) {
+            (true, _) => Some(Hashed::Output),
+            (false, None) => Some(Hashed::Input),
+            (false, Some(_)) => None,
+        }
+    }
+
+    /// Compares what is encrypted to the tag, for that a device can do without the cipher.
+    fn verdict(&self, bytes: u64) -> Option<Verdict> {
+        let tag = self.end.given()?;
+        let derived = self.derived();
+        let mut expected = Zeroizing::new(tag.padded().0);
+        derived.cpu.process(Direction::Decrypt, InOutBuf::from(std::slice::from_mut((&mut *expected).into())));
+        // Of no message, whatever its hash: then the factor is 0, and a bit of the addend stays.
+        let never = 0_u8.wrapping_sub(expected[15] >> 7);
+        let nothing = PartialHash { bytes, ..PartialHash::default() };
+        let computed = derived.before_tag(self.nonce.as_bytes(), &self.aad, &nothing);
+        let reversed = |mut block: [u8; 16]| {
+            block.reverse();
+            block
+        };
+        let mut addend = Zeroizing::new(reversed(std::array::from_fn(|i| computed[i] ^ expected[i])));
+        addend[15] = addend[15] & !never | 1 & never;
+        let factor = Zeroizing::new(derived.hash.bytes().map(|byte| byte & !never));
+        let mut mask = [0xff; 16];
+        mask[0] = COUNTS;
+        Some(Verdict { factor, addend, mask })
+    }
+
+    fn hash_key(&self) -> &HashKey {
+        &self.derived().hash
+    }
+
+    fn part(&self, bytes: u64, hash: &[u8; 16]) -> PartialHash {
+        self.part_of(bytes, *hash)
+    }
+
+    fn on_cpu(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) -> PartialHash {
+        let bytes = data.len() as u64;
+        if self.only_reads() {
+            return self.part_of(bytes, self.hash_key().hash(data.input()));
+        }
+        self.add_key_stream(cipher, data.reborrow());
+        match self.hashed() {
+            Some(_) => self.part_of(bytes, self.hash_key().hash(data.output())),
+            None => PartialHash::default(),
+        }
+    }
+
+    fn finish(&self, parts: Vec<PartialHash>) -> Result<E::Output, Error> {
+        match self.tag {
+            Some(made) if !E::VERIFIES => self.end.end(&made),
+            // The right tag of a message that may be refused.
+            _ => self.end.end(&*self.tag_of(parts)?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn derived(decrypt: GcmSivDecrypt) -> GcmSivDecrypt {
+        decrypt.keyed(&CpuKey::new(&Key::new(&[0x35; 32]).unwrap()))
+    }
+
+    /// As a device finds out whether a message with this hash is authentic.
+    fn passes(verdict: &Verdict, hash: [u8; 16]) -> bool {
+        let product = HashKey::from_bytes(*verdict.factor).hash(&hash);
+        (0..16).all(|i| (product[i] ^ verdict.addend[i]) & verdict.mask[i] == 0)
+    }
+
+    #[test]
+    fn a_device_accepts_the_tag_of_the_message_and_no_other() {
+        let nonce = Nonce::from([3; 12]);
+        for (aad, len) in [(&b""[..], 16), (b"a header", 1), (b"sixteen bytes...and more", 100)] {
+            let message: Vec<u8> = (0..len).map(|i| (i * 37 + 11) as u8).collect();
+            let of = |tag: &[u8; 16]| derived(GcmSivDecrypt::new(&nonce, aad, &Tag::of(*tag)));
+            let siv = of(&[0; 16]);
+            let (hash, bytes) = (siv.hash_key().hash(&message), message.len() as u64);
+            let part = siv.part(bytes, &hash);
+            let tag = *siv.tag_of(vec![part]).unwrap();
+            let accepts = |tag: &[u8; 16], hash| passes(&of(tag).verdict(bytes).unwrap(), hash);
+            assert!(accepts(&tag, hash) && of(&tag).finish(vec![part]).is_ok());
+            for bit in 0..128 {
+                let flipped = |block: &[u8; 16]| {
+                    let mut block = *block;
+                    block[bit / 8] ^= 1 << (bit % 8);
+                    block
+                };
+                assert!(!accepts(&flipped(&tag), hash) && of(&flipped(&tag)).finish(vec![part]).is_err(), "{bit}");
+                assert!(!accepts(&tag, flipped(&hash)), "{bit}");
+            }
+            // A tag that nothing but the highest bit tells from the right one, before it is encrypted.
+            let mut block = tag;
+            let cpu = &siv.derived().cpu;
+            cpu.process(Direction::Decrypt, InOutBuf::from(std::slice::from_mut((&mut block).into())));
+            block[15] |= 0x80;
+            encrypt_block(&**cpu, &mut block);
+            assert!(!accepts(&block, hash) && of(&block).finish(vec![part]).is_err());
+        }
+    }
+
+    /// RFC 8452, appendix C.3: the counter wraps in its first four bytes. A chunk begins anywhere.
+    #[test]
+    fn counters_wrap_in_the_first_word() {
+        let tag = Tag::of(std::array::from_fn(|i| if i < 4 { 0xff } else { i as u8 }));
+        let siv = GcmSivDecrypt::new(&Nonce::from([0; 12]), b"", &tag);
+        let at = |bytes| {
+            let (counter, position) = siv.after(bytes, || unreachable!("it is not chained")).counters();
+            counter.at(position).to_le_bytes()
+        };
+        let rest = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0x8f];
+        assert_eq!((at(0)[..4].to_vec(), at(0)[4..].to_vec()), (vec![0xff; 4], rest.to_vec()));
+        assert_eq!((at(16)[..4].to_vec(), at(16)[4..].to_vec()), (vec![0; 4], rest.to_vec()));
+        assert_eq!(at(16 << 9)[..4], [0xff, 1, 0, 0]);
     }
 }

@@ -1,8 +1,9 @@
 //! Many keys in one call: jobs, each with a key, a first counter and a range of the data; or the same number of bytes under each of many
 //! keys.
 //!
-//! These are no [operations](crate::Operation): they have no cipher, and the key is part of the work. The modes are ECB encryption and
-//! counter mode (SP 800-38A, sections 6.1 and 6.5) with counters of 128 bits that wrap, and the key stream of that.
+//! These are no [operations](crate::Operation): they have no cipher, and the key is part of the work. The modes are ECB and counter
+//! mode (SP 800-38A, sections 6.1 and 6.5) with counters of 128 bits that wrap, and the key stream of that. ECB decryption is done by the
+//! CPU alone: kernels for many keys have the circuits of encryption, and expand keys for that.
 
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -56,7 +57,7 @@ impl fmt::Debug for Job<'_> {
 ///
 /// The data between jobs stays as it is. In host memory it is done by the cores of the CPU, whatever the engine
 /// ([`Engine::run_jobs`](crate::Engine::run_jobs)); in device memory of a CUDA engine it is one call on the caller's stream
-/// ([`Engine::device_jobs`](crate::Engine::device_jobs)), which expands the keys there.
+/// ([`Engine::device_jobs`](crate::Engine::device_jobs)), which expands the keys there, in every mode but ECB decryption.
 #[derive(Clone)]
 pub struct Jobs {
     pub(crate) flow: Flow,
@@ -110,8 +111,8 @@ pub struct EachKey {
 /// What the cipher is given, and where its output goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Flow {
-    /// The data is given to it, and replaced by its output.
-    Ecb,
+    /// The data is given to it, in this direction, and replaced by its output.
+    Ecb(Direction),
     /// Counters are, and the output is added to the data.
     Ctr,
     /// Counters are, and the output is the data.
@@ -125,15 +126,28 @@ fn refused<T>(what: String) -> Result<T, Error> {
 impl Flow {
     fn of(mode: Mode) -> Result<Self, Error> {
         match mode {
-            Mode::EcbEncrypt => Ok(Self::Ecb),
+            Mode::EcbEncrypt => Ok(Self::Ecb(Direction::Encrypt)),
+            Mode::EcbDecrypt => Ok(Self::Ecb(Direction::Decrypt)),
             Mode::Ctr => Ok(Self::Ctr),
             Mode::Keystream => Ok(Self::Keystream),
-            other => refused(format!("{other} is not done under many keys: use ctr, ecb-encrypt or keystream")),
+            other => {
+                refused(format!("{other} is not done under many keys: use ctr, ecb-encrypt, ecb-decrypt or keystream"))
+            }
+        }
+    }
+
+    /// Refuses what no kernel does.
+    pub(crate) fn check_on_device(self) -> Result<(), Error> {
+        match self {
+            Self::Ecb(Direction::Decrypt) => {
+                refused("ecb-decrypt is done under many keys in host memory alone: bring the data there".into())
+            }
+            _ => Ok(()),
         }
     }
 
     pub(crate) fn counts(self) -> bool {
-        self != Self::Ecb
+        !matches!(self, Self::Ecb(_))
     }
 
     pub(crate) fn adds(self) -> bool {
@@ -148,7 +162,7 @@ impl Flow {
     fn on_cpu(self, key: &[u8], counter: u128, mut data: Buffers<'_>) {
         let key = CpuKey::new(&Key::new(key).expect("its length was checked"));
         match self {
-            Self::Ecb => key.process(Direction::Encrypt, data.into_blocks()),
+            Self::Ecb(direction) => key.process(direction, data.into_blocks()),
             Self::Ctr => key.add_key_stream(counter, 0, data.into_in_out()),
             Self::Keystream => {
                 data.output().fill(0);
@@ -167,8 +181,8 @@ const MOST_BLOCKS: u64 = u32::MAX as u64;
 const AT_A_TIME: usize = 64;
 
 impl Jobs {
-    /// These jobs, whose ranges ascend and do not overlap, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`] or [`Mode::Keystream`].
-    /// Everything is copied; the copy of the keys is wiped on drop.
+    /// These jobs, whose ranges ascend and do not overlap, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`],
+    /// [`Mode::EcbDecrypt`] or [`Mode::Keystream`]. Everything is copied; the copy of the keys is wiped on drop.
     ///
     /// In counter modes, two jobs with one key must have no counter in common: nothing checks that.
     ///
@@ -198,7 +212,7 @@ impl Jobs {
                     "job {n} begins at byte {start}, and the one before it ends at byte {end_of_last}: ranges ascend and do not overlap"
                 ));
             }
-            if flow == Flow::Ecb && !(end - start).is_multiple_of(16) {
+            if !flow.counts() && !(end - start).is_multiple_of(16) {
                 return refused(format!("job {n} has {} bytes, and ECB takes whole blocks of 16", end - start));
             }
             if (end - start).div_ceil(16) > MOST_BLOCKS {
@@ -277,8 +291,8 @@ impl fmt::Debug for Jobs {
 }
 
 impl EachKey {
-    /// For each key of `bits` bits the next `bytes` bytes, a multiple of 16, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`] or
-    /// [`Mode::Keystream`]. `counter` is the first counter block under each key, a big-endian number, which wraps; ECB takes no notice of
+    /// For each key of `bits` bits the next `bytes` bytes, a multiple of 16, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`],
+    /// [`Mode::EcbDecrypt`] or [`Mode::Keystream`]. `counter` is the first counter block under each key, a big-endian number, which wraps; ECB takes no notice of
     /// it.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! What an operation is, and what engines ask of it.
 
 use crate::base::error::Error;
-use crate::base::key::{ONE_KEY, TWO_KEYS};
+use crate::base::key::{Key, ONE_KEY, TWO_KEYS};
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::op::batch::Batch;
 use crate::op::buffers::{Access, Buffers};
@@ -27,6 +27,9 @@ pub trait Operation: Steps {
     const KEY_LENGTHS: &'static [KeyBits] = &KeyBits::ALL;
     /// Whether the CPU does it in host memory, whatever the engine, and its data cannot be cut.
     const SERIAL: bool = false;
+    /// Whether each call is done under a key of its own, which is derived from the cipher's: on the CPU, and on devices in
+    /// host memory and, with CUDA, in the memory of one GPU.
+    const HAS_OWN_KEY: bool = false;
     /// Whether what it writes must not be used before it was verified.
     const VERIFIES: bool = false;
 }
@@ -80,6 +83,21 @@ pub trait Steps: Clone + Send + Sync + 'static {
     /// operations that need their [key on the CPU](Keys::OneOnCpu).
     fn keyed(self, _cipher: &impl CpuCipher) -> Self {
         self
+    }
+
+    /// The key of the call, of an operation that [has its own](Operation::HAS_OWN_KEY) and was [keyed](Self::keyed).
+    fn own_key(&self) -> Option<&Key> {
+        None
+    }
+
+    /// Whether this pass over the data writes nothing, for another one does.
+    fn only_reads(&self) -> bool {
+        false
+    }
+
+    /// The next pass over the data, which begins when this one is done and has returned these parts; `None` behind the last.
+    fn next_pass(&self, _parts: &[Self::Part]) -> Result<Option<Self>, Error> {
+        Ok(None)
     }
 
     /// How many bytes (fewer than 16) into a block the data begins.
@@ -155,11 +173,14 @@ pub trait Steps: Clone + Send + Sync + 'static {
 /// The operation with what it derives from the key on the CPU, which leaves nothing on the stack.
 ///
 /// # Errors
-/// [`Error::NeedsKey`] for one that derives something, where there is no key on the CPU.
+/// [`Error::NeedsKey`] for one that derives something, where there is no key on the CPU, and as [`check_length`].
 pub(crate) fn keyed<O: Operation>(operation: O, cpu: Option<&impl CpuCipher>) -> Result<O, Error> {
     match (O::KEYS, cpu) {
         (Keys::One, _) => Ok(operation),
-        (Keys::OneOnCpu | Keys::Two, Some(cpu)) => Ok(scrubbed::<DERIVED, _>(|| operation.keyed(cpu))),
+        (Keys::OneOnCpu | Keys::Two, Some(cpu)) => {
+            check_length::<O>(cpu.bits())?;
+            Ok(scrubbed::<DERIVED, _>(|| operation.keyed(cpu)))
+        }
         (Keys::OneOnCpu | Keys::Two, None) => Err(Error::NeedsKey { what: O::NAME }),
     }
 }
@@ -186,6 +207,14 @@ pub(crate) fn check_length<O: Operation>(bits: KeyBits) -> Result<(), Error> {
     match O::KEY_LENGTHS.contains(&bits) {
         true => Ok(()),
         false => Err(Error::WrongKeys { operation: O::NAME, needs: "a key of 128 or 256 bits" }),
+    }
+}
+
+/// The next pass over the data ([`next_pass`](Steps::next_pass)), which leaves nothing of what it is made of on the stack.
+pub(crate) fn next_pass<O: Operation>(operation: &O, parts: &[O::Part]) -> Result<Option<O>, Error> {
+    match O::HAS_OWN_KEY {
+        false => operation.next_pass(parts),
+        true => scrubbed::<DERIVED, _>(|| operation.next_pass(parts)),
     }
 }
 

@@ -3,11 +3,16 @@
 //! ```text
 //! GHASH(A || B) = GHASH(A) · H^n + GHASH(B)          n blocks in B
 //! ```
+//!
+//! POLYVAL (RFC 8452) is GHASH of blocks with their bytes reversed (`aes_bitslice_core::ghash::Blocks`), and here a hash of such blocks.
 
 use crate::base::error::Error;
 use crate::op::cpu_cipher::{CpuCipher, encrypt_block};
+use aes_bitslice_core::ghash::Blocks;
+use cipher::consts::U16;
 use ghash::GHash;
 use ghash::universal_hash::UniversalHash;
+use polyval::Polyval;
 use std::fmt;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
@@ -31,10 +36,16 @@ pub struct PartialHash {
     pub hash: [u8; 16],
 }
 
-/// The key of the hash, H: the cipher of a block of zeros (SP 800-38D, section 7.1). In one place, wherever the value
-/// is moved to, wiped with the last clone, and never printed.
+/// The key of the hash, H: the cipher of a block of zeros (SP 800-38D, section 7.1), or for POLYVAL the one by which that is GHASH.
+/// In one place, wherever the value is moved to, wiped with the last clone, and never printed.
 #[derive(Clone)]
-pub struct HashKey(Arc<Zeroizing<[u8; 16]>>);
+pub struct HashKey(Arc<Of>);
+
+struct Of {
+    key: Zeroizing<[u8; 16]>,
+    /// The key of POLYVAL, for which `key` stands.
+    polyval: Option<Zeroizing<[u8; 16]>>,
+}
 
 impl PartialEq for PartialHash {
     fn eq(&self, other: &Self) -> bool {
@@ -55,31 +66,48 @@ impl HashKey {
     pub(crate) fn new(cipher: &impl CpuCipher) -> Self {
         let mut key = Zeroizing::new([0; 16]);
         encrypt_block(cipher, &mut key);
-        Self(Arc::new(key))
+        Self(Arc::new(Of { key, polyval: None }))
+    }
+
+    /// Of POLYVAL.
+    pub(crate) fn of_polyval(key: &[u8; 16]) -> Self {
+        let of = Of { key: Zeroizing::new(Blocks::Reversed.key(*key).to_block()), polyval: Some(Zeroizing::new(*key)) };
+        Self(Arc::new(of))
+    }
+
+    /// How it reads blocks.
+    pub(crate) fn blocks(&self) -> Blocks {
+        if self.0.polyval.is_some() { Blocks::Reversed } else { Blocks::AsTheyAre }
     }
 
     /// With this H.
     #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
     pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(Arc::new(Zeroizing::new(bytes)))
+        Self(Arc::new(Of { key: Zeroizing::new(bytes), polyval: None }))
     }
 
     /// H itself, for what is derived from it: never to be kept in memory that is not wiped.
     #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
     pub(crate) fn bytes(&self) -> &[u8; 16] {
-        &self.0
+        &self.0.key
     }
 
-    /// A hash of nothing so far.
+    /// A hash of nothing so far, of blocks as they are.
     pub(crate) fn hasher(&self) -> GHash {
-        GHash::new((&**self.0).into())
+        GHash::new((&*self.0.key).into())
     }
 
     /// The hash of bytes, the last block filled up with zeros.
     pub(crate) fn hash(&self, bytes: &[u8]) -> [u8; 16] {
-        let mut hasher = self.hasher();
-        hasher.update_padded(bytes);
-        hasher.finalize().into()
+        fn of(mut hasher: impl UniversalHash<BlockSize = U16>, bytes: &[u8]) -> [u8; 16] {
+            hasher.update_padded(bytes);
+            hasher.finalize().into()
+        }
+        match &self.0.polyval {
+            _ if bytes.is_empty() => [0; 16],
+            None => of(self.hasher(), bytes),
+            Some(key) => Blocks::Reversed.block(of(Polyval::new((&**key).into()), bytes)),
+        }
     }
 
     /// The hash of a message from its parts, the first of which begins at byte `offset`. That one is missing at the
@@ -102,26 +130,36 @@ impl HashKey {
                 let what = format!("one begins with byte {} where byte {next} is next", part.offset);
                 return Err(Error::PartsDoNotAdjoin { what });
             };
-            let blocks = part.bytes.div_ceil(16);
-            if power.0 != blocks {
-                power = (blocks, self.power(blocks));
+            if whole.bytes == 0 {
+                whole.hash = part.hash;
+            } else {
+                let blocks = part.bytes.div_ceil(16);
+                if power.0 != blocks {
+                    power = (blocks, self.power(blocks));
+                }
+                let moved = product(&whole.hash, &power.1);
+                whole.hash = std::array::from_fn(|i| moved[i] ^ part.hash[i]);
             }
-            let moved = product(&whole.hash, &power.1);
-            whole.hash = std::array::from_fn(|i| moved[i] ^ part.hash[i]);
             whole.bytes = bytes;
         }
         Ok(whole)
     }
 
-    /// H^n, by squaring.
+    /// H^n.
     fn power(&self, n: u64) -> Zeroizing<[u8; 16]> {
-        power(&self.0, n)
+        if n == 0 { Zeroizing::new(ONE) } else { power(&self.0.key, n) }
     }
 
     /// The hash of two messages one after the other, the second of `blocks` blocks of 16 bytes.
     pub(crate) fn append(&self, first: &[u8; 16], second: &[u8; 16], blocks: u64) -> [u8; 16] {
         let moved = product(first, &self.power(blocks));
         std::array::from_fn(|i| moved[i] ^ second[i])
+    }
+
+    /// The hash of a message with this hash, of whole blocks, and one block more.
+    pub(crate) fn append_block(&self, hash: &[u8; 16], block: &[u8; 16]) -> [u8; 16] {
+        let sum = Zeroizing::new(std::array::from_fn(|i| hash[i] ^ block[i]));
+        *product(&sum, &self.0.key)
     }
 }
 
@@ -139,13 +177,17 @@ impl fmt::Debug for HashKey {
     }
 }
 
-/// What a kernel must hash on a device before its first use, the hash key, and the hash: several tiles, and a last
+/// What a kernel must hash on a device before its first use, in blocks that it reads in this way, the hash key, and the hash: several tiles, and a last
 /// block that is not whole.
 #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
-pub(crate) fn known_answer() -> (Vec<u8>, HashKey, [u8; 16]) {
+pub(crate) fn known_answer(blocks: Blocks) -> (Vec<u8>, HashKey, [u8; 16]) {
     const BYTES: u32 = (200 << 10) + 5;
     let data: Vec<u8> = (0..BYTES).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
-    let key = HashKey::from_bytes(std::array::from_fn(|i| (i * i + 7 * i + 1) as u8));
+    let key = std::array::from_fn(|i| (i * i + 7 * i + 1) as u8);
+    let key = match blocks {
+        Blocks::AsTheyAre => HashKey::from_bytes(key),
+        Blocks::Reversed => HashKey::of_polyval(&key),
+    };
     let hash = key.hash(&data);
     (data, key, hash)
 }
@@ -153,17 +195,19 @@ pub(crate) fn known_answer() -> (Vec<u8>, HashKey, [u8; 16]) {
 /// The element 1 of GHASH's field.
 pub(crate) const ONE: [u8; 16] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// x^n. The time depends on n alone, which is a length.
+/// x^n by squaring, where n is at least 1. The time depends on n alone, which is a length.
 fn power(x: &[u8; 16], mut n: u64) -> Zeroizing<[u8; 16]> {
-    let (mut result, mut square) = (Zeroizing::new(ONE), Zeroizing::new(*x));
-    while n > 0 {
+    let (mut result, mut square) = (None::<Zeroizing<[u8; 16]>>, Zeroizing::new(*x));
+    loop {
         if n & 1 == 1 {
-            result = product(&result, &square);
+            result = Some(result.map_or_else(|| square.clone(), |result| product(&result, &square)));
+        }
+        n >>= 1;
+        if n == 0 {
+            return result.expect("n is at least 1");
         }
         square = product(&square, &square);
-        n >>= 1;
     }
-    result
 }
 
 /// The product of two elements of GHASH's field.
@@ -195,6 +239,7 @@ mod tests {
         let key = key();
         assert_eq!(key.hash(&[block, lengths].concat()), expected);
         assert_eq!(key.append(&key.hash(&block), &key.hash(&lengths), 1), expected);
+        assert_eq!(key.append_block(&key.hash(&block), &lengths), expected);
         assert_eq!(format!("{key:?}"), "HashKey");
     }
 
@@ -230,7 +275,8 @@ mod tests {
     fn the_field_has_the_identity_that_its_bit_order_has() {
         let x = std::array::from_fn(|i| 16 * i as u8 + 3);
         assert_eq!(*product(&x, &ONE), x);
-        assert_eq!((*power(&x, 0), *power(&x, 1)), (ONE, x));
+        assert_eq!(*power(&x, 1), x);
+        assert_eq!(*HashKey::from_bytes(x).power(0), ONE);
         assert_eq!(*power(&x, 5), *product(&x, &product(&product(&x, &x), &product(&x, &x))));
     }
 }

@@ -585,6 +585,7 @@ impl Step<'_, '_> {
         };
         let width =
             if is_product { 4 } else { 1 + usize::from(is_double || is_wide || (name == "CS2R" && !self.has("32"))) };
+        let copied = self.copied(from);
         for to in to {
             match to {
                 // Only those of a mask; none becomes public.
@@ -594,6 +595,9 @@ impl Step<'_, '_> {
                 to if to.is_predicate() => self.write(to, 1, Value::some(secret)),
                 to => self.write(to, width, value.tainted(secret)),
             }
+        }
+        if let (Some(under), [Operand::Register { number, .. }]) = (copied, to) {
+            self.registers[*number].under = Some(under);
         }
         if let (
             "ISETP",
@@ -614,6 +618,23 @@ impl Step<'_, '_> {
             self.registers[*predicate].elects = leader;
         }
         secret
+    }
+
+    /// What is known under a predicate of a register that is moved as it is to another, whatever the predicate: it goes with it.
+    fn copied(&self, from: &[Operand]) -> Option<((usize, bool), Value)> {
+        let Instruction { opcode, guard, .. } = self.instruction;
+        match (opcode[0].as_str(), from) {
+            ("MOV", [Operand::Register { number, is_negative: false, is_wide: false }])
+            | (
+                "IMAD",
+                [
+                    Operand::Constant { .. },
+                    Operand::Constant { .. },
+                    Operand::Register { number, is_negative: false, is_wide: false },
+                ],
+            ) if guard.is_none() => self.registers[*number].under,
+            _ => None,
+        }
     }
 
     /// What a shuffle takes from the elected thread, if it takes from that.

@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ctr; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 256 threads a block, one block a multiprocessor, 147456 bytes of shared memory; co-resident with a bitsliced kernel on the same multiprocessor.
-// SHA-256 of all that follows this line: 1d360c5a5641c4fa46c165970af3652e353112af66ad3a072bb1dc189e514fe5
+// SHA-256 of all that follows this line: 4e49c6f0a297d4b73b3315b1690f81eaaafd83698ee37035ae8737e985463f52
 
 #define THREADS 256
 #define BLOCKS_PER_SM 4
@@ -89,8 +89,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()

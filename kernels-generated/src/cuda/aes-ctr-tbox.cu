@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ctr; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 147456 bytes of shared memory.
-// SHA-256 of all that follows this line: 3356ffa41846454c412fafe44342e380588892dfbbf0643516860927d68ca291
+// SHA-256 of all that follows this line: 25e4f97b6f9f857695674317f452917b86a91e4ad26cd35927ffd908c2057106
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -89,8 +89,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()

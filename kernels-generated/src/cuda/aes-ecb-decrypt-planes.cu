@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11588 of LUT3 for 10 rounds, 13932 of LUT3 for 12 rounds, 16276 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 3ed962abd8abfa28d106735b6bcc6263853fefe9acb84c97db8841a6ffb27fa5
+// SHA-256 of all that follows this line: e6aba4b3f41092f306ec04c03534a7a3baafa5f6b28580c95138be6595132690
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -85,8 +85,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()

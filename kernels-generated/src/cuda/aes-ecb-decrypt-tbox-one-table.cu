@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ecb-decrypt; tables: 1 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 65536 bytes of shared memory.
-// SHA-256 of all that follows this line: b41d18a42524e3bdb46fa9006b19000f27dd8d3fd4b3b4b9a807eca3f20e76df
+// SHA-256 of all that follows this line: 606906583cff80abaf7bef38082a615a60744210b83bfc84478a4f32481659dd
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -88,8 +88,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()

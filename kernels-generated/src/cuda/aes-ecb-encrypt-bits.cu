@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 11576 of LUT3 for 10 rounds, 13896 of LUT3 for 12 rounds, 16216 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 7f70621c3300b7825837b181dc8e1ea356e6f6bcd2b8d9b14271e971a9ad1b05
+// SHA-256 of all that follows this line: 931672e06882726717932d9a061c4e003c0ebba46d4449ac115c2a8133076f0d
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -85,8 +85,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()

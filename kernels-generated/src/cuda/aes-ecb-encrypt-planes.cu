@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11576 of LUT3 for 10 rounds, 13896 of LUT3 for 12 rounds, 16216 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 19e345add0d4b70079bb9b78e0bb8b5aba37fb5800ea9f9fc5b6fd06453845a9
+// SHA-256 of all that follows this line: cf9bff1103905b3b37d5797b4ff991d05df7e5bae784b60cdc9cd9e68165cd83
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -85,8 +85,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()

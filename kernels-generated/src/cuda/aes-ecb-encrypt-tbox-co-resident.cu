@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ecb-encrypt; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 384 threads a block, one block a multiprocessor, 131072 bytes of shared memory; co-resident with a bitsliced kernel on the same multiprocessor.
-// SHA-256 of all that follows this line: 0e1f146109b7d18a99a62b6d25c2ef0d828aa0604454bdc351ebef1da4e20fdd
+// SHA-256 of all that follows this line: 2c8f763d2936a9e5f4b30d66cfd8b2a79a19d5ff3fbf3ad4b15389d760c5d2f7
 
 #define THREADS 384
 #define BLOCKS_PER_SM 4
@@ -88,8 +88,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()

@@ -2,7 +2,7 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 0f33c590b319300410433691ca54c22a37e451e12cb98e420e37cd2fb135f3ea
+// SHA-256 of all that follows this line: 3cd69b064f0558ab553d9dbc8f22cf7566fb91483970e6685c0d9f87a8d5bcd4
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
@@ -86,8 +86,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()
@@ -164,6 +164,14 @@ DEVICE u32 reversed_bytes(u32 x) {
 DEVICE element element_of(const u32 *words) {
     element x;
     UNROLL for (int i = 0; i < 4; i++) x.word[i] = reversed_bytes(words[i]);
+    return x;
+}
+
+// The same of a block with its bytes reversed, where `reversed` is all ones; of the block itself where it is 0.
+DEVICE element element_of_block(const u32 *words, u32 reversed) {
+    element x;
+    UNROLL for (int i = 0; i < 4; i++)
+        x.word[i] = reversed_bytes((words[i] & ~reversed) | (BYTE_PERMUTE(words[3 - i], 0, 0x0123) & reversed));
     return x;
 }
 
@@ -312,14 +320,15 @@ DEVICE void add_rows(IN_GLOBAL u32 *out, IN_SHARED element *rows, IN_SHARED cons
 
 DEVICE void hash(IN_SHARED element *rows, IN_SHARED element *weights, const message *m, IN_GLOBAL const u32 *tables,
                  IN_GLOBAL u32 *out, const block128 *factor, const block128 *addend) {
-    put_weights(weights, tables + 4, factor);
+    put_weights(weights, tables + 8, factor);
     const element step = element_at(tables, 0);
+    const u32 reversed = tables[4];
     element sum = {{0, 0, 0, 0}};
     ROLLED for (u32 n = 0; n < m->tiles; n++) {
         const u64 at = tile_at(m, n) + 16 * threadIdx.x;
         u32 words[4];
         UNROLL for (int i = 0; i < 4; i++) words[i] = word_at(m, at + 4 * i);
-        const element block = element_of(words);
+        const element block = element_of_block(words, reversed);
         sum = product(sum, step);
         UNROLL for (int i = 0; i < 4; i++) sum.word[i] ^= block.word[i];
     }
@@ -499,7 +508,7 @@ KERNEL ghash_element_messages(INPUT(u8), IN_GLOBAL const uint4 *messages, IN_GLO
     IN_GLOBAL const u32 *masks, IN_GLOBAL const u32 *tables, OUTPUT(u32)) {
     SHARED element rows[ROWS + GROUP];
     SHARED element weights[SEGMENT_ROWS + 1];
-    put_weights_of_messages(weights, tables + 4);
+    put_weights_of_messages(weights, tables + 8);
     const element step = element_at(tables, 0);
     ROLLED for (u32 first = GROUP * blockIdx.x; first < all; first += GROUP * gridDim.x) {
         const segment own = segment_at(order, messages, first + threadIdx.x / SEGMENT_ROWS, all);

@@ -2,7 +2,7 @@
 // Kernel: ghash-mma, GHASH (SP 800-38D) by tensor cores, mma on single bits. Constant-time.
 // Geometry: 128 threads a block; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: c6717f7a13131539b6f1a0796ae176e08d1462192d379a21b9f0b6841bfba477
+// SHA-256 of all that follows this line: f6bb25bb52f013968e84869187484cb62f8e99ff01dd388c0452395fd640951a
 
 #define THREADS 128
 #define BLOCKS_PER_SM 3
@@ -86,8 +86,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()
@@ -164,6 +164,14 @@ DEVICE u32 reversed_bytes(u32 x) {
 DEVICE element element_of(const u32 *words) {
     element x;
     UNROLL for (int i = 0; i < 4; i++) x.word[i] = reversed_bytes(words[i]);
+    return x;
+}
+
+// The same of a block with its bytes reversed, where `reversed` is all ones; of the block itself where it is 0.
+DEVICE element element_of_block(const u32 *words, u32 reversed) {
+    element x;
+    UNROLL for (int i = 0; i < 4; i++)
+        x.word[i] = reversed_bytes((words[i] & ~reversed) | (BYTE_PERMUTE(words[3 - i], 0, 0x0123) & reversed));
     return x;
 }
 

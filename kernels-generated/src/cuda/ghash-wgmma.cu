@@ -2,7 +2,7 @@
 // Kernel: ghash-wgmma, GHASH (SP 800-38D) by tensor cores, wgmma on single bits. Constant-time.
 // Geometry: 128 threads a block, 85024 bytes of shared memory; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 669035fa70cf466975b60f5d5bf8d670d0bf0c155a013befe9890beefebd7d11
+// SHA-256 of all that follows this line: 0444797abf64f19d38ec58e2076b8060686298be7fd60744addc5a7c68b3e836
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -88,8 +88,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()
@@ -166,6 +166,14 @@ DEVICE u32 reversed_bytes(u32 x) {
 DEVICE element element_of(const u32 *words) {
     element x;
     UNROLL for (int i = 0; i < 4; i++) x.word[i] = reversed_bytes(words[i]);
+    return x;
+}
+
+// The same of a block with its bytes reversed, where `reversed` is all ones; of the block itself where it is 0.
+DEVICE element element_of_block(const u32 *words, u32 reversed) {
+    element x;
+    UNROLL for (int i = 0; i < 4; i++)
+        x.word[i] = reversed_bytes((words[i] & ~reversed) | (BYTE_PERMUTE(words[3 - i], 0, 0x0123) & reversed));
     return x;
 }
 

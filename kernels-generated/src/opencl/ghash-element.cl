@@ -2,7 +2,7 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: c42e5e3cf37156c1e9da599e4b52a4e17bd6040bb7db372549df8d46ffae47ce
+// SHA-256 of all that follows this line: 862d6967b064d3a428123f4d618c9927f8931a255236ef9c4654fda02990a768
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
@@ -133,6 +133,14 @@ DEVICE u32 reversed_bytes(u32 x) {
 DEVICE element element_of(const u32 *words) {
     element x;
     UNROLL for (int i = 0; i < 4; i++) x.word[i] = reversed_bytes(words[i]);
+    return x;
+}
+
+// The same of a block with its bytes reversed, where `reversed` is all ones; of the block itself where it is 0.
+DEVICE element element_of_block(const u32 *words, u32 reversed) {
+    element x;
+    UNROLL for (int i = 0; i < 4; i++)
+        x.word[i] = reversed_bytes((words[i] & ~reversed) | (BYTE_PERMUTE(words[3 - i], 0, 0x0123) & reversed));
     return x;
 }
 
@@ -281,14 +289,15 @@ DEVICE void add_rows(IN_GLOBAL u32 *out, IN_SHARED element *rows, IN_SHARED cons
 
 DEVICE void hash(IN_SHARED element *rows, IN_SHARED element *weights, const message *m, IN_GLOBAL const u32 *tables,
                  IN_GLOBAL u32 *out, const block128 *factor, const block128 *addend) {
-    put_weights(weights, tables + 4, factor);
+    put_weights(weights, tables + 8, factor);
     const element step = element_at(tables, 0);
+    const u32 reversed = tables[4];
     element sum = {{0, 0, 0, 0}};
     ROLLED for (u32 n = 0; n < m->tiles; n++) {
         const u64 at = tile_at(m, n) + 16 * threadIdx.x;
         u32 words[4];
         UNROLL for (int i = 0; i < 4; i++) words[i] = word_at(m, at + 4 * i);
-        const element block = element_of(words);
+        const element block = element_of_block(words, reversed);
         sum = product(sum, step);
         UNROLL for (int i = 0; i < 4; i++) sum.word[i] ^= block.word[i];
     }

@@ -6,7 +6,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [1, 2, 4, 8, 16, 32, 64, 128].
 // Geometry: 64 threads a block, 4 blocks a multiprocessor.
 // Gates, which the compiler may merge: 28460 of two inputs for 10 rounds.
-// SHA-256 of all that follows this line: fc8ca56027d1b45e053d3fd9ffd4f820ebfd60af5f2dd3a5e9e10eacac4f8075
+// SHA-256 of all that follows this line: c76949145ffcb5ff86d871174331d005de037d98782c74d8969f7254d8be0d98
 
 #define THREADS 64
 #define BLOCKS_PER_SM 4
@@ -86,8 +86,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()

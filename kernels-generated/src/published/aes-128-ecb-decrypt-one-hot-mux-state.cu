@@ -6,7 +6,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [1, 2, 4, 8, 16, 32, 64, 128].
 // Geometry: 64 threads a block, 4 blocks a multiprocessor.
 // Gates, which the compiler may merge: 36757 of two inputs for 10 rounds.
-// SHA-256 of all that follows this line: 24e580fd91c0a342053f23bfcd3cc8ced22ebdce48b25a6fedf88d7ba9732b7d
+// SHA-256 of all that follows this line: 06482af127a9f4e94ed8c30de30c87102e209d6bbebf7cebe51a60e1062d2b9d
 
 #define THREADS 64
 #define BLOCKS_PER_SM 4
@@ -86,8 +86,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()

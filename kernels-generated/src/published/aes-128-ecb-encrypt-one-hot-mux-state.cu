@@ -6,7 +6,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [1, 2, 4, 8, 16, 32, 64, 128].
 // Geometry: 64 threads a block, 4 blocks a multiprocessor.
 // Gates, which the compiler may merge: 28460 of two inputs for 10 rounds.
-// SHA-256 of all that follows this line: 617ea9894aca7de2392ed7436c3ac747a13515f212c71802ad157ec9ee0e437f
+// SHA-256 of all that follows this line: 3e0c3592de4da32a1f8125aafef6e85c77b8c9a6598483554d404d958b73116d
 
 #define THREADS 64
 #define BLOCKS_PER_SM 4
@@ -86,8 +86,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()

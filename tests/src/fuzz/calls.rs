@@ -200,7 +200,7 @@ fn xts(cipher: &Cipher, key: &[u8], unit: u64, first: u128, data: &[u8], placed:
 pub fn jobs(data: &[u8]) {
     let Some((&[mode, length, count, shift], data)) = data.split_first_chunk::<4>() else { return };
     let Some((start, rest)) = data.split_first_chunk::<16>() else { return };
-    let mode = [Mode::EcbEncrypt, Mode::Ctr, Mode::Keystream][usize::from(mode) % 3];
+    let mode = [Mode::EcbEncrypt, Mode::Ctr, Mode::Keystream, Mode::EcbDecrypt][usize::from(mode) % 4];
     let bits = KeyBits::ALL[usize::from(length) % 3];
     let (fields, data) = rest.split_at(rest.len().min(2 * usize::from(count)));
     // Of each: how many bytes lie before it and in it.
@@ -220,6 +220,7 @@ pub fn jobs(data: &[u8]) {
     let ranges: Vec<Range<u64>> = ranges.collect();
     let expected = |key: &[u8], counter: [u8; 16], data: &[u8]| match mode {
         Mode::EcbEncrypt => Reference::new(key).ecb(Direction::Encrypt, data),
+        Mode::EcbDecrypt => Reference::new(key).ecb(Direction::Decrypt, data),
         Mode::Ctr => Reference::new(key).ctr(counter, 0, data),
         _ => Reference::new(key).ctr(counter, 0, &vec![0; data.len()]),
     };

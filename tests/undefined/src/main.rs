@@ -13,7 +13,7 @@
 mod memcheck;
 
 use aes_bitslice_core::aes::sbox;
-use aes_bitslice_core::ghash::{Arrangement, Element, Shape, tables};
+use aes_bitslice_core::ghash::{Arrangement, Blocks, Shape, tables};
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::{
     Backend, CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, Counter, CounterMode, Ctr, Ecb, Engine, Error, GcmEncrypt,
@@ -116,8 +116,10 @@ fn calls(engine: &Engine, bits: KeyBits) -> Result<usize, Error> {
     // The tables of a hash key, for kernels.
     let mut hash_key = [0x6b; 16];
     make_undefined(&mut hash_key);
-    for (arrangement, powers, rows) in [(Arrangement::Mma, 16, 64), (Arrangement::Element, 1, 256)] {
-        let tables = tables(Element::from_block(hash_key), &Shape { arrangement, powers, rows }, 3);
+    for (blocks, arrangement, powers, rows) in
+        [(Blocks::Reversed, Arrangement::Mma, 16, 64), (Blocks::AsTheyAre, Arrangement::Element, 1, 256)]
+    {
+        let tables = tables(blocks, blocks.key(hash_key), &Shape { arrangement, powers, rows }, 3);
         let bytes: Vec<u8> = tables.iter().flat_map(|word| word.to_le_bytes()).collect();
         // Some of a matrix is no bit of the key.
         assert!(undefined_bytes(&bytes) > bytes.len() / 2);

@@ -35,7 +35,9 @@ const fn geometry(threads: u32, blocks_per_sm: u32, unrolled: u32) -> Geometry {
 const TILES: &str = include_str!("column/tiles.h");
 const TURNS: &str = include_str!("column/taking_turns.h");
 const COLUMN_WORDS: &str = include_str!("column/words.h");
+const LAST_WORD: &str = include_str!("column/last_word.h");
 const COLUMN_KEY_STREAM: &str = include_str!("column/key_stream.h");
+const COLUMN_CTR: &str = include_str!("column/ctr.h");
 const STATE_ECB: &[&str] = &[include_str!("state/ecb.h")];
 const COLUMN_ECB: &[&str] = &[TILES, TURNS, COLUMN_WORDS, include_str!("column/ecb.h")];
 
@@ -88,7 +90,7 @@ const fn xts(mode: Mode) -> Row {
 
 const STAGED_ECB: &[&str] = &[include_str!("staged/ecb.h")];
 
-const ROWS: [Row; 16] = [
+const ROWS: [Row; 17] = [
     Row {
         mode: Mode::EcbEncrypt,
         layout: Layout::Column,
@@ -133,11 +135,21 @@ const ROWS: [Row; 16] = [
         mode: Mode::Ctr,
         layout: Layout::Column,
         data: DataPath::Direct,
-        templates: &[COUNTER, TILES, TURNS, COLUMN_KEY_STREAM, include_str!("column/ctr.h")],
+        templates: &[COUNTER, LAST_WORD, TILES, TURNS, COLUMN_KEY_STREAM, COLUMN_CTR],
         at_launch: ONE,
         baked: Some(TWO),
         grid: COUNTERS,
         co_resident: Some(CTR_CO_RESIDENT),
+    },
+    Row {
+        mode: Mode::CtrLe32,
+        layout: Layout::Column,
+        data: DataPath::Direct,
+        templates: &[include_str!("column/first_word.h"), TILES, TURNS, COLUMN_KEY_STREAM, COLUMN_CTR],
+        at_launch: ONE,
+        baked: None,
+        grid: COUNTERS,
+        co_resident: None,
     },
     Row {
         mode: Mode::Ctr,
@@ -153,7 +165,7 @@ const ROWS: [Row; 16] = [
         mode: Mode::Keystream,
         layout: Layout::Column,
         data: DataPath::Direct,
-        templates: &[COUNTER, TILES, TURNS, COLUMN_KEY_STREAM, include_str!("column/keystream.h")],
+        templates: &[COUNTER, LAST_WORD, TILES, TURNS, COLUMN_KEY_STREAM, include_str!("column/keystream.h")],
         at_launch: ONE,
         baked: None,
         grid: COUNTERS,

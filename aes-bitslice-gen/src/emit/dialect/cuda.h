@@ -73,8 +73,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // whoever runs this text on a CPU lets its threads take turns: each
-static u32 from_lane(u32 value, u32 thread); // waits here until all of the warp, or of the thread block, are here
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
+static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()

@@ -3,6 +3,7 @@
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::launch::{kernel_mode, kernels};
+use crate::backend::cuda::memory::hash_memory::HashMemory;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::pending::{Pending, Results};
 use crate::base::error::Error;
@@ -10,7 +11,7 @@ use crate::exec::choice::Choice;
 use crate::op::batch::Batch;
 use crate::op::buffers::Access;
 use crate::op::cpu_key::CpuKey;
-use crate::op::operation::{Operation, check_keys, keyed};
+use crate::op::operation::{Operation, check_keys, keyed, next_pass};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -48,7 +49,7 @@ use std::sync::Arc;
 /// dropped before it is launched. It holds the round keys, as launch arguments in the driver's memory, until it is destroyed. Buffers
 /// are the caller's to keep. Co-resident kernels come one after the other in a graph. Where a cipher that waits when it is
 /// dropped is dropped while a stream of the context is being captured, the driver refuses to wait, which spoils that capture, and kernel
-/// and tables stay as long as the context.
+/// and tables stay as long as the context; so with each call of AES-GCM-SIV, which has tables of its own.
 pub struct DeviceCipher<'a> {
     key: &'a DeviceKey,
     /// The key on the CPU; none of a cipher of one kernel.
@@ -103,7 +104,15 @@ impl<'a> DeviceCipher<'a> {
         check_keys::<O>(self.key.is_xts())?;
         let operation = keyed(operation.clone(), self.cpu.map(|cpu| &**cpu))?;
         self.key.device().enter()?;
-        self.key.prepare_all(&operation, needed, self.choice)
+        match operation.own_key() {
+            // Its own tables are made in each call.
+            Some(key) => {
+                let key = self.key.of_one_call(key)?;
+                needed.mode.map_or(Ok(()), |mode| key.prepare(mode, self.choice))?;
+                key.device().hash_kernel().map(drop)
+            }
+            None => self.key.prepare_all(&operation, needed, self.choice),
+        }
     }
 
     /// Does an operation on `data`: in place, or into it where the operation only writes.
@@ -133,6 +142,11 @@ impl<'a> DeviceCipher<'a> {
     /// comes next on the stream sees the message or zeros.
     ///
     /// The first call under a key makes the tables of its hash, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
+    ///
+    /// AES-GCM-SIV has a key and tables of its own for each message. So each of its calls waits until these are on the device, and
+    /// [`Pending`], when it has the value or is dropped, for all that the device is doing. [`GcmSivEncrypt`](crate::GcmSivEncrypt) goes
+    /// through the data twice, and waits here until the stream has come to the end of the first time;
+    /// [`GcmSivDecrypt`](crate::GcmSivDecrypt) does not wait for the stream.
     ///
     /// # Errors
     /// As [`run`](Self::run); [`Error::WrongCall`] for what returns no value; [`Error::NeedsKey`] on a cipher of one kernel;
@@ -170,14 +184,14 @@ impl<'a> DeviceCipher<'a> {
             // SAFETY: as the caller promises.
             return unsafe { self.run_batch(stream, operation, input, output, len) };
         }
-        let kernels = kernels(&operation, MEMORY)?;
-        if kernels.hashed.is_none() {
+        let needed = kernels(&operation, MEMORY)?;
+        if needed.hashed.is_none() {
             return Err(Error::WrongCall { operation: O::NAME, call: "run" });
         }
         check_keys::<O>(self.key.is_xts())?;
         operation.check(len)?;
         let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
-        if !self.key.device().supports(kernels) {
+        if !self.key.device().supports(needed) {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
         let span = span(O::ACCESS, input, output, len)?;
@@ -188,24 +202,53 @@ impl<'a> DeviceCipher<'a> {
             if capture::is_in_capture(context, stream)? {
                 return Err(Error::InCapture { operation: O::NAME });
             }
+            let own = operation.own_key().map(|key| self.key.of_one_call(key)).transpose()?;
+            let key = own.as_ref().unwrap_or(self.key);
             // Before anything is written: its known answer may be a wrong one.
-            self.key.hash_kernel(operation.hash_key())?;
-            let mut memory = self.key.device().hash_memories().take()?;
-            memory.fill(stream, |hash| {
-                let launch = |step| self.key.launch_step(stream, span, &operation, step, self.choice, hash);
-                let launched = kernels.steps().try_for_each(launch);
-                launched.and_then(|()| self.key.clear_unless_authentic(stream, span, &operation, hash)).inspect_err(
-                    |_| {
-                        if let Some(output) = span.output.filter(|_| O::VERIFIES && len > 0) {
-                            // What is not verified is not left there; if even that fails, nothing more can be done.
-                            let _ = result::memset_d8_async(output, 0, len as usize, stream);
-                        }
-                    },
-                )
-            })?;
-            let results = if len == 0 { Results::None } else { Results::Hash(len, memory) };
-            Ok(Pending::new(operation, results))
+            key.hash_kernel(operation.hash_key())?;
+            let mut operation = operation;
+            while operation.only_reads() {
+                let parts = match len {
+                    0 => vec![],
+                    _ => vec![operation.part(len, &self.pass(key, stream, span, &operation)?.read()?)],
+                };
+                operation = next_pass(&operation, &parts)?.expect("behind a pass that only reads");
+            }
+            let results = match len {
+                0 => Results::None,
+                _ => Results::Hash(len, self.pass(key, stream, span, &operation)?),
+            };
+            Ok(Pending::new(operation, results, own))
         }
+    }
+
+    /// Puts a pass over data on a stream, without waiting. The memory of its hash is zeros where it makes none.
+    ///
+    /// # Safety
+    /// As [`run_raw`](Self::run_raw), of the span.
+    unsafe fn pass<O: Operation>(
+        &self,
+        key: &DeviceKey,
+        stream: CUstream,
+        span: Span,
+        operation: &O,
+    ) -> Result<HashMemory, Error> {
+        let kernels = kernels(operation, MEMORY)?;
+        let mut memory = key.device().hash_memories().take()?;
+        // SAFETY: as the caller guarantees; the memory is live until the work is done.
+        unsafe {
+            memory.fill(stream, |hash| {
+                let launch = |step| key.launch_step(stream, span, operation, step, self.choice, hash);
+                let launched = kernels.steps().try_for_each(launch);
+                launched.and_then(|()| key.clear_unless_authentic(stream, span, operation, hash)).inspect_err(|_| {
+                    if let Some(output) = span.output.filter(|_| O::VERIFIES && span.len > 0) {
+                        // What is not verified is not left there; if even that fails, nothing more can be done.
+                        let _ = result::memset_d8_async(output, 0, span.len as usize, stream);
+                    }
+                })
+            })?;
+        }
+        Ok(memory)
     }
 
     /// The same of many messages.
@@ -226,7 +269,7 @@ impl<'a> DeviceCipher<'a> {
         let batch = operation.batch().expect("asked before");
         // What comes of messages that are all empty was made with the key.
         if batch.is_empty() || len == 0 {
-            return Ok(Pending::new(operation, Results::None));
+            return Ok(Pending::new(operation, Results::None, None));
         }
         self.supports::<O>(&batch)?;
         let span = span(O::ACCESS, input, output, len)?;
@@ -239,7 +282,7 @@ impl<'a> DeviceCipher<'a> {
         self.key.prepare_batch(&batch)?;
         // SAFETY: as above; the messages lie within the length, as was checked.
         let memory = unsafe { self.key.launch_batch(stream, span, &batch) }?;
-        Ok(Pending::new(operation, Results::Batch(memory)))
+        Ok(Pending::new(operation, Results::Batch(memory), None))
     }
 
     fn supports<O: Operation>(&self, batch: &Batch<'_>) -> Result<(), Error> {

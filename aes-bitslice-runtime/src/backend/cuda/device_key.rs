@@ -8,7 +8,7 @@ use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::cuda::select::stored::{KeyForm, StoredKind};
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::base::scrubbed::{DERIVED, EXPANSION, scrubbed};
 use crate::exec::choice::{Choice, Kernels};
 use crate::exec::sources;
 use crate::op::partial_hash::HashKey;
@@ -51,6 +51,16 @@ impl DeviceKey {
             code: Arc::new(Code::Stored { kernels, key_bits, is_xts, keys }),
             hash_tables: Arc::default(),
             message_tables: Arc::default(),
+        }
+    }
+
+    /// A key that one call has of its own, for the same kernels on the same device, which was entered.
+    pub(crate) fn of_one_call(&self, key: &Key) -> Result<Self, Error> {
+        match *self.code {
+            Code::Stored { kernels, .. } => {
+                Ok(scrubbed::<EXPANSION, _>(|| Self::with_stored(self.device.clone(), key, kernels)))
+            }
+            Code::One(..) => Err(Error::NeedsKey { what: "a call under a key of its own" }),
         }
     }
 

@@ -99,7 +99,7 @@ impl<'a> DeviceJobs<'a> {
     /// Does jobs on `data`: in place, or into it where they only write.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is being captured into a
+    /// [`Error::Jobs`] for ECB decryption and for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is being captured into a
     /// graph, and what the driver reports.
     pub fn run<D: DevicePtrMut<u8>>(
         &self,
@@ -132,6 +132,7 @@ impl<'a> DeviceJobs<'a> {
         output: CUdeviceptr,
         len: u64,
     ) -> Result<PendingJobs, Error> {
+        jobs.flow.check_on_device()?;
         jobs.check(len)?;
         let span = span(jobs.flow.access(), input, output, len)?;
         if jobs.jobs.iter().all(|job| job.bytes == 0) {
@@ -152,7 +153,7 @@ impl<'a> DeviceJobs<'a> {
     /// [`prepare`](Self::prepare) was called.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for keys or data of another length than they are for, and for keys that are not at a multiple of four bytes;
+    /// [`Error::Jobs`] for ECB decryption, for keys or data of another length than they are for, and for keys that are not at a multiple of four bytes;
     /// [`Error::OtherContext`], and what the driver reports.
     pub fn run_each_key<K: DevicePtr<u8>, D: DevicePtrMut<u8>>(
         &self,
@@ -189,6 +190,7 @@ impl<'a> DeviceJobs<'a> {
         output: CUdeviceptr,
         len: u64,
     ) -> Result<(), Error> {
+        each.flow.check_on_device()?;
         each.check(bytes_of_keys, len)?;
         if !keys.is_multiple_of(4) {
             return Err(Error::Jobs { what: "the keys do not begin at a multiple of four bytes".into() });

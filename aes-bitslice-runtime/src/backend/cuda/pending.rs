@@ -1,5 +1,6 @@
 //! What a call on device memory returns besides what it writes: it is there when the stream has come to it.
 
+use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::hash_memory::HashMemory;
 use crate::base::error::Error;
@@ -12,6 +13,8 @@ use crate::op::operation::{Operation, finished};
 pub struct Pending<O: Operation> {
     operation: O,
     results: Results,
+    /// The key of the call, where it has one of its own: what is on the stream reads its tables.
+    _own: Option<DeviceKey>,
 }
 
 /// What the value is made of, when it is there.
@@ -25,8 +28,8 @@ pub(crate) enum Results {
 }
 
 impl<O: Operation> Pending<O> {
-    pub(crate) fn new(operation: O, results: Results) -> Self {
-        Self { operation, results }
+    pub(crate) fn new(operation: O, results: Results, own: Option<DeviceKey>) -> Self {
+        Self { operation, results, _own: own }
     }
 
     /// Waits until the stream has come to it, and returns the value.

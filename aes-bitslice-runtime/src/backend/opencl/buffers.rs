@@ -159,7 +159,7 @@ impl<'a> BufferCipher<'a> {
         if O::ACCESS != access {
             return Err(O::ACCESS.refused(O::NAME));
         }
-        if operation.batch().is_some() {
+        if operation.batch().is_some() || O::HAS_OWN_KEY {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
         if KernelsNeeded::of(&operation).is_some_and(|kernels| kernels.hashed.is_none()) {
@@ -204,7 +204,7 @@ impl<'a> BufferCipher<'a> {
 
     /// The kernels of an operation that was keyed, compiled and tested.
     fn kernels<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
-        if KernelsNeeded::of(operation).is_none() || operation.batch().is_some() {
+        if KernelsNeeded::of(operation).is_none() || operation.batch().is_some() || O::HAS_OWN_KEY {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
         if operation.mode().is_some() {

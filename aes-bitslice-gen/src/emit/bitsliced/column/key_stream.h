@@ -1,13 +1,13 @@
 // The first two rounds of neighbouring counters, done once for all of them.
 //
-// Counters that differ in their last four bytes only: each of these is in another row of column 3, so ShiftRows takes
+// Counters that differ in the four bytes of one column only: each of these is in another row, so ShiftRows takes
 // each to another column, and a column after round 1 depends on one of them. Up to its linear layer, round 2 keeps
-// columns apart; and behind it the state is a sum of four parts, each a function of one counter byte:
+// columns apart; and behind it the state is a sum of four parts, each a function of one byte of the low word of the counter:
 //
-//   state after MixColumns of round 2 = part 0 (byte 15) ^ part 1 (byte 14) ^ part 2 (byte 13) ^ part 3 (byte 12)
+//   state after MixColumns of round 2 = part 0 (its lowest byte) ^ part 1 ^ part 2 ^ part 3 (its highest byte)
 //
 // (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of
-// round 2; Park and Lee, "FACE", TCHES 2018.) The last byte takes all its 256 values within a tile, so part 0 is
+// round 2; Park and Lee, "FACE", TCHES 2018.) The lowest byte takes all its 256 values within a tile, so part 0 is
 // planes; of the other parts a tile needs one value each, a mask for each plane. Layout of a part: that of the state,
 // block e of the tile being the value e of the byte.
 
@@ -32,19 +32,20 @@ DEVICE void put_row(IN_SHARED counter_part *rows, u32 row, const u32 *x) {
     UNROLL for (int i = 0; i < 2; i++) (*rows)[2 * row + i][lane()] = piece_of(&x[4 * i]);
 }
 
-// Makes the parts for the counters that differ from `counter` in the last four bytes only: each warp does a row of
+// Makes the parts for the counters that differ from `counter` in the low word only: each warp does a row of
 // SubBytes, then a part.
 DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_key key) {
     u32 s[32], k[32], t[32];
     ROLLED for (u32 row = warp(); row < 4; row += WARPS) {
-        // Column 3 takes all values of its bytes at once, for no two of them meet.
+        // The column that counts takes all values of its bytes at once, for no two of them meet.
         const u32 e = lane() / 4; // a thread's block j is e + 8 j
         const u32 value[8] = {spread_bit(e, 0), spread_bit(e, 1), spread_bit(e, 2), 0xaaaaaaaa,
                               0xcccccccc,       0xf0f0f0f0,       0xff00ff00,       0xffff0000};
-        const u32 word = column() == 0 ? counter.word[3] : column() == 1 ? counter.word[2] : counter.word[1];
+        const u32 word = word_of_column(counter);
         get_round_key(t, key, 0);
         pick_row(k, t, row);
-        UNROLL for (int b = 0; b < 8; b++) s[b] = (column() == 3 ? value[b] : spread_bit(word, 8 * (3 - row) + b)) ^ k[b];
+        UNROLL for (int b = 0; b < 8; b++)
+            s[b] = (column() == COUNTING_COLUMN ? value[b] : spread_bit(word, BIT_OF_ROW(row) + b)) ^ k[b];
         begin_byte(s);
         put_row(&part[3], row, s);
     }
@@ -63,7 +64,7 @@ DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_
     ROLLED for (u32 n = warp(); n < 4; n += WARPS) {
         u32 x[32];
         UNROLL for (int row = 0; row < 4; row++)
-            UNROLL for (int b = 0; b < 8; b++) x[8 * row + b] = SHIFTED(row, column()) == n ? s[8 * row + b] : 0;
+            UNROLL for (int b = 0; b < 8; b++) x[8 * row + b] = SHIFTED(row, column()) == COLUMN_OF_PART(n) ? s[8 * row + b] : 0;
         // The round key goes into one part only.
         get_round_key(k, key, 2);
         UNROLL for (int i = 0; i < 32; i++) k[i] = n == 0 ? k[i] : 0;
@@ -76,7 +77,7 @@ DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_
 // Bits of the same plane of three parts, each shifted to the top of its word: their sum as a mask.
 DEVICE u32 mask_of_sum(u32 x, u32 y, u32 z) { return spread_bit(LUT3(x, y, z, 0x96), 31); }
 
-// The state after MixColumns of round 2 for a tile's counters; `low` holds the last four bytes of one of them.
+// The state after MixColumns of round 2 for a tile's counters; `low` is the low word of one of them.
 DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *masks, u32 low) {
     IN_SHARED uint4 (*const mask)[4] = masks[warp()];
     // A lane makes the masks of four planes: of piece lane / 4 of column lane % 4.
@@ -103,8 +104,8 @@ DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter
     UNROLL for (int i = 0; i < 32; i++) s[i] ^= m[i];
 }
 
-// A thread block's share of tiles goes by runs: the tiles from `from` on whose counters share all but their last four bytes,
-// up to `to` at most. Makes their parts, and returns where the run ends. `counter` is one of tile 0's, and `next` is what `tile_after`
+// A thread block's share of tiles goes by runs: the tiles from `from` on whose counters share all but their low word, up
+// to `to` at most. Makes their parts, and returns where the run ends. `counter` is one of tile 0's, and `next` is what `tile_after`
 // takes.
 DEVICE u32 begin_run(IN_SHARED counter_part *part, IN_SHARED u32 *next, counter128 counter, u32 from, u32 to, cipher_key key) {
     counter = counter_plus(counter, (u64)TILE_BLOCKS * from);

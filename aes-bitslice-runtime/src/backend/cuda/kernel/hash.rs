@@ -83,7 +83,7 @@ impl HashKernel {
     /// What launches under a hash key read, in the memory of the device, whose context was entered on this thread.
     pub(crate) fn tables(&self, key: &HashKey) -> Result<KeyMemory, Error> {
         let Code { manifest, units, module, .. } = &*self.code;
-        let tables = ghash::tables(Element::from_block(*key.bytes()), &manifest.shape, *units);
+        let tables = ghash::tables(key.blocks(), Element::from_block(*key.bytes()), &manifest.shape, *units);
         KeyMemory::new(&module.context, &tables)
     }
 
@@ -91,7 +91,7 @@ impl HashKernel {
     pub(crate) fn tables_of_messages(&self, key: &HashKey) -> Result<KeyMemory, Error> {
         let Code { manifest, module, .. } = &*self.code;
         let of_messages = manifest.messages.as_ref().ok_or_else(|| self.none_of_messages())?;
-        let tables = ghash::tables(Element::from_block(*key.bytes()), &of_messages.shape, 1);
+        let tables = ghash::tables(key.blocks(), Element::from_block(*key.bytes()), &of_messages.shape, 1);
         KeyMemory::new(&module.context, &tables)
     }
 

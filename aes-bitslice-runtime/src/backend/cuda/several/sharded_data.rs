@@ -107,7 +107,7 @@ impl<'a> ShardedCipher<'a> {
         check_keys::<O>(self.key.keys().iter().any(DeviceKey::is_xts))?;
         operation.check(input.unwrap_or(output).len() as u64)?;
         self.check(input, output)?;
-        if !self.key.keys().iter().all(|key| key.device().supports(kernels)) {
+        if O::HAS_OWN_KEY || !self.key.keys().iter().all(|key| key.device().supports(kernels)) {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
         check_cuts(&operation, input.unwrap_or(output).len() as u64)?;

@@ -12,7 +12,7 @@ use crate::base::error::Error;
 use crate::exec::steps::HashSlot;
 use crate::op::launch::{Entry, Launch, Value, block_words};
 use crate::op::partial_hash::{self, HASH, HashKey, ONE, Verdict};
-use aes_bitslice_core::ghash::{self, Element};
+use aes_bitslice_core::ghash::{self, Blocks, Element};
 use aes_bitslice_core::hash_manifest::HashManifest;
 use aes_bitslice_kernels::OPENCL_HASHES;
 use opencl3::command_queue;
@@ -41,7 +41,7 @@ impl HashKernel {
 
     /// What launches under a hash key read.
     pub(crate) fn tables(&self, context: &Arc<Context>, key: &HashKey) -> Result<KeyMemory, Error> {
-        let tables = ghash::tables(Element::from_block(*key.bytes()), &self.manifest.shape, self.units);
+        let tables = ghash::tables(key.blocks(), Element::from_block(*key.bytes()), &self.manifest.shape, self.units);
         KeyMemory::new(context, &tables)
     }
 
@@ -112,13 +112,17 @@ impl HashKernel {
         launched
     }
 
-    /// Runs the entry points that hash in a slot against the hash on the CPU; and the one that clears, on what is authentic and on what
+    /// Runs the entry points that hash in a slot against the hashes of each kind on the CPU; and the one that clears, on what is authentic and on what
     /// differs in one bit.
     ///
     /// # Errors
     /// [`Error::SelfTestFailed`], and what the driver reports.
     pub(crate) fn test(&self, pool: &Pool) -> Result<(), Error> {
-        let (data, key, expected) = partial_hash::known_answer();
+        Blocks::ALL.into_iter().try_for_each(|blocks| self.answers(pool, blocks))
+    }
+
+    fn answers(&self, pool: &Pool, blocks: Blocks) -> Result<(), Error> {
+        let (data, key, expected) = partial_hash::known_answer(blocks);
         let tables = self.tables(pool.context(), &key)?;
         let mut slot = pool.take(16 + data.len())?;
         for at in [0, 1] {

@@ -1,0 +1,49 @@
+//! Where the data of a call is: host memory, or that of a GPU, among bytes that have to stay.
+
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut};
+use aes_bitslice_runtime::{Backend, Engine, Error};
+use std::sync::Arc;
+
+/// Where the data of a call is.
+pub enum Memory {
+    /// Host memory.
+    Host,
+    /// That of a GPU. The data begins this many bytes behind a multiple of 256.
+    Gpu(Arc<CudaStream>, usize),
+}
+
+impl Memory {
+    /// Host memory, and that of a GPU where the engine has one: aligned, at a multiple of four bytes, and at none.
+    ///
+    /// # Panics
+    /// Where the GPU gives no stream.
+    pub fn all_of(engine: &Engine) -> Vec<Self> {
+        let stream = || engine.cuda_context().expect("a GPU").new_stream().expect("a stream");
+        let on_gpu = match engine.backend() {
+            Backend::Cuda { .. } => Vec::from([0, 4, 3].map(|offset| Self::Gpu(stream(), offset))),
+            _ => Vec::new(),
+        };
+        std::iter::once(Self::Host).chain(on_gpu).collect()
+    }
+
+    /// What a call returns on a copy of the data in the memory of a GPU, which is brought back; nothing for host memory.
+    ///
+    /// # Panics
+    /// If a byte around the data was changed, or the driver fails.
+    pub fn on_gpu<T>(
+        &self,
+        data: &mut [u8],
+        call: impl FnOnce(&CudaStream, &mut CudaViewMut<'_, u8>) -> Result<T, Error>,
+    ) -> Option<Result<T, Error>> {
+        let Self::Gpu(stream, offset) = self else { return None };
+        let there = [&vec![0x5a; *offset], &data[..], &[0xa5; 9]].concat();
+        let mut memory = stream.clone_htod(&there).expect("memory");
+        let outcome = call(stream, &mut memory.slice_mut(*offset..*offset + data.len()));
+        let found = stream.clone_dtoh(&memory).expect("what was written");
+        let (before, rest) = found.split_at(*offset);
+        let (written, behind) = rest.split_at(data.len());
+        assert!(before.iter().all(|&byte| byte == 0x5a) && behind == [0xa5; 9], "a byte around the data was changed");
+        data.copy_from_slice(written);
+        Some(outcome)
+    }
+}
