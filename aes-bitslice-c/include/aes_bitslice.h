@@ -315,8 +315,8 @@ int aes_bitslice_gcm_verify(const struct aes_bitslice_cipher *cipher,
                             const uint8_t *tag,
                             size_t tag_len);
 
-// Encrypts a whole message with AES-GCM-SIV (RFC 8452), of `len` bytes, 0 to 2^36, and writes its tag, 16 bytes, to `tag`. In host memory
-// only; with a key of 128 or 256 bits.
+// Encrypts a whole message with AES-GCM-SIV (RFC 8452), of `len` bytes, 0 to 2^36, and writes its tag, 16 bytes, to `tag`. The key
+// has 128 or 256 bits.
 //
 // `nonce` has `nonce_len` bytes, which is 12, and is new for every message; one that is used twice under a key tells whether two messages
 // with the same additional data are equal, and nothing else. `aad` is additional data of `aad_len` bytes, which is authenticated and not
@@ -500,6 +500,42 @@ int aes_bitslice_gcm_decrypt_on_stream(const struct aes_bitslice_cipher *cipher,
                                        size_t tag_len,
                                        void *stream,
                                        struct aes_bitslice_pending **pending);
+
+// aes_bitslice_gcm_siv_encrypt in memory of the GPU, on a stream; nonce and additional data are in host memory. It goes through the data
+// twice, and waits until the stream has come to the end of the first time. The tag is there when the stream has come to it:
+// aes_bitslice_pending_tag gives it. Cannot be captured into a graph. Each call has tables of its own on the GPU: to wait for its value, or
+// to free it, waits for all that the GPU is doing.
+//
+// Writes what the tag comes by to `pending`, to be freed by aes_bitslice_pending_free.
+int aes_bitslice_gcm_siv_encrypt_on_stream(const struct aes_bitslice_cipher *cipher,
+                                           const uint8_t *nonce,
+                                           size_t nonce_len,
+                                           const void *aad,
+                                           size_t aad_len,
+                                           const void *input,
+                                           void *output,
+                                           size_t len,
+                                           void *stream,
+                                           struct aes_bitslice_pending **pending);
+
+// aes_bitslice_gcm_siv_decrypt in memory of the GPU, on a stream; nonce, additional data and tag are in host memory. Output that is not
+// authentic is cleared on the same stream, so that what comes next on it sees the message or zeros; aes_bitslice_pending_wait tells
+// which. From the host or from another stream, do not look at the output before that. Cannot be captured into a graph. To wait for it, or to
+// free it, waits for all that the GPU is doing.
+//
+// Writes what tells it to `pending`, to be freed by aes_bitslice_pending_free.
+int aes_bitslice_gcm_siv_decrypt_on_stream(const struct aes_bitslice_cipher *cipher,
+                                           const uint8_t *nonce,
+                                           size_t nonce_len,
+                                           const void *aad,
+                                           size_t aad_len,
+                                           const void *input,
+                                           void *output,
+                                           size_t len,
+                                           const uint8_t *tag,
+                                           size_t tag_len,
+                                           void *stream,
+                                           struct aes_bitslice_pending **pending);
 
 // aes_bitslice_gcm_part in memory of the GPU, on a stream; the nonce is in host memory. aes_bitslice_pending_part gives what the tag is
 // made of when the stream has come to it. Cannot be captured into a graph.

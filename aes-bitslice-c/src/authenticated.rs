@@ -205,8 +205,8 @@ pub unsafe extern "C" fn aes_bitslice_gcm_verify(
     })
 }
 
-/// Encrypts a whole message with AES-GCM-SIV (RFC 8452), of `len` bytes, 0 to 2^36, and writes its tag, 16 bytes, to `tag`. In host memory
-/// only; with a key of 128 or 256 bits.
+/// Encrypts a whole message with AES-GCM-SIV (RFC 8452), of `len` bytes, 0 to 2^36, and writes its tag, 16 bytes, to `tag`. The key
+/// has 128 or 256 bits.
 ///
 /// `nonce` has `nonce_len` bytes, which is 12, and is new for every message; one that is used twice under a key tells whether two messages
 /// with the same additional data are equal, and nothing else. `aad` is additional data of `aad_len` bytes, which is authenticated and not

@@ -12,7 +12,7 @@ use crate::status::Failure;
 use aes_bitslice_runtime::cuda::DeviceCipher;
 use aes_bitslice_runtime::{
     CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, Ecb, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch,
-    GcmPart, Gmac, Keystream, Mode, Nonce, Operation, Tag,
+    GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation, Tag,
 };
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -235,6 +235,69 @@ pub unsafe extern "C" fn aes_bitslice_gcm_decrypt_on_stream(
             let tag = Tag::new(values(tag, tag_len, "tag")?)?;
             let aad = values(aad.cast(), aad_len, "aad")?;
             let operation = GcmDecrypt::new(&self::nonce(nonce, nonce_len)?, aad, &tag);
+            reference(cipher, "cipher")?.put_with_output(operation, data, stream, place, |()| Value::Authentic)
+        }
+    })
+}
+
+/// aes_bitslice_gcm_siv_encrypt in memory of the GPU, on a stream; nonce and additional data are in host memory. It goes through the data
+/// twice, and waits until the stream has come to the end of the first time. The tag is there when the stream has come to it:
+/// aes_bitslice_pending_tag gives it. Cannot be captured into a graph. Each call has tables of its own on the GPU: to wait for its value, or
+/// to free it, waits for all that the GPU is doing.
+///
+/// Writes what the tag comes by to `pending`, to be freed by aes_bitslice_pending_free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_gcm_siv_encrypt_on_stream(
+    cipher: *const CipherHandle,
+    nonce: *const u8,
+    nonce_len: usize,
+    aad: *const c_void,
+    aad_len: usize,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+    stream: *mut c_void,
+    pending: *mut *mut PendingHandle,
+) -> c_int {
+    call(|| {
+        let (data, place) = (Data::maps(input, output, len)?, place(pending, "pending")?);
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let aad = values(aad.cast(), aad_len, "aad")?;
+            let operation = GcmSivEncrypt::new(&self::nonce(nonce, nonce_len)?, aad);
+            reference(cipher, "cipher")?.put_with_output(operation, data, stream, place, Value::Tag)
+        }
+    })
+}
+
+/// aes_bitslice_gcm_siv_decrypt in memory of the GPU, on a stream; nonce, additional data and tag are in host memory. Output that is not
+/// authentic is cleared on the same stream, so that what comes next on it sees the message or zeros; aes_bitslice_pending_wait tells
+/// which. From the host or from another stream, do not look at the output before that. Cannot be captured into a graph. To wait for it, or to
+/// free it, waits for all that the GPU is doing.
+///
+/// Writes what tells it to `pending`, to be freed by aes_bitslice_pending_free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_gcm_siv_decrypt_on_stream(
+    cipher: *const CipherHandle,
+    nonce: *const u8,
+    nonce_len: usize,
+    aad: *const c_void,
+    aad_len: usize,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+    tag: *const u8,
+    tag_len: usize,
+    stream: *mut c_void,
+    pending: *mut *mut PendingHandle,
+) -> c_int {
+    call(|| {
+        let (data, place) = (Data::maps(input, output, len)?, place(pending, "pending")?);
+        // SAFETY: what the head of the header asks of callers.
+        unsafe {
+            let tag = Tag::new(values(tag, tag_len, "tag")?)?;
+            let aad = values(aad.cast(), aad_len, "aad")?;
+            let operation = GcmSivDecrypt::new(&self::nonce(nonce, nonce_len)?, aad, &tag);
             reference(cipher, "cipher")?.put_with_output(operation, data, stream, place, |()| Value::Authentic)
         }
     })

@@ -771,6 +771,8 @@ static void streams(void)
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_xts_on_stream(cipher, 1, 16, block, output, output, 64, NULL));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, NULL, 0, output, output, 64, NULL, pending));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_decrypt_on_stream(cipher, block, 12, NULL, 0, output, output, 64, block, 16, NULL, pending));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_siv_encrypt_on_stream(cipher, block, 12, NULL, 0, output, output, 64, NULL, pending));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, NULL, 0, output, output, 64, block, 16, NULL, pending));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_part_on_stream(cipher, 0, block, 12, 0, output, output, 64, NULL, pending));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gmac_on_stream(cipher, block, 12, output, 64, NULL, pending));
     }
@@ -815,6 +817,20 @@ static void streams(void)
     IS_NULL("tag", aes_bitslice_gcm_decrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, NULL, 16, NULL, pending));
     REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_decrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, block, 11, NULL, pending));
     IS_NULL("pending", aes_bitslice_gcm_decrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, block, 16, NULL, NULL));
+    IS_NULL("cipher", aes_bitslice_gcm_siv_encrypt_on_stream(NULL, block, 12, block, 16, output, output, 64, NULL, pending));
+    IS_NULL("nonce", aes_bitslice_gcm_siv_encrypt_on_stream(cipher, NULL, 12, block, 16, output, output, 64, NULL, pending));
+    IS_NULL("aad", aes_bitslice_gcm_siv_encrypt_on_stream(cipher, block, 12, NULL, 16, output, output, 64, NULL, pending));
+    IS_NULL("input", aes_bitslice_gcm_siv_encrypt_on_stream(cipher, block, 12, block, 16, NULL, output, 64, NULL, pending));
+    IS_NULL("output", aes_bitslice_gcm_siv_encrypt_on_stream(cipher, block, 12, block, 16, output, NULL, 64, NULL, pending));
+    IS_NULL("pending", aes_bitslice_gcm_siv_encrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, NULL, NULL));
+    IS_NULL("cipher", aes_bitslice_gcm_siv_decrypt_on_stream(NULL, block, 12, block, 16, output, output, 64, block, 16, NULL, pending));
+    IS_NULL("nonce", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, NULL, 12, block, 16, output, output, 64, block, 16, NULL, pending));
+    IS_NULL("aad", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, NULL, 16, output, output, 64, block, 16, NULL, pending));
+    IS_NULL("input", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, block, 16, NULL, output, 64, block, 16, NULL, pending));
+    IS_NULL("output", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, block, 16, output, NULL, 64, block, 16, NULL, pending));
+    IS_NULL("tag", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, NULL, 16, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, block, 11, NULL, pending));
+    IS_NULL("pending", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, block, 16, NULL, NULL));
     IS_NULL("cipher", aes_bitslice_gcm_part_on_stream(NULL, 1, block, 12, 0, output, output, 64, NULL, pending));
     IS_NULL("nonce", aes_bitslice_gcm_part_on_stream(cipher, 1, NULL, 12, 0, output, output, 64, NULL, pending));
     IS_NULL("input", aes_bitslice_gcm_part_on_stream(cipher, 1, block, 12, 0, NULL, output, 64, NULL, pending));

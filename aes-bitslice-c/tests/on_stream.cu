@@ -67,7 +67,41 @@ static void equal(uint8_t *in, uint8_t *out, size_t len, Put put)
     }
 }
 
-static void modes(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu)
+// A whole message with a tag, by GCM or by AES-GCM-SIV, whose functions take the same.
+static void message(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu, bool siv, uint8_t *in, uint8_t *out, size_t len)
+{
+    const auto encrypt = siv ? aes_bitslice_gcm_siv_encrypt : aes_bitslice_gcm_encrypt;
+    const auto encrypt_on_stream = siv ? aes_bitslice_gcm_siv_encrypt_on_stream : aes_bitslice_gcm_encrypt_on_stream;
+    const auto decrypt_on_stream = siv ? aes_bitslice_gcm_siv_decrypt_on_stream : aes_bitslice_gcm_decrypt_on_stream;
+    uint8_t tag[16], expected_tag[16];
+    aes_bitslice_pending *pending = nullptr;
+    OK(encrypt(cpu, nonce, 12, aad, 20, plain.data(), expected.data(), len, expected_tag));
+    equal(in, out, len, [&] { return encrypt_on_stream(gpu, nonce, 12, aad, 20, in, out, len, stream, &pending); });
+    for (int twice = 0; twice < 2; twice++) {
+        OK(aes_bitslice_pending_tag(pending, tag));
+        OK(aes_bitslice_tag_verify(expected_tag, tag, 16));
+    }
+    aes_bitslice_part part;
+    REFUSED(AES_BITSLICE_INVALID, "but a tag", aes_bitslice_pending_part(pending, &part));
+    OK(aes_bitslice_pending_wait(pending));
+    aes_bitslice_pending_free(pending);
+
+    // Decrypted in place; then with another tag, which leaves zeros.
+    for (const int status : {AES_BITSLICE_OK, AES_BITSLICE_UNAUTHENTICATED}) {
+        std::vector<uint8_t> clear(len);
+        CUDA(cudaMemcpyAsync(out, expected.data(), len, cudaMemcpyHostToDevice, stream));
+        tag[7] = uint8_t(expected_tag[7] ^ (status == AES_BITSLICE_OK ? 0 : 1));
+        OK(decrypt_on_stream(gpu, nonce, 12, aad, 20, out, out, len, tag, 16, stream, &pending));
+        CHECK(aes_bitslice_pending_wait(pending) == status);
+        CHECK(aes_bitslice_pending_wait(pending) == status);
+        aes_bitslice_pending_free(pending);
+        CUDA(cudaMemcpyAsync(made.data(), out, len, cudaMemcpyDeviceToHost, stream));
+        CUDA(cudaStreamSynchronize(stream));
+        CHECK(std::memcmp(made.data(), status == AES_BITSLICE_OK ? plain.data() : clear.data(), len) == 0);
+    }
+}
+
+static void modes(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu, size_t key_bytes)
 {
     for (const size_t len : {size_t(0), size_t(1), size_t(16), size_t(4096), size_t(65537), size_t(LEN)}) {
         for (const size_t skew : {size_t(0), size_t(16), size_t(5)}) {
@@ -87,33 +121,13 @@ static void modes(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu
                 OK(aes_bitslice_cbc(cpu, AES_BITSLICE_DECRYPT, iv, plain.data(), expected.data(), whole));
                 equal(in, out, whole, [&] { return aes_bitslice_cbc_decrypt_on_stream(gpu, iv, in, out, whole, stream); });
 
+                message(gpu, cpu, false, in, out, len);
+                if (key_bytes != 24) {
+                    message(gpu, cpu, true, in, out, len);
+                }
+
                 uint8_t tag[16], expected_tag[16];
                 aes_bitslice_pending *pending = nullptr;
-                OK(aes_bitslice_gcm_encrypt(cpu, nonce, 12, aad, 20, plain.data(), expected.data(), len, expected_tag));
-                equal(in, out, len, [&] { return aes_bitslice_gcm_encrypt_on_stream(gpu, nonce, 12, aad, 20, in, out, len, stream, &pending); });
-                for (int twice = 0; twice < 2; twice++) {
-                    OK(aes_bitslice_pending_tag(pending, tag));
-                    OK(aes_bitslice_tag_verify(expected_tag, tag, 16));
-                }
-                aes_bitslice_part part;
-                REFUSED(AES_BITSLICE_INVALID, "but a tag", aes_bitslice_pending_part(pending, &part));
-                OK(aes_bitslice_pending_wait(pending));
-                aes_bitslice_pending_free(pending);
-
-                // Decrypted in place; then with another tag, which leaves zeros.
-                for (const int status : {AES_BITSLICE_OK, AES_BITSLICE_UNAUTHENTICATED}) {
-                    std::vector<uint8_t> clear(len);
-                    CUDA(cudaMemcpyAsync(out, expected.data(), len, cudaMemcpyHostToDevice, stream));
-                    tag[7] = uint8_t(expected_tag[7] ^ (status == AES_BITSLICE_OK ? 0 : 1));
-                    OK(aes_bitslice_gcm_decrypt_on_stream(gpu, nonce, 12, aad, 20, out, out, len, tag, 16, stream, &pending));
-                    CHECK(aes_bitslice_pending_wait(pending) == status);
-                    CHECK(aes_bitslice_pending_wait(pending) == status);
-                    aes_bitslice_pending_free(pending);
-                    CUDA(cudaMemcpyAsync(made.data(), out, len, cudaMemcpyDeviceToHost, stream));
-                    CUDA(cudaStreamSynchronize(stream));
-                    CHECK(std::memcmp(made.data(), status == AES_BITSLICE_OK ? plain.data() : clear.data(), len) == 0);
-                }
-
                 OK(aes_bitslice_gmac(cpu, nonce, 12, plain.data(), len, expected_tag));
                 std::memcpy(expected.data(), plain.data(), len);
                 equal(out, out, len, [&] { return aes_bitslice_gmac_on_stream(gpu, nonce, 12, out, len, stream, &pending); });
@@ -473,7 +487,7 @@ int main()
         for (const char *mode : {"ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "gcm", "gcm-batch", "cmac-batch"}) {
             OK(aes_bitslice_prepare(gpu, mode));
         }
-        modes(gpu, cpu);
+        modes(gpu, cpu, bytes);
         parts(gpu, cpu);
         batches(gpu, cpu);
         refused(gpu);

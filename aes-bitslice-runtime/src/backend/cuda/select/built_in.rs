@@ -23,8 +23,11 @@ const BUILT_IN: &[Row] = &[
     Row { architecture: Some(90), mode: Some(Mode::EcbEncrypt), bytes: 16 << 20, choice: Choice::CO_RESIDENT },
     Row { architecture: Some(90), mode: Some(Mode::EcbDecrypt), bytes: 16 << 20, choice: Choice::CO_RESIDENT },
     // And CTR makes its parts, too, for both co-resident kernels.
-    Row { architecture: Some(90), mode: Some(Mode::Ctr), bytes: 128 << 20, choice: Choice::CO_RESIDENT },
+    Row { architecture: Some(90), mode: Some(Mode::Ctr), bytes: 128 << 20, choice: CTR_CO_RESIDENT },
 ];
+
+/// What `tune` finds for CTR on an H200 and an H100, over all sizes and lengths of keys.
+const CTR_CO_RESIDENT: Choice = Choice::CoResident { bitsliced: 285 };
 
 /// What a call takes on a device where nothing was measured. `available` tells what the device can run.
 pub(crate) fn built_in(architecture: u32, kernels: Kernels, call: &Call, available: impl Fn(Choice) -> bool) -> Choice {
@@ -73,7 +76,7 @@ mod tests {
         assert_eq!(any(80, 4096), Choice::Bitsliced);
         assert_eq!(any(80, 1 << 30), Choice::Bitsliced);
         assert_eq!(any(90, 16 << 20), Choice::Tbox);
-        assert_eq!(any(90, 1 << 30), Choice::CO_RESIDENT);
+        assert_eq!(any(90, 1 << 30), CTR_CO_RESIDENT);
         // What the device cannot run is passed over, unless it was asked for by name: then the call says why it fails.
         let bitsliced = |choice| Kernels::Bitsliced.allow(choice);
         assert_eq!(built_in(90, Kernels::AutoAny, &call(1 << 30), bitsliced), Choice::Bitsliced);
