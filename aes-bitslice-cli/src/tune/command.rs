@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aes_bitslice_plot::size;
 use aes_bitslice_runtime::cuda::{self, Measurements};
-use aes_bitslice_runtime::{Backend, Engine, KeyBits};
+use aes_bitslice_runtime::{self as runtime, Backend, Engine, KeyBits};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::subject::Subject;
@@ -57,7 +57,13 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     let mut subjects = Vec::new();
     for bits in KEY_BITS {
         for &mode in MeasuredMode::all() {
-            subjects.push(Subject { mode, key: mode.generate_key(bits)? });
+            let key = mode.generate_key(bits)?;
+            match engine.cipher(&key)?.device()?.prepare(mode.kernels) {
+                Err(runtime::Error::NoSuchKernel { what }) if bits == KEY_BITS[0] => warn(&what),
+                Err(runtime::Error::NoSuchKernel { .. }) => {}
+                // Of one that fails in another way, measuring it tells.
+                _ => subjects.push(Subject { mode, key }),
+            }
         }
     }
     // A third for data in host memory.
