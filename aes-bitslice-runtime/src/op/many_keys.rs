@@ -287,8 +287,8 @@ impl fmt::Debug for Jobs {
 
 impl EachKey {
     /// For each key of `bits` bits the next `bytes` bytes, a multiple of 16, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`],
-    /// [`Mode::EcbDecrypt`] or [`Mode::Keystream`]. `counter` is the first counter block under each key, a big-endian number, which wraps; ECB takes no notice of
-    /// it.
+    /// [`Mode::EcbDecrypt`] or [`Mode::Keystream`]. `counter` is the first counter block under each key, a big-endian number, which wraps;
+    /// ECB takes no notice of it.
     ///
     /// # Errors
     /// [`Error::Jobs`] for another mode, and for no bytes or a number of them that is no multiple of 16.

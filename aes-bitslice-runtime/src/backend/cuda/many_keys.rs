@@ -99,8 +99,8 @@ impl<'a> DeviceJobs<'a> {
     /// Does jobs on `data`: in place, or into it where they only write.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for ECB decryption and for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is being captured into a
-    /// graph, and what the driver reports.
+    /// [`Error::Jobs`] for ECB decryption and for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is
+    /// being captured into a graph, and what the driver reports.
     pub fn run<D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -153,8 +153,8 @@ impl<'a> DeviceJobs<'a> {
     /// [`prepare`](Self::prepare) was called.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for ECB decryption, for keys or data of another length than they are for, and for keys that are not at a multiple of four bytes;
-    /// [`Error::OtherContext`], and what the driver reports.
+    /// [`Error::Jobs`] for ECB decryption, for keys or data of another length than they are for, and for keys that are not at a multiple
+    /// of four bytes; [`Error::OtherContext`], and what the driver reports.
     pub fn run_each_key<K: DevicePtr<u8>, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
