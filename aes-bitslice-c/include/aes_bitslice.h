@@ -125,9 +125,9 @@ typedef struct aes_bitslice_job {
   const uint8_t *key;
   // Bytes of the key: 16, 24 or 32.
   size_t key_len;
-  // The first counter block, all 128 bits of which count, big-endian; "ecb-encrypt" takes no notice of it.
+  // The first counter block, all 128 bits of which count, big-endian; ECB takes no notice of it.
   uint8_t counter[16];
-  // Where in the data of the call its bytes lie; of "ecb-encrypt" whole blocks of 16.
+  // Where in the data of the call its bytes lie; of ECB whole blocks of 16.
   struct aes_bitslice_range range;
 } aes_bitslice_job;
 
@@ -623,7 +623,7 @@ int aes_bitslice_cmac_verify_batch_on_stream(const struct aes_bitslice_cipher *c
                                              struct aes_bitslice_pending **pending);
 
 // Does `count` jobs, each with a key, a first counter block and a range of the data, in host memory on the cores of the CPU with every
-// engine. `mode` is "ctr", "ecb-encrypt" or "keystream"; of key stream, `input` is NULL.
+// engine. `mode` is "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream"; of key stream, `input` is NULL.
 //
 // Ranges of the data, of `len` bytes, ascend and do not overlap. Bytes of `output` between them stay as they are. Jobs with one key must
 // have no counter in common: nothing looks for that.
@@ -636,10 +636,10 @@ int aes_bitslice_run_jobs(const struct aes_bitslice_engine *engine,
                           size_t len);
 
 // Does the same number of bytes under each of `count` keys, which lie side by side: the first key is for the first `bytes_per_key` bytes,
-// a multiple of 16. In host memory, on the cores of the CPU with every engine. `mode` is "ctr", "ecb-encrypt" or "keystream"; of key
-// stream, `input` is NULL.
+// a multiple of 16. In host memory, on the cores of the CPU with every engine. `mode` is "ctr", "ecb-encrypt", "ecb-decrypt" or
+// "keystream"; of key stream, `input` is NULL.
 //
-// Each key has `key_len` bytes: 16, 24 or 32. `counter` is the first counter block under each, 16 bytes; NULL for "ecb-encrypt". `len` is
+// Each key has `key_len` bytes: 16, 24 or 32. `counter` is the first counter block under each, 16 bytes; NULL for ECB. `len` is
 // `count` times `bytes_per_key`. The keys lie apart from the output.
 int aes_bitslice_run_each_key(const struct aes_bitslice_engine *engine,
                               const char *mode,
@@ -657,7 +657,7 @@ int aes_bitslice_run_each_key(const struct aes_bitslice_engine *engine,
 int aes_bitslice_prepare_many_keys(const struct aes_bitslice_engine *engine);
 
 // aes_bitslice_run_jobs in memory of the GPU, on a stream, which expands the keys; descriptions of jobs and keys are in host memory. Fast
-// for jobs of a few KiB or more. Cannot be captured into a graph.
+// for jobs of a few KiB or more. Refuses "ecb-decrypt", of which there are no kernels. Cannot be captured into a graph.
 //
 // Writes what waits for the call to `pending`, to be freed by aes_bitslice_pending_free: the library's copy of the keys is wiped then.
 int aes_bitslice_run_jobs_on_stream(const struct aes_bitslice_engine *engine,
@@ -671,8 +671,8 @@ int aes_bitslice_run_jobs_on_stream(const struct aes_bitslice_engine *engine,
                                     struct aes_bitslice_pending **pending);
 
 // aes_bitslice_run_each_key in memory of the GPU, on a stream; the keys are there, too, at a multiple of four bytes, and the counter is in
-// host memory. The keys are expanded while they are used, and stay as they are: clearing them is the caller's. May be captured into a
-// graph after aes_bitslice_prepare_many_keys.
+// host memory. The keys are expanded while they are used, and stay as they are: clearing them is the caller's. Refuses "ecb-decrypt", of
+// which there are no kernels. May be captured into a graph after aes_bitslice_prepare_many_keys.
 int aes_bitslice_run_each_key_on_stream(const struct aes_bitslice_engine *engine,
                                         const char *mode,
                                         const uint8_t *keys,

@@ -17,9 +17,9 @@ pub struct Job {
     pub key: *const u8,
     /// Bytes of the key: 16, 24 or 32.
     pub key_len: usize,
-    /// The first counter block, all 128 bits of which count, big-endian; "ecb-encrypt" takes no notice of it.
+    /// The first counter block, all 128 bits of which count, big-endian; ECB takes no notice of it.
     pub counter: [u8; 16],
-    /// Where in the data of the call its bytes lie; of "ecb-encrypt" whole blocks of 16.
+    /// Where in the data of the call its bytes lie; of ECB whole blocks of 16.
     pub range: Range,
 }
 
@@ -30,8 +30,10 @@ pub struct Job {
 unsafe fn mode(name: *const c_char) -> Result<Mode, Failure> {
     // SAFETY: as the caller guarantees.
     let name = unsafe { text(name, "mode") }?.to_string_lossy();
-    let known = [Mode::Ctr, Mode::EcbEncrypt, Mode::Keystream].into_iter().find(|mode| mode.name() == name);
-    let what = || format!("\"{name}\" is not done under many keys: give one of ctr, ecb-encrypt, keystream");
+    let known = [Mode::Ctr, Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Keystream];
+    let known = known.into_iter().find(|mode| mode.name() == name);
+    let what =
+        || format!("\"{name}\" is not done under many keys: give one of ctr, ecb-encrypt, ecb-decrypt, keystream");
     known.ok_or_else(|| Failure::invalid(what()))
 }
 
@@ -68,8 +70,10 @@ unsafe fn jobs(mode: Mode, jobs: *const Job, count: usize) -> Result<Jobs, Failu
 unsafe fn each_key(mode: Mode, key_len: usize, counter: *const u8, bytes: u64) -> Result<EachKey, Failure> {
     let bits = KeyBits::from_bytes(key_len).ok_or(Error::KeyLength { bytes: key_len })?;
     let counter = match mode {
-        Mode::EcbEncrypt if counter.is_null() => [0; 16],
-        Mode::EcbEncrypt => return Err(Failure::invalid("`counter` is not NULL: ecb-encrypt has no counter")),
+        Mode::EcbEncrypt | Mode::EcbDecrypt if counter.is_null() => [0; 16],
+        Mode::EcbEncrypt | Mode::EcbDecrypt => {
+            return Err(Failure::invalid(format!("`counter` is not NULL: {mode} has no counter")));
+        }
         // SAFETY: as the caller guarantees.
         _ => unsafe { block(counter, "counter") }?,
     };
@@ -77,7 +81,7 @@ unsafe fn each_key(mode: Mode, key_len: usize, counter: *const u8, bytes: u64) -
 }
 
 /// Does `count` jobs, each with a key, a first counter block and a range of the data, in host memory on the cores of the CPU with every
-/// engine. `mode` is "ctr", "ecb-encrypt" or "keystream"; of key stream, `input` is NULL.
+/// engine. `mode` is "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream"; of key stream, `input` is NULL.
 ///
 /// Ranges of the data, of `len` bytes, ascend and do not overlap. Bytes of `output` between them stay as they are. Jobs with one key must
 /// have no counter in common: nothing looks for that.
@@ -103,10 +107,10 @@ pub unsafe extern "C" fn aes_bitslice_run_jobs(
 }
 
 /// Does the same number of bytes under each of `count` keys, which lie side by side: the first key is for the first `bytes_per_key` bytes,
-/// a multiple of 16. In host memory, on the cores of the CPU with every engine. `mode` is "ctr", "ecb-encrypt" or "keystream"; of key
-/// stream, `input` is NULL.
+/// a multiple of 16. In host memory, on the cores of the CPU with every engine. `mode` is "ctr", "ecb-encrypt", "ecb-decrypt" or
+/// "keystream"; of key stream, `input` is NULL.
 ///
-/// Each key has `key_len` bytes: 16, 24 or 32. `counter` is the first counter block under each, 16 bytes; NULL for "ecb-encrypt". `len` is
+/// Each key has `key_len` bytes: 16, 24 or 32. `counter` is the first counter block under each, 16 bytes; NULL for ECB. `len` is
 /// `count` times `bytes_per_key`. The keys lie apart from the output.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_run_each_key(
@@ -146,7 +150,7 @@ pub unsafe extern "C" fn aes_bitslice_prepare_many_keys(engine: *const EngineHan
 }
 
 /// aes_bitslice_run_jobs in memory of the GPU, on a stream, which expands the keys; descriptions of jobs and keys are in host memory. Fast
-/// for jobs of a few KiB or more. Cannot be captured into a graph.
+/// for jobs of a few KiB or more. Refuses "ecb-decrypt", of which there are no kernels. Cannot be captured into a graph.
 ///
 /// Writes what waits for the call to `pending`, to be freed by aes_bitslice_pending_free: the library's copy of the keys is wiped then.
 #[unsafe(no_mangle)]
@@ -178,8 +182,8 @@ pub unsafe extern "C" fn aes_bitslice_run_jobs_on_stream(
 }
 
 /// aes_bitslice_run_each_key in memory of the GPU, on a stream; the keys are there, too, at a multiple of four bytes, and the counter is in
-/// host memory. The keys are expanded while they are used, and stay as they are: clearing them is the caller's. May be captured into a
-/// graph after aes_bitslice_prepare_many_keys.
+/// host memory. The keys are expanded while they are used, and stay as they are: clearing them is the caller's. Refuses "ecb-decrypt", of
+/// which there are no kernels. May be captured into a graph after aes_bitslice_prepare_many_keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_run_each_key_on_stream(
     engine: *const EngineHandle,

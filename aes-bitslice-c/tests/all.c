@@ -653,7 +653,7 @@ static void tags(void)
 static void many_keys(void)
 {
     enum { KEYS = 3, EACH = 32, LEN = 100 };
-    static const char *const MODES[] = {"ctr", "ecb-encrypt", "keystream"};
+    static const char *const MODES[] = {"ctr", "ecb-encrypt", "keystream", "ecb-decrypt"};
     uint8_t plain[LEN], expected[LEN], data[LEN], counter[16], keys[KEYS * 32], *const output = state.output;
     hex("fffffffffffffffffffffffffffffffe", counter);
     for (size_t i = 0; i < sizeof keys; i++) {
@@ -661,9 +661,10 @@ static void many_keys(void)
     }
     memset(plain, 7, LEN);
     for (size_t len = 16; len <= 32; len += 8) {
-        for (int m = 0; m < 3; m++) {
+        for (int m = 0; m < 4; m++) {
+            const int is_ecb = m % 2;
             /* Three jobs, with room between them, one of them without a byte; and equal shares. */
-            aes_bitslice_job jobs[KEYS + 1] = {{keys, len, {0}, {1, 32}}, {keys, len, {0}, {33, 0}}, {keys + len, len, {1}, {40, 16}}, {keys + 2 * len, len, {2}, {57, m == 1 ? 16 : 43}}};
+            aes_bitslice_job jobs[KEYS + 1] = {{keys, len, {0}, {1, 32}}, {keys, len, {0}, {33, 0}}, {keys + len, len, {1}, {40, 16}}, {keys + 2 * len, len, {2}, {57, is_ecb ? 16 : 43}}};
             const void *const input = m == 2 ? NULL : plain;
             for (int equal = 0; equal < 2; equal++) {
                 memcpy(expected, plain, LEN);
@@ -678,6 +679,7 @@ static void many_keys(void)
                     switch (m) {
                     case 0: OK(aes_bitslice_ctr(cipher, first, 0, plain + at, expected + at, bytes)); break;
                     case 1: OK(aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, plain + at, expected + at, bytes)); break;
+                    case 3: OK(aes_bitslice_ecb(cipher, AES_BITSLICE_DECRYPT, plain + at, expected + at, bytes)); break;
                     default: OK(aes_bitslice_keystream(cipher, first, 0, expected + at, bytes));
                     }
                     aes_bitslice_key_free(key);
@@ -688,7 +690,7 @@ static void many_keys(void)
                     const void *const from = m != 2 && in_place ? data : input;
                     memcpy(data, plain, LEN);
                     if (equal) {
-                        OK(aes_bitslice_run_each_key(engine, MODES[m], keys, len, KEYS, m == 1 ? NULL : counter, EACH, from, data, KEYS * EACH));
+                        OK(aes_bitslice_run_each_key(engine, MODES[m], keys, len, KEYS, is_ecb ? NULL : counter, EACH, from, data, KEYS * EACH));
                     } else {
                         OK(aes_bitslice_run_jobs(engine, MODES[m], jobs, KEYS + 1, from, data, LEN));
                     }
@@ -716,7 +718,7 @@ static void many_keys(void)
     }
     const aes_bitslice_job odd = {keys, 17, {0}, {0, 32}};
     REFUSED(AES_BITSLICE_INVALID, "17", aes_bitslice_run_jobs(engine, "ctr", &odd, 1, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "give one of ctr, ecb-encrypt, keystream", aes_bitslice_run_jobs(engine, "cbc-decrypt", &good, 1, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "give one of ctr, ecb-encrypt, ecb-decrypt, keystream", aes_bitslice_run_jobs(engine, "cbc-decrypt", &good, 1, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_jobs(engine, "keystream", &good, 1, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run_jobs(engine, "ctr", &good, SIZE_MAX / 16, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_jobs(engine, "ctr", &good, 1, output + 1, output, 64));
@@ -726,9 +728,10 @@ static void many_keys(void)
     IS_NULL("input", aes_bitslice_run_jobs(engine, "ctr", &good, 1, NULL, output, 64));
     IS_NULL("output", aes_bitslice_run_jobs(engine, "ctr", &good, 1, plain, NULL, 64));
 
-    REFUSED(AES_BITSLICE_INVALID, "give one of ctr, ecb-encrypt, keystream", aes_bitslice_run_each_key(engine, "gcm", keys, 16, 2, counter, 32, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "give one of ctr, ecb-encrypt, ecb-decrypt, keystream", aes_bitslice_run_each_key(engine, "gcm", keys, 16, 2, counter, 32, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_each_key(engine, "keystream", keys, 16, 2, counter, 32, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "ecb-encrypt has no counter", aes_bitslice_run_each_key(engine, "ecb-encrypt", keys, 16, 2, counter, 32, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "ecb-decrypt has no counter", aes_bitslice_run_each_key(engine, "ecb-decrypt", keys, 16, 2, counter, 32, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "15", aes_bitslice_run_each_key(engine, "ctr", keys, 15, 2, counter, 32, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "a multiple of 16", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 31, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "a multiple of 16", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 0, plain, output, 64));

@@ -373,11 +373,13 @@ static void many_keys(const aes_bitslice_engine *cuda, const aes_bitslice_engine
     }
     REFUSED(AES_BITSLICE_INVALID, "multiple of four", aes_bitslice_run_each_key_on_stream(cuda, "ctr", device_keys + 1, 16, 4, counter, 16, to, to, 64, stream));
     REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_each_key_on_stream(cuda, "ctr", device_keys, 16, 5, counter, 16, to, to, 64, stream));
+    REFUSED(AES_BITSLICE_INVALID, "in host memory alone", aes_bitslice_run_each_key_on_stream(cuda, "ecb-decrypt", device_keys, 16, 4, nullptr, 16, to, to, 64, stream));
 
     cudaGraph_t graph;
     cudaGraphExec_t instance;
     const aes_bitslice_job job = {keys.data(), 16, {}, {0, 64}};
     aes_bitslice_pending *pending = nullptr;
+    REFUSED(AES_BITSLICE_INVALID, "in host memory alone", aes_bitslice_run_jobs_on_stream(cuda, "ecb-decrypt", &job, 1, to, to, 64, stream, &pending));
     CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     OK(aes_bitslice_run_each_key_on_stream(cuda, "ctr", device_keys, 32, 1000, counter, 64, from, to, 64000, stream));
     REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_run_jobs_on_stream(cuda, "ctr", &job, 1, to, to, 64, stream, &pending));

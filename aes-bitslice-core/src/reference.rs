@@ -1,12 +1,12 @@
-//! The modes by their definitions (SP 800-38A, sections 6.1, 6.2 and 6.5; RFC 8452, section 4; IEEE 1619, section 5), over the cipher as FIPS 197 writes it:
-//! what kernels are checked against.
+//! The modes by their definitions (SP 800-38A, sections 6.1, 6.2 and 6.5; RFC 8452, section 4; IEEE 1619, section 5), over the cipher as
+//! FIPS 197 writes it: what kernels are checked against.
 
 use crate::aes::{Direction, KeySchedule, cipher};
 use crate::mode::Mode;
 
-/// A mode by its definition, block by block. For CTR `start` is the counter of the first block, and the data begins
-/// `skip` bytes into its key stream; as AES-GCM-SIV counts it is that block as a little-endian number; for CBC `start` is the IV, as a big-endian number. For ECB both are ignored. But for
-/// CTR the data is whole blocks. Of key stream, only the length of the data counts.
+/// A mode by its definition, block by block. For CTR `start` is the counter of the first block, as a big-endian number, and the data begins
+/// `skip` bytes into its key stream; as AES-GCM-SIV counts, it is that block as a little-endian number. For CBC `start` is the IV, as a
+/// big-endian number. For ECB both are ignored. But for CTR the data is whole blocks. Of key stream, only the length of the data counts.
 ///
 /// # Panics
 /// For modes with tweaks, which have two keys: that is [`xts`].

@@ -95,7 +95,8 @@ impl Cuts for Messages<'_> {
     }
 }
 
-/// As [`in_parts`], of messages, which ascend and do not overlap: `work` is given the numbers of those in a part, and the part's first byte.
+/// As [`in_parts`], of messages, which ascend and do not overlap: `work` is given the numbers of those in a part, and the part's first
+/// byte.
 pub fn by_messages(
     py: Python<'_>,
     host: Host,

@@ -68,6 +68,14 @@ fn check_rows(keys: Any<'_, '_>, of_keys: &Memory, bytes: usize) -> PyResult<()>
     }
 }
 
+/// Refuses what is read while the output is written, if that changes it.
+fn check_apart(memory: &Memory, name: &str, call: &Call<'_>) -> PyResult<()> {
+    match memory.pointer < call.output() + call.len && call.output() < memory.pointer + memory.len {
+        true => Err(PyValueError::new_err(format!("the {name} and the output overlap"))),
+        false => Ok(()),
+    }
+}
+
 /// The same number of bytes under each of `keys`.
 pub fn each_key<'py>(
     py: Python<'py>,
@@ -99,9 +107,7 @@ pub fn each_key<'py>(
             "the keys are {keys} and the data {data}: both have to be in one memory"
         )));
     }
-    if of_keys.pointer < call.output() + call.len && call.output() < of_keys.pointer + of_keys.len {
-        return Err(PyValueError::new_err("the keys and the output overlap"));
-    }
+    check_apart(&of_keys, "keys", &call)?;
     match call.place {
         Place::Host => {
             let keys = of_keys.host();
@@ -180,9 +186,9 @@ pub fn jobs<'py>(
             "{n} jobs have {n} keys of 16, 24 or 32 bytes side by side, not {len} bytes"
         )));
     }
-    let (keys, counters) = (of_keys.host(), counters.as_ref().map(Memory::host));
+    let (keys, first) = (of_keys.host(), counters.as_ref().map(Memory::host));
     let job = |(i, range)| {
-        let counter = counters.as_ref().map_or([0; 16], |all| all.input().as_chunks().0[i]);
+        let counter = first.as_ref().map_or([0; 16], |all| all.input().as_chunks().0[i]);
         Job { key: &keys.input()[i * bytes..][..bytes], counter, range }
     };
     let all: Vec<_> = ranges.iter().cloned().enumerate().map(job).collect();
@@ -190,6 +196,8 @@ pub fn jobs<'py>(
     let call = data.call(py, mode, None)?;
     match call.place {
         Place::Host => {
+            check_apart(&of_keys, "keys", &call)?;
+            counters.iter().try_for_each(|counters| check_apart(counters, "counters", &call))?;
             let work = |numbers: Range<usize>, at, host: &mut Host| {
                 if numbers.len() == n {
                     return opened.engine.run_jobs(&jobs, host.buffers());

@@ -303,8 +303,8 @@ def test_what_is_documented_is_there_and_has_a_text():
 
 def test_modes_are_prepared_by_name(cpu):
     cipher = cpu.cipher(Key(SECRET))
-    modes = ["ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "xts-encrypt", "xts-decrypt", "gcm", "gcm-batch", "cmac-batch"]
-    for mode in modes:
+    modes = ["ctr", "ctr-le32", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "xts-encrypt", "xts-decrypt"]
+    for mode in [*modes, "gcm", "gcm-batch", "cmac-batch"]:
         assert cipher.prepare(mode) is None  # the CPU has nothing to load
     with pytest.raises(ValueError, match="unknown mode"):
         cipher.prepare("fast")

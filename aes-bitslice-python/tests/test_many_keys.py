@@ -112,6 +112,8 @@ def test_none(cpu):
         (lambda e: aes_bitslice.Engine(range(2**60)), "GPU"),
         (lambda e: aes_bitslice.Engine(b"cpu"), "a backend is a name"),
         (lambda e: e.run_jobs("ecb-encrypt", bytes(16), [(0, 5)], bytes(5), out=bytearray(5)), "whole blocks"),
+        (lambda e: (lambda x: e.run_jobs("keystream", x, [(0, 16)], counters=bytes(16), out=x))(bytearray(16)), "keys and the output overlap"),
+        (lambda e: (lambda x: e.run_jobs("ctr", bytes(16), [(0, 5)], bytes(16), counters=x, out=x))(bytearray(16)), "counters and the output overlap"),
     ],
 )
 def test_refused(cpu, call, message):

@@ -78,7 +78,7 @@ fn measured_instead_of(text: &str) -> Option<String> {
     let names: Vec<_> = of_mode.map(|measured| measured.name()).collect();
     match name.as_str() {
         "gcm" | "gcm-siv" | "gmac" | "ghash" | "cmac" => Some(
-            "raw modes are measured; examples of the library measure what makes a tag: cpu_gcm, device_gcm, device_cmac"
+            "raw modes are measured; examples of the library measure what makes a tag: cpu_gcm, device_gcm, device_gcm_siv, device_cmac"
                 .into(),
         ),
         _ => (!names.is_empty()).then(|| format!("`{name}` is measured as {}", names.join(","))),

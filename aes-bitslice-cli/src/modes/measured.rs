@@ -126,7 +126,8 @@ mod tests {
     fn every_kernel_is_measured_once() {
         let names = "ecb-encrypt,ecb-decrypt,cbc-decrypt,ctr,xts-encrypt,xts-decrypt,keystream";
         assert_eq!(MeasuredMode::names(), names);
-        for kernels in runtime::Mode::ALL {
+        // Counter mode of AES-GCM-SIV is no operation of its own.
+        for kernels in runtime::Mode::ALL.into_iter().filter(|&mode| mode != runtime::Mode::CtrLe32) {
             assert!(MeasuredMode::all().iter().any(|mode| mode.kernels == kernels), "{kernels}");
         }
         assert!(MeasuredMode::all().contains(&MeasuredMode::CTR));

@@ -2,12 +2,14 @@
 //!
 //! | words | what |
 //! |---|---|
-//! | [`Shape::matrix_words`] | the products with (H^8)^(powers - 1), ..., H^8, 1, then the one with H^(units · blocks of a tile); of an [`Arrangement::Element`] only the last, and four words more: all ones where bytes of blocks are reversed, else zeros |
+//! | [`Shape::matrix_words`] | the products with (H^8)^(powers - 1), ..., H^8, 1, then H^(units · blocks of a tile); or what is below |
 //! | 4 × rows | for row 8 s + n, H^(8 powers (rows / 8 - 1 - s) + 8 - n) |
 //! | 4 × units | for the unit whose last tile is the u-th from the end, H^(u · blocks of a tile) |
 //!
 //! Elements are words of coefficients, that of x^0 lowest. In which order the bytes of a block are is a matter of the tables alone: where
-//! they are reversed (POLYVAL), so are the columns of the matrices of blocks, and not of the last one, which is for sums.
+//! they are reversed (POLYVAL), so are the columns of the matrices of blocks, and not of the last one, which is for sums. An
+//! [`Arrangement::Element`] has no matrices: first is the last of these elements, then four words that are all ones where bytes of blocks
+//! are reversed, else zeros.
 
 use super::blocks::Blocks;
 use super::field::Element;

@@ -147,8 +147,8 @@ impl Drop for CompiledHash {
 }
 
 /// Compiles a printed hash kernel as C and compares launches of both entry points with the definition, of GHASH and of POLYVAL,
-/// under the hash key that GCM derives from `key`: lengths around blocks and tiles, of one and several thread blocks, aligned and not. `false` where there is no C
-/// compiler.
+/// under the hash key that GCM derives from `key`: lengths around blocks and tiles, of one and several thread blocks, aligned and not.
+/// `false` where there is no C compiler.
 ///
 /// Products by tensor cores are made by loops there: that an instruction has its operands where these have them is for a GPU to show.
 pub fn printed_hash(source: &str, manifest: &HashManifest, key: &[u8]) -> Result<bool, CheckError> {

@@ -174,7 +174,8 @@ class Engine:
         keys: the keys of all jobs side by side, of one length, in host memory.
         ranges: for each job a pair: its first byte in the data, and the one behind its last. They ascend and do not overlap.
         counters: for each job 16 bytes, side by side; for ECB none. Jobs with one key must have no counter in common.
-        out: where the output goes, which may be the data itself. Bytes between jobs stay as they are there.
+        out: where the output goes, which may be the data itself, and lies apart from keys and counters. Bytes between jobs stay as they
+            are there.
 
         Data in host memory is done by the cores of the CPU, data on the GPU of the engine by that; the call waits for it.
         """
@@ -442,8 +443,8 @@ class Cipher:
         """
 
     def prepare(self, mode: str) -> None:
-        """Loads the GPU kernels of a mode, before time counts or a graph is captured: "ctr", "keystream", "ecb-encrypt",
-        "ecb-decrypt", "cbc-decrypt", "xts-encrypt", "xts-decrypt", "gcm", "gcm-batch", "cmac-batch"."""
+        """Loads the GPU kernels of a mode, before time counts or a graph is captured: "ctr", "ctr-le32" (for AES-GCM-SIV),
+        "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "xts-encrypt", "xts-decrypt", "gcm", "gcm-batch", "cmac-batch"."""
 
     def __reduce__(self) -> NoReturn: ...
 

@@ -65,7 +65,7 @@ pub struct GcmSiv<E> {
 /// nonces all the same, for limits are lower without (section 9).
 ///
 /// It goes through the data twice, and the second time only when the first is done. So on a stream of a CUDA GPU the call itself waits for
-/// the first pass; the other operations wait for nothing there.
+/// the first pass, which no other operation does.
 pub type GcmSivEncrypt = GcmSiv<MakeTag>;
 
 /// Decrypts a whole message, if it is the one that the tag was made of: otherwise the call fails with [`Error::Unauthenticated`], and its

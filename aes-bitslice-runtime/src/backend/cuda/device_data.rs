@@ -88,7 +88,7 @@ impl<'a> DeviceCipher<'a> {
     }
 
     /// Loads all that calls of an operation take, unless that was done before: of one that hashes the GHASH kernel and the tables of the
-    /// key, too.
+    /// key, too. Tables of AES-GCM-SIV are of one message, and made in its call.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare), and [`Error::NeedsKey`] for an operation that hashes on a cipher of one kernel.
@@ -146,7 +146,8 @@ impl<'a> DeviceCipher<'a> {
     /// AES-GCM-SIV has a key and tables of its own for each message. So each of its calls waits until these are on the device, and
     /// [`Pending`], when it has the value or is dropped, for all that the device is doing. [`GcmSivEncrypt`](crate::GcmSivEncrypt) goes
     /// through the data twice, and waits here until the stream has come to the end of the first time;
-    /// [`GcmSivDecrypt`](crate::GcmSivDecrypt) does not wait for the stream.
+    /// [`GcmSivDecrypt`](crate::GcmSivDecrypt) does not wait for the stream, unless that is the default stream or one that was made
+    /// without `CU_STREAM_NON_BLOCKING`: copies of the tables wait for those.
     ///
     /// # Errors
     /// As [`run`](Self::run); [`Error::WrongCall`] for what returns no value; [`Error::NeedsKey`] on a cipher of one kernel;

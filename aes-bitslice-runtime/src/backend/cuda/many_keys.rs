@@ -153,8 +153,8 @@ impl<'a> DeviceJobs<'a> {
     /// [`prepare`](Self::prepare) was called.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for ECB decryption, for keys or data of another length than they are for, and for keys that are not at a multiple of
-    /// four bytes; [`Error::OtherContext`], and what the driver reports.
+    /// [`Error::Jobs`] for ECB decryption, for keys or data of another length than they are for, and for keys that are not at a multiple
+    /// of four bytes; [`Error::OtherContext`], and what the driver reports.
     pub fn run_each_key<K: DevicePtr<u8>, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,

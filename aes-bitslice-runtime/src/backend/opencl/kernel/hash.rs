@@ -112,8 +112,8 @@ impl HashKernel {
         launched
     }
 
-    /// Runs the entry points that hash in a slot against the hashes of each kind on the CPU; and the one that clears, on what is authentic and on what
-    /// differs in one bit.
+    /// Runs the entry points that hash in a slot against the hashes of each kind on the CPU; and the one that clears, on what is authentic
+    /// and on what differs in one bit.
     ///
     /// # Errors
     /// [`Error::SelfTestFailed`], and what the driver reports.
