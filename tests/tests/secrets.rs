@@ -7,6 +7,7 @@
 #![cfg(target_os = "linux")]
 
 use aes_bitslice_core::aes::{Direction, KeySchedule};
+use aes_bitslice_core::ghash::Blocks;
 use aes_bitslice_core::layout::key_planes;
 use aes_bitslice_runtime::bitsliced::{BitslicedAes128, BitslicedAes192, BitslicedAes256};
 use aes_bitslice_runtime::{
@@ -393,7 +394,12 @@ fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
         block[..8].to_vec()
     };
     if key.len() != 24 {
-        bytes("the key of POLYVAL".into(), &[siv(0), siv(1)].concat());
+        let key = [siv(0), siv(1)].concat();
+        bytes("the key of POLYVAL".into(), &key);
+        // Appendix A: the one by which GHASH is POLYVAL.
+        let as_ghash = Blocks::Reversed.key(key.try_into().unwrap()).to_block();
+        bytes("the key of POLYVAL as GHASH".into(), &as_ghash);
+        bytes("the key of POLYVAL as an element".into(), &as_ghash.map(u8::reverse_bits));
     }
     let of_message = (key.len() != 24).then(|| (2..2 + key.len() as u32 / 8).flat_map(siv).collect::<Vec<u8>>());
     let schedules = [("", Some(key)), (" of a message's key", of_message.as_deref())];

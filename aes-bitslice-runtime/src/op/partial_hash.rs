@@ -21,8 +21,8 @@ use zeroize::Zeroizing;
 /// Bytes of a hash.
 pub(crate) const HASH: usize = 16;
 
-/// The GHASH of a part of a message (SP 800-38D, section 6.4), or of AES-GCM-SIV the POLYVAL in that form. A last block that is not whole is hashed with zeros
-/// behind it.
+/// The GHASH of a part of a message (SP 800-38D, section 6.4), or of AES-GCM-SIV the POLYVAL in that form. A last block that is not
+/// whole is hashed with zeros behind it.
 ///
 /// **It is a secret:** with the ciphertext it tells the hash key, by which any message under the key can be forged. Do
 /// not store it, send it or log it. It is not printed, compared in constant time, and not wiped.
@@ -177,8 +177,8 @@ impl fmt::Debug for HashKey {
     }
 }
 
-/// What a kernel must hash on a device before its first use, in blocks that it reads in this way, the hash key, and the hash: several tiles,
-/// and a last block that is not whole.
+/// What a kernel must hash on a device before its first use, in blocks that it reads in this way, the hash key, and the hash: several
+/// tiles, and a last block that is not whole.
 #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
 pub(crate) fn known_answer(blocks: Blocks) -> (Vec<u8>, HashKey, [u8; 16]) {
     const BYTES: u32 = (200 << 10) + 5;
