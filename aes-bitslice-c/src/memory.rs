@@ -2,7 +2,7 @@
 
 use crate::border::caught;
 use crate::status::Failure;
-use aes_bitslice_runtime::Buffers;
+use aes_bitslice_runtime::{Buffers, Error};
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
 use std::slice;
@@ -29,7 +29,7 @@ pub(crate) fn places<T>(pointer: *mut T, count: usize, name: &str) -> Result<Non
     }
 }
 
-/// `count` values; of none the pointer may be NULL.
+/// `count` values, of which there is memory for a copy: operations make one. Of none the pointer may be NULL.
 ///
 /// # Safety
 /// It is NULL, or points to `count` values that nobody changes for `'a`.
@@ -37,7 +37,10 @@ pub(crate) unsafe fn values<'a, T>(pointer: *const T, count: usize, name: &str) 
     if count == 0 {
         return Ok(&[]);
     }
-    let start = range(pointer, count.saturating_mul(size_of::<T>()), name)?;
+    let bytes = count.saturating_mul(size_of::<T>());
+    let start = range(pointer, bytes, name)?;
+    let room = Vec::<u8>::new().try_reserve_exact(bytes);
+    room.map_err(|_| Error::OutOfHostMemory { what: format!("{bytes} bytes of `{name}`") })?;
     // SAFETY: as the caller guarantees, and no longer than memory can be.
     Ok(unsafe { slice::from_raw_parts(start.as_ptr().cast(), count) })
 }

@@ -417,6 +417,8 @@ static void gcm_siv(void)
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, output, output + 20, 21, state.tag));
         REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, output + 20));
         REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, SIZE_MAX, plain, output, 21, state.tag));
+        REFUSED(AES_BITSLICE_NO_MEMORY, "of `aad`", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, SIZE_MAX / 4, plain, output, 21, state.tag));
+        REFUSED(AES_BITSLICE_NO_MEMORY, "of `nonce`", aes_bitslice_gcm_encrypt(cipher, nonce, SIZE_MAX / 4, aad, 20, plain, output, 21, state.tag));
         IS_NULL("cipher", aes_bitslice_gcm_siv_decrypt(NULL, nonce, 12, aad, 20, plain, output, 21, tag, 16));
         IS_NULL("nonce", aes_bitslice_gcm_siv_decrypt(cipher, NULL, 12, aad, 20, plain, output, 21, tag, 16));
         IS_NULL("aad", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, NULL, 20, plain, output, 21, tag, 16));

@@ -134,12 +134,20 @@ impl Drop for Buffer {
     }
 }
 
-/// The bytes of a small argument, such as an IV.
+/// The bytes of a small argument, such as an IV, of which there is memory for a copy: operations make one.
 pub fn small(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Buffer> {
-    Buffer::of(object, false, name)?.ok_or_else(|| {
+    let buffer = Buffer::of(object, false, name)?.ok_or_else(|| {
         let kind = object.get_type().name().map_or("something else".into(), |name| name.to_string());
         PyTypeError::new_err(format!("{name} is bytes, or another object with the buffer protocol, not {kind}"))
-    })
+    })?;
+    let bytes = buffer.len();
+    let room = usize::try_from(bytes).map(|bytes| Vec::<u8>::new().try_reserve_exact(bytes));
+    match room {
+        Ok(Ok(())) => Ok(buffer),
+        _ => Err(PyMemoryError::new_err(format!(
+            "not enough memory for {bytes} bytes of {name}: free some of it, or use less"
+        ))),
+    }
 }
 
 /// A new `bytes` of this length, and where its content is to be written: nothing else has it yet.

@@ -1,7 +1,7 @@
 //! Ciphers: a method for each operation, on host memory and on that of GPUs.
 
 use crate::batch::{GcmMessages, all_authentic, from_byte, ranges_of, tags_of};
-use crate::buffer::small;
+use crate::buffer::{Buffer, small};
 use crate::call::{Grain, Pace, at_once, by_messages, in_parts, reading};
 use crate::device::OnDevice;
 use crate::dlpack::Place;
@@ -393,7 +393,7 @@ impl Cipher {
             let (nonce, aad) = (nonce_of(nonce)?, additional(aad)?);
             let call = Call::mapping(data, out, stream)?;
             Self::check_gcm(&call)?;
-            let whole = GcmEncrypt::new(&nonce, &aad);
+            let whole = GcmEncrypt::new(&nonce, bytes_of(&aad));
             let tag = match call.place {
                 Place::Host => {
                     let parts = self.gcm_parts(py, &call, Direction::Encrypt, &nonce)?;
@@ -423,7 +423,7 @@ impl Cipher {
             let tag = tag_of(&given_tags(tag)?)?;
             let call = Call::mapping(data, out, stream)?;
             Self::check_gcm(&call)?;
-            let whole = GcmDecrypt::new(&nonce, &aad, &tag);
+            let whole = GcmDecrypt::new(&nonce, bytes_of(&aad), &tag);
             match call.place {
                 Place::Host => {
                     let parts = self.gcm_parts(py, &call, Direction::Decrypt, &nonce)?;
@@ -449,7 +449,7 @@ impl Cipher {
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         self.begin(|| {
-            let encrypt = GcmSivEncrypt::new(&nonce_of(nonce)?, &additional(aad)?);
+            let encrypt = GcmSivEncrypt::new(&nonce_of(nonce)?, bytes_of(&additional(aad)?));
             let call = Call::mapping(data, out, stream)?;
             let tag = self.at_once(&call, encrypt)?.tags(data.py())?;
             Ok((call.result, tag))
@@ -474,7 +474,7 @@ impl Cipher {
                 let what = format!("a tag has 16 bytes, and this one has {}", tag.len());
                 of_runtime(Runtime::Length { operation: "AES-GCM-SIV", what })
             })?;
-            let decrypt = GcmSivDecrypt::new(&nonce, &aad, &tag);
+            let decrypt = GcmSivDecrypt::new(&nonce, bytes_of(&aad), &tag);
             let call = Call::mapping(data, out, stream)?;
             self.at_once(&call, decrypt)?.wait(data.py())?;
             Ok(call.result)
@@ -659,6 +659,11 @@ fn tag_of(tag: Any<'_, '_>) -> PyResult<Tag> {
     Tag::new(small(tag, "tag")?.bytes()).map_err(of_runtime)
 }
 
-fn additional(aad: Option<Any<'_, '_>>) -> PyResult<Vec<u8>> {
-    aad.map_or(Ok(Vec::new()), |aad| Ok(small(aad, "aad")?.bytes().to_vec()))
+/// Additional data, of which there may be none.
+fn additional(aad: Option<Any<'_, '_>>) -> PyResult<Option<Buffer>> {
+    aad.map(|aad| small(aad, "aad")).transpose()
+}
+
+fn bytes_of(aad: &Option<Buffer>) -> &[u8] {
+    aad.as_ref().map_or(&[], Buffer::bytes)
 }

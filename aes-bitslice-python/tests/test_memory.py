@@ -6,6 +6,7 @@ import gc
 import mmap
 import os
 import random
+import tempfile
 import threading
 import time
 
@@ -127,6 +128,24 @@ def test_lengths_that_no_memory_has(cpu, cipher):
     ]:
         with pytest.raises(MemoryError, match="not enough memory for [0-9]+ bytes"):
             call()
+
+
+def test_what_is_copied_finds_no_memory(cipher):
+    with tempfile.TemporaryFile() as file:
+        file.truncate(1 << 40)  # without content
+        try:
+            huge = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError:
+            pytest.skip("the system maps no such file")
+        for call in [
+            lambda: cipher.gcm_encrypt(bytes(12), b"x", huge),
+            lambda: cipher.gcm_siv_decrypt(bytes(12), b"x", bytes(16), huge),
+            lambda: cipher.gmac(huge, b"x"),
+            lambda: cipher.gcm_encrypt_batch(bytes(12), [(0, 1)], b"x", [huge], out=bytearray(1)),
+        ]:
+            with pytest.raises(MemoryError):
+                call()
+        huge.close()
 
 
 def test_host_memory_takes_no_stream(cpu, cipher):

@@ -182,13 +182,17 @@ fn message_of(error: clap::Error) -> String {
 
 /// What there is instead of an option that other programs have, or other commands of this one.
 fn instead_of(error: &clap::Error) -> Option<String> {
-    const INSTEAD: [(&[&str], &str); 3] = [
+    const INSTEAD: [(&[&str], &str); 4] = [
         // What shows in the list of processes.
         (
             &["--key", "--password", "--pass"],
             "others could read the secret in the list of processes; give the name of a file with --key-file or --passphrase-file",
         ),
         (&["--mode", "-m"], "`encrypt` and `decrypt` have modes; `seal` and `open` are AES-256-GCM"),
+        (
+            &["--backend", "-b"],
+            "`encrypt` and `decrypt` have engines to choose from; `seal` and `open` run on all cores of the CPU",
+        ),
         (
             &["--threads", "--jobs", "-t", "-j"],
             "all cores that the system gives the program do the work; `taskset -c 0-3 aes-bitslice ...` gives it four",

@@ -144,7 +144,13 @@ impl<E> GcmBatch<E> {
     fn of(messages: &[GcmMessage<'_>], tag_bytes: impl Fn(usize) -> u32, end: E) -> Result<Self, Error> {
         check_number(messages.len())?;
         let (mut all, mut others) = (Vec::with_capacity(messages.len()), Vec::new());
-        let mut aad = Vec::with_capacity(messages.iter().map(|message| message.aad.len()).sum());
+        let too_long =
+            || refused("more than 4 GiB of additional data or 2 TiB of messages: make several batches".into());
+        // Before it is copied: there may be no memory for that.
+        let bytes_of_aad =
+            messages.iter().try_fold(0_u32, |sum, message| sum.checked_add(message.aad.len().try_into().ok()?));
+        let Some(bytes_of_aad) = bytes_of_aad else { return too_long() };
+        let mut aad = Vec::with_capacity(bytes_of_aad as usize);
         let (mut end_of_last, mut runs) = (0, 0);
         for (n, GcmMessage { nonce, aad: of_this, range }) in messages.iter().enumerate() {
             let Range { start, end } = *range;
@@ -176,8 +182,8 @@ impl<E> GcmBatch<E> {
             end_of_last = end;
             all.push(message);
         }
-        if u32::try_from(aad.len()).is_err() || u32::try_from(runs).is_err() {
-            return refused("more than 4 GiB of additional data or 2 TiB of messages: make several batches".into());
+        if u32::try_from(runs).is_err() {
+            return too_long();
         }
         Ok(Self {
             order: longest_first(&all).into(),
