@@ -438,26 +438,25 @@ impl Cipher {
         })
     }
 
-    /// AES-GCM-SIV encryption of a whole message: the ciphertext and its tag.
-    #[pyo3(signature = (nonce, data, aad = None, *, out = None, stream = None))]
+    /// AES-GCM-SIV encryption of a whole message in host memory: the ciphertext and its tag.
+    #[pyo3(signature = (nonce, data, aad = None, *, out = None))]
     fn gcm_siv_encrypt<'py>(
         &self,
         nonce: Any<'_, 'py>,
         data: Any<'_, 'py>,
         aad: Option<Any<'_, 'py>>,
         out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         self.begin(|| {
             let encrypt = GcmSivEncrypt::new(&nonce_of(nonce)?, bytes_of(&additional(aad)?));
-            let call = Call::mapping(data, out, stream)?;
+            let call = Call::mapping(data, out, None)?;
             let tag = self.at_once(&call, encrypt)?.tags(data.py())?;
             Ok((call.result, tag))
         })
     }
 
-    /// AES-GCM-SIV decryption of a whole message, if it is the one that the tag was made of.
-    #[pyo3(signature = (nonce, data, tag, aad = None, *, out = None, stream = None))]
+    /// AES-GCM-SIV decryption of a whole message in host memory, if it is the one that the tag was made of.
+    #[pyo3(signature = (nonce, data, tag, aad = None, *, out = None))]
     fn gcm_siv_decrypt<'py>(
         &self,
         nonce: Any<'_, 'py>,
@@ -465,17 +464,15 @@ impl Cipher {
         tag: Any<'_, 'py>,
         aad: Option<Any<'_, 'py>>,
         out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
-            let (nonce, aad, tag) = (nonce_of(nonce)?, additional(aad)?, given_tags(tag)?);
-            let tag = small(&tag, "tag")?;
+            let (nonce, aad, tag) = (nonce_of(nonce)?, additional(aad)?, small(tag, "tag")?);
             let tag = Tag::new(tag.bytes()).map_err(|_| {
                 let what = format!("a tag has 16 bytes, and this one has {}", tag.len());
                 of_runtime(Runtime::Length { operation: "AES-GCM-SIV", what })
             })?;
             let decrypt = GcmSivDecrypt::new(&nonce, bytes_of(&aad), &tag);
-            let call = Call::mapping(data, out, stream)?;
+            let call = Call::mapping(data, out, None)?;
             self.at_once(&call, decrypt)?.wait(data.py())?;
             Ok(call.result)
         })

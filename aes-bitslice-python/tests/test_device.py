@@ -168,20 +168,6 @@ class Torch(Case):
             self.assertEqual(self.bytes_of(secret), expected)
             self.assertEqual(bytes(self.cipher.gmac(NONCE, plain)), self.cpu.gmac(NONCE, data))
 
-    def test_gcm_siv(self):
-        for size in (0, 1, 1000, 1 << 20):
-            plain = self.tensor(size)
-            secret, tag = self.cipher.gcm_siv_encrypt(NONCE, plain, b"header")
-            expected = self.cpu.gcm_siv_encrypt(NONCE, self.bytes_of(plain), b"header")
-            self.assertEqual((self.bytes_of(secret), bytes(tag)), expected)
-            stream = self.torch.cuda.Stream()
-            stream.wait_stream(self.torch.cuda.current_stream())
-            again = self.cipher.gcm_siv_decrypt(NONCE, secret, tag, b"header", stream=stream)
-            self.assertTrue(self.torch.equal(again, plain))
-            with self.assertRaises(AuthenticationError):
-                self.cipher.gcm_siv_decrypt(NONCE, secret, tag, b"Header", out=secret)
-            self.assertEqual(self.bytes_of(secret), bytes(size))
-
     def test_everything_can_be_prepared(self):
         cipher = self.engine.cipher(Key.generate(192))
         for mode in ("ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "gcm", "gcm-batch", "cmac-batch"):
@@ -500,8 +486,6 @@ class Torch(Case):
                 cipher.ctr(IV, static, out=static)
             for call in [
                 lambda: self.cipher.gcm_encrypt(NONCE, static, out=static),
-                lambda: self.cipher.gcm_siv_encrypt(NONCE, static, out=static),
-                lambda: self.cipher.gcm_siv_decrypt(NONCE, static, bytes(16), out=static),
                 lambda: self.cipher.gcm_encrypt_batch(NONCE, [(0, 99)], static, out=static),
                 lambda: self.cipher.gcm_decrypt_batch(NONCE, [(0, 99)], static, bytes(16), out=static),
                 lambda: self.cipher.cmac_batch([(0, 99)], static),
