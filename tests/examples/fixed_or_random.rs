@@ -2,13 +2,13 @@
 //! same in both cases.
 //!
 //! ```sh
-//! M=smsp__inst_executed.sum,l1tex__data_pipe_lsu_wavefronts.sum,l1tex__data_bank_conflicts_pipe_lsu.sum,lts__t_sectors.sum
+//! S=l1tex__t_sectors_pipe_lsu_mem_global_op; M=smsp__inst_executed.sum,${S}_ld.sum,${S}_st.sum
 //! for which in fixed random; do
 //!     ncu --csv --metrics $M target/release/examples/fixed_or_random $which 1000 > $which.csv
 //! done
 //! ```
 //!
-//! In both files, each metric of each kernel must have one value: that of all launches.
+//! Each metric of each kernel and grid must have three values, one for each length of key, and the same ones in both files.
 
 use aes_bitslice_runtime::{Backend, Engine, Error, Key, KeyBits, Mode};
 use aes_bitslice_tests::operation::AnyOperation;
