@@ -92,7 +92,11 @@ fn check_length(method: &Method, key_bits: Option<KeyBits>) -> Result<()> {
         (Some(wanted), Some(found)) if wanted != found => {
             let (wanted, found) = (wanted.bits(), found.bits());
             let message = format!("the mode is named for a key of {wanted} bits, and the key has {found}");
-            Err(Error::new(Exit::Key, format!("{message}; use another key, or --mode {}", method.mode_name())))
+            let advice = match method.keys() {
+                Keys::Two => format!(" for each of two; `keygen --bits {wanted} --xts` makes two of {wanted}"),
+                Keys::One | Keys::OneOnCpu => format!("; use another key, or --mode {}", method.mode_name()),
+            };
+            Err(Error::new(Exit::Key, message + &advice))
         }
         _ => Ok(()),
     }
