@@ -88,10 +88,7 @@ impl Xts {
         while !blocks.is_empty() {
             let n = blocks.len().min(BATCH);
             let (batch, rest) = blocks.split_at(n);
-            for block in &mut tweaks[..n] {
-                *block = tweak.to_le_bytes().into();
-                tweak = next(tweak);
-            }
+            tweak = put_tweaks(&mut tweaks[..n], tweak);
             self.masked(cipher, &tweaks[..n], batch);
             blocks = rest;
         }
@@ -116,6 +113,25 @@ impl Xts {
         }
     }
 
+    /// Units of whole blocks that are done at a time, of `bytes` bytes; none where these begin within one.
+    fn whole_units_of_a_batch(&self, bytes: usize) -> usize {
+        match self.before == 0 && self.unit_bytes.is_multiple_of(16) {
+            true => ((16 * BATCH).min(bytes) as u64 / self.unit_bytes) as usize,
+            false => 0,
+        }
+    }
+
+    /// Units of whole blocks, not more than a batch, each from its first tweak on.
+    fn units(&self, cipher: &impl CpuCipher, first_tweaks: &[Block], data: Buffers<'_>) {
+        let blocks = data.into_blocks();
+        let mut tweaks = [Block::default(); BATCH];
+        let tweaks = &mut tweaks[..blocks.len()];
+        for (unit, first) in tweaks.chunks_exact_mut((self.unit_bytes / 16) as usize).zip(first_tweaks) {
+            put_tweaks(unit, u128::from_le_bytes((*first).into()));
+        }
+        self.masked(cipher, tweaks, blocks);
+    }
+
     /// Blocks, each with its tweak before and behind the cipher.
     fn masked(&self, cipher: &impl CpuCipher, tweaks: &[Block], mut blocks: InOutBuf<'_, '_, Block>) {
         let xor = |bytes: &mut [u8]| {
@@ -137,10 +153,18 @@ impl Xts {
 }
 
 /// Units whose tweaks are encrypted at a time.
-const UNITS: usize = 64;
+const UNITS: usize = 256;
 
 /// Blocks that are done at a time: whole batches of every engine, and little enough for the first-level cache.
 const BATCH: usize = 512;
+
+/// Puts the tweaks of neighbouring blocks of a unit, and returns the next.
+fn put_tweaks(blocks: &mut [Block], first: u128) -> u128 {
+    blocks.iter_mut().fold(first, |tweak, block| {
+        *block = tweak.to_le_bytes().into();
+        next(tweak)
+    })
+}
 
 /// Times α: a shift, and the polynomial if a bit was shifted out, without a branch (IEEE 1619, section 5.2).
 fn next(tweak: u128) -> u128 {
@@ -231,12 +255,18 @@ impl Steps for Xts {
             let numbers = (0..units as u128).map(|i| at.first_unit.wrapping_add(i).to_le_bytes());
             tweaks.iter_mut().zip(numbers).for_each(|(tweak, number)| *tweak = number.into());
             cipher.second().process(Direction::Encrypt, InOutBuf::from(&mut tweaks[..units]));
-            for tweak in &tweaks[..units] {
-                let len = rest.len().min((self.unit_bytes - at.before) as usize);
-                let (unit, after) = rest.split_at(len);
-                self.unit(cipher, times_alpha(u128::from_le_bytes((*tweak).into()), at.before / 16), unit);
+            let mut tweaks = &tweaks[..units];
+            while let [first, ..] = tweaks {
+                let n = at.whole_units_of_a_batch(rest.len()).clamp(1, tweaks.len());
+                let len = rest.len().min((n as u64 * self.unit_bytes - at.before) as usize);
+                let (data, after) = rest.split_at(len);
+                let (these, others) = tweaks.split_at(n);
+                match n {
+                    1 => self.unit(cipher, times_alpha(u128::from_le_bytes((*first).into()), at.before / 16), data),
+                    _ => self.units(cipher, these, data),
+                }
                 at = at.after(len as u64, || unreachable!("XTS is not chained"));
-                rest = after;
+                (rest, tweaks) = (after, others);
             }
         }
     }
