@@ -34,7 +34,7 @@ pub(crate) enum Value {
     Part(PartialHash),
     /// The tag was right.
     Authentic,
-    /// Of so many messages, which are authentic.
+    /// The number of messages, and which of them are authentic.
     Opened(usize, OpenedBatch),
     /// Nothing else.
     Done,

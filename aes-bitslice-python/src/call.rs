@@ -34,7 +34,7 @@ impl Pace {
         self.0.load(Ordering::Relaxed).clamp(FIRST, MOST)
     }
 
-    /// Bytes of the next part, where one of so many took that long.
+    /// Bytes of the next part, where a part of `bytes` bytes took this long.
     fn next(&self, bytes: usize, took: Duration) -> usize {
         let rate = bytes as f64 / took.as_secs_f64().max(1e-6);
         let next = (rate * LONG.as_secs_f64()).clamp((1 << 20) as f64, (1u64 << 40) as f64) as usize & !0xf_ffff;

@@ -10,7 +10,7 @@
 //! A call is measured again and again, with a key and data that are zeros or random, by turns that are random. Between the two kinds,
 //! Welch's t says how many standard errors the means are apart: of all times; of those below each of 100 percentiles, without what the
 //! system does in between; and of the squares of their distances from the mean. Of these the largest is said, and one of more than 10 is a
-//! difference (exit code 1). One of 4.5 may be chance, of so many: measure again, and more.
+//! difference (exit code 1). With as many calls as are measured, a t of 4.5 may be chance: measure again, and more.
 //!
 //! Keys and data of both kinds are made by the same steps at the same addresses, before each measurement. What is measured is one call on
 //! this thread. No difference means that this many measurements on this machine have shown none.

@@ -255,7 +255,7 @@ fn device_memory(engines: &'static [Engine]) {
     }
 }
 
-/// Nothing of it is left on the stream, whoever waits.
+/// The stream clears it, whether or not the call that decrypts is waited for.
 fn what_was_changed_is_cleared_in_device_memory(engines: &'static [Engine]) {
     let engine = &engines[0];
     let stream = engine.cuda_context().unwrap().new_stream().unwrap();

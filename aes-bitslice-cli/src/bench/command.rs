@@ -3,11 +3,12 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use aes_bitslice_runtime::{Backend, Engine, Key};
+use aes_bitslice_runtime::{Backend, Engine};
 
 use super::case::Case;
 use super::engines::{is_gpu, open};
 use super::host_data::HostData;
+use super::keys::keys;
 use super::report::Report;
 use super::sizes::Sizes;
 use super::subject::Subject;
@@ -81,22 +82,6 @@ fn without_kernels(args: &BenchArgs, engines: &[Engine]) -> Vec<String> {
         format!("--kernel {} on {}: it has no kernels to choose from", names.join(","), engine.backend())
     };
     others.map(skip).collect()
-}
-
-/// Random keys of the lengths that are asked for: of each one for all modes that take it. What has no keys of a length is `skipped`.
-pub fn keys(args: &BenchArgs, skipped: &mut Vec<String>) -> Result<Vec<Key>> {
-    let mut keys: Vec<Key> = Vec::new();
-    for &bits in &args.key_bits {
-        let before = keys.len();
-        for &mode in &args.modes {
-            if !mode.has_keys_of(bits) {
-                skipped.push(format!("{} with keys of {} bits: there are none", mode.name(), bits.bits()));
-            } else if !keys[before..].iter().any(|key| mode.takes(key)) {
-                keys.push(mode.generate_key(bits)?);
-            }
-        }
-    }
-    Ok(keys)
 }
 
 /// Measures all that is asked for, and prints it as it comes if there is to be a `table`.

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use aes_bitslice_runtime::{Backend, Buffers, Cipher, Direction, Engine, Key};
 
-use super::command::keys;
 use super::cores::first_difference;
 use super::engines::is_gpu;
+use super::keys::keys;
 use super::random;
 use super::report::{FileRates, Rates, Report};
 use super::start::IV;

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `command` | what is measured, and in which order |
 //! | `subject` | an engine, and what is kept on it from case to case |
-//! | `engines`, `sizes` | what is asked for |
+//! | `engines`, `keys`, `sizes` | what is asked for |
 //! | `case` | a mode with a key, and whether an engine computes it rightly |
 //! | `host` | whole calls on host memory |
 //! | `memory` | memory of devices, of one of these kinds |
@@ -38,6 +38,7 @@ mod engines;
 mod files;
 pub mod host;
 pub mod host_data;
+mod keys;
 mod memory;
 mod opencl;
 mod plot;
