@@ -80,6 +80,7 @@ mod secret;
 mod signals;
 mod single;
 mod standard;
+mod sync;
 mod transform;
 mod tune;
 

@@ -1,6 +1,6 @@
 //! Threads that pass one after the other, in the order of numbers.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// What only the thread whose turn it is may use.
 pub struct Turns<T> {

@@ -48,64 +48,13 @@
 //! is left for the calls that they wait for.
 
 use crate::api::cipher::Cipher;
-use crate::base::error::Error;
-use crate::exec::queue::Queue;
-use crate::op::buffers::Access;
+use crate::exec::submitted::submit;
 use crate::op::operation::{Operation, Steps};
-use std::any::Any;
-use std::fmt;
-use std::future::Future;
-use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
-/// A call that was submitted: a future of `T`: its data, of type `B`, or the data and
-/// the operation's output value. It needs no executor of any kind, and works with each.
-///
-/// Dropping it neither cancels the call nor waits for it; the data is dropped when the call is done. What is not done
-/// when the process ends is lost.
-#[must_use = "the data comes back through it"]
-pub struct Submitted<B, T = B> {
-    call: Arc<Call<B, T>>,
-}
+pub use crate::exec::submitted::{SubmitError, Submitted};
 
 /// A call that was submitted: a future of its data and the operation's output value.
 pub type WithOutput<B, O> = Submitted<B, (B, <O as Steps>::Output)>;
-
-/// Why a call gave no result, and its data: as it was, if the call was refused or failed before it began to write,
-/// else cleared to zero.
-///
-/// In a function that returns [`Error`], `?` keeps the error and drops the data.
-pub struct SubmitError<B> {
-    /// What was wrong.
-    pub error: Error,
-    /// What was submitted.
-    pub data: B,
-}
-
-/// What the caller and the thread that makes the call share.
-struct Call<B, T> {
-    state: Mutex<State<B, T>>,
-    /// Told when `stage` becomes `Done`.
-    done: Condvar,
-}
-
-struct State<B, T> {
-    stage: Stage<B, T>,
-    /// Of the task that asked last.
-    waker: Option<Waker>,
-}
-
-enum Stage<B, T> {
-    Queued(B),
-    Running,
-    Done(Result<T, SubmitError<B>>),
-    /// The result was given out.
-    Taken,
-}
 
 impl Cipher {
     /// An operation on host memory, submitted: takes the data, returns at once, and gives the data back when it is
@@ -155,188 +104,16 @@ impl Cipher {
     }
 }
 
-/// Has a thread of the queue do `work`, which accesses the data as is said.
-fn submit<B, R, T>(
-    queue: &Queue,
-    data: B,
-    access: Access,
-    work: impl FnOnce(&mut [u8]) -> Result<R, Error> + Send + 'static,
-    result: fn(B, R) -> T,
-) -> Result<Submitted<B, T>, SubmitError<B>>
-where
-    B: AsMut<[u8]> + Send + 'static,
-    R: 'static,
-    T: Send + 'static,
-{
-    let state = State { stage: Stage::Queued(data), waker: None };
-    let call = Arc::new(Call { state: Mutex::new(state), done: Condvar::new() });
-    let job = call.clone();
-    match queue.push(Box::new(move || job.run(access, work, result))) {
-        Ok(()) => Ok(Submitted { call }),
-        Err(error) => Err(SubmitError { error, data: call.begin() }),
-    }
-}
-
-impl<B, T> Call<B, T> {
-    fn lock(&self) -> MutexGuard<'_, State<B, T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn begin(&self) -> B {
-        match mem::replace(&mut self.lock().stage, Stage::Running) {
-            Stage::Queued(data) => data,
-            _ => unreachable!("a call is begun once"),
-        }
-    }
-
-    fn is_done(&self) -> bool {
-        matches!(self.lock().stage, Stage::Done(_) | Stage::Taken)
-    }
-
-    /// The result, if it is there.
-    ///
-    /// # Panics
-    /// If it was given out before.
-    fn take(&self, state: &mut State<B, T>) -> Option<Result<T, SubmitError<B>>> {
-        match mem::replace(&mut state.stage, Stage::Taken) {
-            Stage::Done(result) => Some(result),
-            Stage::Taken => panic!("a submitted call was asked for its result again, after it had given it"),
-            unfinished => {
-                state.stage = unfinished;
-                None
-            }
-        }
-    }
-}
-
-impl<B: AsMut<[u8]>, T> Call<B, T> {
-    /// Does `work`, and tells all that wait for it. If it panics, data that it writes to comes back cleared.
-    fn run<R>(&self, access: Access, work: impl FnOnce(&mut [u8]) -> Result<R, Error>, result: fn(B, R) -> T) {
-        let mut data = self.begin();
-        let outcome = catch_unwind(AssertUnwindSafe(|| work(data.as_mut())));
-        // Dropping what a panic threw may panic too: not before all were told.
-        let (result, _thrown) = match outcome {
-            Ok(Ok(output)) => (Ok(result(data, output)), None),
-            Ok(Err(error)) => (Err(SubmitError { error, data }), None),
-            Err(thrown) => {
-                if access != Access::Reads {
-                    let _ = catch_unwind(AssertUnwindSafe(|| data.as_mut().fill(0)));
-                }
-                (Err(SubmitError { error: Error::Panicked { what: words(&*thrown) }, data }), Some(thrown))
-            }
-        };
-        let mut state = self.lock();
-        state.stage = Stage::Done(result);
-        let waker = state.waker.take();
-        drop(state);
-        self.done.notify_all();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-}
-
-/// What a panic said.
-fn words(thrown: &(dyn Any + Send)) -> String {
-    let text = thrown.downcast_ref::<&str>().copied().or(thrown.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("without a word").into()
-}
-
-impl<B, T> Submitted<B, T> {
-    /// Whether it is done: then a `poll` is ready, and [`wait`](Self::wait) returns at once.
-    pub fn is_done(&self) -> bool {
-        self.call.is_done()
-    }
-
-    /// Waits until it is done; for those without an executor.
-    ///
-    /// # Errors
-    /// What went wrong in the call.
-    ///
-    /// # Panics
-    /// If it was polled to its end before.
-    pub fn wait(self) -> Result<T, SubmitError<B>> {
-        /// How soon a thread of rayon's that found nothing to do looks again.
-        const LOOK: Duration = Duration::from_micros(100);
-        let call = &*self.call;
-        loop {
-            // The call may need the pool that this thread is of: meanwhile it does what there is to do for that.
-            let did_other_work = rayon::yield_now() == Some(rayon::Yield::Executed);
-            let mut state = call.lock();
-            if let Some(result) = call.take(&mut state) {
-                return result;
-            }
-            if did_other_work {
-                continue;
-            }
-            match rayon::current_thread_index() {
-                None => drop(call.done.wait(state)),
-                Some(_) => drop(call.done.wait_timeout(state, LOOK)),
-            }
-        }
-    }
-}
-
-impl<B, T> Future for Submitted<B, T> {
-    type Output = Result<T, SubmitError<B>>;
-
-    /// # Panics
-    /// If it was ready before.
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // Cloned and dropped while nothing is locked: what a waker does then is up to its executor.
-        let waker = context.waker().clone();
-        let mut state = self.call.lock();
-        if let Some(result) = self.call.take(&mut state) {
-            return Poll::Ready(result);
-        }
-        let before = state.waker.replace(waker);
-        drop(state);
-        drop(before);
-        Poll::Pending
-    }
-}
-
-impl<B, T> fmt::Debug for Submitted<B, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_done() { "Submitted (done)" } else { "Submitted" })
-    }
-}
-
-impl<B> fmt::Debug for SubmitError<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The data may be secret.
-        f.debug_struct("SubmitError").field("error", &self.error).finish_non_exhaustive()
-    }
-}
-
-impl<B> fmt::Display for SubmitError<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-impl<B> std::error::Error for SubmitError<B> {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.error.source()
-    }
-}
-
-impl<B> From<SubmitError<B>> for Error {
-    fn from(error: SubmitError<B>) -> Self {
-        error.error
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::api::engine::Engine;
     use crate::base::backend::Backend;
+    use crate::base::error::Error;
     use crate::base::key::Key;
     use crate::op::ecb::Ecb;
-    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
     /// Data that can be looked at `looks` times, then panics.
+    #[derive(Debug)]
     struct Brittle {
         bytes: [u8; 16],
         looks: usize,
@@ -349,98 +126,16 @@ mod tests {
         }
     }
 
-    fn panicked<B>(result: Result<B, SubmitError<B>>) -> (String, B) {
-        match result {
-            Err(SubmitError { error: Error::Panicked { what }, data }) => (what, data),
-            other => panic!("{:?}", other.map(|_| ())),
-        }
-    }
-
-    /// Submits work that returns no value.
-    fn submit<B: AsMut<[u8]> + Send + 'static>(
-        queue: &Queue,
-        data: B,
-        work: impl FnOnce(&mut [u8]) -> Result<(), Error> + Send + 'static,
-    ) -> Result<Submitted<B>, SubmitError<B>> {
-        super::submit(queue, data, Access::Maps, work, |data, ()| data)
-    }
-
-    #[test]
-    fn what_a_call_returns_comes_with_its_data() {
-        let submitted =
-            super::submit(&Queue::new(1), vec![1, 2, 3], Access::Reads, |data| Ok(data.len()), |data, len| (data, len));
-        assert_eq!(submitted.unwrap().wait().unwrap(), (vec![1, 2, 3], 3));
-    }
-
-    #[test]
-    fn a_panic_is_an_error_and_the_data_comes_back_cleared() {
-        let queue = Queue::new(1);
-        let thrown: [(Box<dyn Any + Send>, &str); 3] = [
-            (Box::new("a literal"), "a literal"),
-            (Box::new(String::from("a text")), "a text"),
-            (Box::new(5), "without a word"),
-        ];
-        for (thrown, words) in thrown {
-            let submitted = submit(&queue, vec![7; 40], |data| {
-                assert_eq!(data, [7; 40]);
-                std::panic::resume_unwind(thrown)
-            });
-            assert_eq!(panicked(submitted.unwrap().wait()), (words.into(), vec![0; 40]));
-        }
-    }
-
-    #[test]
-    fn data_that_is_only_read_comes_back_from_a_panic_as_it_was() {
-        let work = |_: &mut [u8]| -> Result<(), Error> { std::panic::resume_unwind(Box::new("read")) };
-        for (access, expected) in [(Access::Reads, 7), (Access::Maps, 0), (Access::Writes, 0)] {
-            let submitted = super::submit(&Queue::new(1), vec![7; 40], access, work, |data, ()| data);
-            assert_eq!(panicked(submitted.unwrap().wait()).1, [expected; 40], "{access:?}");
-        }
-    }
-
     #[test]
     fn data_that_panics_leaves_nobody_waiting() {
         let cipher = Engine::open(Backend::Cpu).unwrap().cipher(&Key::new(&[1; 16]).unwrap()).unwrap();
+        let looked_at = Error::Panicked { what: "looked at".into() };
         for looks in 1..4 {
             let submitted = cipher.submit(Ecb::encrypt(), Brittle { bytes: [7; 16], looks }).unwrap();
             match looks {
-                1 => assert_eq!(panicked(submitted.wait()).0, "looked at"),
+                1 => assert_eq!(submitted.wait().unwrap_err().to_string(), looked_at.to_string()),
                 _ => assert_ne!(submitted.wait().unwrap().bytes, [7; 16]),
             }
         }
-    }
-
-    /// Panics when it is dropped, as a waker, data, or what a panic throws may.
-    struct Bomb(Arc<AtomicUsize>);
-
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, SeqCst);
-            if !std::thread::panicking() {
-                std::panic::resume_unwind(Box::new("a bomb"));
-            }
-        }
-    }
-
-    #[test]
-    fn what_a_panic_throws_may_panic_too() {
-        let (queue, bombs) = (Queue::new(1), Arc::new(AtomicUsize::new(0)));
-        let bomb = Bomb(bombs.clone());
-        let submitted = submit(&queue, vec![7], move |_| std::panic::resume_unwind(Box::new(bomb))).unwrap();
-        assert_eq!(panicked(submitted.wait()).1, [0]);
-        // The thread is still there.
-        assert_eq!(submit(&queue, vec![7], |_| Ok(())).unwrap().wait().unwrap(), [7]);
-        assert_eq!(bombs.load(SeqCst), 1);
-    }
-
-    #[test]
-    fn an_error_brings_the_data_along_and_never_shows_it() {
-        let queue = Queue::new(1);
-        let failed =
-            submit(&queue, vec![77; 3], |_| Err(Error::NeedsKey { what: "this" })).unwrap().wait().unwrap_err();
-        assert_eq!(failed.data, [77; 3]);
-        assert!(!format!("{failed:?}").contains("77"));
-        assert_eq!(failed.to_string(), failed.error.to_string());
-        assert!(matches!(Error::from(failed), Error::NeedsKey { .. }));
     }
 }

@@ -9,6 +9,7 @@
 //! | `nonce` | what is new for every message of GCM |
 //! | `tag` | authentication tags, compared in constant time |
 //! | `backend` | where to compute, by name |
+//! | `sync` | what threads share state with |
 //! | `threads` | how many threads share a call's work |
 
 pub mod backend;
@@ -17,5 +18,6 @@ pub mod error;
 pub mod key;
 pub mod nonce;
 pub(crate) mod scrubbed;
+pub(crate) mod sync;
 pub mod tag;
 pub mod threads;

@@ -15,6 +15,7 @@
 //! | `known_answer` | what a kernel must answer before its first use |
 //! | `sources` | kernels that are compiled at run time |
 //! | `queue` | jobs on a bounded number of threads |
+//! | `submitted` | a call that such a thread makes, and what its caller waits on |
 
 pub(crate) mod at_once;
 pub(crate) mod backend;
@@ -29,4 +30,5 @@ pub(crate) mod schedule;
 pub(crate) mod slots;
 pub(crate) mod sources;
 pub(crate) mod steps;
+pub(crate) mod submitted;
 pub(crate) mod transfers;

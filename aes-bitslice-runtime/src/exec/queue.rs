@@ -2,10 +2,9 @@
 //! not.
 
 use crate::base::error::Error;
+use crate::base::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 /// How long a thread waits for another job before it ends.

@@ -1,8 +1,8 @@
 //! Which of several workers takes which chunk of a call: its own share first, front to back, then what the slowest of
 //! the others has left.
 
+use crate::base::sync::{Mutex, MutexGuard, PoisonError};
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The chunks of a call that no worker has taken yet.
 pub(crate) struct Schedule(Mutex<Vec<Share>>);

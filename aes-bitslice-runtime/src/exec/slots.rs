@@ -1,7 +1,7 @@
 //! How the slots of a device are given out, whatever drives the device: a bounded number, kept from call to call, and
 //! some of them for those who have none.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::base::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The slots of a device; each holds an `R`.
 pub(crate) struct Slots<R> {

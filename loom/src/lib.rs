@@ -1,0 +1,61 @@
+//! The files of the project that threads meet in, as they are, with loom's locks in place of those of the standard library: loom goes
+//! through the orders of the threads' steps (<https://github.com/tokio-rs/loom>).
+//!
+//! What they take of the rest of the project stands here in small. Time stands still until a model ends it: [`sync::end_of_time`].
+
+#![allow(dead_code, reason = "a model does not need all of a file")]
+
+pub mod sync;
+
+pub(crate) mod base {
+    pub(crate) mod sync {
+        pub(crate) use crate::sync::*;
+    }
+
+    pub(crate) mod error {
+        /// The errors of these files.
+        #[derive(Debug)]
+        pub enum Error {
+            NoThread { why: String },
+            Panicked { what: String },
+        }
+
+        impl std::fmt::Display for Error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an error")
+            }
+        }
+
+        impl std::error::Error for Error {}
+    }
+}
+
+pub(crate) mod op {
+    pub(crate) mod buffers {
+        /// As in the runtime.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Access {
+            Maps,
+            Reads,
+            Writes,
+        }
+    }
+}
+
+// Their paths begin in this folder.
+#[path = "."]
+pub(crate) mod exec {
+    #[path = "../../aes-bitslice-runtime/src/exec/queue.rs"]
+    pub(crate) mod queue;
+    #[path = "../../aes-bitslice-runtime/src/exec/schedule.rs"]
+    pub(crate) mod schedule;
+    #[path = "../../aes-bitslice-runtime/src/exec/slots.rs"]
+    pub(crate) mod slots;
+    #[path = "../../aes-bitslice-runtime/src/exec/submitted.rs"]
+    pub(crate) mod submitted;
+}
+
+#[path = "../../aes-bitslice-cli/src/pipeline/turns.rs"]
+pub(crate) mod turns;
+
+pub mod models;
