@@ -15,7 +15,7 @@ use super::subject::Subject;
 use super::{files, plot};
 use crate::args::bench::{BenchArgs, Timing};
 use crate::args::engine::KernelName;
-use crate::error::{Error, Result, warn};
+use crate::error::{Error, Exit, Result, warn};
 use crate::output::{self, Options, Output, Target};
 
 /// Measures and reports.
@@ -51,6 +51,9 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         (Source::Engines(report, engines), Some(folder)) => files::measure(args, folder, table, engines, report)?,
         (Source::Engines(report, engines), None) => measure(args, table, engines, report)?,
     };
+    if args.plot_from.is_none() && report.is_empty() {
+        return Err(Error::new(Exit::Failure, format!("nothing was measured: {}", report.skipped.join("; "))));
+    }
     let write = |file: Output, text: &str| -> Result<()> {
         file.writer()?.write_all(text.as_bytes()).map_err(|error| file.error(&error))?;
         file.finish()?.iter().for_each(|warning| warn(warning));

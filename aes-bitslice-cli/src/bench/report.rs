@@ -170,6 +170,11 @@ impl Report {
         }
     }
 
+    /// Whether nothing of what was asked for could be measured.
+    pub fn is_empty(&self) -> bool {
+        self.copies.is_empty() && self.results.is_empty() && self.new_keys.is_empty() && self.files.is_empty()
+    }
+
     /// Reads what `--json` wrote.
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path);

@@ -8,14 +8,12 @@ use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::opencl::device_key::DeviceKey;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
-use crate::base::key::Key;
-use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::exec::backend::OnBackend;
 use crate::exec::choice::Choice;
 use crate::op::buffers::Buffers;
 use crate::op::cpu_cipher::CpuCipher;
 use crate::op::cpu_key::CpuKey;
-use crate::op::operation::{Keys, Operation, check_keys, check_length, finished, keyed, next_pass};
+use crate::op::operation::{Keys, Operation, OwnKey, check_keys, check_length, finished, keyed, next_pass};
 use aes_bitslice_core::mode::Mode;
 use std::fmt;
 use std::sync::Arc;
@@ -118,19 +116,18 @@ impl Cipher {
     fn carry_out<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<O::Output, Error> {
         let on_cpu = data.len() == 0 || self.is_on_cpu(&operation, data.len() as u64);
         let operation = keyed(operation, self.cpu.as_deref())?;
-        match operation.own_key().map(|key| self.of_one_call(key, on_cpu)).transpose()? {
+        match operation.own_key().map(|own| self.of_one_call(&own, on_cpu)).transpose()? {
             Some(own) => own.passes(operation, data, on_cpu),
             None => self.passes(operation, data, on_cpu),
         }
     }
 
     /// A cipher on the same engine for a call under a key of its own.
-    fn of_one_call(&self, key: &Key, on_cpu: bool) -> Result<Self, Error> {
+    fn of_one_call(&self, own: &OwnKey<'_>, on_cpu: bool) -> Result<Self, Error> {
         if !on_cpu {
-            return self.engine.cipher(key);
+            return self.engine.cipher(own.key);
         }
-        let cpu = Arc::new(scrubbed::<EXPANSION, _>(|| CpuKey::new(key)));
-        Ok(Self::new(self.engine.clone(), cpu.clone().into(), Some(cpu)))
+        Ok(Self::new(self.engine.clone(), own.cpu.clone().into(), Some(own.cpu.clone())))
     }
 
     /// Does an operation that was keyed: one pass over the data after the other.

@@ -14,13 +14,14 @@ use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::nonce::Nonce;
+use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::base::tag::Tag;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::{Block, CpuCipher, encrypt_block};
 use crate::op::cpu_key::CpuKey;
 use crate::op::ctr::Ctr;
 use crate::op::launch::{Launch, Shape};
-use crate::op::operation::{Hashed, Keys, Operation, Steps};
+use crate::op::operation::{Hashed, Keys, Operation, OwnKey, Steps};
 use crate::op::partial_hash::{HashKey, PartialHash, Verdict};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::ghash::Blocks;
@@ -173,7 +174,8 @@ impl Derived {
         }
         let (hash, key) = keys[..8 * halves].split_first_chunk().expect("more than a block");
         let key = Key::new(key).expect("a key of the same length");
-        Self { hash: HashKey::of_polyval(hash), cpu: Arc::new(CpuKey::new(&key)), key: Arc::new(key) }
+        let cpu = Arc::new(scrubbed::<EXPANSION, _>(|| CpuKey::new(&key)));
+        Self { hash: HashKey::of_polyval(hash), cpu, key: Arc::new(key) }
     }
 
     /// What is encrypted to the tag of a message of which this is the hash (section 5), but for the highest bit, which is to be 0.
@@ -274,8 +276,9 @@ impl<E: SivEnd> Steps for GcmSiv<E> {
         Self { derived: Some(Derived::new(cipher, self.nonce.as_bytes())), ..self }
     }
 
-    fn own_key(&self) -> Option<&Key> {
-        Some(&self.derived().key)
+    fn own_key(&self) -> Option<OwnKey<'_>> {
+        let Derived { key, cpu, .. } = self.derived();
+        Some(OwnKey { key, cpu })
     }
 
     fn only_reads(&self) -> bool {

@@ -6,10 +6,12 @@ use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::op::batch::Batch;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::CpuCipher;
+use crate::op::cpu_key::CpuKey;
 use crate::op::launch::{Launch, Shape};
 use crate::op::partial_hash::{HashKey, Verdict};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
+use std::sync::Arc;
 
 /// What is to be done with a call's data: a value, such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Calls on host
 /// memory take every operation that their engine [supports](crate::Engine::supports), those on memory of devices every
@@ -65,6 +67,13 @@ pub enum Keys {
     Two,
 }
 
+/// A key that a call has of its own.
+pub struct OwnKey<'o> {
+    pub(crate) key: &'o Key,
+    /// The same, expanded on the CPU.
+    pub(crate) cpu: &'o Arc<CpuKey>,
+}
+
 /// The steps of an operation, as engines ask for them. Not for use outside the crate, where nothing can name it.
 pub trait Steps: Clone + Send + Sync + 'static {
     /// What a chunk of a call returns in addition to what it writes.
@@ -86,7 +95,7 @@ pub trait Steps: Clone + Send + Sync + 'static {
     }
 
     /// The key of the call, of an operation that [has its own](Operation::HAS_OWN_KEY) and was [keyed](Self::keyed).
-    fn own_key(&self) -> Option<&Key> {
+    fn own_key(&self) -> Option<OwnKey<'_>> {
         None
     }
 

@@ -106,8 +106,8 @@ impl<'a> DeviceCipher<'a> {
         self.key.device().enter()?;
         match operation.own_key() {
             // Its own tables are made in each call.
-            Some(key) => {
-                let key = self.key.of_one_call(key)?;
+            Some(own) => {
+                let key = self.key.of_one_call(own.key)?;
                 needed.mode.map_or(Ok(()), |mode| key.prepare(mode, self.choice))?;
                 key.device().hash_kernel().map(drop)
             }
@@ -203,7 +203,7 @@ impl<'a> DeviceCipher<'a> {
             if capture::is_in_capture(context, stream)? {
                 return Err(Error::InCapture { operation: O::NAME });
             }
-            let own = operation.own_key().map(|key| self.key.of_one_call(key)).transpose()?;
+            let own = operation.own_key().map(|own| self.key.of_one_call(own.key)).transpose()?;
             let key = own.as_ref().unwrap_or(self.key);
             // Before anything is written: its known answer may be a wrong one.
             key.hash_kernel(operation.hash_key())?;
