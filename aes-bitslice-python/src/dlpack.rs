@@ -192,17 +192,20 @@ impl Tensor {
 
 /// The elements of a tensor that lies in memory without gaps, the last dimension first.
 pub fn elements(shape: &[i64], strides: Option<&[i64]>) -> PyResult<u64> {
-    let count = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(u64::try_from(d).ok()?));
+    let sizes = shape.iter().map(|&size| u64::try_from(size).ok());
+    // A dimension of none makes none of them, whatever the others are.
+    let is_empty = shape.contains(&0);
+    let count = sizes.clone().try_fold(1u64, |n, size| if is_empty { size.map(|_| 0) } else { n.checked_mul(size?) });
     let count = count.ok_or_else(|| PyBufferError::new_err("a tensor of too many elements"))?;
     let mut expected = 1;
-    for (&size, &stride) in shape.iter().zip(strides.unwrap_or_default()).rev() {
+    for (&size, &stride) in shape.iter().zip(strides.unwrap_or_default()).rev().filter(|_| !is_empty) {
         // The stride of a dimension of one element says nothing.
-        if count > 0 && size > 1 && stride != expected {
+        if size > 1 && i128::from(stride) != expected {
             return Err(PyBufferError::new_err(
                 "the tensor is not contiguous: make it so first (`.contiguous()` or `ascontiguousarray`)",
             ));
         }
-        expected *= size.max(1);
+        expected *= i128::from(size);
     }
     Ok(count)
 }
