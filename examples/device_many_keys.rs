@@ -5,7 +5,9 @@
 //! ```
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, sys::CUevent_flags};
-use aes_bitslice_runtime::{Backend, Counter, CounterMode, Ctr, EachKey, Ecb, Engine, Job, Jobs, Key, KeyBits, Mode};
+use aes_bitslice_runtime::{
+    Backend, Cipher, Counter, CounterMode, Ctr, EachKey, Ecb, Engine, Error, Job, Jobs, Key, KeyBits, Mode,
+};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -31,7 +33,9 @@ fn main() -> Outcome<()> {
     println!(
         "calls that are on the stream at a time, by the clock. Jobs are described before, and the same for all calls."
     );
-    jobs(&engine, &stream)?;
+    for mode in [Mode::Ctr, Mode::EcbDecrypt] {
+        jobs(&engine, &stream, mode)?;
+    }
     each_key(&engine, &stream)
 }
 
@@ -40,22 +44,31 @@ fn noise(seed: usize, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|i| ((i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 37) as u8).collect()
 }
 
-/// Jobs of CTR, of one length.
-fn jobs(engine: &Engine, stream: &Arc<CudaStream>) -> Outcome<()> {
-    println!("\nCTR, Tbit/s");
+/// A call under one key in a mode, the same data as under many.
+fn one_key(cipher: &Cipher, mode: Mode, stream: &CudaStream, data: &mut CudaSlice<u8>) -> Result<(), Error> {
+    match mode {
+        Mode::Ctr => cipher.device()?.run(stream, Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0), data),
+        Mode::EcbDecrypt => cipher.device()?.run(stream, Ecb::decrypt(), data),
+        _ => cipher.device()?.run(stream, Ecb::encrypt(), data),
+    }
+}
+
+/// Jobs of one length.
+fn jobs(engine: &Engine, stream: &Arc<CudaStream>, mode: Mode) -> Outcome<()> {
+    println!("\n{mode}, Tbit/s");
     println!(
         "{:>18} {:>4} {:>7} {:>7} {:>7}   {:>8} {:>7} {:>7}",
         "jobs", "key", "events", "alone", "ahead", "one key", "alone", "ahead"
     );
     for bits in [KeyBits::Aes128, KeyBits::Aes256] {
-        for (count, bytes) in [(1024, 65_536), (16_384, 65_536), (65_536, 4096), (262_144, 512), (1 << 20, 64)] {
+        for (count, bytes) in [(1024, 65_536), (16_384, 65_536), (65_536, 4096), (262_144, 512)] {
             let keys = noise(1, count * bits.bytes());
             let job = |n: usize| Job {
                 key: &keys[n * bits.bytes()..][..bits.bytes()],
                 counter: (n as u128).to_be_bytes(),
                 range: (n * bytes) as u64..((n + 1) * bytes) as u64,
             };
-            let jobs = Jobs::new(Mode::Ctr, &(0..count).map(job).collect::<Vec<_>>())?;
+            let jobs = Jobs::new(mode, &(0..count).map(job).collect::<Vec<_>>())?;
             let device = engine.device_jobs()?;
             let plain = noise(2, count * bytes);
             let mut expected = plain.clone();
@@ -67,9 +80,8 @@ fn jobs(engine: &Engine, stream: &Arc<CudaStream>) -> Outcome<()> {
             let all = 8e-12 * (count * bytes) as f64;
             let [events, alone, ahead] = times(stream, &mut data, |data| device.run(stream, &jobs, data))?;
             let cipher = engine.cipher(&Key::generate(bits)?)?;
-            let one = Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0);
             let [one_events, one_alone, one_ahead] =
-                times(stream, &mut data, |data| cipher.device()?.run(stream, one, data))?;
+                times(stream, &mut data, |data| one_key(&cipher, mode, stream, data))?;
             println!(
                 "{:>18} {:>4} {:>7.2} {:>7.2} {:>7.2}   {:>8.2} {:>7.2} {:>7.2}",
                 format!("{count} x {bytes}"),
@@ -92,10 +104,10 @@ fn each_key(engine: &Engine, stream: &Arc<CudaStream>) -> Outcome<()> {
         "\nThe same number of bytes under each of many keys, in GPU memory: 10^9 keys/s; the same data under one key: 10^9 times that many bytes/s"
     );
     println!(
-        "{:>20} {:>5} {:>4} {:>7} {:>7} {:>7}   {:>8} {:>7} {:>7}",
+        "{:>22} {:>5} {:>4} {:>7} {:>7} {:>7}   {:>8} {:>7} {:>7}",
         "keys", "bytes", "key", "events", "alone", "ahead", "one key", "alone", "ahead"
     );
-    for (mode, name) in [(Mode::EcbEncrypt, "ECB"), (Mode::Keystream, "key stream")] {
+    for mode in [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Keystream] {
         for bits in [KeyBits::Aes128, KeyBits::Aes256] {
             for (count, bytes) in [(1 << 20, 16), (1 << 20, 32), (1 << 24, 16), (1 << 24, 32)] {
                 let keys = noise(3, count * bits.bytes());
@@ -114,10 +126,10 @@ fn each_key(engine: &Engine, stream: &Arc<CudaStream>) -> Outcome<()> {
                     times(stream, &mut data, |data| device.run_each_key(stream, &each, &keys, data))?;
                 let cipher = engine.cipher(&Key::generate(bits)?)?;
                 let [one_events, one_alone, one_ahead] =
-                    times(stream, &mut data, |data| cipher.device()?.run(stream, Ecb::encrypt(), data))?;
+                    times(stream, &mut data, |data| one_key(&cipher, mode, stream, data))?;
                 println!(
-                    "{:>20} {bytes:>5} {:>4} {:>7.2} {:>7.2} {:>7.2}   {:>8.2} {:>7.2} {:>7.2}",
-                    format!("{name}, {count}"),
+                    "{:>22} {bytes:>5} {:>4} {:>7.2} {:>7.2} {:>7.2}   {:>8.2} {:>7.2} {:>7.2}",
+                    format!("{mode}, {count}"),
                     bits.bits(),
                     all / events,
                     all / alone,
@@ -137,7 +149,7 @@ fn each_key(engine: &Engine, stream: &Arc<CudaStream>) -> Outcome<()> {
 fn times<T>(
     stream: &Arc<CudaStream>,
     data: &mut CudaSlice<u8>,
-    call: impl Fn(&mut CudaSlice<u8>) -> Result<T, aes_bitslice_runtime::Error>,
+    call: impl Fn(&mut CudaSlice<u8>) -> Result<T, Error>,
 ) -> Outcome<[f64; 3]> {
     let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
     let mut times = [const { Vec::new() }; 3];

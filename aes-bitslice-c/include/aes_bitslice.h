@@ -657,7 +657,7 @@ int aes_bitslice_run_each_key(const struct aes_bitslice_engine *engine,
 int aes_bitslice_prepare_many_keys(const struct aes_bitslice_engine *engine);
 
 // aes_bitslice_run_jobs in memory of the GPU, on a stream, which expands the keys; descriptions of jobs and keys are in host memory. Fast
-// for jobs of a few KiB or more. Refuses "ecb-decrypt", of which there are no kernels. Cannot be captured into a graph.
+// for jobs of a few KiB or more. Cannot be captured into a graph.
 //
 // Writes what waits for the call to `pending`, to be freed by aes_bitslice_pending_free: the library's copy of the keys is wiped then.
 int aes_bitslice_run_jobs_on_stream(const struct aes_bitslice_engine *engine,
@@ -671,8 +671,8 @@ int aes_bitslice_run_jobs_on_stream(const struct aes_bitslice_engine *engine,
                                     struct aes_bitslice_pending **pending);
 
 // aes_bitslice_run_each_key in memory of the GPU, on a stream; the keys are there, too, at a multiple of four bytes, and the counter is in
-// host memory. The keys are expanded while they are used, and stay as they are: clearing them is the caller's. Refuses "ecb-decrypt", of
-// which there are no kernels. May be captured into a graph after aes_bitslice_prepare_many_keys.
+// host memory. The keys are expanded while they are used, and stay as they are: clearing them is the caller's. May be captured into a
+// graph after aes_bitslice_prepare_many_keys.
 int aes_bitslice_run_each_key_on_stream(const struct aes_bitslice_engine *engine,
                                         const char *mode,
                                         const uint8_t *keys,

@@ -29,12 +29,7 @@ pub struct Job {
 /// `name` is NULL, or points to a string.
 unsafe fn mode(name: *const c_char) -> Result<Mode, Failure> {
     // SAFETY: as the caller guarantees.
-    let name = unsafe { text(name, "mode") }?.to_string_lossy();
-    let known = [Mode::Ctr, Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Keystream];
-    let known = known.into_iter().find(|mode| mode.name() == name);
-    let what =
-        || format!("\"{name}\" is not done under many keys: give one of ctr, ecb-encrypt, ecb-decrypt, keystream");
-    known.ok_or_else(|| Failure::invalid(what()))
+    Ok(Jobs::mode_named(&unsafe { text(name, "mode") }?.to_string_lossy())?)
 }
 
 /// The data of a call in a mode.
@@ -150,7 +145,7 @@ pub unsafe extern "C" fn aes_bitslice_prepare_many_keys(engine: *const EngineHan
 }
 
 /// aes_bitslice_run_jobs in memory of the GPU, on a stream, which expands the keys; descriptions of jobs and keys are in host memory. Fast
-/// for jobs of a few KiB or more. Refuses "ecb-decrypt", of which there are no kernels. Cannot be captured into a graph.
+/// for jobs of a few KiB or more. Cannot be captured into a graph.
 ///
 /// Writes what waits for the call to `pending`, to be freed by aes_bitslice_pending_free: the library's copy of the keys is wiped then.
 #[unsafe(no_mangle)]
@@ -182,8 +177,8 @@ pub unsafe extern "C" fn aes_bitslice_run_jobs_on_stream(
 }
 
 /// aes_bitslice_run_each_key in memory of the GPU, on a stream; the keys are there, too, at a multiple of four bytes, and the counter is in
-/// host memory. The keys are expanded while they are used, and stay as they are: clearing them is the caller's. Refuses "ecb-decrypt", of
-/// which there are no kernels. May be captured into a graph after aes_bitslice_prepare_many_keys.
+/// host memory. The keys are expanded while they are used, and stay as they are: clearing them is the caller's. May be captured into a
+/// graph after aes_bitslice_prepare_many_keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_run_each_key_on_stream(
     engine: *const EngineHandle,

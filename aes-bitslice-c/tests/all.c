@@ -720,7 +720,7 @@ static void many_keys(void)
     }
     const aes_bitslice_job odd = {keys, 17, {0}, {0, 32}};
     REFUSED(AES_BITSLICE_INVALID, "17", aes_bitslice_run_jobs(engine, "ctr", &odd, 1, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "give one of ctr, ecb-encrypt, ecb-decrypt, keystream", aes_bitslice_run_jobs(engine, "cbc-decrypt", &good, 1, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "use ctr, ecb-encrypt, ecb-decrypt or keystream", aes_bitslice_run_jobs(engine, "cbc-decrypt", &good, 1, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_jobs(engine, "keystream", &good, 1, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run_jobs(engine, "ctr", &good, SIZE_MAX / 16, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_jobs(engine, "ctr", &good, 1, output + 1, output, 64));
@@ -730,7 +730,7 @@ static void many_keys(void)
     IS_NULL("input", aes_bitslice_run_jobs(engine, "ctr", &good, 1, NULL, output, 64));
     IS_NULL("output", aes_bitslice_run_jobs(engine, "ctr", &good, 1, plain, NULL, 64));
 
-    REFUSED(AES_BITSLICE_INVALID, "give one of ctr, ecb-encrypt, ecb-decrypt, keystream", aes_bitslice_run_each_key(engine, "gcm", keys, 16, 2, counter, 32, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "use ctr, ecb-encrypt, ecb-decrypt or keystream", aes_bitslice_run_each_key(engine, "gcm", keys, 16, 2, counter, 32, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_each_key(engine, "keystream", keys, 16, 2, counter, 32, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "ecb-encrypt has no counter", aes_bitslice_run_each_key(engine, "ecb-encrypt", keys, 16, 2, counter, 32, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "ecb-decrypt has no counter", aes_bitslice_run_each_key(engine, "ecb-decrypt", keys, 16, 2, counter, 32, plain, output, 64));

@@ -3,7 +3,8 @@
 //!
 //! # Entry points
 //!
-//! Keys are as they are, 16, 24 or 32 bytes each and all of one length, side by side at a multiple of four bytes. Kernels expand them.
+//! Keys are as they are, 16, 24 or 32 bytes each and all of one length, side by side at a multiple of four bytes. Kernels expand them, those
+//! of ECB encryption for the cipher, those of ECB decryption for its inverse.
 //!
 //! | parameter | kind | what |
 //! |---|---|---|
@@ -12,7 +13,7 @@
 //! | `counts`, `adds` | u32 | 0 or 1: whether the cipher is given counters, not `in`; whether its output is added to `in`, not `out` itself |
 //! | `each`, `blocks` of `entry_each` | u32 | blocks of 16 bytes for each key; blocks in all |
 //! | `counter` of `entry_each` | 4 words | the first counter, the same for each key, least significant word first |
-//! | `all`, `round_keys` of `entry_expand` | u32; buffer of u32 | how many keys; where their round keys go, `4 (rounds + 1)` words for each |
+//! | `all`, `round_keys` of `entry_expand` | u32; buffer of u32 | how many keys; where their round keys go in the order of use, `4 (rounds + 1)` words for each |
 //! | `round_keys` of `entry_jobs` | buffer of u32 | those, a key for each job |
 //! | `jobs`, `runs`, `all`, `wide` of `entry_jobs` | buffers, the first aligned to 16 bytes; u32 | the tables below; how many runs; how long a run is |
 //!

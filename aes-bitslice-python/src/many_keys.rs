@@ -38,14 +38,6 @@ impl<'py> Data<'_, 'py> {
     }
 }
 
-fn mode_of(name: &str) -> PyResult<Mode> {
-    let known = [Mode::Ctr, Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Keystream];
-    known.into_iter().find(|mode| mode.name() == name).ok_or_else(|| {
-        let what = format!("`{name}` is not done under many keys: use ctr, ecb-encrypt, ecb-decrypt or keystream");
-        PyValueError::new_err(what)
-    })
-}
-
 fn has_counters(mode: Mode) -> bool {
     matches!(mode, Mode::Ctr | Mode::Keystream)
 }
@@ -85,7 +77,7 @@ pub fn each_key<'py>(
     (counter, bytes): (Option<Any<'_, 'py>>, u64),
     data: &Data<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mode = mode_of(mode)?;
+    let mode = Jobs::mode_named(mode).map_err(of_runtime)?;
     let bits = KeyBits::ALL.into_iter().find(|bits| bits.bits() == key_bits);
     let bits = bits.ok_or_else(|| PyValueError::new_err(format!("a key has 128, 192 or 256 bits, not {key_bits}")))?;
     if !has_counters(mode) && counter.is_some() {
@@ -149,7 +141,7 @@ pub fn jobs<'py>(
     ranges: Any<'_, 'py>,
     data: &Data<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mode = mode_of(mode)?;
+    let mode = Jobs::mode_named(mode).map_err(of_runtime)?;
     let ranges = ranges_of(ranges)?;
     let n = ranges.len();
     let of_keys = Memory::of(keys, false, "keys", None)?;

@@ -125,10 +125,10 @@ class Torch(Case):
 
     def test_many_keys(self):
         cpu, keys = Engine("cpu"), self.tensor(1000 * 16, seed=2)
-        for mode, size in [("ctr", 16), ("keystream", 32), ("ecb-encrypt", 4096)]:
+        for mode, size in [("ctr", 16), ("keystream", 32), ("ecb-decrypt", 48), ("ecb-encrypt", 4096)]:
             data = self.tensor(1000 * size, seed=3)
             plain = None if mode == "keystream" else data
-            given = {} if mode == "ecb-encrypt" else {"counter": IV}
+            given = {} if mode.startswith("ecb") else {"counter": IV}
             wanted = cpu.run_each_key(
                 mode, self.bytes_of(keys), None if plain is None else self.bytes_of(data), bytes_per_key=size, **given
             )
@@ -146,6 +146,10 @@ class Torch(Case):
         wanted = bytearray(self.bytes_of(data))
         cpu.run_jobs("ctr", keys, ranges, wanted, counters=counters, out=wanted)
         self.assertIs(self.engine.run_jobs("ctr", keys, ranges, data, counters=counters, out=data), data)
+        self.assertEqual(self.bytes_of(data), wanted)
+        blocks = [(i * 1048, i * 1048 + 16 * (i % 60)) for i in range(1000)]
+        cpu.run_jobs("ecb-decrypt", keys, blocks, wanted, out=wanted)
+        self.engine.run_jobs("ecb-decrypt", keys, blocks, data, out=data)
         self.assertEqual(self.bytes_of(data), wanted)
 
     def test_xts(self):

@@ -104,11 +104,12 @@ fn subjects() -> Vec<Subject> {
         let check = move |source: &str| check::printed(source, &manifest, &noise(5, 16));
         subjects.push(Subject::new(&name, &source, PAGE_END, &[MANY_KEYS, CTR_MESSAGES], check));
     }
-    for (name, from, to, check) in [
-        ("many keys", MANY_KEYS, &[CMAC][..], check::printed_jobs as fn(&Printed) -> _),
-        ("CMAC of many messages", CMAC, &[], check::printed_cmac),
+    for (name, mode, from, to, check) in [
+        ("many keys", Mode::EcbEncrypt, MANY_KEYS, &[CMAC][..], check::printed_jobs as fn(&Printed) -> _),
+        ("many keys, decryption", Mode::EcbDecrypt, MANY_KEYS, &[], check::printed_jobs),
+        ("CMAC of many messages", Mode::EcbEncrypt, CMAC, &[], check::printed_cmac),
     ] {
-        let printed = planes(Mode::EcbEncrypt);
+        let printed = planes(mode);
         let source = printed.source.clone();
         subjects.push(Subject::new(name, &source, from, to, move |source| check(&with(source, &printed))));
     }

@@ -25,11 +25,19 @@ struct Flow {
     adds: u32,
 }
 
-const FLOWS: [Flow; 3] = [
-    Flow { mode: Mode::EcbEncrypt, counts: 0, adds: 0 },
-    Flow { mode: Mode::Ctr, counts: 1, adds: 1 },
-    Flow { mode: Mode::Keystream, counts: 1, adds: 0 },
-];
+impl Flow {
+    /// Those of a kernel that encrypts, or decrypts.
+    fn all(direction: Direction) -> &'static [Self] {
+        match direction {
+            Direction::Encrypt => &[
+                Self { mode: Mode::EcbEncrypt, counts: 0, adds: 0 },
+                Self { mode: Mode::Ctr, counts: 1, adds: 1 },
+                Self { mode: Mode::Keystream, counts: 1, adds: 0 },
+            ],
+            Direction::Decrypt => &[Self { mode: Mode::EcbDecrypt, counts: 0, adds: 0 }],
+        }
+    }
+}
 
 /// Compiles a printed kernel as C, and compares what its entry points for many keys do with the definition: keys of every length, lengths
 /// around blocks, runs and tiles, at any address, in place and not, counters that wrap. `false` where there is no C compiler.
@@ -44,7 +52,13 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
     };
     let entries = many.entries().map(|(_, entry, _)| entry);
     let Some(mut compiled) = Compiled::with(kernel, &printed.source, &entries, value)? else { return Ok(false) };
-    let basis = manifest.basis()?;
+    let direction = manifest.mode()?.direction();
+    let flows = Flow::all(direction);
+    // Jobs that encrypt take round keys as the schedule has them.
+    let basis = match direction {
+        Direction::Encrypt => manifest.basis()?.into(),
+        Direction::Decrypt => manifest.key_basis()?,
+    };
     let stream = |seed: u128, bytes: usize| {
         let key = KeySchedule::new(b"sixteen bytes...", Direction::Encrypt).expect("a key");
         reference(Mode::Keystream, &key, seed << 64, 0, &vec![0; bytes])
@@ -57,7 +71,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
     for (n, bits) in KeyBits::ALL.into_iter().enumerate() {
         let key_words = (bits.bytes() / 4) as u32;
         let expanded = |keys: &[u8]| -> Vec<KeySchedule> {
-            let schedule = |key| KeySchedule::new(key, Direction::Encrypt).expect("of this length");
+            let schedule = |key| KeySchedule::new(key, direction).expect("of this length");
             keys.chunks(bits.bytes()).map(schedule).collect()
         };
 
@@ -82,7 +96,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
             if all * each < blocks {
                 continue;
             }
-            let Flow { mode, counts, adds } = FLOWS[(m + n) % 3];
+            let Flow { mode, counts, adds } = flows[(m + n) % flows.len()];
             let counter = counters[m % 3];
             let data = stream(50 + m as u128, 16 * blocks);
             let mut expected = Vec::new();
@@ -117,13 +131,13 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
             &[(512, 0), (16, 16), (0, 0), (4096, 0), (10_000, 32), (528, 0), (4095, 0), (1, 0)];
         let ragged: &[(u64, u64)] = &[(13, 1), (517, 2), (4100, 0), (31, 5), (6000, 3), (1, 0)];
         for (m, offset) in [(0, 0), (1, 0), (2, 3), (3, 4), (4, 8), (5, 1)] {
-            let flow = FLOWS[(m + n) % 3];
+            let flow = flows[(m + n) % flows.len()];
             let Flow { mode, counts, adds } = flow;
-            let lengths = if mode == Mode::EcbEncrypt || m % 2 == 0 { several } else { ragged };
+            let lengths = if counts == 0 || m % 2 == 0 { several } else { ragged };
             let (mut at, mut jobs) = (0, Vec::new());
             for (i, &(bytes, gap)) in lengths.iter().enumerate() {
                 // ECB takes whole blocks only.
-                let bytes = if mode == Mode::EcbEncrypt { bytes / 16 * 16 } else { bytes };
+                let bytes = if counts == 0 { bytes / 16 * 16 } else { bytes };
                 jobs.push(Job { counter: counters[i % 3].wrapping_sub(i as u128 * 20), at: at + gap, bytes });
                 at += gap + bytes;
             }
@@ -184,8 +198,8 @@ mod tests {
     use zeroize::Zeroizing;
 
     /// With a fault in the source.
-    fn check(wrong: Option<(&str, &str)>) -> Result<bool, CheckError> {
-        let mut printed = cuda::print(&KernelSpec::planes(Mode::EcbEncrypt, &LUT3).into(), "a test").unwrap();
+    fn check(mode: Mode, wrong: Option<(&str, &str)>) -> Result<bool, CheckError> {
+        let mut printed = cuda::print(&KernelSpec::planes(mode, &LUT3).into(), "a test").unwrap();
         if let Some((text, with)) = wrong {
             assert!(printed.source.contains(text), "{text}");
             printed.source = Zeroizing::new(printed.source.replace(text, with));
@@ -193,33 +207,61 @@ mod tests {
         printed_jobs(&printed)
     }
 
-    #[test]
-    fn a_printed_kernel_passes_and_faults_show() {
-        if !check(None).unwrap() {
+    /// The printed kernel passes, and does not with any of these faults.
+    fn faults_show(mode: Mode, faults: &[(&str, &str)]) {
+        if !check(mode, None).unwrap() {
             eprintln!("there is no C compiler: the printed kernel was not tested");
             return;
         }
-        for (text, with) in [
-            // The schedule.
-            ("column() + (u32)is_first", "column()"),
-            ("is_first || keys.key_words == 8", "is_first"),
-            ("round_constant(turn) : 0", "round_constant(1) : 0"),
-            ("WARP_BARRIER(); // the word before is there", ""),
-            // Blocks and counters.
-            ("place.block >= each", "place.block > each"),
-            ("low < n ? own.carried : own.word", "own.word"),
-            // Jobs.
-            ("(lane() / 4 & ((1u << wide) - 1))", "(lane() / 4 & 7)"),
-            ("byte + 4 <= part.bytes", "byte < part.bytes"),
-            ("part.bytes >= 31 * part.apart + 4", "part.bytes >= 31 * part.apart"),
-            ("counter_word(own, j << wide)", "counter_word(own, j)"),
-            ("word = round_keys[4 * (round + 1)];", "word = round_keys[4 * round];"),
-        ] {
-            match check(Some((text, with))) {
+        for &(text, with) in faults {
+            match check(mode, Some((text, with))) {
                 Ok(_) => panic!("`{text}` is not missed"),
                 Err(CheckError::Printed { .. } | CheckError::OutOfBounds { .. } | CheckError::Stuck { .. }) => {}
                 Err(other) => panic!("`{text}`: {other}"),
             }
         }
+    }
+
+    #[test]
+    fn a_printed_kernel_passes_and_faults_show() {
+        faults_show(
+            Mode::EcbEncrypt,
+            &[
+                // The schedule.
+                ("column() + (u32)is_first", "column()"),
+                ("is_first || keys.key_words == 8", "is_first"),
+                ("round_constant(turn) : 0", "round_constant(1) : 0"),
+                ("WARP_BARRIER(); // the word before is there", ""),
+                // Blocks and counters.
+                ("place.block >= each", "place.block > each"),
+                ("low < n ? own.carried : own.word", "own.word"),
+                // Jobs.
+                ("(lane() / 4 & ((1u << wide) - 1))", "(lane() / 4 & 7)"),
+                ("byte + 4 <= part.bytes", "byte < part.bytes"),
+                ("part.bytes >= 31 * part.apart + 4", "part.bytes >= 31 * part.apart"),
+                ("counter_word(own, j << wide)", "counter_word(own, j)"),
+                ("word = round_keys[4 * (round + 1)];", "word = round_keys[4 * round];"),
+            ],
+        );
+    }
+
+    #[test]
+    fn so_does_one_that_decrypts() {
+        faults_show(
+            Mode::EcbDecrypt,
+            &[
+                ("(i == 0 && keys.key_words == 8)", "0"),
+                ("WARP_BARRIER(); // of short keys, word n - 1 has only just been made", ""),
+                ("const u32 i = 3 - j, n", "const u32 i = j, n"),
+                (
+                    "WARP_BARRIER(); // the words are there, and those in whose place the next ones come have been read",
+                    "",
+                ),
+                ("if (n > 1) make_words_before", "if (n > 2) make_words_before"),
+                ("const u32 round = keys.rounds - n;", "const u32 round = n;"),
+                ("    into_key_basis(k, t);\n", "    return;\n"),
+                ("round <= keys.rounds; round++) make_next_words", "round < keys.rounds; round++) make_next_words"),
+            ],
+        );
     }
 }

@@ -50,6 +50,41 @@ pub fn key_basis(direction: Direction, basis: Basis) -> ColumnBasis {
     ColumnBasis::with_product(images, basis).expect("a netlist of this crate takes every round key")
 }
 
+/// AddRoundKey with a round key of the key schedule, and then MixColumns: a round of the inverse cipher as FIPS 197 has it (section 5.3),
+/// whose round keys are those of the cipher.
+pub fn mix_column_after_key(direction: Direction, basis: Basis) -> Circuit {
+    let name = format!("AddRoundKey, {}", name_of(direction, basis));
+    let mut circuit = Circuit::new(name, names("x").chain(names("k")));
+    let sums: Vec<Wire> = (0..32).map(|i| circuit.xor(circuit.input(i), circuit.input(32 + i))).collect();
+    for (i, wire) in circuit.include(&mix_column(direction, basis), &sums).into_iter().enumerate() {
+        circuit.output(format!("y{i}"), wire);
+    }
+    circuit
+}
+
+/// A column of a round key of the key schedule, its bytes in `basis`, as [`mix_column_with_placed_key`] takes it: in the basis of that, and
+/// for decryption through InvMixColumns before, as the equivalent inverse cipher has it (section 5.3.5).
+pub fn placed_key(direction: Direction, basis: Basis) -> Circuit {
+    let placed = key_basis(direction, basis);
+    let image = |bit: usize| {
+        let mut state = [0; 16];
+        state[bit / 8] = basis.invert(1 << (bit % 8));
+        if direction == Direction::Decrypt {
+            cipher::mix_columns(&mut state, direction);
+        }
+        placed.apply(u32::from_le_bytes(*state.first_chunk().expect("a column")))
+    };
+    let images: [u32; 32] = std::array::from_fn(image);
+    let rows: [u128; 32] =
+        std::array::from_fn(|i| (0..32).fold(0, |row, bit| row | u128::from(images[bit] >> i & 1) << bit));
+    let mut circuit = Circuit::new(format!("a round key for {}", name_of(direction, basis)), names("x"));
+    let inputs: Vec<Wire> = (0..32).map(|i| circuit.input(i)).collect();
+    for (i, wire) in xor_network::xor_network(&mut circuit, &inputs, &rows).into_iter().enumerate() {
+        circuit.output(format!("y{i}"), wire);
+    }
+    circuit
+}
+
 /// Netlists for every direction, in the standard basis and in another.
 type Stored = [(Direction, &'static str); 4];
 
@@ -289,6 +324,30 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The inverse cipher and its equivalent form agree, round by round.
+    #[test]
+    fn a_key_before_the_layer_is_a_placed_key_within_it() {
+        for basis in bases(Direction::Decrypt) {
+            let straight = mix_column_after_key(Direction::Decrypt, basis);
+            let mut placed = Circuit::new("placed", names("x").chain(names("k")));
+            let inputs: Vec<Wire> = (0..64).map(|i| placed.input(i)).collect();
+            let key = placed.include(&placed_key(Direction::Decrypt, basis), &inputs[32..]);
+            let mix = mix_column_with_placed_key(Direction::Decrypt, basis);
+            let outputs = placed.include(&mix, &[&inputs[..32], &key].concat());
+            outputs.into_iter().enumerate().for_each(|(i, wire)| placed.output(format!("y{i}"), wire));
+            assert_eq!(placed.same_function(&straight), Ok(()));
+            for i in (0..straight.gates().len()).step_by(7) {
+                assert!(placed.same_function(&straight.with_fault(i)).is_err(), "gate {i}");
+            }
+        }
+        let basis = LUT3.basis(Direction::Encrypt);
+        let words = placed_key(Direction::Encrypt, basis).as_affine().unwrap().rows;
+        let bytes = 0x1234_5678u32.to_le_bytes();
+        let column = u32::from_le_bytes(bytes.map(|byte| basis.apply(byte)));
+        let word = (0..32).fold(0, |word, i| word | ((words[i] as u32 & column).count_ones() & 1) << i);
+        assert_eq!(word, key_basis(Direction::Encrypt, basis).apply(0x1234_5678));
     }
 
     #[test]

@@ -150,7 +150,7 @@ class Engine:
     ) -> _Array:
         """The same number of bytes under each of many keys, which lie side by side: the first key is for the first `bytes_per_key` bytes.
 
-        mode: "ctr", "ecb-encrypt", "ecb-decrypt" (in host memory alone) or "keystream", which takes no data.
+        mode: "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream", which takes no data.
         bytes_per_key: a multiple of 16.
         counter: the first counter block under each key, 16 bytes; zeros if it is left away. A key may be used for one such call.
 
@@ -170,7 +170,7 @@ class Engine:
     ) -> _Array:
         """Many jobs, each with a key, a first counter block and a range of the data, in one call.
 
-        mode: "ctr", "ecb-encrypt", "ecb-decrypt" (in host memory alone) or "keystream", which takes no data.
+        mode: "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream", which takes no data.
         keys: the keys of all jobs side by side, of one length, in host memory.
         ranges: for each job a pair: its first byte in the data, and the one behind its last. They ascend and do not overlap.
         counters: for each job 16 bytes, side by side; for ECB none. Jobs with one key must have no counter in common.

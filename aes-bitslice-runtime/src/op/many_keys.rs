@@ -2,8 +2,7 @@
 //! keys.
 //!
 //! These are no [operations](crate::Operation): they have no cipher, and the key is part of the work. The modes are ECB and counter
-//! mode (SP 800-38A, sections 6.1 and 6.5) with counters of 128 bits that wrap, and the key stream of that. ECB decryption is done by the
-//! CPU alone: kernels for many keys have the circuits of encryption, and expand keys for that.
+//! mode (SP 800-38A, sections 6.1 and 6.5) with counters of 128 bits that wrap, and the key stream of that.
 
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -57,7 +56,7 @@ impl fmt::Debug for Job<'_> {
 ///
 /// The data between jobs stays as it is. In host memory it is done by the cores of the CPU, whatever the engine
 /// ([`Engine::run_jobs`](crate::Engine::run_jobs)); in device memory of a CUDA engine it is one call on the caller's stream
-/// ([`Engine::device_jobs`](crate::Engine::device_jobs)), which expands the keys there, in every mode but ECB decryption.
+/// ([`Engine::device_jobs`](crate::Engine::device_jobs)), which expands the keys there.
 #[derive(Clone)]
 pub struct Jobs {
     pub(crate) flow: Flow,
@@ -124,25 +123,24 @@ fn refused<T>(what: String) -> Result<T, Error> {
 }
 
 impl Flow {
+    const ALL: [Self; 4] = [Self::Ctr, Self::Ecb(Direction::Encrypt), Self::Ecb(Direction::Decrypt), Self::Keystream];
+
     fn of(mode: Mode) -> Result<Self, Error> {
-        match mode {
-            Mode::EcbEncrypt => Ok(Self::Ecb(Direction::Encrypt)),
-            Mode::EcbDecrypt => Ok(Self::Ecb(Direction::Decrypt)),
-            Mode::Ctr => Ok(Self::Ctr),
-            Mode::Keystream => Ok(Self::Keystream),
-            other => {
-                refused(format!("{other} is not done under many keys: use ctr, ecb-encrypt, ecb-decrypt or keystream"))
-            }
-        }
+        Self::named(mode.name())
     }
 
-    /// Refuses what no kernel does.
-    pub(crate) fn check_on_device(self) -> Result<(), Error> {
+    fn named(name: &str) -> Result<Self, Error> {
+        Self::ALL.into_iter().find(|flow| flow.mode().name() == name).ok_or_else(|| {
+            let [others @ .., last] = Self::ALL.map(|flow| flow.mode().name());
+            Error::Jobs { what: format!("{name} is not done under many keys: use {} or {last}", others.join(", ")) }
+        })
+    }
+
+    pub(crate) fn mode(self) -> Mode {
         match self {
-            Self::Ecb(Direction::Decrypt) => {
-                refused("ecb-decrypt is done under many keys in host memory alone: bring the data there".into())
-            }
-            _ => Ok(()),
+            Self::Ecb(direction) => Mode::ecb(direction),
+            Self::Ctr => Mode::Ctr,
+            Self::Keystream => Mode::Keystream,
         }
     }
 
@@ -181,6 +179,14 @@ const MOST_BLOCKS: u64 = u32::MAX as u64;
 const AT_A_TIME: usize = 64;
 
 impl Jobs {
+    /// The mode of this name, if it is one that is done under many keys.
+    ///
+    /// # Errors
+    /// [`Error::Jobs`] with the names of those that are.
+    pub fn mode_named(name: &str) -> Result<Mode, Error> {
+        Flow::named(name).map(Flow::mode)
+    }
+
     /// These jobs, whose ranges ascend and do not overlap, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`],
     /// [`Mode::EcbDecrypt`] or [`Mode::Keystream`]. Everything is copied; the copy of the keys is wiped on drop.
     ///

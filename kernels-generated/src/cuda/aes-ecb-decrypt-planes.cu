@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11588 of LUT3 for 10 rounds, 13932 of LUT3 for 12 rounds, 16276 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: e6aba4b3f41092f306ec04c03534a7a3baafa5f6b28580c95138be6595132690
+// SHA-256 of all that follows this line: 4998a6f1f255f6aea49f420b252b66113befd856936c8dc7c9b76e814c979e52
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -865,5 +865,874 @@ KERNEL aes_ecb_decrypt_planes_bytes(DATA(u8), u64 blocks, KERNEL_PARAMETER round
         cipher_of_words(s, key);
         words_of_planes(s, key.last);
         write_bytes(out, s, first_block(tile, 0), there);
+    }
+}
+
+// A byte from the standard basis into the kernel's.
+DEVICE void into_basis(const u32 *x, u32 *y) {
+    const u32 n0 = x[2] ^ x[4];
+    const u32 n1 = x[5] ^ x[7];
+    const u32 n2 = x[6] ^ x[7];
+    const u32 n3 = x[0] ^ x[3];
+    const u32 n4 = x[1] ^ n3;
+    const u32 n5 = x[3] ^ n1;
+    const u32 n6 = x[0] ^ n0;
+    const u32 n7 = n1 ^ n6;
+    const u32 n8 = n0 ^ n4;
+    const u32 n9 = n0 ^ n2;
+    const u32 n10 = x[5] ^ n4;
+    const u32 n11 = x[2] ^ n10;
+    const u32 n12 = x[5] ^ x[6];
+    const u32 n13 = n1 ^ n8;
+    const u32 n14 = x[6] ^ n8;
+    y[0] = n9;
+    y[1] = n11;
+    y[2] = n12;
+    y[3] = n7;
+    y[4] = n14;
+    y[5] = n5;
+    y[6] = n13;
+    y[7] = n2;
+}
+
+// A byte from the kernel's basis into the standard one.
+DEVICE void out_of_basis(const u32 *x, u32 *y) {
+    const u32 n0 = x[2] ^ x[3];
+    const u32 n1 = x[2] ^ x[4];
+    const u32 n2 = x[1] ^ n1;
+    const u32 n3 = x[2] ^ x[5];
+    const u32 n4 = x[7] ^ n3;
+    const u32 n5 = x[6] ^ x[7];
+    const u32 n6 = x[0] ^ x[7];
+    const u32 n7 = n2 ^ n6;
+    const u32 n8 = x[4] ^ n5;
+    const u32 n9 = x[6] ^ n1;
+    const u32 n10 = n1 ^ n5;
+    const u32 n11 = n0 ^ n5;
+    const u32 n12 = x[5] ^ n11;
+    const u32 n13 = x[0] ^ n0;
+    y[0] = n13;
+    y[1] = n12;
+    y[2] = n7;
+    y[3] = n4;
+    y[4] = n2;
+    y[5] = n8;
+    y[6] = n10;
+    y[7] = n9;
+}
+
+// AddRoundKey on one column with a round key in the kernel's basis of bytes, and InvMixColumns.
+// Circuit: AddRoundKey, InvMixColumns in [212, 47, 96, 181, 95, 168, 191, 192]; 94 LUT3, depth 36, at most 64 values alive.
+DEVICE void mix_column_with_key(const u32 *row0, const u32 *row1, const u32 *row2, const u32 *row3, const u32 *key, u32 *y) {
+    const u32 n0 = row0[0] ^ key[0];
+    const u32 n1 = row0[1] ^ key[1];
+    const u32 n2 = row0[2] ^ key[2];
+    const u32 n3 = row0[3] ^ key[3];
+    const u32 n4 = row0[4] ^ key[4];
+    const u32 n5 = row0[5] ^ key[5];
+    const u32 n6 = row0[6] ^ key[6];
+    const u32 n7 = row0[7] ^ key[7];
+    const u32 n8 = row1[0] ^ key[8];
+    const u32 n9 = row1[1] ^ key[9];
+    const u32 n10 = row1[2] ^ key[10];
+    const u32 n11 = row1[3] ^ key[11];
+    const u32 n12 = row1[4] ^ key[12];
+    const u32 n13 = row1[5] ^ key[13];
+    const u32 n14 = row1[6] ^ key[14];
+    const u32 n15 = row1[7] ^ key[15];
+    const u32 n16 = row2[0] ^ key[16];
+    const u32 n17 = row2[1] ^ key[17];
+    const u32 n18 = row2[2] ^ key[18];
+    const u32 n19 = row2[3] ^ key[19];
+    const u32 n20 = row2[4] ^ key[20];
+    const u32 n21 = row2[5] ^ key[21];
+    const u32 n22 = row2[6] ^ key[22];
+    const u32 n23 = row2[7] ^ key[23];
+    const u32 n24 = row3[0] ^ key[24];
+    const u32 n25 = row3[1] ^ key[25];
+    const u32 n26 = row3[2] ^ key[26];
+    const u32 n27 = row3[3] ^ key[27];
+    const u32 n28 = row3[4] ^ key[28];
+    const u32 n29 = row3[5] ^ key[29];
+    const u32 n30 = row3[6] ^ key[30];
+    const u32 n31 = row3[7] ^ key[31];
+    const u32 n32 = LUT3(n13, n17, n29, 0x96);
+    const u32 n33 = LUT3(n9, n17, n25, 0x96);
+    const u32 n34 = LUT3(n0, n8, n16, 0x96);
+    const u32 n35 = LUT3(n5, n21, n32, 0x96);
+    const u32 n36 = LUT3(n24, n32, n34, 0x96);
+    const u32 n37 = LUT3(n14, n23, n30, 0x96);
+    const u32 n38 = LUT3(n33, n35, n37, 0x96);
+    const u32 n39 = LUT3(n10, n18, n38, 0x96);
+    const u32 n40 = LUT3(n2, n26, n38, 0x96);
+    const u32 n41 = LUT3(n15, n31, n39, 0x96);
+    const u32 n42 = LUT3(n7, n23, n39, 0x96);
+    const u32 n43 = LUT3(n28, n41, n42, 0x96);
+    const u32 n44 = LUT3(n22, n30, n43, 0x96);
+    const u32 n45 = LUT3(n2, n9, n44, 0x96);
+    const u32 n46 = LUT3(n18, n36, n45, 0x96);
+    const u32 n47 = LUT3(n6, n14, n46, 0x96);
+    const u32 n48 = LUT3(n1, n33, n47, 0x96);
+    const u32 n49 = LUT3(n4, n20, n48, 0x96);
+    const u32 n50 = LUT3(n1, n28, n33, 0x96);
+    const u32 n51 = LUT3(n6, n30, n50, 0x96);
+    const u32 n52 = LUT3(n26, n48, n51, 0x96);
+    const u32 n53 = LUT3(n7, n31, n52, 0x96);
+    const u32 n54 = LUT3(n12, n49, n50, 0x96);
+    const u32 n55 = LUT3(n19, n35, n39, 0x96);
+    const u32 n56 = LUT3(n1, n54, n55, 0x96);
+    const u32 n57 = LUT3(n19, n40, n56, 0x96);
+    const u32 n58 = LUT3(n20, n28, n57, 0x96);
+    const u32 n59 = LUT3(n30, n46, n58, 0x96);
+    const u32 n60 = LUT3(n47, n49, n58, 0x96);
+    const u32 n61 = LUT3(n22, n46, n60, 0x96);
+    const u32 n62 = LUT3(n12, n51, n61, 0x96);
+    const u32 n63 = LUT3(n46, n49, n62, 0x96);
+    const u32 n64 = LUT3(n27, n42, n56, 0x96);
+    const u32 n65 = LUT3(n34, n60, n64, 0x96);
+    const u32 n66 = LUT3(n23, n41, n53, 0x96);
+    const u32 n67 = LUT3(n36, n48, n66, 0x96);
+    const u32 n68 = LUT3(n9, n28, n67, 0x96);
+    const u32 n69 = LUT3(n23, n52, n68, 0x96);
+    const u32 n70 = LUT3(n12, n56, n69, 0x96);
+    const u32 n71 = LUT3(n11, n27, n70, 0x96);
+    const u32 n72 = LUT3(n43, n50, n71, 0x96);
+    const u32 n73 = LUT3(n3, n19, n72, 0x96);
+    const u32 n74 = LUT3(n40, n41, n69, 0x96);
+    const u32 n75 = LUT3(n39, n52, n74, 0x96);
+    const u32 n76 = LUT3(n47, n64, n73, 0x96);
+    const u32 n77 = LUT3(n70, n72, n76, 0x96);
+    const u32 n78 = LUT3(n8, n64, n77, 0x96);
+    const u32 n79 = LUT3(n0, n58, n76, 0x96);
+    const u32 n80 = LUT3(n24, n78, n79, 0x96);
+    const u32 n81 = LUT3(n54, n71, n78, 0x96);
+    const u32 n82 = LUT3(n34, n80, n81, 0x96);
+    const u32 n83 = LUT3(n5, n13, n82, 0x96);
+    const u32 n84 = LUT3(n24, n65, n81, 0x96);
+    const u32 n85 = LUT3(n21, n65, n83, 0x96);
+    const u32 n86 = LUT3(n17, n36, n85, 0x96);
+    const u32 n87 = LUT3(n80, n83, n86, 0x96);
+    const u32 n88 = LUT3(n35, n36, n87, 0x96);
+    const u32 n89 = LUT3(n53, n67, n88, 0x96);
+    const u32 n90 = LUT3(n58, n86, n89, 0x96);
+    const u32 n91 = LUT3(n12, n47, n90, 0x96);
+    const u32 n92 = LUT3(n47, n57, n90, 0x96);
+    const u32 n93 = LUT3(n48, n57, n91, 0x96);
+    y[0] = n82;
+    y[1] = n92;
+    y[2] = n75;
+    y[3] = n76;
+    y[4] = n58;
+    y[5] = n87;
+    y[6] = n62;
+    y[7] = n40;
+    y[8] = n84;
+    y[9] = n91;
+    y[10] = n68;
+    y[11] = n71;
+    y[12] = n54;
+    y[13] = n86;
+    y[14] = n63;
+    y[15] = n69;
+    y[16] = n80;
+    y[17] = n90;
+    y[18] = n53;
+    y[19] = n77;
+    y[20] = n60;
+    y[21] = n88;
+    y[22] = n59;
+    y[23] = n42;
+    y[24] = n65;
+    y[25] = n93;
+    y[26] = n66;
+    y[27] = n73;
+    y[28] = n49;
+    y[29] = n85;
+    y[30] = n61;
+    y[31] = n74;
+}
+
+DEVICE void mix_columns_with_key(u32 *s, const u32 *k, cipher_key key) {
+    shift_rows(s, key);
+    u32 t[32];
+    mix_column_with_key(&s[0], &s[8], &s[16], &s[24], k, t);
+    UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];
+}
+
+// SubBytes on one byte, for the key schedule.
+// Circuit: lut3, [212, 47, 96, 181, 95, 168, 191, 192] to [212, 47, 96, 181, 95, 168, 191, 192]; 89 LUT3, depth 35, at most 22 values alive.
+DEVICE void sub_byte(u32 *x) {
+    const u32 n0 = x[2] ^ x[3];
+    const u32 n1 = x[2] ^ x[4];
+    const u32 n2 = x[1] ^ n1;
+    const u32 n3 = x[2] ^ x[5];
+    const u32 n4 = x[7] ^ n3;
+    const u32 n5 = x[6] ^ x[7];
+    const u32 n6 = x[0] ^ x[7];
+    const u32 n7 = n2 ^ n6;
+    const u32 n8 = x[4] ^ n5;
+    const u32 n9 = x[6] ^ n1;
+    const u32 n10 = n1 ^ n5;
+    const u32 n11 = n0 ^ n5;
+    const u32 n12 = x[5] ^ n11;
+    const u32 n13 = x[0] ^ n0;
+    const u32 n14 = LUT3(n7, n8, n12, 0x69);
+    const u32 n15 = n10 ^ n14;
+    const u32 n16 = LUT3(n10, n13, n15, 0x96);
+    const u32 n17 = LUT3(n2, n12, n16, 0x69);
+    const u32 n18 = LUT3(n14, n15, n17, 0x96);
+    const u32 n19 = LUT3(n4, n9, n18, 0x96);
+    const u32 n20 = LUT3(n2, n8, n19, 0x96);
+    const u32 n21 = LUT3(n12, n18, n20, 0x1e);
+    const u32 n22 = LUT3(n2, n18, n19, 0x96);
+    const u32 n23 = LUT3(n9, n15, n16, 0xb4);
+    const u32 n24 = LUT3(n14, n15, n23, 0x78);
+    const u32 n25 = n16 ^ n19;
+    const u32 n26 = LUT3(n9, n14, n22, 0xc5);
+    const u32 n27 = LUT3(n22, n25, n26, 0xa9);
+    const u32 n28 = LUT3(n17, n19, n27, 0x59);
+    const u32 n29 = n9 ^ n20;
+    const u32 n30 = n19 ^ n29;
+    const u32 n31 = LUT3(n10, n26, n30, 0x9c);
+    const u32 n32 = LUT3(n24, n28, n31, 0x96);
+    const u32 n33 = n20 ^ n25;
+    const u32 n34 = LUT3(n14, n31, n33, 0x63);
+    const u32 n35 = LUT3(n15, n17, n22, 0x69);
+    const u32 n36 = LUT3(n16, n23, n35, 0xc9);
+    const u32 n37 = LUT3(n27, n34, n36, 0x69);
+    const u32 n38 = LUT3(n29, n34, n35, 0x6c);
+    const u32 n39 = LUT3(n32, n37, n38, 0x73);
+    const u32 n40 = LUT3(n21, n28, n39, 0x69);
+    const u32 n41 = LUT3(n32, n38, n40, 0x63);
+    const u32 n42 = LUT3(n32, n37, n41, 0x63);
+    const u32 n43 = LUT3(n32, n41, n42, 0x4b);
+    const u32 n44 = LUT3(n40, n41, n42, 0x63);
+    const u32 n45 = LUT3(n19, n42, n43, 0x9f);
+    const u32 n46 = LUT3(n40, n43, n44, 0x87);
+    const u32 n47 = LUT3(n20, n44, n46, 0x6f);
+    const u32 n48 = n42 ^ n44;
+    const u32 n49 = LUT3(n9, n16, n48, 0xbe);
+    const u32 n50 = LUT3(n9, n44, n49, 0x95);
+    const u32 n51 = LUT3(n25, n42, n49, 0x56);
+    const u32 n52 = LUT3(n16, n43, n47, 0xa9);
+    const u32 n53 = LUT3(n17, n22, n43, 0x4b);
+    const u32 n54 = LUT3(n17, n42, n53, 0x95);
+    const u32 n55 = LUT3(n18, n44, n54, 0x95);
+    const u32 n56 = LUT3(n35, n46, n55, 0x9a);
+    const u32 n57 = LUT3(n35, n44, n56, 0x95);
+    const u32 n58 = n43 ^ n46;
+    const u32 n59 = LUT3(n30, n50, n58, 0x6c);
+    const u32 n60 = LUT3(n29, n46, n59, 0x65);
+    const u32 n61 = LUT3(n45, n52, n59, 0x96);
+    const u32 n62 = LUT3(n10, n58, n60, 0x6a);
+    const u32 n63 = n48 ^ n58;
+    const u32 n64 = LUT3(n15, n48, n62, 0x56);
+    const u32 n65 = LUT3(n43, n53, n64, 0xa9);
+    const u32 n66 = LUT3(n22, n42, n65, 0x65);
+    const u32 n67 = LUT3(n18, n46, n64, 0x65);
+    const u32 n68 = LUT3(n14, n62, n63, 0xc9);
+    const u32 n69 = LUT3(n54, n57, n68, 0x69);
+    const u32 n70 = LUT3(n33, n63, n66, 0xa9);
+    const u32 n71 = LUT3(n45, n51, n70, 0x96);
+    const u32 n72 = LUT3(n47, n50, n70, 0x69);
+    const u32 n73 = LUT3(n56, n61, n67, 0x69);
+    const u32 n74 = n61 ^ n71;
+    const u32 n75 = n66 ^ n69;
+    const u32 n76 = n69 ^ n73;
+    const u32 n77 = n57 ^ n72;
+    const u32 n78 = n60 ^ n77;
+    const u32 n79 = n57 ^ n75;
+    const u32 n80 = n72 ^ n74;
+    const u32 n81 = n75 ^ n80;
+    const u32 n82 = n74 ^ n78;
+    const u32 n83 = n74 ^ n76;
+    const u32 n84 = n66 ^ n78;
+    const u32 n85 = n61 ^ n84;
+    const u32 n86 = n66 ^ n73;
+    const u32 n87 = n75 ^ n82;
+    const u32 n88 = n73 ^ n82;
+    x[0] = n83;
+    x[1] = n85;
+    x[2] = n86;
+    x[3] = n81;
+    x[4] = n88;
+    x[5] = n79;
+    x[6] = n87;
+    x[7] = n76;
+}
+
+// A column of a round key of the schedule, as launches under one key have it.
+DEVICE void into_key_basis(const u32 *x, u32 *y) {
+    const u32 n0 = x[12] ^ x[20];
+    const u32 n1 = x[11] ^ x[27];
+    const u32 n2 = x[17] ^ x[25];
+    const u32 n3 = x[0] ^ x[24];
+    const u32 n4 = x[6] ^ x[30];
+    const u32 n5 = x[13] ^ x[29];
+    const u32 n6 = x[10] ^ n0;
+    const u32 n7 = x[8] ^ x[24];
+    const u32 n8 = x[21] ^ x[25];
+    const u32 n9 = x[5] ^ n5;
+    const u32 n10 = x[3] ^ n1;
+    const u32 n11 = x[27] ^ n0;
+    const u32 n12 = x[26] ^ n0;
+    const u32 n13 = x[12] ^ x[26];
+    const u32 n14 = x[14] ^ x[26];
+    const u32 n15 = x[1] ^ n8;
+    const u32 n16 = x[1] ^ x[9];
+    const u32 n17 = x[4] ^ n13;
+    const u32 n18 = x[28] ^ n14;
+    const u32 n19 = x[6] ^ n17;
+    const u32 n20 = x[7] ^ x[31];
+    const u32 n21 = x[7] ^ x[15];
+    const u32 n22 = x[4] ^ n11;
+    const u32 n23 = x[14] ^ n12;
+    const u32 n24 = x[4] ^ n23;
+    const u32 n25 = x[19] ^ n1;
+    const u32 n26 = x[16] ^ n1;
+    const u32 n27 = x[6] ^ x[18];
+    const u32 n28 = n2 ^ n27;
+    const u32 n29 = n23 ^ n27;
+    const u32 n30 = n26 ^ n29;
+    const u32 n31 = n7 ^ n30;
+    const u32 n32 = n21 ^ n31;
+    const u32 n33 = n21 ^ n25;
+    const u32 n34 = x[18] ^ n33;
+    const u32 n35 = n6 ^ n34;
+    const u32 n36 = x[2] ^ n35;
+    const u32 n37 = n6 ^ n21;
+    const u32 n38 = x[14] ^ n36;
+    const u32 n39 = n28 ^ n37;
+    const u32 n40 = n3 ^ n24;
+    const u32 n41 = x[16] ^ n40;
+    const u32 n42 = n5 ^ n41;
+    const u32 n43 = x[21] ^ n42;
+    const u32 n44 = x[8] ^ n24;
+    const u32 n45 = n9 ^ n44;
+    const u32 n46 = x[21] ^ n44;
+    const u32 n47 = x[8] ^ n14;
+    const u32 n48 = x[4] ^ n14;
+    const u32 n49 = n3 ^ n47;
+    const u32 n50 = n15 ^ n49;
+    const u32 n51 = x[4] ^ x[15];
+    const u32 n52 = x[9] ^ n51;
+    const u32 n53 = x[23] ^ n51;
+    const u32 n54 = x[29] ^ n52;
+    const u32 n55 = n25 ^ n28;
+    const u32 n56 = n24 ^ n28;
+    const u32 n57 = n10 ^ n56;
+    const u32 n58 = x[19] ^ n56;
+    const u32 n59 = n23 ^ n25;
+    const u32 n60 = n53 ^ n55;
+    const u32 n61 = x[4] ^ n55;
+    const u32 n62 = x[4] ^ n12;
+    const u32 n63 = n23 ^ n33;
+    const u32 n64 = n2 ^ n33;
+    const u32 n65 = n12 ^ n64;
+    const u32 n66 = x[6] ^ n65;
+    const u32 n67 = n4 ^ n62;
+    const u32 n68 = n3 ^ n67;
+    const u32 n69 = n4 ^ n24;
+    const u32 n70 = x[22] ^ n69;
+    const u32 n71 = n2 ^ n63;
+    const u32 n72 = n2 ^ n23;
+    const u32 n73 = n16 ^ n72;
+    y[0] = n70;
+    y[1] = n39;
+    y[2] = n20;
+    y[3] = n60;
+    y[4] = n73;
+    y[5] = n19;
+    y[6] = n66;
+    y[7] = n32;
+    y[8] = n43;
+    y[9] = n45;
+    y[10] = n38;
+    y[11] = n18;
+    y[12] = n57;
+    y[13] = n22;
+    y[14] = n41;
+    y[15] = n71;
+    y[16] = n50;
+    y[17] = n40;
+    y[18] = n68;
+    y[19] = x[15];
+    y[20] = n54;
+    y[21] = n48;
+    y[22] = n63;
+    y[23] = n61;
+    y[24] = n59;
+    y[25] = n62;
+    y[26] = n52;
+    y[27] = n46;
+    y[28] = n24;
+    y[29] = n58;
+    y[30] = n44;
+    y[31] = n23;
+}
+
+// The round constants in the kernel's basis, from number 1 on.
+DEVICE u32 round_constant(u32 n) {
+    return (u32)((n < 9 ? 0xe9956e59725b525aull : 0x3e23ull) >> 8 * ((n - 1) % 8)) & 255;
+}
+
+// A word, and four of them, of memory that no kernel writes and that holds nothing secret: a description of the work.
+#ifdef __CUDACC__
+#define PUBLIC_WORD(place) __ldg(place)
+#define PUBLIC_PIECE(place) __ldg(place)
+#else
+#define PUBLIC_WORD(place) (*(place))
+#define PUBLIC_PIECE(place) (*(place))
+#endif
+
+// ---------------------------------------------------------------------------------------------------------------
+// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, the counter a
+// big-endian number of 128 bits that wraps. `in` may equal `out`.
+// ---------------------------------------------------------------------------------------------------------------
+
+typedef struct { u32 word[4]; } counter128; // least significant word first
+
+DEVICE counter128 counter_plus(counter128 counter, u64 n) {
+    u64 sum = (u64)counter.word[0] + (u32)n;
+    counter.word[0] = (u32)sum;
+    sum = (u64)counter.word[1] + (u32)(n >> 32) + (sum >> 32);
+    counter.word[1] = (u32)sum;
+    sum = (u64)counter.word[2] + (sum >> 32);
+    counter.word[2] = (u32)sum;
+    counter.word[3] += (u32)(sum >> 32);
+    return counter;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Keys of their own: four neighbouring threads expand 32 keys side by side (FIPS 197, section 5.2), a key a bit lane, in bit-planes.
+//
+// Words of the schedule lie in shared memory, the last eight of them, by rows, in the basis of the cipher's bytes. Of every word a thread
+// makes the row of its column's number, so that the sums of words stay within a thread and SubWord is an S-box for each; RotWord is to
+// read the row of the next thread. A round key is then read by columns. Rows lie one place further for every word, so that
+// neither way two of eight neighbouring threads meet in a bank.
+// ---------------------------------------------------------------------------------------------------------------
+
+#define OWN_KEY_WARPS 4 // of a thread block at most, whose entry points have keys of their own
+
+// A warp's words: of each eight planes of a row, as two pieces, by four threads and row.
+typedef struct { uint4 piece[8][2][8][4]; } own_words;
+
+typedef struct {
+    IN_SHARED own_words *words;
+    u32 key_words; // of a key: 4, 6 or 8
+    u32 rounds;
+} own_keys;
+
+DEVICE void get_word_row(u32 *x, IN_SHARED const own_words *words, u32 n, u32 row) {
+    UNROLL for (int h = 0; h < 2; h++) get_piece(&x[4 * h], words->piece[n % 8][h][lane() / 4][(row + n) % 4]);
+}
+
+DEVICE void put_word_row(IN_SHARED own_words *words, u32 n, u32 row, const u32 *x) {
+    UNROLL for (int h = 0; h < 2; h++) words->piece[n % 8][h][lane() / 4][(row + n) % 4] = piece_of(&x[4 * h]);
+}
+
+// The planes of word n of 32 keys, in the basis of the schedule, become its rows.
+DEVICE void put_key_word(IN_SHARED own_words *words, u32 n, const u32 *planes) {
+    UNROLL for (int row = 0; row < 4; row++) {
+        u32 x[8];
+        into_basis(&planes[8 * row], x);
+        put_word_row(words, n, row, x);
+    }
+}
+
+// Where block n of the data is that has the same number of blocks for each key: block `block` of those of key `key`.
+typedef struct { u32 key, block; } own_place;
+
+DEVICE own_place place_of_block(u32 n, u32 each) {
+    own_place place;
+    place.key = n / each;
+    place.block = n % each;
+    return place;
+}
+
+// The place of the thread's next block: eight on.
+DEVICE own_place eight_blocks_on(own_place place, u32 each) {
+    place.key += 8 / each;
+    place.block += 8 % each;
+    if (place.block >= each) {
+        place.block -= each;
+        place.key++;
+    }
+    return place;
+}
+
+// Word `word` of the keys of the thread's blocks of a tile. Where there is no such word or no such block, it is another: nothing comes of it.
+DEVICE void read_key_words(u32 *w, IN_GLOBAL const u32 *keys, u32 key_words, u32 word, u32 first, u32 blocks, u32 each) {
+    const u32 last = (blocks - 1) / each;
+    IN_GLOBAL const u32 *const from = keys + (word < key_words ? word : key_words - 1);
+    own_place place = place_of_block(first, each);
+    UNROLL for (u32 j = 0; j < 32; j++) {
+        w[j] = from[(u64)key_words * (place.key < last ? place.key : last)];
+        place = eight_blocks_on(place, each);
+    }
+}
+
+// Begins the schedules of the keys of the thread's blocks of a tile: `k` becomes the planes of the first round key, in the standard basis.
+DEVICE own_keys begin_schedule(u32 *k, IN_SHARED own_words *words, IN_GLOBAL const u32 *cipher_keys, u32 key_words, u32 first, u32 blocks, u32 each) {
+    own_keys keys;
+    keys.words = words;
+    keys.key_words = key_words;
+    keys.rounds = key_words + 6;
+    WARP_BARRIER(); // the words of the last keys have been read
+    // Of a long key the last words first.
+    ROLLED for (u32 half = key_words > 4;; half--) {
+        read_key_words(k, cipher_keys, key_words, 4 * half + column(), first, blocks, each);
+        transpose_32x32(k);
+        put_key_word(words, 4 * half + column(), k);
+        if (half == 0) break;
+    }
+    WARP_BARRIER();
+    return keys;
+}
+
+// Makes words 4 round to 4 round + 3 from those before them: round by round, from 1 on. A word of the same number in the key as its first goes
+// through RotWord and SubWord: the first of a round key, or of keys of six words the third.
+DEVICE void make_next_words(own_keys keys, u32 round) {
+    u32 x[8], t[8];
+    UNROLL for (u32 i = 0; i < 4; i++) {
+        const u32 n = 4 * round + i;
+        if (n < keys.key_words) continue; // a word of the key
+        const u32 turn = keys.key_words == 4 ? n / 4 : keys.key_words == 8 ? n / 8 : n / 6;
+        const int is_first = i % 2 == 0 && turn * keys.key_words == n;
+        if (i == 0 || is_first) {
+            if (i > 0) WARP_BARRIER(); // the word before is there
+            get_word_row(x, keys.words, n - 1, column() + (u32)is_first);
+            if (is_first || keys.key_words == 8) sub_byte(x);
+        }
+        const u32 constant = is_first && column() == 0 ? round_constant(turn) : 0;
+        get_word_row(t, keys.words, n - keys.key_words, column());
+        UNROLL for (int b = 0; b < 8; b++) x[b] ^= i % 2 == 0 ? t[b] ^ spread_bit(constant, b) : t[b];
+        put_word_row(keys.words, n, column(), x);
+    }
+    WARP_BARRIER();
+}
+
+// The planes of the thread's column of a round key whose words are there, in the basis of the schedule.
+DEVICE void get_own_round_key(u32 *k, own_keys keys, u32 round) {
+    UNROLL for (int row = 0; row < 4; row++) get_word_row(&k[8 * row], keys.words, 4 * round + column(), row);
+}
+
+// The first and the last round key meet bytes in the standard basis.
+DEVICE void to_outer_round_key(u32 *k) {
+    UNROLL for (int row = 0; row < 4; row++) {
+        u32 x[8];
+        out_of_basis(&k[8 * row], x);
+        UNROLL for (int b = 0; b < 8; b++) k[8 * row + b] = x[b];
+    }
+}
+
+// Round keys of decryption, in the order of use: to the end of the schedule, and from there back to its beginning. A word is the sum of one
+// before it and of what comes of the word before; so is that one, then, of the other two.
+
+// Makes words 4 round to 4 round + 3 from those behind them, the last of which come first: round by round, from the last but two on, for the
+// last eight words are there.
+DEVICE void make_words_before(own_keys keys, u32 round) {
+    u32 x[8], t[8];
+    UNROLL for (u32 j = 0; j < 4; j++) {
+        const u32 i = 3 - j, n = 4 * round + i + keys.key_words;
+        const u32 turn = keys.key_words == 4 ? n / 4 : keys.key_words == 8 ? n / 8 : n / 6;
+        const int is_first = i % 2 == 0 && turn * keys.key_words == n;
+        if (i == 0) WARP_BARRIER(); // of short keys, word n - 1 has only just been made
+        get_word_row(x, keys.words, n - 1, column() + (u32)is_first);
+        if (is_first || (i == 0 && keys.key_words == 8)) sub_byte(x);
+        const u32 constant = is_first && column() == 0 ? round_constant(turn) : 0;
+        get_word_row(t, keys.words, n, column());
+        UNROLL for (int b = 0; b < 8; b++) x[b] ^= i % 2 == 0 ? t[b] ^ spread_bit(constant, b) : t[b];
+        put_word_row(keys.words, n - keys.key_words, column(), x);
+    }
+}
+
+// `k` becomes the planes of the first one, in the standard basis.
+DEVICE own_keys begin_own_keys(u32 *k, IN_SHARED own_words *words, IN_GLOBAL const u32 *cipher_keys, u32 key_words, u32 first, u32 blocks, u32 each) {
+    const own_keys keys = begin_schedule(k, words, cipher_keys, key_words, first, blocks, each);
+    ROLLED for (u32 round = 1; round <= keys.rounds; round++) make_next_words(keys, round);
+    get_own_round_key(k, keys, keys.rounds);
+    to_outer_round_key(k);
+    return keys;
+}
+
+// Round key `n`, asked for one after the other, from 1 on: the planes of the thread's column, in the basis of the schedule.
+DEVICE void next_own_round_key(u32 *k, own_keys keys, u32 n) {
+    const u32 round = keys.rounds - n;
+    if (n > 1) make_words_before(keys, round);
+    WARP_BARRIER(); // the words are there, and those in whose place the next ones come have been read
+    get_own_round_key(k, keys, round);
+}
+
+// Jobs take round keys between the first and the last as launches under one key do, for InvMixColumns has fewer gates with those.
+DEVICE void to_inner_round_key(u32 *k) {
+    u32 t[32];
+    into_key_basis(k, t);
+    UNROLL for (int i = 0; i < 32; i++) k[i] = t[i];
+}
+
+DEVICE void mix_columns_of_job(u32 *s, const u32 *k, cipher_key key) { mix_columns(s, k, key); }
+
+// The cipher under keys of their own from the planes of blocks, the first round key added, to the words of their results.
+DEVICE void cipher_of_own_keys(u32 *s, own_keys keys) {
+    const cipher_key none = {0};
+    u32 k[32];
+    begin(s, none);
+    ROLLED for (u32 round = 1;; round++) {
+        next_own_round_key(k, keys, round);
+        if (round == keys.rounds) break;
+        if (round > 1) sub_bytes(s);
+        mix_columns_with_key(s, k, none);
+    }
+    end(s, none);
+    to_outer_round_key(k);
+    UNROLL for (int i = 0; i < 32; i++) s[i] ^= k[i];
+    transpose_32x32(s);
+}
+
+// The word of the thread's column of the counters from one on.
+typedef struct { u32 low, word, carried; } own_counter;
+
+DEVICE u32 upper_word(counter128 counter) {
+    return BYTE_PERMUTE(column() == 0 ? counter.word[3] : column() == 1 ? counter.word[2] : counter.word[1], 0, 0x0123);
+}
+
+DEVICE own_counter own_counter_of(counter128 counter) {
+    own_counter own;
+    own.low = counter.word[0];
+    own.word = upper_word(counter);
+    own.carried = upper_word(counter_plus(counter, (u64)1 << 32));
+    return own;
+}
+
+DEVICE u32 counter_word(own_counter own, u32 n) {
+    const u32 low = own.low + n;
+    return column() == 3 ? BYTE_PERMUTE(low, 0, 0x0123) : low < n ? own.carried : own.word;
+}
+
+// The thread's words of a tile; where there is no such block, of the last one.
+DEVICE void read_own_blocks(u32 *w, IN_GLOBAL const u8 *in, u32 first, u32 blocks, int by_words) {
+    if (by_words) {
+        UNROLL for (u32 j = 0; j < 32; j++) {
+            const u32 n = first + 8 * j;
+            w[j] = ((IN_GLOBAL const u32 *)in)[4 * (u64)(n < blocks ? n : blocks - 1) + column()];
+        }
+    } else {
+        UNROLL for (u32 j = 0; j < 32; j++) {
+            const u32 n = first + 8 * j;
+            w[j] = word_at(in + (16 * (u64)(n < blocks ? n : blocks - 1) + 4 * column()));
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// The same number of blocks for each of many keys: fewer than 2^32 blocks in all, `each` of them for a key, which are the next ones.
+// `cipher_keys` are the keys, side by side, at a multiple of four bytes. The cipher is given blocks of `in`, or if it `counts` the counters from
+// `counter` on, the same for each key; and what comes of it is `out`, or if it `adds` is added to `in`. `in` may equal `out`.
+// ---------------------------------------------------------------------------------------------------------------
+
+KERNEL aes_ecb_decrypt_planes_each(DATA(u8), u32 blocks, u32 each, IN_GLOBAL const u32 *cipher_keys, u32 key_words, KERNEL_PARAMETER counter128 counter, u32 counts, u32 adds) {
+    LOCATE_DATA(u8);
+    SHARED own_words words[OWN_KEY_WARPS];
+    SHARED u32 next;
+    const tiles mine = share_of_block(blocks), whole = whole_tiles(0, blocks);
+    if (threadIdx.x == 0) next = mine.from + WARPS;
+    BARRIER();
+    const int by_words = (((u64)in | (u64)out) & 3) == 0;
+    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
+        const u32 first = (u32)first_block(tile, 0);
+        u32 s[32], k[32];
+        const own_keys keys = begin_own_keys(k, &words[warp()], cipher_keys, key_words, first, blocks, each);
+        if (counts) {
+            const own_counter own = own_counter_of(counter);
+            own_place place = place_of_block(first, each);
+            UNROLL for (u32 j = 0; j < 32; j++) {
+                s[j] = counter_word(own, place.block);
+                place = eight_blocks_on(place, each);
+            }
+        } else {
+            read_own_blocks(s, in, first, blocks, by_words);
+        }
+        transpose_32x32(s);
+        UNROLL for (int i = 0; i < 32; i++) s[i] ^= k[i];
+        cipher_of_own_keys(s, keys);
+        if (adds) {
+            u32 t[32];
+            read_own_blocks(t, in, first, blocks, by_words);
+            UNROLL for (int j = 0; j < 32; j++) s[j] ^= t[j];
+        }
+        if (by_words) write_words((IN_GLOBAL uint4 *)out, s, first, blocks, is_among(tile, whole));
+        else write_bytes(out, s, first, blocks);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// The round keys of each of `all` keys, one after the other in the order of use, as words in the basis in which jobs take them.
+// ---------------------------------------------------------------------------------------------------------------
+
+// Lanes without a key have the last one, and write that once more.
+DEVICE void write_round_key(IN_GLOBAL u32 *round_keys, const u32 *w, u32 round, u32 rounds, u32 first, u32 all) {
+    const u32 apart = 4 * (rounds + 1);
+    const u64 last = (u64)apart * (all - 1) + 4 * round + column();
+    u64 at = (u64)apart * first + 4 * round + column();
+    UNROLL for (u32 j = 0; j < 32; j++) {
+        at = at < last ? at : last;
+        round_keys[at] = w[j];
+        at += 8 * apart;
+    }
+}
+
+KERNEL aes_ecb_decrypt_planes_expand(IN_GLOBAL const u32 *cipher_keys, u32 all, u32 key_words, IN_GLOBAL u32 *round_keys) {
+    SHARED own_words words[OWN_KEY_WARPS];
+    SHARED u32 next;
+    const tiles mine = share_of_block(all);
+    if (threadIdx.x == 0) next = mine.from + WARPS;
+    BARRIER();
+    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
+        const u32 first = (u32)first_block(tile, 0);
+        u32 k[32];
+        const own_keys keys = begin_own_keys(k, &words[warp()], cipher_keys, key_words, first, all, 1);
+        ROLLED for (u32 round = 0; round <= keys.rounds; round++) {
+            if (round > 0) next_own_round_key(k, keys, round);
+            if (round == keys.rounds) to_outer_round_key(k);
+            else if (round > 0) to_inner_round_key(k);
+            transpose_32x32(k);
+            write_round_key(round_keys, k, round, keys.rounds, first, all);
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Jobs: each has a key, a range of the data, and where the cipher is given counters a first counter (SP 800-38A, section 6.5), which is a
+// number of 128 bits that wraps.
+//
+// A run is 32 << wide neighbouring blocks of a job, and a tile 8 >> wide runs: four neighbouring threads, which are group lane / 4 of a
+// tile, have 32 blocks of one run, so that a round key is the same for all of a thread's blocks: one word of its column, of which each
+// bit becomes a plane. Run n has the blocks from (n - first) << (5 + wide) on of job runs[n], whose first run is `first`; block j of a group is
+// j << wide behind the group's first one, and the groups of a run lie one block apart.
+// ---------------------------------------------------------------------------------------------------------------
+
+// A job, as the launch has it in memory: twelve words.
+//   0 to 3    the first counter, a number, least significant word first
+//   4 and 5   its first byte in the data
+//   6 and 7   its bytes
+//   8         its first run
+#define JOB_PIECES 3
+
+// What of a job a thread has.
+typedef struct {
+    u32 job;        // its number
+    u64 block;      // the number in the job of the thread's block 0
+    u64 at;         // the thread's first byte of that block, in the data
+    u32 bytes;      // of the job from there on, as far as the thread's blocks reach
+    u32 apart;      // from a block of the thread to the next, in bytes
+} part_of_job;
+
+DEVICE part_of_job part_of_run(IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u32 tile, u32 all, u32 wide) {
+    const u32 n = (8 * tile + lane() / 4) >> wide;
+    part_of_job part = {0, 0, 0, 0, 16u << wide};
+    if (n >= all) return part;
+    part.job = PUBLIC_WORD(&runs[n]);
+    IN_GLOBAL const uint4 *const job = jobs + (u64)JOB_PIECES * part.job;
+    const u32 run = n - PUBLIC_WORD((IN_GLOBAL const u32 *)job + 8);
+    const uint4 place = PUBLIC_PIECE(job + 1);
+    part.block = ((u64)run << (5 + wide)) + (lane() / 4 & ((1u << wide) - 1));
+    const u64 from = 16 * part.block + 4 * column(), bytes = (u64)place.w << 32 | place.z;
+    part.at = ((u64)place.y << 32 | place.x) + from;
+    const u64 rest = from < bytes ? bytes - from : 0;
+    part.bytes = rest < 32 * part.apart ? (u32)rest : 32 * part.apart;
+    return part;
+}
+
+DEVICE void counters_of_part(u32 *w, IN_GLOBAL const uint4 *jobs, part_of_job part, u32 wide) {
+    const uint4 words = PUBLIC_PIECE(jobs + (u64)JOB_PIECES * part.job);
+    counter128 counter;
+    get_piece(counter.word, words);
+    const own_counter own = own_counter_of(counter_plus(counter, part.block));
+    UNROLL for (u32 j = 0; j < 32; j++) w[j] = counter_word(own, j << wide);
+}
+
+// Whether all of the thread's words are there, at multiples of four bytes.
+DEVICE int is_plain(part_of_job part, u64 address) { return (address & 3) == 0 && part.bytes >= 31 * part.apart + 4; }
+
+// The thread's words of a part, 0 for bytes that are not there.
+DEVICE void read_part(u32 *w, IN_GLOBAL const u8 *in, part_of_job part) {
+    IN_GLOBAL const u8 *const from = in + part.at;
+    if (is_plain(part, (u64)from)) {
+        UNROLL for (u32 j = 0; j < 32; j++) w[j] = *(IN_GLOBAL const u32 *)(from + part.apart * j);
+    } else {
+        UNROLL for (u32 j = 0; j < 32; j++) {
+            const u32 byte = part.apart * j;
+            w[j] = 0;
+            if (((u64)from & 3) == 0 && byte + 4 <= part.bytes) w[j] = *(IN_GLOBAL const u32 *)(from + byte);
+            else UNROLL for (u32 b = 0; b < 4; b++)
+                if (byte + b < part.bytes) w[j] |= (u32)from[byte + b] << 8 * b;
+        }
+    }
+}
+
+DEVICE void write_part(IN_GLOBAL u8 *out, const u32 *w, part_of_job part) {
+    IN_GLOBAL u8 *const to = out + part.at;
+    if (is_plain(part, (u64)to)) {
+        UNROLL for (u32 j = 0; j < 32; j++) *(IN_GLOBAL u32 *)(to + part.apart * j) = w[j];
+    } else {
+        UNROLL for (u32 j = 0; j < 32; j++) {
+            const u32 byte = part.apart * j;
+            if (((u64)to & 3) == 0 && byte + 4 <= part.bytes) *(IN_GLOBAL u32 *)(to + byte) = w[j];
+            else UNROLL for (u32 b = 0; b < 4; b++)
+                if (byte + b < part.bytes) to[byte + b] = (u8)(w[j] >> 8 * b);
+        }
+    }
+}
+
+// The planes of a column's word of a round key: each minus a bit, by a dot product of bytes.
+DEVICE void planes_of_key_word(u32 *k, u32 word) {
+    UNROLL for (int b = 0; b < 8; b++) {
+        const u32 bits = word >> b & 0x01010101;
+        UNROLL for (int row = 0; row < 4; row++) k[8 * row + b] = SIGNED_DOT_PRODUCT(bits, 0xffu << 8 * row, 0);
+    }
+}
+
+// The cipher of words to words; `round_keys` are the words of the thread's column, four words apart.
+DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
+    const cipher_key none = {0};
+    u32 first[8], word = round_keys[4];
+    halves_of_bytes(first, round_keys[0]);
+    planes_of_words(s, first);
+    begin(s, none);
+    ROLLED for (u32 round = 1;; round++) {
+        u32 k[32];
+        planes_of_key_word(k, word);
+        // The next word is on its way while the round runs.
+        word = round_keys[4 * (round + 1)];
+        mix_columns_of_job(s, k, none);
+        if (round == rounds - 1) break;
+        sub_bytes(s);
+    }
+    end(s, none);
+    words_of_planes(s, word);
+}
+
+// `all` runs of jobs whose round keys are `round_keys`. The cipher is given what is in `in`, or if it `counts` counters; and what comes of it is
+// `out`, or if it `adds` is added to `in`, for the bytes of jobs and no others; `in` may equal `out`.
+KERNEL aes_ecb_decrypt_planes_jobs(DATA(u8), IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u32 all, u32 wide, IN_GLOBAL const u32 *round_keys, u32 key_words, u32 counts, u32 adds) {
+    LOCATE_DATA(u8);
+    SHARED u32 next;
+    const tiles mine = share_of_block((u64)all << (5 + wide));
+    if (threadIdx.x == 0) next = mine.from + WARPS;
+    BARRIER();
+    const u32 rounds = key_words + 6;
+    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
+        const part_of_job part = part_of_run(jobs, runs, tile, all, wide);
+        u32 s[32];
+        if (counts) counters_of_part(s, jobs, part, wide);
+        else read_part(s, in, part);
+        cipher_of_job(s, round_keys + (4 * (u64)(rounds + 1) * part.job + column()), rounds);
+        if (adds) {
+            u32 w[32];
+            read_part(w, in, part);
+            UNROLL for (int j = 0; j < 32; j++) s[j] ^= w[j];
+        }
+        write_part(out, s, part);
     }
 }

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11576 of LUT3 for 10 rounds, 13896 of LUT3 for 12 rounds, 16216 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: cf9bff1103905b3b37d5797b4ff991d05df7e5bae784b60cdc9cd9e68165cd83
+// SHA-256 of all that follows this line: 9874baa96b380a7e245a25c61bc17964938492029863aa1ebaff86d2bb5b22bf
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1147,7 +1147,7 @@ DEVICE void read_key_words(u32 *w, IN_GLOBAL const u32 *keys, u32 key_words, u32
 }
 
 // Begins the schedules of the keys of the thread's blocks of a tile: `k` becomes the planes of the first round key, in the standard basis.
-DEVICE own_keys begin_own_keys(u32 *k, IN_SHARED own_words *words, IN_GLOBAL const u32 *cipher_keys, u32 key_words, u32 first, u32 blocks, u32 each) {
+DEVICE own_keys begin_schedule(u32 *k, IN_SHARED own_words *words, IN_GLOBAL const u32 *cipher_keys, u32 key_words, u32 first, u32 blocks, u32 each) {
     own_keys keys;
     keys.words = words;
     keys.key_words = key_words;
@@ -1164,10 +1164,9 @@ DEVICE own_keys begin_own_keys(u32 *k, IN_SHARED own_words *words, IN_GLOBAL con
     return keys;
 }
 
-// Makes round key `round` from those before it: the planes of the thread's column, in the basis of the schedule. Asked for one after the
-// other, from 1 on. A word of the same number in the key as its first goes through RotWord and SubWord: the first of a round key, or of
-// keys of six words the third.
-DEVICE void next_own_round_key(u32 *k, own_keys keys, u32 round) {
+// Makes words 4 round to 4 round + 3 from those before them: round by round, from 1 on. A word of the same number in the key as its first goes
+// through RotWord and SubWord: the first of a round key, or of keys of six words the third.
+DEVICE void make_next_words(own_keys keys, u32 round) {
     u32 x[8], t[8];
     UNROLL for (u32 i = 0; i < 4; i++) {
         const u32 n = 4 * round + i;
@@ -1185,11 +1184,15 @@ DEVICE void next_own_round_key(u32 *k, own_keys keys, u32 round) {
         put_word_row(keys.words, n, column(), x);
     }
     WARP_BARRIER();
+}
+
+// The planes of the thread's column of a round key whose words are there, in the basis of the schedule.
+DEVICE void get_own_round_key(u32 *k, own_keys keys, u32 round) {
     UNROLL for (int row = 0; row < 4; row++) get_word_row(&k[8 * row], keys.words, 4 * round + column(), row);
 }
 
-// The last round key meets bytes in the standard basis.
-DEVICE void to_last_round_key(u32 *k) {
+// The first and the last round key meet bytes in the standard basis.
+DEVICE void to_outer_round_key(u32 *k) {
     UNROLL for (int row = 0; row < 4; row++) {
         u32 x[8];
         out_of_basis(&k[8 * row], x);
@@ -1197,7 +1200,24 @@ DEVICE void to_last_round_key(u32 *k) {
     }
 }
 
-// The cipher under these keys from the planes of blocks, the first round key added, to the words of their results.
+// Round keys of encryption, in the order of use: as the schedule makes them.
+
+// `k` becomes the planes of the first one, in the standard basis.
+DEVICE own_keys begin_own_keys(u32 *k, IN_SHARED own_words *words, IN_GLOBAL const u32 *cipher_keys, u32 key_words, u32 first, u32 blocks, u32 each) {
+    return begin_schedule(k, words, cipher_keys, key_words, first, blocks, each);
+}
+
+// Round key `round`, asked for one after the other, from 1 on: the planes of the thread's column, in the basis of the schedule.
+DEVICE void next_own_round_key(u32 *k, own_keys keys, u32 round) {
+    make_next_words(keys, round);
+    get_own_round_key(k, keys, round);
+}
+
+// Jobs take round keys between the first and the last as they are.
+DEVICE void to_inner_round_key(u32 *k) { (void)k; }
+DEVICE void mix_columns_of_job(u32 *s, const u32 *k, cipher_key key) { mix_columns_with_key(s, k, key); }
+
+// The cipher under keys of their own from the planes of blocks, the first round key added, to the words of their results.
 DEVICE void cipher_of_own_keys(u32 *s, own_keys keys) {
     const cipher_key none = {0};
     u32 k[32];
@@ -1209,7 +1229,7 @@ DEVICE void cipher_of_own_keys(u32 *s, own_keys keys) {
         mix_columns_with_key(s, k, none);
     }
     end(s, none);
-    to_last_round_key(k);
+    to_outer_round_key(k);
     UNROLL for (int i = 0; i < 32; i++) s[i] ^= k[i];
     transpose_32x32(s);
 }
@@ -1291,7 +1311,7 @@ KERNEL aes_ecb_encrypt_planes_each(DATA(u8), u32 blocks, u32 each, IN_GLOBAL con
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The round keys of each of `all` keys, one after the other, as words in the basis of what they meet.
+// The round keys of each of `all` keys, one after the other in the order of use, as words in the basis in which jobs take them.
 // ---------------------------------------------------------------------------------------------------------------
 
 // Lanes without a key have the last one, and write that once more.
@@ -1318,7 +1338,8 @@ KERNEL aes_ecb_encrypt_planes_expand(IN_GLOBAL const u32 *cipher_keys, u32 all, 
         const own_keys keys = begin_own_keys(k, &words[warp()], cipher_keys, key_words, first, all, 1);
         ROLLED for (u32 round = 0; round <= keys.rounds; round++) {
             if (round > 0) next_own_round_key(k, keys, round);
-            if (round == keys.rounds) to_last_round_key(k);
+            if (round == keys.rounds) to_outer_round_key(k);
+            else if (round > 0) to_inner_round_key(k);
             transpose_32x32(k);
             write_round_key(round_keys, k, round, keys.rounds, first, all);
         }
@@ -1428,7 +1449,7 @@ DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
         planes_of_key_word(k, word);
         // The next word is on its way while the round runs.
         word = round_keys[4 * (round + 1)];
-        mix_columns_with_key(s, k, none);
+        mix_columns_of_job(s, k, none);
         if (round == rounds - 1) break;
         sub_bytes(s);
     }

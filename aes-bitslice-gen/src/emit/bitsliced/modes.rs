@@ -210,15 +210,26 @@ const ROWS: [Row; 17] = [
     staged(Mode::CbcDecrypt, &[CBC, include_str!("staged/cbc.h")]),
 ];
 
+/// Under many keys, in a direction, by the template of its round keys in the order of use. Counters are data.
+const fn of_keys(mode: Mode, templates: &'static [&'static str]) -> Batch {
+    Batch { of: BatchOf::Keys, mode, templates }
+}
+
+const OWN_SCHEDULE: &str = include_str!("column/own_schedule.h");
+const OWN_KEYS: &str = include_str!("column/own_keys.h");
+const JOBS: &str = include_str!("column/jobs.h");
+
 /// Entry points for many at a time, of kernels by column that are given their key at launch.
-static BATCHES: [Batch; 3] = [
+static BATCHES: [Batch; 4] = [
     Batch { of: BatchOf::Messages, mode: Mode::Ctr, templates: &[PUBLIC, include_str!("column/messages.h")] },
-    // Under many keys, counters are data.
-    Batch {
-        of: BatchOf::Keys,
-        mode: Mode::EcbEncrypt,
-        templates: &[PUBLIC, COUNTER, include_str!("column/own_keys.h"), include_str!("column/jobs.h")],
-    },
+    of_keys(
+        Mode::EcbEncrypt,
+        &[PUBLIC, COUNTER, OWN_SCHEDULE, include_str!("column/own_keys_encrypt.h"), OWN_KEYS, JOBS],
+    ),
+    of_keys(
+        Mode::EcbDecrypt,
+        &[PUBLIC, COUNTER, OWN_SCHEDULE, include_str!("column/own_keys_decrypt.h"), OWN_KEYS, JOBS],
+    ),
     // Behind those for keys, whose templates have the words for what is public.
     Batch { of: BatchOf::Cmac, mode: Mode::EcbEncrypt, templates: &[include_str!("column/cmac.h")] },
 ];

@@ -6,12 +6,14 @@ use crate::circuit::{Circuit, Wire};
 use crate::emit::c::{self, Gates};
 use crate::kernel::plan::{Function, Plan};
 use crate::linear;
+use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::basis::Basis;
 use std::fmt::Write;
 
-/// Appends `into_basis`, `out_of_basis`, `mix_columns_with_key` and `round_constant`.
+/// Appends `into_basis`, `out_of_basis`, `mix_columns_with_key` and `round_constant`; and for decryption, whose circuits are those of the
+/// inverse cipher, `sub_byte` for the schedule, and `into_key_basis`.
 pub(super) fn functions(plan: &Plan, text: &mut String) {
-    let basis = plan.spec.basis;
+    let (direction, basis) = (plan.direction(), plan.spec.basis);
     for (name, about, from, to) in [
         ("into_basis", "A byte from the standard basis into the kernel's.", Basis::STANDARD, basis),
         ("out_of_basis", "A byte from the kernel's basis into the standard one.", basis, Basis::STANDARD),
@@ -21,22 +23,36 @@ pub(super) fn functions(plan: &Plan, text: &mut String) {
         for (i, wire) in linear::change_basis(&mut circuit, &bits, from, to).into_iter().enumerate() {
             circuit.output(format!("y{i}"), wire);
         }
-        let circuit = circuit.scheduled(32);
-        let _ = writeln!(text, "\n// {about}\nDEVICE void {name}(const u32 *x, u32 *y) {{");
-        c::statements(&circuit, |i| format!("x[{i}]"), "y", Gates::Tables, text);
-        *text += "}\n";
+        another(&circuit, name, about, text);
     }
     // For one use of a round key another basis of it does not pay.
-    let mix = Function {
-        name: "mix_column_with_key".into(),
-        about: "MixColumns on one column, and AddRoundKey with a round key in the kernel's basis of bytes.".into(),
-        circuit: linear::mix_column_with_key(plan.direction(), basis).scheduled(32),
+    let (about, mix) = match direction {
+        Direction::Encrypt => (
+            "MixColumns on one column, and AddRoundKey with a round key in the kernel's basis of bytes.",
+            linear::mix_column_with_key(direction, basis),
+        ),
+        Direction::Decrypt => (
+            "AddRoundKey on one column with a round key in the kernel's basis of bytes, and InvMixColumns.",
+            linear::mix_column_after_key(direction, basis),
+        ),
     };
+    let mix = Function { name: "mix_column_with_key".into(), about: about.into(), circuit: mix.scheduled(32) };
     *text += "\n";
     function(&mix, plan.spec.layers, "const u32 *key, ", text);
     *text += "\nDEVICE void mix_columns_with_key(u32 *s, const u32 *k, cipher_key key) {\n    shift_rows(s, key);\n    \
               u32 t[32];\n    mix_column_with_key(&s[0], &s[8], &s[16], &s[24], k, t);\n    \
               UNROLL for (int i = 0; i < 32; i++) s[i] = t[i];\n}\n";
+    if direction == Direction::Decrypt {
+        let sub_byte = Function {
+            name: "sub_byte".into(),
+            about: "SubBytes on one byte, for the key schedule.".into(),
+            circuit: plan.spec.sbox.lut3_between(Direction::Encrypt, basis, basis).scheduled(32),
+        };
+        *text += "\n";
+        function(&sub_byte, plan.spec.layers, "", text);
+        let about = "A column of a round key of the schedule, as launches under one key have it.";
+        another(&linear::placed_key(direction, basis), "into_key_basis", about, text);
+    }
     // x^(n - 1) for n from 1 to 10.
     let mut constant = 1u8;
     let constants: [u8; 10] = std::array::from_fn(|_| {
@@ -50,6 +66,14 @@ pub(super) fn functions(plan: &Plan, text: &mut String) {
         "\n// The round constants in the kernel's basis, from number 1 on.\nDEVICE u32 round_constant(u32 n) {{\n    \
          return (u32)((n < 9 ? {first:#x}ull : {last:#x}ull) >> 8 * ((n - 1) % 8)) & 255;\n}}"
     );
+}
+
+/// A circuit from one array to another.
+fn another(circuit: &Circuit, name: &str, about: &str, text: &mut String) {
+    let circuit = circuit.scheduled(32);
+    let _ = writeln!(text, "\n// {about}\nDEVICE void {name}(const u32 *x, u32 *y) {{");
+    c::statements(&circuit, |i| format!("x[{i}]"), "y", Gates::Tables, text);
+    *text += "}\n";
 }
 
 #[cfg(test)]

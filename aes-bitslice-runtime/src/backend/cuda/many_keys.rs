@@ -92,14 +92,13 @@ impl<'a> DeviceJobs<'a> {
     /// [`Error::SelfTestFailed`], [`Error::NoSuchKernel`], and what the driver reports.
     pub fn prepare(&self) -> Result<(), Error> {
         self.device.enter()?;
-        self.kernel()?;
         self.device.test_many_keys(|| self.test())
     }
 
     /// Does jobs on `data`: in place, or into it where they only write.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for ECB decryption and for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is
+    /// [`Error::Jobs`] for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is
     /// being captured into a graph, and what the driver reports.
     pub fn run<D: DevicePtrMut<u8>>(
         &self,
@@ -132,7 +131,6 @@ impl<'a> DeviceJobs<'a> {
         output: CUdeviceptr,
         len: u64,
     ) -> Result<PendingJobs, Error> {
-        jobs.flow.check_on_device()?;
         jobs.check(len)?;
         let span = span(jobs.flow.access(), input, output, len)?;
         if jobs.jobs.iter().all(|job| job.bytes == 0) {
@@ -153,8 +151,8 @@ impl<'a> DeviceJobs<'a> {
     /// [`prepare`](Self::prepare) was called.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for ECB decryption, for keys or data of another length than they are for, and for keys that are not at a multiple
-    /// of four bytes; [`Error::OtherContext`], and what the driver reports.
+    /// [`Error::Jobs`] for keys or data of another length than they are for, and for keys that are not at a multiple of four bytes;
+    /// [`Error::OtherContext`], and what the driver reports.
     pub fn run_each_key<K: DevicePtr<u8>, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -190,7 +188,6 @@ impl<'a> DeviceJobs<'a> {
         output: CUdeviceptr,
         len: u64,
     ) -> Result<(), Error> {
-        each.flow.check_on_device()?;
         each.check(bytes_of_keys, len)?;
         if !keys.is_multiple_of(4) {
             return Err(Error::Jobs { what: "the keys do not begin at a multiple of four bytes".into() });
@@ -202,22 +199,26 @@ impl<'a> DeviceJobs<'a> {
         self.device.enter()?;
         // SAFETY: as the caller guarantees, here and below.
         let in_capture = unsafe { capture::is_in_capture(self.device.context(), stream) }?;
-        let kernel = if in_capture { self.kernel()? } else { self.prepare().and_then(|()| self.kernel())? };
+        if !in_capture {
+            self.prepare()?;
+        }
+        let kernel = self.kernel(each.flow)?;
         // SAFETY: as above.
         unsafe { capture::keep(self.device.context(), stream, &kernel) }?;
         // SAFETY: as above.
         unsafe { launch_each(&kernel, stream, span, each, keys) }
     }
 
-    fn kernel(&self) -> Result<Kernel, Error> {
-        let kernel = self.device.kernel(Mode::EcbEncrypt, StoredKind::Planes)?;
+    /// That of ECB in the direction in which the cipher runs: counters are data.
+    fn kernel(&self, flow: Flow) -> Result<Kernel, Error> {
+        let kernel = self.device.kernel(Mode::ecb(flow.mode().direction()), StoredKind::Planes)?;
         kernel.ok_or_else(|| Error::NoSuchKernel { what: "there is none for many keys on this device".into() })
     }
 
     /// # Safety
     /// As [`run_raw`](Self::run_raw); the jobs lie within the span.
     unsafe fn launch(&self, stream: CUstream, span: Span, jobs: &Jobs) -> Result<BatchMemory, Error> {
-        let kernel = self.kernel()?;
+        let kernel = self.kernel(jobs.flow)?;
         let each = jobs.as_each_key().filter(|each| each.bytes < SHORT && span.len / 16 <= u32::MAX.into());
         let tables = if each.is_some() { None } else { Some(jobs.tables()) };
         let (described, runs) = tables.map_or((0, 0), |tables| (jobs.len(), tables.runs.len() as u64));
@@ -271,9 +272,14 @@ impl<'a> DeviceJobs<'a> {
         let data: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
         let keys: [[u8; 32]; 9] = std::array::from_fn(|n| std::array::from_fn(|i| (i * 5 + n * 37 + 1) as u8));
         let begins = [0, 16, 16 + 512, 1040, 1040, 3040, 3072, 3088, 7184, 11_984];
-        for (mode, bits) in
-            [(Mode::Ctr, KeyBits::Aes128), (Mode::EcbEncrypt, KeyBits::Aes256), (Mode::Keystream, KeyBits::Aes192)]
-        {
+        for (mode, bits) in [
+            (Mode::Ctr, KeyBits::Aes128),
+            (Mode::EcbEncrypt, KeyBits::Aes256),
+            (Mode::Keystream, KeyBits::Aes192),
+            (Mode::EcbDecrypt, KeyBits::Aes128),
+            (Mode::EcbDecrypt, KeyBits::Aes192),
+            (Mode::EcbDecrypt, KeyBits::Aes256),
+        ] {
             let key = |n: usize| &keys[n][..bits.bytes()];
             let counter = |n: usize| (u128::MAX - 4 * n as u128).to_be_bytes();
             let range = |n: usize| begins[n]..begins[n + 1];
@@ -285,7 +291,7 @@ impl<'a> DeviceJobs<'a> {
                 let mut expected = data.clone();
                 jobs.on_cpu(Buffers::InPlace(&mut expected));
                 if self.on_device(&jobs, &data)? != expected {
-                    let kernel = format!("{}, for many keys,", self.kernel()?.name());
+                    let kernel = format!("{}, for many keys,", self.kernel(jobs.flow)?.name());
                     return Err(Error::SelfTestFailed { kernel });
                 }
             }
@@ -405,18 +411,20 @@ mod tests {
     #[test]
     fn the_stored_kernel_finds_its_arguments() {
         let stored = Stored::for_device(48 << 10);
-        let many = stored.find(Mode::EcbEncrypt, StoredKind::Planes).unwrap().manifest.many_keys.clone().unwrap();
         let each = EachKey::new(Mode::Ctr, KeyBits::Aes192, [7; 16], 32).unwrap();
-        for (point, entry, values) in [
-            (&many.entry_each, Entry::Each, values_of_each(&each, 6, 4096)),
-            (&many.entry_expand, Entry::Expand, values_of_expansion(KeyBits::Aes256, 6, 4096, 8192)),
-            (&many.entry_jobs, Entry::Jobs, values_of_jobs(Flow::Ctr, KeyBits::Aes128, [16, 32, 64], 5, 3)),
-        ] {
-            let binding = Binding::new(point);
-            let launch = Launch { entry, at: 0, thread_blocks: 1, threads: many.threads, values };
-            let span = Span { input: Some(1 << 32), output: Some(1 << 33), len: 96 };
-            let found = binding.arguments(span, &launch, None, |_, _| unreachable!("nothing is gathered")).unwrap();
-            assert_eq!(found.len(), binding.sizes().count(), "{point}");
+        for mode in [Mode::EcbEncrypt, Mode::EcbDecrypt] {
+            let many = stored.find(mode, StoredKind::Planes).unwrap().manifest.many_keys.clone().unwrap();
+            for (point, entry, values) in [
+                (&many.entry_each, Entry::Each, values_of_each(&each, 6, 4096)),
+                (&many.entry_expand, Entry::Expand, values_of_expansion(KeyBits::Aes256, 6, 4096, 8192)),
+                (&many.entry_jobs, Entry::Jobs, values_of_jobs(Flow::Ctr, KeyBits::Aes128, [16, 32, 64], 5, 3)),
+            ] {
+                let binding = Binding::new(point);
+                let launch = Launch { entry, at: 0, thread_blocks: 1, threads: many.threads, values };
+                let span = Span { input: Some(1 << 32), output: Some(1 << 33), len: 96 };
+                let found = binding.arguments(span, &launch, None, |_, _| unreachable!("nothing is gathered")).unwrap();
+                assert_eq!(found.len(), binding.sizes().count(), "{point}");
+            }
         }
     }
 

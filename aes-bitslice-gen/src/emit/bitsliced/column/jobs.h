@@ -101,7 +101,7 @@ DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
         planes_of_key_word(k, word);
         // The next word is on its way while the round runs.
         word = round_keys[4 * (round + 1)];
-        mix_columns_with_key(s, k, none);
+        mix_columns_of_job(s, k, none);
         if (round == rounds - 1) break;
         sub_bytes(s);
     }
