@@ -168,6 +168,41 @@ class Torch(Case):
             self.assertEqual(self.bytes_of(secret), expected)
             self.assertEqual(bytes(self.cipher.gmac(NONCE, plain)), self.cpu.gmac(NONCE, data))
 
+    def test_gcm_siv(self):
+        for size in (0, 1, 1000, 1 << 20):
+            plain = self.tensor(size)
+            secret, tag = self.cipher.gcm_siv_encrypt(NONCE, plain, b"header")
+            expected, expected_tag = self.cpu.gcm_siv_encrypt(NONCE, self.bytes_of(plain), b"header")
+            self.assertIsInstance(tag, aes_bitslice.DeviceTag)
+            self.assertEqual((bytes(tag), bytes(tag)), (expected_tag, expected_tag))
+            self.assertEqual(self.bytes_of(secret), expected)
+            # With the tag as it is on the GPU, and as bytes; on the current stream, and on another; to a new tensor, and in place.
+            self.assertTrue(self.torch.equal(self.cipher.gcm_siv_decrypt(NONCE, secret, tag, b"header"), plain))
+            stream = self.torch.cuda.Stream()
+            again = self.cipher.gcm_siv_decrypt(NONCE, secret, expected_tag, b"header", stream=stream)
+            self.assertTrue(self.torch.equal(again, plain))
+            found, tag = self.cipher.gcm_siv_encrypt(NONCE, again, b"header", out=again, stream=stream)
+            self.assertIs(found, again)
+            self.assertEqual(bytes(tag), expected_tag)
+            self.assertEqual(self.bytes_of(found), expected)
+            with self.assertRaises(AuthenticationError):
+                self.cipher.gcm_siv_decrypt(NONCE, secret, tag, b"Header", out=secret)
+            self.assertEqual(self.bytes_of(secret), bytes(size))
+
+    def test_gcm_siv_refuses(self):
+        plain = self.tensor(64)
+        kept = self.bytes_of(plain)
+        for kind, message, call in [
+            (ValueError, "a nonce has 12 bytes", lambda: self.cipher.gcm_siv_encrypt(NONCE[:11], plain, out=plain)),
+            (ValueError, "a tag has 16 bytes", lambda: self.cipher.gcm_siv_decrypt(NONCE, plain, bytes(12), out=plain)),
+            (ValueError, "overlap", lambda: self.cipher.gcm_siv_encrypt(NONCE, plain[:32], out=plain[16:48])),
+            (ValueError, "128 or 256", lambda: self.engine.cipher(Key(bytes(24))).gcm_siv_encrypt(NONCE, plain, out=plain)),
+            (UnavailableError, "open Engine", lambda: self.cpu.gcm_siv_encrypt(NONCE, plain, out=plain)),
+        ]:
+            with self.subTest(message=message), self.assertRaisesRegex(kind, message):
+                call()
+        self.assertEqual(self.bytes_of(plain), kept)
+
     def test_everything_can_be_prepared(self):
         cipher = self.engine.cipher(Key.generate(192))
         for mode in ("ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "gcm", "gcm-batch", "cmac-batch"):
@@ -486,6 +521,8 @@ class Torch(Case):
                 cipher.ctr(IV, static, out=static)
             for call in [
                 lambda: self.cipher.gcm_encrypt(NONCE, static, out=static),
+                lambda: self.cipher.gcm_siv_encrypt(NONCE, static, out=static),
+                lambda: self.cipher.gcm_siv_decrypt(NONCE, static, bytes(16), out=static),
                 lambda: self.cipher.gcm_encrypt_batch(NONCE, [(0, 99)], static, out=static),
                 lambda: self.cipher.gcm_decrypt_batch(NONCE, [(0, 99)], static, bytes(16), out=static),
                 lambda: self.cipher.cmac_batch([(0, 99)], static),
