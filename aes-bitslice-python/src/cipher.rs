@@ -7,7 +7,7 @@ use crate::device::OnDevice;
 use crate::dlpack::Place;
 use crate::error::of_runtime;
 use crate::fork::ForkedNot;
-use crate::memory::{Call, Host, Memory, on_host, used};
+use crate::memory::{Call, Host, Memory, on_host};
 use crate::number;
 use crate::opened::Opened;
 use crate::outcome::{Outcome, given_tags};
@@ -95,7 +95,7 @@ impl Cipher {
         match (memory.place, memory.stream) {
             (Place::Cuda(ordinal), Some(stream)) => {
                 let pending = self.on_device(ordinal)?.read(py, stream, (memory.pointer, memory.len), operation)?;
-                used(data, stream)?;
+                memory.is_used(data, stream)?;
                 Ok(Outcome::Later(pending))
             }
             _ => {

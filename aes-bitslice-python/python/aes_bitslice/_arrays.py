@@ -20,9 +20,14 @@ class _Library:
         """A new array of the same shape and type in the same memory."""
         return self.module.empty_like(array)
 
+    def is_plain(self, array: Any) -> bool:
+        """Whether the bytes of an array are its values and nothing else, so that the library's functions in C may be asked for them
+        (`__dlpack_c_exchange_api__`). Not asked of types without such functions."""
+        return False
+
     def span(self, array: Any) -> tuple[int, int, int] | None:
-        """The address of the first byte, the number of bytes, and the number of the CUDA device, -1 in host memory: what DLPack would
-        tell, where the library has a faster way. None where it has not, or for a special kind of array."""
+        """Of types without such functions what DLPack would tell, where the library has a faster way: the address of the first byte, the
+        number of bytes, and the number of the CUDA device, -1 in host memory. None where it has not, or for a special kind of array."""
         return None
 
     def stream(self, array: Any) -> int | None:
@@ -30,7 +35,7 @@ class _Library:
         return None
 
     def used(self, array: Any, stream: int) -> None:
-        """Tells the allocator that the stream uses the array, so that its memory is not given away before."""
+        """Tells the allocator that a stream other than the current one uses the array, so that its memory is not given away before."""
 
 
 class _Torch(_Library):
@@ -42,10 +47,11 @@ class _Torch(_Library):
         self._raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self._streams: dict[tuple[int, int], Any] = {}
 
+    def is_plain(self, array: Any) -> bool:
+        return type(array) in self._plain and not (array.requires_grad or array.is_neg() or array.is_conj())
+
     def span(self, array: Any) -> tuple[int, int, int] | None:
-        if type(array) not in self._plain or not (array.is_cuda or array.is_cpu):
-            return None
-        if array.layout is not self.module.strided or array.requires_grad or array.is_conj() or array.is_neg():
+        if not self.is_plain(array) or array.layout is not self.module.strided or not (array.is_cuda or array.is_cpu):
             return None  # DLPack says why not
         if not array.is_contiguous():
             raise BufferError("the tensor is not contiguous: make it so first (`.contiguous()`)")
@@ -77,8 +83,11 @@ class _CuPy(_Library):
         with array.device:
             return self.module.empty_like(array)
 
+    def is_plain(self, array: Any) -> bool:
+        return type(array) is self.module.ndarray
+
     def span(self, array: Any) -> tuple[int, int, int] | None:
-        if type(array) is not self.module.ndarray:
+        if not self.is_plain(array):
             return None
         if not array.flags.c_contiguous:
             raise BufferError("the array is not contiguous: make it so first (`cupy.ascontiguousarray`)")
