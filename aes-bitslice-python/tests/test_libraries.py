@@ -79,6 +79,10 @@ def test_tensors_that_are_refused(cpu, torch, asked):
             cipher.ctr(IV, bad)
         with pytest.raises((BufferError, RuntimeError)):
             cipher.ctr(IV, bytes(bad.numel() * bad.element_size()), out=bad)
+    negated = torch.ones(1, dtype=torch.complex64).conj().imag
+    for call in [lambda: cipher.ctr(IV, negated), lambda: cipher.ctr(IV, bytes(4), out=negated)]:
+        with pytest.raises(BufferError, match="resolve_neg"):
+            call()
     with pytest.raises(ValueError, match="overlap"):
         cipher.ctr(IV, plain[:4], out=plain[2:6])
     assert not plain.any()

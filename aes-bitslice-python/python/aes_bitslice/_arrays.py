@@ -48,7 +48,9 @@ class _Torch(_Library):
         self._streams: dict[tuple[int, int], Any] = {}
 
     def is_plain(self, array: Any) -> bool:
-        return type(array) in self._plain and not (array.requires_grad or array.is_neg() or array.is_conj())
+        if array.is_neg():  # which DLPack does not refuse
+            raise BufferError("the tensor is negated when it is read, and not in memory: make it so first (`.resolve_neg()`)")
+        return type(array) in self._plain and not (array.requires_grad or array.is_conj())
 
     def span(self, array: Any) -> tuple[int, int, int] | None:
         if not self.is_plain(array) or array.layout is not self.module.strided or not (array.is_cuda or array.is_cpu):
@@ -91,7 +93,8 @@ class _CuPy(_Library):
             return None
         if not array.flags.c_contiguous:
             raise BufferError("the array is not contiguous: make it so first (`cupy.ascontiguousarray`)")
-        return array.data.ptr, array.nbytes, array.data.device_id
+        memory = array.data
+        return memory.ptr, array.nbytes, memory.device_id
 
     def stream(self, array: Any) -> int | None:
         handle: int = self.module.cuda.get_current_stream(array.data.device_id).ptr
