@@ -39,9 +39,19 @@ impl<'py> Library<'py> {
     /// `None` where it does not tell so.
     pub fn describe(&self, array: &Bound<'py, PyAny>) -> PyResult<Option<Described>> {
         let py = array.py();
+        let is_plain = || self.0.call_method1(intern!(py, "is_plain"), (array,))?.is_truthy();
+        if !self.0.getattr(intern!(py, "types"))?.contains(array.get_type())? {
+            // It refuses what an export would not.
+            is_plain()?;
+            return Ok(None);
+        }
         if let Some(functions) = Functions::of(array)? {
-            let is_plain = self.0.call_method1(intern!(py, "is_plain"), (array,))?.is_truthy()?;
-            return if is_plain { functions.describe(array) } else { Ok(None) };
+            let described = functions.describe(array)?;
+            // Of integers there is no gradient, and nothing that is not in memory.
+            return match described {
+                Some(Described { is_integer: false, .. }) if !is_plain()? => Ok(None),
+                described => Ok(described),
+            };
         }
         let span = self.0.call_method1(intern!(py, "span"), (array,))?;
         let Some((pointer, len, device)) = span.extract::<Option<(u64, u64, i64)>>()? else { return Ok(None) };
@@ -49,7 +59,7 @@ impl<'py> Library<'py> {
             Err(_) => (Place::Host, None),
             Ok(ordinal) => (Place::Cuda(ordinal), self.stream(array)?),
         };
-        Ok(Some(Described { pointer, len, place, stream }))
+        Ok(Some(Described { pointer, len, place, stream, is_integer: false }))
     }
 
     /// The handle of the library's current stream on the device of an array; `None` of a library that has no such thing.

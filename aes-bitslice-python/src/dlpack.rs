@@ -15,6 +15,9 @@ const CUDA: i32 = 2;
 const CUDA_HOST: i32 = 3;
 const CUDA_MANAGED: i32 = 13;
 
+/// `kDLInt`, `kDLUInt` and `kDLBool`.
+const INTEGERS: [u8; 3] = [0, 1, 6];
+
 #[repr(C)]
 struct Device {
     kind: i32,
@@ -225,6 +228,8 @@ pub struct Described {
     pub place: Place,
     /// The handle of the library's current stream there; none in host memory.
     pub stream: Option<u64>,
+    /// Whether it holds integers or truth values.
+    pub is_integer: bool,
 }
 
 impl Functions {
@@ -260,16 +265,19 @@ impl Functions {
         // SAFETY: it was written; its lists are the object's, which lives and is not changed here.
         let tensor = unsafe { tensor.assume_init() };
         let (pointer, len, place) = tensor.span()?;
-        let mut stream = ptr::null_mut();
-        // SAFETY: the place is one for a handle.
-        let asked = |stream| unsafe { current_stream(tensor.device.kind, tensor.device.id, stream) };
-        match place {
-            Place::Host => Ok(Some(Described { pointer, len, place, stream: None })),
-            Place::Cuda(_) if asked(&mut stream) == 0 => {
-                Ok(Some(Described { pointer, len, place, stream: Some(stream as u64) }))
+        let stream = match place {
+            Place::Host => None,
+            Place::Cuda(_) => {
+                let mut stream = ptr::null_mut();
+                // SAFETY: the place is one for a handle.
+                match unsafe { current_stream(tensor.device.kind, tensor.device.id, &mut stream) } {
+                    0 => Some(stream as u64),
+                    _ => return Err(PyErr::fetch(py)),
+                }
             }
-            Place::Cuda(_) => Err(PyErr::fetch(py)),
-        }
+        };
+        let is_integer = INTEGERS.contains(&tensor.dtype.code);
+        Ok(Some(Described { pointer, len, place, stream, is_integer }))
     }
 }
 

@@ -245,7 +245,7 @@ def described(monkeypatch):
             return -1
         # The offset counts from before the array.
         out.data, out.byte_offset, out.ndim = array.ctypes.data - 8, 8, array.ndim
-        out.device[:], out.dtype[:] = tensor.device, (1, 8 * array.itemsize, 1, 0)
+        out.device[:], out.dtype[:] = tensor.device, ("iuf".index(array.dtype.kind), 8 * array.itemsize, 1, 0)
         tensor.lists = [(ctypes.c_int64 * array.ndim)(*each) for each in (array.shape, [n // array.itemsize for n in array.strides])]
         out.shape, out.strides = (ctypes.cast(each, ctypes.POINTER(ctypes.c_int64)) for each in tensor.lists)
         return 0
@@ -266,7 +266,10 @@ def described(monkeypatch):
             return super().__dlpack__(**options)
 
     class Library(_arrays._Library):
+        types = (Described,)
+
         def is_plain(self, array):
+            asked.append("is_plain")
             return array.is_plain
 
     monkeypatch.setitem(_arrays.known, Described, Library("numpy"))
@@ -295,19 +298,29 @@ def test_tensors_by_functions_in_c(cipher, described):
 
 def test_functions_in_c_that_do_not_tell(cipher, described):
     described, functions, asked = described
-    array = np.arange(100)
+    array = np.arange(100.0)
     secret = cipher.ctr(IV, array.tobytes())
-    for name, value in [("is_plain", False), ("is_refused", True)]:
-        tensor = described(array)
-        setattr(tensor, name, value)
-        assert cipher.ctr(IV, tensor, out=bytearray(800)) == secret
-        assert asked == ["describe"] * (name == "is_refused") + ["export"]
+
+    def wants(tensor, *wanted):
         del asked[:]
+        assert cipher.ctr(IV, tensor, out=bytearray(800)) == secret
+        assert asked == list(wanted)
+
+    wants(described(array), "describe", "is_plain")
+    tensor = described(array)
+    tensor.is_plain = False
+    wants(tensor, "describe", "is_plain", "export")
+    tensor.is_refused = True
+    wants(tensor, "describe", "export")
+    # Of integers nothing more is asked, and a type that is derived from the library's has no functions.
+    tensor = described(array.view(np.int64))
+    tensor.is_plain = False
+    wants(tensor, "describe")
+    wants(type("Derived", (described,), {})(array), "export")
     functions.major = 2
-    assert cipher.ctr(IV, described(array), out=bytearray(800)) == secret
+    wants(described(array), "export")
     functions.major, functions.describe = 1, Functions.Describe()
-    assert cipher.ctr(IV, described(array), out=bytearray(800)) == secret
-    assert asked == ["export"] * 2
+    wants(described(array), "export")
     described.__dlpack_c_exchange_api__ = 5
     with pytest.raises(ValueError, match="PyCapsule"):
         cipher.ctr(IV, described(array), out=bytearray(800))
