@@ -1,5 +1,6 @@
 //! What is asked of the library that an array is of, which is Python: `python/aes_bitslice/_arrays.py` has a table of libraries.
 
+use crate::dlpack::{Described, Functions, Place};
 use crate::number;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -34,9 +35,31 @@ impl<'py> Library<'py> {
         self.0.call_method1(intern!(array.py(), "empty_like"), (array,))
     }
 
-    /// The first byte, the bytes and the device of an array, -1 for host memory; `None` where the library does not tell so.
-    pub fn span(&self, array: &Bound<'py, PyAny>) -> PyResult<Option<(u64, u64, i64)>> {
-        self.0.call_method1(intern!(array.py(), "span"), (array,))?.extract()
+    /// What the library tells of an array without an export by DLPack, which some take long for: by its functions in C, else in Python.
+    /// `None` where it does not tell so.
+    pub fn describe(&self, array: &Bound<'py, PyAny>) -> PyResult<Option<Described>> {
+        let py = array.py();
+        let is_plain = || self.0.call_method1(intern!(py, "is_plain"), (array,))?.is_truthy();
+        if !self.0.getattr(intern!(py, "types"))?.contains(array.get_type())? {
+            // It refuses what an export would not.
+            is_plain()?;
+            return Ok(None);
+        }
+        if let Some(functions) = Functions::of(array)? {
+            let described = functions.describe(array)?;
+            // Of integers there is no gradient, and nothing that is not in memory.
+            return match described {
+                Some(Described { is_integer: false, .. }) if !is_plain()? => Ok(None),
+                described => Ok(described),
+            };
+        }
+        let span = self.0.call_method1(intern!(py, "span"), (array,))?;
+        let Some((pointer, len, device)) = span.extract::<Option<(u64, u64, i64)>>()? else { return Ok(None) };
+        let (place, stream) = match usize::try_from(device) {
+            Err(_) => (Place::Host, None),
+            Ok(ordinal) => (Place::Cuda(ordinal), self.stream(array)?),
+        };
+        Ok(Some(Described { pointer, len, place, stream, is_integer: false }))
     }
 
     /// The handle of the library's current stream on the device of an array; `None` of a library that has no such thing.

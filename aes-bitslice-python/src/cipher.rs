@@ -7,7 +7,7 @@ use crate::device::OnDevice;
 use crate::dlpack::Place;
 use crate::error::of_runtime;
 use crate::fork::ForkedNot;
-use crate::memory::{Call, Host, Memory, on_host, used};
+use crate::memory::{Call, Host, Memory, on_host};
 use crate::number;
 use crate::opened::Opened;
 use crate::outcome::{Outcome, given_tags};
@@ -61,11 +61,15 @@ impl Cipher {
         Ok(call.result)
     }
 
-    /// Does an operation that has host memory only, and all of it in one call.
-    fn at_once<O: Operation>(&self, call: &Call<'_>, operation: O) -> PyResult<Outcome<O>> {
-        on_host(call.place, O::NAME)?;
-        let work = |host: &mut Host| self.cipher.run(operation, host.buffers());
-        at_once(call.result.py(), call.host(), |panic| self.opened.poison(panic), work).map(Outcome::Now)
+    /// Does an operation of which no part can be done alone: in host memory at once, or on a GPU.
+    fn whole<O: Operation>(&self, call: &Call<'_>, operation: O) -> PyResult<Outcome<O>> {
+        match call.place {
+            Place::Host => {
+                let work = |host: &mut Host| self.cipher.run(operation, host.buffers());
+                at_once(call.result.py(), call.host(), |panic| self.opened.poison(panic), work).map(Outcome::Now)
+            }
+            Place::Cuda(ordinal) => self.on_stream(ordinal, call, operation),
+        }
     }
 
     /// Does many messages in host memory in parts, by `part`, which is given the numbers of some messages and the first byte of their part.
@@ -91,7 +95,7 @@ impl Cipher {
         match (memory.place, memory.stream) {
             (Place::Cuda(ordinal), Some(stream)) => {
                 let pending = self.on_device(ordinal)?.read(py, stream, (memory.pointer, memory.len), operation)?;
-                used(data, stream)?;
+                memory.is_used(data, stream)?;
                 Ok(Outcome::Later(pending))
             }
             _ => {
@@ -438,25 +442,26 @@ impl Cipher {
         })
     }
 
-    /// AES-GCM-SIV encryption of a whole message in host memory: the ciphertext and its tag.
-    #[pyo3(signature = (nonce, data, aad = None, *, out = None))]
+    /// AES-GCM-SIV encryption of a whole message: the ciphertext and its tag.
+    #[pyo3(signature = (nonce, data, aad = None, *, out = None, stream = None))]
     fn gcm_siv_encrypt<'py>(
         &self,
         nonce: Any<'_, 'py>,
         data: Any<'_, 'py>,
         aad: Option<Any<'_, 'py>>,
         out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         self.begin(|| {
             let encrypt = GcmSivEncrypt::new(&nonce_of(nonce)?, bytes_of(&additional(aad)?));
-            let call = Call::mapping(data, out, None)?;
-            let tag = self.at_once(&call, encrypt)?.tags(data.py())?;
+            let call = Call::mapping(data, out, stream)?;
+            let tag = self.whole(&call, encrypt)?.tags(data.py())?;
             Ok((call.result, tag))
         })
     }
 
-    /// AES-GCM-SIV decryption of a whole message in host memory, if it is the one that the tag was made of.
-    #[pyo3(signature = (nonce, data, tag, aad = None, *, out = None))]
+    /// AES-GCM-SIV decryption of a whole message, if it is the one that the tag was made of.
+    #[pyo3(signature = (nonce, data, tag, aad = None, *, out = None, stream = None))]
     fn gcm_siv_decrypt<'py>(
         &self,
         nonce: Any<'_, 'py>,
@@ -464,16 +469,18 @@ impl Cipher {
         tag: Any<'_, 'py>,
         aad: Option<Any<'_, 'py>>,
         out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
-            let (nonce, aad, tag) = (nonce_of(nonce)?, additional(aad)?, small(tag, "tag")?);
+            let (nonce, aad, tag) = (nonce_of(nonce)?, additional(aad)?, given_tags(tag)?);
+            let tag = small(&tag, "tag")?;
             let tag = Tag::new(tag.bytes()).map_err(|_| {
                 let what = format!("a tag has 16 bytes, and this one has {}", tag.len());
                 of_runtime(Runtime::Length { operation: "AES-GCM-SIV", what })
             })?;
             let decrypt = GcmSivDecrypt::new(&nonce, bytes_of(&aad), &tag);
-            let call = Call::mapping(data, out, None)?;
-            self.at_once(&call, decrypt)?.wait(data.py())?;
+            let call = Call::mapping(data, out, stream)?;
+            self.whole(&call, decrypt)?.wait(data.py())?;
             Ok(call.result)
         })
     }

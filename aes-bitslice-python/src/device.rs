@@ -178,8 +178,8 @@ fn is_captured(context: &Arc<CudaContext>, stream: Stream) -> bool {
 
 /// Which of the engine's GPUs has this number, and its context.
 fn context_of(engine: &Engine, ordinal: usize) -> PyResult<(usize, Arc<CudaContext>)> {
-    let backend = engine.backend();
     let elsewhere = || {
+        let backend = engine.backend();
         UnavailableError::new_err(format!(
             "the data is in the memory of CUDA device {ordinal}, and this engine is {backend}: open Engine(\"cuda:{ordinal}\")"
         ))

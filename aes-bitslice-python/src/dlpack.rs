@@ -1,17 +1,22 @@
-//! Tensors that other libraries export by DLPack, with and without a version (<https://dmlc.github.io/dlpack>).
+//! Tensors that other libraries export by DLPack, with and without a version, and what their functions in C tell of tensors that they
+//! keep (<https://dmlc.github.io/dlpack>).
 
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{ffi, intern};
-use std::ffi::{CStr, c_void};
-use std::slice;
+use std::ffi::{CStr, c_int, c_void};
+use std::mem::MaybeUninit;
+use std::{ptr, slice};
 
 /// `kDLCPU`, `kDLCUDA`, `kDLCUDAHost` and `kDLCUDAManaged`.
 const CPU: i32 = 1;
 const CUDA: i32 = 2;
 const CUDA_HOST: i32 = 3;
 const CUDA_MANAGED: i32 = 13;
+
+/// `kDLInt`, `kDLUInt` and `kDLBool`.
+const INTEGERS: [u8; 3] = [0, 1, 6];
 
 #[repr(C)]
 struct Device {
@@ -39,6 +44,26 @@ struct DlTensor {
 }
 
 /// `DLManagedTensor`.
+impl DlTensor {
+    /// Its first byte, its bytes, and where they are.
+    ///
+    /// # Errors
+    /// `BufferError` for one that is not contiguous, `TypeError` for other devices.
+    fn span(&self) -> PyResult<(u64, u64, Place)> {
+        let ndim = self.ndim.max(0) as usize;
+        let list = |start: *const i64| match ndim == 0 || start.is_null() {
+            true => None,
+            // SAFETY: as many numbers as the tensor has dimensions.
+            false => Some(unsafe { slice::from_raw_parts(start, ndim) }),
+        };
+        let count = elements(list(self.shape).unwrap_or_default(), list(self.strides))?;
+        let bits = u64::from(self.dtype.bits) * u64::from(self.dtype.lanes);
+        let bits = count.checked_mul(bits).ok_or_else(|| PyBufferError::new_err("a tensor of too many bytes"))?;
+        let place = place(self.device.kind, self.device.id)?;
+        Ok(((self.data as u64).wrapping_add(self.byte_offset), bits.div_ceil(8), place))
+    }
+}
+
 #[repr(C)]
 struct Managed {
     tensor: DlTensor,
@@ -63,6 +88,7 @@ const NAME: &CStr = c"dltensor";
 const USED: &CStr = c"used_dltensor";
 const NAME_VERSIONED: &CStr = c"dltensor_versioned";
 const USED_VERSIONED: &CStr = c"used_dltensor_versioned";
+const EXCHANGE: &CStr = c"dlpack_exchange_api";
 
 /// Where the memory of a tensor is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,21 +198,86 @@ impl Tensor {
                 Held::Versioned(_) => return Err(PyBufferError::new_err("a tensor of a later version of DLPack")),
             }
         };
-        let ndim = tensor.ndim.max(0) as usize;
-        let list = |start: *const i64| match ndim == 0 || start.is_null() {
-            true => None,
-            // SAFETY: as many numbers as the tensor has dimensions.
-            false => Some(unsafe { slice::from_raw_parts(start, ndim) }),
-        };
-        let shape = list(tensor.shape).unwrap_or_default();
-        let count = elements(shape, list(tensor.strides))?;
-        let bits = u64::from(tensor.dtype.bits) * u64::from(tensor.dtype.lanes);
-        let bits = count.checked_mul(bits).ok_or_else(|| PyBufferError::new_err("a tensor of too many bytes"))?;
-        taken.place = place(tensor.device.kind, tensor.device.id)?;
-        taken.pointer = (tensor.data as u64).wrapping_add(tensor.byte_offset);
-        taken.len = bits.div_ceil(8);
+        (taken.pointer, taken.len, taken.place) = tensor.span()?;
         taken.read_only = flags & READ_ONLY != 0;
         Ok(taken)
+    }
+}
+
+/// `DLPackExchangeAPI`: functions in C by which a library tells of its tensors.
+#[repr(C)]
+pub struct Functions {
+    major: u32,
+    minor: u32,
+    older: *const c_void,
+    allocate: *const c_void,
+    export: *const c_void,
+    import: *const c_void,
+    /// Describes a tensor that stays its owner's; not every library has it.
+    describe: Option<unsafe extern "C" fn(*mut ffi::PyObject, *mut DlTensor) -> c_int>,
+    current_stream: Option<unsafe extern "C" fn(i32, i32, *mut *mut c_void) -> c_int>,
+}
+
+/// What a library tells of a tensor by its functions.
+pub struct Described {
+    /// Its first byte.
+    pub pointer: u64,
+    /// Bytes.
+    pub len: u64,
+    /// Where it is.
+    pub place: Place,
+    /// The handle of the library's current stream there; none in host memory.
+    pub stream: Option<u64>,
+    /// Whether it holds integers or truth values.
+    pub is_integer: bool,
+}
+
+impl Functions {
+    /// Those of the library that an object is of; `None` of one that has none, or only those of another major version.
+    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<&'static Self>> {
+        let py = object.py();
+        let found = object.get_type().getattr_opt(intern!(py, "__dlpack_c_exchange_api__"))?;
+        let Some(capsule) = found else { return Ok(None) };
+        // SAFETY: null, or a table with these fields, if the version is this one, that lives as long as the process.
+        let functions = unsafe {
+            let table: *const Self = ffi::PyCapsule_GetPointer(capsule.as_ptr(), EXCHANGE.as_ptr()).cast();
+            table.as_ref()
+        };
+        if functions.is_none() {
+            return Err(PyErr::fetch(py));
+        }
+        Ok(functions.filter(|functions| functions.major == 1))
+    }
+
+    /// What they tell of an object, which must be of the type that they are of. Nothing is ordered by it. `None` where they cannot tell:
+    /// `__dlpack__` says why.
+    ///
+    /// # Errors
+    /// `BufferError` for a tensor that is not contiguous, `TypeError` for other devices.
+    pub fn describe(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<Described>> {
+        let (Some(describe), Some(current_stream)) = (self.describe, self.current_stream) else { return Ok(None) };
+        let (py, mut tensor) = (object.py(), MaybeUninit::<DlTensor>::uninit());
+        // SAFETY: the object lives and is of their type, and the place is one for a tensor.
+        if unsafe { describe(object.as_ptr(), tensor.as_mut_ptr()) } != 0 {
+            let _ = PyErr::take(py);
+            return Ok(None);
+        }
+        // SAFETY: it was written; its lists are the object's, which lives and is not changed here.
+        let tensor = unsafe { tensor.assume_init() };
+        let (pointer, len, place) = tensor.span()?;
+        let stream = match place {
+            Place::Host => None,
+            Place::Cuda(_) => {
+                let mut stream = ptr::null_mut();
+                // SAFETY: the place is one for a handle.
+                match unsafe { current_stream(tensor.device.kind, tensor.device.id, &mut stream) } {
+                    0 => Some(stream as u64),
+                    _ => return Err(PyErr::fetch(py)),
+                }
+            }
+        };
+        let is_integer = INTEGERS.contains(&tensor.dtype.code);
+        Ok(Some(Described { pointer, len, place, stream, is_integer }))
     }
 }
 

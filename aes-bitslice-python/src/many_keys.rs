@@ -7,7 +7,7 @@ use crate::device::JobsOnDevice;
 use crate::dlpack::Place;
 use crate::driver::order;
 use crate::error::of_runtime;
-use crate::memory::{Call, Host, Memory, in_words, used};
+use crate::memory::{Call, Host, Memory, in_words};
 use crate::opened::Opened;
 use aes_bitslice_runtime::{EachKey, Job, Jobs, KeyBits, Mode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -124,7 +124,7 @@ pub fn each_key<'py>(
             gpu.run_each_key(py, &call, &each, &of_keys)?;
             call.is_on_stream()?;
             if let Some(stream) = call.stream {
-                used(keys, stream)?;
+                of_keys.is_used(keys, stream)?;
             }
         }
     }

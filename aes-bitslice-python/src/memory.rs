@@ -3,13 +3,14 @@
 
 use crate::arrays::{Library, handle_of};
 use crate::buffer::{Buffer, new_bytes};
-use crate::dlpack::{Place, Tensor, elements, place_of};
+use crate::dlpack::{Described, Place, Tensor, elements, place_of};
 use crate::driver;
 use crate::error::of_runtime;
 use aes_bitslice_runtime::{Buffers, Error as Runtime};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView, PyString};
 use std::ops::Range;
 use std::slice;
 
@@ -40,6 +41,8 @@ pub struct Memory {
     pub place: Place,
     /// The stream of a call on them, of those on a GPU.
     pub stream: Option<Stream>,
+    /// The current stream of their library there, if it has such a thing.
+    current: Option<u64>,
     _kept: Kept,
 }
 
@@ -58,7 +61,7 @@ impl Memory {
         match Buffer::of(object, writable, name) {
             Ok(Some(buffer)) => {
                 let (pointer, len) = (buffer.pointer(), buffer.len());
-                Ok(Self { pointer, len, place: Place::Host, stream: None, _kept: Kept::Buffer(buffer) })
+                Ok(Self { pointer, len, place: Place::Host, stream: None, current: None, _kept: Kept::Buffer(buffer) })
             }
             Ok(None) => Self::exported(object, writable, name, stream),
             // Some arrays have the protocol for some of their types only, or for host memory only.
@@ -100,9 +103,9 @@ impl Memory {
             return Ok(memory);
         }
         let (memory, read_only) = match place_of(object)? {
-            Some(Place::Host) => Self::of_tensor(Tensor::of(object, None)?, None),
+            Some(Place::Host) => Self::of_tensor(Tensor::of(object, None)?, None, None),
             Some(Place::Cuda(_)) => Self::on_gpu(object, library.as_ref(), given)?,
-            None => match object.getattr_opt("__cuda_array_interface__")? {
+            None => match object.getattr_opt(intern!(object.py(), "__cuda_array_interface__"))? {
                 Some(interface) => Self::of_interface(object, interface.cast::<PyDict>()?, given)?,
                 None => {
                     let kind = object.get_type().name()?;
@@ -128,22 +131,23 @@ impl Memory {
         given: Option<u64>,
     ) -> PyResult<Option<Self>> {
         let Some(library) = library else { return Ok(None) };
-        let Some((pointer, len, device)) = library.span(object)? else { return Ok(None) };
-        let _kept = Kept::Object(object.clone().unbind());
-        let (place, stream) = match usize::try_from(device) {
-            Err(_) => (Place::Host, None),
-            Ok(ordinal) => {
-                let current = library.stream(object)?;
+        let Some(Described { pointer, len, place, stream: current, .. }) = library.describe(object)? else {
+            return Ok(None);
+        };
+        let stream = match place {
+            Place::Host => None,
+            Place::Cuda(ordinal) => {
                 if let (Some(current), Some(given)) = (current, given)
                     && current != given
                 {
                     driver::order(object.py(), ordinal, current, given)?;
                 }
                 let handle = given.or(current).unwrap_or(LEGACY);
-                (Place::Cuda(ordinal), Some(Stream { handle, waits: false }))
+                Some(Stream { handle, waits: false })
             }
         };
-        Ok(Some(Self { pointer, len, place, stream, _kept }))
+        let _kept = Kept::Object(object.clone().unbind());
+        Ok(Some(Self { pointer, len, place, stream, current, _kept }))
     }
 
     fn on_gpu<'py>(
@@ -156,42 +160,60 @@ impl Memory {
         // What the library has put on its current stream comes before; on another stream it has to be told to wait.
         let order = if current == Some(handle) { -1 } else { handle.max(LEGACY) as i64 };
         let stream = Stream { handle, waits: library.is_some() && current.is_none() };
-        Ok(Self::of_tensor(Tensor::of(object, Some(order))?, Some(stream)))
+        Ok(Self::of_tensor(Tensor::of(object, Some(order))?, Some(stream), current))
     }
 
     /// A tensor, and whether it must not be written.
-    fn of_tensor(tensor: Tensor, stream: Option<Stream>) -> (Self, bool) {
+    fn of_tensor(tensor: Tensor, stream: Option<Stream>, current: Option<u64>) -> (Self, bool) {
         let (pointer, len, place, read_only) = (tensor.pointer, tensor.len, tensor.place, tensor.read_only);
-        (Self { pointer, len, place, stream, _kept: Kept::Tensor(tensor) }, read_only)
+        (Self { pointer, len, place, stream, current, _kept: Kept::Tensor(tensor) }, read_only)
     }
 
     /// `__cuda_array_interface__`, version 2 and 3.
-    fn of_interface(object: &Bound<'_, PyAny>, it: &Bound<'_, PyDict>, given: Option<u64>) -> PyResult<(Self, bool)> {
-        let item = |name: &str| {
+    fn of_interface<'py>(
+        object: &Bound<'py, PyAny>,
+        it: &Bound<'py, PyDict>,
+        given: Option<u64>,
+    ) -> PyResult<(Self, bool)> {
+        let py = object.py();
+        let item = |name: &Bound<'py, PyString>| {
             it.get_item(name)?.ok_or_else(|| PyTypeError::new_err(format!("__cuda_array_interface__ has no {name}")))
         };
-        let optional = |name: &str| PyResult::Ok(it.get_item(name)?.filter(|value| !value.is_none()));
-        let (pointer, read_only): (u64, bool) = item("data")?.extract()?;
-        let shape: Vec<i64> = item("shape")?.extract()?;
+        let optional = |name: &Bound<'py, PyString>| PyResult::Ok(it.get_item(name)?.filter(|value| !value.is_none()));
+        let (pointer, read_only): (u64, bool) = item(intern!(py, "data"))?.extract()?;
+        let shape: Vec<i64> = item(intern!(py, "shape"))?.extract()?;
         // `<f4`: order of bytes, kind, bytes of an element.
-        let kind: String = item("typestr")?.extract()?;
+        let kind: String = item(intern!(py, "typestr"))?.extract()?;
         let size = kind.get(2..).and_then(|size| size.parse::<u64>().ok());
         let size = size.ok_or_else(|| PyTypeError::new_err("__cuda_array_interface__ has no size of an element"))?;
-        let strides: Option<Vec<i64>> = optional("strides")?.map(|strides| strides.extract()).transpose()?;
+        let strides: Option<Vec<i64>> =
+            optional(intern!(py, "strides"))?.map(|strides| strides.extract()).transpose()?;
         let strides: Option<Vec<i64>> =
             strides.map(|all| all.iter().map(|bytes| bytes / (size.max(1) as i64)).collect());
         let len = elements(&shape, strides.as_deref())?.checked_mul(size);
         let len = len.ok_or_else(|| PyBufferError::new_err("an array of too many bytes"))?;
-        let theirs: Option<u64> = optional("stream")?.map(|stream| stream.extract()).transpose()?;
+        let theirs: Option<u64> = optional(intern!(py, "stream"))?.map(|stream| stream.extract()).transpose()?;
         let ordinal = driver::of_pointer(pointer)?;
         if let (Some(theirs), Some(given)) = (theirs, given)
             && theirs != given
         {
-            driver::order(object.py(), ordinal, theirs, given)?;
+            driver::order(py, ordinal, theirs, given)?;
         }
         let stream = Some(Stream { handle: given.or(theirs).unwrap_or(LEGACY), waits: false });
         let _kept = Kept::Object(object.clone().unbind());
-        Ok((Self { pointer, len, place: Place::Cuda(ordinal), stream, _kept }, read_only))
+        Ok((Self { pointer, len, place: Place::Cuda(ordinal), stream, current: None, _kept }, read_only))
+    }
+
+    /// Tells the library of the array whose memory this is that a stream uses it. Of its current stream it need not be told, as its own
+    /// operations do not tell it: what uses the memory next comes behind them there.
+    pub fn is_used(&self, array: &Bound<'_, PyAny>, stream: Stream) -> PyResult<()> {
+        if self.current == Some(stream.handle) {
+            return Ok(());
+        }
+        match Library::of(array)? {
+            Some(library) => library.used(array, stream.handle),
+            None => Ok(()),
+        }
     }
 
     /// The same memory for a call that only reads. The caller keeps `self` as long as it uses the result.
@@ -206,7 +228,7 @@ pub struct Call<'py> {
     /// What is read; none of a call that only writes.
     pub input: Option<Memory>,
     /// What is written, unless it is a new `bytes`.
-    _output: Option<Memory>,
+    written: Option<Memory>,
     /// Where is written.
     output: u64,
     /// Bytes.
@@ -259,7 +281,7 @@ impl<'py> Call<'py> {
         let waits = waits(&input) || output.as_ref().is_some_and(waits);
         let stream = input.stream.map(|stream| Stream { waits, ..stream });
         let (place, data) = (input.place, Some(data.clone()));
-        Ok(Self { input: Some(input), _output: output, output: pointer, len, place, stream, data, result })
+        Ok(Self { input: Some(input), written: output, output: pointer, len, place, stream, data, result })
     }
 
     fn new_like(
@@ -301,13 +323,13 @@ impl<'py> Call<'py> {
                 memory.takes(stream, "out")?;
                 let (output, len, place, stream) = (memory.pointer, memory.len, memory.place, memory.stream);
                 let result = out.clone();
-                Ok(Self { input: None, _output: Some(memory), output, len, place, stream, data: None, result })
+                Ok(Self { input: None, written: Some(memory), output, len, place, stream, data: None, result })
             }
             (Some(_), None) if stream.is_some() => Err(no_stream("a new key stream")),
             (Some(len), None) => {
                 let (result, output) = new_bytes(py, len)?;
                 let (len, place) = (len as u64, Place::Host);
-                Ok(Self { input: None, _output: None, output, len, place, stream: None, data: None, result })
+                Ok(Self { input: None, written: None, output, len, place, stream: None, data: None, result })
             }
             _ => Err(PyTypeError::new_err("give either a length or out=")),
         }
@@ -328,21 +350,14 @@ impl<'py> Call<'py> {
     /// Tells the libraries of the arrays that the stream uses them.
     pub fn is_on_stream(&self) -> PyResult<()> {
         let Some(stream) = self.stream else { return Ok(()) };
-        if let Some(data) = &self.data {
-            used(data, stream)?;
+        if let (Some(data), Some(input)) = (&self.data, &self.input) {
+            input.is_used(data, stream)?;
         }
-        match &self.data {
-            Some(data) if data.is(&self.result) => Ok(()),
-            _ => used(&self.result, stream),
+        match (&self.data, &self.written) {
+            (Some(data), _) if data.is(&self.result) => Ok(()),
+            (_, Some(written)) => written.is_used(&self.result, stream),
+            (_, None) => Ok(()),
         }
-    }
-}
-
-/// Tells the library of an array that a stream uses it.
-pub fn used(array: &Bound<'_, PyAny>, stream: Stream) -> PyResult<()> {
-    match Library::of(array)? {
-        Some(library) => library.used(array, stream.handle),
-        None => Ok(()),
     }
 }
 

@@ -293,6 +293,17 @@ def test_the_benchmark_beside_the_rust_program(tmp_path):
         assert line["rust_seconds"] == 1e-3 and line["share"] == 1e-3 / line["python_seconds"]
 
 
+def test_the_benchmark_ends_where_an_output_is_wrong(monkeypatch):
+    from aes_bitslice._beside_rust import Beside
+
+    beside = Beside("", 1 << 16, 1, 1, True)
+    monkeypatch.setattr(beside, "by_rust", lambda *_: [1e-3])
+    beside.in_host_memory("cpu", 1 << 16)
+    beside.cpu = Engine("cpu").cipher(Key(bytes(16)))
+    with pytest.raises(SystemExit, match="^cpu: the output is not that of the engine `cpu`"):
+        beside.in_host_memory("cpu", 1 << 16)
+
+
 def test_what_is_documented_is_there_and_has_a_text():
     for name in [*aes_bitslice.__all__, "open"]:
         assert getattr(aes_bitslice, name).__doc__, name

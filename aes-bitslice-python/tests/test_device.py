@@ -12,11 +12,12 @@ import os
 import random
 import threading
 import unittest
+from unittest import mock
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import aes_bitslice  # noqa: E402
-from aes_bitslice import AuthenticationError, Engine, Error, Key, UnavailableError  # noqa: E402
+from aes_bitslice import AuthenticationError, Engine, Error, Key, UnavailableError, _arrays  # noqa: E402
 
 IV = bytes(range(16))
 NONCE = bytes(range(12))
@@ -171,6 +172,41 @@ class Torch(Case):
             self.assertEqual((bytes(tag), bytes(tag)), (expected_tag, expected_tag))
             self.assertEqual(self.bytes_of(secret), expected)
             self.assertEqual(bytes(self.cipher.gmac(NONCE, plain)), self.cpu.gmac(NONCE, data))
+
+    def test_gcm_siv(self):
+        for size in (0, 1, 1000, 1 << 20):
+            plain = self.tensor(size)
+            secret, tag = self.cipher.gcm_siv_encrypt(NONCE, plain, b"header")
+            expected, expected_tag = self.cpu.gcm_siv_encrypt(NONCE, self.bytes_of(plain), b"header")
+            self.assertIsInstance(tag, aes_bitslice.DeviceTag)
+            self.assertEqual((bytes(tag), bytes(tag)), (expected_tag, expected_tag))
+            self.assertEqual(self.bytes_of(secret), expected)
+            # With the tag as it is on the GPU, and as bytes; on the current stream, and on another; to a new tensor, and in place.
+            self.assertTrue(self.torch.equal(self.cipher.gcm_siv_decrypt(NONCE, secret, tag, b"header"), plain))
+            stream = self.torch.cuda.Stream()
+            again = self.cipher.gcm_siv_decrypt(NONCE, secret, expected_tag, b"header", stream=stream)
+            self.assertTrue(self.torch.equal(again, plain))
+            found, tag = self.cipher.gcm_siv_encrypt(NONCE, again, b"header", out=again, stream=stream)
+            self.assertIs(found, again)
+            self.assertEqual(bytes(tag), expected_tag)
+            self.assertEqual(self.bytes_of(found), expected)
+            with self.assertRaises(AuthenticationError):
+                self.cipher.gcm_siv_decrypt(NONCE, secret, tag, b"Header", out=secret)
+            self.assertEqual(self.bytes_of(secret), bytes(size))
+
+    def test_gcm_siv_refuses(self):
+        plain = self.tensor(64)
+        kept = self.bytes_of(plain)
+        for kind, message, call in [
+            (ValueError, "a nonce has 12 bytes", lambda: self.cipher.gcm_siv_encrypt(NONCE[:11], plain, out=plain)),
+            (ValueError, "a tag has 16 bytes", lambda: self.cipher.gcm_siv_decrypt(NONCE, plain, bytes(12), out=plain)),
+            (ValueError, "overlap", lambda: self.cipher.gcm_siv_encrypt(NONCE, plain[:32], out=plain[16:48])),
+            (ValueError, "128 or 256", lambda: self.engine.cipher(Key(bytes(24))).gcm_siv_encrypt(NONCE, plain, out=plain)),
+            (UnavailableError, "open Engine", lambda: self.cpu.gcm_siv_encrypt(NONCE, plain, out=plain)),
+        ]:
+            with self.subTest(message=message), self.assertRaisesRegex(kind, message):
+                call()
+        self.assertEqual(self.bytes_of(plain), kept)
 
     def test_everything_can_be_prepared(self):
         cipher = self.engine.cipher(Key.generate(192))
@@ -420,20 +456,74 @@ class Torch(Case):
         torch = self.torch
         size = 32 << 20
         expected = self.cpu.ctr(IV, b"\1" * size)
-        for _ in range(5):
+        for is_given in (True, False, True, False):
             stream = torch.cuda.Stream()
             plain = torch.full((size,), 1, dtype=torch.uint8, device="cuda")
             address = plain.data_ptr()
             torch.cuda.synchronize()
             with torch.cuda.stream(stream):
                 self.busy()
-                secret = self.cipher.ctr(IV, plain)
+            if is_given:
+                secret = self.cipher.ctr(IV, plain, stream=stream)
+            else:
+                # Of the current stream the caller tells, as with PyTorch's own operators.
+                with torch.cuda.stream(stream):
+                    secret = self.cipher.ctr(IV, plain)
+                plain.record_stream(stream)
             del plain  # freed on the stream that it was made on, which has nothing to do
             others = [torch.full((size,), 2, dtype=torch.uint8, device="cuda") for _ in range(4)]
             self.assertNotIn(address, [other.data_ptr() for other in others])
             stream.synchronize()
             self.assertEqual(self.bytes_of(secret), expected)
             del secret, others
+
+    def test_the_allocator_is_told_of_other_streams_than_the_current_one(self):
+        torch, library = self.torch, _arrays.library_of(self.torch.Tensor)
+        plain, keys = self.tensor(4096), self.tensor(16)
+        out, stream = torch.empty_like(plain), torch.cuda.Stream()
+        for told, call in [
+            (2, lambda **given: self.cipher.ctr(IV, plain, out=out, **given)),
+            (2, lambda **given: self.cipher.ctr(IV, plain, **given)),
+            (1, lambda **given: self.cipher.ctr(IV, plain, out=plain, **given)),
+            (1, lambda **given: self.cipher.keystream(IV, out=out, **given)),
+            (2, lambda **given: self.cipher.gcm_encrypt(NONCE, plain, out=out, **given)),
+            (1, lambda **given: self.cipher.gmac(NONCE, plain, **given)),
+            (3, lambda **given: self.engine.run_each_key("ctr", keys, plain, bytes_per_key=4096, out=out, **given)),
+        ]:
+            with mock.patch.object(library, "used", wraps=library.used) as used:
+                call()
+                call(stream=torch.cuda.current_stream())
+                with torch.cuda.stream(stream):
+                    call()
+                    call(stream=stream.cuda_stream)
+                used.assert_not_called()
+                call(stream=stream)
+                self.assertEqual(used.call_count, told)
+            torch.cuda.synchronize()
+
+    def test_what_is_asked_of_tensors(self):
+        """Their library's functions in C, where it has them, tell the same as it does in Python."""
+        torch, library = self.torch, _arrays.library_of(self.torch.Tensor)
+        has_functions = hasattr(torch.Tensor, "__dlpack_c_exchange_api__")
+        stream = torch.cuda.Stream()
+        plain = self.tensor(1000)[3:]
+        expected = self.cpu.ctr(IV, self.bytes_of(plain))
+        with mock.patch.object(library, "span", wraps=library.span) as span, torch.cuda.stream(stream):
+            secret = self.cipher.ctr(IV, plain)
+            self.assertEqual(span.call_count, 0 if has_functions else 2)
+        stream.synchronize()
+        self.assertEqual(self.bytes_of(secret), expected)
+        if has_functions:
+            functions = torch.Tensor.__dlpack_c_exchange_api__
+            self.addCleanup(setattr, torch.Tensor, "__dlpack_c_exchange_api__", functions)
+            del torch.Tensor.__dlpack_c_exchange_api__
+            with torch.cuda.stream(stream):
+                self.busy()
+                later = plain.clone()
+                secret = self.cipher.ctr(IV, later)
+                self.assertFalse(stream.query(), "the call waited")
+            stream.synchronize()
+            self.assertEqual(self.bytes_of(secret), expected)
 
     def test_memory_that_is_freed_at_once_on_the_same_stream(self):
         torch = self.torch
@@ -490,6 +580,8 @@ class Torch(Case):
                 cipher.ctr(IV, static, out=static)
             for call in [
                 lambda: self.cipher.gcm_encrypt(NONCE, static, out=static),
+                lambda: self.cipher.gcm_siv_encrypt(NONCE, static, out=static),
+                lambda: self.cipher.gcm_siv_decrypt(NONCE, static, bytes(16), out=static),
                 lambda: self.cipher.gcm_encrypt_batch(NONCE, [(0, 99)], static, out=static),
                 lambda: self.cipher.gcm_decrypt_batch(NONCE, [(0, 99)], static, bytes(16), out=static),
                 lambda: self.cipher.cmac_batch([(0, 99)], static),

@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher as Reference
 from cryptography.hazmat.primitives.ciphers import algorithms, modes
 
-from aes_bitslice import Key
+from aes_bitslice import Key, _arrays
 
 IV = bytes(range(16))
 
@@ -50,12 +50,39 @@ def test_tensors(cpu, torch, dtype):
         assert cipher.ctr(IV, secret, out=secret) is secret and raw(secret) == data
 
 
-def test_tensors_that_are_refused(cpu, torch):
+@pytest.fixture(params=["functions in C", "Python"])
+def asked(request, torch, monkeypatch):
+    """Tensors are asked in either way; versions of PyTorch without the functions in one."""
+    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip("this PyTorch has no functions in C")
+    if request.param == "Python":
+        monkeypatch.delattr(torch.Tensor, "__dlpack_c_exchange_api__")
+    else:
+        monkeypatch.setattr(_arrays.library_of(torch.Tensor), "span", None)
+
+
+def test_what_tensors_are_asked(cpu, torch, asked):
+    cipher, plain = cpu.cipher(Key(bytes(16))), torch.arange(100, dtype=torch.int16)
+    for part in [plain, plain[3:], plain[5:5], plain.view(10, 10)[2:], torch.nn.Parameter(plain.float(), requires_grad=False)]:
+        assert raw(cipher.ctr(IV, part)) == cipher.ctr(IV, raw(part))
+    kept = raw(plain)
+    assert cipher.ctr(IV, plain[1:], out=plain[1:]).data_ptr() == plain.data_ptr() + 2
+    assert raw(plain) == kept[:2] + cipher.ctr(IV, kept[2:])
+
+
+def test_tensors_that_are_refused(cpu, torch, asked):
     cipher = cpu.cipher(Key(bytes(16)))
     plain = torch.zeros(8, 8)
-    for bad in [plain.T[:4], plain[:, ::2], torch.zeros(8, requires_grad=True)]:
-        with pytest.raises(BufferError):
+    conjugate = torch.zeros(8, dtype=torch.complex64).conj()
+    for bad in [plain.T[:4], plain[:, ::2], torch.zeros(8, requires_grad=True), plain.to_sparse(), conjugate]:
+        with pytest.raises((BufferError, RuntimeError)):
             cipher.ctr(IV, bad)
+        with pytest.raises((BufferError, RuntimeError)):
+            cipher.ctr(IV, bytes(bad.numel() * bad.element_size()), out=bad)
+    negated = torch.ones(1, dtype=torch.complex64).conj().imag
+    for call in [lambda: cipher.ctr(IV, negated), lambda: cipher.ctr(IV, bytes(4), out=negated)]:
+        with pytest.raises(BufferError, match="resolve_neg"):
+            call()
     with pytest.raises(ValueError, match="overlap"):
         cipher.ctr(IV, plain[:4], out=plain[2:6])
     assert not plain.any()

@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 
-from aes_bitslice import Engine, Key, random_bytes
+from aes_bitslice import Engine, Key, UnavailableError, _arrays, random_bytes
 
 IV = bytes(range(16))
 
@@ -196,6 +196,134 @@ def test_tensors_by_dlpack(cipher, versioned):
         cipher.ctr(IV, secret, out=Exported(fixed, versioned))
     with pytest.raises(TypeError, match="type 7"):
         cipher.ctr(IV, Exported(array, device=(7, 0)))
+
+
+class Shape(ctypes.Structure):
+    """`DLTensor`."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_uint8 * 4),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class Functions(ctypes.Structure):
+    """`DLPackExchangeAPI`."""
+
+    Describe = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Shape))
+    Stream = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("others", ctypes.c_void_p * 4),
+        ("describe", Describe),
+        ("current_stream", Stream),
+    ]
+
+
+def capsule(functions, name=b"dlpack_exchange_api"):
+    """The functions as a type has them. Its name is kept by whoever has the function."""
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(ctypes.addressof(functions), name, None)
+
+
+@pytest.fixture
+def described(monkeypatch):
+    """A type of a library that has functions in C, and what they were asked."""
+    asked = []
+
+    def describe(tensor, shape):
+        asked.append("describe")
+        array, out = tensor.array, shape.contents
+        if tensor.is_refused:
+            return -1
+        # The offset counts from before the array.
+        out.data, out.byte_offset, out.ndim = array.ctypes.data - 8, 8, array.ndim
+        out.device[:], out.dtype[:] = tensor.device, ("iuf".index(array.dtype.kind), 8 * array.itemsize, 1, 0)
+        tensor.lists = [(ctypes.c_int64 * array.ndim)(*each) for each in (array.shape, [n // array.itemsize for n in array.strides])]
+        out.shape, out.strides = (ctypes.cast(each, ctypes.POINTER(ctypes.c_int64)) for each in tensor.lists)
+        return 0
+
+    def current_stream(kind, number, stream):
+        asked.append((kind, number))
+        stream[0] = 0x70
+        return 0
+
+    functions = Functions(1, 3, (ctypes.c_void_p * 4)(), Functions.Describe(describe), Functions.Stream(current_stream))
+
+    class Described(Exported):
+        is_plain, is_refused = True, False
+        __dlpack_c_exchange_api__ = capsule(functions)
+
+        def __dlpack__(self, **options):
+            asked.append("export")
+            return super().__dlpack__(**options)
+
+    class Library(_arrays._Library):
+        types = (Described,)
+
+        def is_plain(self, array):
+            asked.append("is_plain")
+            return array.is_plain
+
+    monkeypatch.setitem(_arrays.known, Described, Library("numpy"))
+    return Described, functions, asked
+
+
+def test_tensors_by_functions_in_c(cipher, described):
+    described, functions, asked = described
+    array = np.arange(1000, dtype=np.int32).reshape(10, 100)
+    out = described(array.copy())
+    for part in (array, array[3:5], array[5:5], array[2, 10:50]):
+        assert cipher.ctr(IV, described(part), out=bytearray(part.nbytes)) == cipher.ctr(IV, part.tobytes())
+    assert cipher.ctr(IV, array.tobytes(), out=out) is out
+    assert out.array.tobytes() == cipher.ctr(IV, array.tobytes())
+    assert set(asked) == {"describe"}
+    with pytest.raises(BufferError, match="not contiguous"):
+        cipher.ctr(IV, described(array[:, ::2]))
+    with pytest.raises(TypeError, match="type 7"):
+        cipher.ctr(IV, described(array, device=(7, 0)))
+    del asked[:]
+    there = described(array, device=(2, 3))
+    with pytest.raises(UnavailableError, match="in the memory of CUDA device 3"):
+        cipher.ctr(IV, there, out=there)
+    assert asked == ["describe", (2, 3)] * 2
+
+
+def test_functions_in_c_that_do_not_tell(cipher, described):
+    described, functions, asked = described
+    array = np.arange(100.0)
+    secret = cipher.ctr(IV, array.tobytes())
+
+    def wants(tensor, *wanted):
+        del asked[:]
+        assert cipher.ctr(IV, tensor, out=bytearray(800)) == secret
+        assert asked == list(wanted)
+
+    wants(described(array), "describe", "is_plain")
+    tensor = described(array)
+    tensor.is_plain = False
+    wants(tensor, "describe", "is_plain", "export")
+    tensor.is_refused = True
+    wants(tensor, "describe", "export")
+    # Of integers nothing more is asked, and a type that is derived from the library's has no functions.
+    tensor = described(array.view(np.int64))
+    tensor.is_plain = False
+    wants(tensor, "describe")
+    wants(type("Derived", (described,), {})(array), "export")
+    functions.major = 2
+    wants(described(array), "export")
+    functions.major, functions.describe = 1, Functions.Describe()
+    wants(described(array), "export")
+    described.__dlpack_c_exchange_api__ = 5
+    with pytest.raises(ValueError, match="PyCapsule"):
+        cipher.ctr(IV, described(array), out=bytearray(800))
 
 
 def test_tensors_are_given_back(cipher):

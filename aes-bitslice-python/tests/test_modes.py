@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.ciphers import algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESGCMSIV
 from cryptography.hazmat.primitives.cmac import CMAC
 
-from aes_bitslice import AuthenticationError, Key
+from aes_bitslice import AuthenticationError, Key, UnavailableError
 
 # Short, ragged, more than a chunk of a core, and more than one part of a call (16 MiB).
 LENGTHS = [0, 1, 15, 16, 17, 1000, 300_000, (17 << 20) + 5]
@@ -183,8 +183,12 @@ def test_gcm_siv_refuses(cpu):
         lambda tensor: cipher.gcm_siv_encrypt(bytes(12), tensor, out=tensor),
         lambda tensor: cipher.gcm_siv_decrypt(bytes(12), tensor, tag, out=tensor),
     ]:
-        with pytest.raises(ValueError, match="AES-GCM-SIV is computed in host memory, and the data is in the memory of CUDA device 0: copy"):
+        with pytest.raises(UnavailableError, match="the data is in the memory of CUDA device 0, and this engine is cpu: open Engine"):
             call(OnGpu())
+    with pytest.raises(TypeError, match="stream= is for calls on GPU memory"):
+        cipher.gcm_siv_encrypt(bytes(12), data, out=data, stream=0)
+    with pytest.raises(TypeError, match="stream= is for calls on GPU memory"):
+        cipher.gcm_siv_decrypt(bytes(12), data, tag, out=data, stream=0)
     assert data == b"0123456789abcdef"
 
 

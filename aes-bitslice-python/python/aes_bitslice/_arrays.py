@@ -12,6 +12,9 @@ from typing import Any
 class _Library:
     #: Whether the arrays cannot be changed.
     immutable = False
+    #: Types of arrays that are asked for their memory without an export by DLPack, which takes longer: by the library's functions in C
+    #: (`__dlpack_c_exchange_api__`), where the type has them, else by `span`.
+    types: tuple[type, ...] = ()
 
     def __init__(self, module: str) -> None:
         self.module = importlib.import_module(module)
@@ -20,9 +23,14 @@ class _Library:
         """A new array of the same shape and type in the same memory."""
         return self.module.empty_like(array)
 
+    def is_plain(self, array: Any) -> bool:
+        """Whether the bytes of an array are its values and nothing else. Where not, its export by DLPack says so, or this does. Not asked of
+        integers of one of `types`."""
+        return True
+
     def span(self, array: Any) -> tuple[int, int, int] | None:
-        """The address of the first byte, the number of bytes, and the number of the CUDA device, -1 in host memory: what DLPack would
-        tell, where the library has a faster way. None where it has not, or for a special kind of array."""
+        """Of arrays of `types` without functions in C: the address of the first byte, the number of bytes, and the number of the CUDA device,
+        -1 in host memory. None of those that are not plain, or where only an export tells."""
         return None
 
     def stream(self, array: Any) -> int | None:
@@ -30,22 +38,25 @@ class _Library:
         return None
 
     def used(self, array: Any, stream: int) -> None:
-        """Tells the allocator that the stream uses the array, so that its memory is not given away before."""
+        """Tells the allocator that a stream other than the current one uses the array, so that its memory is not given away before."""
 
 
 class _Torch(_Library):
     def __init__(self, module: str) -> None:
         super().__init__(module)
         torch = self.module
-        self._plain = (torch.Tensor, torch.nn.Parameter)
+        self.types = (torch.Tensor, torch.nn.Parameter)
         # As compilers of PyTorch's kernels ask; the public way makes an object of it.
         self._raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self._streams: dict[tuple[int, int], Any] = {}
 
+    def is_plain(self, array: Any) -> bool:
+        if array.is_neg():  # which DLPack does not refuse
+            raise BufferError("the tensor is negated when it is read, and not in memory: make it so first (`.resolve_neg()`)")
+        return not (array.requires_grad or array.is_conj())
+
     def span(self, array: Any) -> tuple[int, int, int] | None:
-        if type(array) not in self._plain or not (array.is_cuda or array.is_cpu):
-            return None
-        if array.layout is not self.module.strided or array.requires_grad or array.is_conj() or array.is_neg():
+        if not self.is_plain(array) or array.layout is not self.module.strided or not (array.is_cuda or array.is_cpu):
             return None  # DLPack says why not
         if not array.is_contiguous():
             raise BufferError("the tensor is not contiguous: make it so first (`.contiguous()`)")
@@ -73,16 +84,19 @@ class _Torch(_Library):
 
 
 class _CuPy(_Library):
+    def __init__(self, module: str) -> None:
+        super().__init__(module)
+        self.types = (self.module.ndarray,)
+
     def empty_like(self, array: Any) -> Any:
         with array.device:
             return self.module.empty_like(array)
 
     def span(self, array: Any) -> tuple[int, int, int] | None:
-        if type(array) is not self.module.ndarray:
-            return None
         if not array.flags.c_contiguous:
             raise BufferError("the array is not contiguous: make it so first (`cupy.ascontiguousarray`)")
-        return array.data.ptr, array.nbytes, array.data.device_id
+        memory = array.data
+        return memory.ptr, array.nbytes, memory.device_id
 
     def stream(self, array: Any) -> int | None:
         handle: int = self.module.cuda.get_current_stream(array.data.device_id).ptr

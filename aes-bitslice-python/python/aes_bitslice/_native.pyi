@@ -341,11 +341,15 @@ class Cipher:
     @overload
     def gcm_siv_encrypt(self, nonce: _Data, data: _Plain, aad: _Data = None) -> tuple[bytes, bytes]: ...
     @overload
-    def gcm_siv_encrypt(self, nonce: _Data, data: _Data, aad: _Data = None, *, out: _Array) -> tuple[_Array, bytes]: ...
+    def gcm_siv_encrypt(
+        self, nonce: _Data, data: _Data, aad: _Data = None, *, out: _Array, stream: Any = None
+    ) -> tuple[_Array, bytes | DeviceTag]: ...
     @overload
-    def gcm_siv_encrypt(self, nonce: _Data, data: _Array, aad: _Data = None) -> tuple[_Array, bytes]:
-        """AES-GCM-SIV encryption (RFC 8452) of a whole message: the ciphertext and its tag of 16 bytes. In host memory; with keys of
-        128 or 256 bits.
+    def gcm_siv_encrypt(
+        self, nonce: _Data, data: _Array, aad: _Data = None, *, stream: Any = None
+    ) -> tuple[_Array, bytes | DeviceTag]:
+        """AES-GCM-SIV encryption (RFC 8452) of a whole message: the ciphertext and its tag of 16 bytes, on a GPU a `DeviceTag`. With keys
+        of 128 or 256 bits. It goes through the data twice: on a GPU it waits until the stream has come to the end of the first time.
 
         nonce: 12 bytes, new for every message. One that is used twice under a key tells whether two messages with the same additional
             data are equal, and nothing else.
@@ -353,12 +357,16 @@ class Cipher:
         """
 
     @overload
-    def gcm_siv_decrypt(self, nonce: _Data, data: _Plain, tag: _Data, aad: _Data = None) -> bytes: ...
+    def gcm_siv_decrypt(self, nonce: _Data, data: _Plain, tag: _Data | DeviceTag, aad: _Data = None) -> bytes: ...
     @overload
-    def gcm_siv_decrypt(self, nonce: _Data, data: _Data, tag: _Data, aad: _Data = None, *, out: _Array) -> _Array: ...
+    def gcm_siv_decrypt(
+        self, nonce: _Data, data: _Data, tag: _Data | DeviceTag, aad: _Data = None, *, out: _Array, stream: Any = None
+    ) -> _Array: ...
     @overload
-    def gcm_siv_decrypt(self, nonce: _Data, data: _Array, tag: _Data, aad: _Data = None) -> _Array:
-        """AES-GCM-SIV decryption of a whole message, in host memory.
+    def gcm_siv_decrypt(
+        self, nonce: _Data, data: _Array, tag: _Data | DeviceTag, aad: _Data = None, *, stream: Any = None
+    ) -> _Array:
+        """AES-GCM-SIV decryption of a whole message. It waits, also on a GPU, until the tag was checked.
 
         `AuthenticationError` if anything was changed; nothing of the plaintext is left then.
         """

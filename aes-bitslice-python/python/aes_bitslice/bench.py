@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import Engine, Error, Key
-from ._beside_rust import Beside
+from ._beside_rust import Beside, check
 
 IV = bytes(16)
 KEY = bytes(range(32))
@@ -100,7 +100,7 @@ def host(key: Key, size: int) -> None:
             continue
         cipher = engine.cipher(key)
         cipher.ctr(IV, data, out=out)
-        assert (out[: 1 << 20] == expected).all()
+        check(bool((out[: 1 << 20] == expected).all()), name)
         report(f"{name}: CTR, NumPy to NumPy (out=)", timed(lambda c=cipher: c.ctr(IV, data, out=out)), size)  # type: ignore[misc]
         if name in ("cuda", "cpu"):
             pinned = np.asarray(engine.host_buffer(size))
@@ -121,7 +121,7 @@ def other(key: Key, data: Any, expected: Any) -> None:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
         secret = Cipher(algorithms.AES(key.expose()), modes.CTR(IV)).encryptor()
-        assert secret.update(whole[: 1 << 20]) == expected.tobytes()
+        check(secret.update(whole[: 1 << 20]) == expected.tobytes(), "cryptography")
         out = bytearray(1 << 24)
         piece = memoryview(whole)[: (1 << 24) - 15]
         report("cryptography (OpenSSL): CTR into a buffer of 16 MiB", timed(lambda: secret.update_into(piece, out)), len(piece))
@@ -137,7 +137,7 @@ def other(key: Key, data: Any, expected: Any) -> None:
         from Crypto.Cipher import AES
 
         made = AES.new(key.expose(), AES.MODE_CTR, nonce=b"", initial_value=IV)
-        assert made.encrypt(whole[: 1 << 20]) == expected.tobytes()
+        check(made.encrypt(whole[: 1 << 20]) == expected.tobytes(), "PyCryptodome")
         report("PyCryptodome: CTR to new bytes", timed(lambda: made.encrypt(whole)), len(whole))
     except ImportError:
         print("# PyCryptodome: not installed")
@@ -151,7 +151,7 @@ def torch_tensors(engine: Engine, key: Key, size: int) -> None:
     data = torch.randint(0, 256, (size,), dtype=torch.uint8, device="cuda")
     out = torch.empty_like(data)
     cipher.ctr(IV, data, out=out)
-    assert out[: 1 << 20].cpu().numpy().tobytes() == cpu.ctr(IV, data[: 1 << 20].cpu().numpy().tobytes())
+    check(out[: 1 << 20].cpu().numpy().tobytes() == cpu.ctr(IV, data[: 1 << 20].cpu().numpy().tobytes()), "torch")
 
     def on_gpu(call: Callable[[], Any]) -> list[float]:
         call()
@@ -206,7 +206,7 @@ def by_torch(key: Key, data: Any, on_gpu: Callable[[Callable[[], Any]], list[flo
         return state
 
     expected = Engine("cpu").cipher(key).ecb_encrypt(data[: 1 << 16].cpu().numpy())
-    assert (encrypt(data[: 1 << 16]).flatten().cpu().numpy() == expected).all()
+    check(bool((encrypt(data[: 1 << 16]).flatten().cpu().numpy() == expected).all()), "PyTorch's own operations")
     report("PyTorch's own operations: ECB, S-box as a table", on_gpu(lambda: encrypt(data)), data.numel())
 
 
