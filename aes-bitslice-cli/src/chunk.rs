@@ -12,8 +12,50 @@ pub struct Chunk {
     pub offset: u64,
     /// Its bytes: as many as a chunk has, or fewer if it is the last.
     pub length: usize,
+    /// The bytes before what becomes of it.
+    pub to: u64,
     /// The block of the stream before it, where there is one.
     pub before: Option<[u8; BLOCK]>,
     /// Whether the stream ends with it. There is always a last chunk, and it is empty only if the stream is.
     pub last: bool,
+}
+
+/// How a stream is cut into chunks, as it is read and as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The stream that is read.
+    pub read: Steps,
+    /// What becomes of it.
+    pub written: Steps,
+}
+
+/// Places at equal distances, but for the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// Bytes of a chunk.
+    pub bytes: u64,
+    /// The bytes by which the first is shorter.
+    pub less: u64,
+}
+
+impl Cut {
+    /// Into chunks of this many bytes, of each of which as many become.
+    pub fn even(bytes: usize) -> Self {
+        let steps = Steps { bytes: bytes as u64, less: 0 };
+        Cut { read: steps, written: steps }
+    }
+
+    /// The chunk of this number, as long as those in the middle.
+    pub fn chunk(&self, index: u64) -> Chunk {
+        let [offset, end] = [index, index.saturating_add(1)].map(|index| self.read.start(index));
+        let length = usize::try_from(end - offset).unwrap_or(usize::MAX);
+        Chunk { index, offset, length, to: self.written.start(index), before: None, last: false }
+    }
+}
+
+impl Steps {
+    /// The bytes before the chunk of this number.
+    fn start(self, index: u64) -> u64 {
+        index.saturating_mul(self.bytes).saturating_sub(self.less)
+    }
 }

@@ -1,12 +1,14 @@
-//! A key on an engine, and the threads that keep it busy: the cipher context of all streams of a command.
+//! An engine, the chunks that are good for it, and the threads that keep it busy: what all streams of a command have in common.
 
 use std::num::NonZero;
+use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use aes_bitslice_runtime::{Backend, Cipher, Engine};
 use indicatif::ProgressBar;
 
 use crate::args::stream::{StreamArgs, WriteBy};
+use crate::chunk::{BLOCK, Cut};
 use crate::engine::{self, Work};
 use crate::error::Result;
 use crate::method::Method;
@@ -16,7 +18,8 @@ use crate::pipeline::sink::Sink;
 use crate::pipeline::source::Source;
 use crate::pipeline::stream::Opened;
 use crate::secret::Secret;
-use crate::transform::Transform;
+use crate::segments::Segments;
+use crate::transform::OnChunks;
 
 /// Bytes that are in a GPU or on their way at a time, which is what it has to be worth its while for.
 const GPU_IN_FLIGHT: u64 = 64 << 20;
@@ -24,20 +27,23 @@ const GPU_IN_FLIGHT: u64 = 64 << 20;
 /// Threads that write one file from which on mappings are faster: one alone is slower by them.
 const MAPPING_PAYS: usize = 8;
 
-/// An engine with a key, and threads.
+/// Chunks, and threads that work at them.
 pub struct Context {
-    cipher: Cipher,
     /// Where the work is done, which need not be what was asked for.
     pub backend: Backend,
-    /// Threads, and what each has memory for.
+    /// Threads, and the memory of each.
     pub workers: Workers,
+    /// The chunks of streams.
+    pub cut: Cut,
     /// Whether files are written through mappings.
     maps: bool,
+    /// The byte of a stream at which it fails, for tests.
+    fail_at: Option<u64>,
 }
 
 impl Context {
-    /// For streams of these `lengths`, where they are known.
-    pub fn open(method: &Method, secret: Secret, lengths: &[Option<u64>], args: &StreamArgs) -> Result<Self> {
+    /// For streams of these `lengths`, where they are known; and the key.
+    pub fn open(method: &Method, secret: Secret, lengths: &[Option<u64>], args: &StreamArgs) -> Result<(Self, Cipher)> {
         // What is unknown among others is most likely an empty file, for which no GPU is opened.
         let largest = lengths.iter().flatten().max();
         let work = match (&secret, method.kernels()) {
@@ -58,42 +64,67 @@ impl Context {
             Secret::Key(key, _) => engine.cipher(&key)?,
             Secret::Kernel(manifest) => engine.load_baked(manifest)?,
         };
-        let workers = workers(engine, lengths, method.grain(), args);
+        let chunk_bytes = chunk_bytes(&engine, args).next_multiple_of(method.grain());
+        let (count, chunk_bytes) = fit(lengths, most_workers(&engine, chunk_bytes, args), chunk_bytes, method.grain());
+        // The last chunk may grow by a block of padding.
+        let workers = Workers { engine, count, memory: chunk_bytes + BLOCK };
         // In a serial mode there is never more than one chunk to be written.
-        let many_a_file = workers.count / lengths.len().max(1) >= MAPPING_PAYS && !method.is_serial();
-        let maps = args.write_by.map_or(many_a_file, |by| by == WriteBy::Map);
-        Ok(Context { cipher, backend, workers, maps })
+        let writers = if method.is_serial() { 1 } else { count / lengths.len().max(1) };
+        Ok((Self::new(backend, workers, Cut::even(chunk_bytes), writers, args), cipher))
     }
 
-    /// One stream, in chunks of as many bytes as the workers have memory for, ready to be worked at.
-    pub fn stream(&self, transform: Transform, source: Source, output: Output, bar: ProgressBar) -> Result<Opened> {
-        let longest = source.length().map(|length| transform.longest_output(length));
+    /// For a stream of segments, of `length` bytes where that is known, on this engine.
+    pub fn of_segments(engine: Engine, segments: &Segments, length: Option<u64>, args: &StreamArgs) -> Self {
+        let (cut, backend) = (segments.cut(), engine.backend());
+        let most = most_workers(&engine, segments.memory(None), args);
+        let (count, _) = fit(&[length], most, cut.read.bytes as usize, 1);
+        let workers = Workers { engine, count, memory: segments.memory(length) };
+        Self::new(backend, workers, cut, count, args)
+    }
+
+    /// Where `writers` threads write a file.
+    fn new(backend: Backend, workers: Workers, cut: Cut, writers: usize, args: &StreamArgs) -> Self {
+        let maps = args.write_by.map_or(writers >= MAPPING_PAYS, |by| by == WriteBy::Map);
+        Context { backend, workers, cut, maps, fail_at: args.fail_at }
+    }
+
+    /// One stream, ready to be worked at. `source` is cut as said here.
+    pub fn stream(
+        &self,
+        transform: Arc<dyn OnChunks>,
+        source: Source,
+        output: Output,
+        bar: ProgressBar,
+    ) -> Result<Opened> {
+        let longest = source.length().and_then(|length| transform.longest_output(length));
         Ok(Opened {
             sink: Sink::new(&output, transform.header(), longest.filter(|_| self.maps))?,
             source,
-            cipher: self.cipher.clone(),
             transform,
             output,
             bar,
+            fail_at: self.fail_at,
         })
     }
 }
 
-/// Threads, and chunks of whole multiples of `grain` bytes, for streams of these `lengths`, where they are known.
-fn workers(engine: Engine, lengths: &[Option<u64>], grain: usize, args: &StreamArgs) -> Workers {
-    // And the most that all chunks may take. A chunk for a GPU is large enough to hide the bus's latency. One for the CPU is
-    // large enough that the calls which read, map and write it cost little: on sixteen cores 16 GiB in tmpfs took 1.27 s, and
-    // with 256 KiB 2.2 s.
-    let (chunk_bytes, memory) = match engine.backend().is_cuda() || engine.backend().is_opencl() {
-        true => (4 << 20, 128 << 20),
-        false => (1 << 20, 32 << 20),
-    };
-    let chunk_bytes = args.chunk_bytes.unwrap_or(chunk_bytes).next_multiple_of(grain);
+/// Bytes of a chunk. One for a GPU is large enough to hide the bus's latency. One for the CPU is large enough that the calls which
+/// read, map and write it cost little: on sixteen cores 16 GiB in tmpfs took 1.27 s, and with 256 KiB 2.2 s.
+fn chunk_bytes(engine: &Engine, args: &StreamArgs) -> usize {
+    args.chunk_bytes.unwrap_or(if is_gpu(engine) { 4 << 20 } else { 1 << 20 })
+}
+
+/// Threads for chunks of this size, as long as there is enough to do.
+fn most_workers(engine: &Engine, chunk_bytes: usize, args: &StreamArgs) -> usize {
+    // The most that all chunks may take.
+    let memory = if is_gpu(engine) { 128 << 20 } else { 32 << 20 };
     // One more than there are cores, as one of them may be waiting for a disk.
     let cores = available_parallelism().map_or(1, NonZero::get) + 1;
-    let most = args.workers.unwrap_or(cores.min((memory / chunk_bytes).max(2)));
-    let (count, chunk_bytes) = fit(lengths, most, chunk_bytes, grain);
-    Workers { engine, count, chunk_bytes }
+    args.workers.unwrap_or(cores.min((memory / chunk_bytes).max(2)))
+}
+
+fn is_gpu(engine: &Engine) -> bool {
+    engine.backend().is_cuda() || engine.backend().is_opencl()
 }
 
 /// Of at most `most` threads with chunks of at most `chunk_bytes`, a multiple of `grain`, what streams of these `lengths` need.

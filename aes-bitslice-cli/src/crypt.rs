@@ -46,8 +46,8 @@ fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     let options = Options { force: args.force, private: false };
     let target = Target::check(args.output.as_deref(), Some(&input), options)?;
     // Before anything is made: to look for devices is to load libraries, which can end the process.
-    let context = Context::open(&method, secret, &[input.length], args)?;
+    let (context, cipher) = Context::open(&method, secret, &[input.length], args)?;
     let output = target.open()?;
-    let source = Source::new(input, context.workers.chunk_bytes);
-    single::run(context, transform, source, output, args.quiet)
+    let source = Source::new(input, context.cut);
+    single::run(context, transform.with(cipher), source, output, args.quiet)
 }

@@ -1,7 +1,8 @@
 //! Where the bytes come from: a file or standard input.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 
 use same_file::Handle;
@@ -20,6 +21,10 @@ pub struct Input {
     pub start: u64,
     /// How many bytes there are to read from there on, where that can be known beforehand: of a regular file.
     pub length: Option<u64>,
+    /// How many there are behind these, which are not to be read.
+    pub rest: u64,
+    /// What was read already of what is no regular file.
+    pub ahead: Vec<u8>,
 }
 
 impl Input {
@@ -38,7 +43,7 @@ impl Input {
         let length = length(&metadata).filter(|&length| is_true_length(&file, &metadata, length));
         let known = length.and_then(|length| Some((file.stream_position().ok()?, length)));
         let (start, length) = known.map_or((0, None), |(start, length)| (start, Some(length.saturating_sub(start))));
-        Ok(Input { file, name, start, length })
+        Ok(Input { file, name, start, length, rest: 0, ahead: Vec::new() })
     }
 
     /// Takes the first 16 bytes off, which are the IV that encryption stored.
@@ -59,6 +64,44 @@ impl Input {
             *length = length.saturating_sub(16);
         }
         Ok(iv)
+    }
+
+    /// The first `bytes` bytes, or as many as there are; they are still to be read.
+    pub fn peek(&mut self, bytes: usize) -> Result<Vec<u8>> {
+        let mut start = Vec::with_capacity(bytes);
+        let read = (&self.file).take(bytes as u64).read_to_end(&mut start);
+        let is_back =
+            || if self.length.is_some() { (&self.file).seek(SeekFrom::Start(self.start)).map(drop) } else { Ok(()) };
+        read.and_then(|_| is_back()).map_err(|error| Error::io(format!("cannot read {}", self.name), &error))?;
+        if self.length.is_none() {
+            self.ahead.clone_from(&start);
+        }
+        Ok(start)
+    }
+
+    /// Leaves out the first `bytes` bytes, which were peeked at.
+    pub fn skip(&mut self, bytes: usize) {
+        match &mut self.length {
+            Some(length) => (self.start, *length) = (self.start + bytes as u64, length.saturating_sub(bytes as u64)),
+            None => drop(self.ahead.drain(..bytes.min(self.ahead.len()))),
+        }
+    }
+
+    /// How many bytes there are to read, if it can be read from any byte on: of a disk, too.
+    pub fn seekable_length(&mut self) -> Option<u64> {
+        if self.length.is_none() {
+            let start = self.file.stream_position().ok()?;
+            let end = self.file.seek(SeekFrom::End(0)).ok()?;
+            self.start = self.file.seek(SeekFrom::Start(start)).ok()?;
+            return end.checked_sub(start);
+        }
+        self.length
+    }
+
+    /// Leaves only `range` of its `length` bytes to be read.
+    pub fn narrow(&mut self, range: Range<u64>, length: u64) {
+        (self.start, self.length, self.rest) =
+            (self.start + range.start, Some(range.end - range.start), length - range.end);
     }
 
     /// Who may use it; none of what is no file, nor a disk as one.

@@ -29,15 +29,15 @@ pub fn run(args: &KeystreamArgs) -> Result<()> {
     if offset.checked_add(*bytes).is_none() {
         return Err(Error::usage("--offset and --bytes together have to be less than 2^64 bytes"));
     }
-    let method = Method::writing(&KEYSTREAM, iv, args.fail_at);
+    let method = Method::writing(&KEYSTREAM, iv);
     let secret = Secret::read(&method, key, args.quiet)?;
     secret.must_stay(args.output.as_deref())?;
     let target = Target::check(args.output.as_deref(), None, Options { force: args.force, private: false })?;
-    let context = Context::open(&method, secret, &[Some(*bytes)], args)?;
+    let (context, cipher) = Context::open(&method, secret, &[Some(*bytes)], args)?;
     let output = target.open()?;
     if is_new && !args.quiet {
         note(&format!("the IV is {}", in_hex(&iv)));
     }
-    let source = Source::nothing(*bytes, context.workers.chunk_bytes);
-    single::run(context, Transform::writing(&method, iv, *offset), source, output, args.quiet)
+    let source = Source::nothing(*bytes, context.cut);
+    single::run(context, Transform::writing(&method, iv, *offset).with(cipher), source, output, args.quiet)
 }

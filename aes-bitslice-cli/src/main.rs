@@ -42,8 +42,8 @@
 //! | [`single`] | one stream by itself |
 //! | [`context`], [`engine`], [`secret`] | a key on an engine, for all streams of a command |
 //! | [`pipeline`] | streams in chunks, over threads |
-//! | [`transform`], [`method`], [`padding`] | what is done to a stream |
-//! | [`input`], [`interrupt`], [`output`], [`standard`], [`mod@chunk`], [`keys`], [`baked`], [`progress`] | where bytes and keys come from and go to |
+//! | [`transform`], [`method`], [`padding`], [`segments`] | what is done to a stream |
+//! | [`input`], [`output`], [`standard`], [`mod@chunk`], [`keys`], [`baked`], [`progress`] | where bytes and keys come from and go to |
 //! | [`scratch`], [`signals`], [`access`] | temporary files, what removes them, and who may use a file |
 //! | [`args`] | the command line as types |
 //! | [`modes`] | the modes: one file is one mode |
@@ -62,7 +62,6 @@ mod engine;
 mod error;
 mod info;
 mod input;
-mod interrupt;
 mod keygen;
 mod keys;
 mod keystream;
@@ -77,6 +76,7 @@ mod progress;
 mod scratch;
 mod seal;
 mod secret;
+mod segments;
 mod signals;
 mod single;
 mod standard;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::args::crypt::CryptArgs;
 use crate::args::iv::Iv;
@@ -40,7 +41,7 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
     // Of what cannot be read we hear when its turn comes.
     let lengths: Vec<Option<u64>> =
         inputs.iter().map(|input| fs::metadata(input).map_or(Some(0), |metadata| input::length(&metadata))).collect();
-    let context = Context::open(&method, secret, &lengths, args)?;
+    let (context, cipher) = Context::open(&method, secret, &lengths, args)?;
     let (backend, workers) = (context.backend, context.workers.clone());
     let bar =
         progress::bar(Some(lengths.iter().flatten().fold(0, |sum, length| sum.saturating_add(*length))), args.quiet);
@@ -60,8 +61,8 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
             }
             let options = Options { force: *replaces, private: false };
             let output = Target::check(Some(output), Some(&input), options)?.open()?;
-            let source = Source::new(input, context.workers.chunk_bytes);
-            context.stream(transform, source, output, bar.clone())
+            let source = Source::new(input, context.cut);
+            context.stream(Arc::new(transform.with(cipher.clone())), source, output, bar.clone())
         }
     };
     let mut failures = Vec::new();

@@ -23,8 +23,6 @@ pub struct Method {
     pub sectors: Sectors,
     /// The length of key that the mode's name asks for.
     pub key_bits: Option<KeyBits>,
-    /// The byte of a stream at which it fails, for tests.
-    pub fail_at: Option<u64>,
 }
 
 impl Method {
@@ -57,14 +55,14 @@ impl Method {
             false => None,
         };
         let (sectors, key_bits) = (args.sectors.sectors(), args.mode.key_bits);
-        Ok(Method { direction, mode, padded, iv, sectors, key_bits, fail_at: args.stream.fail_at })
+        Ok(Method { direction, mode, padded, iv, sectors, key_bits })
     }
 
     /// A mode that reads nothing, with this IV, which stands nowhere in the output.
-    pub fn writing(mode: &'static Mode, iv: [u8; BLOCK], fail_at: Option<u64>) -> Self {
+    pub fn writing(mode: &'static Mode, iv: [u8; BLOCK]) -> Self {
         let iv = Some(Iv::Given(iv));
         let sectors = Sectors::DEFAULT;
-        Method { direction: Direction::Encrypt, mode, padded: false, iv, sectors, key_bits: None, fail_at }
+        Method { direction: Direction::Encrypt, mode, padded: false, iv, sectors, key_bits: None }
     }
 
     /// Encryption in a mode, with an IV of zeros if it has one, and sectors of a block.
@@ -72,7 +70,7 @@ impl Method {
     pub fn encryption(mode: &'static Mode) -> Self {
         let iv = mode.iv.then_some(Iv::Given([0; BLOCK]));
         let sectors = Sectors { bytes: BLOCK as u64, first: 0 };
-        Method { direction: Direction::Encrypt, mode, padded: false, iv, sectors, key_bits: None, fail_at: None }
+        Method { direction: Direction::Encrypt, mode, padded: false, iv, sectors, key_bits: None }
     }
 
     /// The kernels that do it; `None` for what the CPU does on every engine.

@@ -1,41 +1,66 @@
 //! `seal` and `open`: files that are encrypted and authenticated.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use aes_bitslice_runtime::{Backend, Engine, Key, Keys};
+use aes_bitslice_runtime::{Engine, Key, Keys};
 use aes_bitslice_seal::tink::{self, Keyset};
-use aes_bitslice_seal::{self as seal, Secret};
-use indicatif::ProgressBar;
+use aes_bitslice_seal::{Opening, PassphraseCost, Sealing, Secret};
 use zeroize::Zeroizing;
 
 use crate::access::exposure;
+use crate::args::engine::KernelName;
 use crate::args::key::{KeyArgs, KeySource};
 use crate::args::seal::{Format, OpenArgs, SealArgs, SecretArgs};
+use crate::context::Context;
+use crate::engine::{self, Work};
 use crate::error::{Error, Exit, Result, warn};
 use crate::input::Input;
-use crate::interrupt::{self, Asker, Wanted};
-use crate::output::{Options, Output, Target};
-use crate::{keys, progress, secret, standard};
+use crate::output::{Options, Target};
+use crate::pipeline::source::Source;
+use crate::segments::{Segments, explain};
+use crate::{keys, secret, single, standard};
 
 /// Seals as told.
 pub fn seal(args: &SealArgs) -> Result<()> {
-    run(args, true, None, |engine, secret, data, input, output| match secret {
-        Given::Keyset(keyset) => tink::encrypt(engine, keyset, data, input, output),
-        Given::Secret(secret) => seal::seal(engine, secret, input, output),
+    run(args, true, |engine, given, data, input| {
+        let sealing = match given {
+            Given::Keyset(keyset) => tink::sealing(engine, keyset, data),
+            Given::Secret(secret) => Sealing::new(engine, secret, PassphraseCost::default()),
+        };
+        let sealing = sealing.map_err(|error| explain(&input.name, error))?;
+        Ok(Segments::to_seal(sealing, args.stream.chunk_bytes))
     })
 }
 
 /// Opens as told.
 pub fn open(args: &OpenArgs) -> Result<()> {
-    let range = args.range.clone();
-    let length = range.as_ref().map(|range| range.end - range.start);
-    run(&args.common, false, length, move |engine, secret, data, input, output| match (secret, range) {
-        (Given::Keyset(keyset), None) => tink::decrypt(engine, keyset, data, input, output),
-        (Given::Keyset(keyset), Some(range)) => tink::decrypt_range(engine, keyset, data, input, range, output),
-        (Given::Secret(secret), None) => seal::open(engine, secret, input, output),
-        (Given::Secret(secret), Some(range)) => seal::open_range(engine, secret, input, range, output),
+    let OpenArgs { common, range } = args;
+    run(common, false, |engine, given, data, input| {
+        // Asked before anything is read, which may have to be waited for.
+        let length = range.as_ref().map(|_| {
+            let message = format!("--range needs a file that can be read from any byte on, and {} is none", input.name);
+            input.seekable_length().ok_or(Error::new(Exit::InputOutput, message))
+        });
+        let length = length.transpose()?;
+        let opening = match given {
+            Given::Keyset(keyset) => tink::opening(engine, keyset, data, &input.peek(keyset.start_bytes())?),
+            Given::Secret(secret) => Opening::new(engine, secret, &input.peek(Opening::START)?),
+        };
+        let opening = opening.map_err(|error| explain(&input.name, error))?;
+        let range = match (range.clone(), length) {
+            (Some(range), Some(length)) => {
+                let part = opening.places().part(length, &range).map_err(|error| explain(&input.name, error))?;
+                input.narrow(part.as_ref().map_or(0..0, |part| part.read.clone()), length);
+                Some((range, part))
+            }
+            _ => {
+                input.skip(opening.places().header_bytes());
+                None
+            }
+        };
+        Ok(Segments::to_open(opening, range, common.stream.chunk_bytes))
     })
 }
 
@@ -52,12 +77,11 @@ enum Held {
     Keyset(Keyset),
 }
 
-/// Does `work` as told; it is about `length` bytes, or those of the input.
+/// Does as told what `begin` makes of engine, secret and associated data for the input.
 fn run(
     args: &SealArgs,
     is_new: bool,
-    length: Option<u64>,
-    work: impl FnOnce(&Engine, Given<'_>, &[u8], Reading<'_>, Writing<'_>) -> std::result::Result<u64, seal::Error>,
+    begin: impl FnOnce(&Engine, Given<'_>, &[u8], &mut Input) -> Result<Segments>,
 ) -> Result<()> {
     let is_standard_input = |path: &PathBuf| path == Path::new("-");
     let SecretArgs { key_file, passphrase_file, keyset, .. } = &args.secret;
@@ -70,123 +94,36 @@ fn run(
     if args.format == Format::Sealed && args.associated_data.is_some() {
         return Err(Error::usage("--associated-data is for --format tink; a sealed file has its header there"));
     }
+    if args.stream.engine.kernel != KernelName::Auto {
+        return Err(Error::usage("--kernel has no place here: GCM has one kernel; leave it out"));
+    }
     let secret = read(args, is_new)?;
-    secret::must_stay(secrets, args.output.as_deref())?;
-    let input = Input::open(args.input.as_deref())?;
-    let options = Options { force: args.force, private: false };
-    let target = Target::check(args.output.as_deref(), Some(&input), options)?;
-    let engine = Engine::open(Backend::Cpu)?;
-    let output = target.open()?;
-    let bar = progress::bar(length.or(input.length), args.quiet);
+    let stream = &args.stream;
+    secret::must_stay(secrets, stream.output.as_deref())?;
+    let mut input = Input::open(args.input.as_deref())?;
+    let options = Options { force: stream.force, private: false };
+    let target = Target::check(stream.output.as_deref(), Some(&input), options)?;
+    // Unless another is asked for, the CPU: for files its cores are about as fast as the way to a GPU and back.
+    let engine = engine::open(&stream.engine, Work::OnCpu, stream.quiet)?;
     let given = match &secret {
         Held::Key(key) => Given::Secret(Secret::Key(key)),
         Held::Passphrase(passphrase) => Given::Secret(Secret::Passphrase(passphrase.as_bytes())),
         Held::Keyset(keyset) => Given::Keyset(keyset),
     };
     let data = args.associated_data.as_deref().unwrap_or_default().as_bytes();
-    let (asker, wanted) = interrupt::pair().map_err(|error| Error::io("cannot make a pipe", &error))?;
-    let from = Reading { input: &input, asker };
-    let to = Writing { output: &output, file: output.writer()?, bar: &bar, unsynced: 0, _wanted: wanted };
-    let outcome = work(&engine, given, data, from, to).map_err(|error| explain(&input.name, error));
-    let outcome = outcome.and_then(|_| output.finish());
-    progress::finish(&bar, Backend::Cpu, outcome.is_ok());
-    outcome?.iter().filter(|_| !args.quiet).for_each(|warning| warn(warning));
-    Ok(())
-}
-
-/// The input, whose failures name it. It is read as long as there is an output.
-struct Reading<'a> {
-    input: &'a Input,
-    asker: Asker,
-}
-
-impl Read for Reading<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.asker.wait(&self.input.file).and_then(|()| (&self.input.file).read(buffer));
-        read.map_err(|error| named("read", &self.input.name, &error))
-    }
-}
-
-impl Seek for Reading<'_> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        (&self.input.file).seek(to).map_err(|error| match error.kind() {
-            io::ErrorKind::NotSeekable => io::Error::other(format!(
-                "--range needs a file that can be read from any byte on, and {} is none",
-                self.input.name
-            )),
-            _ => named("read", &self.input.name, &error),
-        })
-    }
-}
-
-/// Bytes that are written to a file before they are brought to the disk.
-const SYNC_BYTES: u64 = 64 << 20;
-
-/// The output, whose failures name it, and which moves the bar: by what is on the disk, or was handed to the reader.
-struct Writing<'a> {
-    output: &'a Output,
-    file: File,
-    bar: &'a ProgressBar,
-    unsynced: u64,
-    _wanted: Wanted,
-}
-
-impl Writing<'_> {
-    fn sync(&mut self) -> io::Result<()> {
-        if self.output.is_new_file() {
-            self.file.sync_data().map_err(|error| named("write", &self.output.name, &error))?;
-        }
-        self.bar.inc(std::mem::take(&mut self.unsynced));
-        Ok(())
-    }
-}
-
-impl Write for Writing<'_> {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(buffer).map_err(|error| named("write", &self.output.name, &error))?;
-        self.unsynced += written as u64;
-        if self.unsynced >= SYNC_BYTES || !self.output.is_new_file() {
-            self.sync()?;
-        }
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.sync()
-    }
-}
-
-fn named(verb: &str, name: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), Error::io(format!("cannot {verb} {name}"), error).message().to_owned())
-}
-
-fn explain(name: &str, error: seal::Error) -> Error {
-    use seal::Error as Seal;
-    let advice = match error {
-        Seal::LikeTink => "; if it is, add --format tink",
-        Seal::Sealed => "; leave --format tink out",
-        _ => "",
-    };
-    match error {
-        Seal::Io(error) => match error.kind() {
-            io::ErrorKind::BrokenPipe => Error::io("", &error),
-            _ => Error::new(Exit::InputOutput, error.to_string()),
-        },
-        Seal::Engine(error) => error.into(),
-        Seal::KeyLength(_) | Seal::EmptyPassphrase | Seal::Keyset(_) => Error::new(Exit::Key, error.to_string()),
-        Seal::WrongKey | Seal::WrongPassphrase | Seal::NeedsPassphrase | Seal::NeedsKey | Seal::NoKeyOpens => {
-            Error::new(Exit::Key, format!("{name}: {error}"))
-        }
-        Seal::Thread(_) | Seal::OutOfMemory => Error::new(Exit::Failure, error.to_string()),
-        Seal::Range { .. } => Error::new(Exit::Usage, format!("{name}: {error}")),
-        _ => Error::new(Exit::Failure, format!("{name}: {error}{advice}")),
-    }
+    let segments = begin(&engine, given, data, &mut input)?;
+    // The key of the stream is all that it takes from here on.
+    drop(secret);
+    let context = Context::of_segments(engine, &segments, input.length, stream);
+    let output = target.open()?;
+    let source = Source::new(input, context.cut);
+    single::run(context, segments, source, output, stream.quiet)
 }
 
 /// Reads what the options name.
 fn read(args: &SealArgs, is_new: bool) -> Result<Held> {
-    let SealArgs { secret: args, key_format, format, quiet, .. } = args;
-    let (key_format, format, quiet) = (*key_format, *format, *quiet);
+    let SealArgs { secret: args, key_format, format, stream, .. } = args;
+    let (key_format, format, quiet) = (*key_format, *format, stream.quiet);
     if let Some(path) = &args.keyset {
         if format != Format::Tink {
             return Err(Error::usage("--keyset is for --format tink; give a key or a passphrase"));

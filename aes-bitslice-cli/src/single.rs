@@ -1,7 +1,7 @@
 //! One stream by itself, from start to end.
 
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::context::Context;
 use crate::error::{Error, Exit, Result, warn};
@@ -9,20 +9,27 @@ use crate::output::Output;
 use crate::pipeline::pool;
 use crate::pipeline::source::Source;
 use crate::progress;
-use crate::transform::Transform;
+use crate::transform::OnChunks;
 
 /// Does `transform` to all of `source`, and gives `output` its name. A bar shows how far it is, unless `quiet`, which keeps
 /// warnings back, too.
-pub fn run(context: Context, transform: Transform, source: Source, output: Output, quiet: bool) -> Result<()> {
+pub fn run(
+    context: Context,
+    transform: impl OnChunks + 'static,
+    source: Source,
+    output: Output,
+    quiet: bool,
+) -> Result<()> {
     let (backend, workers) = (context.backend, context.workers.clone());
     let bar = progress::bar(source.length(), quiet);
     let open = {
-        let (bar, stream) = (bar.clone(), Mutex::new(Some((transform, source, output))));
+        let (bar, stream) = (bar.clone(), Mutex::new(Some((source, output))));
+        // Kept here, too, as long as there are threads: with it the key would be taken from the device, which is a call.
+        let transform: Arc<dyn OnChunks> = Arc::new(transform);
         move |_| {
             let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let (transform, source, output) =
-                stream.ok_or_else(|| Error::new(Exit::Failure, "a stream was begun twice"))?;
-            context.stream(transform, source, output, bar.clone())
+            let (source, output) = stream.ok_or_else(|| Error::new(Exit::Failure, "a stream was begun twice"))?;
+            context.stream(transform.clone(), source, output, bar.clone())
         }
     };
     let mut end = Ok(());

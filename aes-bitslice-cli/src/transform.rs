@@ -1,5 +1,7 @@
 //! What is done to one stream, and how it changes one chunk of it.
 
+use std::ops::Range;
+
 use aes_bitslice_runtime::{self as runtime, Buffers, Cipher, Direction};
 use aes_bitslice_seal::is_sealed;
 
@@ -15,7 +17,25 @@ use crate::padding::{pad, unpad};
 pub const IF_NOT_STORED: &str =
     "where that is wrong, so is the output: give the IV with --iv; --iv stored leaves this note out";
 
-/// What is done to one stream.
+/// What is done to one stream, chunk by chunk.
+pub trait OnChunks: Send + Sync {
+    /// What stands in front of the output.
+    fn header(&self) -> &[u8];
+
+    /// The most bytes that become of `length`, the header not counted; none if nothing can.
+    fn longest_output(&self, length: u64) -> Option<u64>;
+
+    /// For what must be done in order: what the first chunk is chained to.
+    fn chained_to(&self) -> Option<[u8; BLOCK]>;
+
+    /// Changes `chunk`, which is at the front of `memory`; where in there is what became of it.
+    ///
+    /// `before` is the block before the chunk, if there is one: of what is done in order, of what was written, else of what was read.
+    /// `name` is the input's.
+    fn apply(&self, chunk: &Chunk, before: Option<[u8; BLOCK]>, memory: &mut [u8], name: &str) -> Result<Range<usize>>;
+}
+
+/// A mode of operation for one stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Transform {
     method: Method,
@@ -56,9 +76,9 @@ impl Transform {
         Transform { method: *method, iv, offset }
     }
 
-    /// Whether its chunks must be done in order.
-    pub fn is_serial(&self) -> bool {
-        self.method.is_serial()
+    /// The same under a key.
+    pub fn with(self, cipher: Cipher) -> Keyed {
+        Keyed { transform: self, cipher }
     }
 
     /// What the first block is chained to.
@@ -66,26 +86,10 @@ impl Transform {
         self.iv
     }
 
-    /// What stands in front of the output.
-    pub fn header(&self) -> &[u8] {
-        match self.method.iv {
-            Some(Iv::Random) => &self.iv,
-            _ => &[],
-        }
-    }
-
-    /// The most bytes that become of `length`, the header not counted.
-    pub fn longest_output(&self, length: u64) -> u64 {
-        match self.method.padded {
-            true => length.saturating_add(BLOCK as u64),
-            false => length,
-        }
-    }
-
     /// Changes `chunk`, which is at the front of `memory`, where there is room for a block more; how many bytes it is then.
     ///
     /// `before` is the block of ciphertext before the chunk; before the first, the IV. `name` is the input's.
-    pub fn apply(
+    fn apply(
         &self,
         cipher: &Cipher,
         chunk: &Chunk,
@@ -93,7 +97,7 @@ impl Transform {
         memory: &mut [u8],
         name: &str,
     ) -> Result<usize> {
-        let Method { direction, padded, fail_at, .. } = self.method;
+        let Method { direction, padded, .. } = self.method;
         let padded = padded && chunk.last;
         let mut length = chunk.length;
         if padded && direction == Direction::Encrypt {
@@ -101,9 +105,6 @@ impl Transform {
         }
         self.method.check_length(length as u64, name)?;
         let data = &mut memory[..length];
-        if fail_at.is_some_and(|at| (chunk.offset..chunk.offset + data.len() as u64).contains(&at)) {
-            return Err(lost_gpu().into());
-        }
         let sectors = self.method.sectors;
         let place = Place { iv: self.iv, offset: self.offset + chunk.offset, before: *before, sectors };
         self.method.operation(&place).on_host(cipher, Buffers::from(&mut *data))?;
@@ -114,15 +115,39 @@ impl Transform {
     }
 }
 
+/// A mode of operation for one stream, under a key.
+pub struct Keyed {
+    transform: Transform,
+    cipher: Cipher,
+}
+
+impl OnChunks for Keyed {
+    fn header(&self) -> &[u8] {
+        match self.transform.method.iv {
+            Some(Iv::Random) => &self.transform.iv,
+            _ => &[],
+        }
+    }
+
+    fn longest_output(&self, length: u64) -> Option<u64> {
+        Some(match self.transform.method.padded {
+            true => length.saturating_add(BLOCK as u64),
+            false => length,
+        })
+    }
+
+    fn chained_to(&self) -> Option<[u8; BLOCK]> {
+        self.transform.method.is_serial().then_some(self.transform.iv)
+    }
+
+    fn apply(&self, chunk: &Chunk, before: Option<[u8; BLOCK]>, memory: &mut [u8], name: &str) -> Result<Range<usize>> {
+        let before = before.unwrap_or(self.transform.iv);
+        let length = self.transform.apply(&self.cipher, chunk, &before, memory, name)?;
+        Ok(0..length)
+    }
+}
+
 /// Bytes as hexadecimal digits, of what is no secret.
 pub fn in_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// What an engine reports when the GPU is gone, for tests.
-fn lost_gpu() -> runtime::Error {
-    runtime::Error::Cuda {
-        call: "a call made to fail by --fail-at".into(),
-        code: "CUDA_ERROR_DEVICE_UNAVAILABLE".into(),
-    }
 }

@@ -8,6 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use aes_bitslice_runtime::{Backend, Engine};
+use aes_bitslice_seal::tink::{self, Keyset};
 use common::{message, names, program};
 use tempfile::TempDir;
 
@@ -252,27 +254,126 @@ fn the_other_format_is_named() {
     assert!(said.contains("leave --format tink out"), "{said}");
 }
 
-/// Nothing of a batch of segments is written that has a changed one, and all of the batches before it is.
+/// Whole groups that are before the changed segment, and nothing else.
 #[test]
 fn what_standard_output_gets_before_a_changed_segment() {
-    // Segments of a batch.
-    let batch = (4 * std::thread::available_parallelism().map_or(1, usize::from)).min(64);
-    let folder = folder((batch + 2) << 20);
+    let folder = folder(9 << 20);
     let folder = folder.path();
     let data = fs::read(folder.join("data")).unwrap();
     succeed(folder, "seal -q --key-env KEY -o sealed data");
     let mut sealed = fs::read(folder.join("sealed")).unwrap();
-    for (segment, batches) in [(1, 0), (batch, 1)] {
-        let at = (segment << 20) + 500;
-        sealed[at] ^= 1;
-        fs::write(folder.join("changed"), &sealed).unwrap();
-        sealed[at] ^= 1;
-        let output = run(folder, "open -q --key-env KEY changed");
-        assert_eq!(output.status.code(), Some(1));
-        let written = output.stdout.len();
-        // A segment has a tag, and the first the header of the stream.
-        let expected = if batches == 0 { 0 } else { batch * ((1 << 20) - 16) - 40 };
-        assert_eq!(written, expected, "segment {segment}");
-        assert!(output.stdout == data[..written]);
+    for group in [1, 3] {
+        for segment in [0, 1, 5, 8] {
+            let at = (segment << 20) + 500;
+            sealed[at] ^= 1;
+            fs::write(folder.join("changed"), &sealed).unwrap();
+            sealed[at] ^= 1;
+            let output = run(folder, &format!("open -q --key-env KEY --chunk-bytes {} changed", group << 20));
+            assert_eq!(output.status.code(), Some(1));
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(said.contains(&format!("segment {segment} is damaged")), "{said}");
+            // A segment has a tag, and the first the header of the stream.
+            let end = |groups: usize| (groups * group * ((1 << 20) - 16)).saturating_sub(40);
+            let written = output.stdout.len();
+            assert!((0..=segment / group).any(|groups| written == end(groups)), "segment {segment}: {written}");
+            assert!(output.stdout == data[..written]);
+        }
     }
+}
+
+/// The ways a stream of segments of 4 KiB is cut and written.
+const WAYS: [&str; 4] = [
+    "--chunk-bytes 4096 --workers 3 --write-by map",
+    "--chunk-bytes 12288 --workers 2 --write-by write",
+    "",
+    "--backend cpu-bitsliced --chunk-bytes 8192",
+];
+
+fn keyset(name: &str) -> String {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../aes-bitslice-seal/tests/tink")).join(name);
+    fs::read_to_string(path.with_extension("json")).unwrap()
+}
+
+/// Around the ends of segments and of chunks, from files and pipes, into files and pipes: as the library has it, which goes from a
+/// reader to a writer.
+#[test]
+fn chunks_of_any_number_of_segments() {
+    let text = keyset("aes256-4kb");
+    let engine = Engine::open(Backend::Cpu).unwrap();
+    let library = Keyset::from_json(&text).unwrap();
+    let whole = 4096 - 16;
+    for len in [0, 1, whole - 41, whole - 40, whole - 39, 3 * whole - 40, 3 * whole - 39, 6 * whole - 40, 7 * whole + 5]
+    {
+        let folder = folder(len);
+        let folder = folder.path();
+        fs::write(folder.join("keyset"), &text).unwrap();
+        let data = fs::read(folder.join("data")).unwrap();
+        let mut of_library = vec![];
+        tink::encrypt(&engine, &library, b"", &data[..], &mut of_library).unwrap();
+        fs::write(folder.join("stream"), &of_library).unwrap();
+        for way in WAYS {
+            let options = format!("-q --format tink --keyset keyset {way}");
+            succeed(folder, &format!("seal {options} -f -o sealed data"));
+            let piped = common::bytes(&mut command(folder, &format!("seal {options}")), &data);
+            for sealed in [fs::read(folder.join("sealed")).unwrap(), piped] {
+                assert_eq!(sealed.len(), of_library.len());
+                let mut opened = vec![];
+                tink::decrypt(&engine, &library, b"", &sealed[..], &mut opened).unwrap();
+                assert!(opened == data, "{len} bytes, {way}");
+            }
+            succeed(folder, &format!("open {options} -f -o opened stream"));
+            assert!(fs::read(folder.join("opened")).unwrap() == data, "{len} bytes, {way}");
+            let opened = common::bytes(&mut command(folder, &format!("open {options}")), &of_library);
+            assert!(opened == data, "{len} bytes, {way}");
+            let edges = [0, 1, whole - 40, whole - 39, 3 * whole - 41, 3 * whole - 40, 6 * whole - 40, len];
+            let edges: Vec<_> = edges.into_iter().filter(|edge| *edge <= len).collect();
+            for (n, start) in edges.iter().enumerate() {
+                let end = edges[edges.len() - 1 - n / 2].max(*start);
+                succeed(folder, &format!("open {options} -f --range {start}..{end} -o part stream"));
+                assert!(fs::read(folder.join("part")).unwrap() == data[*start..end], "{start}..{end} of {len}, {way}");
+            }
+        }
+    }
+}
+
+/// To find the key more is read of a pipe than a chunk has.
+#[test]
+fn several_keys_and_a_pipe() {
+    let [one, other] = ["aes256-1mb", "aes256-4kb"].map(|name| {
+        let text = keyset(name);
+        text[text.find('[').unwrap() + 1..text.rfind(']').unwrap()].to_owned()
+    });
+    let id: String = one.split("\"keyId\":").nth(1).unwrap().chars().filter(char::is_ascii_digit).collect();
+    for len in [100, 10_000, 3 << 20] {
+        let folder = folder(len);
+        let folder = folder.path();
+        fs::write(folder.join("keyset"), keyset("aes256-4kb")).unwrap();
+        fs::write(folder.join("two"), format!("{{\"primaryKeyId\": {id}, \"key\": [{one}, {other}]}}")).unwrap();
+        succeed(folder, "seal -q --format tink --keyset keyset -o stream data");
+        let (data, stream) = (fs::read(folder.join("data")).unwrap(), fs::read(folder.join("stream")).unwrap());
+        for way in WAYS {
+            let options = format!("open -q --format tink --keyset two {way}");
+            assert!(common::bytes(&mut command(folder, &options), &stream) == data, "{len} bytes, {way}");
+            assert!(succeed(folder, &format!("{options} stream")) == data, "{len} bytes, {way}");
+        }
+    }
+}
+
+/// Where an engine is lost no output is left; a range needs what can be read from any byte on.
+#[test]
+fn what_fails_on_the_way() {
+    let folder = folder(1 << 20);
+    let folder = folder.path();
+    succeed(folder, "seal -q --key-env KEY -o sealed data");
+    for arguments in
+        ["seal -q --key-env KEY --fail-at 500000 -o new data", "open -q --key-env KEY --fail-at 5 -o new sealed"]
+    {
+        assert!(fail(folder, arguments, 1).contains("CUDA_ERROR_DEVICE_UNAVAILABLE"));
+    }
+    let output = common::pipe(&mut command(folder, "open -q --key-env KEY --range 1..2"), b"AESBSEAL");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.code() == Some(4) && said.contains("--range needs a file that can be read from any byte on"),
+        "{said}"
+    );
 }

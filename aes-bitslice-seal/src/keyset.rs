@@ -154,6 +154,14 @@ impl Keyset {
         Zeroizing::new(serde_json::to_string_pretty(&json).expect("plain data"))
     }
 
+    /// Bytes at the start of a stream that tell which key opens it: its header, and where there are several keys, a segment and a byte.
+    pub fn start_bytes(&self) -> usize {
+        match &self.keys[..] {
+            [key] => key.header_bytes(),
+            keys => keys.iter().map(|key| key.segment).max().expect("a keyset has a key") + 1,
+        }
+    }
+
     pub(crate) fn keys(&self) -> &[StreamKey] {
         &self.keys
     }

@@ -19,15 +19,19 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `sealed` | sealed files: a header, and the stream behind it |
+//! | `sealed` | sealed files from a reader to a writer |
+//! | `sealing` | a file that is being sealed or opened: groups of its segments in any order, or all of it |
 //! | `header` | the header's bytes |
 //! | `secret` | what a file is sealed with, and the keys that come of it |
 //! | `passphrase` | how a passphrase becomes a key |
 //! | `tink` | the stream alone |
 //! | `keyset` | Tink's keysets |
 //! | `start` | what a file begins with: which of the two formats it has |
-//! | `stream` | the stream's segments: their places, nonces and keys |
-//! | `pipeline` | segments read, worked on by all cores, and written, at the same time |
+//! | `stream` | the stream's segments: their nonces and keys |
+//! | `places` | where segments lie in the file, and their plaintext in the message |
+//! | `group` | several segments in one buffer, done at once |
+//! | `gpus` | groups on CUDA GPUs |
+//! | `pipeline` | groups read, worked on by all cores, and written, at the same time |
 //! | `error` | everything that can go wrong |
 //!
 //! Nothing of a segment comes out before its tag was checked. An output is dropped at the first failure; a call returns when the
@@ -35,11 +39,16 @@
 #![forbid(unsafe_code)]
 
 mod error;
+#[cfg(feature = "cuda")]
+mod gpus;
+mod group;
 mod header;
 mod keyset;
 mod passphrase;
 mod pipeline;
+mod places;
 mod sealed;
+mod sealing;
 mod secret;
 mod start;
 mod stream;
@@ -47,6 +56,8 @@ pub mod tink;
 
 pub use error::Error;
 pub use passphrase::PassphraseCost;
+pub use places::{Part, Places};
 pub use sealed::{open, open_range, seal, seal_with};
+pub use sealing::{Opening, Sealing};
 pub use secret::Secret;
 pub use start::is_sealed;

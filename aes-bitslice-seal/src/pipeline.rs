@@ -1,4 +1,4 @@
-//! Segments read, worked on by all cores, and written, at the same time.
+//! Groups of segments read, worked on by all cores, and written, at the same time: from any reader to any writer, in order.
 //!
 //! ```text
 //! a thread   read batch 2 | read batch 3 | ...
@@ -6,7 +6,7 @@
 //! the caller              | write 1      | write 2 | ...
 //! ```
 //!
-//! A batch is a few segments. The buffers go round, and are wiped at the end.
+//! A batch is a few groups. The buffers go round, and are wiped at the end.
 //!
 //! The output is dropped at the first failure, before the reader is waited for: an input that may say nothing for ever can be
 //! made to end by that.
@@ -18,53 +18,66 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use zeroize::Zeroizing;
 
-/// A segment on its way.
+/// A group on its way.
 #[derive(Default)]
-pub(crate) struct Segment {
-    pub(crate) index: u64,
+pub(crate) struct Group {
+    /// Its number, from 0.
+    pub(crate) number: u64,
     pub(crate) is_last: bool,
+    /// Bytes that were read.
+    pub(crate) read: usize,
+    /// These, with room behind them; when it was worked on, what became of them.
     pub(crate) bytes: Zeroizing<Vec<u8>>,
 }
 
 /// Batches on their way at the same time: one is read, one worked on, one written.
 const BATCHES: usize = 3;
 
-/// Segments of a batch, for each thread that works.
+/// Groups of a batch, for each thread that works.
 const EACH: usize = 4;
 
-/// The most bytes of a batch of several segments.
+/// The most bytes of a batch of several groups.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// Reads segments from `input` until it ends, the first with the number `first`, each of `bytes(index)` bytes but the last; `work`s
-/// on each, in any order; and `write`s them to `output` in order. A batch in which something fails is not written.
+/// Reads groups from `input` until it ends, each of `bytes(number)` bytes but the last; `work`s on each, in any order: it is given
+/// the group's bytes with `room` zeros behind them, and says how many there are then; and `write`s them to `output` in order. A batch
+/// in which something fails is not written.
 ///
-/// `room` is bytes that a segment may grow by. An empty input is one segment of no bytes.
+/// An empty input is one group of no bytes.
 pub(crate) fn run<W: Write>(
     input: impl Read + Send,
     output: W,
-    first: u64,
     bytes: impl Fn(u64) -> usize + Sync,
     room: usize,
-    work: impl Fn(&mut Segment) -> Result<(), Error> + Sync,
-    mut write: impl FnMut(&mut W, &Segment) -> Result<(), Error>,
+    work: impl Fn(&Group, &mut [u8]) -> Result<usize, Error> + Sync,
+    mut write: impl FnMut(&mut W, &Group) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let threads = aes_bitslice_runtime::threads();
-    let batch_len = (EACH * threads).min(BATCH_BYTES / (bytes(first + 1) + room)).max(1);
+    let batch_len = (EACH * threads).min(BATCH_BYTES / (bytes(1) + room)).max(1);
+    let work = |group: &mut Group| {
+        let mut bytes = std::mem::take(&mut group.bytes);
+        // There is room: nothing moves.
+        bytes.resize(group.read + room, 0);
+        let len = work(group, &mut bytes)?;
+        bytes.truncate(len);
+        group.bytes = bytes;
+        Ok::<_, Error>(())
+    };
     thread::scope(|scope| {
         // Moved here to be dropped before the scope waits.
         let mut output = output;
         // A reader that waits to hand over, or for buffers, is let go when the other ends are dropped.
-        let (filled, batches) = sync_channel::<Result<Vec<Segment>, Error>>(1);
-        let (done, buffers) = sync_channel::<Vec<Segment>>(BATCHES);
+        let (filled, batches) = sync_channel::<Result<Vec<Group>, Error>>(1);
+        let (done, buffers) = sync_channel::<Vec<Group>>(BATCHES);
         for _ in 0..BATCHES {
             done.send(Vec::new()).expect("there is room for each");
         }
         let bytes = &bytes;
         let reader = thread::Builder::new().name("aes-bitslice-read".into()).spawn_scoped(scope, move || {
             let mut input = BufReader::with_capacity(1 << 16, input);
-            let mut index = first;
+            let mut number = 0;
             while let Ok(mut batch) = buffers.recv() {
-                let outcome = fill(&mut input, &mut batch, batch_len, &mut index, bytes, room);
+                let outcome = fill(&mut input, &mut batch, batch_len, &mut number, bytes, room);
                 let is_end = outcome.as_ref().map_or(true, |is_last| *is_last);
                 if filled.send(outcome.map(|_| batch)).is_err() || is_end {
                     return;
@@ -76,11 +89,11 @@ pub(crate) fn run<W: Write>(
         while !is_last {
             let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
             match threads {
-                1 => batch.iter_mut().try_for_each(&work)?,
-                _ => batch.par_iter_mut().try_for_each(&work)?,
+                1 => batch.iter_mut().try_for_each(work)?,
+                _ => batch.par_iter_mut().try_for_each(work)?,
             }
-            batch.iter().try_for_each(|segment| write(&mut output, segment))?;
-            is_last = batch.last().is_some_and(|segment| segment.is_last);
+            batch.iter().try_for_each(|group| write(&mut output, group))?;
+            is_last = batch.last().is_some_and(|group| group.is_last);
             // After the last batch nobody takes them.
             let _ = done.send(batch);
         }
@@ -91,24 +104,24 @@ pub(crate) fn run<W: Write>(
 /// Fills a batch; whether the input ended.
 fn fill(
     input: &mut impl BufRead,
-    batch: &mut Vec<Segment>,
+    batch: &mut Vec<Group>,
     most: usize,
-    index: &mut u64,
+    number: &mut u64,
     bytes: impl Fn(u64) -> usize,
     room: usize,
 ) -> Result<bool, Error> {
-    batch.resize_with(most, Segment::default);
+    batch.resize_with(most, Group::default);
     for at in 0..most {
-        let segment = &mut batch[at];
-        let wanted = bytes(*index);
-        segment.index = *index;
-        segment.bytes.clear();
+        let group = &mut batch[at];
+        let wanted = bytes(*number);
+        group.number = *number;
+        group.bytes.clear();
         // All at once: a vector that grows would leave a copy behind.
-        segment.bytes.try_reserve_exact(wanted + room).map_err(|_| Error::OutOfMemory)?;
-        input.by_ref().take(wanted as u64).read_to_end(&mut segment.bytes)?;
-        segment.is_last = segment.bytes.len() < wanted || is_at_end(input)?;
-        *index += 1;
-        if segment.is_last {
+        group.bytes.try_reserve_exact(wanted + room).map_err(|_| Error::OutOfMemory)?;
+        group.read = input.by_ref().take(wanted as u64).read_to_end(&mut group.bytes)?;
+        group.is_last = group.read < wanted || is_at_end(input)?;
+        *number += 1;
+        if group.is_last {
             batch.truncate(at + 1);
             return Ok(true);
         }
@@ -143,26 +156,27 @@ mod tests {
     }
 
     #[test]
-    fn segments_come_in_order_with_the_last_marked() {
+    fn groups_come_in_order_with_the_last_marked() {
         for len in [0, 1, 9, 10, 11, 20, 29, 1000, 1001] {
             let data: Vec<u8> = (0..len).map(|i| i as u8).collect();
             for slow in [false, true] {
                 let (mut found, mut seen) = (vec![], vec![]);
-                let write = |_: &mut Vec<u8>, segment: &Segment| {
-                    assert_eq!(segment.bytes.last(), Some(&0xee));
-                    found.extend_from_slice(&segment.bytes[..segment.bytes.len() - 1]);
-                    seen.push((segment.index, segment.is_last));
+                let write = |_: &mut Vec<u8>, group: &Group| {
+                    assert_eq!((group.bytes.len(), group.bytes.last()), (group.read + 1, Some(&0xee)));
+                    found.extend_from_slice(&group.bytes[..group.read]);
+                    seen.push((group.number, group.is_last));
                     Ok(())
                 };
-                let work = |segment: &mut Segment| {
-                    segment.bytes.push(0xee);
-                    Ok(())
+                let work = |group: &Group, bytes: &mut [u8]| {
+                    assert_eq!(bytes[group.read..], [0; 2]);
+                    bytes[group.read] = 0xee;
+                    Ok(group.read + 1)
                 };
                 // The first is shorter, as that behind a header is.
-                let bytes = |index: u64| if index == 0 { 9 } else { 10 };
+                let bytes = |number: u64| if number == 0 { 9 } else { 10 };
                 match slow {
-                    true => run(Slow(&data), vec![], 0, bytes, 1, work, write).unwrap(),
-                    false => run(&data[..], vec![], 0, bytes, 1, work, write).unwrap(),
+                    true => run(Slow(&data), vec![], bytes, 2, work, write).unwrap(),
+                    false => run(&data[..], vec![], bytes, 2, work, write).unwrap(),
                 }
                 assert_eq!(found, data);
                 let count = if len <= 9 { 1 } else { 1 + (len as u64 - 9).div_ceil(10) };
@@ -179,23 +193,23 @@ mod tests {
                 Err(std::io::Error::other("on purpose"))
             }
         }
-        let nothing = |_: &mut Segment| Ok(());
-        assert!(matches!(run(Failing, vec![], 0, |_| 10, 0, nothing, |_, _| Ok(())), Err(Error::Io(_))));
+        let nothing = |group: &Group, _: &mut [u8]| Ok(group.read);
+        assert!(matches!(run(Failing, vec![], |_| 10, 0, nothing, |_, _| Ok(())), Err(Error::Io(_))));
         let data = vec![0; 100_000];
         let written = AtomicUsize::new(0);
-        let work = |segment: &mut Segment| match segment.index {
+        let work = |group: &Group, _: &mut [u8]| match group.number {
             500 => Err(Error::Damaged { index: 500 }),
-            _ => Ok(()),
+            _ => Ok(group.read),
         };
-        let write = |_: &mut Vec<u8>, segment: &Segment| {
-            assert!(segment.index < 500);
+        let write = |_: &mut Vec<u8>, group: &Group| {
+            assert!(group.number < 500);
             written.fetch_add(1, Ordering::Relaxed);
             Ok(())
         };
-        assert!(matches!(run(&data[..], vec![], 0, |_| 10, 0, work, write), Err(Error::Damaged { index: 500 })));
+        assert!(matches!(run(&data[..], vec![], |_| 10, 0, work, write), Err(Error::Damaged { index: 500 })));
         assert!(written.into_inner() <= 500);
-        let write = |_: &mut Vec<u8>, segment: &Segment| if segment.index == 77 { Err(Error::TooLong) } else { Ok(()) };
-        assert!(matches!(run(&data[..], vec![], 0, |_| 10, 0, nothing, write), Err(Error::TooLong)));
+        let write = |_: &mut Vec<u8>, group: &Group| if group.number == 77 { Err(Error::TooLong) } else { Ok(()) };
+        assert!(matches!(run(&data[..], vec![], |_| 10, 0, nothing, write), Err(Error::TooLong)));
     }
 
     /// The input says nothing more until the output is dropped.
@@ -225,15 +239,15 @@ mod tests {
         }
         let (output, dropped) = sync_channel(0);
         let batch = 10 * EACH * aes_bitslice_runtime::threads();
-        let work = |_: &mut Segment| Err(Error::Damaged { index: 0 });
-        let outcome = run(Idle(dropped, batch + 5), Output(output), 0, |_| 10, 0, work, |_, _| Ok(()));
+        let work = |_: &Group, _: &mut [u8]| Err(Error::Damaged { index: 0 });
+        let outcome = run(Idle(dropped, batch + 5), Output(output), |_| 10, 0, work, |_, _| Ok(()));
         assert!(matches!(outcome, Err(Error::Damaged { index: 0 })));
     }
 
     #[test]
-    fn a_segment_too_large_for_memory_is_an_error() {
-        let nothing = |_: &mut Segment| Ok(());
-        let outcome = run(&[0; 100][..], vec![], 0, |_| isize::MAX as usize, 0, nothing, |_, _| Ok(()));
+    fn a_group_too_large_for_memory_is_an_error() {
+        let nothing = |group: &Group, _: &mut [u8]| Ok(group.read);
+        let outcome = run(&[0; 100][..], vec![], |_| isize::MAX as usize, 0, nothing, |_, _| Ok(()));
         assert!(matches!(outcome, Err(Error::OutOfMemory)));
     }
 }

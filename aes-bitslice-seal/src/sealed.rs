@@ -1,10 +1,9 @@
-//! Sealed files: a header, and a stream behind it whose associated data the header is.
+//! Sealed files from a reader to a writer.
 
 use crate::error::Error;
-use crate::header::{BYTES, Header};
 use crate::passphrase::PassphraseCost;
+use crate::sealing::{Opening, Sealing, read_start};
 use crate::secret::Secret;
-use crate::tink::{decrypt_stream, encrypt_stream, range_of_stream};
 use aes_bitslice_runtime::Engine;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -26,12 +25,9 @@ pub fn seal_with(
     secret: Secret<'_>,
     cost: PassphraseCost,
     input: impl Read + Send,
-    mut output: impl Write,
+    output: impl Write,
 ) -> Result<u64, Error> {
-    let (header, key) = secret.header(cost)?;
-    let header = header.to_bytes();
-    output.write_all(&header)?;
-    encrypt_stream(engine, &key, &header, input, output)
+    Sealing::new(engine, secret, cost)?.run(input, output)
 }
 
 /// Opens a sealed file from `input` to `output`; returns the bytes of the message.
@@ -48,9 +44,8 @@ pub fn open(
     mut input: impl Read + Send,
     output: impl Write,
 ) -> Result<u64, Error> {
-    let header = read_header(&mut input)?;
-    let key = secret.stream_key(&Header::parse(&header)?)?;
-    decrypt_stream(engine, &key, &header, input, output)
+    let start = read_start(&mut input, Opening::START)?;
+    Opening::new(engine, secret, &start)?.run(input, output)
 }
 
 /// Opens the bytes `range` of a sealed message: only the segments that hold them are read.
@@ -65,13 +60,6 @@ pub fn open_range(
     output: impl Write,
 ) -> Result<u64, Error> {
     input.seek(SeekFrom::Start(0))?;
-    let header = read_header(&mut input)?;
-    let key = secret.stream_key(&Header::parse(&header)?)?;
-    range_of_stream(engine, &key, &header, input, BYTES as u64, range, output)
-}
-
-fn read_header(input: &mut impl Read) -> Result<Vec<u8>, Error> {
-    let mut header = Vec::with_capacity(BYTES);
-    input.take(BYTES as u64).read_to_end(&mut header)?;
-    Ok(header)
+    let start = read_start(&mut input, Opening::START)?;
+    Opening::new(engine, secret, &start)?.run_range(input, range, output)
 }

@@ -1,4 +1,4 @@
-//! Tink's AES-GCM-HKDF streaming AEAD: where segments are, their nonces, and the key of a stream.
+//! Tink's AES-GCM-HKDF streaming AEAD: the nonces of segments, and the key of a stream.
 //!
 //! ```text
 //! stream   = header, segments
@@ -11,14 +11,21 @@
 //! Tink's documentation.
 
 use crate::error::Error;
+#[cfg(feature = "cuda")]
+use crate::gpus::Gpus;
+use crate::places::Places;
 use crate::start::{PREFIX, is_sealed, stream_header_bytes};
-use aes_bitslice_runtime::{Cipher, DERIVED, Engine, GcmDecrypt, GcmEncrypt, Key, Nonce, Tag, scrubbed};
+use aes_bitslice_runtime::{Backend, Cipher, DERIVED, Engine, Key, scrubbed};
 use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
 /// Bytes of a tag.
 pub(crate) const TAG: usize = 16;
+
+/// Bytes of a group, and the most segments: on a CPU a thread has it in its caches; for a GPU it has to be worth the way there.
+const GROUP: (usize, usize) = (1 << 20, 256);
+const GROUP_OF_GPU: (usize, usize) = (8 << 20, 1 << 16);
 
 /// The parameters of a stream, and the key that the keys of streams are derived from.
 #[derive(Clone)]
@@ -41,17 +48,28 @@ impl StreamKey {
         stream_header_bytes(self.derived_bytes)
     }
 
-    /// A new stream: its header, and its cipher.
-    pub(crate) fn begin(&self, engine: &Engine, associated_data: &[u8]) -> Result<(Vec<u8>, Stream), Error> {
+    /// A new stream behind `front` bytes of a file: its header, and its segments.
+    pub(crate) fn begin(
+        &self,
+        engine: &Engine,
+        associated_data: &[u8],
+        front: usize,
+    ) -> Result<(Vec<u8>, Stream), Error> {
         let mut header = vec![0; self.header_bytes()];
         header[0] = self.header_bytes() as u8;
         getrandom::fill(&mut header[1..])?;
-        let stream = self.stream(engine, &header, associated_data)?;
+        let stream = self.stream(engine, &header, associated_data, front)?;
         Ok((header, stream))
     }
 
-    /// The cipher of a stream that begins with this header.
-    pub(crate) fn stream(&self, engine: &Engine, header: &[u8], associated_data: &[u8]) -> Result<Stream, Error> {
+    /// The segments of a stream that begins with this header behind `front` bytes of a file.
+    pub(crate) fn stream(
+        &self,
+        engine: &Engine,
+        header: &[u8],
+        associated_data: &[u8],
+        front: usize,
+    ) -> Result<Stream, Error> {
         if is_sealed(header) {
             return Err(Error::Sealed);
         }
@@ -63,115 +81,53 @@ impl StreamKey {
         let derived =
             scrubbed::<DERIVED, _>(|| Hkdf::<Sha256>::new(Some(salt), &self.input).expand(associated_data, &mut key));
         derived.expect("a key is shorter than 255 hashes");
-        let cipher = engine.cipher(&Key::new(&key)?)?;
-        let prefix = prefix.try_into().expect("a prefix");
-        Ok(Stream { cipher, prefix, places: Places { header: header.len(), segment: self.segment } })
+        let places = Places { front, header: header.len(), segment: self.segment };
+        Stream::new(engine, &Key::new(&key)?, prefix.try_into().expect("a prefix"), places)
     }
 }
 
 /// A stream: the cipher and the nonces of its segments.
 pub(crate) struct Stream {
-    cipher: Cipher,
+    pub(crate) cipher: Cipher,
     prefix: [u8; PREFIX],
     pub(crate) places: Places,
+    /// Whether the segments of a group are done by one call, or by one each.
+    pub(crate) is_batched: bool,
+    #[cfg(feature = "cuda")]
+    pub(crate) gpus: Option<Gpus>,
 }
 
 impl Stream {
-    fn nonce(&self, index: u64, is_last: bool) -> Result<Nonce, Error> {
+    pub(crate) fn new(engine: &Engine, key: &Key, prefix: [u8; PREFIX], places: Places) -> Result<Self, Error> {
+        #[cfg(feature = "cuda")]
+        let gpus = Gpus::of(engine)?;
+        #[cfg(feature = "cuda")]
+        let is_on_gpus = gpus.is_some();
+        #[cfg(not(feature = "cuda"))]
+        let is_on_gpus = false;
+        Ok(Self {
+            cipher: engine.cipher(key)?,
+            prefix,
+            places,
+            // In host memory it is the business of the CPU, whatever the engine.
+            is_batched: is_on_gpus || engine.backend() == Backend::Cpu,
+            #[cfg(feature = "cuda")]
+            gpus,
+        })
+    }
+
+    /// Segments of a group, which the engine does at a time.
+    pub(crate) fn group(&self) -> usize {
+        let is_on_gpu = self.cipher.engine().backend().is_cuda();
+        let (bytes, most) = if is_on_gpu { GROUP_OF_GPU } else { GROUP };
+        (bytes / self.places.segment).clamp(1, most)
+    }
+
+    pub(crate) fn nonce(&self, index: u64, is_last: bool) -> Result<[u8; 12], Error> {
         let mut nonce = [0; 12];
         nonce[..PREFIX].copy_from_slice(&self.prefix);
         nonce[PREFIX..11].copy_from_slice(&u32::try_from(index).map_err(|_| Error::TooLong)?.to_be_bytes());
         nonce[11] = is_last.into();
-        Ok(nonce.into())
-    }
-
-    /// Plaintext to ciphertext and tag.
-    pub(crate) fn encrypt(&self, index: u64, is_last: bool, data: &mut Vec<u8>) -> Result<(), Error> {
-        let nonce = self.nonce(index, is_last)?;
-        let tag = self.cipher.run(GcmEncrypt::new(&nonce, &[]), &mut data[..])?;
-        data.extend_from_slice(tag.as_bytes());
-        Ok(())
-    }
-
-    /// Ciphertext and tag to plaintext; where the tag is not right, an error, and the data is cleared.
-    pub(crate) fn decrypt(&self, index: u64, is_last: bool, data: &mut Vec<u8>) -> Result<(), Error> {
-        let nonce = self.nonce(index, is_last)?;
-        let Some(len) = data.len().checked_sub(TAG) else {
-            data.clear();
-            return Err(Error::Damaged { index });
-        };
-        let tag = Tag::new(&data[len..])?;
-        data.truncate(len);
-        match self.cipher.run(GcmDecrypt::new(&nonce, &[], &tag), &mut data[..]) {
-            Err(aes_bitslice_runtime::Error::Unauthenticated) => Err(Error::Damaged { index }),
-            outcome => Ok(outcome?),
-        }
-    }
-}
-
-/// Where segments lie in a stream, and their plaintext in the message.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Places {
-    /// Bytes of the header.
-    header: usize,
-    /// Bytes of a segment, its tag included, of the first the header, too.
-    segment: usize,
-}
-
-impl Places {
-    /// The most bytes of plaintext of a segment.
-    pub(crate) fn plaintext_bytes(self, index: u64) -> usize {
-        self.segment - TAG - if index == 0 { self.header } else { 0 }
-    }
-
-    /// The segment that holds this byte of the message, as long as it has one.
-    pub(crate) fn segment_of(self, byte: u64) -> u64 {
-        (byte + self.header as u64) / (self.segment - TAG) as u64
-    }
-
-    /// The first byte of a segment's plaintext in the message.
-    pub(crate) fn first_byte(self, index: u64) -> u64 {
-        (index * (self.segment - TAG) as u64).saturating_sub(self.header as u64)
-    }
-
-    /// The first byte of a segment's ciphertext in the stream.
-    pub(crate) fn place(self, index: u64) -> u64 {
-        (index * self.segment as u64).max(self.header as u64)
-    }
-
-    /// The segments of a stream of `bytes` bytes, and the bytes of its message.
-    pub(crate) fn message(self, bytes: u64) -> Result<(u64, u64), Error> {
-        let segments = bytes.div_ceil(self.segment as u64);
-        let overhead = self.header as u64 + segments * TAG as u64;
-        let last = bytes - self.place(segments.saturating_sub(1)).min(bytes);
-        match bytes.checked_sub(overhead).filter(|_| last >= TAG as u64) {
-            Some(message) => Ok((segments, message)),
-            None => Err(Error::CutOff("its last segment has no room for a tag")),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_are_those_of_segments_written_one_after_the_other() {
-        let places = Places { header: 40, segment: 100 };
-        for len in 0..600_u64 {
-            // Written: segment after segment.
-            let (mut stream, mut at, mut index) = (40_u64, 0, 0);
-            loop {
-                let plain = (len - at).min(places.plaintext_bytes(index) as u64);
-                assert_eq!((places.place(index), places.first_byte(index)), (stream, at), "{len}, {index}");
-                assert!((at..at + plain).all(|byte| places.segment_of(byte) == index));
-                (stream, at, index) = (stream + plain + 16, at + plain, index + 1);
-                if at == len {
-                    break;
-                }
-            }
-            assert_eq!(places.message(stream).unwrap(), (index, len));
-        }
-        assert!(places.message(55).is_err() && places.message(0).is_err() && places.message(115).is_err());
+        Ok(nonce)
     }
 }

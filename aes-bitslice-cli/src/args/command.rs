@@ -65,10 +65,12 @@ pub enum Command {
     ///
     /// AES-256-GCM in segments of 1 MiB; a sealed file says how it is to be opened.
     #[command(override_usage = "aes-bitslice seal --key-file KEY [OPTIONS] [IN]")]
+    #[command(mut_arg("backend", seal::backend), mut_arg("kernel", |arg| arg.hide(true)))]
     #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", seal::EXAMPLES))]
     Seal(SealArgs),
     /// Open what `seal` made, if nothing of it was changed
     #[command(override_usage = "aes-bitslice open --key-file KEY [OPTIONS] [IN]")]
+    #[command(mut_arg("backend", seal::backend), mut_arg("kernel", |arg| arg.hide(true)))]
     #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", seal::EXAMPLES))]
     Open(OpenArgs),
     /// Encrypt files or a stream in a raw mode, without authentication
@@ -182,17 +184,13 @@ fn message_of(error: clap::Error) -> String {
 
 /// What there is instead of an option that other programs have, or other commands of this one.
 fn instead_of(error: &clap::Error) -> Option<String> {
-    const INSTEAD: [(&[&str], &str); 4] = [
+    const INSTEAD: [(&[&str], &str); 3] = [
         // What shows in the list of processes.
         (
             &["--key", "--password", "--pass"],
             "others could read the secret in the list of processes; give the name of a file with --key-file or --passphrase-file",
         ),
         (&["--mode", "-m"], "`encrypt` and `decrypt` have modes; `seal` and `open` are AES-256-GCM"),
-        (
-            &["--backend", "-b"],
-            "`encrypt` and `decrypt` have engines to choose from; `seal` and `open` run on all cores of the CPU",
-        ),
         (
             &["--threads", "--jobs", "-t", "-j"],
             "all cores that the system gives the program do the work; `taskset -c 0-3 aes-bitslice ...` gives it four",

@@ -26,7 +26,7 @@ pub struct EngineArgs {
     ///
     /// Those with tables (tbox, co-resident, auto-any) are faster in places, but look up at addresses that depend on key and
     /// data: where others can measure what runs, use the default.
-    #[arg(long, default_value = "auto", conflicts_with = "baked", value_parser = KernelParser, hide_short_help = true)]
+    #[arg(long, default_value = "auto", value_parser = KernelParser, hide_short_help = true)]
     pub kernel: KernelName,
 }
 

@@ -30,7 +30,7 @@ pub struct KeySource {
     /// Manifest of a GPU kernel with the key baked in
     ///
     /// `cargo xtask gen --key` writes one.
-    #[arg(long, value_name = "MANIFEST")]
+    #[arg(long, value_name = "MANIFEST", conflicts_with = "kernel")]
     pub baked: Option<PathBuf>,
 }
 

@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 
 use super::key::KeyFormat;
+use super::stream::StreamArgs;
 
 /// What `seal --help` and `open --help` end with.
 pub const EXAMPLES: &str = "\
@@ -27,11 +28,11 @@ Examples:
 What to know:
   `open` fails if any byte of the file was changed. With -o no output appears
   then. On standard output, what was written before is the true beginning of
-  the message, but need not reach to the change: segments are checked in
-  batches of up to 64 MiB, and nothing of a batch is written that has a
-  changed segment, so it may be nothing at all.
+  the message, but need not reach to the change: it may be nothing at all.
   A wrong key and a damaged file are told apart.
-  A sealed file shows how long the message is, and how its key was made.";
+  A sealed file shows how long the message is, and how its key was made.
+  The CPU does it unless --backend names another engine: its cores are about
+  as fast as the way to one GPU and back. The file is the same.";
 
 /// What a file is sealed with.
 #[derive(Args, Debug)]
@@ -63,6 +64,15 @@ pub enum Format {
     Tink,
 }
 
+/// `--backend`, as it is here.
+pub fn backend(arg: Arg) -> Arg {
+    arg.help("Engine: cpu (default), cuda, opencl, cpu-bitsliced").long_help(
+        "Engine: cpu (default), cuda, opencl, cpu-bitsliced\n\n\
+         One of cpu, cuda, cuda:N, cuda:all, opencl, opencl:P.D and cpu-bitsliced. `auto` is the CPU: for data that comes from files its \
+         cores are about as fast as the way to a GPU and back. `aes-bitslice info` lists the devices and their numbers.",
+    )
+}
+
 /// Options of both.
 #[derive(Args, Debug)]
 pub struct SealArgs {
@@ -78,15 +88,8 @@ pub struct SealArgs {
     /// Text that is authenticated along with a Tink stream
     #[arg(long, value_name = "TEXT", hide_short_help = true)]
     pub associated_data: Option<String>,
-    /// Output file [default: standard output]
-    #[arg(short, long, value_name = "OUT")]
-    pub output: Option<PathBuf>,
-    /// Replace outputs that exist; write to a terminal
-    #[arg(short, long)]
-    pub force: bool,
-    /// No progress bar and no warnings
-    #[arg(short, long)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub stream: StreamArgs,
     /// Input file [default: standard input]
     #[arg(value_name = "IN")]
     pub input: Option<PathBuf>,

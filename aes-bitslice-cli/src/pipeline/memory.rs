@@ -4,11 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use aes_bitslice_runtime::{Engine, HostBuffer};
 
-use crate::chunk::BLOCK;
 use crate::error::Result;
-
-/// Room for what the last chunk may grow by: a block of padding.
-const SLACK: usize = BLOCK;
 
 /// Every call into the engine passes through here, so that none is under way when a failure ends the process.
 #[derive(Clone, Default)]
@@ -29,24 +25,24 @@ impl Gate {
 /// A worker's buffer, made when there is something to put into it: what the engine is fast with. It is wiped when dropped.
 pub struct Memory {
     engine: Engine,
-    chunk_bytes: usize,
+    bytes: usize,
     gate: Gate,
     buffer: Option<HostBuffer>,
 }
 
 impl Memory {
-    /// For chunks of this size, in bytes.
-    pub fn new(engine: Engine, chunk_bytes: usize, gate: Gate) -> Self {
-        Memory { engine, chunk_bytes, gate, buffer: None }
+    /// Of this many bytes.
+    pub fn new(engine: Engine, bytes: usize, gate: Gate) -> Self {
+        Memory { engine, bytes, gate, buffer: None }
     }
 
-    /// A chunk's bytes, and room for a block more.
+    /// A chunk's bytes, and room for what it may grow by.
     pub fn get(&mut self) -> Result<&mut [u8]> {
         let buffer = match self.buffer.take() {
             Some(buffer) => buffer,
             None => {
                 let _call = self.gate.enter();
-                self.engine.host_buffer(self.chunk_bytes + SLACK)?
+                self.engine.host_buffer(self.bytes)?
             }
         };
         Ok(self.buffer.insert(buffer))

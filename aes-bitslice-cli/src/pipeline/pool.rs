@@ -18,8 +18,8 @@ pub struct Workers {
     pub engine: Engine,
     /// How many threads.
     pub count: usize,
-    /// Bytes that each has memory for.
-    pub chunk_bytes: usize,
+    /// Bytes of memory that each has.
+    pub memory: usize,
 }
 
 /// Runs `jobs` streams, each opened by `open`, on threads of its own; `hear` is told how each of them ended, and can break off.
@@ -39,7 +39,7 @@ pub fn run(
     let mut threads = vec![spawn("sync", move || to_sync.into_iter().for_each(|stream| stream.sync()))?];
     for index in 0..workers.count {
         let (pool, reports, syncs) = (pool.clone(), reports.clone(), syncs.clone());
-        let mut memory = Memory::new(workers.engine.clone(), workers.chunk_bytes, gate.clone());
+        let mut memory = Memory::new(workers.engine.clone(), workers.memory, gate.clone());
         let worker = spawn("worker", move || {
             while let Some(stream) = pool.next_stream(&reports) {
                 stream.work(&mut memory, &syncs);

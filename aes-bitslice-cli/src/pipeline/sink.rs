@@ -56,11 +56,11 @@ impl Sink {
         matches!(self.kind, Kind::Parallel { .. })
     }
 
-    /// Writes the `data` that became of `chunk`; false if that was cancelled first.
+    /// Writes the `data` that became of `chunk` to its place; false if that was cancelled first.
     pub fn write(&self, chunk: &Chunk, data: &[u8]) -> io::Result<bool> {
         match &self.kind {
             Kind::Parallel { file, .. } => {
-                let position = self.header + chunk.offset;
+                let position = self.header + chunk.to;
                 #[cfg(target_os = "linux")]
                 if let Kind::Parallel { mapped: Some(mapped), .. } = &self.kind
                     && mapped.write_all_at(data, position)?

@@ -8,20 +8,20 @@ use std::sync::{Mutex, PoisonError};
 
 use super::memory::Memory;
 use super::positional::read_exact_at;
-use crate::chunk::{BLOCK, Chunk};
+use crate::chunk::{BLOCK, Chunk, Cut};
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
 
 /// An input in chunks, or what takes its place where nothing is read.
 pub struct Source {
     name: String,
-    chunk_bytes: usize,
+    cut: Cut,
     kind: Kind,
 }
 
 enum Kind {
-    /// A regular file: read by many threads at once.
-    Parallel { file: File, start: u64, length: u64, next: AtomicU64 },
+    /// A regular file: read by many threads at once. Behind what is read there were `rest` bytes more.
+    Parallel { file: File, start: u64, length: u64, rest: u64, next: AtomicU64 },
     /// Anything else: read by one thread at a time.
     InOrder(Mutex<InOrder>),
     /// No input: chunks of `length` bytes to write.
@@ -31,26 +31,26 @@ enum Kind {
 struct InOrder {
     file: File,
     next: u64,
-    /// Reading a byte ahead tells whether a chunk is the last.
-    ahead: Option<u8>,
+    /// What was read and is in no chunk yet: a byte, at least, tells whether a chunk is the last.
+    ahead: Vec<u8>,
     before: Option<[u8; BLOCK]>,
     ended: bool,
 }
 
 impl Source {
-    /// What is left of `input`, in chunks of `chunk_bytes`.
-    pub fn new(input: Input, chunk_bytes: usize) -> Self {
-        let Input { file, name, start, length } = input;
+    /// What is left of `input`, in chunks.
+    pub fn new(input: Input, cut: Cut) -> Self {
+        let Input { file, name, start, length, rest, ahead } = input;
         let kind = match length {
-            Some(length) => Kind::Parallel { file, start, length, next: AtomicU64::new(0) },
-            None => Kind::InOrder(Mutex::new(InOrder { file, next: 0, ahead: None, before: None, ended: false })),
+            Some(length) => Kind::Parallel { file, start, length, rest, next: AtomicU64::new(0) },
+            None => Kind::InOrder(Mutex::new(InOrder { file, next: 0, ahead, before: None, ended: false })),
         };
-        Source { name, chunk_bytes, kind }
+        Source { name, cut, kind }
     }
 
-    /// Chunks of `chunk_bytes` for `length` bytes that are written, for which nothing is read: what memory holds stays as it is.
-    pub fn nothing(length: u64, chunk_bytes: usize) -> Self {
-        Source { name: "nothing".into(), chunk_bytes, kind: Kind::Nothing { length, next: AtomicU64::new(0) } }
+    /// Chunks for `length` bytes that are written, for which nothing is read: what memory holds stays as it is.
+    pub fn nothing(length: u64, cut: Cut) -> Self {
+        Source { name: "nothing".into(), cut, kind: Kind::Nothing { length, next: AtomicU64::new(0) } }
     }
 
     /// The bytes of all chunks, where they are known.
@@ -69,7 +69,7 @@ impl Source {
     /// Reads the next chunk into `memory`; none after the last.
     pub fn take(&self, memory: &mut Memory) -> Result<Option<Chunk>> {
         match &self.kind {
-            Kind::Parallel { file, start, length, next } => {
+            Kind::Parallel { file, start, length, next, .. } => {
                 let Some(chunk) = self.next(*length, next) else { return Ok(None) };
                 let position = start + chunk.offset;
                 let read = |bytes: &mut [u8], position| {
@@ -87,8 +87,8 @@ impl Source {
                 if source.ended {
                     return Ok(None);
                 }
-                let data = &mut memory.get()?[..self.chunk_bytes];
-                let chunk = source.take(data).map_err(|error| self.error(&error))?;
+                let chunk = self.cut.chunk(source.next);
+                let chunk = source.take(chunk, memory.get()?).map_err(|error| self.error(&error))?;
                 Ok(Some(chunk))
             }
             Kind::Nothing { length, next } => Ok(self.next(*length, next)),
@@ -97,17 +97,16 @@ impl Source {
 
     /// The chunk of number `next`, which goes up by one, of a stream of `length` bytes; none after the last. Nothing is read.
     fn next(&self, length: u64, next: &AtomicU64) -> Option<Chunk> {
-        let index = next.fetch_add(1, Ordering::Relaxed);
-        let offset = index.saturating_mul(self.chunk_bytes as u64);
-        let left = length.max(1).checked_sub(offset).filter(|left| *left > 0)?.min(length);
-        let data = usize::try_from(left).unwrap_or(usize::MAX).min(self.chunk_bytes);
-        Some(Chunk { index, offset, length: data, before: None, last: data as u64 == left })
+        let chunk = self.cut.chunk(next.fetch_add(1, Ordering::Relaxed));
+        let left = length.max(1).checked_sub(chunk.offset).filter(|left| *left > 0)?.min(length);
+        let data = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.length);
+        Some(Chunk { length: data, last: data as u64 == left, ..chunk })
     }
 
     /// All of it was read: leaves a file that others read, too, where it ends; what there is to say of it.
     pub fn finish(&self) -> Option<String> {
-        let Kind::Parallel { file, start, length, .. } = &self.kind else { return None };
-        let (mut file, end) = (file, start + length);
+        let Kind::Parallel { file, start, length, rest, .. } = &self.kind else { return None };
+        let (mut file, end) = (file, start + length + rest);
         let _ = file.seek(SeekFrom::Start(end));
         let has_grown = file.metadata().is_ok_and(|metadata| metadata.len() > end);
         has_grown.then(|| format!("{} has grown meanwhile: only what it held at the start was read", self.name))
@@ -126,10 +125,11 @@ impl Source {
 }
 
 impl InOrder {
-    fn take(&mut self, data: &mut [u8]) -> io::Result<Chunk> {
+    /// Reads `chunk`, as far as there is something, into `memory`.
+    fn take(&mut self, chunk: Chunk, memory: &mut [u8]) -> io::Result<Chunk> {
+        let data = &mut memory[..chunk.length];
         let (length, last) = fill(&mut self.file, data, &mut self.ahead)?;
-        let chunk =
-            Chunk { index: self.next, offset: self.next * data.len() as u64, length, before: self.before, last };
+        let chunk = Chunk { length, before: self.before, last, ..chunk };
         self.next += 1;
         self.before = data[..length].last_chunk().copied();
         self.ended = last;
@@ -138,19 +138,20 @@ impl InOrder {
 }
 
 /// Fills `data` as far as there is something; how far, and whether that was the end.
-fn fill(source: &mut impl Read, data: &mut [u8], ahead: &mut Option<u8>) -> io::Result<(usize, bool)> {
-    let mut length = 0;
-    if let Some(byte) = ahead.take() {
-        data[0] = byte;
-        length = 1;
+fn fill(source: &mut impl Read, data: &mut [u8], ahead: &mut Vec<u8>) -> io::Result<(usize, bool)> {
+    let mut length = ahead.len().min(data.len());
+    for (to, byte) in data.iter_mut().zip(ahead.drain(..length)) {
+        *to = byte;
     }
     length += read_up_to(source, &mut data[length..])?;
     if length < data.len() {
         return Ok((length, true));
     }
     let mut next = [0];
-    *ahead = (read_up_to(source, &mut next)? == 1).then_some(next[0]);
-    Ok((length, ahead.is_none()))
+    if ahead.is_empty() && read_up_to(source, &mut next)? == 1 {
+        ahead.push(next[0]);
+    }
+    Ok((length, ahead.is_empty()))
 }
 
 /// Reads until `data` is full or there is no more.
@@ -170,6 +171,7 @@ fn read_up_to(source: &mut impl Read, data: &mut [u8]) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chunk::Steps;
     use crate::pipeline::memory::Gate;
     use std::io::Write;
 
@@ -191,8 +193,10 @@ mod tests {
     #[test]
     fn chunks_are_full_but_the_last_and_only_an_empty_stream_ends_in_an_empty_chunk() {
         let stream: Vec<u8> = (0..100).collect();
-        for length in 0..=100 {
-            let (mut source, mut ahead) = (Dribble(&stream[..length]), None);
+        for (length, read) in
+            (0..=100).flat_map(|length| [(length, 0), (length, length.min(1)), (length, length.min(40))])
+        {
+            let (mut source, mut ahead) = (Dribble(&stream[read..length]), stream[..read].to_vec());
             let mut chunks: Vec<Vec<u8>> = Vec::new();
             loop {
                 let mut data = [9; 16];
@@ -212,14 +216,17 @@ mod tests {
     #[test]
     fn both_kinds_of_input_are_cut_alike() {
         let stream: Vec<u8> = (0..100).collect();
-        for (length, start) in (0..=100).flat_map(|length| [(length, 0), (length, length.min(7))]) {
+        let shorter = Cut { read: Steps { bytes: 32, less: 5 }, written: Steps { bytes: 40, less: 7 } };
+        let starts = (0..=100).flat_map(|length| [(length, 0), (length, length.min(7))]);
+        for ((length, start), cut) in starts.flat_map(|one| [(one, Cut::even(32)), (one, shorter)]) {
             let take_all = |length_known: bool| {
                 let mut file = tempfile::tempfile().unwrap();
                 file.write_all(&stream[..length]).unwrap();
                 file.seek(SeekFrom::Start(start as u64)).unwrap();
                 let known = length_known.then_some((length - start) as u64);
-                let input = Input { file, name: "it".into(), start: start as u64, length: known };
-                let (source, mut memory) = (Source::new(input, 32), memory(32));
+                let ahead = Vec::new();
+                let input = Input { file, name: "it".into(), start: start as u64, length: known, rest: 0, ahead };
+                let (source, mut memory) = (Source::new(input, cut), memory(32));
                 let mut chunks = Vec::new();
                 while let Some(chunk) = source.take(&mut memory).unwrap() {
                     chunks.push((memory.get().unwrap()[..chunk.length].to_vec(), chunk));
@@ -231,6 +238,11 @@ mod tests {
             assert_eq!(chunks, take_all(false), "{length} bytes from {start} on");
             let data: Vec<_> = chunks.iter().flat_map(|(data, _)| data.clone()).collect();
             assert_eq!(data, &stream[start..length]);
+            for (index, (_, chunk)) in chunks.iter().enumerate() {
+                let [read, written] =
+                    [cut.read, cut.written].map(|steps| (index as u64 * steps.bytes).saturating_sub(steps.less));
+                assert_eq!((chunk.index, chunk.offset, chunk.to), (index as u64, read, written));
+            }
         }
     }
 
@@ -238,7 +250,7 @@ mod tests {
     #[test]
     fn chunks_of_nothing_are_those_of_a_file() {
         for length in (0..=100).chain([u64::MAX]) {
-            let (source, mut memory) = (Source::nothing(length, 32), memory(32));
+            let (source, mut memory) = (Source::nothing(length, Cut::even(32)), memory(32));
             assert_eq!(source.length(), Some(length));
             memory.get().unwrap().fill(9);
             let mut end = 0;
@@ -260,24 +272,28 @@ mod tests {
 
     #[test]
     fn a_file_that_becomes_shorter_or_longer_is_told() {
-        let source_of_100 = |file: &File| {
+        let source_of_100 = |file: &File, rest: u64| {
             file.set_len(100).unwrap();
             let file = file.try_clone().unwrap();
-            Source::new(Input { file, name: "it".into(), start: 0, length: Some(100) }, 64)
+            let input = Input { file, name: "it".into(), start: 0, length: Some(100 - rest), rest, ahead: Vec::new() };
+            Source::new(input, Cut::even(64))
         };
         let (file, mut memory) = (tempfile::tempfile().unwrap(), memory(64));
-        let source = source_of_100(&file);
+        let source = source_of_100(&file, 0);
         assert_eq!(source.take(&mut memory).unwrap().unwrap().length, 64);
         file.set_len(99).unwrap();
         let error = source.take(&mut memory).unwrap_err();
         assert!(error.message().contains("it has become shorter"), "{}", error.message());
 
-        let source = source_of_100(&file);
-        assert_eq!(source.finish(), None);
-        file.set_len(101).unwrap();
-        while let Some(chunk) = source.take(&mut memory).unwrap() {
-            assert_eq!(chunk.last, chunk.offset + chunk.length as u64 == 100);
+        // Behind the part that is read, too.
+        for rest in [0, 10] {
+            let source = source_of_100(&file, rest);
+            assert_eq!(source.finish(), None);
+            file.set_len(101).unwrap();
+            while let Some(chunk) = source.take(&mut memory).unwrap() {
+                assert_eq!(chunk.last, chunk.offset + chunk.length as u64 == 100 - rest);
+            }
+            assert!(source.finish().unwrap().contains("has grown"));
         }
-        assert!(source.finish().unwrap().contains("has grown"));
     }
 }

@@ -1,13 +1,14 @@
 //! One input on its way to one output: what all threads that work at it share, and how it ends.
 
 use std::io;
+use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use aes_bitslice_runtime::Cipher;
+use aes_bitslice_runtime as runtime;
 use indicatif::ProgressBar;
 
 use super::memory::{Gate, Memory};
@@ -17,7 +18,7 @@ use super::turns::Turns;
 use crate::chunk::Chunk;
 use crate::error::{Error, Exit, Result};
 use crate::output::Output;
-use crate::transform::Transform;
+use crate::transform::OnChunks;
 
 /// Bytes that are written before they are brought to the disk, or the time for which they wait for more.
 const SYNC_BYTES: u64 = 64 << 20;
@@ -28,15 +29,15 @@ pub struct Opened {
     /// Where its bytes come from.
     pub source: Source,
     /// What becomes of them.
-    pub transform: Transform,
-    /// With this key.
-    pub cipher: Cipher,
+    pub transform: Arc<dyn OnChunks>,
     /// Where they go to.
     pub sink: Sink,
     /// The output behind the sink, which gets its name when all is written.
     pub output: Output,
     /// Hears of every byte that is where it should be: on the disk, or handed to the reader of the output.
     pub bar: ProgressBar,
+    /// The byte at which it fails, for tests.
+    pub fail_at: Option<u64>,
 }
 
 /// How a stream ended: well, and then maybe with warnings, or not.
@@ -45,8 +46,7 @@ pub type Outcome = Result<Vec<String>>;
 /// A stream that is worked at.
 pub struct Stream {
     source: Source,
-    transform: Transform,
-    cipher: Cipher,
+    transform: Arc<dyn OnChunks>,
     sink: Sink,
     /// For what is serial: the last block of the chunk before.
     chain: Option<Turns<[u8; 16]>>,
@@ -57,6 +57,7 @@ pub struct Stream {
     syncing: Mutex<()>,
     has_ended: AtomicBool,
     bar: ProgressBar,
+    fail_at: Option<u64>,
     gate: Gate,
     job: usize,
     reports: Sender<(usize, Outcome)>,
@@ -78,18 +79,18 @@ struct Tally {
 impl Stream {
     /// The stream that is called `job` in what `reports` gets, once: how it ended.
     pub fn new(opened: Opened, gate: Gate, job: usize, reports: Sender<(usize, Outcome)>) -> Self {
-        let Opened { source, transform, cipher, sink, output, bar } = opened;
+        let Opened { source, transform, sink, output, bar, fail_at } = opened;
         Stream {
-            chain: transform.is_serial().then(|| Turns::new(transform.iv())),
+            chain: transform.chained_to().map(Turns::new),
             source,
             transform,
-            cipher,
             sink,
             output: Mutex::new(Some(output)),
             tally: Mutex::default(),
             syncing: Mutex::new(()),
             has_ended: AtomicBool::new(false),
             bar,
+            fail_at,
             gate,
             job,
             reports,
@@ -111,12 +112,15 @@ impl Stream {
     fn step(self: &Arc<Self>, memory: &mut Memory, syncs: &Sender<Arc<Stream>>) -> Result<bool> {
         let Some(chunk) = self.source.take(memory)? else { return Ok(false) };
         let memory = memory.get()?;
-        let Some(length) = self.transform(&chunk, memory) else { return Ok(false) };
-        let length = length?;
-        if !self.sink.write(&chunk, &memory[..length]).map_err(|error| self.write_error(&error))? {
+        if self.fail_at.is_some_and(|at| (chunk.offset..chunk.offset + chunk.length as u64).contains(&at)) {
+            return Err(lost_gpu().into());
+        }
+        let Some(made) = self.transform(&chunk, memory) else { return Ok(false) };
+        let made = &memory[made?];
+        if !self.sink.write(&chunk, made).map_err(|error| self.write_error(&error))? {
             return Ok(false);
         }
-        let (is_complete, to_sync) = self.count(&chunk, length as u64);
+        let (is_complete, to_sync) = self.count(&chunk, made.len() as u64);
         if is_complete {
             self.finish();
         } else if to_sync {
@@ -125,18 +129,18 @@ impl Stream {
         Ok(true)
     }
 
-    /// How many bytes became of the chunk; none if waiting for one's turn was cancelled.
-    fn transform(&self, chunk: &Chunk, memory: &mut [u8]) -> Option<Result<usize>> {
-        let apply = |before: &[u8; 16], memory: &mut [u8]| {
+    /// Where in memory is what became of the chunk; none if waiting for one's turn was cancelled.
+    fn transform(&self, chunk: &Chunk, memory: &mut [u8]) -> Option<Result<Range<usize>>> {
+        let apply = |before: Option<[u8; 16]>, memory: &mut [u8]| {
             let _call = self.gate.enter();
-            self.transform.apply(&self.cipher, chunk, before, memory, self.source.name())
+            self.transform.apply(chunk, before, memory, self.source.name())
         };
         match &self.chain {
-            None => Some(apply(&chunk.before.unwrap_or(self.transform.iv()), memory)),
+            None => Some(apply(chunk.before, memory)),
             Some(chain) => chain.pass(chunk.index, |last| {
-                let length = apply(last, memory)?;
-                *last = memory[..length].last_chunk().copied().unwrap_or(*last);
-                Ok(length)
+                let made = apply(Some(*last), memory)?;
+                *last = memory[made.clone()].last_chunk().copied().unwrap_or(*last);
+                Ok(made)
             }),
         }
     }
@@ -243,6 +247,14 @@ impl Stream {
     }
 }
 
+/// What an engine reports when the GPU is gone, for tests.
+fn lost_gpu() -> runtime::Error {
+    runtime::Error::Cuda {
+        call: "a call made to fail by --fail-at".into(),
+        code: "CUDA_ERROR_DEVICE_UNAVAILABLE".into(),
+    }
+}
+
 /// A panic of `work` as an error, so that nobody waits for what will never come.
 pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(AssertUnwindSafe(work))
@@ -252,12 +264,14 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chunk::Cut;
     use crate::input::Input;
     use crate::method::Method;
     use crate::modes;
     use crate::modes::ecb::ECB;
     use crate::modes::mode::Mode;
     use crate::output::{Options, Target};
+    use crate::transform::Transform;
     use aes_bitslice_runtime::{Backend, Engine, Key, Keys};
     use std::fs;
     use std::sync::mpsc;
@@ -280,13 +294,14 @@ mod tests {
         let output =
             Target::check(Some(&folder.join("out")), Some(&input), Options::default()).unwrap().open().unwrap();
         let bar = ProgressBar::hidden();
+        let transform = Transform::new(&Method::encryption(mode), &mut input).unwrap();
         let opened = Opened {
-            transform: Transform::new(&Method::encryption(mode), &mut input).unwrap(),
-            source: Source::new(input, 16),
-            cipher: cpu().cipher(&key.unwrap()).unwrap(),
+            transform: Arc::new(transform.with(cpu().cipher(&key.unwrap()).unwrap())),
+            source: Source::new(input, Cut::even(16)),
             sink: Sink::new(&output, &[], None).unwrap(),
             output,
             bar: bar.clone(),
+            fail_at: None,
         };
         let (reports, outcomes) = mpsc::channel();
         (Arc::new(Stream::new(opened, Gate::default(), 5, reports)), outcomes, bar)

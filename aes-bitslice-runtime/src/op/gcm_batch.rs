@@ -238,9 +238,10 @@ impl<E: EndOfAll> GcmBatch<E> {
         let one = |(message, mut data): (&Message, Buffers<'_>)| {
             scrubbed::<DERIVED, _>(|| self.one(cipher, message, data.reborrow()))
         };
-        let tags = match threads() {
-            1 => work.iter_mut().map(|(message, data)| one((message, data.reborrow()))).collect(),
-            _ => work.par_iter_mut().map(|(message, data)| one((message, data.reborrow()))).collect(),
+        // A single message stays on this thread, whose caches may have it.
+        let tags = match work.len() > 1 && threads() > 1 {
+            false => work.iter_mut().map(|(message, data)| one((message, data.reborrow()))).collect(),
+            true => work.par_iter_mut().map(|(message, data)| one((message, data.reborrow()))).collect(),
         };
         let results = self.end.of_tags(tags);
         for ((_, data), is_authentic) in work.iter_mut().zip(&results.authentic) {

@@ -1,0 +1,146 @@
+//! What is done to a stream of segments, each with a tag: a chunk is a group of them.
+
+use std::ops::Range;
+
+use aes_bitslice_seal::{Error as SealError, Opening, Part, Sealing};
+
+use crate::chunk::{BLOCK, Chunk, Cut, Steps};
+use crate::error::{Error, Exit, Result};
+use crate::transform::OnChunks;
+
+/// What is done to one stream of segments.
+pub struct Segments {
+    what: What,
+    /// Segments of a chunk.
+    group: u64,
+}
+
+enum What {
+    Seal(Sealing),
+    Open(Opening),
+    /// Only `bytes` bytes of the message, which are in this part of the file; or none.
+    OpenPart(Opening, Option<Part>, u64),
+}
+
+impl Segments {
+    /// Seals, in chunks of about `chunk_bytes`, or as many as the engine is fast with.
+    pub fn to_seal(sealing: Sealing, chunk_bytes: Option<usize>) -> Self {
+        let group = group(chunk_bytes, sealing.places().segment_bytes(), sealing.group());
+        Segments { what: What::Seal(sealing), group }
+    }
+
+    /// Opens, in the same way, of a message all, or the `range` that is in `part` of the file.
+    pub fn to_open(opening: Opening, range: Option<(Range<u64>, Option<Part>)>, chunk_bytes: Option<usize>) -> Self {
+        let group = group(chunk_bytes, opening.places().segment_bytes(), opening.group());
+        let what = match range {
+            None => What::Open(opening),
+            Some((range, part)) => What::OpenPart(opening, part, range.end - range.start),
+        };
+        Segments { what, group }
+    }
+
+    /// How the stream is cut.
+    pub fn cut(&self) -> Cut {
+        let (places, message_is_read, first, skip) = match &self.what {
+            What::Seal(sealing) => (sealing.places(), true, 0, 0),
+            What::Open(opening) => (opening.places(), false, 0, 0),
+            What::OpenPart(opening, part, _) => {
+                let (first, skip) = part.as_ref().map_or((0, 0), |part| (part.first, part.skip));
+                (opening.places(), false, first, skip as u64)
+            }
+        };
+        let less = (places.plaintext_bytes(1) - places.plaintext_bytes(first)) as u64;
+        let steps = |bytes: usize, less| Steps { bytes: self.group * bytes as u64, less };
+        let file = steps(places.segment_bytes(), less);
+        let message = steps(places.plaintext_bytes(1), less + skip);
+        match message_is_read {
+            true => Cut { read: message, written: file },
+            false => Cut { read: file, written: message },
+        }
+    }
+
+    /// Bytes of memory for a chunk of a stream of `length` bytes, where that is known.
+    pub fn memory(&self, length: Option<u64>) -> usize {
+        let Cut { read, written } = self.cut();
+        let chunk = read.bytes.max(written.bytes);
+        let longest = length.and_then(|length| Some(length.max(self.longest_output(length)?)));
+        longest.map_or(chunk, |longest| longest.min(chunk)).max(BLOCK as u64) as usize
+    }
+}
+
+/// Segments of a chunk.
+fn group(chunk_bytes: Option<usize>, segment_bytes: usize, of_engine: usize) -> u64 {
+    chunk_bytes.map_or(of_engine, |bytes| (bytes / segment_bytes).max(1)) as u64
+}
+
+impl OnChunks for Segments {
+    fn header(&self) -> &[u8] {
+        match &self.what {
+            What::Seal(sealing) => sealing.header(),
+            What::Open(_) | What::OpenPart(..) => &[],
+        }
+    }
+
+    fn longest_output(&self, length: u64) -> Option<u64> {
+        match &self.what {
+            What::Seal(sealing) => Some(sealing.places().file_bytes(length) - sealing.header().len() as u64),
+            What::Open(opening) => {
+                let places = opening.places();
+                places.message(length + places.header_bytes() as u64).ok().map(|(_, bytes)| bytes)
+            }
+            What::OpenPart(_, _, bytes) => Some(*bytes),
+        }
+    }
+
+    fn chained_to(&self) -> Option<[u8; BLOCK]> {
+        None
+    }
+
+    fn apply(
+        &self,
+        chunk: &Chunk,
+        _before: Option<[u8; BLOCK]>,
+        memory: &mut [u8],
+        name: &str,
+    ) -> Result<Range<usize>> {
+        let first = chunk.index * self.group;
+        let made = match &self.what {
+            What::Seal(sealing) => sealing.seal(first, chunk.last, memory, chunk.length).map(|bytes| 0..bytes),
+            What::Open(opening) => opening.open(first, chunk.last, memory, chunk.length).map(|bytes| 0..bytes),
+            What::OpenPart(_, None, _) => Ok(0..0),
+            What::OpenPart(opening, Some(part), bytes) => {
+                let opened = opening.open(part.first + first, chunk.last && part.is_end, memory, chunk.length);
+                opened.map(|opened| {
+                    let skip = if chunk.index == 0 { part.skip } else { 0 };
+                    let left = usize::try_from(bytes - chunk.to).unwrap_or(usize::MAX);
+                    skip..opened.min(left.saturating_add(skip))
+                })
+            }
+        };
+        made.map_err(|error| explain(name, error))
+    }
+}
+
+/// The error of a command that reads the input `name`.
+pub fn explain(name: &str, error: SealError) -> Error {
+    let advice = match error {
+        SealError::LikeTink => "; if it is, add --format tink",
+        SealError::Sealed => "; leave --format tink out",
+        _ => "",
+    };
+    match error {
+        SealError::Io(error) => Error::io(format!("cannot read {name}"), &error),
+        SealError::Engine(error) => error.into(),
+        SealError::KeyLength(_) | SealError::EmptyPassphrase | SealError::Keyset(_) => {
+            Error::new(Exit::Key, error.to_string())
+        }
+        SealError::WrongKey
+        | SealError::WrongPassphrase
+        | SealError::NeedsPassphrase
+        | SealError::NeedsKey
+        | SealError::NoKeyOpens => Error::new(Exit::Key, format!("{name}: {error}")),
+        SealError::Thread(_) | SealError::OutOfMemory => Error::new(Exit::Failure, error.to_string()),
+        SealError::Range { .. } => Error::new(Exit::Usage, format!("{name}: {error}")),
+        _ => Error::new(Exit::Failure, format!("{name}: {error}{advice}")),
+    }
+}

@@ -1,0 +1,116 @@
+//! Groups on CUDA GPUs: each is brought there, done by one call, and brought back, on a stream of its own. Several threads at a time
+//! keep both directions of the bus and the GPU busy; of several GPUs each gets the next group.
+
+use crate::error::Error;
+use aes_bitslice_runtime::cuda::DeviceCipher;
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError};
+use aes_bitslice_runtime::{self as runtime, Cipher, Engine, Operation};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The GPUs of an engine.
+pub(crate) struct Gpus {
+    gpus: Vec<Gpu>,
+    next: AtomicUsize,
+}
+
+struct Gpu {
+    context: Arc<CudaContext>,
+    idle: Mutex<Vec<Room>>,
+}
+
+/// A stream of a GPU, and memory for a group.
+struct Room {
+    stream: Arc<CudaStream>,
+    memory: CudaSlice<u8>,
+}
+
+impl Gpus {
+    /// Those of an engine; none of one without.
+    pub(crate) fn of(engine: &Engine) -> Result<Option<Self>, Error> {
+        if !engine.backend().is_cuda() {
+            return Ok(None);
+        }
+        let gpus = engine.cuda_contexts()?.into_iter().map(|context| Gpu { context, idle: Mutex::default() });
+        Ok(Some(Self { gpus: gpus.collect(), next: AtomicUsize::new(0) }))
+    }
+
+    /// Does an operation on host memory, all of it by one call on one GPU.
+    pub(crate) fn run<O: Operation>(
+        &self,
+        cipher: &Cipher,
+        operation: O,
+        data: &mut [u8],
+    ) -> Result<O::Output, runtime::Error> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed) % self.gpus.len();
+        let gpu = &self.gpus[number];
+        let mut room = gpu.room(data.len())?;
+        let output = room.run(&cipher.devices()?[number], operation, data)?;
+        gpu.idle().push(room);
+        Ok(output)
+    }
+}
+
+impl Gpu {
+    /// One that nobody uses, or a new one, for so many bytes.
+    fn room(&self, bytes: usize) -> Result<Room, runtime::Error> {
+        let mut idle = self.idle();
+        if let Some(at) = idle.iter().position(|room| room.memory.len() >= bytes) {
+            return Ok(idle.swap_remove(at));
+        }
+        drop(idle);
+        let stream = self.context.new_stream().map_err(|error| failed("cuStreamCreate", error))?;
+        let memory = stream.alloc_zeros(bytes).map_err(|error| failed("cuMemAlloc", error))?;
+        Ok(Room { stream, memory })
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Room>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Room {
+    fn run<O: Operation>(
+        &mut self,
+        device: &DeviceCipher<'_>,
+        operation: O,
+        data: &mut [u8],
+    ) -> Result<O::Output, runtime::Error> {
+        let Self { stream, memory } = self;
+        let mut there = memory.slice_mut(..data.len());
+        // Copies of pinned memory go on behind the calls that start them: `data` is theirs until they are waited for.
+        let copies = Copies(stream);
+        stream.memcpy_htod(data, &mut there).map_err(|error| failed("cuMemcpyHtoDAsync", error))?;
+        let pending = device.run_with_output(stream, operation, &mut there)?;
+        stream.memcpy_dtoh(&there, data).map_err(|error| failed("cuMemcpyDtoHAsync", error))?;
+        let output = pending.wait()?;
+        copies.wait()?;
+        Ok(output)
+    }
+}
+
+/// What was put on a stream, which is waited for, whatever happens.
+struct Copies<'a>(&'a CudaStream);
+
+impl Copies<'_> {
+    fn wait(&self) -> Result<(), runtime::Error> {
+        self.0.synchronize().map_err(|error| failed("cuStreamSynchronize", error))
+    }
+}
+
+impl Drop for Copies<'_> {
+    fn drop(&mut self) {
+        let _ = self.wait();
+    }
+}
+
+/// It may hold plaintext.
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = self.stream.memset_zeros(&mut self.memory);
+    }
+}
+
+fn failed(call: &str, error: DriverError) -> runtime::Error {
+    runtime::Error::Cuda { call: call.into(), code: format!("{:?}", error.0) }
+}

@@ -1,0 +1,225 @@
+//! A file that is being sealed or opened: groups of its segments in any order, by any thread; or all of it from a reader to a writer.
+
+use crate::error::Error;
+use crate::header::{self, Header};
+use crate::passphrase::PassphraseCost;
+use crate::pipeline::{self, Group};
+use crate::places::{Part, Places};
+use crate::secret::Secret;
+use crate::start::stream_header_bytes;
+use crate::stream::{Stream, TAG};
+use aes_bitslice_runtime::Engine;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+
+/// A new file: a [sealed](Self::new) one, or a [stream alone](crate::tink::sealing). What is to be written comes from
+/// [`header`](Self::header) and [`seal`](Self::seal), and goes where [`places`](Self::places) says.
+///
+/// ```
+/// use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits};
+/// use aes_bitslice_seal::{Opening, PassphraseCost, Sealing, Secret};
+///
+/// let engine = Engine::open(Backend::Cpu)?;
+/// let key = Key::generate(KeyBits::Aes256)?;
+/// let sealing = Sealing::new(&engine, Secret::Key(&key), PassphraseCost::default())?;
+/// let mut memory = *b"a message       its tag         ";
+/// let bytes = sealing.seal(0, true, &mut memory, 9)?;
+/// let file = [sealing.header(), &memory[..bytes]].concat();
+/// assert_eq!(file.len() as u64, sealing.places().file_bytes(9));
+///
+/// let opening = Opening::new(&engine, Secret::Key(&key), &file[..Opening::START])?;
+/// let mut memory = file[opening.places().header_bytes()..].to_vec();
+/// let bytes = memory.len();
+/// let bytes = opening.open(0, true, &mut memory, bytes)?;
+/// assert_eq!(&memory[..bytes], b"a message");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Sealing {
+    header: Vec<u8>,
+    stream: Stream,
+}
+
+/// A file that is there: a [sealed](Self::new) one, or a [stream alone](crate::tink::opening).
+pub struct Opening {
+    stream: Stream,
+}
+
+impl Sealing {
+    /// A new sealed file. Trying a passphrase will cost as told.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], [`Error::EmptyPassphrase`], [`Error::PassphraseCost`], and what the engine reports.
+    pub fn new(engine: &Engine, secret: Secret<'_>, cost: PassphraseCost) -> Result<Self, Error> {
+        let (header, key) = secret.header(cost)?;
+        let header = header.to_bytes();
+        let (of_stream, stream) = key.begin(engine, &header, header.len())?;
+        Ok(Self { header: [&header[..], &of_stream].concat(), stream })
+    }
+
+    pub(crate) fn of_stream(header: Vec<u8>, stream: Stream) -> Self {
+        Self { header, stream }
+    }
+
+    /// What the file begins with.
+    pub fn header(&self) -> &[u8] {
+        &self.header
+    }
+
+    /// Where what becomes of a segment belongs.
+    pub fn places(&self) -> Places {
+        self.stream.places
+    }
+
+    /// How many segments are best done at a time: more where a GPU does them.
+    pub fn group(&self) -> usize {
+        self.stream.group()
+    }
+
+    /// Seals a group in place: the `bytes` bytes of the message at the front of `memory`, which are the plaintext of the segments from
+    /// number `first` on. They become these segments, one behind the other, each with its tag, for which there must be room: 16 bytes
+    /// more a segment. How many bytes they are then, comes back.
+    ///
+    /// If the message ends with it, `is_last`; else it is whole segments. Each is to be sealed once: a second time with other bytes
+    /// would give both away.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`], and what the engine reports.
+    ///
+    /// # Panics
+    /// If there is no room, or if it is not the last and ends within a segment.
+    pub fn seal(&self, first: u64, is_last: bool, memory: &mut [u8], bytes: usize) -> Result<usize, Error> {
+        self.stream.seal(first, is_last, memory, bytes)
+    }
+
+    /// All of a message; how many bytes it has.
+    pub(crate) fn run(&self, input: impl Read + Send, mut output: impl Write) -> Result<u64, Error> {
+        output.write_all(&self.header)?;
+        let (places, group, mut bytes) = (self.places(), self.group() as u64, 0);
+        pipeline::run(
+            input,
+            output,
+            |number| (places.first_byte((number + 1) * group) - places.first_byte(number * group)) as usize,
+            TAG * group as usize,
+            |of, memory| self.seal(of.number * group, of.is_last, memory, of.read),
+            |output, of| {
+                bytes += of.read as u64;
+                Ok(output.write_all(&of.bytes)?)
+            },
+        )?;
+        Ok(bytes)
+    }
+}
+
+impl Opening {
+    /// Bytes at the start of a sealed file that tell how it is to be opened.
+    pub const START: usize = header::BYTES + stream_header_bytes(32);
+
+    /// The sealed file that begins with `start`, of [`START`](Self::START) bytes, or as many as the file has.
+    ///
+    /// # Errors
+    /// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
+    /// [`Error::WrongPassphrase`], [`Error::NeedsKey`], [`Error::NeedsPassphrase`]; [`Error::CutOff`]; and what the engine reports.
+    pub fn new(engine: &Engine, secret: Secret<'_>, start: &[u8]) -> Result<Self, Error> {
+        let (header, of_stream) = start.split_at(start.len().min(header::BYTES));
+        let key = secret.stream_key(&Header::parse(header)?)?;
+        let of_stream = &of_stream[..of_stream.len().min(key.header_bytes())];
+        Ok(Self { stream: key.stream(engine, of_stream, header, header.len())? })
+    }
+
+    pub(crate) fn of_stream(stream: Stream) -> Self {
+        Self { stream }
+    }
+
+    /// Where segments are.
+    pub fn places(&self) -> Places {
+        self.stream.places
+    }
+
+    /// How many segments are best done at a time: more where a GPU does them.
+    pub fn group(&self) -> usize {
+        self.stream.group()
+    }
+
+    /// Opens a group in place: the `bytes` bytes of the file at the front of `memory`, which are the segments from number `first` on,
+    /// with their tags. They become what the message has there; how many bytes that is, comes back.
+    ///
+    /// If the file ends with it, `is_last`; else it is whole segments.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] with the number of the first segment that is not authentic, or is cut off: nothing of the group is opened
+    /// then. [`Error::TooLong`], and what the engine reports.
+    pub fn open(&self, first: u64, is_last: bool, memory: &mut [u8], bytes: usize) -> Result<usize, Error> {
+        self.stream.open(first, is_last, memory, bytes)
+    }
+
+    /// All of a file whose header `input` is behind; how many bytes the message has.
+    pub(crate) fn run(&self, input: impl Read + Send, output: impl Write) -> Result<u64, Error> {
+        let mut bytes = 0;
+        self.groups(
+            input,
+            output,
+            0,
+            |of| of.is_last,
+            |output, opened| {
+                bytes += opened.len() as u64;
+                Ok(output.write_all(opened)?)
+            },
+        )?;
+        Ok(bytes)
+    }
+
+    /// The bytes `range` of the message; how many they are.
+    pub(crate) fn run_range(
+        &self,
+        mut input: impl Read + Seek + Send,
+        range: Range<u64>,
+        output: impl Write,
+    ) -> Result<u64, Error> {
+        let file = input.seek(SeekFrom::End(0))?;
+        let Some(part) = self.places().part(file, &range)? else { return Ok(0) };
+        let Part { first, segments, read, skip, is_end } = part;
+        input.seek(SeekFrom::Start(read.start))?;
+        let mut at = range.start - skip as u64;
+        // By its number: a file that ends earlier than it said has no other last one.
+        let is_last = |of: &Group| is_end && (of.number + 1) * self.group() as u64 >= segments;
+        self.groups(input.take(read.end - read.start), output, first, is_last, |output, opened| {
+            let end = at + opened.len() as u64;
+            let (from, to) = (range.start.clamp(at, end), range.end.clamp(at, end));
+            output.write_all(&opened[(from - at) as usize..(to - at) as usize])?;
+            at = end;
+            Ok(())
+        })?;
+        if at < range.end {
+            return Err(Error::CutOff("it has become shorter meanwhile"));
+        }
+        Ok(range.end - range.start)
+    }
+
+    /// Opens segments from number `first` on, in groups of which one is the file's last.
+    fn groups<W: Write>(
+        &self,
+        input: impl Read + Send,
+        output: W,
+        first: u64,
+        is_last: impl Fn(&Group) -> bool + Sync,
+        mut write: impl FnMut(&mut W, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (places, group) = (self.places(), self.group() as u64);
+        let segment = |number: u64| first + number * group;
+        pipeline::run(
+            input,
+            output,
+            |number| (places.place(segment(number + 1)) - places.place(segment(number))) as usize,
+            0,
+            |of, memory| self.open(segment(of.number), is_last(of), memory, of.read),
+            |output, of| write(output, &of.bytes),
+        )
+    }
+}
+
+/// Bytes of the start of a stream, as it was read.
+pub(crate) fn read_start(input: &mut impl Read, bytes: usize) -> Result<Vec<u8>, Error> {
+    let mut start = Vec::with_capacity(bytes);
+    input.take(bytes as u64).read_to_end(&mut start)?;
+    Ok(start)
+}
