@@ -17,6 +17,7 @@ use crate::backend::cuda::select::tuning::Tuning;
 use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
 use crate::exec::{known_answer, sources};
+use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::Mode;
 use std::collections::HashMap;
@@ -49,8 +50,8 @@ pub(crate) struct Device {
     batches_tested: Mutex<bool>,
     /// Whether that for CMAC of many messages did.
     cmac_tested: Mutex<bool>,
-    /// Whether the kernels for many keys did.
-    many_keys_tested: Mutex<bool>,
+    /// Whether the kernels for many keys did, by direction.
+    many_keys_tested: [Mutex<bool>; 2],
     /// Streams for the second of two co-resident kernels, between calls.
     side_streams: SideStreams,
 }
@@ -77,7 +78,7 @@ impl Device {
             batch_memories: BatchMemories::new(context.clone()),
             batches_tested: Mutex::default(),
             cmac_tested: Mutex::default(),
-            many_keys_tested: Mutex::default(),
+            many_keys_tested: Default::default(),
             side_streams: SideStreams::new(context.clone()),
             context,
         })
@@ -137,9 +138,13 @@ impl Device {
         once(&self.cmac_tested, test)
     }
 
-    /// The same of those for many keys.
-    pub(crate) fn test_many_keys(&self, test: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
-        once(&self.many_keys_tested, test)
+    /// The same of that for many keys in a direction.
+    pub(crate) fn test_many_keys(
+        &self,
+        direction: Direction,
+        test: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        once(&self.many_keys_tested[direction as usize], test)
     }
 
     /// Streams for the second of two co-resident kernels.

@@ -18,7 +18,7 @@ use crate::exec::cores;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::many_keys::{EachKey, Flow, Job, Jobs, NAME};
-use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::jobs::{JOB_WORDS, run_blocks};
 use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::mode::Mode;
@@ -36,7 +36,8 @@ const SHORT: u64 = 512;
 /// ones [`run_each_key`](Self::run_each_key) is, with the same number of bytes under each key, for jobs take a description of 48 bytes
 /// each, and work in runs of 32 blocks.
 ///
-/// The first call loads the kernels and waits for the known answers they must give, unless [`prepare`](Self::prepare) did.
+/// The first call that encrypts, and the first that decrypts, load a kernel and wait for the known answers it must give, unless
+/// [`prepare`](Self::prepare) did.
 pub struct DeviceJobs<'a> {
     device: &'a Device,
 }
@@ -92,7 +93,12 @@ impl<'a> DeviceJobs<'a> {
     /// [`Error::SelfTestFailed`], [`Error::NoSuchKernel`], and what the driver reports.
     pub fn prepare(&self) -> Result<(), Error> {
         self.device.enter()?;
-        self.device.test_many_keys(|| self.test())
+        [Direction::Encrypt, Direction::Decrypt].into_iter().try_for_each(|direction| self.prepare_for(direction))
+    }
+
+    /// The same of one of them.
+    fn prepare_for(&self, direction: Direction) -> Result<(), Error> {
+        self.device.test_many_keys(direction, || self.test(direction))
     }
 
     /// Does jobs on `data`: in place, or into it where they only write.
@@ -141,7 +147,7 @@ impl<'a> DeviceJobs<'a> {
         if unsafe { capture::is_in_capture(self.device.context(), stream) }? {
             return Err(Error::InCapture { operation: NAME });
         }
-        self.prepare()?;
+        self.prepare_for(jobs.flow.mode().direction())?;
         // SAFETY: as above; all jobs lie within the length, as was checked.
         unsafe { self.launch(stream, span, jobs) }.map(|memory| PendingJobs(Some(memory)))
     }
@@ -200,7 +206,7 @@ impl<'a> DeviceJobs<'a> {
         // SAFETY: as the caller guarantees, here and below.
         let in_capture = unsafe { capture::is_in_capture(self.device.context(), stream) }?;
         if !in_capture {
-            self.prepare()?;
+            self.prepare_for(each.flow.mode().direction())?;
         }
         let kernel = self.kernel(each.flow)?;
         // SAFETY: as above.
@@ -266,20 +272,17 @@ impl<'a> DeviceJobs<'a> {
         }
     }
 
-    /// The known answers that the kernels must give before their first use: jobs and equal shares, in each mode.
-    fn test(&self) -> Result<(), Error> {
+    /// The known answers that a kernel must give before its first use: jobs and equal shares, in each mode and with keys of each length.
+    fn test(&self, direction: Direction) -> Result<(), Error> {
         const BYTES: usize = 12_000;
         let data: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
         let keys: [[u8; 32]; 9] = std::array::from_fn(|n| std::array::from_fn(|i| (i * 5 + n * 37 + 1) as u8));
         let begins = [0, 16, 16 + 512, 1040, 1040, 3040, 3072, 3088, 7184, 11_984];
-        for (mode, bits) in [
-            (Mode::Ctr, KeyBits::Aes128),
-            (Mode::EcbEncrypt, KeyBits::Aes256),
-            (Mode::Keystream, KeyBits::Aes192),
-            (Mode::EcbDecrypt, KeyBits::Aes128),
-            (Mode::EcbDecrypt, KeyBits::Aes192),
-            (Mode::EcbDecrypt, KeyBits::Aes256),
-        ] {
+        let modes = match direction {
+            Direction::Encrypt => [Mode::Ctr, Mode::Keystream, Mode::EcbEncrypt],
+            Direction::Decrypt => [Mode::EcbDecrypt; 3],
+        };
+        for (mode, bits) in modes.into_iter().zip(KeyBits::ALL) {
             let key = |n: usize| &keys[n][..bits.bytes()];
             let counter = |n: usize| (u128::MAX - 4 * n as u128).to_be_bytes();
             let range = |n: usize| begins[n]..begins[n + 1];
