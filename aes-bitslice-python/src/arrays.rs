@@ -40,12 +40,15 @@ impl<'py> Library<'py> {
     pub fn describe(&self, array: &Bound<'py, PyAny>) -> PyResult<Option<Described>> {
         let py = array.py();
         let is_plain = || self.0.call_method1(intern!(py, "is_plain"), (array,))?.is_truthy();
-        if !self.0.getattr(intern!(py, "types"))?.contains(array.get_type())? {
+        let types = self.0.getattr(intern!(py, "types"))?;
+        let Some(functions) = types.cast::<PyDict>()?.get_item(array.get_type())? else {
             // It refuses what an export would not.
             is_plain()?;
             return Ok(None);
-        }
-        if let Some(functions) = Functions::of(array)? {
+        };
+        if !functions.is_none()
+            && let Some(functions) = Functions::of(&functions)?
+        {
             let described = functions.describe(array)?;
             // Of integers there is no gradient, and nothing that is not in memory.
             return match described {

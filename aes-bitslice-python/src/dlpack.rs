@@ -233,23 +233,21 @@ pub struct Described {
 }
 
 impl Functions {
-    /// Those of the library that an object is of; `None` of one that has none, or only those of another major version.
-    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<&'static Self>> {
-        let py = object.py();
-        let found = object.get_type().getattr_opt(intern!(py, "__dlpack_c_exchange_api__"))?;
-        let Some(capsule) = found else { return Ok(None) };
+    /// Those in a capsule, which is a type's `__dlpack_c_exchange_api__`; `None` of another major version.
+    ///
+    /// # Errors
+    /// `ValueError` for another object.
+    pub fn of(capsule: &Bound<'_, PyAny>) -> PyResult<Option<&'static Self>> {
         // SAFETY: null, or a table with these fields, if the version is this one, that lives as long as the process.
         let functions = unsafe {
             let table: *const Self = ffi::PyCapsule_GetPointer(capsule.as_ptr(), EXCHANGE.as_ptr()).cast();
             table.as_ref()
         };
-        if functions.is_none() {
-            return Err(PyErr::fetch(py));
-        }
-        Ok(functions.filter(|functions| functions.major == 1))
+        let functions = functions.ok_or_else(|| PyErr::fetch(capsule.py()))?;
+        Ok(Some(functions).filter(|functions| functions.major == 1))
     }
 
-    /// What they tell of an object, which must be of the type that they are of. Nothing is ordered by it. `None` where they cannot tell:
+    /// What they tell of an object of the type that has them. Nothing is ordered by it. `None` where they cannot tell:
     /// `__dlpack__` says why.
     ///
     /// # Errors

@@ -502,28 +502,27 @@ class Torch(Case):
             torch.cuda.synchronize()
 
     def test_what_is_asked_of_tensors(self):
-        """Their library's functions in C, where it has them, tell the same as it does in Python."""
+        """Its functions in C, where a library has them, tell the same as it does in Python."""
         torch, library = self.torch, _arrays.library_of(self.torch.Tensor)
-        has_functions = hasattr(torch.Tensor, "__dlpack_c_exchange_api__")
-        stream = torch.cuda.Stream()
-        plain = self.tensor(1000)[3:]
-        expected = self.cpu.ctr(IV, self.bytes_of(plain))
-        with mock.patch.object(library, "span", wraps=library.span) as span, torch.cuda.stream(stream):
-            secret = self.cipher.ctr(IV, plain)
-            self.assertEqual(span.call_count, 0 if has_functions else 2)
-        stream.synchronize()
-        self.assertEqual(self.bytes_of(secret), expected)
-        if has_functions:
-            functions = torch.Tensor.__dlpack_c_exchange_api__
-            self.addCleanup(setattr, torch.Tensor, "__dlpack_c_exchange_api__", functions)
-            del torch.Tensor.__dlpack_c_exchange_api__
-            with torch.cuda.stream(stream):
-                self.busy()
-                later = plain.clone()
-                secret = self.cipher.ctr(IV, later)
-                self.assertFalse(stream.query(), "the call waited")
-            stream.synchronize()
-            self.assertEqual(self.bytes_of(secret), expected)
+        has_functions, stream = library.types[torch.Tensor] is not None, torch.cuda.Stream()
+        self.cipher.prepare("ctr")
+        for types, asked in [(library.types, 0 if has_functions else 2), (dict.fromkeys(library.types), 2)]:
+            for dtype in ("uint8", "float32"):
+                plain = self.tensor(1000, dtype=dtype)[3:]
+                expected = self.cpu.ctr(IV, self.bytes_of(plain))
+                torch.cuda.synchronize()
+                with (
+                    mock.patch.object(library, "types", types),
+                    mock.patch.object(library, "span", wraps=library.span) as span,
+                    torch.cuda.stream(stream),
+                ):
+                    self.busy()
+                    later = plain.clone()  # on this stream, behind what keeps it busy
+                    secret = self.cipher.ctr(IV, later)
+                    self.assertFalse(stream.query(), "the call waited")
+                self.assertEqual(span.call_count, asked)
+                stream.synchronize()
+                self.assertEqual(self.bytes_of(secret), expected)
 
     def test_memory_that_is_freed_at_once_on_the_same_stream(self):
         torch = self.torch

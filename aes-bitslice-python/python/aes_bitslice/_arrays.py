@@ -12,9 +12,9 @@ from typing import Any
 class _Library:
     #: Whether the arrays cannot be changed.
     immutable = False
-    #: Types of arrays that are asked for their memory without an export by DLPack, which takes longer: by the library's functions in C
-    #: (`__dlpack_c_exchange_api__`), where the type has them, else by `span`.
-    types: tuple[type, ...] = ()
+    #: Types of arrays that are asked for their memory without an export by DLPack, which takes longer: by the library's functions in C, of
+    #: which this is the capsule, else by `span`.
+    types: dict[type, Any] = {}
 
     def __init__(self, module: str) -> None:
         self.module = importlib.import_module(module)
@@ -41,11 +41,15 @@ class _Library:
         """Tells the allocator that a stream other than the current one uses the array, so that its memory is not given away before."""
 
 
+def _with_functions(*types: type) -> dict[type, Any]:
+    return {kind: getattr(kind, "__dlpack_c_exchange_api__", None) for kind in types}
+
+
 class _Torch(_Library):
     def __init__(self, module: str) -> None:
         super().__init__(module)
         torch = self.module
-        self.types = (torch.Tensor, torch.nn.Parameter)
+        self.types = _with_functions(torch.Tensor, torch.nn.Parameter)
         # As compilers of PyTorch's kernels ask; the public way makes an object of it.
         self._raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self._streams: dict[tuple[int, int], Any] = {}
@@ -86,7 +90,7 @@ class _Torch(_Library):
 class _CuPy(_Library):
     def __init__(self, module: str) -> None:
         super().__init__(module)
-        self.types = (self.module.ndarray,)
+        self.types = _with_functions(self.module.ndarray)
 
     def empty_like(self, array: Any) -> Any:
         with array.device:
