@@ -1,7 +1,9 @@
 //! Keys, which come from bytes, text, a file, the environment or the system, never show themselves, and are wiped.
 
 use crate::buffer::{new_bytes, small};
+use crate::call::{Grain, Pace, in_parts};
 use crate::error::{of_runtime, os_error};
+use crate::memory::Host;
 use crate::number;
 use aes_bitslice_runtime::{Key as RuntimeKey, KeyBits};
 use pyo3::exceptions::{PyLookupError, PyTypeError, PyValueError};
@@ -179,7 +181,7 @@ pub fn random_bytes(
     #[pyo3(from_py_with = number::length)] length: usize,
 ) -> PyResult<Bound<'_, PyAny>> {
     let (bytes, start) = new_bytes(py, length)?;
-    let mut host = crate::memory::Host::new(start, length);
-    py.detach(|| host.fill_random())?;
+    let host = Host::new(start, length);
+    in_parts(py, host, &Grain(1), &Pace::default(), |_| (), |_, part| part.fill_random())?;
     Ok(bytes)
 }

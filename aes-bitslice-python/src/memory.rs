@@ -400,8 +400,8 @@ impl Host {
     }
 
     /// Random bytes of the system.
-    pub fn fill_random(&mut self) -> PyResult<()> {
-        getrandom::fill(self.out()).map_err(|error| of_runtime(error.into()))
+    pub fn fill_random(&mut self) -> Result<(), Runtime> {
+        Ok(getrandom::fill(self.out())?)
     }
 
     /// Some of its bytes.
