@@ -114,8 +114,10 @@ fn run(
     let segments = begin(&engine, given, data, &mut input)?;
     // The key of the stream is all that it takes from here on.
     drop(secret);
-    let context = Context::of_segments(engine, &segments, input.length, stream);
     let output = target.open()?;
+    let is_in_order = input.length.is_none() || !output.is_new_file();
+    let segments = if is_in_order && stream.chunk_bytes.is_none() { segments.in_order() } else { segments };
+    let context = Context::of_segments(engine, &segments, input.length, stream);
     let source = Source::new(input, context.cut);
     single::run(context, segments, source, output, stream.quiet)
 }

@@ -39,6 +39,20 @@ impl Segments {
         Segments { what, group }
     }
 
+    /// The same where chunks are read or written in order, and the length of them was not chosen.
+    ///
+    /// Then the cores share out each chunk. Where each had one of its own, those that pipe data wait for those that compute: 1 GiB
+    /// out of a pipe took 1.15 s on two cores, and 0.5 s so.
+    pub fn in_order(self) -> Self {
+        /// Bytes of a chunk at least.
+        const LEAST: usize = 4 << 20;
+        let segment = match &self.what {
+            What::Seal(sealing) => sealing.places().segment_bytes(),
+            What::Open(opening) | What::OpenPart(opening, ..) => opening.places().segment_bytes(),
+        };
+        Segments { group: self.group.max((LEAST / segment) as u64), ..self }
+    }
+
     /// How the stream is cut.
     pub fn cut(&self) -> Cut {
         let (places, message_is_read, first, skip) = match &self.what {

@@ -60,7 +60,8 @@ impl Gpu {
         }
         drop(idle);
         let stream = self.context.new_stream().map_err(|error| failed("cuStreamCreate", error))?;
-        let memory = stream.alloc_zeros(bytes).map_err(|error| failed("cuMemAlloc", error))?;
+        // Rounded up: the first group of a stream is a little shorter than the others.
+        let memory = stream.alloc_zeros(bytes.next_power_of_two()).map_err(|error| failed("cuMemAlloc", error))?;
         Ok(Room { stream, memory })
     }
 

@@ -32,7 +32,7 @@ What to know:
   A wrong key and a damaged file are told apart.
   A sealed file shows how long the message is, and how its key was made.
   The CPU does it unless --backend names another engine: its cores are about
-  as fast as the way to one GPU and back. The file is the same.";
+  as fast as the way to one GPU and back. Any engine opens what another sealed.";
 
 /// What a file is sealed with.
 #[derive(Args, Debug)]
