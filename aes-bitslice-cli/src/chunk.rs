@@ -14,7 +14,7 @@ pub struct Chunk {
     pub length: usize,
     /// The bytes before what becomes of it.
     pub to: u64,
-    /// The block of the stream before it, where there is one.
+    /// The block of the stream before it, where there is one, if chunks come with it.
     pub before: Option<[u8; BLOCK]>,
     /// Whether the stream ends with it. There is always a last chunk, and it is empty only if the stream is.
     pub last: bool,
@@ -27,6 +27,8 @@ pub struct Cut {
     pub read: Steps,
     /// What becomes of it.
     pub written: Steps,
+    /// Whether a chunk comes with the block before it: else none does.
+    pub chained: bool,
 }
 
 /// Places at equal distances, but for the first.
@@ -39,10 +41,10 @@ pub struct Steps {
 }
 
 impl Cut {
-    /// Into chunks of this many bytes, of each of which as many become.
+    /// Into chunks of this many bytes, of each of which as many become, each with the block before it.
     pub fn even(bytes: usize) -> Self {
         let steps = Steps { bytes: bytes as u64, less: 0 };
-        Cut { read: steps, written: steps }
+        Cut { read: steps, written: steps, chained: true }
     }
 
     /// The chunk of this number, as long as those in the middle.

@@ -1,7 +1,8 @@
 //! Where the bytes come from: a file or standard input.
 
+use std::borrow::Cow;
 use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
@@ -23,8 +24,8 @@ pub struct Input {
     pub length: Option<u64>,
     /// How many there are behind these, which are not to be read.
     pub rest: u64,
-    /// What was read already of what is no regular file.
-    pub ahead: Vec<u8>,
+    /// What was read already of what is no regular file, from the place on that is still to be read.
+    pub ahead: Cursor<Vec<u8>>,
 }
 
 impl Input {
@@ -43,7 +44,7 @@ impl Input {
         let length = length(&metadata).filter(|&length| is_true_length(&file, &metadata, length));
         let known = length.and_then(|length| Some((file.stream_position().ok()?, length)));
         let (start, length) = known.map_or((0, None), |(start, length)| (start, Some(length.saturating_sub(start))));
-        Ok(Input { file, name, start, length, rest: 0, ahead: Vec::new() })
+        Ok(Input { file, name, start, length, rest: 0, ahead: Cursor::default() })
     }
 
     /// Takes the first 16 bytes off, which are the IV that encryption stored.
@@ -67,23 +68,28 @@ impl Input {
     }
 
     /// The first `bytes` bytes, or as many as there are; they are still to be read.
-    pub fn peek(&mut self, bytes: usize) -> Result<Vec<u8>> {
-        let mut start = Vec::with_capacity(bytes);
+    pub fn peek(&mut self, bytes: usize) -> Result<Cow<'_, [u8]>> {
+        let mut start = Vec::new();
+        start.try_reserve_exact(bytes).map_err(|_| {
+            let why = format!("its first {bytes} bytes are read at a time, and there is too little memory for them");
+            Error::new(Exit::Failure, format!("cannot read {}: {why}", self.name))
+        })?;
         let read = (&self.file).take(bytes as u64).read_to_end(&mut start);
         let is_back =
             || if self.length.is_some() { (&self.file).seek(SeekFrom::Start(self.start)).map(drop) } else { Ok(()) };
         read.and_then(|_| is_back()).map_err(|error| Error::io(format!("cannot read {}", self.name), &error))?;
-        if self.length.is_none() {
-            self.ahead.clone_from(&start);
+        if self.length.is_some() {
+            return Ok(start.into());
         }
-        Ok(start)
+        self.ahead = Cursor::new(start);
+        Ok(self.ahead.get_ref().into())
     }
 
     /// Leaves out the first `bytes` bytes, which were peeked at.
     pub fn skip(&mut self, bytes: usize) {
         match &mut self.length {
             Some(length) => (self.start, *length) = (self.start + bytes as u64, length.saturating_sub(bytes as u64)),
-            None => drop(self.ahead.drain(..bytes.min(self.ahead.len()))),
+            None => self.ahead.set_position(bytes as u64),
         }
     }
 

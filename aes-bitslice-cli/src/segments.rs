@@ -68,14 +68,14 @@ impl Segments {
         let file = steps(places.segment_bytes(), less);
         let message = steps(places.plaintext_bytes(1), less + skip);
         match message_is_read {
-            true => Cut { read: message, written: file },
-            false => Cut { read: file, written: message },
+            true => Cut { read: message, written: file, chained: false },
+            false => Cut { read: file, written: message, chained: false },
         }
     }
 
     /// Bytes of memory for a chunk of a stream of `length` bytes, where that is known.
     pub fn memory(&self, length: Option<u64>) -> usize {
-        let Cut { read, written } = self.cut();
+        let Cut { read, written, .. } = self.cut();
         let chunk = read.bytes.max(written.bytes);
         let longest = length.and_then(|length| Some(length.max(self.longest_output(length)?)));
         longest.map_or(chunk, |longest| longest.min(chunk)).max(BLOCK as u64) as usize
@@ -153,7 +153,9 @@ pub fn explain(name: &str, error: SealError) -> Error {
         | SealError::NeedsPassphrase
         | SealError::NeedsKey
         | SealError::NoKeyOpens => Error::new(Exit::Key, format!("{name}: {error}")),
-        SealError::Thread(_) | SealError::OutOfMemory => Error::new(Exit::Failure, error.to_string()),
+        SealError::Thread(_) | SealError::OutOfMemory | SealError::Random(_) => {
+            Error::new(Exit::Failure, error.to_string())
+        }
         SealError::Range { .. } => Error::new(Exit::Usage, format!("{name}: {error}")),
         _ => Error::new(Exit::Failure, format!("{name}: {error}{advice}")),
     }

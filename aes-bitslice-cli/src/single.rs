@@ -21,7 +21,7 @@ pub fn run(
     quiet: bool,
 ) -> Result<()> {
     let (backend, workers) = (context.backend, context.workers.clone());
-    let bar = progress::bar(source.length(), quiet);
+    let bar = progress::bar(source.length().and_then(|length| transform.longest_output(length)), quiet);
     let open = {
         let (bar, stream) = (bar.clone(), Mutex::new(Some((source, output))));
         // Kept here, too, as long as there are threads: with it the key would be taken from the device, which is a call.

@@ -8,7 +8,7 @@ use aes_bitslice_runtime::cuda::{DeviceCipher, DeviceJobs, Pending};
 use aes_bitslice_runtime::{Cipher, EachKey, Engine, Error as Runtime, Jobs, Mode, Operation};
 use pyo3::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// A key on one GPU, as a call takes it.
 pub struct OnDevice<'a> {
@@ -119,13 +119,13 @@ impl<'a> OnDevice<'a> {
 pub struct JobsOnDevice<'a> {
     jobs: DeviceJobs<'a>,
     context: Arc<CudaContext>,
-    /// Whether the kernels were loaded.
-    loaded: &'a AtomicBool,
+    /// Whether the kernels were loaded: of those that encrypt, and of those that decrypt, a bit.
+    loaded: &'a AtomicU8,
 }
 
 impl<'a> JobsOnDevice<'a> {
     /// On the GPU with this number, which has to be the only one of the engine.
-    pub fn of(engine: &'a Engine, ordinal: usize, loaded: &'a AtomicBool) -> PyResult<Self> {
+    pub fn of(engine: &'a Engine, ordinal: usize, loaded: &'a AtomicU8) -> PyResult<Self> {
         let (_, context) = context_of(engine, ordinal)?;
         Ok(Self { jobs: engine.device_jobs().map_err(of_runtime)?, context, loaded })
     }
@@ -140,17 +140,22 @@ impl<'a> JobsOnDevice<'a> {
         })
     }
 
-    /// Does the same number of bytes under each of the keys, which lie on this GPU.
-    pub fn run_each_key(&self, py: Python<'_>, call: &Call<'_>, each: &EachKey, keys: &Memory) -> PyResult<()> {
+    /// Does the same number of bytes in a mode under each of the keys, which lie on this GPU.
+    pub fn run_each_key(
+        &self,
+        py: Python<'_>,
+        call: &Call<'_>,
+        (mode, each): (Mode, &EachKey),
+        keys: &Memory,
+    ) -> PyResult<()> {
         let (stream, (input, output, len)) = (stream_of(call), pointers(call));
-        if !self.loaded.load(Ordering::Relaxed) {
-            if is_captured(&self.context, stream) {
-                return Err(Error::new_err(
-                    "the stream is being captured into a graph, and the kernels for many keys are not loaded yet: make a call before",
-                ));
-            }
-            py.detach(|| self.jobs.prepare()).map_err(of_runtime)?;
-            self.loaded.store(true, Ordering::Relaxed);
+        let bit = 1 << u8::from(mode == Mode::EcbDecrypt);
+        if self.loaded.load(Ordering::Relaxed) & bit == 0 && is_captured(&self.context, stream) {
+            return Err(Error::new_err(format!(
+                "the stream is being captured into a graph, and the kernels for many keys are not loaded yet: make a call in the mode \
+                 `{}` before",
+                mode.name()
+            )));
         }
         let (pointer, bytes) = (keys.pointer, keys.len);
         let waits = stream.waits || keys.stream.is_some_and(|stream| stream.waits);
@@ -159,6 +164,7 @@ impl<'a> JobsOnDevice<'a> {
             // SAFETY: as in `OnDevice::run`; and so are the keys.
             unsafe { self.jobs.run_each_key_raw(handle, each, pointer, bytes, input, output, len) }
                 .map_err(of_runtime)?;
+            self.loaded.fetch_or(bit, Ordering::Relaxed);
             wait(&self.context, Stream { waits, ..stream })
         })
     }

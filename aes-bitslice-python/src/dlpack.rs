@@ -43,7 +43,6 @@ struct DlTensor {
     byte_offset: u64,
 }
 
-/// `DLManagedTensor`.
 impl DlTensor {
     /// Its first byte, its bytes, and where they are.
     ///
@@ -56,7 +55,11 @@ impl DlTensor {
             // SAFETY: as many numbers as the tensor has dimensions.
             false => Some(unsafe { slice::from_raw_parts(start, ndim) }),
         };
-        let count = elements(list(self.shape).unwrap_or_default(), list(self.strides))?;
+        let shape = match (ndim, list(self.shape)) {
+            (0, _) => &[],
+            (_, found) => found.ok_or_else(|| PyBufferError::new_err("a tensor that does not say its shape"))?,
+        };
+        let count = elements(shape, list(self.strides))?;
         let bits = u64::from(self.dtype.bits) * u64::from(self.dtype.lanes);
         let bits = count.checked_mul(bits).ok_or_else(|| PyBufferError::new_err("a tensor of too many bytes"))?;
         let place = place(self.device.kind, self.device.id)?;
@@ -64,6 +67,7 @@ impl DlTensor {
     }
 }
 
+/// `DLManagedTensor`.
 #[repr(C)]
 struct Managed {
     tensor: DlTensor,

@@ -121,7 +121,7 @@ pub fn each_key<'py>(
             {
                 order(py, ordinal, theirs.handle, ours.handle)?;
             }
-            gpu.run_each_key(py, &call, &each, &of_keys)?;
+            gpu.run_each_key(py, &call, (mode, &each), &of_keys)?;
             call.is_on_stream()?;
             if let Some(stream) = call.stream {
                 of_keys.is_used(keys, stream)?;

@@ -6,14 +6,14 @@ use crate::error::{Error, UnavailableError, caught, panicked};
 use crate::fork::{ForkedNot, generation};
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine};
 use pyo3::prelude::*;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, OnceLock};
 
 /// An engine, and whether it can still be used: what an engine and its ciphers share.
 pub struct Opened {
     pub engine: ForkedNot<RuntimeEngine>,
-    /// Whether the kernels for many keys were loaded.
-    pub many_keys_loaded: AtomicBool,
+    /// Whether the kernels for many keys were loaded: of those that encrypt, and of those that decrypt, a bit.
+    pub many_keys_loaded: AtomicU8,
     /// How much its calls in host memory do in a time.
     pub pace: Pace,
     generation: u64,
@@ -25,7 +25,7 @@ impl Opened {
     pub fn new(engine: RuntimeEngine) -> Arc<Self> {
         let is_device = !matches!(engine.backend(), Backend::Cpu | Backend::CpuBitsliced);
         let engine = ForkedNot::new(engine, is_device);
-        let many_keys_loaded = AtomicBool::new(false);
+        let many_keys_loaded = AtomicU8::new(0);
         let (pace, generation, poison) = (Pace::default(), generation(), OnceLock::new());
         Arc::new(Self { engine, many_keys_loaded, pace, generation, poison })
     }

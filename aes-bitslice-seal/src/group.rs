@@ -46,14 +46,14 @@ impl Stream {
             memory.copy_within(message.clone(), file.start);
         }
         let data = &mut memory[..end];
-        let tags: Vec<Tag> = match self.is_batched {
+        let tags: Vec<Tag> = match self.is_batched(segments.len()) {
             true => {
                 let messages: Vec<_> = segments.iter().map(Segment::in_batch).collect();
                 self.run(GcmEncryptBatch::new(&messages)?, data)?
             }
             false => {
                 let one = |segment: &Segment| {
-                    self.cipher.run(GcmEncrypt::new(&segment.nonce.into(), &[]), &mut data[segment.file.clone()])
+                    self.run(GcmEncrypt::new(&segment.nonce.into(), &[]), &mut data[segment.file.clone()])
                 };
                 segments.iter().map(one).collect::<Result<_, _>>()?
             }
@@ -65,12 +65,16 @@ impl Stream {
     }
 
     /// Opens the `bytes` bytes of a file at the front of `memory`: the segments from number `first` on. How many bytes of the message
-    /// they become. If any is not authentic, all are cleared.
+    /// they become. If any is not authentic, or anything else fails, all are cleared.
     pub(crate) fn open(&self, first: u64, is_last: bool, memory: &mut [u8], bytes: usize) -> Result<usize, Error> {
-        let segments = self.segments(first, is_last, bytes, TAG)?;
         let data = &mut memory[..bytes];
+        self.open_all(first, is_last, data).inspect_err(|_| data.fill(0))
+    }
+
+    fn open_all(&self, first: u64, is_last: bool, data: &mut [u8]) -> Result<usize, Error> {
+        let segments = self.segments(first, is_last, data.len(), TAG)?;
         let tags: Vec<Tag> = segments.iter().map(|segment| Tag::new(&data[segment.tag()])).collect::<Result<_, _>>()?;
-        let damaged = match self.is_batched {
+        let damaged = match self.is_batched(segments.len()) {
             true => {
                 let messages: Vec<_> = segments.iter().map(Segment::in_batch).collect();
                 self.run(GcmDecryptBatch::new(&messages, &tags)?, data)?.failed().first().copied()
@@ -78,7 +82,7 @@ impl Stream {
             false => {
                 let mut is_damaged = |(segment, tag): (&Segment, &Tag)| {
                     let decrypt = GcmDecrypt::new(&segment.nonce.into(), &[], tag);
-                    match self.cipher.run(decrypt, &mut data[segment.file.clone()]) {
+                    match self.run(decrypt, &mut data[segment.file.clone()]) {
                         Err(runtime::Error::Unauthenticated) => Some(Ok(())),
                         outcome => outcome.err().map(Err),
                     }
@@ -91,7 +95,6 @@ impl Stream {
             }
         };
         if let Some(number) = damaged {
-            data.fill(0);
             return Err(Error::Damaged { index: first + number as u64 });
         }
         for Segment { message, file, .. } in segments.iter().skip(1) {
@@ -100,7 +103,16 @@ impl Stream {
         Ok(segments.last().map_or(0, |last| last.message.end))
     }
 
-    /// Does a batch where the engine is.
+    /// Whether so many segments are done by one call. On a GPU a single one is not: a batch has an eighth of a thread block for each.
+    fn is_batched(&self, segments: usize) -> bool {
+        #[cfg(feature = "cuda")]
+        if self.gpus.is_some() && segments == 1 {
+            return false;
+        }
+        self.is_batched
+    }
+
+    /// Does an operation where the engine is.
     fn run<O: Operation>(&self, operation: O, data: &mut [u8]) -> Result<O::Output, runtime::Error> {
         #[cfg(feature = "cuda")]
         if let Some(gpus) = &self.gpus {

@@ -146,8 +146,11 @@ impl Opening {
     /// If the file ends with it, `is_last`; else it is whole segments.
     ///
     /// # Errors
-    /// [`Error::Damaged`] with the number of the first segment that is not authentic, or is cut off: nothing of the group is opened
-    /// then. [`Error::TooLong`], and what the engine reports.
+    /// [`Error::Damaged`] with the number of the first segment that is not authentic, or is cut off; [`Error::TooLong`], and what the
+    /// engine reports. These bytes of `memory` are cleared then.
+    ///
+    /// # Panics
+    /// If `memory` has fewer bytes.
     pub fn open(&self, first: u64, is_last: bool, memory: &mut [u8], bytes: usize) -> Result<usize, Error> {
         self.stream.open(first, is_last, memory, bytes)
     }

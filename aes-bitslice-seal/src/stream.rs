@@ -109,7 +109,7 @@ impl Stream {
             cipher: engine.cipher(key)?,
             prefix,
             places,
-            // In host memory it is the business of the CPU, whatever the engine.
+            // A batch in host memory is done on the CPU: other engines are given each segment.
             is_batched: is_on_gpus || engine.backend() == Backend::Cpu,
             #[cfg(feature = "cuda")]
             gpus,

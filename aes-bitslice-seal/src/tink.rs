@@ -2,7 +2,6 @@
 
 use crate::error::Error;
 use crate::sealing::{Opening, Sealing, read_start};
-use crate::start::is_sealed;
 use crate::stream::{Stream, StreamKey};
 use aes_bitslice_runtime::Engine;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -33,17 +32,23 @@ pub fn opening(engine: &Engine, keyset: &Keyset, associated_data: &[u8], start: 
         return of_key(key).map(Opening::of_stream);
     }
     // The first segment tells which key it is.
-    let opens = |stream: &Stream| {
+    let open_first = |stream: &Stream| {
         let places = stream.places;
         let first = start.len().min(places.segment_bytes());
-        let Some(segment) = start.get(places.header_bytes()..first) else { return false };
+        let segment = start.get(places.header_bytes()..first).ok_or(Error::CutOff("it ends in its first segment"))?;
         let mut segment = Zeroizing::new(segment.to_vec());
         let bytes = segment.len();
-        stream.open(0, start.len() <= places.segment_bytes(), &mut segment, bytes).is_ok()
+        stream.open(0, start.len() <= places.segment_bytes(), &mut segment, bytes)
     };
-    let stream = keyset.keys().iter().filter_map(|key| of_key(key).ok()).find(opens);
-    let refusal = if is_sealed(start) { Error::Sealed } else { Error::NoKeyOpens };
-    stream.map(Opening::of_stream).ok_or(refusal)
+    for key in keyset.keys() {
+        match of_key(key).and_then(|stream| open_first(&stream).map(|_| stream)) {
+            Ok(stream) => return Ok(Opening::of_stream(stream)),
+            // It is another key's.
+            Err(Error::Damaged { .. } | Error::CutOff(_)) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    Err(Error::NoKeyOpens)
 }
 
 /// Encrypts `input` to `output` as one stream, with the primary key of a keyset. Decryption needs the same associated

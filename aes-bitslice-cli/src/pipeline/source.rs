@@ -2,7 +2,7 @@
 //! read there are chunks, too: what is to be written, chunk by chunk.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -31,8 +31,8 @@ enum Kind {
 struct InOrder {
     file: File,
     next: u64,
-    /// What was read and is in no chunk yet: a byte, at least, tells whether a chunk is the last.
-    ahead: Vec<u8>,
+    /// What was read, from a place on that is in no chunk yet: a byte, at least, tells whether a chunk is the last.
+    ahead: Cursor<Vec<u8>>,
     before: Option<[u8; BLOCK]>,
     ended: bool,
 }
@@ -76,7 +76,7 @@ impl Source {
                     read_exact_at(file, bytes, position).map_err(|error| self.error(&error))
                 };
                 read(&mut memory.get()?[..chunk.length], position)?;
-                let mut before = (chunk.offset > 0).then_some([0; BLOCK]);
+                let mut before = (self.cut.chained && chunk.offset > 0).then_some([0; BLOCK]);
                 if let Some(before) = &mut before {
                     read(before, position - BLOCK as u64)?;
                 }
@@ -89,7 +89,7 @@ impl Source {
                 }
                 let chunk = self.cut.chunk(source.next);
                 let chunk = source.take(chunk, memory.get()?).map_err(|error| self.error(&error))?;
-                Ok(Some(chunk))
+                Ok(Some(Chunk { before: chunk.before.filter(|_| self.cut.chained), ..chunk }))
             }
             Kind::Nothing { length, next } => Ok(self.next(*length, next)),
         }
@@ -138,20 +138,19 @@ impl InOrder {
 }
 
 /// Fills `data` as far as there is something; how far, and whether that was the end.
-fn fill(source: &mut impl Read, data: &mut [u8], ahead: &mut Vec<u8>) -> io::Result<(usize, bool)> {
-    let mut length = ahead.len().min(data.len());
-    for (to, byte) in data.iter_mut().zip(ahead.drain(..length)) {
-        *to = byte;
-    }
+fn fill(source: &mut impl Read, data: &mut [u8], ahead: &mut Cursor<Vec<u8>>) -> io::Result<(usize, bool)> {
+    let mut length = ahead.read(data)?;
     length += read_up_to(source, &mut data[length..])?;
     if length < data.len() {
         return Ok((length, true));
     }
-    let mut next = [0];
-    if ahead.is_empty() && read_up_to(source, &mut next)? == 1 {
-        ahead.push(next[0]);
+    let is_empty = |ahead: &Cursor<Vec<u8>>| ahead.position() >= ahead.get_ref().len() as u64;
+    if is_empty(ahead) {
+        let mut next = [0];
+        let read = read_up_to(source, &mut next)?;
+        *ahead = Cursor::new(next[..read].to_vec());
     }
-    Ok((length, ahead.is_empty()))
+    Ok((length, is_empty(ahead)))
 }
 
 /// Reads until `data` is full or there is no more.
@@ -196,7 +195,7 @@ mod tests {
         for (length, read) in
             (0..=100).flat_map(|length| [(length, 0), (length, length.min(1)), (length, length.min(40))])
         {
-            let (mut source, mut ahead) = (Dribble(&stream[read..length]), stream[..read].to_vec());
+            let (mut source, mut ahead) = (Dribble(&stream[read..length]), Cursor::new(stream[..read].to_vec()));
             let mut chunks: Vec<Vec<u8>> = Vec::new();
             loop {
                 let mut data = [9; 16];
@@ -216,15 +215,21 @@ mod tests {
     #[test]
     fn both_kinds_of_input_are_cut_alike() {
         let stream: Vec<u8> = (0..100).collect();
-        let shorter = Cut { read: Steps { bytes: 32, less: 5 }, written: Steps { bytes: 40, less: 7 } };
+        let shorter = |bytes, less, chained| Cut {
+            read: Steps { bytes, less },
+            written: Steps { bytes: bytes + 8, less: less + 2 },
+            chained,
+        };
+        // A first chunk that is shorter than a block is chained to nothing, for a block before the second there is not.
+        let cuts = [Cut::even(32), shorter(32, 5, true), shorter(32, 5, false), shorter(16, 15, false)];
         let starts = (0..=100).flat_map(|length| [(length, 0), (length, length.min(7))]);
-        for ((length, start), cut) in starts.flat_map(|one| [(one, Cut::even(32)), (one, shorter)]) {
+        for ((length, start), cut) in starts.flat_map(|one| cuts.map(|cut| (one, cut))) {
             let take_all = |length_known: bool| {
                 let mut file = tempfile::tempfile().unwrap();
                 file.write_all(&stream[..length]).unwrap();
                 file.seek(SeekFrom::Start(start as u64)).unwrap();
                 let known = length_known.then_some((length - start) as u64);
-                let ahead = Vec::new();
+                let ahead = Cursor::default();
                 let input = Input { file, name: "it".into(), start: start as u64, length: known, rest: 0, ahead };
                 let (source, mut memory) = (Source::new(input, cut), memory(32));
                 let mut chunks = Vec::new();
@@ -275,7 +280,8 @@ mod tests {
         let source_of_100 = |file: &File, rest: u64| {
             file.set_len(100).unwrap();
             let file = file.try_clone().unwrap();
-            let input = Input { file, name: "it".into(), start: 0, length: Some(100 - rest), rest, ahead: Vec::new() };
+            let input =
+                Input { file, name: "it".into(), start: 0, length: Some(100 - rest), rest, ahead: Cursor::default() };
             Source::new(input, Cut::even(64))
         };
         let (file, mut memory) = (tempfile::tempfile().unwrap(), memory(64));

@@ -126,14 +126,16 @@ impl Flow {
     const ALL: [Self; 4] = [Self::Ctr, Self::Ecb(Direction::Encrypt), Self::Ecb(Direction::Decrypt), Self::Keystream];
 
     fn of(mode: Mode) -> Result<Self, Error> {
-        Self::named(mode.name())
+        Self::ALL.into_iter().find(|flow| flow.mode() == mode).ok_or_else(|| Self::none_is(mode.name()))
     }
 
     fn named(name: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|flow| flow.mode().name() == name).ok_or_else(|| {
-            let [others @ .., last] = Self::ALL.map(|flow| flow.mode().name());
-            Error::Jobs { what: format!("{name} is not done under many keys: use {} or {last}", others.join(", ")) }
-        })
+        Self::ALL.into_iter().find(|flow| flow.mode().name() == name).ok_or_else(|| Self::none_is(name))
+    }
+
+    fn none_is(name: &str) -> Error {
+        let [others @ .., last] = Self::ALL.map(|flow| flow.mode().name());
+        Error::Jobs { what: format!("{name} is not done under many keys: use {} or {last}", others.join(", ")) }
     }
 
     pub(crate) fn mode(self) -> Mode {

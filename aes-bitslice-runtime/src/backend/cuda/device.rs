@@ -50,8 +50,8 @@ pub(crate) struct Device {
     batches_tested: Mutex<bool>,
     /// Whether that for CMAC of many messages did.
     cmac_tested: Mutex<bool>,
-    /// Whether the kernels for many keys did, by direction.
-    many_keys_tested: [Mutex<bool>; 2],
+    /// Whether the kernels for many keys did: those that encrypt, and those that decrypt.
+    many_keys_tested: (Mutex<bool>, Mutex<bool>),
     /// Streams for the second of two co-resident kernels, between calls.
     side_streams: SideStreams,
 }
@@ -144,7 +144,12 @@ impl Device {
         direction: Direction,
         test: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
-        once(&self.many_keys_tested[direction as usize], test)
+        let (encrypt, decrypt) = &self.many_keys_tested;
+        let tested = match direction {
+            Direction::Encrypt => encrypt,
+            Direction::Decrypt => decrypt,
+        };
+        once(tested, test)
     }
 
     /// Streams for the second of two co-resident kernels.
