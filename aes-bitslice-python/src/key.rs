@@ -1,7 +1,7 @@
 //! Keys, which come from bytes, text, a file, the environment or the system, never show themselves, and are wiped.
 
 use crate::buffer::{new_bytes, small};
-use crate::call::{Grain, Pace, in_parts};
+use crate::call::{Anywhere, Pace, in_parts};
 use crate::error::{of_runtime, os_error};
 use crate::memory::Host;
 use crate::number;
@@ -182,6 +182,6 @@ pub fn random_bytes(
 ) -> PyResult<Bound<'_, PyAny>> {
     let (bytes, start) = new_bytes(py, length)?;
     let host = Host::new(start, length);
-    in_parts(py, host, &Grain(1), &Pace::default(), |_| (), |_, part| part.fill_random())?;
+    in_parts(py, host, &Anywhere, &Pace::default(), |_| (), |_, part| part.fill_random())?;
     Ok(bytes)
 }
