@@ -63,8 +63,8 @@ impl Cipher {
     /// The data is both input and output, as far as the operation reads and writes.
     ///
     /// # Errors
-    /// At once, and with the data: what [`run`](Self::run) refuses, and [`Error::NoThread`] if there is none and none
-    /// can be started. Through the future: what the device reports, and [`Error::Panicked`].
+    /// At once, and with the data: what [`run`](Self::run) refuses, and [`Error::NoThread`](crate::Error::NoThread) if there is none and none
+    /// can be started. Through the future: what the device reports, and [`Error::Panicked`](crate::Error::Panicked).
     pub fn submit<O, B>(&self, operation: O, data: B) -> Result<Submitted<B>, SubmitError<B>>
     where
         O: Operation<Output = ()>,
