@@ -227,7 +227,7 @@ class Functions(ctypes.Structure):
 
 
 def capsule(functions, name=b"dlpack_exchange_api"):
-    """The functions as a type has them. Its name is kept by whoever has the function."""
+    """The functions as a type has them. Its name is a string that lives as long as the capsule."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     return new(ctypes.addressof(functions), name, None)

@@ -52,7 +52,7 @@ impl Gpus {
 }
 
 impl Gpu {
-    /// One that nobody uses, or a new one, for so many bytes.
+    /// One that nobody uses, or a new one, for this many bytes.
     fn room(&self, bytes: usize) -> Result<Room, runtime::Error> {
         let mut idle = self.idle();
         if let Some(at) = idle.iter().position(|room| room.memory.len() >= bytes) {

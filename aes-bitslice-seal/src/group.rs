@@ -103,7 +103,7 @@ impl Stream {
         Ok(segments.last().map_or(0, |last| last.message.end))
     }
 
-    /// Whether so many segments are done by one call. On a GPU a single one is not: a batch has an eighth of a thread block for each.
+    /// Whether this many segments are done by one call. On a GPU a single one is not: a batch has an eighth of a thread block for each.
     fn is_batched(&self, segments: usize) -> bool {
         #[cfg(feature = "cuda")]
         if self.gpus.is_some() && segments == 1 {
