@@ -1,5 +1,6 @@
 //! Sealed files and Tink's streams: from a path or a file object to a path or a file object.
 
+use crate::access;
 use crate::buffer::small;
 use crate::engine::Engine;
 use crate::error::{guarded, of_seal, os_error};
@@ -14,7 +15,7 @@ use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use same_file::Handle;
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -134,7 +135,7 @@ fn run(
         opened.check()?;
     }
     let mut input = Source::of(source)?;
-    let mut output = Destination::of(destination, overwrite)?;
+    let mut output = Destination::of(destination, overwrite, &input)?;
     refuse_same(&input, &output)?;
     guarded(|| {
         let bytes = py.detach(|| {
@@ -158,7 +159,7 @@ fn run(
 
 /// Refuses to write over the file that is read: done twice, it would be sealed twice.
 fn refuse_same(input: &Source, output: &Destination) -> PyResult<()> {
-    let (Source::File(input), To::File(_, path)) = (input, &output.to) else { return Ok(()) };
+    let (Source::File(input), To::File { path, .. }) = (input, &output.to) else { return Ok(()) };
     match (Handle::from_file(input.try_clone()?), Handle::from_path(path)) {
         (Ok(input), Ok(output)) if input == output => {
             Err(PyValueError::new_err("source and destination are the same file: give another destination"))
@@ -229,35 +230,52 @@ struct Destination {
 }
 
 enum To {
-    /// A new file, which gets its name when all of it is there.
-    File(NamedTempFile, PathBuf),
+    /// A new file, which gets its name when all of it is there, and what it replaces.
+    File {
+        file: NamedTempFile,
+        path: PathBuf,
+        old: Option<Box<Metadata>>,
+    },
     Object(Py<PyAny>),
 }
 
 impl Destination {
-    fn of(destination: &Bound<'_, PyAny>, overwrite: bool) -> PyResult<Self> {
+    fn of(destination: &Bound<'_, PyAny>, overwrite: bool, source: &Source) -> PyResult<Self> {
         let asked = Instant::now();
         if destination.hasattr(intern!(destination.py(), "write"))? {
             return Ok(Self { to: To::Object(destination.clone().unbind()), asked });
         }
-        let path = path_of(destination, "destination")?;
-        if !overwrite && path.symlink_metadata().is_ok() {
-            return Err(exists(&path));
+        let mut path = path_of(destination, "destination")?;
+        let failed = |error: io::Error, path: &Path| os_error(error, &path.display().to_string());
+        let mut old: Option<Box<Metadata>> = None;
+        if path.symlink_metadata().is_ok() {
+            if !overwrite {
+                return Err(exists(&path));
+            }
+            // A link is followed: what it leads to is replaced.
+            let replaced = fs::canonicalize(&path).map_err(|error| failed(error, &path))?;
+            let metadata = fs::metadata(&replaced).map_err(|error| failed(error, &path))?;
+            if !metadata.is_file() {
+                return Err(PyValueError::new_err(format!(
+                    "{}: it is a folder, a device or a pipe, which is not replaced: give another path, or an open file object",
+                    path.display()
+                )));
+            }
+            (path, old) = (replaced, Some(metadata.into()));
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new();
-        file.prefix(".aes-bitslice-");
-        // As a file that is made by opening it: what of this is allowed, the umask says.
-        #[cfg(unix)]
-        file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = file.tempfile_in(folder);
-        let file = file.map_err(|error| os_error(error, &path.display().to_string()))?;
-        Ok(Self { to: To::File(file, path), asked })
+        let like = match source {
+            Source::File(file) => Some(file.metadata()?),
+            Source::Object(_) => None,
+        };
+        let file = access::new_file(folder, like.as_ref(), old.as_deref()).map_err(|error| failed(error, &path))?;
+        Ok(Self { to: To::File { file, path, old }, asked })
     }
 
     fn finish(self, overwrite: bool) -> PyResult<()> {
-        let To::File(file, path) = self.to else { return Ok(()) };
+        let To::File { file, path, old } = self.to else { return Ok(()) };
         let failed = |error: io::Error| os_error(error, &path.display().to_string());
+        old.map_or(Ok(()), |old| access::keep(file.as_file(), &old)).map_err(failed)?;
         file.as_file().sync_all().map_err(failed)?;
         let outcome = if overwrite { file.persist(&path) } else { file.persist_noclobber(&path) };
         outcome.map(drop).map_err(|error| match error.error.kind() {
@@ -274,7 +292,7 @@ impl Write for Destination {
             self.asked = Instant::now();
         }
         match &mut self.to {
-            To::File(file, _) => file.write(bytes),
+            To::File { file, .. } => file.write(bytes),
             To::Object(object) => Python::attach(|py| {
                 let bytes = pyo3::types::PyBytes::new(py, bytes);
                 let written = object.bind(py).call_method1(intern!(py, "write"), (&bytes,)).map_err(raised)?;

@@ -22,6 +22,7 @@
 //! Names, signatures and documentation for users are in `python/aes_bitslice/_native.pyi`.
 #![deny(unsafe_code)]
 
+mod access;
 mod arrays;
 mod batch;
 #[allow(unsafe_code)]

@@ -93,6 +93,60 @@ def test_files_are_not_replaced_unless_asked_for(key, tmp_path):
         aes_bitslice.seal(io.BytesIO(b""), tmp_path / "no folder" / "out", key=key)
 
 
+def test_who_may_use_a_new_file(key, tmp_path):
+    source, sealed, opened = (tmp_path / name for name in ["source", "sealed", "opened"])
+    umask = os.umask(0o022)
+    try:
+        for mode, expected in [(0o600, 0o600), (0o640, 0o640), (0o644, 0o644), (0o666, 0o644), (0o400, 0o400), (0o777, 0o644)]:
+            for made in (source, sealed, opened):
+                made.unlink(missing_ok=True)
+            source.write_bytes(b"secret")
+            source.chmod(mode)
+            aes_bitslice.seal(source, sealed, key=key)
+            assert sealed.stat().st_mode & 0o777 == expected
+            aes_bitslice.open(sealed, opened, key=key)
+            assert opened.stat().st_mode & 0o777 == expected and opened.read_bytes() == b"secret"
+        # One that is replaced stays as it was, whatever the source is.
+        for mode in [0o600, 0o640, 0o604]:
+            opened.chmod(mode)
+            aes_bitslice.open(sealed, opened, key=key, overwrite=True)
+            assert opened.stat().st_mode & 0o777 == mode
+        if os.geteuid() == 0:
+            os.chown(opened, 12345, 12346)
+            opened.chmod(0o640)
+            aes_bitslice.open(sealed, opened, key=key, overwrite=True)
+            found = opened.stat()
+            assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (12345, 12346, 0o640)
+            # Of another group's file, the group of the new one may do what others may.
+            os.chown(source, 0, 12346)
+            source.chmod(0o664)
+            sealed.unlink()
+            aes_bitslice.seal(source, sealed, key=key)
+            assert sealed.stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(umask)
+
+
+def test_links_are_followed_and_what_is_no_file_is_not_replaced(key, tmp_path):
+    source, target, link = (tmp_path / name for name in ["source", "target", "link"])
+    source.write_bytes(b"a message")
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    aes_bitslice.seal(source, link, key=key, overwrite=True)
+    assert link.is_symlink() and aes_bitslice.is_sealed(target.read_bytes())
+    before = sorted(tmp_path.iterdir())
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "missing")
+    (tmp_path / "folder").mkdir()
+    for name in ["pipe", "folder"]:
+        with pytest.raises(ValueError, match=f"{name}.*is not replaced: give another path"):
+            aes_bitslice.seal(source, tmp_path / name, key=key, overwrite=True)
+    with pytest.raises(FileNotFoundError):
+        aes_bitslice.seal(source, tmp_path / "nowhere", key=key, overwrite=True)
+    others = [tmp_path / name for name in ["pipe", "nowhere", "folder"]]
+    assert sorted(tmp_path.iterdir()) == sorted(before + others)
+
+
 def test_what_file_objects_raise_comes_through(key, tmp_path):
     class Fails:
         def read(self, size):
