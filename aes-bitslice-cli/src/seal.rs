@@ -60,7 +60,8 @@ pub fn open(args: &OpenArgs) -> Result<()> {
                 None
             }
         };
-        Ok(Segments::to_open(opening, range, common.stream.chunk_bytes))
+        let segments = Segments::to_open(opening, range, common.stream.chunk_bytes);
+        Ok(if common.format == Format::Tink { segments.of_any_key() } else { segments })
     })
 }
 

@@ -13,6 +13,8 @@ pub struct Segments {
     what: What,
     /// Segments of a chunk.
     group: u64,
+    /// What more may be wrong with a segment that is not authentic than that it was changed, for messages.
+    if_not_authentic: &'static str,
 }
 
 enum What {
@@ -26,7 +28,7 @@ impl Segments {
     /// Seals, in chunks of about `chunk_bytes`, or as many as the engine is fast with.
     pub fn to_seal(sealing: Sealing, chunk_bytes: Option<usize>) -> Self {
         let group = group(chunk_bytes, sealing.places().segment_bytes(), sealing.group());
-        Segments { what: What::Seal(sealing), group }
+        Segments { what: What::Seal(sealing), group, if_not_authentic: "" }
     }
 
     /// Opens, in the same way, of a message all, or the `range` that is in `part` of the file.
@@ -36,7 +38,12 @@ impl Segments {
             None => What::Open(opening),
             Some((range, part)) => What::OpenPart(opening, part, range.end - range.start),
         };
-        Segments { what, group }
+        Segments { what, group, if_not_authentic: "" }
+    }
+
+    /// The same for a stream that does not tell another key from its own.
+    pub fn of_any_key(self) -> Self {
+        Segments { if_not_authentic: "; or the keyset, the key or the associated data are not its own", ..self }
     }
 
     /// The same where chunks are read or written in order, and the length of them was not chosen.
@@ -131,7 +138,10 @@ impl OnChunks for Segments {
                 })
             }
         };
-        made.map_err(|error| explain(name, error))
+        made.map_err(|error| match error {
+            SealError::Damaged { .. } => Error::new(Exit::Failure, format!("{name}: {error}{}", self.if_not_authentic)),
+            _ => explain(name, error),
+        })
     }
 }
 
@@ -145,9 +155,10 @@ pub fn explain(name: &str, error: SealError) -> Error {
     match error {
         SealError::Io(error) => Error::io(format!("cannot read {name}"), &error),
         SealError::Engine(error) => error.into(),
-        SealError::KeyLength(_) | SealError::EmptyPassphrase | SealError::Keyset(_) => {
-            Error::new(Exit::Key, error.to_string())
+        SealError::KeyLength(_) => {
+            Error::new(Exit::Key, format!("{error}; `aes-bitslice keygen -b 256 -o KEY` makes one"))
         }
+        SealError::EmptyPassphrase | SealError::Keyset(_) => Error::new(Exit::Key, error.to_string()),
         SealError::WrongKey
         | SealError::WrongPassphrase
         | SealError::NeedsPassphrase
