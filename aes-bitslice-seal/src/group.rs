@@ -9,8 +9,8 @@
 //! What is read of a message or a file lies side by side at the front of the buffer, and so does what is to be written.
 
 use crate::error::Error;
-use crate::places::Places;
-use crate::stream::{Stream, TAG};
+use crate::places::{Places, TAG};
+use crate::stream::Stream;
 use aes_bitslice_runtime::{
     self as runtime, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Operation, Tag,
 };

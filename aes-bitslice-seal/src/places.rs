@@ -1,8 +1,10 @@
 //! Where segments lie in a file, and their plaintext in the message.
 
 use crate::error::Error;
-use crate::stream::TAG;
 use std::ops::Range;
+
+/// Bytes of a tag.
+pub(crate) const TAG: usize = 16;
 
 /// Where segments lie in a file, and their plaintext in the message. Segments are counted from 0.
 ///

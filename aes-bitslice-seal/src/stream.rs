@@ -20,9 +20,6 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// Bytes of a tag.
-pub(crate) const TAG: usize = 16;
-
 /// Bytes of a group, and the most segments: on a CPU a thread has it in its caches; for a GPU it has to be worth the way there.
 const GROUP: (usize, usize) = (1 << 20, 256);
 const GROUP_OF_GPU: (usize, usize) = (8 << 20, 1 << 16);
