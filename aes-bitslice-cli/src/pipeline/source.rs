@@ -220,7 +220,7 @@ mod tests {
             written: Steps { bytes: bytes + 8, less: less + 2 },
             chained,
         };
-        // A first chunk that is shorter than a block is chained to nothing, for a block before the second there is not.
+        // Where chunks come with the block before them, the first has a block at least.
         let cuts = [Cut::even(32), shorter(32, 5, true), shorter(32, 5, false), shorter(16, 15, false)];
         let starts = (0..=100).flat_map(|length| [(length, 0), (length, length.min(7))]);
         for ((length, start), cut) in starts.flat_map(|one| cuts.map(|cut| (one, cut))) {
