@@ -19,6 +19,7 @@ pub mod acvp;
 pub mod cavp;
 pub mod engines;
 pub mod environment;
+pub mod formal;
 pub mod fuzz;
 pub mod harness;
 pub mod json;

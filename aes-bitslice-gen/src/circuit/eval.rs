@@ -1,15 +1,29 @@
 //! Evaluation of a circuit, all lanes of a word at once.
 
-use super::Circuit;
+use super::{Circuit, Lut3};
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
 /// Anything with bitwise operators: each bit position is a lane, evaluated on its own.
 pub trait Word:
     Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
+    /// The bitwise application of a table to three words, in the order of its inputs.
+    fn lut3(table: Lut3, [a, b, c]: [Self; 3]) -> Self {
+        let zero = a & !a;
+        // Shannon expansion on the first input; each cofactor is a 2-input table, a bit of which selects a minterm.
+        let cofactor = |table: u8| {
+            let minterm = |i: u8, word: Self| if table >> i & 1 == 1 { word } else { zero };
+            minterm(0, !b & !c) | minterm(1, !b & c) | minterm(2, b & !c) | minterm(3, b & c)
+        };
+        (a & cofactor(table.0 >> 4)) | (!a & cofactor(table.0 & 15))
+    }
 }
 
-impl<T> Word for T where T: Copy + BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T> + Not<Output = T> {}
+impl Word for bool {}
+impl Word for u8 {}
+impl Word for u32 {}
+impl Word for u64 {}
+impl Word for u128 {}
 
 impl Circuit {
     /// The output words for the given input words, each in the order of the circuit's names.

@@ -70,12 +70,6 @@ impl Lut3 {
 
     /// The bitwise application of the table to three words.
     pub fn apply<W: super::Word>(self, a: W, b: W, c: W) -> W {
-        let zero = a & !a;
-        // Shannon expansion on the first input; each cofactor is a 2-input table, a bit of which selects a minterm.
-        let cofactor = |table: u8| {
-            let minterm = |i: u8, word: W| if table >> i & 1 == 1 { word } else { zero };
-            minterm(0, !b & !c) | minterm(1, !b & c) | minterm(2, b & !c) | minterm(3, b & c)
-        };
-        (a & cofactor(self.0 >> 4)) | (!a & cofactor(self.0 & 15))
+        W::lut3(self, [a, b, c])
     }
 }

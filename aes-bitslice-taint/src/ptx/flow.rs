@@ -233,7 +233,7 @@ impl Step<'_, '_> {
     fn value(&self, operand: &Operand) -> Value {
         match operand {
             Operand::Register(register) => self.registers[*register],
-            Operand::Public | Operand::Name(_) | Operand::Label(_) => Value::PUBLIC,
+            Operand::Special(_) | Operand::Name(_) | Operand::Label(_) => Value::PUBLIC,
             Operand::Number(number) => Value::number(*number),
             Operand::Object(object) => Value::address(*object),
             Operand::Address(terms) => {
@@ -262,7 +262,7 @@ impl Step<'_, '_> {
     fn step(mut self) {
         let Statement { opcode, operands, guard, .. } = self.statement;
         let parts: Vec<&str> = opcode.split('.').collect();
-        let guarded = guard.is_some_and(|register| self.registers[register].secret);
+        let guarded = guard.is_some_and(|(register, _)| self.registers[register].secret);
         let values: Vec<Value> = operands.iter().map(|operand| self.value(operand)).collect();
         let any = |values: &[Value]| values.iter().any(|value| value.secret);
         self.flow.report.instructions += usize::from(self.is_known);

@@ -4,7 +4,7 @@
 //! analysed once, with the arguments of all its calls together.
 
 mod flow;
-mod program;
+pub mod program;
 
 use crate::finding::Report;
 use crate::secrets::Secrets;

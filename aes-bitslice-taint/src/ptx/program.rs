@@ -1,4 +1,4 @@
-//! PTX as functions of statements, with registers and objects by number.
+//! PTX as functions of statements, with registers and objects by number. Signs before operands (`-`, `~`, `!`) stand in the text only.
 
 use crate::value::Object;
 use std::collections::{HashMap, HashSet};
@@ -6,9 +6,13 @@ use std::collections::{HashMap, HashSet};
 /// A memory that PTX names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Space {
+    /// Of a thread block.
     Shared,
+    /// Of a thread.
     Local,
+    /// Of the device, constants among it.
     Global,
+    /// Of a launch, or of a call.
     Parameter,
 }
 
@@ -26,21 +30,28 @@ pub struct Shared {
 /// What PTX declares with a name and a size.
 #[derive(Debug)]
 pub struct Declared {
+    /// The memory.
     pub space: Space,
+    /// Name and size.
     pub shared: Shared,
     /// The function in which it is declared, if in one.
     function: Option<usize>,
 }
 
+/// What a statement is about.
 #[derive(Debug)]
 pub enum Operand {
+    /// A register, by its number.
     Register(usize),
-    /// A register of the processor, which is public, or one that is not written: `_`.
-    Public,
+    /// A register of the processor, such as `%tid.x`, which is public, or one that is not written: `_`.
+    Special(String),
+    /// An immediate.
     Number(i64),
+    /// The address of an object.
     Object(Object),
     /// A place in memory: the sum of these.
     Address(Vec<Operand>),
+    /// Those of a vector, or two destinations.
     Several(Vec<Operand>),
     /// A function, or a label that there is none of.
     Name(String),
@@ -48,25 +59,37 @@ pub enum Operand {
     Label(usize),
 }
 
+/// An instruction.
 #[derive(Debug)]
 pub struct Statement {
+    /// The line of the text, from 1.
     pub line: usize,
+    /// It as it is written, without line ends.
     pub text: String,
-    /// The predicate, as a register.
-    pub guard: Option<usize>,
+    /// The predicate, as a register, and whether the instruction is executed where that is false.
+    pub guard: Option<(usize, bool)>,
     /// The scope in which it stands.
     scope: usize,
+    /// The instruction with its modifiers: `add.s32`.
     pub opcode: String,
+    /// Destinations first.
     pub operands: Vec<Operand>,
 }
 
+/// A function or an entry point.
 #[derive(Debug, Default)]
 pub struct Function {
+    /// Its name.
     pub name: String,
+    /// Whether it can be launched.
     pub is_entry: bool,
+    /// What it takes, in order.
     pub parameters: Vec<Object>,
+    /// What it returns.
     pub results: Vec<Object>,
+    /// Registers are numbered from 0 to this.
     pub registers: usize,
+    /// Its body.
     pub statements: Vec<Statement>,
     /// The number of the statement behind each label, by the scope in which it stands.
     labels: HashMap<(usize, String), usize>,
@@ -77,9 +100,12 @@ pub struct Function {
     objects: HashMap<String, Object>,
 }
 
+/// A module.
 #[derive(Debug, Default)]
 pub struct Program {
+    /// In order of the text.
     pub functions: Vec<Function>,
+    /// By number.
     pub objects: Vec<Declared>,
     globals: HashMap<String, Object>,
 }
@@ -92,6 +118,10 @@ struct Piece {
 }
 
 impl Program {
+    /// The module that a text is.
+    ///
+    /// # Errors
+    /// In words, with the line, if it is not understood.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut program = Self::default();
         let mut function = None;
@@ -142,10 +172,12 @@ impl Program {
         }
     }
 
+    /// The number of a function.
     pub fn function(&self, name: &str) -> Option<usize> {
         self.functions.iter().position(|function| function.name == name)
     }
 
+    /// The variables in shared memory that a function can reach: those of the module, then its own.
     pub fn shared(&self, entry: &str) -> Vec<Shared> {
         let function = self.function(entry);
         let reached = |object: &&Declared| {
@@ -247,8 +279,9 @@ impl Program {
         };
         let (opcode, rest) = rest.split_once(' ').unwrap_or((rest, ""));
         let operands = split(rest).into_iter().map(|text| self.operand(function, text)).collect::<Result<_, _>>()?;
+        let is_negated = guard.is_some_and(|guard| guard.starts_with('!'));
         let guard = match guard.map(|guard| self.operand(function, guard.trim_start_matches('!'))).transpose()? {
-            Some(Operand::Register(register)) => Some(register),
+            Some(Operand::Register(register)) => Some((register, is_negated)),
             Some(_) => return Err("a predicate that is no register".into()),
             None => None,
         };
@@ -286,7 +319,11 @@ impl Program {
         if let Some(object) = names.objects.get(name).or_else(|| self.globals.get(name)) {
             return Ok(Operand::Object(*object));
         }
-        Ok(if name.starts_with('%') || name == "_" { Operand::Public } else { Operand::Name(name.into()) })
+        Ok(if name.starts_with('%') || name == "_" {
+            Operand::Special(name.into())
+        } else {
+            Operand::Name(name.into())
+        })
     }
 }
 

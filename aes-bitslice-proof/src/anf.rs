@@ -1,0 +1,436 @@
+//! Bits as formal sums over GF(2): the algebraic normal form of a function of unknown bits, kept as a fingerprint of 128 bits.
+//!
+//! A bit is a sum of *terms*. Terms are 1, the unknown bits (of keys and data), and products of two or more inputs of one *cell*: eight bits
+//! that go through an S-box together. What S-boxes compute is a sum of such products, and a sum of that goes into the next S-box, whose
+//! eight inputs are a cell again. So a bit is never multiplied out further than one S-box deep, and all that a cipher computes has one
+//! form, however it is computed.
+//!
+//! Of a sum only the fingerprint is kept: the sum (XOR) of numbers of 127 bits, one for each term, that a mixing function makes of 128 random
+//! bits, drawn anew in every run. Equal sums have equal fingerprints. If the numbers are as good as random, two sums that differ have equal ones
+//! with a probability of 2^-127, whatever they are, and of N that are compared some two with less than N² / 2^128. (So polynomial identities are
+//! tested: Schwartz, JACM 1980.) Equal sums are equal functions. The converse does not hold: sums that differ can be the same function, and a
+//! kernel that is right would then not be found to be.
+
+use aes_bitslice_core::basis::Basis;
+use std::collections::HashMap;
+
+/// A bit: a sum of terms, as its fingerprint.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Bit(u128);
+
+impl Bit {
+    /// The constant 0.
+    pub const ZERO: Self = Self(0);
+    /// The constant 1. All other terms have fingerprints without this bit.
+    pub const ONE: Self = Self(1 << 127);
+
+    /// A constant.
+    pub fn constant(bit: bool) -> Self {
+        if bit { Self::ONE } else { Self::ZERO }
+    }
+
+    /// Which constant it is, if it is one.
+    pub fn as_constant(self) -> Option<bool> {
+        match self {
+            Self::ZERO => Some(false),
+            Self::ONE => Some(true),
+            _ => None,
+        }
+    }
+
+    /// It without its constant, and whether that is 1.
+    fn split(self) -> (Self, bool) {
+        (Self(self.0 & !Self::ONE.0), self.0 & Self::ONE.0 != 0)
+    }
+}
+
+impl std::ops::BitXor for Bit {
+    type Output = Self;
+    fn bitxor(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
+    }
+}
+
+impl std::ops::BitXorAssign for Bit {
+    fn bitxor_assign(&mut self, other: Self) {
+        self.0 ^= other.0;
+    }
+}
+
+/// A function of the eight inputs of a cell: bit `x % 64` of word `x / 64` is its value where input `i` is bit `i` of `x`.
+type Table = [u64; 4];
+
+const NONE: Table = [0; 4];
+
+fn complement_if(table: Table, complement: bool) -> Table {
+    if complement { table.map(|word| !word) } else { table }
+}
+
+/// The sum of the inputs that are in `mask`.
+fn sum_of_inputs(mask: u8) -> Table {
+    let mut table = NONE;
+    for x in 0..256 {
+        table[x / 64] |= u64::from((x as u8 & mask).count_ones() & 1) << (x % 64);
+    }
+    table
+}
+
+/// Of a table the coefficients of its algebraic normal form: bit `m` is that of the product of the inputs in `m`.
+fn normal_form(mut table: Table) -> Table {
+    const LOW: [u64; 6] = [
+        0x5555_5555_5555_5555,
+        0x3333_3333_3333_3333,
+        0x0f0f_0f0f_0f0f_0f0f,
+        0x00ff_00ff_00ff_00ff,
+        0x0000_ffff_0000_ffff,
+        0x0000_0000_ffff_ffff,
+    ];
+    for word in &mut table {
+        for (i, low) in LOW.iter().enumerate() {
+            *word ^= (*word & low) << (1 << i);
+        }
+    }
+    table[1] ^= table[0];
+    table[3] ^= table[2];
+    table[2] ^= table[0];
+    table[3] ^= table[1];
+    table
+}
+
+/// Tables of three inputs, bit `4a + 2b + c` being the output for `a, b, c`, that are sums: by which inputs they sum, and 1.
+const fn affine(which: u8) -> u8 {
+    let mut table = 0;
+    let mut i = 0;
+    while i < 8 {
+        table |= ((i & which & 7).count_ones() as u8 & 1 ^ which >> 3) << i;
+        i += 1;
+    }
+    table
+}
+
+/// A table of three bits on functions of a cell.
+fn apply(table: u8, operands: [Table; 3]) -> Table {
+    std::array::from_fn(|n| {
+        let minterm = |i: u8| {
+            let literal =
+                |operand: usize| if i >> (2 - operand) & 1 == 1 { operands[operand][n] } else { !operands[operand][n] };
+            literal(0) & literal(1) & literal(2)
+        };
+        (0..8).filter(|i| table >> i & 1 == 1).fold(0, |word, i| word | minterm(i))
+    })
+}
+
+/// Results of the last products that may still be asked for, at most, twice over.
+const RECENT: usize = 1 << 19;
+
+/// All cells of a computation, and the fingerprints of what is multiplied in them.
+pub struct Cells {
+    seed: [u64; 2],
+    unknown: u64,
+    /// The inputs of each cell, without constants.
+    inputs: Vec<[Bit; 8]>,
+    /// Which sums of its inputs a cell is known by.
+    known_by: Vec<u8>,
+    /// Those sums of each cell, by half of their fingerprint.
+    sums: HashMap<u64, (u32, u8), Fingerprints>,
+    /// Other functions of the inputs of a cell: those that were computed last, and those before them.
+    products: [HashMap<u128, (u32, Table), Fingerprints>; 2],
+    tables_of_sums: Vec<Table>,
+}
+
+/// What cannot be brought to the one form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoCell;
+
+impl Cells {
+    /// None yet, with random numbers of their own. A cell is known by every sum of its inputs.
+    pub fn new() -> Self {
+        Self::known_by((1..=255).collect())
+    }
+
+    /// The same where bytes come to S-boxes in the standard basis and in others: a cell is known by the bits of these, which takes a fraction
+    /// of the memory.
+    pub fn in_bases(bases: &[Basis]) -> Self {
+        let mut known_by: Vec<u8> = [&[Basis::STANDARD], bases].concat().iter().flat_map(Basis::rows).collect();
+        known_by.sort_unstable();
+        known_by.dedup();
+        Self::known_by(known_by)
+    }
+
+    fn known_by(known_by: Vec<u8>) -> Self {
+        let random = || getrandom::u64().expect("random numbers of the system");
+        Self {
+            seed: [random(), random()],
+            unknown: 0,
+            inputs: vec![],
+            known_by,
+            sums: HashMap::default(),
+            products: Default::default(),
+            tables_of_sums: (0..=255).map(sum_of_inputs).collect(),
+        }
+    }
+
+    /// A bit that nothing is known of.
+    pub fn unknown(&mut self) -> Bit {
+        self.unknown += 1;
+        self.term(u64::MAX - self.unknown)
+    }
+
+    /// Cells so far.
+    pub fn count(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// The fingerprint of a term by its number.
+    fn term(&self, number: u64) -> Bit {
+        // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), twice with each half of the seed.
+        let mix = |mut z: u64| {
+            z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ z >> 31
+        };
+        let half = |seed: u64| mix(mix(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed).wrapping_add(seed));
+        Bit((u128::from(half(self.seed[0])) << 64 | u128::from(half(self.seed[1]))) & !Bit::ONE.0)
+    }
+
+    /// The bit that a function of a cell's inputs is.
+    fn bit(&self, cell: u32, table: Table) -> Bit {
+        let inputs = &self.inputs[cell as usize];
+        let mut sum = Bit::ZERO;
+        for (n, mut word) in normal_form(table).into_iter().enumerate() {
+            while word != 0 {
+                let product = 64 * n + word.trailing_zeros() as usize;
+                word &= word - 1;
+                sum ^= match product {
+                    0 => Bit::ONE,
+                    product if product.is_power_of_two() => inputs[product.trailing_zeros() as usize],
+                    product => self.term(u64::from(cell) << 8 | product as u64),
+                };
+            }
+        }
+        sum
+    }
+
+    /// The cell of which a bit is a sum of inputs, and which.
+    fn as_sum(&self, bit: Bit) -> Option<(u32, Table)> {
+        let (sum, constant) = bit.split();
+        let (cell, mask) = *self.sums.get(&(sum.0 as u64))?;
+        let inputs = self.inputs[cell as usize];
+        let is_it = (0..8).filter(|i| mask >> i & 1 == 1).fold(Bit::ZERO, |sum, i| sum ^ inputs[i]) == sum;
+        is_it.then(|| (cell, complement_if(self.tables_of_sums[mask as usize], constant)))
+    }
+
+    /// A cell and what a bit is there, if it is a function of its inputs: what was computed in a cell before, and a sum of inputs.
+    fn functions(&self, bit: Bit) -> [Option<(u32, Table)>; 2] {
+        let (product, constant) = bit.split();
+        let computed = self.products.iter().find_map(|products| products.get(&product.0));
+        [computed.map(|&(cell, table)| (cell, complement_if(table, constant))), self.as_sum(bit)]
+    }
+
+    fn remember(&mut self, bit: Bit, cell: u32, table: Table) {
+        let (product, constant) = bit.split();
+        if self.products[0].len() >= RECENT {
+            self.products.swap(0, 1);
+            self.products[0].clear();
+        }
+        self.products[0].insert(product.0, (cell, complement_if(table, constant)));
+    }
+
+    /// A function of three bits, by its table: bit `4a + 2b + c` is the output for `a, b, c`.
+    ///
+    /// # Errors
+    /// If it is a product of bits that are no functions of the inputs of one cell.
+    pub fn lut3(&mut self, table: u8, operands: [Bit; 3]) -> Result<Bit, NoCell> {
+        let chosen = |which: u8, i: usize| if which >> (2 - i) & 1 == 1 { operands[i] } else { Bit::ZERO };
+        let sum = |which| chosen(which, 0) ^ chosen(which, 1) ^ chosen(which, 2);
+        // Which values the operands can have together, as far as sums of them are constants: of `4a + 2b + c` bit by bit.
+        let mut possible = 0xffu8;
+        for which in 1..8u8 {
+            match sum(which).as_constant() {
+                Some(true) => possible &= affine(which),
+                Some(false) => possible &= !affine(which),
+                None => {}
+            }
+        }
+        if let Some(which) = (0..16).find(|&which| (affine(which) ^ table) & possible == 0) {
+            let sum = sum(which) ^ Bit::constant(which >> 3 == 1);
+            // A sum of functions of a cell may be multiplied later.
+            if (0..3).filter(|&i| chosen(which, i).as_constant().is_none()).count() > 1
+                && let Some((cell, tables)) = self.in_one_cell(operands)
+            {
+                self.remember(sum, cell, apply(table, tables));
+            }
+            return Ok(sum);
+        }
+        if let Some((cell, tables)) = self.in_one_cell(operands) {
+            return Ok(self.product(cell, apply(table, tables)));
+        }
+        // An operand that is only added may be any bit.
+        for i in 0..3 {
+            let with = affine(4 >> i);
+            if (table & with) >> (4 >> i) ^ table & !with == !with {
+                let mut multiplied = operands;
+                multiplied[i] = Bit::ZERO;
+                let (cell, tables) = self.in_one_cell(multiplied).ok_or(NoCell)?;
+                return Ok(self.product(cell, apply(table, tables)) ^ operands[i]);
+            }
+        }
+        Err(NoCell)
+    }
+
+    /// The bit of a function of a cell's inputs, which may be multiplied later.
+    fn product(&mut self, cell: u32, table: Table) -> Bit {
+        let bit = self.bit(cell, table);
+        self.remember(bit, cell, table);
+        bit
+    }
+
+    /// The cell that all of some bits are functions of, and which functions.
+    fn in_one_cell(&self, bits: [Bit; 3]) -> Option<(u32, [Table; 3])> {
+        let constants = bits.map(Bit::as_constant);
+        let functions = bits.map(|bit| self.functions(bit));
+        let first = constants.iter().position(Option::is_none)?;
+        functions[first].iter().flatten().find_map(|&(cell, _)| {
+            let mut tables = [NONE; 3];
+            for i in 0..3 {
+                tables[i] = match constants[i] {
+                    Some(constant) => complement_if(NONE, constant),
+                    None => functions[i].iter().flatten().find(|(of, _)| *of == cell)?.1,
+                };
+            }
+            Some((cell, tables))
+        })
+    }
+
+    /// A function of a byte by its table, on the eight bits of one, least significant first. They become a cell, unless they are constants or
+    /// sums of the inputs of one that there is.
+    ///
+    /// # Errors
+    /// If some of the bits are sums of the inputs of a cell and others are not, or sums of them are constants.
+    pub fn byte(&mut self, table: &[u8; 256], bits: [Bit; 8]) -> Result<[Bit; 8], NoCell> {
+        if bits.iter().all(|bit| bit.as_constant().is_some()) {
+            let byte = (0..8).fold(0, |byte, i| byte | u8::from(bits[i] == Bit::ONE) << i);
+            return Ok(std::array::from_fn(|i| Bit::constant(table[byte as usize] >> i & 1 == 1)));
+        }
+        if bits.iter().all(|&bit| self.as_sum(bit).is_none()) {
+            self.add(bits)?;
+        }
+        let inputs = bits.map(|bit| self.as_sum(bit));
+        let cell = inputs[0].ok_or(NoCell)?.0;
+        let mut outputs = [NONE; 8];
+        for x in 0..256 {
+            let mut byte = 0;
+            for (i, input) in inputs.iter().enumerate() {
+                let input = input.filter(|(of, _)| *of == cell).ok_or(NoCell)?.1;
+                byte |= ((input[x / 64] >> (x % 64) & 1) as usize) << i;
+            }
+            for (i, output) in outputs.iter_mut().enumerate() {
+                output[x / 64] |= u64::from(table[byte] >> i & 1) << (x % 64);
+            }
+        }
+        Ok(outputs.map(|output| self.bit(cell, output)))
+    }
+
+    /// A cell of these inputs.
+    fn add(&mut self, bits: [Bit; 8]) -> Result<(), NoCell> {
+        let inputs = bits.map(|bit| bit.split().0);
+        let cell = u32::try_from(self.inputs.len()).map_err(|_| NoCell)?;
+        let mut sums = [Bit::ZERO; 256];
+        for mask in 1..256usize {
+            let lowest = mask.trailing_zeros() as usize;
+            sums[mask] = sums[mask & (mask - 1)] ^ inputs[lowest];
+            if sums[mask] == Bit::ZERO {
+                return Err(NoCell);
+            }
+        }
+        self.inputs.push(inputs);
+        self.sums.extend(self.known_by.iter().map(|&mask| (sums[usize::from(mask)].0 as u64, (cell, mask))));
+        Ok(())
+    }
+}
+
+impl Default for Cells {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A hash of what is random already: the number itself.
+#[derive(Clone, Copy, Default)]
+struct Fingerprints;
+
+impl std::hash::BuildHasher for Fingerprints {
+    type Hasher = Itself;
+    fn build_hasher(&self) -> Itself {
+        Itself(0)
+    }
+}
+
+struct Itself(u64);
+
+impl std::hash::Hasher for Itself {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("fingerprints are hashed as numbers")
+    }
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+    fn write_u128(&mut self, number: u128) {
+        self.0 = number as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aes_bitslice_core::aes::{Direction, sbox};
+
+    #[test]
+    fn a_normal_form_is_that_of_its_definition() {
+        let table: Table = std::array::from_fn(|i| 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(i as u64 + 3));
+        let at = |table: &Table, x: usize| table[x / 64] >> (x % 64) & 1;
+        let form = normal_form(table);
+        for x in 0..256 {
+            let value = (0..256).filter(|m| m & !x == 0).fold(0, |sum, m| sum ^ at(&form, m));
+            assert_eq!(value, at(&table, x), "{x}");
+        }
+    }
+
+    /// Whatever is computed of the inputs of a cell, in whatever order, is the same bit exactly if it is the same function.
+    #[test]
+    fn equal_functions_are_equal_bits() {
+        let mut cells = Cells::new();
+        let inputs: [Bit; 8] = std::array::from_fn(|_| cells.unknown());
+        let outputs = cells.byte(sbox::table(Direction::Encrypt), inputs).unwrap();
+        assert_eq!(cells.byte(sbox::table(Direction::Encrypt), inputs), Ok(outputs));
+        // In another basis, and complemented.
+        let mut others = inputs;
+        others[3] ^= inputs[5] ^ Bit::ONE;
+        let table: [u8; 256] = std::array::from_fn(|x| {
+            let x = x as u8 ^ (x as u8 >> 5 & 1 ^ 1) << 3;
+            sbox::table(Direction::Encrypt)[x as usize]
+        });
+        assert_eq!(cells.byte(&table, others), Ok(outputs));
+        assert_eq!(cells.count(), 1);
+        let [a, b, c, ..] = inputs;
+        let and = |cells: &mut Cells, a, b| cells.lut3(0xc0, [a, b, Bit::ZERO]).unwrap();
+        let ab = and(&mut cells, a, b);
+        let ac = and(&mut cells, a, c);
+        assert_eq!(and(&mut cells, a, b ^ c), ab ^ ac);
+        assert_ne!(and(&mut cells, b, c), ab);
+        // What is only added may come from elsewhere; what is multiplied may not.
+        let other = cells.unknown();
+        assert_eq!(cells.lut3(0x3c ^ 0x30, [a, other, b]), Err(NoCell));
+        assert_eq!(
+            cells.lut3(0x6a, [a, b, other]).map(|bit| bit ^ other),
+            Ok(cells.lut3(0xc0, [a, b, Bit::ZERO]).unwrap())
+        );
+        // Operands that depend on one another: a AND NOT a, a OR NOT a, MAJ(a, a, other).
+        assert_eq!(and(&mut cells, a, a ^ Bit::ONE), Bit::ZERO);
+        assert_eq!(cells.lut3(0xfc, [a, a ^ Bit::ONE, other]), Ok(Bit::ONE));
+        assert_eq!(cells.lut3(0xe8, [other, other, a]), Ok(other));
+    }
+}

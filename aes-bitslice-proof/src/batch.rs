@@ -1,0 +1,357 @@
+//! The same claim about entry points for many keys and many messages: what describes the work is known, keys and data are not.
+
+use crate::aes::{self, Block};
+use crate::anf::{Bit, Cells, NoCell};
+use crate::kernel::{INPUT, OUTPUT, Proved, key_argument, round_keys};
+use crate::launch::{Launch, compare, known, number};
+use crate::machine::Grid;
+use crate::memory::Byte;
+use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::column_basis::ColumnBasis;
+use aes_bitslice_core::jobs::{self, JOB_WORDS, Job, ManyKeys, run_blocks};
+use aes_bitslice_core::manifest::Manifest;
+use aes_bitslice_core::signature::EntryPoint;
+use aes_bitslice_core::{cmac, messages};
+
+/// Where the tables lie that describe the work, and what is secret besides the data.
+const TABLES: [u64; 2] = [1 << 42, 1 << 43];
+const SECRETS: u64 = 1 << 44;
+
+/// Blocks, messages or keys of a tile.
+const TILE: usize = 256;
+
+/// What the cipher is given, and what becomes of its output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// Blocks of data, replaced.
+    Data,
+    /// Counters, added to the data.
+    Counters,
+    /// Counters, in place of data.
+    KeyStream,
+}
+
+impl Flow {
+    /// The parameters `counts` and `adds`.
+    fn numbers(self) -> [u64; 2] {
+        match self {
+            Self::Data => [0, 0],
+            Self::Counters => [1, 1],
+            Self::KeyStream => [1, 0],
+        }
+    }
+
+    /// What becomes of a block of data, a counter being there for it.
+    fn of_block(
+        self,
+        cells: &mut Cells,
+        block: &Block,
+        counter: u128,
+        keys: &[Block],
+        direction: Direction,
+    ) -> Result<Block, String> {
+        let of_counter = from_bytes(&counter.to_be_bytes());
+        match self {
+            Self::Data => aes::process(cells, block, keys, direction),
+            Self::Counters => aes::process(cells, &of_counter, keys, direction).map(|stream| aes::sum(&stream, block)),
+            Self::KeyStream => aes::process(cells, &of_counter, keys, direction),
+        }
+        .map_err(no_cell)
+    }
+}
+
+fn no_cell(_: NoCell) -> String {
+    "the definition is no sum of products within S-boxes".into()
+}
+
+fn from_bytes(bytes: &[u8; 16]) -> Block {
+    std::array::from_fn(|i| Bit::constant(bytes[i / 8] >> (i % 8) & 1 == 1))
+}
+
+fn as_bytes(blocks: &[Block]) -> &[Byte] {
+    blocks.as_flattened().as_chunks().0
+}
+
+fn all_known(bytes: &[u8]) -> Vec<Byte> {
+    bytes.iter().copied().map(known).collect()
+}
+
+/// A kernel with entry points for many at a time.
+pub struct Kernel<'a> {
+    manifest: &'a Manifest,
+    ptx: &'a str,
+    cells: Cells,
+}
+
+impl<'a> Kernel<'a> {
+    /// For a manifest and its PTX.
+    ///
+    /// # Errors
+    /// If the manifest does not say in which basis the cipher is.
+    pub fn new(manifest: &'a Manifest, ptx: &'a str) -> Result<Self, String> {
+        let basis = manifest.basis().map_err(|e| e.to_string())?;
+        Ok(Self { manifest, ptx, cells: Cells::in_bases(&[basis]) })
+    }
+
+    fn direction(&self) -> Result<Direction, String> {
+        Ok(self.manifest.mode().map_err(|e| e.to_string())?.direction())
+    }
+
+    /// The basis of round keys that are expanded on the device.
+    fn expanded_basis(&self) -> Result<ColumnBasis, String> {
+        let basis = match self.direction()? {
+            Direction::Encrypt => self.manifest.basis().map(ColumnBasis::from),
+            Direction::Decrypt => self.manifest.key_basis(),
+        };
+        basis.map_err(|e| e.to_string())
+    }
+
+    fn many_keys(&self) -> Result<&'a ManyKeys, String> {
+        self.manifest.many_keys.as_ref().ok_or_else(|| "it has no entry points for many keys".into())
+    }
+
+    fn launch(&self, entry: &'a EntryPoint) -> Launch<'a> {
+        Launch { ptx: self.ptx, entry, grid: Grid { blocks: 1, threads: 32 }, shared_bytes: 0 }
+    }
+
+    fn unknown(&mut self, blocks: usize) -> Vec<Block> {
+        (0..blocks).map(|_| aes::unknown(&mut self.cells)).collect()
+    }
+
+    /// A tile of keys of which nothing is known, and their round keys.
+    fn unknown_keys(&mut self, key_bits: KeyBits) -> Result<(Vec<Byte>, Vec<Vec<Block>>), String> {
+        let keys: Vec<Byte> =
+            (0..TILE * key_bits.bytes()).map(|_| std::array::from_fn(|_| self.cells.unknown())).collect();
+        let expanded = keys.chunks(key_bits.bytes()).map(|key| aes::expand(&mut self.cells, key));
+        let expanded = expanded.collect::<Result<_, _>>().map_err(no_cell)?;
+        Ok((keys, expanded))
+    }
+
+    fn proved(&self, memory: &crate::memory::Memory, at: u64, expected: &[Byte]) -> Result<Proved, String> {
+        compare(memory, at, expected)?;
+        Ok(Proved { bits: 8 * expected.len(), sboxes: self.cells.count() })
+    }
+
+    /// A tile of keys, each with a block: the schedule and the cipher.
+    ///
+    /// # Errors
+    /// In words: the first bit that is not what it should be, or the instruction that cannot be followed.
+    pub fn each(mut self, key_bits: KeyBits, flow: Flow, counter: u128) -> Result<Proved, String> {
+        let direction = self.direction()?;
+        let input = self.unknown(TILE);
+        let (keys, expanded) = self.unknown_keys(key_bits)?;
+        let pairs = input.iter().zip(&expanded);
+        let output = pairs.map(|(block, keys)| flow.of_block(&mut self.cells, block, counter, keys, direction));
+        let output = output.collect::<Result<Vec<Block>, _>>()?;
+        let arguments = |name: &str| {
+            Some(match name {
+                "in" => number(INPUT, 8),
+                "out" => number(OUTPUT, 8),
+                "blocks" => number(TILE as u64, 4),
+                "each" => number(1, 4),
+                "cipher_keys" => number(SECRETS, 8),
+                "key_words" => number(key_bits.bytes() as u64 / 4, 4),
+                "counter" => all_known(&counter.to_le_bytes()),
+                "counts" => number(flow.numbers()[0], 4),
+                "adds" => number(flow.numbers()[1], 4),
+                _ => return None,
+            })
+        };
+        let launch = self.launch(&self.many_keys()?.entry_each);
+        let given = [(INPUT, as_bytes(&input)), (SECRETS, &keys[..])];
+        let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, 16 * TILE)])?;
+        self.proved(&memory, OUTPUT, as_bytes(&output))
+    }
+
+    /// The schedules of a tile of keys.
+    ///
+    /// # Errors
+    /// As [`Self::each`].
+    pub fn expand(mut self, key_bits: KeyBits) -> Result<Proved, String> {
+        let (direction, basis) = (self.direction()?, self.expanded_basis()?);
+        let (keys, expanded) = self.unknown_keys(key_bits)?;
+        let output: Vec<Block> = expanded.iter().flat_map(|keys| round_keys(keys, direction, &basis)).collect();
+        let arguments = |name: &str| {
+            Some(match name {
+                "cipher_keys" => number(SECRETS, 8),
+                "all" => number(TILE as u64, 4),
+                "key_words" => number(key_bits.bytes() as u64 / 4, 4),
+                "round_keys" => number(OUTPUT, 8),
+                _ => return None,
+            })
+        };
+        let launch = self.launch(&self.many_keys()?.entry_expand);
+        let bytes = 16 * output.len();
+        let memory = launch.run(&mut self.cells, arguments, &[(SECRETS, &keys)], &[(OUTPUT, bytes)])?;
+        self.proved(&memory, OUTPUT, as_bytes(&output))
+    }
+
+    /// Jobs of these numbers of bytes side by side, each with round keys of its own, in runs of `run_blocks(wide)` blocks.
+    ///
+    /// # Errors
+    /// As [`Self::each`].
+    pub fn jobs(mut self, key_bits: KeyBits, flow: Flow, bytes: &[usize], wide: u32) -> Result<Proved, String> {
+        let (direction, basis) = (self.direction()?, self.expanded_basis()?);
+        let (mut all, mut input, mut output, mut given_keys) = (vec![], vec![], vec![], vec![]);
+        for (n, &bytes) in bytes.iter().enumerate() {
+            let counter = (n as u128) << 64 | 0xffff_fff0;
+            let keys = aes::unknown_keys(&mut self.cells, key_bits);
+            let data = self.unknown(bytes.div_ceil(16));
+            // A run's other blocks are zeros and counters, and nothing comes of them.
+            let in_runs = data.len().next_multiple_of(run_blocks(wide) as usize);
+            let mut made = vec![];
+            for (i, block) in data.iter().chain(std::iter::repeat(&from_bytes(&[0; 16]))).enumerate().take(in_runs) {
+                made.push(flow.of_block(&mut self.cells, block, counter + i as u128, &keys, direction)?);
+            }
+            all.push(Job { counter, at: input.len() as u64, bytes: bytes as u64 });
+            input.extend_from_slice(&as_bytes(&data)[..bytes]);
+            output.extend_from_slice(&as_bytes(&made)[..bytes]);
+            given_keys.extend(round_keys(&keys, direction, &basis));
+        }
+        let mut table = vec![[0; 4]; JOB_WORDS * all.len()];
+        let mut runs = vec![[0; 4]; all.iter().map(|job| job.runs(wide)).sum::<u64>() as usize];
+        jobs::write_tables(&all, wide, &mut table, &mut runs);
+        let arguments = |name: &str| {
+            Some(match name {
+                "in" => number(INPUT, 8),
+                "out" => number(OUTPUT, 8),
+                "jobs" => number(TABLES[0], 8),
+                "runs" => number(TABLES[1], 8),
+                "all" => number(runs.len() as u64, 4),
+                "wide" => number(u64::from(wide), 4),
+                "round_keys" => number(SECRETS, 8),
+                "key_words" => number(key_bits.bytes() as u64 / 4, 4),
+                "counts" => number(flow.numbers()[0], 4),
+                "adds" => number(flow.numbers()[1], 4),
+                _ => return None,
+            })
+        };
+        let launch = self.launch(&self.many_keys()?.entry_jobs);
+        let tables = [all_known(table.as_flattened()), all_known(runs.as_flattened())];
+        let given =
+            [(INPUT, &input[..]), (TABLES[0], &tables[0]), (TABLES[1], &tables[1]), (SECRETS, as_bytes(&given_keys))];
+        let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, output.len())])?;
+        self.proved(&memory, OUTPUT, &output)
+    }
+
+    /// The counter mode of messages of these numbers of bytes side by side, under one key (SP 800-38D): the data, and the mask of each tag.
+    ///
+    /// # Errors
+    /// As [`Self::each`].
+    pub fn messages(mut self, key_bits: KeyBits, bytes: &[usize]) -> Result<Proved, String> {
+        let entry = self.manifest.entry_messages.as_ref().ok_or("it has no entry point for many messages")?;
+        let keys = aes::unknown_keys(&mut self.cells, key_bits);
+        let (mut all, mut input, mut output, mut masks): (Vec<messages::Message>, _, _, _) =
+            (vec![], vec![], vec![], vec![]);
+        let mut first_run = 0;
+        for (n, &bytes) in bytes.iter().enumerate() {
+            let mut first: [u8; 16] = std::array::from_fn(|i| (17 * n + i) as u8);
+            first[12..].copy_from_slice(&(u32::MAX - 3).to_be_bytes());
+            let message = messages::Message {
+                first,
+                at: input.len() as u64,
+                bytes: bytes as u64,
+                aad_at: 0,
+                aad_bytes: 0,
+                tag_bytes: 16,
+                first_run,
+            };
+            let mut stream = vec![];
+            for i in 0..message.runs() as u32 * messages::RUN as u32 {
+                let mut counter = first;
+                counter[12..].copy_from_slice(&(u32::MAX - 3).wrapping_add(i).to_be_bytes());
+                let block = aes::process(&mut self.cells, &from_bytes(&counter), &keys, Direction::Encrypt);
+                stream.push(block.map_err(no_cell)?);
+            }
+            let data = self.unknown(bytes.div_ceil(16));
+            let made: Vec<Block> = data.iter().zip(&stream[1..]).map(|(a, b)| aes::sum(a, b)).collect();
+            masks.push(stream[0]);
+            first_run += message.runs() as u32;
+            all.push(message);
+            input.extend_from_slice(&as_bytes(&data)[..bytes]);
+            output.extend_from_slice(&as_bytes(&made)[..bytes]);
+        }
+        let table = all.iter().map(messages::words_of).chain([messages::words_of_end(first_run)]);
+        let table = all_known(table.collect::<Vec<_>>().as_flattened().as_flattened());
+        let numbered = all.iter().zip(0u32..);
+        let first = numbered.flat_map(|(message, n)| messages::tiles_that_begin_in(message).map(move |_| n));
+        let first = all_known(first.map(u32::to_le_bytes).collect::<Vec<_>>().as_flattened());
+        // The masks are behind the data.
+        let at_masks = SECRETS;
+        let basis = self.manifest.key_basis().map_err(|e| e.to_string())?;
+        let arguments = |name: &str| {
+            Some(match name {
+                "in" => number(INPUT, 8),
+                "out" => number(OUTPUT, 8),
+                "messages" => number(TABLES[0], 8),
+                "first_messages" => number(TABLES[1], 8),
+                "all" => number(u64::from(first_run), 4),
+                "masks" => number(at_masks, 8),
+                "keys" => key_argument(&keys, Direction::Encrypt, &basis),
+                _ => return None,
+            })
+        };
+        let given = [(INPUT, &input[..]), (TABLES[0], &table), (TABLES[1], &first)];
+        let writable = [(OUTPUT, output.len()), (at_masks, 16 * masks.len())];
+        let memory = self.launch(entry).run(&mut self.cells, arguments, &given, &writable)?;
+        compare(&memory, at_masks, as_bytes(&masks))?;
+        self.proved(&memory, OUTPUT, &output)
+    }
+
+    /// The tags of CMAC of a tile of messages of these numbers of bytes, in turn, under one key (SP 800-38B). The subkeys are unknown, too.
+    ///
+    /// # Errors
+    /// As [`Self::each`].
+    pub fn cmac(mut self, key_bits: KeyBits, bytes: &[usize]) -> Result<Proved, String> {
+        let entry = self.manifest.entry_cmac.as_ref().ok_or("it has no entry point for CMAC")?;
+        let keys = aes::unknown_keys(&mut self.cells, key_bits);
+        let subkeys = self.unknown(2);
+        // What messages that have not begun yet go through, and nothing comes of.
+        for block in [from_bytes(&[0; 16]), keys[key_bits.rounds()]] {
+            aes::process(&mut self.cells, &block, &keys, Direction::Encrypt).map_err(no_cell)?;
+        }
+        let (mut all, mut input, mut tags) = (vec![], vec![], vec![]);
+        for &bytes in bytes.iter().cycle().take(TILE) {
+            let message = cmac::Message { at: input.len() as u64, bytes: bytes as u64 };
+            let mut data: Vec<Byte> = (0..bytes).map(|_| std::array::from_fn(|_| self.cells.unknown())).collect();
+            input.extend_from_slice(&data);
+            // Section 6.2.
+            let is_whole = bytes > 0 && bytes.is_multiple_of(16);
+            if !is_whole {
+                data.push(known(0x80));
+                data.resize(16 * message.blocks() as usize, known(0));
+            }
+            let blocks = data.as_flattened().as_chunks::<128>().0;
+            let mut state = from_bytes(&[0; 16]);
+            for (n, block) in blocks.iter().enumerate() {
+                state = aes::sum(&state, block);
+                if n + 1 == blocks.len() {
+                    state = aes::sum(&state, &subkeys[usize::from(!is_whole)]);
+                }
+                state = aes::process(&mut self.cells, &state, &keys, Direction::Encrypt).map_err(no_cell)?;
+            }
+            all.push(message);
+            tags.push(state);
+        }
+        let order = cmac::most_blocks_first(&all);
+        let mut table = vec![[0; 4]; cmac::table_words(all.len())];
+        cmac::write_table(&all, &order, 0, &mut table);
+        let table = all_known(table.as_flattened());
+        let tags: Vec<Block> = order.iter().map(|n| tags[*n as usize]).collect();
+        let basis = self.manifest.key_basis().map_err(|e| e.to_string())?;
+        let arguments = |name: &str| {
+            Some(match name {
+                "in" => number(INPUT, 8),
+                "messages" => number(TABLES[0], 8),
+                "all" => number(TILE as u64, 4),
+                "subkeys" => number(SECRETS, 8),
+                "tags" => number(OUTPUT, 8),
+                "keys" => key_argument(&keys, Direction::Encrypt, &basis),
+                _ => return None,
+            })
+        };
+        let given = [(INPUT, &input[..]), (TABLES[0], &table), (SECRETS, as_bytes(&subkeys))];
+        let memory = self.launch(entry).run(&mut self.cells, arguments, &given, &[(OUTPUT, 16 * TILE)])?;
+        self.proved(&memory, OUTPUT, as_bytes(&tags))
+    }
+}

@@ -1,0 +1,151 @@
+//! The claim about a kernel, and its proof: a launch on unknown data with unknown round keys writes what the mode is defined to be, bit for
+//! bit, and nothing else.
+//!
+//! Known in a launch are lengths, counters, numbers of units and sizes: the proof is for those of the [`Case`]. Unknown is each bit of the
+//! data, of each round key and of the IV. Round keys are taken as independent of one another: what holds for all round keys holds for those that
+//! the key schedule makes.
+
+use crate::aes::{self, Block};
+use crate::anf::{Bit, Cells};
+use crate::launch::{Launch, compare, number};
+use crate::machine::Grid;
+use crate::memory::Byte;
+use crate::mode::{self, Start, TILE};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::aes::schedule::KeyBits;
+use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::column_basis::ColumnBasis;
+use aes_bitslice_core::key_source::KeySource;
+use aes_bitslice_core::layout::MAX_ROUNDS;
+use aes_bitslice_core::manifest::Manifest;
+use aes_bitslice_core::mode::State;
+
+/// Where data is read from, and written to: beyond all variables.
+pub(crate) const INPUT: u64 = 1 << 40;
+pub(crate) const OUTPUT: u64 = 1 << 41;
+
+/// Bytes that a warp works on at a time.
+const TILE_BYTES: usize = 16 * TILE;
+
+/// What of a launch is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// The length of the key.
+    pub key_bits: KeyBits,
+    /// Bytes of data. Where they are whole blocks that begin with one, they go to the entry point for these, unless they are not `aligned`.
+    pub bytes: usize,
+    /// Bytes of the first block that come before the data, below 16: of counter modes.
+    pub skip: usize,
+    /// Whether the data begins at a multiple of 16 bytes.
+    pub aligned: bool,
+    /// Thread blocks.
+    pub thread_blocks: u64,
+    /// Warps of each: at least as many as the kernel's manifest says.
+    pub warps: usize,
+    /// Where the mode begins.
+    pub start: Start,
+    /// Whether the output takes the place of the input.
+    pub in_place: bool,
+}
+
+/// What a proof compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Proved {
+    /// Bits of the output.
+    pub bits: usize,
+    /// S-boxes of the definition.
+    pub sboxes: usize,
+}
+
+/// Round keys as a kernel takes them: in the order of use, those between the first and the last in the kernel's basis of columns, and for
+/// decryption those of the equivalent inverse cipher (FIPS 197, section 5.3.5).
+pub fn round_keys(keys: &[Block], direction: Direction, basis: &ColumnBasis) -> Vec<Block> {
+    let last = keys.len() - 1;
+    let of_round = |round| {
+        let is_between = round > 0 && round < last;
+        let key = match direction {
+            Direction::Encrypt => keys[round],
+            Direction::Decrypt if is_between => aes::mix_columns(&keys[last - round], direction),
+            Direction::Decrypt => keys[last - round],
+        };
+        std::array::from_fn(|bit| {
+            let row = if is_between { basis.rows()[bit % 32] } else { 1 << (bit % 32) };
+            let column = &key[bit / 32 * 32..];
+            (0..32).filter(|i| row >> i & 1 == 1).fold(Bit::ZERO, |sum, i| sum ^ column[i])
+        })
+    };
+    (0..=last).map(of_round).collect()
+}
+
+/// The same as an argument: room for the most rounds that there are, and the number of rounds.
+pub(crate) fn key_argument(keys: &[Block], direction: Direction, basis: &ColumnBasis) -> Vec<Byte> {
+    let mut bits = round_keys(keys, direction, basis);
+    let last = bits.len() - 1;
+    bits.resize(MAX_ROUNDS + 1, [Bit::ZERO; 128]);
+    [bits.as_flattened().as_chunks().0, &number(last as u64, 4)].concat()
+}
+
+/// Proves that an entry point of a kernel computes its mode.
+///
+/// # Errors
+/// In words: the first bit that is not what it should be, or the instruction that cannot be followed.
+pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, String> {
+    let words = |e: &dyn std::fmt::Display| e.to_string();
+    let mode = manifest.mode().map_err(|e| words(&e))?;
+    if manifest.keys != KeySource::Argument {
+        return Err("its round keys do not come with the launch".into());
+    }
+    let basis = manifest.key_basis().map_err(|e| words(&e))?;
+    let tweak_basis = manifest.tweak_key_basis().map_err(|e| words(&e))?;
+
+    let mut bases = vec![manifest.basis().map_err(|e| words(&e))?];
+    bases.extend(manifest.tweak_basis.and_then(|rows| Basis::new(rows).ok()));
+    let mut cells = Cells::in_bases(&bases);
+    let cells = &mut cells;
+    let blocks = (case.skip + case.bytes).div_ceil(16);
+    let input: Vec<Block> = (0..blocks).map(|_| aes::unknown(cells)).collect();
+    let iv = aes::unknown(cells);
+    let keys = aes::unknown_keys(cells, case.key_bits);
+    let tweak_keys = aes::unknown_keys(cells, case.key_bits);
+    let given = mode::Given { mode, start: case.start, keys: &keys, tweak_keys: &tweak_keys, iv: &iv };
+    let stolen = if mode.has_tweaks() { case.bytes % 16 } else { 0 };
+    let expected = given.of_blocks(cells, &input, stolen)?;
+    let sboxes = cells.count();
+    given.beside(cells, blocks)?;
+
+    let is_whole = case.aligned && case.skip == 0 && (case.bytes.is_multiple_of(16));
+    let entry = if is_whole { &manifest.entry } else { &manifest.entry_bytes };
+    let (from, mut to) = (INPUT + u64::from(!case.aligned), OUTPUT + 3 * u64::from(!case.aligned));
+    if case.in_place {
+        to = from;
+    }
+    let grid = Grid { blocks: case.thread_blocks, threads: 32 * case.warps };
+    let launch = Launch { ptx, entry, grid, shared_bytes: manifest.shared_bytes };
+    let tiles = case.bytes.div_ceil(TILE_BYTES);
+    let arguments = |name: &str| {
+        Some(match name {
+            "in" => number(from, 8),
+            "out" => number(to, 8),
+            // Of a unit that steals, the last whole block and what is left are counted apart.
+            "blocks" => number((case.bytes / 16 - usize::from(stolen > 0)) as u64, 8),
+            "ragged" => number(stolen as u64, 4),
+            "length" => number(case.bytes as u64, 8),
+            "skip" => number(case.skip as u64, 4),
+            // The block before the share of each warp but the first: in place it would have to be saved before.
+            "previous" => number(from - 16, 8),
+            "stride" => number((TILE_BYTES * tiles.div_ceil(case.thread_blocks as usize * case.warps)) as u64, 8),
+            "iv" => iv.as_chunks().0.to_vec(),
+            "counter" | "first_unit" => case.start.argument(mode).as_chunks().0.to_vec(),
+            "unit_blocks" => number(case.start.unit_blocks as u64, 4),
+            "before" => number(case.start.before as u64, 4),
+            "keys" => key_argument(&keys, mode.direction(), &basis),
+            "tweak_keys" => key_argument(&tweak_keys, Direction::Encrypt, tweak_basis.as_ref()?),
+            _ => return None,
+        })
+    };
+    let data = |blocks: &[Block]| blocks.as_flattened().as_chunks().0[case.skip..][..case.bytes].to_vec();
+    let memory = launch.run(cells, arguments, &[(from, &data(&input))], &[(to, case.bytes)])?;
+    compare(&memory, to, &data(&expected))?;
+    debug_assert!(mode.state() == State::Counters || case.skip == 0, "only counter modes begin within a block");
+    Ok(Proved { bits: 8 * case.bytes, sboxes })
+}

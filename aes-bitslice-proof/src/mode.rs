@@ -1,0 +1,180 @@
+//! Modes as their standards define them, on formal bits: what a launch is compared with.
+
+use crate::aes::{self, Block};
+use crate::anf::{Bit, Cells, NoCell};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::mode::{Mode, State};
+
+/// Blocks that a warp works on at a time.
+pub(crate) const TILE: usize = 256;
+
+/// Where a mode begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// The first counter block as a big-endian number, or the number of the first unit of XTS.
+    pub number: u128,
+    /// Blocks of a unit of XTS.
+    pub unit_blocks: usize,
+    /// Blocks of the first unit of XTS that come before the data.
+    pub before: usize,
+}
+
+impl Start {
+    /// The number as kernels take it, the first word and bit first: for the counter mode of AES-GCM-SIV the block as it lies in memory.
+    pub fn argument(&self, mode: Mode) -> Block {
+        of_number(swap_if(mode, self.number))
+    }
+}
+
+/// What a mode is given besides data.
+pub struct Given<'a> {
+    /// The mode.
+    pub mode: Mode,
+    /// Where it begins.
+    pub start: Start,
+    /// The round keys.
+    pub keys: &'a [Block],
+    /// Those of tweaks.
+    pub tweak_keys: &'a [Block],
+    /// The IV of CBC.
+    pub iv: &'a Block,
+}
+
+/// The block whose bytes are a number, least significant first.
+fn of_number(number: u128) -> Block {
+    std::array::from_fn(|i| Bit::constant(number >> i & 1 == 1))
+}
+
+/// A counter block of AES-GCM-SIV counts in its first bytes, the least significant first; others in their last.
+fn swap_if(mode: Mode, block: u128) -> u128 {
+    if mode == Mode::CtrLe32 { block.swap_bytes() } else { block }
+}
+
+/// The block times α (IEEE 1619, section 5.2).
+fn times_alpha(block: &Block) -> Block {
+    std::array::from_fn(|i| {
+        let below = if i == 0 { Bit::ZERO } else { block[i - 1] };
+        if 0x87u128 >> i & 1 == 1 { below ^ block[127] } else { below }
+    })
+}
+
+fn no_cell(_: NoCell) -> String {
+    "the definition of the mode is no sum of products within S-boxes".into()
+}
+
+impl Given<'_> {
+    fn cipher(&self, cells: &mut Cells, block: &Block) -> Result<Block, String> {
+        aes::process(cells, block, self.keys, self.mode.direction()).map_err(no_cell)
+    }
+
+    /// Block `n` of the counters.
+    fn counter(&self, n: usize) -> Block {
+        let start = self.start.number;
+        of_number(match self.mode {
+            // RFC 8452, section 4: the first four bytes count, and wrap.
+            Mode::CtrLe32 => {
+                let block = start.swap_bytes();
+                block >> 32 << 32 | u128::from((block as u32).wrapping_add(n as u32))
+            }
+            // SP 800-38A, section 6.5.
+            _ => start.wrapping_add(n as u128).swap_bytes(),
+        })
+    }
+
+    /// The tweak of block `n` of XTS (IEEE 1619, section 5.3.1).
+    fn tweak(&self, cells: &mut Cells, n: usize) -> Result<Block, String> {
+        let n = self.start.before + n;
+        let unit = of_number(self.start.number.wrapping_add((n / self.start.unit_blocks) as u128));
+        let tweak = aes::process(cells, &unit, self.tweak_keys, Direction::Encrypt).map_err(no_cell)?;
+        Ok((0..n % self.start.unit_blocks).fold(tweak, |tweak, _| times_alpha(&tweak)))
+    }
+
+    /// What the mode makes of blocks. Of XTS the last one has `ragged` bytes, if that is not 0, and steals from the one before it.
+    ///
+    /// # Errors
+    /// In words, if it has no form as sums of products within S-boxes.
+    pub fn of_blocks(&self, cells: &mut Cells, input: &[Block], ragged: usize) -> Result<Vec<Block>, String> {
+        let mut output = Vec::with_capacity(input.len());
+        let mut tweak = of_number(0);
+        for (n, block) in input.iter().enumerate() {
+            output.push(match self.mode {
+                Mode::EcbEncrypt | Mode::EcbDecrypt => self.cipher(cells, block)?,
+                // SP 800-38A, section 6.2.
+                Mode::CbcDecrypt => {
+                    let before = if n == 0 { self.iv } else { &input[n - 1] };
+                    aes::sum(&self.cipher(cells, block)?, before)
+                }
+                Mode::Ctr | Mode::CtrLe32 => aes::sum(&self.cipher(cells, &self.counter(n))?, block),
+                Mode::Keystream => self.cipher(cells, &self.counter(n))?,
+                Mode::XtsEncrypt | Mode::XtsDecrypt => {
+                    let begins = n == 0 || (self.start.before + n).is_multiple_of(self.start.unit_blocks);
+                    tweak = if begins { self.tweak(cells, n)? } else { times_alpha(&tweak) };
+                    self.with_tweak(cells, block, &tweak)?
+                }
+                other => return Err(format!("{other} has no definition here")),
+            });
+        }
+        if ragged > 0 {
+            self.steal(cells, input, &mut output, ragged)?;
+        }
+        Ok(output)
+    }
+
+    fn with_tweak(&self, cells: &mut Cells, block: &Block, tweak: &Block) -> Result<Block, String> {
+        Ok(aes::sum(&self.cipher(cells, &aes::sum(block, tweak))?, tweak))
+    }
+
+    /// The last two blocks of a unit of XTS that does not end with a whole one (IEEE 1619, sections 5.3.2 and 5.4.2).
+    fn steal(&self, cells: &mut Cells, input: &[Block], output: &mut [Block], ragged: usize) -> Result<(), String> {
+        let last = input.len() - 1;
+        let tweaks = [self.tweak(cells, last - 1)?, self.tweak(cells, last)?];
+        // Encryption goes through the tweaks in their order, decryption the other way.
+        let [first, second] = if self.mode.direction() == Direction::Encrypt { [0, 1] } else { [1, 0] };
+        let whole = self.with_tweak(cells, &input[last - 1], &tweaks[first])?;
+        let joined = std::array::from_fn(|i| if i < 8 * ragged { input[last][i] } else { whole[i] });
+        output[last - 1] = self.with_tweak(cells, &joined, &tweaks[second])?;
+        output[last] = whole;
+        Ok(())
+    }
+
+    /// Makes cells of what kernels put through S-boxes besides a number of blocks of data. It proves nothing and assumes nothing: a cell
+    /// says which bits are multiplied together.
+    ///
+    /// # Errors
+    /// As [`Self::of_blocks`].
+    pub fn beside(&self, cells: &mut Cells, blocks: usize) -> Result<(), String> {
+        let start = swap_if(self.mode, self.start.number);
+        // The other blocks of the tiles that the data lies in: zeros, and counters.
+        let skipped = if self.mode.state() == State::Counters { start % TILE as u128 } else { 0 };
+        let number = swap_if(self.mode, start - skipped);
+        let around = Given { start: Start { number, ..self.start }, iv: &of_number(0), ..*self };
+        let tiles = (skipped as usize + blocks).next_multiple_of(TILE);
+        if tiles != blocks {
+            around.of_blocks(cells, &vec![of_number(0); tiles], 0)?;
+        }
+        let mut rounds = |block: u128, keys: &[Block]| {
+            aes::process(cells, &of_number(block), keys, Direction::Encrypt).map(drop).map_err(no_cell)
+        };
+        match self.mode {
+            // Two rounds of counters the four lowest bytes of which take all values, those of the next run of 2^32 among them.
+            Mode::Ctr | Mode::Keystream | Mode::CtrLe32 => {
+                for run in [start, start.wrapping_add(blocks as u128)] {
+                    for byte in 0..TILE as u128 {
+                        let counter = (run >> 32 << 32) | (byte * 0x0101_0101);
+                        let block = if self.mode == Mode::CtrLe32 { counter } else { counter.swap_bytes() };
+                        rounds(block, &self.keys[..3])?;
+                    }
+                }
+            }
+            // The numbers of as many units as a tile has blocks, from any unit of the data on.
+            Mode::XtsEncrypt | Mode::XtsDecrypt => {
+                let units = (self.start.before + blocks) / self.start.unit_blocks;
+                for unit in 0..(units + TILE) as u128 {
+                    rounds(start.wrapping_add(unit), self.tweak_keys)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
