@@ -7,8 +7,8 @@ use crate::random::Random;
 use crate::{Wrong, refused};
 use aes_bitslice_runtime::{
     Cipher, Cmac, CmacBatch, CmacVerifyBatch, Direction, EachKey, Engine, Error, GcmDecrypt, GcmDecryptBatch,
-    GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits, Mode, Nonce,
-    Operation, Tag, Xts,
+    GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits,
+    Mode, Nonce, Operation, Tag, Xts,
 };
 use aes_bitslice_tests::operation::AnyOperation;
 use aes_bitslice_tests::reference::Reference;
@@ -60,7 +60,7 @@ impl Kind {
     }
 
     /// All are as frequent, but what must be refused, which is the last.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::new("ECB encryption", |call| one_key(call, Mode::EcbEncrypt)),
         Self::new("ECB decryption", |call| one_key(call, Mode::EcbDecrypt)),
         Self::new("CTR", |call| one_key(call, Mode::Ctr)),
@@ -69,6 +69,7 @@ impl Kind {
         Self::serial("CBC encryption", cbc_encryption),
         Self::new("XTS", xts),
         Self::new("GCM", gcm),
+        Self::new("GCM in parts", gcm_parts),
         Self::new("AES-GCM-SIV", gcm_siv),
         Self::new("GMAC", gmac),
         Self::serial("CMAC", cmac),
@@ -179,6 +180,11 @@ impl Call<'_> {
     }
 }
 
+/// What maps its input to an output, in every kind of memory.
+const MAPS: Can = Can { gpu: true, sharded: true, apart: true };
+/// What leaves bytes as they are, and is not for sharded memory.
+const IN_PLACE: Can = Can { gpu: true, sharded: false, apart: false };
+
 /// The parts of data at ranges that ascend.
 fn parts<'d>(mut data: &'d mut [u8], ranges: &[Range<u64>]) -> Vec<&'d mut [u8]> {
     let mut done = 0;
@@ -194,12 +200,12 @@ fn parts<'d>(mut data: &'d mut [u8], ranges: &[Range<u64>]) -> Vec<&'d mut [u8]>
 
 fn one_key(call: &mut Call<'_>, mode: Mode) -> Result<(), Wrong> {
     let any = AnyOperation::of(mode, u128::from_be_bytes(call.random.array()), call.random.below(1 << 20));
-    one_operation(call, any, Can { gpu: true, apart: any.maps() })
+    one_operation(call, any, Can { gpu: true, sharded: true, apart: any.maps() })
 }
 
 fn cbc_encryption(call: &mut Call<'_>) -> Result<(), Wrong> {
     let any = AnyOperation::CbcEncrypt { iv: call.random.array() };
-    one_operation(call, any, Can { gpu: false, apart: true })
+    one_operation(call, any, Can { gpu: false, sharded: false, apart: true })
 }
 
 fn one_operation(call: &mut Call<'_>, any: AnyOperation, can: Can) -> Result<(), Wrong> {
@@ -247,7 +253,10 @@ fn xts(call: &mut Call<'_>) -> Result<(), Wrong> {
         }
     };
     let cipher = call.engine.cipher(&key.0).map_err(wrong)?;
-    let found = call.run(&cipher, operation, Can { gpu: unit.is_multiple_of(16), apart: true }, input)?;
+    // Sharded memory is cut into chunks of whole MiB, and the last has 16 bytes at least.
+    let gpu = unit.is_multiple_of(16);
+    let can = Can { gpu, sharded: gpu && !(1..16).contains(&(len % (1 << 20))), apart: true };
+    let found = call.run(&cipher, operation, can, input)?;
     call.compare(&found, &expected, &format!("{direction:?} of units of {unit} bytes from {first:#x} on"))
 }
 
@@ -264,7 +273,32 @@ fn gcm(call: &mut Call<'_>) -> Result<(), Wrong> {
     };
     let cipher = call.cipher;
     let encrypt = GcmEncrypt::new(&n, &aad);
-    there_and_back(call, cipher, input, &aad, encrypt, (expected, tag), |aad, tag| GcmDecrypt::new(&n, aad, tag))
+    there_and_back(call, (cipher, MAPS), input, &aad, encrypt, (expected, tag), |aad, tag| {
+        GcmDecrypt::new(&n, aad, tag)
+    })
+}
+
+/// Parts of a message in some order, and the tag of all.
+fn gcm_parts(call: &mut Call<'_>) -> Result<(), Wrong> {
+    let (nonce, aad) = (Nonce::new(&call.nonce()).map_err(wrong)?, aad(call));
+    let input = call.random.bytes(call.bytes);
+    let (expected, tag) = sealed(call.reference, GcmEncrypt::new(&nonce, &aad), &input)?;
+    let direction = call.random.one_of(&[Direction::Encrypt, Direction::Decrypt]);
+    let (from, to) = if direction == Direction::Encrypt { (input, expected) } else { (expected, input) };
+    let each = (from.len() / call.random.one_of(&[1, 2, 3, 5])).next_multiple_of(16).max(16);
+    let mut offsets: Vec<usize> = (0..from.len()).step_by(each).collect();
+    let turn = call.random.below(offsets.len() as u64) as usize;
+    offsets.rotate_left(turn);
+    let mut hashes = Vec::new();
+    for offset in offsets {
+        let part = offset..(offset + each).min(from.len());
+        let operation = GcmPart::new(direction, &nonce, offset as u64);
+        let (hash, data) = call.run_with_output(call.cipher, operation, MAPS, from[part.clone()].to_vec())?;
+        hashes.push(hash.map_err(wrong)?);
+        call.compare(&data, &to[part], &format!("{direction:?} of a part from byte {offset} on"))?;
+    }
+    let found = call.cipher.combine(&GcmEncrypt::new(&nonce, &aad), hashes).map_err(wrong)?;
+    call.compare(found.as_bytes(), tag.as_bytes(), "tag of all parts")
 }
 
 fn gcm_siv(call: &mut Call<'_>) -> Result<(), Wrong> {
@@ -282,7 +316,15 @@ fn gcm_siv(call: &mut Call<'_>) -> Result<(), Wrong> {
         false => sealed(&call.cpu.cipher(&keyed).map_err(wrong)?, encrypt.clone(), &input)?,
     };
     let cipher = call.engine.cipher(&keyed).map_err(wrong)?;
-    there_and_back(call, &cipher, input, &aad, encrypt, (expected, tag), |aad, tag| GcmSivDecrypt::new(&n, aad, tag))
+    there_and_back(
+        call,
+        (&cipher, Can { sharded: false, ..MAPS }),
+        input,
+        &aad,
+        encrypt,
+        (expected, tag),
+        |aad, tag| GcmSivDecrypt::new(&n, aad, tag),
+    )
 }
 
 /// Additional data.
@@ -300,14 +342,13 @@ fn sealed<E: Operation<Output = Tag>>(cipher: &Cipher, encrypt: E, input: &[u8])
 /// A message encrypted, and decrypted; instead of that, in half of all calls, decrypted with a bit changed.
 fn there_and_back<E: Operation<Output = Tag>, D: Operation<Output = ()>>(
     call: &mut Call<'_>,
-    cipher: &Cipher,
+    (cipher, can): (&Cipher, Can),
     input: Vec<u8>,
     aad: &[u8],
     encrypt: E,
     (expected, expected_tag): (Vec<u8>, Tag),
     decrypt: impl Fn(&[u8], &Tag) -> D,
 ) -> Result<(), Wrong> {
-    let can = Can { gpu: true, apart: true };
     let (tag, data) = call.run_with_output(cipher, encrypt, can, input.clone())?;
     call.compare(tag.map_err(wrong)?.as_bytes(), expected_tag.as_bytes(), "tag")?;
     call.compare(&data, &expected, "ciphertext")?;
@@ -347,13 +388,13 @@ fn gmac(call: &mut Call<'_>) -> Result<(), Wrong> {
         true => Tag::new(&others::gcm(call.key, &nonce, &input, b"").1),
         false => call.reference.run(operation.clone(), &input),
     };
-    mac(call, operation, &expected.map_err(wrong)?, input, true)
+    mac(call, operation, &expected.map_err(wrong)?, input, Can { apart: false, ..MAPS })
 }
 
 fn cmac(call: &mut Call<'_>) -> Result<(), Wrong> {
     let input = call.random.bytes(call.bytes);
     let expected = Tag::new(&others::cmac(call.key, &input)).map_err(wrong)?;
-    mac(call, Cmac::new(), &expected, input, false)
+    mac(call, Cmac::new(), &expected, input, Can { gpu: false, ..IN_PLACE })
 }
 
 /// The tag is right, and the data is what it was.
@@ -362,9 +403,9 @@ fn mac<O: Operation<Output = Tag>>(
     operation: O,
     expected: &Tag,
     input: Vec<u8>,
-    gpu: bool,
+    can: Can,
 ) -> Result<(), Wrong> {
-    let (tag, data) = call.run_with_output(call.cipher, operation, Can { gpu, apart: false }, input.clone())?;
+    let (tag, data) = call.run_with_output(call.cipher, operation, can, input.clone())?;
     call.compare(tag.map_err(wrong)?.as_bytes(), expected.as_bytes(), "tag")?;
     call.compare(&data, &input, "data that was read")
 }
@@ -380,8 +421,6 @@ fn verdict(failed: &[usize], changed: Option<usize>) -> Result<(), Wrong> {
         false => Err(format!("messages {failed:?} were refused, and {changed:?} was changed")),
     }
 }
-
-const IN_PLACE: Can = Can { gpu: true, apart: false };
 
 fn gcm_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
     let ranges = call.ranges(16 << 20, 10_000, 1);

@@ -8,8 +8,8 @@
 //!
 //! | option | what | unless given |
 //! |---|---|---|
-//! | `--minutes N` | how long, as in `9.5`: threads end with the call that they are in | a few calls of each thread |
-//! | `--threads N` | threads; on a CUDA GPU they share eight streams, on which half of all calls are made, in device memory | 4 |
+//! | `--minutes N` | how long, as in `9.5`; then threads end with the call that they are in | a few calls of each thread |
+//! | `--threads N` | threads; on a CUDA GPU half of all calls are in device memory, most of them on eight streams that all threads share, the others in sharded memory | 4 |
 //! | `--most N` | bytes of the largest call, K, M or G behind it | 1M |
 //! | `--memory N` | bytes of host memory that all calls in flight may take together; one takes four times its size | 16 times the largest call |
 //! | `--backend NAME` | as `--engine` of the command line has it; with `auto` the CPU does small calls | `auto` |
@@ -178,13 +178,14 @@ impl Soak {
             for _ in 0..1 + random.below(100) {
                 let with = self.with_key(&engine, &cpu, &mut random)?;
                 for _ in 0..1 + random.below(50) {
-                    if calls >= LEAST && Instant::now() >= until {
-                        return Ok(());
-                    }
                     let number = Kind::random(&mut random);
                     let most = self.options.most.min(Kind::ALL[number].most);
                     let bytes = random.size_of_call(most);
                     let _share = self.shares.take(COPIES * bytes);
+                    // It may have waited long.
+                    if calls >= LEAST && Instant::now() >= until {
+                        return Ok(());
+                    }
                     self.call(number, bytes, &with, &mut random, None)?;
                     calls += 1;
                 }
@@ -229,7 +230,7 @@ impl Soak {
             format!("{} of {bytes} bytes, key of {bits} bits, {place}: {what}", kind.name)
         })?;
         made.calls.fetch_add(1, Relaxed);
-        made.on_gpu.fetch_add(u64::from(matches!(call.place, Place::Gpu(..))), Relaxed);
+        made.on_gpu.fetch_add(u64::from(call.place.is_on_gpu()), Relaxed);
         made.bytes.fetch_add(bytes, Relaxed);
         Ok(call.comparisons)
     }

@@ -42,6 +42,8 @@ pub enum Place {
     Pinned,
     /// In memory of the GPU, so many bytes behind a multiple of 64, on a stream.
     Gpu(Arc<CudaStream>, usize),
+    /// In memory that is sharded over the engine's GPUs, of which there may be one.
+    Sharded,
 }
 
 /// What a kind of call can.
@@ -49,6 +51,8 @@ pub enum Place {
 pub struct Can {
     /// It has kernels.
     pub gpu: bool,
+    /// They do memory that is sharded over GPUs, too.
+    pub sharded: bool,
     /// It maps all of its input to an output.
     pub apart: bool,
 }
@@ -64,6 +68,9 @@ impl Place {
             && random.one_in(2)
             && let Some(stream) = streams.one(random)
         {
+            if can.sharded && random.one_in(4) {
+                return Self::Sharded;
+            }
             return Self::Gpu(stream.clone(), random.one_of(&[0, 0, 0, 4, 16, 3, 13]));
         }
         match random.below(4) {
@@ -72,6 +79,11 @@ impl Place {
             2 if (1..=MOST_PINNED).contains(&len) => Self::Pinned,
             _ => Self::Host,
         }
+    }
+
+    /// Whether it is on a GPU.
+    pub fn is_on_gpu(&self) -> bool {
+        matches!(self, Self::Gpu(..) | Self::Sharded)
     }
 
     /// The same where host memory has one way only.
@@ -85,12 +97,13 @@ impl Place {
             Self::Apart => "from an input to an output in host memory".into(),
             Self::Submitted => "submitted".into(),
             Self::Pinned => "in memory of the engine's".into(),
+            Self::Sharded => "in sharded memory of the GPU".into(),
             Self::Gpu(_, at) => format!("in memory of the GPU, {at} bytes behind a multiple of 64"),
         }
     }
 
-    /// A call in host memory.
-    fn on_host<O: Operation>(&self, cipher: &Cipher, operation: O, mut data: Vec<u8>) -> Returned<O::Output> {
+    /// A call in host memory, or in sharded memory.
+    fn elsewhere<O: Operation>(&self, cipher: &Cipher, operation: O, mut data: Vec<u8>) -> Returned<O::Output> {
         Ok(match self {
             Self::Apart => {
                 let mut output = vec![0xa5; data.len()];
@@ -103,6 +116,13 @@ impl Place {
                 },
                 Err(SubmitError { error, data }) => (Err(error), data),
             },
+            Self::Sharded => {
+                let mut memory = cipher.engine().sharded(data.len()).map_err(wrong)?;
+                memory.copy_from_host(0, &data).map_err(wrong)?;
+                let value = cipher.sharded().map_err(wrong)?.run(operation, &mut memory);
+                memory.copy_to_host(0, &mut data).map_err(wrong)?;
+                (value, data)
+            }
             Self::Pinned => {
                 let mut buffer = cipher.engine().host_buffer(data.len()).map_err(wrong)?;
                 buffer.copy_from_slice(&data);
@@ -159,7 +179,7 @@ impl Place {
         })?;
         match on_gpu {
             Some(value) => Ok((value, data)),
-            None => self.on_host(cipher, operation, data),
+            None => self.elsewhere(cipher, operation, data),
         }
     }
 
@@ -176,7 +196,7 @@ impl Place {
         })?;
         match on_gpu {
             Some(value) => Ok((value, data)),
-            None => self.on_host(cipher, operation, data),
+            None => self.elsewhere(cipher, operation, data),
         }
     }
 }
