@@ -297,9 +297,9 @@ impl Found {
         for i in 0..WARM_UP + measurements {
             let bits = random(&mut state);
             let is_random = bits & 1 == 1;
-            let mask = if is_random || is_random_only { 0xff } else { 0 };
+            let mask = black_box(if is_random || is_random_only { 0xff } else { 0 });
             let from = &pool[(bits >> 1) as usize % POOL..];
-            secret.iter_mut().zip(from).for_each(|(byte, random)| *byte = random & black_box(mask));
+            secret.iter_mut().zip(from).for_each(|(byte, random)| *byte = random & mask);
             let time = measure(black_box(&secret)).as_nanos() as f64;
             if i >= WARM_UP {
                 times.push((is_random, time));
