@@ -1,5 +1,6 @@
-//! Random calls for as long as is asked, from many threads, over all that the library does and all lengths of key, every byte and tag
-//! compared with the CPU; keys change, engines are opened and dropped, and one call in a thousand is one that must be refused.
+//! Random calls for as long as is asked, from many threads, of every mode, many messages and many keys included, with all lengths of key,
+//! every byte and tag compared with the CPU; keys change, engines are opened and dropped, and one call in a thousand is one that must be
+//! refused. Not among them are GHASH alone, counters of fewer than 128 bits, baked keys, sealed files and OpenCL buffers.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-tests --example soak -- --backend cuda --minutes 60 --threads 16 --most 8G --memory 96G
