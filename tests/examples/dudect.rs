@@ -1,10 +1,12 @@
-//! Whether the time of the CPU engines depends on keys or data: the test of O. Reparaz, J. Balasch and I. Verbauwhede, "Dude, is my code
+//! Whether the time of calls depends on keys or data, on the CPU engines, and in the memory of a CUDA GPU: the test of O. Reparaz, J. Balasch and I. Verbauwhede, "Dude, is my code
 //! constant time?", DATE 2017.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-tests --example dudect                   # 100,000 measurements of each
 //! cargo run --release -p aes-bitslice-tests --example dudect -- 1000000
 //! cargo run --release -p aes-bitslice-tests --example dudect -- 100000 planted # must find what is planted
+//! cargo run --release -p aes-bitslice-tests --example dudect -- 20000 cuda     # the first CUDA GPU, and its table kernels
+//! cargo run --release -p aes-bitslice-tests --example dudect -- 20000 cuda gcm # of these the calls whose names begin so
 //! ```
 //!
 //! A call is measured again and again, with a key and data that are zeros or random, by turns that are random. Between the two kinds,
@@ -14,21 +16,34 @@
 //!
 //! Keys and data of both kinds are made by the same steps at the same addresses, before each measurement. What is measured is one call on
 //! this thread. No difference means that this many measurements on this machine have shown none.
+//!
+//! On a GPU the time is that between two events of the stream around a call, which is put there while the GPU is still busy with something
+//! else, so that the host has no part in it; but for AES-GCM-SIV, which waits for the GPU while it is put there. Keys and data are brought
+//! there before. The table kernels look tables up at addresses that depend on key and data: what is found of them is said, and changes
+//! nothing.
 
+use aes_bitslice_runtime::cuda::cudarc::driver::sys::CUevent_flags;
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, Ecb, Engine, Error, GcmDecrypt, GcmEncrypt,
-    GcmSivDecrypt, GcmSivEncrypt, Gmac, Key, KeyBits, Keystream, Nonce, Tag, Xts,
+    GcmSivDecrypt, GcmSivEncrypt, Gmac, Kernels, Key, KeyBits, Keystream, Nonce, Tag, Xts,
 };
+use aes_bitslice_tests::device_calls::{DeviceCall, KEY_BYTES, Secret};
 use aes_bitslice_tests::engines::{Device, name};
+use aes_bitslice_tests::kernels::COMPLETE;
 use aes_bitslice_tests::reference::noise;
+use std::cell::RefCell;
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// Bytes of data: more than the largest batch of a bitsliced engine, and not whole batches.
 const BYTES: usize = 16 * 600;
+/// Bytes of data on a GPU: some for all of it.
+const BYTES_ON_GPU: usize = 256 << 10;
+/// Bytes that a GPU writes ahead of a call: for longer than it takes to put the call on the stream.
+const AHEAD: usize = 512 << 20;
 /// Bytes of keys, which come before the data: two of the longest, for XTS.
-const KEYS: usize = 64;
+const KEYS: usize = KEY_BYTES;
 /// Random bytes, of which each measurement takes some.
 const POOL: usize = 1 << 20;
 /// Times that tags are compared in a measurement: once is too short for the clock.
@@ -44,21 +59,49 @@ type Measure<'a> = Box<dyn Fn(&[u8]) -> Duration + 'a>;
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let measurements: usize = arguments.next().map_or(Ok(100_000), |number| number.parse())?;
-    let planted = match arguments.next().as_deref() {
-        None => false,
-        Some("planted") => true,
-        Some(other) => return Err(format!("`{other}` is neither nothing nor `planted`").into()),
+    let (planted, cuda) = match arguments.next().as_deref() {
+        None => (false, false),
+        Some("planted") => (true, false),
+        Some("cuda") => (false, true),
+        Some(other) => return Err(format!("`{other}` is neither nothing nor `planted` nor `cuda`").into()),
     };
-    let is_different = |what: &str, is_random_only, measure: &Measure<'_>| {
-        let found = Found::of(measurements, is_random_only, measure);
+    let is_different_of = |bytes, what: &str, is_random_only, measure: &Measure<'_>| {
+        let found = Found::of(measurements, bytes, is_random_only, measure);
         println!("{what:42} {:>8.0} ns, t {:6.1} {}", found.median, found.t, found.of);
         found.t.abs() > DIFFERENT
     };
+    let is_different =
+        |what: &str, is_random_only, measure: &Measure<'_>| is_different_of(BYTES, what, is_random_only, measure);
     println!("{measurements} measurements of each; median time, and the largest t");
     if planted {
         let missed = leaks().iter().filter(|(what, leak)| !is_different(what, false, leak)).count();
         let invented = is_different("no difference: all is random", true, &leaks().remove(0).1);
         return Ok(if missed == 0 && !invented { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    if cuda {
+        let begins = arguments.next().unwrap_or_default();
+        let engines = match Device::Cuda(Kernels::Auto).find() {
+            Ok(engines) => engines,
+            Err(why) => {
+                println!("nothing to measure here: {why}");
+                return Ok(ExitCode::SUCCESS);
+            }
+        };
+        let tables = Device::Cuda(Kernels::Tbox).find().unwrap_or(&[]);
+        let mut different = 0;
+        for engine in engines.iter().chain(tables) {
+            println!("{}", name(engine));
+            let has_tables = engine.kernels() == Kernels::Tbox;
+            let is_there = |call: &&DeviceCall| !has_tables || COMPLETE.iter().any(|mode| mode.name() == call.name);
+            let named = |call: &&DeviceCall| call.name.starts_with(&begins);
+            for call in DeviceCall::ALL.iter().filter(is_there).filter(named) {
+                let measure = on_gpu(engine, call)?;
+                let found = is_different_of(BYTES_ON_GPU, &format!("    {}", call.name), false, &measure);
+                different += usize::from(found && !has_tables);
+            }
+        }
+        println!("{different} of them depend on what is secret, table kernels not counted");
+        return Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let mut different = usize::from(is_different("comparing tags", false, &comparing_tags()));
     for engine in Device::Cpu.find()? {
@@ -78,6 +121,29 @@ fn timed<T>(call: impl FnOnce() -> T) -> Duration {
     let time = start.elapsed();
     black_box(returned);
     time
+}
+
+/// A call in the memory of a GPU.
+fn on_gpu<'a>(engine: &'a Engine, call: &'a DeviceCall) -> Result<Measure<'a>, Box<dyn std::error::Error>> {
+    let stream = engine.cuda_context()?.new_stream()?;
+    let memory = (stream.alloc_zeros::<u8>(BYTES_ON_GPU)?, stream.alloc_zeros::<u8>(AHEAD)?);
+    let memory = RefCell::new(memory);
+    let measured = move |secret: &[u8]| -> Result<Duration, Box<dyn std::error::Error>> {
+        let (key, data) = secret.split_first_chunk().expect("keys and data");
+        let mut data = data.to_vec();
+        let secret = Secret { bits: KeyBits::Aes256, key, data: &mut data };
+        let launch = call.prepare(engine, &stream, secret)?;
+        let (memory, ahead) = &mut *memory.borrow_mut();
+        stream.memcpy_htod(&data, memory)?;
+        let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        stream.memset_zeros(ahead)?;
+        let start = event()?;
+        let wait = launch(&stream, memory)?;
+        let end = event()?;
+        wait()?;
+        Ok(Duration::from_secs_f64(f64::from(start.elapsed_ms(&end)?) / 1e3))
+    };
+    Ok(Box::new(move |secret| measured(secret).unwrap_or_else(|error| panic!("{}: {error}", call.name))))
 }
 
 /// An operation on data, under a key, as a measure.
@@ -223,17 +289,17 @@ struct Found {
 
 impl Found {
     /// Measures. Where all is random there is nothing to be found.
-    fn of(measurements: usize, is_random_only: bool, measure: &Measure<'_>) -> Self {
-        let pool = noise(0xd0de, POOL + KEYS + BYTES);
-        let mut secret = vec![0; KEYS + BYTES];
+    fn of(measurements: usize, bytes: usize, is_random_only: bool, measure: &Measure<'_>) -> Self {
+        let pool = noise(0xd0de, POOL + KEYS + bytes);
+        let mut secret = vec![0; KEYS + bytes];
         let mut state = 1;
         let mut times = Vec::with_capacity(measurements);
         for i in 0..WARM_UP + measurements {
             let bits = random(&mut state);
             let is_random = bits & 1 == 1;
-            let mask = if is_random || is_random_only { 0xff } else { 0 };
+            let mask = black_box(if is_random || is_random_only { 0xff } else { 0 });
             let from = &pool[(bits >> 1) as usize % POOL..];
-            secret.iter_mut().zip(from).for_each(|(byte, random)| *byte = random & black_box(mask));
+            secret.iter_mut().zip(from).for_each(|(byte, random)| *byte = random & mask);
             let time = measure(black_box(&secret)).as_nanos() as f64;
             if i >= WARM_UP {
                 times.push((is_random, time));

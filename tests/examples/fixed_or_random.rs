@@ -1,35 +1,50 @@
-//! Launches of every kernel in memory of a CUDA GPU, with one key and data or with new ones each time: for a profiler, which must count the
-//! same in both cases.
+//! Calls of every kind in the memory of a CUDA GPU, with one key and data or with new ones each time: for a profiler, which must count the
+//! same in both cases. And the comparison of what it counted.
 //!
 //! ```sh
 //! S=l1tex__t_sectors_pipe_lsu_mem_global_op; M=smsp__inst_executed.sum,${S}_ld.sum,${S}_st.sum
 //! for which in fixed random; do
-//!     ncu --csv --metrics $M target/release/examples/fixed_or_random $which 1000 > $which.csv
+//!     ncu --csv --page details --print-units base --metrics $M target/release/examples/fixed_or_random $which 1000 ctr > $which.csv
 //! done
+//! target/release/examples/fixed_or_random compare fixed.csv random.csv
 //! ```
 //!
-//! Each metric of each kernel and grid must have three values, one for each length of key, and the same ones in both files.
+//! The number is how often each call is made with keys of each length. The name is that of a call, or the first letters of several, as `gcm`;
+//! without it all calls are made. Lengths, counters, nonces and units are public, and always the same. `compare` fails with 1 where a
+//! metric of a kernel with a grid and a thread block has a value in one file that it has not in the other.
 
-use aes_bitslice_runtime::{Backend, Engine, Error, Key, KeyBits, Mode};
-use aes_bitslice_tests::operation::AnyOperation;
+use aes_bitslice_runtime::{Backend, Engine, Error, KeyBits};
+use aes_bitslice_tests::counters::Counters;
+use aes_bitslice_tests::device_calls::{DeviceCall, KEY_BYTES, Secret};
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::with_operation;
+use std::process::ExitCode;
 
-/// Bytes of a launch: several tiles of some thread blocks.
+/// Bytes of a call: several tiles of some thread blocks.
 const BYTES: usize = 1 << 20;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let is_random = match arguments.next().as_deref() {
-        None | Some("fixed") => false,
-        Some("random") => true,
-        Some(other) => return Err(format!("`{other}` is neither `fixed` nor `random`").into()),
+fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (is_random, rest) = match &arguments[..] {
+        ["compare", first, second] => return compare(first, second),
+        ["fixed", rest @ ..] => (false, rest),
+        ["random", rest @ ..] => (true, rest),
+        [] => (false, &[][..]),
+        _ => {
+            return Err("use `fixed` or `random`, how often, and the name of a call; or `compare` and two files".into());
+        }
     };
-    let times: u64 = arguments.next().map_or(Ok(2), |times| times.parse())?;
+    let times: u64 = rest.first().map_or(Ok(2), |times| times.parse())?;
+    let begins = rest.get(1).unwrap_or(&"");
+    let calls: Vec<&DeviceCall> = DeviceCall::ALL.iter().filter(|call| call.name.starts_with(begins)).collect();
+    if calls.is_empty() {
+        let names = DeviceCall::ALL.map(|call| call.name).join(", ");
+        return Err(format!("no call is named `{begins}`: there are {names}").into());
+    }
     let engine = match Engine::open(Backend::Cuda { ordinal: 0 }) {
         Err(e @ Error::CudaUnavailable { .. }) => {
             println!("nothing to count here: {e}");
-            return Ok(());
+            return Ok(ExitCode::SUCCESS);
         }
         other => other?,
     };
@@ -37,16 +52,36 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for time in 0..times {
         let seed = if is_random { 1 + time } else { 0 };
         for bits in KeyBits::ALL {
-            let cipher = engine.cipher(&Key::new(&noise(seed, bits.bytes()))?)?;
-            let mut data = stream.clone_htod(&noise(seed + 1_000_000, BYTES))?;
-            for mode in Mode::OF_ONE_KEY {
-                // The counter is public, and the same.
-                let any = AnyOperation::of(mode, 7, 0);
-                with_operation!(any, operation => cipher.device()?.run(&stream, operation, &mut data))?;
+            for call in calls.iter().filter(|call| call.bits.contains(&bits)) {
+                let key: [u8; KEY_BYTES] = noise(seed, KEY_BYTES).try_into().expect("as long");
+                let mut data = noise(seed + 1_000_000, BYTES);
+                let launch = call.prepare(&engine, &stream, Secret { bits, key: &key, data: &mut data })?;
+                let mut memory = stream.clone_htod(&data)?;
+                launch(&stream, &mut memory)?().map_err(|e| format!("{}: {e}", call.name))?;
             }
         }
     }
-    stream.synchronize()?;
-    println!("{times} times every mode and length of key");
-    Ok(())
+    println!(
+        "{times} times {}, with keys of each length",
+        calls.iter().map(|call| call.name).collect::<Vec<_>>().join(", ")
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn compare(first: &str, second: &str) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let read = |file: &str| {
+        let text = std::fs::read_to_string(file).map_err(|e| format!("{file}: {e}"))?;
+        Counters::read(&text).map_err(|e| format!("{file}: {e}"))
+    };
+    let (one, two) = (read(first)?, read(second)?);
+    let differences = one.differences(&two);
+    differences.iter().for_each(|difference| println!("{difference}"));
+    let ((kernels, metrics), launches) = (one.kernels_and_metrics(), (one.launches, two.launches));
+    println!(
+        "{kernels} kernels and grids, {metrics} metrics of them, in {} and {} launches: {} differ",
+        launches.0,
+        launches.1,
+        differences.len()
+    );
+    Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

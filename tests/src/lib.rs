@@ -7,6 +7,7 @@
 //! | [`harness`] | tests that need what not every machine has |
 //! | [`engines`] | the engines under test |
 //! | [`memory`] | where the data of a call is |
+//! | [`device_calls`], [`counters`] | calls in the memory of a GPU, by name; what a profiler counts of them |
 //! | [`kernels`] | kernels as the generator prints them |
 //! | [`operation`] | any operation as a value, and what the reference makes of it |
 //! | [`reference`](mod@reference) | the measure of every engine |
@@ -17,6 +18,8 @@
 
 pub mod acvp;
 pub mod cavp;
+pub mod counters;
+pub mod device_calls;
 pub mod engines;
 pub mod environment;
 pub mod formal;

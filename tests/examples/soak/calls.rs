@@ -1,0 +1,575 @@
+//! The kinds of call that are made. Each is a function that makes a call on random data, once or there and back, and compares every byte
+//! and tag: of little data with other implementations, of more with the engine of the CPU on the `aes` crate, which the tests compare with
+//! them.
+
+use crate::place::{Can, Place, Returned, Streams, wrong};
+use crate::random::Random;
+use crate::{Wrong, refused};
+use aes_bitslice_runtime::{
+    Cipher, Cmac, CmacBatch, CmacVerifyBatch, Direction, EachKey, Engine, Error, GcmDecrypt, GcmDecryptBatch,
+    GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits,
+    Mode, Nonce, Operation, Tag, Xts,
+};
+use aes_bitslice_tests::operation::AnyOperation;
+use aes_bitslice_tests::reference::Reference;
+use aes_bitslice_tests::{others, with_operation};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// A call, and what it is made with.
+pub struct Call<'a> {
+    pub engine: &'a Engine,
+    /// That of the CPU, which is compared with.
+    pub cpu: &'a Engine,
+    pub key: &'a [u8],
+    /// The key on both.
+    pub cipher: &'a Cipher,
+    pub reference: &'a Cipher,
+    pub streams: &'a Streams,
+    pub random: &'a mut Random,
+    /// Bytes of data.
+    pub bytes: usize,
+    /// Where the data was in the last call.
+    pub place: Place,
+    /// Comparisons up to now, and the one in which the bytes that are found are changed before.
+    pub comparisons: u64,
+    pub planted: Option<u64>,
+}
+
+/// A kind of call.
+pub struct Kind {
+    pub name: &'static str,
+    /// Bytes of the largest.
+    pub most: u64,
+    pub make: fn(&mut Call<'_>) -> Result<(), Wrong>,
+}
+
+/// What one core does of a call, one block after the other.
+const SERIAL: u64 = 1 << 20;
+
+/// How many calls there are of one that must be refused.
+pub const REFUSED: u64 = 1000;
+
+impl Kind {
+    const fn new(name: &'static str, make: fn(&mut Call<'_>) -> Result<(), Wrong>) -> Self {
+        Self { name, most: u64::MAX, make }
+    }
+
+    const fn serial(name: &'static str, make: fn(&mut Call<'_>) -> Result<(), Wrong>) -> Self {
+        Self { name, most: SERIAL, make }
+    }
+
+    /// All are as frequent, but what must be refused, which is the last.
+    pub const ALL: [Self; 17] = [
+        Self::new("ECB encryption", |call| one_key(call, Mode::EcbEncrypt)),
+        Self::new("ECB decryption", |call| one_key(call, Mode::EcbDecrypt)),
+        Self::new("CTR", |call| one_key(call, Mode::Ctr)),
+        Self::new("key stream", |call| one_key(call, Mode::Keystream)),
+        Self::new("CBC decryption", |call| one_key(call, Mode::CbcDecrypt)),
+        Self::serial("CBC encryption", cbc_encryption),
+        Self::new("XTS", xts),
+        Self::new("GCM", gcm),
+        Self::new("GCM in parts", gcm_parts),
+        Self::new("AES-GCM-SIV", gcm_siv),
+        Self::new("GMAC", gmac),
+        Self::serial("CMAC", cmac),
+        Self::new("GCM batch", gcm_batch),
+        Self::new("CMAC batch", cmac_batch),
+        Self::new("jobs under many keys", jobs),
+        Self::new("each of many keys", each_key),
+        Self { name: "to be refused", most: 0, make: refused::make },
+    ];
+
+    /// The number of one of them.
+    pub fn random(random: &mut Random) -> usize {
+        let last = Self::ALL.len() - 1;
+        if random.one_in(REFUSED) { last } else { random.below(last as u64) as usize }
+    }
+}
+
+impl Call<'_> {
+    /// Whether the data is little enough for other implementations, which take their time.
+    fn is_small(&self) -> bool {
+        self.bytes <= 64 << 10
+    }
+
+    /// Fails where bytes are not as expected, with the first.
+    pub fn compare(&mut self, found: &[u8], expected: &[u8], what: &str) -> Result<(), Wrong> {
+        let mut changed = Vec::new();
+        let found = match self.planted == Some(self.comparisons) {
+            false => found,
+            true => {
+                changed.extend_from_slice(found);
+                let at = self.random.below(found.len() as u64) as usize;
+                match changed.get_mut(at) {
+                    Some(byte) => *byte ^= 1 << self.random.below(8),
+                    None => changed.push(0),
+                }
+                &changed
+            }
+        };
+        self.comparisons += 1;
+        if found == expected {
+            return Ok(());
+        }
+        match found.iter().zip(expected).position(|(found, expected)| found != expected) {
+            Some(at) => Err(format!("{what}: byte {at} of {} is wrong", expected.len())),
+            None => Err(format!("{what}: {} bytes, not {}", found.len(), expected.len())),
+        }
+    }
+
+    /// A place for data of a length, as this call's.
+    fn place(&mut self, can: Can, len: usize) -> Place {
+        self.place = Place::random(self.random, self.streams, can, len);
+        self.place.clone()
+    }
+
+    fn run<O: Operation<Output = ()>>(
+        &mut self,
+        cipher: &Cipher,
+        operation: O,
+        can: Can,
+        data: Vec<u8>,
+    ) -> Result<Vec<u8>, Wrong> {
+        let (value, data) = self.place(can, data.len()).run(cipher, operation, can, data)?;
+        value.map(|()| data).map_err(wrong)
+    }
+
+    /// What it returns is as it comes, with the data.
+    fn run_with_output<O: Operation>(
+        &mut self,
+        cipher: &Cipher,
+        operation: O,
+        can: Can,
+        data: Vec<u8>,
+    ) -> Returned<O::Output> {
+        self.place(can, data.len()).run_with_output(cipher, operation, data)
+    }
+
+    /// A nonce of a length that all implementations have.
+    fn nonce(&mut self) -> Vec<u8> {
+        let len = self.random.one_of(&[12, 12, 12, 12, 1, 16, 60]);
+        self.random.bytes(len)
+    }
+
+    /// A tag of which a bit is another.
+    fn changed(&mut self, tag: &Tag) -> Tag {
+        let mut bytes = tag.as_bytes().to_vec();
+        let bit = self.random.below(8 * bytes.len() as u64) as usize;
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        Tag::new(&bytes).expect("as long as it was")
+    }
+
+    /// Ascending ranges of the data, for messages or jobs: up to a number of them, multiples of `unit` bytes long, with a mean of `most` bytes
+    /// at most, but for what is too much for that number; with something between them or not.
+    fn ranges(&mut self, most: usize, number: usize, unit: usize) -> Vec<Range<u64>> {
+        let most = self.random.size(most.min(self.bytes) as u64) as usize;
+        let most = most.max(self.bytes / number).max(unit);
+        let gap = self.random.one_of(&[0, 0, 17]);
+        let (mut ranges, mut at) = (Vec::new(), 0);
+        while ranges.len() < number {
+            let begin = at + self.random.below(gap) as usize;
+            let end = begin + self.random.below(2 * most as u64) as usize / unit * unit;
+            if end > self.bytes {
+                break;
+            }
+            ranges.push(begin as u64..end as u64);
+            at = end;
+        }
+        ranges
+    }
+}
+
+/// What maps its input to an output, in every kind of memory.
+const MAPS: Can = Can { gpu: true, sharded: true, apart: true };
+/// What leaves bytes as they are, and is not for sharded memory.
+const IN_PLACE: Can = Can { gpu: true, sharded: false, apart: false };
+
+/// The parts of data at ranges that ascend.
+fn parts<'d>(mut data: &'d mut [u8], ranges: &[Range<u64>]) -> Vec<&'d mut [u8]> {
+    let mut done = 0;
+    let part = |range: &Range<u64>| {
+        let (before, rest) = std::mem::take(&mut data).split_at_mut((range.end - done) as usize);
+        data = rest;
+        let part = &mut before[(range.start - done) as usize..];
+        done = range.end;
+        part
+    };
+    ranges.iter().map(part).collect()
+}
+
+fn one_key(call: &mut Call<'_>, mode: Mode) -> Result<(), Wrong> {
+    let any = AnyOperation::of(mode, u128::from_be_bytes(call.random.array()), call.random.below(1 << 20));
+    one_operation(call, any, Can { gpu: true, sharded: true, apart: any.maps() })
+}
+
+fn cbc_encryption(call: &mut Call<'_>) -> Result<(), Wrong> {
+    let any = AnyOperation::CbcEncrypt { iv: call.random.array() };
+    one_operation(call, any, Can { gpu: false, sharded: false, apart: true })
+}
+
+fn one_operation(call: &mut Call<'_>, any: AnyOperation, can: Can) -> Result<(), Wrong> {
+    let input = call.random.bytes(any.takes(call.bytes));
+    let expected = match call.is_small() {
+        true => any.expected(&Reference::new(call.key), &input),
+        false => {
+            let mut data = input.clone();
+            any.run(call.reference, &mut data).map_err(wrong)?;
+            data
+        }
+    };
+    let found = with_operation!(any, operation => call.run(call.cipher, operation, can, input))?;
+    call.compare(&found, &expected, "output")
+}
+
+fn xts(call: &mut Call<'_>) -> Result<(), Wrong> {
+    let len = call.random.one_of(&[32, 64]);
+    let mut key = call.random.bytes(len);
+    // The halves are different.
+    key[0] = !key[len / 2];
+    let key = (Key::xts(&key).map_err(wrong)?, key);
+    // Half of all units are whole blocks, which kernels take.
+    let unit = call.random.size(16 << 20).max(16);
+    let unit = if call.random.one_in(2) { unit.next_multiple_of(16) } else { unit };
+    let rest = call.bytes % unit as usize;
+    let len = if (1..16).contains(&rest) { call.bytes - rest } else { call.bytes };
+    let units = (len as u64).div_ceil(unit);
+    // Numbers that carry out of 32 and of 64 bits.
+    let first = match call.random.below(4) {
+        0 => (1 << 32) - u128::from(call.random.below(units + 1)),
+        1 => (1 << 64) - u128::from(call.random.below(units + 1)),
+        2 => u128::MAX - u128::from(units),
+        _ => u128::from_le_bytes(call.random.array()) >> 1,
+    };
+    let direction = call.random.one_of(&[Direction::Encrypt, Direction::Decrypt]);
+    let operation = Xts::new(direction, unit, first).map_err(wrong)?;
+    let input = call.random.bytes(len);
+    let expected = match call.is_small() {
+        true => others::xts(direction, &key.1, unit as usize, first, &input),
+        false => {
+            let mut data = input.clone();
+            call.cpu.cipher(&key.0).and_then(|cipher| cipher.run(operation, &mut data)).map_err(wrong)?;
+            data
+        }
+    };
+    let cipher = call.engine.cipher(&key.0).map_err(wrong)?;
+    // Sharded memory is cut into chunks of whole MiB, and the last has 16 bytes at least.
+    let gpu = unit.is_multiple_of(16);
+    let can = Can { gpu, sharded: gpu && !(1..16).contains(&(len % (1 << 20))), apart: true };
+    let found = call.run(&cipher, operation, can, input)?;
+    call.compare(&found, &expected, &format!("{direction:?} of units of {unit} bytes from {first:#x} on"))
+}
+
+fn gcm(call: &mut Call<'_>) -> Result<(), Wrong> {
+    let (nonce, aad) = (call.nonce(), aad(call));
+    let input = call.random.bytes(call.bytes);
+    let n = Nonce::new(&nonce).map_err(wrong)?;
+    let (expected, tag) = match call.is_small() {
+        true => {
+            let (data, tag) = others::gcm(call.key, &nonce, &aad, &input);
+            (data, Tag::new(&tag).map_err(wrong)?)
+        }
+        false => sealed(call.reference, GcmEncrypt::new(&n, &aad), &input)?,
+    };
+    let cipher = call.cipher;
+    let encrypt = GcmEncrypt::new(&n, &aad);
+    there_and_back(call, (cipher, MAPS), input, &aad, encrypt, (expected, tag), |aad, tag| {
+        GcmDecrypt::new(&n, aad, tag)
+    })
+}
+
+/// Parts of a message in some order, and the tag of all.
+fn gcm_parts(call: &mut Call<'_>) -> Result<(), Wrong> {
+    let (nonce, aad) = (Nonce::new(&call.nonce()).map_err(wrong)?, aad(call));
+    let input = call.random.bytes(call.bytes);
+    let (expected, tag) = sealed(call.reference, GcmEncrypt::new(&nonce, &aad), &input)?;
+    let direction = call.random.one_of(&[Direction::Encrypt, Direction::Decrypt]);
+    let (from, to) = if direction == Direction::Encrypt { (input, expected) } else { (expected, input) };
+    let each = (from.len() / call.random.one_of(&[1, 2, 3, 5])).next_multiple_of(16).max(16);
+    let mut offsets: Vec<usize> = (0..from.len()).step_by(each).collect();
+    let turn = call.random.below(offsets.len() as u64) as usize;
+    offsets.rotate_left(turn);
+    let mut hashes = Vec::new();
+    for offset in offsets {
+        let part = offset..(offset + each).min(from.len());
+        let operation = GcmPart::new(direction, &nonce, offset as u64);
+        let (hash, data) = call.run_with_output(call.cipher, operation, MAPS, from[part.clone()].to_vec())?;
+        hashes.push(hash.map_err(wrong)?);
+        call.compare(&data, &to[part], &format!("{direction:?} of a part from byte {offset} on"))?;
+    }
+    let found = call.cipher.combine(&GcmEncrypt::new(&nonce, &aad), hashes).map_err(wrong)?;
+    call.compare(found.as_bytes(), tag.as_bytes(), "tag of all parts")
+}
+
+fn gcm_siv(call: &mut Call<'_>) -> Result<(), Wrong> {
+    // There is none with keys of 192 bits.
+    let key = if call.key.len() == 24 { &call.key[..16] } else { call.key };
+    let (nonce, aad) = (call.random.array(), aad(call));
+    let input = call.random.bytes(call.bytes);
+    let (n, keyed) = (Nonce::from(nonce), Key::new(key).map_err(wrong)?);
+    let encrypt = GcmSivEncrypt::new(&n, &aad);
+    let (expected, tag) = match call.is_small() {
+        true => {
+            let (data, tag) = others::gcm_siv(key, &nonce, &aad, &input);
+            (data, Tag::new(&tag).map_err(wrong)?)
+        }
+        false => sealed(&call.cpu.cipher(&keyed).map_err(wrong)?, encrypt.clone(), &input)?,
+    };
+    let cipher = call.engine.cipher(&keyed).map_err(wrong)?;
+    there_and_back(
+        call,
+        (&cipher, Can { sharded: false, ..MAPS }),
+        input,
+        &aad,
+        encrypt,
+        (expected, tag),
+        |aad, tag| GcmSivDecrypt::new(&n, aad, tag),
+    )
+}
+
+/// Additional data.
+fn aad(call: &mut Call<'_>) -> Vec<u8> {
+    let len = call.random.size(4096) as usize;
+    call.random.bytes(len)
+}
+
+fn sealed<E: Operation<Output = Tag>>(cipher: &Cipher, encrypt: E, input: &[u8]) -> Result<(Vec<u8>, Tag), Wrong> {
+    let mut data = input.to_vec();
+    let tag = cipher.run(encrypt, &mut data).map_err(wrong)?;
+    Ok((data, tag))
+}
+
+/// A message encrypted, and decrypted; instead of that, in half of all calls, decrypted with a bit changed.
+fn there_and_back<E: Operation<Output = Tag>, D: Operation<Output = ()>>(
+    call: &mut Call<'_>,
+    (cipher, can): (&Cipher, Can),
+    input: Vec<u8>,
+    aad: &[u8],
+    encrypt: E,
+    (expected, expected_tag): (Vec<u8>, Tag),
+    decrypt: impl Fn(&[u8], &Tag) -> D,
+) -> Result<(), Wrong> {
+    let (tag, data) = call.run_with_output(cipher, encrypt, can, input.clone())?;
+    call.compare(tag.map_err(wrong)?.as_bytes(), expected_tag.as_bytes(), "tag")?;
+    call.compare(&data, &expected, "ciphertext")?;
+    drop(data);
+    let mut data = expected;
+    let (mut aad, mut tag) = (aad.to_vec(), expected_tag);
+    if call.random.one_in(2) {
+        drop(input);
+        let at = |random: &mut Random, bytes: &[u8]| random.below(bytes.len() as u64) as usize;
+        match call.random.below(3) {
+            0 if !data.is_empty() => {
+                let at = at(call.random, &data);
+                data[at] ^= 1 << call.random.below(8);
+            }
+            1 if !aad.is_empty() => {
+                let at = at(call.random, &aad);
+                aad[at] ^= 1 << call.random.below(8);
+            }
+            _ => tag = call.changed(&tag),
+        }
+        let (refused, data) = call.run_with_output(cipher, decrypt(&aad, &tag), can, data)?;
+        return match refused {
+            Err(Error::Unauthenticated) => call.compare(&data, &vec![0; data.len()], "the output of what was refused"),
+            other => Err(format!("what was changed was not refused: {other:?}")),
+        };
+    }
+    let (opened, data) = call.run_with_output(cipher, decrypt(&aad, &tag), can, data)?;
+    opened.map_err(wrong)?;
+    call.compare(&data, &input, "plaintext")
+}
+
+fn gmac(call: &mut Call<'_>) -> Result<(), Wrong> {
+    let nonce = call.nonce();
+    let input = call.random.bytes(call.bytes);
+    let operation = Gmac::new(&Nonce::new(&nonce).map_err(wrong)?);
+    let expected = match call.is_small() {
+        true => Tag::new(&others::gcm(call.key, &nonce, &input, b"").1),
+        false => call.reference.run(operation.clone(), &input),
+    };
+    mac(call, operation, &expected.map_err(wrong)?, input, Can { apart: false, ..MAPS })
+}
+
+fn cmac(call: &mut Call<'_>) -> Result<(), Wrong> {
+    let input = call.random.bytes(call.bytes);
+    let expected = Tag::new(&others::cmac(call.key, &input)).map_err(wrong)?;
+    mac(call, Cmac::new(), &expected, input, Can { gpu: false, ..IN_PLACE })
+}
+
+/// The tag is right, and the data is what it was.
+fn mac<O: Operation<Output = Tag>>(
+    call: &mut Call<'_>,
+    operation: O,
+    expected: &Tag,
+    input: Vec<u8>,
+    can: Can,
+) -> Result<(), Wrong> {
+    let (tag, data) = call.run_with_output(call.cipher, operation, can, input.clone())?;
+    call.compare(tag.map_err(wrong)?.as_bytes(), expected.as_bytes(), "tag")?;
+    call.compare(&data, &input, "data that was read")
+}
+
+fn bytes_of(tags: &[Tag]) -> Vec<u8> {
+    tags.iter().flat_map(|tag| tag.as_bytes().iter().copied()).collect()
+}
+
+/// Of what a batch returns, which message is another, if one was changed.
+fn verdict(failed: &[usize], changed: Option<usize>) -> Result<(), Wrong> {
+    match failed == changed.as_slice() {
+        true => Ok(()),
+        false => Err(format!("messages {failed:?} were refused, and {changed:?} was changed")),
+    }
+}
+
+fn gcm_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
+    let ranges = call.ranges(16 << 20, 10_000, 1);
+    let nonces: Vec<Vec<u8>> = (0..ranges.len() as u64)
+        .map(|n| {
+            let len = call.random.one_of(&[12, 12, 12, 12, 12, 12, 16, 60]);
+            let mut nonce = call.random.bytes(len);
+            nonce[..8].copy_from_slice(&n.to_le_bytes());
+            nonce
+        })
+        .collect();
+    let aad: Vec<Vec<u8>> = nonces
+        .iter()
+        .map(|_| {
+            let len = call.random.below(40) as usize;
+            call.random.bytes(len)
+        })
+        .collect();
+    let list: Vec<GcmMessage<'_>> =
+        (0..ranges.len()).map(|n| GcmMessage { nonce: &nonces[n], aad: &aad[n], range: ranges[n].clone() }).collect();
+    let input = call.random.bytes(call.bytes);
+    let mut expected = input.clone();
+    let (is_small, key, reference) = (call.is_small(), call.key, call.reference);
+    // One by one: in host memory, batches of all engines are the same code.
+    let tags = parts(&mut expected, &ranges).into_par_iter().zip(&list).map(|(data, message)| {
+        if is_small {
+            let (secret, tag) = others::gcm(key, message.nonce, message.aad, data);
+            data.copy_from_slice(&secret);
+            return Tag::new(&tag);
+        }
+        reference.run(GcmEncrypt::new(&Nonce::new(message.nonce)?, message.aad), data)
+    });
+    let tags: Vec<Tag> = tags.collect::<Result<_, _>>().map_err(wrong)?;
+    let encrypt = GcmEncryptBatch::new(&list).map_err(wrong)?;
+    let (found, data) = call.run_with_output(call.cipher, encrypt, IN_PLACE, input.clone())?;
+    call.compare(&bytes_of(&found.map_err(wrong)?), &bytes_of(&tags), "tags")?;
+    call.compare(&data, &expected, "messages and what is between them")?;
+    drop(data);
+    let (mut plain, mut tags) = (input, tags);
+    let changed = (!list.is_empty() && call.random.one_in(2)).then(|| call.random.below(list.len() as u64) as usize);
+    if let Some(n) = changed {
+        tags[n] = call.changed(&tags[n]);
+        plain[ranges[n].start as usize..ranges[n].end as usize].fill(0);
+    }
+    let decrypt = GcmDecryptBatch::new(&list, &tags).map_err(wrong)?;
+    let (opened, data) = call.run_with_output(call.cipher, decrypt, IN_PLACE, expected)?;
+    verdict(opened.map_err(wrong)?.failed(), changed)?;
+    call.compare(&data, &plain, "messages, decrypted, and what is between them")
+}
+
+fn cmac_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
+    // Messages are serial.
+    let mut ranges = call.ranges(256 << 10, 50_000, 1);
+    // They come in any order, and may overlap.
+    if call.random.one_in(2) {
+        ranges.reverse();
+        ranges.iter_mut().for_each(|range| range.start -= call.random.below(20).min(range.start));
+    }
+    let input = call.random.bytes(call.bytes);
+    let (is_small, key, reference) = (call.is_small(), call.key, call.reference);
+    let tags = ranges.par_iter().map(|range| {
+        let message = &input[range.start as usize..range.end as usize];
+        if is_small { Tag::new(&others::cmac(key, message)) } else { reference.run(Cmac::new(), message) }
+    });
+    let mut tags: Vec<Tag> = tags.collect::<Result<_, _>>().map_err(wrong)?;
+    let make = CmacBatch::new(&ranges).map_err(wrong)?;
+    let (found, data) = call.run_with_output(call.cipher, make, IN_PLACE, input.clone())?;
+    call.compare(&bytes_of(&found.map_err(wrong)?), &bytes_of(&tags), "tags")?;
+    call.compare(&data, &input, "data that was read")?;
+    let changed = (!tags.is_empty() && call.random.one_in(2)).then(|| call.random.below(tags.len() as u64) as usize);
+    if let Some(n) = changed {
+        tags[n] = call.changed(&tags[n]);
+    }
+    let verify = CmacVerifyBatch::new(&ranges, &tags).map_err(wrong)?;
+    let (verified, data) = call.run_with_output(call.cipher, verify, IN_PLACE, data)?;
+    verdict(verified.map_err(wrong)?.failed(), changed)?;
+    call.compare(&data, &input, "data that was verified")
+}
+
+/// The modes that are done under many keys.
+const MODES: [Mode; 4] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr, Mode::Keystream];
+
+/// Under one of many keys, in place.
+fn under_key(call: (bool, &Engine), mode: Mode, key: &[u8], counter: [u8; 16], data: &mut [u8]) -> Result<(), Error> {
+    let any = AnyOperation::of(mode, u128::from_be_bytes(counter), 0);
+    let (is_small, cpu) = call;
+    if is_small {
+        data.copy_from_slice(&any.expected(&Reference::new(key), data));
+        return Ok(());
+    }
+    any.run(&cpu.cipher(&Key::new(key)?)?, data)
+}
+
+fn jobs(call: &mut Call<'_>) -> Result<(), Wrong> {
+    let mode = call.random.one_of(&MODES);
+    let unit = if matches!(mode, Mode::EcbEncrypt | Mode::EcbDecrypt) { 16 } else { 1 };
+    let ranges = call.ranges(64 << 20, 50_000, unit);
+    let of_key = call.key.len();
+    let (keys, counters) = (call.random.bytes(of_key * ranges.len()), call.random.bytes(16 * ranges.len()));
+    let list: Vec<Job<'_>> = (0..ranges.len())
+        .map(|n| Job {
+            key: &keys[of_key * n..of_key * (n + 1)],
+            counter: counters.as_chunks().0[n],
+            range: ranges[n].clone(),
+        })
+        .collect();
+    let mut data = call.random.bytes(call.bytes);
+    let mut expected = data.clone();
+    let by = (call.is_small(), call.cpu);
+    parts(&mut expected, &ranges)
+        .into_par_iter()
+        .zip(&list)
+        .try_for_each(|(data, job)| under_key(by, mode, job.key, job.counter, data))
+        .map_err(wrong)?;
+    let jobs = Jobs::new(mode, &list).map_err(wrong)?;
+    call.place = call.place(IN_PLACE, data.len()).or_host();
+    let on_gpu = call.place.on_gpu(&mut data, |stream, data| {
+        let device = call.engine.device_jobs().map_err(wrong)?;
+        device.run(stream, &jobs, data).and_then(|pending| pending.wait()).map_err(wrong)
+    })?;
+    if on_gpu.is_none() {
+        call.engine.run_jobs(&jobs, &mut data).map_err(wrong)?;
+    }
+    call.compare(&data, &expected, &format!("{mode} of {} jobs", list.len()))
+}
+
+fn each_key(call: &mut Call<'_>) -> Result<(), Wrong> {
+    const MOST_KEYS: usize = 1 << 20;
+    let mode = call.random.one_of(&MODES);
+    let each = (call.random.size(call.bytes as u64) as usize).max(call.bytes / MOST_KEYS).max(1).next_multiple_of(16);
+    let bits = KeyBits::from_bytes(call.key.len()).expect("an AES key");
+    let count = call.bytes / each;
+    let (keys, counter) = (call.random.bytes(count * bits.bytes()), call.random.array());
+    let operation = EachKey::new(mode, bits, counter, each as u64).map_err(wrong)?;
+    let mut data = call.random.bytes(each * count);
+    let mut expected = data.clone();
+    let by = (call.is_small(), call.cpu);
+    expected
+        .par_chunks_mut(each)
+        .zip(keys.par_chunks(bits.bytes()))
+        .try_for_each(|(data, key)| under_key(by, mode, key, counter, data))
+        .map_err(wrong)?;
+    call.place = call.place(IN_PLACE, data.len()).or_host();
+    let on_gpu = call.place.on_gpu(&mut data, |stream, data| {
+        let keys = stream.clone_htod(&keys).map_err(wrong)?;
+        call.engine.device_jobs().and_then(|device| device.run_each_key(stream, &operation, &keys, data)).map_err(wrong)
+    })?;
+    if on_gpu.is_none() {
+        call.engine.run_each_key(&operation, &keys, &mut data).map_err(wrong)?;
+    }
+    call.compare(&data, &expected, &format!("{mode} of {each} bytes under each of {count} keys"))
+}

@@ -1,0 +1,274 @@
+//! Random calls for as long as is asked, from many threads, of every mode, many messages and many keys included, with all lengths of key,
+//! every byte and tag compared with the CPU; keys change, engines are opened and dropped, and one call in a thousand is one that must be
+//! refused. Not among them are GHASH alone, counters of fewer than 128 bits, baked keys, sealed files and OpenCL buffers.
+//!
+//! ```sh
+//! cargo run --release -p aes-bitslice-tests --example soak -- --backend cuda --minutes 60 --threads 16 --most 8G --memory 96G
+//! cargo run --release -p aes-bitslice-tests --example soak -- --planted # must find what is planted in each comparison
+//! ```
+//!
+//! | option | what | unless given |
+//! |---|---|---|
+//! | `--minutes N` | how long, as in `9.5`; then threads end with the call that they are in | a few calls of each thread |
+//! | `--threads N` | threads; on a CUDA GPU half of all calls are in device memory, most of them on eight streams that all threads share, the others in sharded memory | 4 |
+//! | `--most N` | bytes of the largest call, K, M or G behind it | 1M |
+//! | `--memory N` | bytes of host memory that all calls in flight may take together; one takes four times its size | 16 times the largest call |
+//! | `--backend NAME` | as `--engine` of the command line has it; with `auto` the CPU does small calls | `auto` |
+//! | `--seed N` | the random numbers | 1 |
+//! | `--planted` | instead of all this: changes what each comparison of each kind of call is given, and ends with 1 where one does not find it | |
+//!
+//! It ends with 1 at the first byte that is wrong, and prints the call. When all threads are done, memory of host and device is what it was
+//! when they were done a first time, after a minute or a fifth of the time, within 64 MiB, or it ends with 1. At the end it prints the
+//! calls of each kind.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `options` | the command line |
+//! | `random` | random numbers, sizes and bytes |
+//! | `memory` | how much calls in flight may take, and how much the process has |
+//! | `place` | where the data of a call is, and how the call is made there |
+//! | `calls` | the kinds of call, and what is compared |
+//! | `refused` | calls that cannot be |
+
+mod calls;
+mod memory;
+mod options;
+mod place;
+mod random;
+mod refused;
+
+use aes_bitslice_runtime::{Backend, Cipher, Engine, Key, KeyBits};
+use calls::{Call, Kind};
+use memory::Shares;
+use options::{COPIES, Options};
+use place::{Place, Streams, wrong};
+use random::Random;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// What of a call was wrong.
+type Wrong = String;
+
+/// Calls of a thread in each round, however little time there is.
+const LEAST: u64 = 20;
+/// MiB by which memory may grow.
+const GROWTH: u64 = 64;
+
+/// What all threads share.
+struct Soak {
+    options: Options,
+    engine: Engine,
+    streams: Streams,
+    shares: Shares,
+    /// Of each kind.
+    made: [Made; Kind::ALL.len()],
+    failed: Mutex<Option<Wrong>>,
+}
+
+/// Calls of a kind.
+#[derive(Default)]
+struct Made {
+    calls: AtomicU64,
+    on_gpu: AtomicU64,
+    bytes: AtomicU64,
+}
+
+fn main() -> ExitCode {
+    memory::give_back_at_once();
+    let opened = Options::read(std::env::args().skip(1)).map(|options| (Engine::open(options.backend), options));
+    let (engine, options) = match opened {
+        Ok((Ok(engine), options)) => (engine, options),
+        Ok((Err(error), _)) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+        Err(what) => {
+            eprintln!("error: {what}");
+            return ExitCode::from(2);
+        }
+    };
+    let streams = Streams::new(&engine);
+    let shares = Shares::new(options.memory);
+    let soak = Soak { options, engine, streams, shares, made: Default::default(), failed: Mutex::default() };
+    let outcome = if soak.options.planted { soak.planted() } else { soak.soak() };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(what) => {
+            eprintln!("error: {what}; seed {}", soak.options.seed);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Soak {
+    fn soak(&self) -> Result<(), Wrong> {
+        let Options { time, threads, most, memory, .. } = self.options;
+        println!(
+            "engine: {}; {threads} threads, calls of up to {most} bytes, together up to {memory} bytes of memory",
+            self.engine.description()
+        );
+        let begin = Instant::now();
+        let first = (time / 5).min(Duration::from_secs(60));
+        self.round(0, begin, begin + first)?;
+        let early = self.memory();
+        self.round(1, begin, begin + time)?;
+        let late = self.memory();
+        println!("{:24} {:>10} {:>10} {:>18}", "", "calls", "on a GPU", "bytes");
+        let line = |name: &str, sum: &dyn Fn(fn(&Made) -> &AtomicU64) -> u64| {
+            let [calls, on_gpu, bytes] = [sum(|made| &made.calls), sum(|made| &made.on_gpu), sum(|made| &made.bytes)];
+            println!("{name:24} {calls:>10} {on_gpu:>10} {bytes:>18}");
+        };
+        for (kind, made) in Kind::ALL.iter().zip(&self.made) {
+            line(kind.name, &|of| of(made).load(Relaxed));
+        }
+        line("all", &|of| self.made.iter().map(|made| of(made).load(Relaxed)).sum());
+        println!("{:.0?}, all right; memory of host and device in MiB: {early:?}, now {late:?}", begin.elapsed());
+        let grew = early.iter().zip(&late).any(|(early, late)| late.zip(*early).is_some_and(|(l, e)| l > e + GROWTH));
+        if grew && !time.is_zero() { Err("memory grew".into()) } else { Ok(()) }
+    }
+
+    /// MiB of host and device memory in use.
+    fn memory(&self) -> [Option<u64>; 2] {
+        [memory::resident(), self.streams.in_use()].map(|bytes| bytes.map(|bytes| bytes >> 20))
+    }
+
+    /// All threads, until they are done.
+    fn round(&self, round: u64, begin: Instant, until: Instant) -> Result<(), Wrong> {
+        std::thread::scope(|scope| {
+            let seed = |n: usize| self.options.seed << 32 | round << 16 | n as u64;
+            let start = |n: usize| {
+                scope.spawn(move || {
+                    let outcome = catch_unwind(AssertUnwindSafe(|| self.thread(seed(n), until)));
+                    if let Err(what) = outcome.unwrap_or_else(|_| Err("it panicked, as said above".into())) {
+                        self.failed.lock().expect("no panic").get_or_insert(format!("thread {n}: {what}"));
+                    }
+                })
+            };
+            let threads: Vec<_> = (0..self.options.threads).map(start).collect();
+            let mut minutes = begin.elapsed().as_secs() / 60;
+            while !threads.iter().all(|thread| thread.is_finished()) {
+                std::thread::sleep(Duration::from_millis(100));
+                if begin.elapsed().as_secs() / 60 > minutes {
+                    minutes += 1;
+                    let calls: u64 = self.made.iter().map(|made| made.calls.load(Relaxed)).sum();
+                    println!(
+                        "{minutes} minutes, {calls} calls, memory of the host in MiB: {:?}",
+                        memory::resident().map(|b| b >> 20)
+                    );
+                }
+                if let Some(what) = self.failed.lock().expect("no panic").take() {
+                    // The others' calls may take long.
+                    eprintln!("error: {what}; seed {}", self.options.seed);
+                    std::process::exit(1);
+                }
+            }
+        });
+        self.failed.lock().expect("no panic").take().map_or(Ok(()), Err)
+    }
+
+    /// Calls on engines that are opened anew every few thousand, under keys of which each is for some tens.
+    fn thread(&self, seed: u64, until: Instant) -> Result<(), Wrong> {
+        let mut random = Random::new(seed);
+        let cpu = Engine::open(Backend::Cpu).map_err(wrong)?;
+        let mut calls = 0;
+        loop {
+            let engine = Engine::open(self.options.backend).map_err(wrong)?;
+            for _ in 0..1 + random.below(100) {
+                let with = self.with_key(&engine, &cpu, &mut random)?;
+                for _ in 0..1 + random.below(50) {
+                    let number = Kind::random(&mut random);
+                    let most = self.options.most.min(Kind::ALL[number].most);
+                    let bytes = random.size_of_call(most);
+                    let _share = self.shares.take(COPIES * bytes);
+                    // It may have waited long.
+                    if calls >= LEAST && Instant::now() >= until {
+                        return Ok(());
+                    }
+                    self.call(number, bytes, &with, &mut random, None)?;
+                    calls += 1;
+                }
+            }
+        }
+    }
+
+    /// A new key on both engines.
+    fn with_key<'e>(&self, engine: &'e Engine, cpu: &'e Engine, random: &mut Random) -> Result<WithKey<'e>, Wrong> {
+        let bits = random.one_of(&KeyBits::ALL);
+        let bytes = random.bytes(bits.bytes());
+        let key = Key::new(&bytes).map_err(wrong)?;
+        let (cipher, reference) = (engine.cipher(&key).map_err(wrong)?, cpu.cipher(&key).map_err(wrong)?);
+        Ok(WithKey { engine, cpu, key: bytes, cipher, reference })
+    }
+
+    /// A call of a kind, and how many comparisons it took.
+    fn call(
+        &self,
+        number: usize,
+        bytes: u64,
+        with: &WithKey<'_>,
+        random: &mut Random,
+        planted: Option<u64>,
+    ) -> Result<u64, Wrong> {
+        let (kind, made) = (&Kind::ALL[number], &self.made[number]);
+        let mut call = Call {
+            engine: with.engine,
+            cpu: with.cpu,
+            key: &with.key,
+            cipher: &with.cipher,
+            reference: &with.reference,
+            streams: &self.streams,
+            random,
+            bytes: bytes as usize,
+            place: Place::Host,
+            comparisons: 0,
+            planted,
+        };
+        (kind.make)(&mut call).map_err(|what| {
+            let (bits, place) = (8 * with.key.len(), call.place.name());
+            format!("{} of {bytes} bytes, key of {bits} bits, {place}: {what}", kind.name)
+        })?;
+        made.calls.fetch_add(1, Relaxed);
+        made.on_gpu.fetch_add(u64::from(call.place.is_on_gpu()), Relaxed);
+        made.bytes.fetch_add(bytes, Relaxed);
+        Ok(call.comparisons)
+    }
+
+    /// Plants a difference in each comparison of each kind of call, in small ones and in those that the CPU is compared with.
+    fn planted(&self) -> Result<(), Wrong> {
+        let mut random = Random::new(self.options.seed);
+        let cpu = Engine::open(Backend::Cpu).map_err(wrong)?;
+        let with = self.with_key(&self.engine, &cpu, &mut random)?;
+        for (number, kind) in Kind::ALL.iter().enumerate() {
+            for bytes in [0, 1000, 100_000] {
+                let mut found = Vec::new();
+                for n in 0.. {
+                    match self.call(number, bytes, &with, &mut random, Some(n)) {
+                        Err(what) => found.push(what),
+                        Ok(comparisons) if n < comparisons => {
+                            return Err(format!(
+                                "{}, {bytes} bytes: comparison {n} did not find what was planted",
+                                kind.name
+                            ));
+                        }
+                        Ok(_) => break,
+                    }
+                }
+                let last = found.last().map_or("nothing to compare", |what| what);
+                println!("planted in {} comparisons and found. {last}", found.len());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A key on an engine and on that of the CPU.
+struct WithKey<'e> {
+    engine: &'e Engine,
+    cpu: &'e Engine,
+    key: Vec<u8>,
+    cipher: Cipher,
+    reference: Cipher,
+}

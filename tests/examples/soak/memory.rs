@@ -1,0 +1,67 @@
+//! Host memory: how much calls in flight may take together, and how much the process has.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::{Condvar, Mutex};
+
+/// Bytes that calls in flight share. They get theirs in the order in which they come, so that a large one is not kept waiting by small ones.
+pub struct Shares {
+    all: u64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    free: u64,
+    /// The number of the next that comes, and of the next that gets its share.
+    comes: u64,
+    gets: u64,
+}
+
+/// A share, given back on drop.
+pub struct Share<'a>(&'a Shares, u64);
+
+impl Shares {
+    pub fn new(all: u64) -> Self {
+        Self { all, state: Mutex::new(State { free: all, comes: 0, gets: 0 }), changed: Condvar::new() }
+    }
+
+    /// Waits for a number of bytes; where they are more than there are, for all.
+    pub fn take(&self, bytes: u64) -> Share<'_> {
+        let bytes = bytes.min(self.all);
+        let mut state = self.state.lock().expect("no panic");
+        let number = state.comes;
+        state.comes += 1;
+        let mut state =
+            self.changed.wait_while(state, |state| state.gets != number || state.free < bytes).expect("no panic");
+        state.free -= bytes;
+        state.gets += 1;
+        self.changed.notify_all();
+        Share(self, bytes)
+    }
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().expect("no panic").free += self.1;
+        self.0.changed.notify_all();
+    }
+}
+
+/// Bytes of this process in memory.
+pub fn resident() -> Option<u64> {
+    let pages: u64 = std::fs::read_to_string("/proc/self/statm").ok()?.split_whitespace().nth(1)?.parse().ok()?;
+    Some(4096 * pages)
+}
+
+/// Starts this program anew so that the C library's allocator gives back to the system at once what is freed and large. Of itself it
+/// keeps up to 64 MiB for each thread, and what is in memory at the end would be chance.
+pub fn give_back_at_once() {
+    const THRESHOLD: &str = "MALLOC_MMAP_THRESHOLD_";
+    if std::env::var_os(THRESHOLD).is_none()
+        && let Ok(program) = std::env::current_exe()
+    {
+        // It returns only if there is no such program, and then this one goes on.
+        let _ = Command::new(program).args(std::env::args_os().skip(1)).env(THRESHOLD, "131072").exec();
+    }
+}

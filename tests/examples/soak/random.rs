@@ -1,0 +1,72 @@
+//! Random numbers, sizes and bytes.
+
+/// Numbers that look random: xorshift (G. Marsaglia, "Xorshift RNGs", 2003).
+#[derive(Clone)]
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).max(1));
+        // Seeds that are near one another come apart.
+        for _ in 0..10 {
+            random.next();
+        }
+        random
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// Less than `n`, which may be 0 for 0.
+    pub fn below(&mut self, n: u64) -> u64 {
+        (self.next() >> 11) % n.max(1)
+    }
+
+    pub fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    pub fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
+    }
+
+    pub fn array<const N: usize>(&mut self) -> [u8; N] {
+        std::array::from_fn(|_| (self.next() >> 32) as u8)
+    }
+
+    pub fn bytes(&mut self, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        self.fill(&mut bytes);
+        bytes
+    }
+
+    /// A size of up to `most`: each doubling is as frequent as any other.
+    pub fn size(&mut self, most: u64) -> u64 {
+        let bits = 1 + self.below(u64::from(u64::BITS - most.leading_zeros()));
+        self.below(1 << bits).min(most)
+    }
+
+    /// The same, but above 64 MiB each doubling is half as frequent as the one before: all calls of one take as long as all of the next.
+    /// As frequent as small ones, those of some GiB would take nearly all of the time, and an hour would have some thousand calls.
+    pub fn size_of_call(&mut self, most: u64) -> u64 {
+        const MUCH: u64 = 64 << 20;
+        loop {
+            let size = self.size(most);
+            if self.below(size.next_power_of_two()) < MUCH {
+                return size;
+            }
+        }
+    }
+
+    pub fn fill(&mut self, data: &mut [u8]) {
+        let mut word = self.next();
+        for chunk in data.chunks_mut(8) {
+            word = word.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ 0x5a;
+            chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
+        }
+    }
+}
