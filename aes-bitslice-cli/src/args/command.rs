@@ -363,12 +363,28 @@ mod tests {
         }
     }
 
+    /// `--help` of a command.
+    fn help(name: &str) -> String {
+        command().find_subcommand_mut(name).unwrap().render_long_help().to_string()
+    }
+
+    #[test]
+    fn help_has_the_lengths_of_keys_that_the_command_takes() {
+        for (name, lengths, others) in [
+            ("seal", &["256 bits", "64 hexadecimal"][..], &["128", "192", "32, 48", "xts"][..]),
+            ("open", &["256 bits", "64 hexadecimal"], &["128", "192", "32, 48", "xts"]),
+            ("keystream", &["128, 192 or 256 bits", "32, 48 or 64 hexadecimal"], &["xts", "XTS"]),
+            ("encrypt", &["128, 192 or 256 bits", "32, 48 or 64 hexadecimal", "AES-128-XTS"], &[]),
+        ] {
+            let help = help(name).split_whitespace().collect::<Vec<_>>().join(" ");
+            let options = help.split("Examples:").next().unwrap();
+            assert!(lengths.iter().all(|length| options.contains(length)), "{name}: {options}");
+            assert!(!others.iter().any(|length| options.contains(length)), "{name}: {options}");
+        }
+    }
+
     #[test]
     fn decryption_has_an_iv_of_its_own() {
-        let help = |name: &str| {
-            let mut command = command();
-            command.find_subcommand_mut(name).unwrap().render_long_help().to_string()
-        };
         let of_iv = |name| {
             let help = help(name);
             help.split("--iv <IV>").nth(1).unwrap().split("--padding").next().unwrap().to_string()
