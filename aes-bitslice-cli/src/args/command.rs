@@ -159,7 +159,8 @@ pub fn parse() -> Result<Asked> {
 
 /// Parses arguments, the first of which is the name of the program.
 fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
-    let matches = command().try_get_matches_from(arguments);
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    let matches = command().try_get_matches_from(&arguments);
     let error = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => return Ok(Asked::Command(Box::new(cli.command))),
         Err(error) => error,
@@ -170,8 +171,20 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
             let names: Vec<_> = command().get_subcommands().map(|command| command.get_name().to_string()).collect();
             Err(Error::usage(format!("no command given: {}; see --help", names.join(", "))))
         }
-        _ => Err(Error::usage(message_of(error))),
+        _ => Err(Error::usage(message_of(without_hidden(error, &arguments)))),
     }
+}
+
+/// The same without clap's guess, where that is an option that the command hides.
+fn without_hidden(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(guess)) = error.get(ContextKind::SuggestedArg) else { return error };
+    let all = command();
+    let command = arguments.get(1).and_then(|name| all.find_subcommand(name));
+    let mut hidden = command.into_iter().flat_map(clap::Command::get_arguments).filter(|arg| arg.is_hide_set());
+    if hidden.any(|arg| arg.get_long() == guess.strip_prefix("--")) {
+        error.remove(ContextKind::SuggestedArg);
+    }
+    error
 }
 
 /// What is wrong, in one line.
