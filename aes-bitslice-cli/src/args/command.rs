@@ -11,6 +11,7 @@ use super::info::InfoArgs;
 use super::iv::parse_to_decrypt;
 use super::key::KeygenArgs;
 use super::keystream::{self, KeystreamArgs};
+use super::numbers::split_unit;
 use super::pages::{CompletionsArgs, ManArgs};
 use super::seal::{self, OpenArgs, SealArgs};
 use super::tune::TuneArgs;
@@ -192,7 +193,10 @@ fn message_of(error: clap::Error) -> String {
     if let Some(message) = instead_of(&error) {
         return message;
     }
-    without_keys(&one_line(&without_digits(error).render().to_string()))
+    match is_number(&error) {
+        true => one_line(&error.render().to_string()),
+        false => without_keys(&one_line(&without_digits(error).render().to_string())),
+    }
 }
 
 /// What there is instead of an option that other programs have, or other commands of this one.
@@ -233,7 +237,7 @@ fn without_digits(mut error: clap::Error) -> clap::Error {
     }
     for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
         let Some(ContextValue::String(text)) = error.get(kind) else { continue };
-        if text.bytes().filter(u8::is_ascii_hexdigit).count() > MOST && !is_name(text) && !is_number(&error, text) {
+        if text.bytes().filter(u8::is_ascii_hexdigit).count() > MOST && !is_name(text) {
             error.insert(kind, ContextValue::String("(not shown)".into()));
             // They quote it.
             error.remove(ContextKind::Suggested);
@@ -242,13 +246,21 @@ fn without_digits(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Whether it is a decimal number, too short for a key, where one belongs.
-fn is_number(error: &clap::Error, text: &str) -> bool {
-    const MOST: usize = 15;
-    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return false };
+/// Whether what is wrong is a decimal number, or a range of them, too short for a key, where one belongs.
+fn is_number(error: &clap::Error) -> bool {
+    /// A key has a digit more, at least.
+    const MOST: usize = 31;
+    let [Some(ContextValue::String(option)), Some(ContextValue::String(text))] =
+        [ContextKind::InvalidArg, ContextKind::InvalidValue].map(|kind| error.get(kind))
+    else {
+        return false;
+    };
     let belongs = NUMBERS.iter().any(|name| option.ends_with(&format!(" <{name}>")));
-    let digits = text.trim_start_matches('-');
-    belongs && digits.len() <= MOST && digits.bytes().all(|digit| digit.is_ascii_digit())
+    belongs
+        && text.split("..").all(|number| {
+            let digits = split_unit(number.trim_start_matches('-')).0;
+            digits.len() <= MOST && digits.bytes().all(|digit| digit.is_ascii_digit())
+        })
 }
 
 /// Whether it is the name of an argument.

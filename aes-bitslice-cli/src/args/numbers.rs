@@ -59,10 +59,15 @@ pub fn parse_sector(text: &str) -> Result<u128, String> {
     number.ok_or_else(|| "the number of a sector is a decimal number from 0 on, less than 2^128 - 2^64".into())
 }
 
-fn with_unit(text: &str) -> Option<u64> {
+/// What stands before the unit, if there is one, and the power of two that the unit is.
+pub fn split_unit(text: &str) -> (&str, u32) {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
     let unit = units.into_iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
-    let (number, shift) = unit.unwrap_or((text, 0));
+    unit.unwrap_or((text, 0))
+}
+
+fn with_unit(text: &str) -> Option<u64> {
+    let (number, shift) = split_unit(text);
     // `parse` alone would take a sign.
     let number = number.parse::<u64>().ok().filter(|_| number.bytes().all(|digit| digit.is_ascii_digit()))?;
     number.checked_mul(1 << shift)
