@@ -146,6 +146,10 @@ fn read_start(path: &Path, bytes: &mut [u8]) -> io::Result<usize> {
 fn of_text(text: &[u8], xts: bool, what: &str) -> PyResult<Key> {
     let digits = text.strip_suffix(b"\n").map_or(text, |line| line.strip_suffix(b"\r").unwrap_or(line));
     let refused = |why: String| PyValueError::new_err(format!("{what} holds no key: {why}"));
+    // What some editors write at the beginning of UTF-8.
+    if digits.starts_with("\u{feff}".as_bytes()) {
+        return Err(refused("it begins with a byte order mark, EF BB BF: save it without, as digits alone".into()));
+    }
     let wanted = if xts { [64, 128].as_slice() } else { &[32, 48, 64] };
     if !wanted.contains(&digits.len()) {
         let wanted: Vec<String> = wanted.iter().map(usize::to_string).collect();

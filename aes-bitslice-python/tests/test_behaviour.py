@@ -90,6 +90,12 @@ def test_what_is_no_key_is_refused_and_not_repeated(tmp_path, monkeypatch):
         assert digits[:-2] not in str(raised.value), raised.value
 
 
+def test_a_byte_order_mark_is_told(tmp_path):
+    (tmp_path / "key").write_text("ab" * 64, encoding="utf-8-sig")
+    with pytest.raises(ValueError, match="byte order mark"):
+        Key.from_file(tmp_path / "key", xts=True)
+
+
 def test_wrong_arguments_are_refused_before_any_work(cpu):
     cipher = cpu.cipher(Key(SECRET))
     data = bytearray(b"0123456789abcde")
