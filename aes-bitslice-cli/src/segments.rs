@@ -1,4 +1,4 @@
-//! What is done to a stream of segments, each with a tag: a chunk is a group of them.
+//! What is done to a stream of segments, each with a tag: a chunk is some that follow one another.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::transform::OnChunks;
 pub struct Segments {
     what: What,
     /// Segments of a chunk.
-    group: u64,
+    chunk_segments: u64,
     /// What more may be wrong with a segment that is not authentic than that it was changed, for messages.
     if_not_authentic: &'static str,
 }
@@ -48,15 +48,15 @@ impl Wanted {
 impl Segments {
     /// Seals, in chunks of about `chunk_bytes`, or as many as the engine is fast with.
     pub fn to_seal(sealing: Sealing, chunk_bytes: Option<usize>) -> Self {
-        let group = group(chunk_bytes, sealing.places().segment_bytes(), sealing.group());
-        Segments { what: What::Seal(sealing), group, if_not_authentic: "" }
+        let chunk_segments = chunk_segments(chunk_bytes, sealing.places().segment_bytes(), sealing.chunk_segments());
+        Segments { what: What::Seal(sealing), chunk_segments, if_not_authentic: "" }
     }
 
     /// Opens, in the same way, of a message all, or the `range` that is in `part` of the file.
     pub fn to_open(opening: Opening, range: Option<(Range<u64>, Option<Part>)>, chunk_bytes: Option<usize>) -> Self {
-        let group = group(chunk_bytes, opening.places().segment_bytes(), opening.group());
+        let chunk_segments = chunk_segments(chunk_bytes, opening.places().segment_bytes(), opening.chunk_segments());
         let wanted = range.map_or(Wanted::ALL, |(range, part)| Wanted::of(&range, part));
-        Segments { what: What::Open(opening, wanted), group, if_not_authentic: "" }
+        Segments { what: What::Open(opening, wanted), chunk_segments, if_not_authentic: "" }
     }
 
     /// The same for a stream that does not tell another key from its own.
@@ -75,7 +75,7 @@ impl Segments {
             What::Seal(sealing) => sealing.places().segment_bytes(),
             What::Open(opening, _) => opening.places().segment_bytes(),
         };
-        Segments { group: self.group.max((LEAST / segment) as u64), ..self }
+        Segments { chunk_segments: self.chunk_segments.max((LEAST / segment) as u64), ..self }
     }
 
     /// How the stream is cut.
@@ -85,7 +85,7 @@ impl Segments {
             What::Open(opening, wanted) => (opening.places(), false, wanted.first, wanted.skip as u64),
         };
         let less = (places.plaintext_bytes(1) - places.plaintext_bytes(first)) as u64;
-        let steps = |bytes: usize, less| Steps { bytes: self.group * bytes as u64, less };
+        let steps = |bytes: usize, less| Steps { bytes: self.chunk_segments * bytes as u64, less };
         let file = steps(places.segment_bytes(), less);
         let message = steps(places.plaintext_bytes(1), less + skip);
         match message_is_read {
@@ -104,7 +104,7 @@ impl Segments {
 }
 
 /// Segments of a chunk.
-fn group(chunk_bytes: Option<usize>, segment_bytes: usize, of_engine: usize) -> u64 {
+fn chunk_segments(chunk_bytes: Option<usize>, segment_bytes: usize, of_engine: usize) -> u64 {
     chunk_bytes.map_or(of_engine, |bytes| (bytes / segment_bytes).max(1)) as u64
 }
 
@@ -137,7 +137,7 @@ impl OnChunks for Segments {
         memory: &mut [u8],
         name: &str,
     ) -> Result<Range<usize>> {
-        let first = chunk.index * self.group;
+        let first = chunk.index * self.chunk_segments;
         let made = match &self.what {
             What::Seal(sealing) => sealing.seal(first, chunk.last, memory, chunk.length).map(|bytes| 0..bytes),
             What::Open(_, Wanted { bytes: Some(0), .. }) => Ok(0..0),
