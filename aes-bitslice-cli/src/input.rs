@@ -20,7 +20,7 @@ pub struct Input {
     pub name: String,
     /// Where in the file what is to be read begins, where it has places.
     pub start: u64,
-    /// How many bytes there are to read from there on, where that can be known beforehand: of a regular file.
+    /// How many bytes there are to read from there on, where that can be known beforehand: of a regular file, and of what was measured.
     pub length: Option<u64>,
     /// How many there are behind these, which are not to be read.
     pub rest: u64,
@@ -93,13 +93,14 @@ impl Input {
         }
     }
 
-    /// How many bytes there are to read, if it can be read from any byte on: of a disk, too.
-    pub fn seekable_length(&mut self) -> Option<u64> {
+    /// Makes the length known of what is no regular file and can be read from any byte on all the same, as a disk can; the length, if
+    /// it is known then.
+    pub fn measure(&mut self) -> Option<u64> {
         if self.length.is_none() {
             let start = self.file.stream_position().ok()?;
             let end = self.file.seek(SeekFrom::End(0)).ok()?;
             self.start = self.file.seek(SeekFrom::Start(start)).ok()?;
-            return end.checked_sub(start);
+            self.length = end.checked_sub(start);
         }
         self.length
     }

@@ -41,7 +41,7 @@ pub fn open(args: &OpenArgs) -> Result<()> {
         // Asked before anything is read, which may have to be waited for.
         let length = range.as_ref().map(|_| {
             let message = format!("--range needs a file that can be read from any byte on, and {} is none", input.name);
-            input.seekable_length().ok_or(Error::new(Exit::InputOutput, message))
+            input.measure().ok_or(Error::new(Exit::InputOutput, message))
         });
         let length = length.transpose()?;
         let opening = match given {

@@ -1,4 +1,4 @@
-//! What is done to a stream of segments, each with a tag: a chunk is a group of them.
+//! What is done to a stream of segments, each with a tag: a chunk is some that follow one another.
 
 use std::ops::Range;
 
@@ -12,33 +12,51 @@ use crate::transform::OnChunks;
 pub struct Segments {
     what: What,
     /// Segments of a chunk.
-    group: u64,
+    chunk_segments: u64,
     /// What more may be wrong with a segment that is not authentic than that it was changed, for messages.
     if_not_authentic: &'static str,
 }
 
 enum What {
     Seal(Sealing),
-    Open(Opening),
-    /// Only `bytes` bytes of the message, which are in this part of the file; or none.
-    OpenPart(Opening, Option<Part>, u64),
+    Open(Opening, Wanted),
+}
+
+/// What of a message is opened.
+struct Wanted {
+    /// The first segment that is read.
+    first: u64,
+    /// The bytes of its plaintext that are left out.
+    skip: usize,
+    /// How many bytes are wanted from there on; all, if not said.
+    bytes: Option<u64>,
+    /// Whether the last segment that is read is the last of the message.
+    is_end: bool,
+}
+
+impl Wanted {
+    const ALL: Self = Self { first: 0, skip: 0, bytes: None, is_end: true };
+
+    /// The `range` that is in `part` of the file; nothing is read for one without bytes.
+    fn of(range: &Range<u64>, part: Option<Part>) -> Self {
+        let bytes = Some(range.end - range.start);
+        let (first, skip, is_end) = part.map_or((0, 0, false), |part| (part.first, part.skip, part.is_end));
+        Self { first, skip, bytes, is_end }
+    }
 }
 
 impl Segments {
     /// Seals, in chunks of about `chunk_bytes`, or as many as the engine is fast with.
     pub fn to_seal(sealing: Sealing, chunk_bytes: Option<usize>) -> Self {
-        let group = group(chunk_bytes, sealing.places().segment_bytes(), sealing.group());
-        Segments { what: What::Seal(sealing), group, if_not_authentic: "" }
+        let chunk_segments = chunk_segments(chunk_bytes, sealing.places().segment_bytes(), sealing.chunk_segments());
+        Segments { what: What::Seal(sealing), chunk_segments, if_not_authentic: "" }
     }
 
     /// Opens, in the same way, of a message all, or the `range` that is in `part` of the file.
     pub fn to_open(opening: Opening, range: Option<(Range<u64>, Option<Part>)>, chunk_bytes: Option<usize>) -> Self {
-        let group = group(chunk_bytes, opening.places().segment_bytes(), opening.group());
-        let what = match range {
-            None => What::Open(opening),
-            Some((range, part)) => What::OpenPart(opening, part, range.end - range.start),
-        };
-        Segments { what, group, if_not_authentic: "" }
+        let chunk_segments = chunk_segments(chunk_bytes, opening.places().segment_bytes(), opening.chunk_segments());
+        let wanted = range.map_or(Wanted::ALL, |(range, part)| Wanted::of(&range, part));
+        Segments { what: What::Open(opening, wanted), chunk_segments, if_not_authentic: "" }
     }
 
     /// The same for a stream that does not tell another key from its own.
@@ -55,23 +73,19 @@ impl Segments {
         const LEAST: usize = 4 << 20;
         let segment = match &self.what {
             What::Seal(sealing) => sealing.places().segment_bytes(),
-            What::Open(opening) | What::OpenPart(opening, ..) => opening.places().segment_bytes(),
+            What::Open(opening, _) => opening.places().segment_bytes(),
         };
-        Segments { group: self.group.max((LEAST / segment) as u64), ..self }
+        Segments { chunk_segments: self.chunk_segments.max((LEAST / segment) as u64), ..self }
     }
 
     /// How the stream is cut.
     pub fn cut(&self) -> Cut {
         let (places, message_is_read, first, skip) = match &self.what {
             What::Seal(sealing) => (sealing.places(), true, 0, 0),
-            What::Open(opening) => (opening.places(), false, 0, 0),
-            What::OpenPart(opening, part, _) => {
-                let (first, skip) = part.as_ref().map_or((0, 0), |part| (part.first, part.skip));
-                (opening.places(), false, first, skip as u64)
-            }
+            What::Open(opening, wanted) => (opening.places(), false, wanted.first, wanted.skip as u64),
         };
         let less = (places.plaintext_bytes(1) - places.plaintext_bytes(first)) as u64;
-        let steps = |bytes: usize, less| Steps { bytes: self.group * bytes as u64, less };
+        let steps = |bytes: usize, less| Steps { bytes: self.chunk_segments * bytes as u64, less };
         let file = steps(places.segment_bytes(), less);
         let message = steps(places.plaintext_bytes(1), less + skip);
         match message_is_read {
@@ -90,7 +104,7 @@ impl Segments {
 }
 
 /// Segments of a chunk.
-fn group(chunk_bytes: Option<usize>, segment_bytes: usize, of_engine: usize) -> u64 {
+fn chunk_segments(chunk_bytes: Option<usize>, segment_bytes: usize, of_engine: usize) -> u64 {
     chunk_bytes.map_or(of_engine, |bytes| (bytes / segment_bytes).max(1)) as u64
 }
 
@@ -98,18 +112,17 @@ impl OnChunks for Segments {
     fn header(&self) -> &[u8] {
         match &self.what {
             What::Seal(sealing) => sealing.header(),
-            What::Open(_) | What::OpenPart(..) => &[],
+            What::Open(..) => &[],
         }
     }
 
     fn longest_output(&self, length: u64) -> Option<u64> {
         match &self.what {
             What::Seal(sealing) => Some(sealing.places().file_bytes(length) - sealing.header().len() as u64),
-            What::Open(opening) => {
+            What::Open(opening, wanted) => wanted.bytes.or_else(|| {
                 let places = opening.places();
                 places.message(length + places.header_bytes() as u64).ok().map(|(_, bytes)| bytes)
-            }
-            What::OpenPart(_, _, bytes) => Some(*bytes),
+            }),
         }
     }
 
@@ -124,17 +137,16 @@ impl OnChunks for Segments {
         memory: &mut [u8],
         name: &str,
     ) -> Result<Range<usize>> {
-        let first = chunk.index * self.group;
+        let first = chunk.index * self.chunk_segments;
         let made = match &self.what {
             What::Seal(sealing) => sealing.seal(first, chunk.last, memory, chunk.length).map(|bytes| 0..bytes),
-            What::Open(opening) => opening.open(first, chunk.last, memory, chunk.length).map(|bytes| 0..bytes),
-            What::OpenPart(_, None, _) => Ok(0..0),
-            What::OpenPart(opening, Some(part), bytes) => {
-                let opened = opening.open(part.first + first, chunk.last && part.is_end, memory, chunk.length);
+            What::Open(_, Wanted { bytes: Some(0), .. }) => Ok(0..0),
+            What::Open(opening, wanted) => {
+                let opened = opening.open(wanted.first + first, chunk.last && wanted.is_end, memory, chunk.length);
                 opened.map(|opened| {
-                    let skip = if chunk.index == 0 { part.skip } else { 0 };
-                    let left = usize::try_from(bytes - chunk.to).unwrap_or(usize::MAX);
-                    skip..opened.min(left.saturating_add(skip))
+                    let skip = if chunk.index == 0 { wanted.skip } else { 0 };
+                    let left = wanted.bytes.map_or(u64::MAX, |bytes| bytes - chunk.to);
+                    skip..opened.min(usize::try_from(left).unwrap_or(usize::MAX).saturating_add(skip))
                 })
             }
         };

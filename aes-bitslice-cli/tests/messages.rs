@@ -82,6 +82,9 @@ fn lay_out(folder: &Path) {
     write("prefixed", format!("0x{KEY}").as_bytes());
     write("lines", format!("{KEY}\n\n").as_bytes());
     write("spaced", format!("8badf00d {}\n", &KEY[8..]).as_bytes());
+    write("marked", format!("\u{feff}{KEY}\n").as_bytes());
+    write("marked.json", "\u{feff}{}".as_bytes());
+    write("encrypted.json", br#"{"encryptedKeyset":"AAAA","keysetInfo":{"primaryKeyId":7,"keyInfo":[]}}"#);
     write("seventeen", &[0xba; 17]);
     write("huge", &[b'8'; 1 << 20]);
     write("empty", b"");

@@ -254,7 +254,7 @@ fn the_other_format_is_named() {
     assert!(said.contains("leave --format tink out"), "{said}");
 }
 
-/// Nothing of a group that has a changed segment, nor of what is behind it.
+/// Nothing of a chunk that has a changed segment, nor of what is behind it.
 #[test]
 fn what_standard_output_gets_before_a_changed_segment() {
     let folder = folder(9 << 20);
@@ -262,20 +262,20 @@ fn what_standard_output_gets_before_a_changed_segment() {
     let data = fs::read(folder.join("data")).unwrap();
     succeed(folder, "seal -q --key-env KEY -o sealed data");
     let mut sealed = fs::read(folder.join("sealed")).unwrap();
-    for group in [1, 3] {
+    for chunk in [1, 3] {
         for segment in [0, 1, 5, 8] {
             let at = (segment << 20) + 500;
             sealed[at] ^= 1;
             fs::write(folder.join("changed"), &sealed).unwrap();
             sealed[at] ^= 1;
-            // One worker goes from front to back: what is before the group is out.
+            // One worker goes from front to back: what is before the chunk is out.
             let workers = if segment == 5 { "--workers 1" } else { "" };
-            let output = run(folder, &format!("open -q --key-env KEY --chunk-bytes {} {workers} changed", group << 20));
+            let output = run(folder, &format!("open -q --key-env KEY --chunk-bytes {} {workers} changed", chunk << 20));
             assert_eq!(output.status.code(), Some(1));
             let said = String::from_utf8(output.stderr).unwrap();
             assert!(said.contains(&format!("segment {segment} is damaged")), "{said}");
             // A segment has a tag, and the first the header of the stream.
-            let before = (segment / group * group * ((1 << 20) - 16)).saturating_sub(40);
+            let before = (segment / chunk * chunk * ((1 << 20) - 16)).saturating_sub(40);
             let written = output.stdout.len();
             assert!(written <= before && (workers.is_empty() || written == before), "segment {segment}: {written}");
             assert!(output.stdout == data[..written]);

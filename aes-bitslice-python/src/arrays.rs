@@ -49,12 +49,7 @@ impl<'py> Library<'py> {
         if !functions.is_none()
             && let Some(functions) = Functions::of(&functions)?
         {
-            let described = functions.describe(array)?;
-            // Of integers there is no gradient, and nothing that is not in memory.
-            return match described {
-                Some(Described { is_integer: false, .. }) if !is_plain()? => Ok(None),
-                described => Ok(described),
-            };
+            return functions.describe(array, is_plain);
         }
         let span = self.0.call_method1(intern!(py, "span"), (array,))?;
         let Some((pointer, len, device)) = span.extract::<Option<(u64, u64, i64)>>()? else { return Ok(None) };
@@ -62,7 +57,7 @@ impl<'py> Library<'py> {
             Err(_) => (Place::Host, None),
             Ok(ordinal) => (Place::Cuda(ordinal), self.stream(array)?),
         };
-        Ok(Some(Described { pointer, len, place, stream, is_integer: false }))
+        Ok(Some(Described { pointer, len, place, stream }))
     }
 
     /// The handle of the library's current stream on the device of an array; `None` of a library that has no such thing.

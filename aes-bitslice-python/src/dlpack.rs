@@ -232,8 +232,6 @@ pub struct Described {
     pub place: Place,
     /// The handle of the library's current stream there; none in host memory.
     pub stream: Option<u64>,
-    /// Whether it holds integers or truth values.
-    pub is_integer: bool,
 }
 
 impl Functions {
@@ -251,12 +249,16 @@ impl Functions {
         Ok(Some(functions).filter(|functions| functions.major == 1))
     }
 
-    /// What they tell of an object of the type that has them. Nothing is ordered by it. `None` where they cannot tell:
-    /// `__dlpack__` says why.
+    /// What they tell of an object of the type that has them. Nothing is ordered by it. `None` where they cannot tell, and where it does
+    /// not hold integers or truth values and `is_plain` says that its bytes are not its values: `__dlpack__` says why.
     ///
     /// # Errors
-    /// `BufferError` for a tensor that is not contiguous, `TypeError` for other devices.
-    pub fn describe(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<Described>> {
+    /// `BufferError` for a tensor that is not contiguous, `TypeError` for other devices, and what `is_plain` raises.
+    pub fn describe(
+        &self,
+        object: &Bound<'_, PyAny>,
+        is_plain: impl FnOnce() -> PyResult<bool>,
+    ) -> PyResult<Option<Described>> {
         let (Some(describe), Some(current_stream)) = (self.describe, self.current_stream) else { return Ok(None) };
         let (py, mut tensor) = (object.py(), MaybeUninit::<DlTensor>::uninit());
         // SAFETY: the object lives and is of their type, and the place is one for a tensor.
@@ -278,8 +280,9 @@ impl Functions {
                 }
             }
         };
-        let is_integer = INTEGERS.contains(&tensor.dtype.code);
-        Ok(Some(Described { pointer, len, place, stream, is_integer }))
+        // Of integers there is no gradient, and nothing that is not in memory.
+        let is_plain = INTEGERS.contains(&tensor.dtype.code) || is_plain()?;
+        Ok(is_plain.then_some(Described { pointer, len, place, stream }))
     }
 }
 

@@ -180,7 +180,9 @@ impl Source {
             return Ok(Self::Object(source.clone().unbind()));
         }
         let path = path_of(source, "source")?;
-        Ok(Self::File(File::open(&path).map_err(|error| os_error(error, &path.display().to_string()))?))
+        // That of a pipe waits for who writes to it.
+        let file = source.py().detach(|| File::open(&path));
+        Ok(Self::File(file.map_err(|error| os_error(error, &path.display().to_string()))?))
     }
 }
 

@@ -10,8 +10,8 @@ use pyo3::exceptions::{PyLookupError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 /// An AES key, or the two of XTS. It never shows itself, is not pickled, and is wiped when it is no longer used.
@@ -58,18 +58,10 @@ impl Key {
     /// The key in a file, as hexadecimal digits and a line end.
     #[staticmethod]
     #[pyo3(signature = (path, *, xts = false))]
-    fn from_file(path: PathBuf, xts: bool) -> PyResult<Self> {
+    fn from_file(py: Python<'_>, path: PathBuf, xts: bool) -> PyResult<Self> {
         let mut text = Zeroizing::new([0; LONGEST + 2]);
-        let mut file = File::open(&path).map_err(|error| at_path(error, &path))?;
-        let mut len = 0;
-        while len < text.len() {
-            match file.read(&mut text[len..]) {
-                Ok(0) => break,
-                Ok(read) => len += read,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(at_path(error, &path)),
-            }
-        }
+        // A pipe waits for who writes to it.
+        let len = py.detach(|| read_start(&path, &mut text[..])).map_err(|error| at_path(error, &path))?;
         of_text(&text[..len], xts, "the file")
     }
 
@@ -87,10 +79,10 @@ impl Key {
     /// The key that a reference names: `env:NAME` or `file:PATH`.
     #[staticmethod]
     #[pyo3(signature = (reference, *, xts = false))]
-    fn from_reference(reference: &str, xts: bool) -> PyResult<Self> {
+    fn from_reference(py: Python<'_>, reference: &str, xts: bool) -> PyResult<Self> {
         match reference.split_once(':') {
             Some(("env", name)) => Self::from_env(name, xts),
-            Some(("file", path)) => Self::from_file(path.into(), xts),
+            Some(("file", path)) => Self::from_file(py, path.into(), xts),
             // It is not repeated: some will put the key itself in its place.
             _ => Err(PyValueError::new_err("a key is referred to as env:NAME or file:PATH, and this is neither")),
         }
@@ -135,10 +127,29 @@ impl Key {
     }
 }
 
+/// Reads a file until it ends or `bytes` is full; how many bytes were read.
+fn read_start(path: &Path, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut file = File::open(path)?;
+    let mut len = 0;
+    while len < bytes.len() {
+        match file.read(&mut bytes[len..]) {
+            Ok(0) => break,
+            Ok(read) => len += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(len)
+}
+
 /// Hexadecimal digits and at most one line end.
 fn of_text(text: &[u8], xts: bool, what: &str) -> PyResult<Key> {
     let digits = text.strip_suffix(b"\n").map_or(text, |line| line.strip_suffix(b"\r").unwrap_or(line));
     let refused = |why: String| PyValueError::new_err(format!("{what} holds no key: {why}"));
+    // What some editors write at the beginning of UTF-8.
+    if digits.starts_with("\u{feff}".as_bytes()) {
+        return Err(refused("it begins with a byte order mark, EF BB BF: save it without, as digits alone".into()));
+    }
     let wanted = if xts { [64, 128].as_slice() } else { &[32, 48, 64] };
     if !wanted.contains(&digits.len()) {
         let wanted: Vec<String> = wanted.iter().map(usize::to_string).collect();
@@ -164,7 +175,7 @@ fn of_text(text: &[u8], xts: bool, what: &str) -> PyResult<Key> {
     Ok(Key { key })
 }
 
-fn at_path(error: std::io::Error, path: &std::path::Path) -> PyErr {
+fn at_path(error: io::Error, path: &Path) -> PyErr {
     let text = path.file_name().unwrap_or_default().as_encoded_bytes();
     // Some will put the key itself in its place.
     let name = match text.len() >= 32 && text.iter().all(u8::is_ascii_hexdigit) {

@@ -131,7 +131,7 @@ impl Memory {
         given: Option<u64>,
     ) -> PyResult<Option<Self>> {
         let Some(library) = library else { return Ok(None) };
-        let Some(Described { pointer, len, place, stream: current, .. }) = library.describe(object)? else {
+        let Some(Described { pointer, len, place, stream: current }) = library.describe(object)? else {
             return Ok(None);
         };
         let stream = match place {

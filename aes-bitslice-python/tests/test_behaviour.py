@@ -90,6 +90,12 @@ def test_what_is_no_key_is_refused_and_not_repeated(tmp_path, monkeypatch):
         assert digits[:-2] not in str(raised.value), raised.value
 
 
+def test_a_byte_order_mark_is_told(tmp_path):
+    (tmp_path / "key").write_text("ab" * 64, encoding="utf-8-sig")
+    with pytest.raises(ValueError, match="byte order mark"):
+        Key.from_file(tmp_path / "key", xts=True)
+
+
 def test_wrong_arguments_are_refused_before_any_work(cpu):
     cipher = cpu.cipher(Key(SECRET))
     data = bytearray(b"0123456789abcde")
@@ -234,6 +240,31 @@ def test_ctrl_c_ends_a_call_on_many_messages_and_clears_these():
     ]:
         ran = run(program.replace("CALL", call))
         assert ran.stdout.strip() == "interrupted True", (call, ran)
+
+
+def test_other_threads_run_while_a_pipe_is_waited_for(tmp_path):
+    program = """
+        import io, os, sys, threading, aes_bitslice
+        path, key = sys.argv[1], aes_bitslice.Key(bytes(32))
+        sealed, opened = io.BytesIO(), io.BytesIO()
+        aes_bitslice.seal(io.BytesIO(b"a message"), sealed, key=key)
+
+        def later(data):
+            def write():
+                with open(path, "wb") as pipe:
+                    pipe.write(data)
+            threading.Timer(0.3, write).start()
+
+        later(sealed.getvalue())
+        aes_bitslice.open(path, opened, key=key)
+        later(bytes(32).hex().encode())
+        print(opened.getvalue(), aes_bitslice.Key.from_file(path).expose() == key.expose())
+    """
+    os.mkfifo(tmp_path / "pipe")
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), tmp_path / "pipe"], capture_output=True, text=True, timeout=30
+    )
+    assert ran.stdout.strip() == "b'a message' True", ran
 
 
 def test_a_forked_process_computes():

@@ -1,5 +1,5 @@
-//! Groups on CUDA GPUs: each is brought there, done by one call, and brought back, on a stream of its own. Several threads at a time
-//! keep both directions of the bus and the GPU busy; of several GPUs each gets the next group.
+//! Chunks on CUDA GPUs: each is brought there, done by one call, and brought back, on a stream of its own. Several threads at a time
+//! keep both directions of the bus and the GPU busy; of several GPUs each gets the next chunk.
 
 use crate::error::Error;
 use aes_bitslice_runtime::cuda::DeviceCipher;
@@ -19,7 +19,7 @@ struct Gpu {
     idle: Mutex<Vec<Room>>,
 }
 
-/// A stream of a GPU, and memory for a group.
+/// A stream of a GPU, and memory for a chunk.
 struct Room {
     stream: Arc<CudaStream>,
     memory: CudaSlice<u8>,
@@ -60,7 +60,7 @@ impl Gpu {
         }
         drop(idle);
         let stream = self.context.new_stream().map_err(|error| failed("cuStreamCreate", error))?;
-        // Rounded up: the first group of a stream is a little shorter than the others.
+        // Rounded up: the first chunk of a stream is a little shorter than the others.
         let memory = stream.alloc_zeros(bytes.next_power_of_two()).map_err(|error| failed("cuMemAlloc", error))?;
         Ok(Room { stream, memory })
     }

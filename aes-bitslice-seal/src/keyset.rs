@@ -8,11 +8,15 @@ use crate::stream::StreamKey;
 use aes_bitslice_runtime::Key;
 use base64ct::{Base64, Encoding};
 use prost::Message;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use zeroize::{Zeroize, Zeroizing};
 
 const TYPE_URL: &str = "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey";
+
+/// What some editors write at the beginning of UTF-8.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// SHA-256 in Tink's list of hashes.
 const SHA256: i32 = 3;
@@ -50,6 +54,13 @@ struct Parameters {
 struct Json {
     primary_key_id: u32,
     key: Vec<JsonKey>,
+}
+
+/// A keyset that is encrypted, with a key of a service for instance.
+#[derive(Deserialize)]
+struct Encrypted {
+    #[serde(rename = "encryptedKeyset")]
+    _encrypted_keyset: IgnoredAny,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -111,9 +122,14 @@ impl Keyset {
     /// [`Error::Keyset`]; it never repeats any of the text.
     pub fn from_json(json: &str) -> Result<Self, Error> {
         let bad = |what: &str| Error::Keyset(what.into());
+        if json.starts_with(BYTE_ORDER_MARK) {
+            return Err(bad("it begins with a byte order mark, EF BB BF: save it without, as UTF-8 alone"));
+        }
         // What the parser says may quote the text.
-        let json: Json = serde_json::from_str(json)
-            .map_err(|e| Error::Keyset(format!("line {}, column {}: not the JSON of one", e.line(), e.column())))?;
+        let json: Json = serde_json::from_str(json).map_err(|e| match serde_json::from_str::<Encrypted>(json) {
+            Ok(_) => bad("it is encrypted: decrypt it first, for instance with `tinkey convert-keyset`"),
+            Err(_) => Error::Keyset(format!("line {}, column {}: not the JSON of one", e.line(), e.column())),
+        })?;
         let (mut primary, mut others) = (None, vec![]);
         for key in &json.key {
             if key.status != "ENABLED" || key.key_data.type_url != TYPE_URL {

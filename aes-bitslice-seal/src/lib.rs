@@ -20,7 +20,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `sealed` | sealed files from a reader to a writer |
-//! | `sealing` | a file that is being sealed or opened: groups of its segments in any order, or all of it |
+//! | `sealing` | a file that is being sealed or opened: chunks of its segments in any order, or all of it |
 //! | `header` | the header's bytes |
 //! | `secret` | what a file is sealed with, and the keys that come of it |
 //! | `passphrase` | how a passphrase becomes a key |
@@ -29,19 +29,19 @@
 //! | `start` | what a file begins with: which of the two formats it has |
 //! | `stream` | the stream's segments: their nonces and keys |
 //! | `places` | where segments lie in the file, and their plaintext in the message |
-//! | `group` | several segments in one buffer, done at once |
-//! | `gpus` | groups on CUDA GPUs |
-//! | `pipeline` | groups read, worked on by all cores, and written, at the same time |
+//! | `chunk` | several segments in one buffer, done at once |
+//! | `gpus` | chunks on CUDA GPUs |
+//! | `pipeline` | chunks read, worked on by all cores, and written, at the same time |
 //! | `error` | everything that can go wrong |
 //!
 //! Nothing of a segment comes out before its tag was checked. An output is dropped at the first failure; a call returns when the
 //! read that is under way has returned.
 #![forbid(unsafe_code)]
 
+mod chunk;
 mod error;
 #[cfg(feature = "cuda")]
 mod gpus;
-mod group;
 mod header;
 mod keyset;
 mod passphrase;

@@ -1,12 +1,12 @@
-//! Groups of segments read, worked on by all cores, and written, at the same time: from any reader to any writer, in order.
+//! Chunks of segments read, worked on by all cores, and written, at the same time: from any reader to any writer, in order.
 //!
 //! ```text
-//! a thread   read batch 2 | read batch 3 | ...
-//! the cores               | work on 2    | ...
-//! the caller              | write 1      | write 2 | ...
+//! a thread   read portion 2 | read portion 3 | ...
+//! the cores                 | work on 2      | ...
+//! the caller                | write 1        | write 2 | ...
 //! ```
 //!
-//! A batch is a few groups. The buffers go round, and are wiped at the end.
+//! A portion is a few chunks. The buffers go round, and are wiped at the end.
 //!
 //! The output is dropped at the first failure, before the reader is waited for: an input that may say nothing for ever can be
 //! made to end by that.
@@ -18,9 +18,9 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use zeroize::Zeroizing;
 
-/// A group on its way.
+/// A chunk on its way.
 #[derive(Default)]
-pub(crate) struct Group {
+pub(crate) struct Chunk {
     /// Its number, from 0.
     pub(crate) number: u64,
     pub(crate) is_last: bool,
@@ -30,56 +30,56 @@ pub(crate) struct Group {
     pub(crate) bytes: Zeroizing<Vec<u8>>,
 }
 
-/// Batches on their way at the same time: one is read, one worked on, one written.
-const BATCHES: usize = 3;
+/// Portions on their way at the same time: one is read, one worked on, one written.
+const PORTIONS: usize = 3;
 
-/// Groups of a batch, for each thread that works.
+/// Chunks of a portion, for each thread that works.
 const EACH: usize = 4;
 
-/// The most bytes of a batch of several groups.
-const BATCH_BYTES: usize = 64 << 20;
+/// The most bytes of a portion of several chunks.
+const PORTION_BYTES: usize = 64 << 20;
 
-/// Reads groups from `input` until it ends, each of `bytes(number)` bytes but the last; `work`s on each, in any order: it is given
-/// the group's bytes with `room` zeros behind them, and says how many there are then; and `write`s them to `output` in order. A batch
+/// Reads chunks from `input` until it ends, each of `bytes(number)` bytes but the last; `work`s on each, in any order: it is given
+/// the chunk's bytes with `room` zeros behind them, and says how many there are then; and `write`s them to `output` in order. A portion
 /// in which something fails is not written.
 ///
-/// An empty input is one group of no bytes.
+/// An empty input is one chunk of no bytes.
 pub(crate) fn run<W: Write>(
     input: impl Read + Send,
     output: W,
     bytes: impl Fn(u64) -> usize + Sync,
     room: usize,
-    work: impl Fn(&Group, &mut [u8]) -> Result<usize, Error> + Sync,
-    mut write: impl FnMut(&mut W, &Group) -> Result<(), Error>,
+    work: impl Fn(&Chunk, &mut [u8]) -> Result<usize, Error> + Sync,
+    mut write: impl FnMut(&mut W, &Chunk) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let threads = aes_bitslice_runtime::threads();
-    let batch_len = (EACH * threads).min(BATCH_BYTES / (bytes(1) + room)).max(1);
-    let work = |group: &mut Group| {
-        let mut bytes = std::mem::take(&mut group.bytes);
+    let portion_len = (EACH * threads).min(PORTION_BYTES / (bytes(1) + room)).max(1);
+    let work = |chunk: &mut Chunk| {
+        let mut bytes = std::mem::take(&mut chunk.bytes);
         // There is room: nothing moves.
-        bytes.resize(group.read + room, 0);
-        let len = work(group, &mut bytes)?;
+        bytes.resize(chunk.read + room, 0);
+        let len = work(chunk, &mut bytes)?;
         bytes.truncate(len);
-        group.bytes = bytes;
+        chunk.bytes = bytes;
         Ok::<_, Error>(())
     };
     thread::scope(|scope| {
         // Moved here to be dropped before the scope waits.
         let mut output = output;
         // A reader that waits to hand over, or for buffers, is let go when the other ends are dropped.
-        let (filled, batches) = sync_channel::<Result<Vec<Group>, Error>>(1);
-        let (done, buffers) = sync_channel::<Vec<Group>>(BATCHES);
-        for _ in 0..BATCHES {
+        let (filled, portions) = sync_channel::<Result<Vec<Chunk>, Error>>(1);
+        let (done, buffers) = sync_channel::<Vec<Chunk>>(PORTIONS);
+        for _ in 0..PORTIONS {
             done.send(Vec::new()).expect("there is room for each");
         }
         let bytes = &bytes;
         let reader = thread::Builder::new().name("aes-bitslice-read".into()).spawn_scoped(scope, move || {
             let mut input = BufReader::with_capacity(1 << 16, input);
             let mut number = 0;
-            while let Ok(mut batch) = buffers.recv() {
-                let outcome = fill(&mut input, &mut batch, batch_len, &mut number, bytes, room);
+            while let Ok(mut portion) = buffers.recv() {
+                let outcome = fill(&mut input, &mut portion, portion_len, &mut number, bytes, room);
                 let is_end = outcome.as_ref().map_or(true, |is_last| *is_last);
-                if filled.send(outcome.map(|_| batch)).is_err() || is_end {
+                if filled.send(outcome.map(|_| portion)).is_err() || is_end {
                     return;
                 }
             }
@@ -87,42 +87,42 @@ pub(crate) fn run<W: Write>(
         reader.map_err(Error::Thread)?;
         let mut is_last = false;
         while !is_last {
-            let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
+            let mut portion = portions.recv().expect("the reader ends with the last segment or an error")?;
             match threads {
-                1 => batch.iter_mut().try_for_each(work)?,
-                _ => batch.par_iter_mut().try_for_each(work)?,
+                1 => portion.iter_mut().try_for_each(work)?,
+                _ => portion.par_iter_mut().try_for_each(work)?,
             }
-            batch.iter().try_for_each(|group| write(&mut output, group))?;
-            is_last = batch.last().is_some_and(|group| group.is_last);
-            // After the last batch nobody takes them.
-            let _ = done.send(batch);
+            portion.iter().try_for_each(|chunk| write(&mut output, chunk))?;
+            is_last = portion.last().is_some_and(|chunk| chunk.is_last);
+            // After the last portion nobody takes them.
+            let _ = done.send(portion);
         }
         Ok(output.flush()?)
     })
 }
 
-/// Fills a batch; whether the input ended.
+/// Fills a portion; whether the input ended.
 fn fill(
     input: &mut impl BufRead,
-    batch: &mut Vec<Group>,
+    portion: &mut Vec<Chunk>,
     most: usize,
     number: &mut u64,
     bytes: impl Fn(u64) -> usize,
     room: usize,
 ) -> Result<bool, Error> {
-    batch.resize_with(most, Group::default);
+    portion.resize_with(most, Chunk::default);
     for at in 0..most {
-        let group = &mut batch[at];
+        let chunk = &mut portion[at];
         let wanted = bytes(*number);
-        group.number = *number;
-        group.bytes.clear();
+        chunk.number = *number;
+        chunk.bytes.clear();
         // All at once: a vector that grows would leave a copy behind.
-        group.bytes.try_reserve_exact(wanted + room).map_err(|_| Error::OutOfMemory)?;
-        group.read = input.by_ref().take(wanted as u64).read_to_end(&mut group.bytes)?;
-        group.is_last = group.read < wanted || is_at_end(input)?;
+        chunk.bytes.try_reserve_exact(wanted + room).map_err(|_| Error::OutOfMemory)?;
+        chunk.read = input.by_ref().take(wanted as u64).read_to_end(&mut chunk.bytes)?;
+        chunk.is_last = chunk.read < wanted || is_at_end(input)?;
         *number += 1;
-        if group.is_last {
-            batch.truncate(at + 1);
+        if chunk.is_last {
+            portion.truncate(at + 1);
             return Ok(true);
         }
     }
@@ -156,21 +156,21 @@ mod tests {
     }
 
     #[test]
-    fn groups_come_in_order_with_the_last_marked() {
+    fn chunks_come_in_order_with_the_last_marked() {
         for len in [0, 1, 9, 10, 11, 20, 29, 1000, 1001] {
             let data: Vec<u8> = (0..len).map(|i| i as u8).collect();
             for slow in [false, true] {
                 let (mut found, mut seen) = (vec![], vec![]);
-                let write = |_: &mut Vec<u8>, group: &Group| {
-                    assert_eq!((group.bytes.len(), group.bytes.last()), (group.read + 1, Some(&0xee)));
-                    found.extend_from_slice(&group.bytes[..group.read]);
-                    seen.push((group.number, group.is_last));
+                let write = |_: &mut Vec<u8>, chunk: &Chunk| {
+                    assert_eq!((chunk.bytes.len(), chunk.bytes.last()), (chunk.read + 1, Some(&0xee)));
+                    found.extend_from_slice(&chunk.bytes[..chunk.read]);
+                    seen.push((chunk.number, chunk.is_last));
                     Ok(())
                 };
-                let work = |group: &Group, bytes: &mut [u8]| {
-                    assert_eq!(bytes[group.read..], [0; 2]);
-                    bytes[group.read] = 0xee;
-                    Ok(group.read + 1)
+                let work = |chunk: &Chunk, bytes: &mut [u8]| {
+                    assert_eq!(bytes[chunk.read..], [0; 2]);
+                    bytes[chunk.read] = 0xee;
+                    Ok(chunk.read + 1)
                 };
                 // The first is shorter, as that behind a header is.
                 let bytes = |number: u64| if number == 0 { 9 } else { 10 };
@@ -193,22 +193,22 @@ mod tests {
                 Err(std::io::Error::other("on purpose"))
             }
         }
-        let nothing = |group: &Group, _: &mut [u8]| Ok(group.read);
+        let nothing = |chunk: &Chunk, _: &mut [u8]| Ok(chunk.read);
         assert!(matches!(run(Failing, vec![], |_| 10, 0, nothing, |_, _| Ok(())), Err(Error::Io(_))));
         let data = vec![0; 100_000];
         let written = AtomicUsize::new(0);
-        let work = |group: &Group, _: &mut [u8]| match group.number {
+        let work = |chunk: &Chunk, _: &mut [u8]| match chunk.number {
             500 => Err(Error::Damaged { index: 500 }),
-            _ => Ok(group.read),
+            _ => Ok(chunk.read),
         };
-        let write = |_: &mut Vec<u8>, group: &Group| {
-            assert!(group.number < 500);
+        let write = |_: &mut Vec<u8>, chunk: &Chunk| {
+            assert!(chunk.number < 500);
             written.fetch_add(1, Ordering::Relaxed);
             Ok(())
         };
         assert!(matches!(run(&data[..], vec![], |_| 10, 0, work, write), Err(Error::Damaged { index: 500 })));
         assert!(written.into_inner() <= 500);
-        let write = |_: &mut Vec<u8>, group: &Group| if group.number == 77 { Err(Error::TooLong) } else { Ok(()) };
+        let write = |_: &mut Vec<u8>, chunk: &Chunk| if chunk.number == 77 { Err(Error::TooLong) } else { Ok(()) };
         assert!(matches!(run(&data[..], vec![], |_| 10, 0, nothing, write), Err(Error::TooLong)));
     }
 
@@ -238,15 +238,15 @@ mod tests {
             }
         }
         let (output, dropped) = sync_channel(0);
-        let batch = 10 * EACH * aes_bitslice_runtime::threads();
-        let work = |_: &Group, _: &mut [u8]| Err(Error::Damaged { index: 0 });
-        let outcome = run(Idle(dropped, batch + 5), Output(output), |_| 10, 0, work, |_, _| Ok(()));
+        let portion = 10 * EACH * aes_bitslice_runtime::threads();
+        let work = |_: &Chunk, _: &mut [u8]| Err(Error::Damaged { index: 0 });
+        let outcome = run(Idle(dropped, portion + 5), Output(output), |_| 10, 0, work, |_, _| Ok(()));
         assert!(matches!(outcome, Err(Error::Damaged { index: 0 })));
     }
 
     #[test]
-    fn a_group_too_large_for_memory_is_an_error() {
-        let nothing = |group: &Group, _: &mut [u8]| Ok(group.read);
+    fn a_chunk_too_large_for_memory_is_an_error() {
+        let nothing = |chunk: &Chunk, _: &mut [u8]| Ok(chunk.read);
         let outcome = run(&[0; 100][..], vec![], |_| isize::MAX as usize, 0, nothing, |_, _| Ok(()));
         assert!(matches!(outcome, Err(Error::OutOfMemory)));
     }

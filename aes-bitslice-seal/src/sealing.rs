@@ -1,9 +1,9 @@
-//! A file that is being sealed or opened: groups of its segments in any order, by any thread; or all of it from a reader to a writer.
+//! A file that is being sealed or opened: chunks of its segments in any order, by any thread; or all of it from a reader to a writer.
 
 use crate::error::Error;
 use crate::header::{self, Header};
 use crate::passphrase::PassphraseCost;
-use crate::pipeline::{self, Group};
+use crate::pipeline::{self, Chunk};
 use crate::places::{Part, Places, TAG};
 use crate::secret::Secret;
 use crate::start::stream_header_bytes;
@@ -70,12 +70,12 @@ impl Sealing {
         self.stream.places
     }
 
-    /// How many segments are best done at a time: more where a GPU does them.
-    pub fn group(&self) -> usize {
-        self.stream.group()
+    /// How many segments a chunk has at best: more where a GPU does them.
+    pub fn chunk_segments(&self) -> usize {
+        self.stream.chunk_segments()
     }
 
-    /// Seals a group in place: the `bytes` bytes of the message at the front of `memory`, which are the plaintext of the segments from
+    /// Seals a chunk in place: the `bytes` bytes of the message at the front of `memory`, which are the plaintext of the segments from
     /// number `first` on. They become these segments, one behind the other, each with its tag, for which there must be room: 16 bytes
     /// more a segment. How many bytes they are then, comes back.
     ///
@@ -94,13 +94,13 @@ impl Sealing {
     /// All of a message; how many bytes it has.
     pub(crate) fn run(&self, input: impl Read + Send, mut output: impl Write) -> Result<u64, Error> {
         output.write_all(&self.header)?;
-        let (places, group, mut bytes) = (self.places(), self.group() as u64, 0);
+        let (places, segments, mut bytes) = (self.places(), self.chunk_segments() as u64, 0);
         pipeline::run(
             input,
             output,
-            |number| (places.first_byte((number + 1) * group) - places.first_byte(number * group)) as usize,
-            TAG * group as usize,
-            |of, memory| self.seal(of.number * group, of.is_last, memory, of.read),
+            |number| (places.first_byte((number + 1) * segments) - places.first_byte(number * segments)) as usize,
+            TAG * segments as usize,
+            |of, memory| self.seal(of.number * segments, of.is_last, memory, of.read),
             |output, of| {
                 bytes += of.read as u64;
                 Ok(output.write_all(&of.bytes)?)
@@ -135,12 +135,12 @@ impl Opening {
         self.stream.places
     }
 
-    /// How many segments are best done at a time: more where a GPU does them.
-    pub fn group(&self) -> usize {
-        self.stream.group()
+    /// How many segments a chunk has at best: more where a GPU does them.
+    pub fn chunk_segments(&self) -> usize {
+        self.stream.chunk_segments()
     }
 
-    /// Opens a group in place: the `bytes` bytes of the file at the front of `memory`, which are the segments from number `first` on,
+    /// Opens a chunk in place: the `bytes` bytes of the file at the front of `memory`, which are the segments from number `first` on,
     /// with their tags. They become what the message has there; how many bytes that is, comes back.
     ///
     /// If the file ends with it, `is_last`; else it is whole segments.
@@ -158,7 +158,7 @@ impl Opening {
     /// All of a file whose header `input` is behind; how many bytes the message has.
     pub(crate) fn run(&self, input: impl Read + Send, output: impl Write) -> Result<u64, Error> {
         let mut bytes = 0;
-        self.groups(
+        self.chunks(
             input,
             output,
             0,
@@ -184,8 +184,8 @@ impl Opening {
         input.seek(SeekFrom::Start(read.start))?;
         let mut at = range.start - skip as u64;
         // By its number: a file that ends earlier than it said has no other last one.
-        let is_last = |of: &Group| is_end && (of.number + 1) * self.group() as u64 >= segments;
-        self.groups(input.take(read.end - read.start), output, first, is_last, |output, opened| {
+        let is_last = |of: &Chunk| is_end && (of.number + 1) * self.chunk_segments() as u64 >= segments;
+        self.chunks(input.take(read.end - read.start), output, first, is_last, |output, opened| {
             let end = at + opened.len() as u64;
             let (from, to) = (range.start.clamp(at, end), range.end.clamp(at, end));
             output.write_all(&opened[(from - at) as usize..(to - at) as usize])?;
@@ -198,17 +198,17 @@ impl Opening {
         Ok(range.end - range.start)
     }
 
-    /// Opens segments from number `first` on, in groups of which one is the file's last.
-    fn groups<W: Write>(
+    /// Opens segments from number `first` on, in chunks of which one is the file's last.
+    fn chunks<W: Write>(
         &self,
         input: impl Read + Send,
         output: W,
         first: u64,
-        is_last: impl Fn(&Group) -> bool + Sync,
+        is_last: impl Fn(&Chunk) -> bool + Sync,
         mut write: impl FnMut(&mut W, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (places, group) = (self.places(), self.group() as u64);
-        let segment = |number: u64| first + number * group;
+        let (places, segments) = (self.places(), self.chunk_segments() as u64);
+        let segment = |number: u64| first + number * segments;
         pipeline::run(
             input,
             output,

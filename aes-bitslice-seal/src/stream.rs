@@ -20,9 +20,9 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// Bytes of a group, and the most segments: on a CPU a thread has it in its caches; for a GPU it has to be worth the way there.
-const GROUP: (usize, usize) = (1 << 20, 256);
-const GROUP_OF_GPU: (usize, usize) = (8 << 20, 1 << 16);
+/// Bytes of a chunk, and the most segments: on a CPU a thread has it in its caches; for a GPU it has to be worth the way there.
+const CHUNK: (usize, usize) = (1 << 20, 256);
+const CHUNK_OF_GPU: (usize, usize) = (8 << 20, 1 << 16);
 
 /// The parameters of a stream, and the key that the keys of streams are derived from.
 #[derive(Clone)]
@@ -88,7 +88,7 @@ pub(crate) struct Stream {
     pub(crate) cipher: Cipher,
     prefix: [u8; PREFIX],
     pub(crate) places: Places,
-    /// Whether the segments of a group are done by one call, or by one each.
+    /// Whether the segments of a chunk are done by one call, or by one each.
     pub(crate) is_batched: bool,
     #[cfg(feature = "cuda")]
     pub(crate) gpus: Option<Gpus>,
@@ -113,10 +113,10 @@ impl Stream {
         })
     }
 
-    /// Segments of a group, which the engine does at a time.
-    pub(crate) fn group(&self) -> usize {
+    /// Segments of a chunk, which the engine does at a time.
+    pub(crate) fn chunk_segments(&self) -> usize {
         let is_on_gpu = self.cipher.engine().backend().is_cuda();
-        let (bytes, most) = if is_on_gpu { GROUP_OF_GPU } else { GROUP };
+        let (bytes, most) = if is_on_gpu { CHUNK_OF_GPU } else { CHUNK };
         (bytes / self.places.segment).clamp(1, most)
     }
 

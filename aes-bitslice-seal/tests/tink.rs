@@ -64,6 +64,21 @@ fn a_rotated_keyset_opens_ranges() {
     assert!(matches!(outcome, Err(Error::NoKeyOpens)), "{outcome:?}");
 }
 
+/// As the Python package `tink` 1.16.1 writes it with `KeysetHandle.write`, but for the bytes.
+#[test]
+fn keysets_that_cannot_be_read_are_told_what_they_are() {
+    let encrypted = r#"{ "encryptedKeyset": "AQzODRhjjZ4ka6vR", "keysetInfo": { "primaryKeyId": 7, "keyInfo": [] } }"#;
+    let clear = Keyset::generate().unwrap().to_json(7);
+    for (json, says) in [
+        (encrypted.to_string(), "it is encrypted: decrypt it first"),
+        (format!("\u{feff}{}", *clear), "byte order mark"),
+        ("{}".into(), "line 1, column 2"),
+    ] {
+        let error = Keyset::from_json(&json).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
 /// A file that ends earlier than it said, where a segment ends.
 #[test]
 fn a_range_of_a_file_that_becomes_shorter_is_refused() {

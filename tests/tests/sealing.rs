@@ -1,4 +1,4 @@
-//! Sealing and opening on every engine: groups of segments by one call, from one thread and from many, against the CPU's, to every
+//! Sealing and opening on every engine: chunks of segments by one call, from one thread and from many, against the CPU's, to every
 //! byte. What the CPU opens is what it would have written: ciphertext and tags follow from key, nonce and message.
 
 use aes_bitslice_runtime::{Backend, Engine, Kernels, Key};
@@ -21,9 +21,9 @@ fn main() -> ExitCode {
             &DEVICES,
             &[],
             tests_of_engines![
-                groups_of_any_number_of_segments,
+                chunks_of_any_number_of_segments,
                 what_was_changed_is_told_by_its_number,
-                groups_by_many_threads,
+                chunks_by_many_threads,
                 whole_files_and_ranges,
             ],
         )
@@ -46,35 +46,35 @@ fn cpu() -> Engine {
     Engine::open(Backend::Cpu).unwrap()
 }
 
-/// A message in groups of some segments: the number of the first segment, the bytes, and whether it is the last.
-fn groups(places: Places, message: &[u8], segments: u64) -> Vec<(u64, &[u8], bool)> {
-    let (mut rest, mut first, mut groups) = (message, 0, vec![]);
+/// A message in chunks of some segments: the number of the first segment, the bytes, and whether it is the last.
+fn chunks(places: Places, message: &[u8], segments: u64) -> Vec<(u64, &[u8], bool)> {
+    let (mut rest, mut first, mut chunks) = (message, 0, vec![]);
     loop {
         let most = (places.first_byte(first + segments) - places.first_byte(first)) as usize;
-        let (group, behind) = rest.split_at(most.min(rest.len()));
-        groups.push((first, group, behind.is_empty()));
+        let (chunk, behind) = rest.split_at(most.min(rest.len()));
+        chunks.push((first, chunk, behind.is_empty()));
         (rest, first) = (behind, first + segments);
         if rest.is_empty() {
-            return groups;
+            return chunks;
         }
     }
 }
 
-/// A file of which every group is sealed by itself.
-fn sealed_in_groups(sealing: &Sealing, message: &[u8], segments: u64) -> Vec<u8> {
+/// A file of which every chunk is sealed by itself.
+fn sealed_in_chunks(sealing: &Sealing, message: &[u8], segments: u64) -> Vec<u8> {
     let mut file = sealing.header().to_vec();
-    for (first, group, is_last) in groups(sealing.places(), message, segments) {
+    for (first, chunk, is_last) in chunks(sealing.places(), message, segments) {
         assert_eq!(sealing.places().place(first), file.len() as u64);
-        let mut memory = [group, &vec![0xee; TAG * segments as usize]].concat();
-        let bytes = sealing.seal(first, is_last, &mut memory, group.len()).unwrap();
+        let mut memory = [chunk, &vec![0xee; TAG * segments as usize]].concat();
+        let bytes = sealing.seal(first, is_last, &mut memory, chunk.len()).unwrap();
         file.extend_from_slice(&memory[..bytes]);
     }
     assert_eq!(file.len() as u64, sealing.places().file_bytes(message.len() as u64));
     file
 }
 
-/// The message of a file of which every group is opened by itself.
-fn opened_in_groups(opening: &Opening, file: &[u8], segments: u64) -> Vec<u8> {
+/// The message of a file of which every chunk is opened by itself.
+fn opened_in_chunks(opening: &Opening, file: &[u8], segments: u64) -> Vec<u8> {
     let (places, mut first, mut message) = (opening.places(), 0, vec![]);
     loop {
         let [start, end] = [first, first + segments].map(|index| (places.place(index) as usize).min(file.len()));
@@ -88,8 +88,8 @@ fn opened_in_groups(opening: &Opening, file: &[u8], segments: u64) -> Vec<u8> {
     }
 }
 
-/// Of every length around the ends of segments and groups; what one engine seals the other opens.
-fn groups_of_any_number_of_segments(engines: &'static [Engine]) {
+/// Of every length around the ends of segments and chunks; what one engine seals the other opens.
+fn chunks_of_any_number_of_segments(engines: &'static [Engine]) {
     for engine in engines {
         for (keyset, whole) in keysets().iter().zip([84, 4080]) {
             for segments in [1, 2, 9, 40] {
@@ -99,9 +99,9 @@ fn groups_of_any_number_of_segments(engines: &'static [Engine]) {
                     let message = noise(len as u64, len);
                     for (to, from) in [(engine, &cpu()), (&cpu(), engine)] {
                         let sealing = tink::sealing(to, keyset, b"about").unwrap();
-                        let file = sealed_in_groups(&sealing, &message, segments as u64);
+                        let file = sealed_in_chunks(&sealing, &message, segments as u64);
                         let opening = tink::opening(from, keyset, b"about", &file).unwrap();
-                        let opened = opened_in_groups(&opening, &file, segments as u64);
+                        let opened = opened_in_chunks(&opening, &file, segments as u64);
                         assert!(opened == message, "{}, {len} bytes by {segments} segments", name(engine));
                     }
                 }
@@ -110,12 +110,12 @@ fn groups_of_any_number_of_segments(engines: &'static [Engine]) {
     }
 }
 
-/// Anywhere in a segment, its tag included; nothing of the group is left.
+/// Anywhere in a segment, its tag included; nothing of the chunk is left.
 fn what_was_changed_is_told_by_its_number(engines: &'static [Engine]) {
     for engine in engines {
         for (keyset, segment) in keysets().iter().zip([100, 4096]) {
             let message = noise(1, 11 * (segment - TAG) + 5);
-            let file = sealed_in_groups(&tink::sealing(&cpu(), keyset, b"").unwrap(), &message, 1);
+            let file = sealed_in_chunks(&tink::sealing(&cpu(), keyset, b"").unwrap(), &message, 1);
             let opening = tink::opening(engine, keyset, b"", &file).unwrap();
             let segments = &file[opening.places().header_bytes()..];
             for index in 0..12_u64 {
@@ -140,35 +140,35 @@ fn what_was_changed_is_told_by_its_number(engines: &'static [Engine]) {
     }
 }
 
-/// Threads that take the next group, as those of the command line do, with memory that is fast for the engine.
-fn groups_by_many_threads(engines: &'static [Engine]) {
+/// Threads that take the next chunk, as those of the command line do, with memory that is fast for the engine.
+fn chunks_by_many_threads(engines: &'static [Engine]) {
     const THREADS: usize = 6;
     for engine in engines {
         let keyset = &keysets()[1];
         let message = noise(2, 3_000_001);
         let sealing = tink::sealing(engine, keyset, b"").unwrap();
         let places = sealing.places();
-        let groups = groups(places, &message, 16);
+        let chunks = chunks(places, &message, 16);
         let mut file = sealing.header().to_vec();
         file.resize(places.file_bytes(message.len() as u64) as usize, 0);
         let done: Vec<(u64, Vec<u8>)> = thread::scope(|scope| {
             let work = |of: usize| {
-                let (sealing, groups) = (&sealing, &groups);
+                let (sealing, chunks) = (&sealing, &chunks);
                 scope.spawn(move || {
                     let mut memory = engine.host_buffer(16 * places.segment_bytes()).unwrap();
-                    let mut one = |(first, group, is_last): &(u64, &[u8], bool)| {
-                        memory[..group.len()].copy_from_slice(group);
-                        let bytes = sealing.seal(*first, *is_last, &mut memory, group.len()).unwrap();
+                    let mut one = |(first, chunk, is_last): &(u64, &[u8], bool)| {
+                        memory[..chunk.len()].copy_from_slice(chunk);
+                        let bytes = sealing.seal(*first, *is_last, &mut memory, chunk.len()).unwrap();
                         (*first, memory[..bytes].to_vec())
                     };
-                    groups.iter().skip(of).step_by(THREADS).map(&mut one).collect::<Vec<_>>()
+                    chunks.iter().skip(of).step_by(THREADS).map(&mut one).collect::<Vec<_>>()
                 })
             };
             let threads: Vec<_> = (0..THREADS).map(work).collect();
             threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
         });
-        for (first, group) in done {
-            file[places.place(first) as usize..][..group.len()].copy_from_slice(&group);
+        for (first, chunk) in done {
+            file[places.place(first) as usize..][..chunk.len()].copy_from_slice(&chunk);
         }
         let mut opened = vec![];
         tink::decrypt(&cpu(), keyset, b"", &file[..], &mut opened).unwrap();
@@ -176,7 +176,7 @@ fn groups_by_many_threads(engines: &'static [Engine]) {
     }
 }
 
-/// From a reader to a writer, with segments of 1 MiB: more than a group, and than the groups that are under way at a time.
+/// From a reader to a writer, with segments of 1 MiB: more than a chunk, and than the chunks that are under way at a time.
 fn whole_files_and_ranges(engines: &'static [Engine]) {
     let key = Key::new(&noise(3, 32)).unwrap();
     let secret = Secret::Key(&key);
@@ -200,6 +200,6 @@ fn whole_files_and_ranges(engines: &'static [Engine]) {
             }
         }
         let sealing = Sealing::new(engine, secret, PassphraseCost::default()).unwrap();
-        assert!(sealing.group() >= 1 && sealing.places().segment_bytes() == 1 << 20);
+        assert!(sealing.chunk_segments() >= 1 && sealing.places().segment_bytes() == 1 << 20);
     }
 }

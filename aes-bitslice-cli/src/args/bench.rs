@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::{KernelName, KernelParser};
 use super::mode::MeasuredModeParser;
-use super::numbers::{parse_in, parse_key_bits, parse_sector_blocks, parse_size};
+use super::numbers::{parse_chunk_bytes, parse_in, parse_key_bits, parse_sector_blocks, parse_size};
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
 
@@ -134,7 +134,7 @@ impl BenchArgs {
 #[derive(Args, Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TransferArgs {
     /// Bytes a chunk between host memory and a GPU, at most 64MiB [default: by size]
-    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_chunk_bytes)]
     pub chunk_bytes: Option<usize>,
     /// Chunks on their way at the same time, for each thread, 1 to 32 [default: by size]
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_in::<usize, 1, 32>)]

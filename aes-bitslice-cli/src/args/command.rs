@@ -11,6 +11,7 @@ use super::info::InfoArgs;
 use super::iv::parse_to_decrypt;
 use super::key::KeygenArgs;
 use super::keystream::{self, KeystreamArgs};
+use super::numbers::split_unit;
 use super::pages::{CompletionsArgs, ManArgs};
 use super::seal::{self, OpenArgs, SealArgs};
 use super::tune::TuneArgs;
@@ -159,7 +160,8 @@ pub fn parse() -> Result<Asked> {
 
 /// Parses arguments, the first of which is the name of the program.
 fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
-    let matches = command().try_get_matches_from(arguments);
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    let matches = command().try_get_matches_from(&arguments);
     let error = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => return Ok(Asked::Command(Box::new(cli.command))),
         Err(error) => error,
@@ -170,8 +172,20 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
             let names: Vec<_> = command().get_subcommands().map(|command| command.get_name().to_string()).collect();
             Err(Error::usage(format!("no command given: {}; see --help", names.join(", "))))
         }
-        _ => Err(Error::usage(message_of(error))),
+        _ => Err(Error::usage(message_of(without_hidden(error, &arguments)))),
     }
+}
+
+/// The same without clap's guess, where that is an option that the command hides.
+fn without_hidden(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(guess)) = error.get(ContextKind::SuggestedArg) else { return error };
+    let all = command();
+    let command = arguments.get(1).and_then(|name| all.find_subcommand(name));
+    let mut hidden = command.into_iter().flat_map(clap::Command::get_arguments).filter(|arg| arg.is_hide_set());
+    if hidden.any(|arg| arg.get_long() == guess.strip_prefix("--")) {
+        error.remove(ContextKind::SuggestedArg);
+    }
+    error
 }
 
 /// What is wrong, in one line.
@@ -179,7 +193,10 @@ fn message_of(error: clap::Error) -> String {
     if let Some(message) = instead_of(&error) {
         return message;
     }
-    without_keys(&one_line(&without_digits(error).render().to_string()))
+    match is_number(&error) {
+        true => one_line(&error.render().to_string()),
+        false => without_keys(&one_line(&without_digits(error).render().to_string())),
+    }
 }
 
 /// What there is instead of an option that other programs have, or other commands of this one.
@@ -220,7 +237,7 @@ fn without_digits(mut error: clap::Error) -> clap::Error {
     }
     for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
         let Some(ContextValue::String(text)) = error.get(kind) else { continue };
-        if text.bytes().filter(u8::is_ascii_hexdigit).count() > MOST && !is_name(text) && !is_number(&error, text) {
+        if text.bytes().filter(u8::is_ascii_hexdigit).count() > MOST && !is_name(text) {
             error.insert(kind, ContextValue::String("(not shown)".into()));
             // They quote it.
             error.remove(ContextKind::Suggested);
@@ -229,13 +246,21 @@ fn without_digits(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Whether it is a decimal number, too short for a key, where one belongs.
-fn is_number(error: &clap::Error, text: &str) -> bool {
-    const MOST: usize = 15;
-    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return false };
+/// Whether what is wrong is a decimal number, or a range of them, too short for a key, where one belongs.
+fn is_number(error: &clap::Error) -> bool {
+    /// A key has a digit more, at least.
+    const MOST: usize = 31;
+    let [Some(ContextValue::String(option)), Some(ContextValue::String(text))] =
+        [ContextKind::InvalidArg, ContextKind::InvalidValue].map(|kind| error.get(kind))
+    else {
+        return false;
+    };
     let belongs = NUMBERS.iter().any(|name| option.ends_with(&format!(" <{name}>")));
-    let digits = text.trim_start_matches('-');
-    belongs && digits.len() <= MOST && digits.bytes().all(|digit| digit.is_ascii_digit())
+    belongs
+        && text.split("..").all(|number| {
+            let digits = split_unit(number.trim_start_matches('-')).0;
+            digits.len() <= MOST && digits.bytes().all(|digit| digit.is_ascii_digit())
+        })
 }
 
 /// Whether it is the name of an argument.
@@ -363,12 +388,28 @@ mod tests {
         }
     }
 
+    /// `--help` of a command.
+    fn help(name: &str) -> String {
+        command().find_subcommand_mut(name).unwrap().render_long_help().to_string()
+    }
+
+    #[test]
+    fn help_has_the_lengths_of_keys_that_the_command_takes() {
+        for (name, lengths, others) in [
+            ("seal", &["256 bits", "64 hexadecimal"][..], &["128", "192", "32, 48", "xts"][..]),
+            ("open", &["256 bits", "64 hexadecimal"], &["128", "192", "32, 48", "xts"]),
+            ("keystream", &["128, 192 or 256 bits", "32, 48 or 64 hexadecimal"], &["xts", "XTS"]),
+            ("encrypt", &["128, 192 or 256 bits", "32, 48 or 64 hexadecimal", "AES-128-XTS"], &[]),
+        ] {
+            let help = help(name).split_whitespace().collect::<Vec<_>>().join(" ");
+            let options = help.split("Examples:").next().unwrap();
+            assert!(lengths.iter().all(|length| options.contains(length)), "{name}: {options}");
+            assert!(!others.iter().any(|length| options.contains(length)), "{name}: {options}");
+        }
+    }
+
     #[test]
     fn decryption_has_an_iv_of_its_own() {
-        let help = |name: &str| {
-            let mut command = command();
-            command.find_subcommand_mut(name).unwrap().render_long_help().to_string()
-        };
         let of_iv = |name| {
             let help = help(name);
             help.split("--iv <IV>").nth(1).unwrap().split("--padding").next().unwrap().to_string()

@@ -73,7 +73,8 @@ What to know:
 pub struct CryptArgs {
     /// Mode
     ///
-    /// A name as in `aes-256-ctr` is understood, too, and refused if the key has another length.
+    /// A name as in `aes-256-ctr` is understood, too, and refused if the key has another length. The key of `xts` is two of the same
+    /// length: 64 hexadecimal digits are two of 128 bits, and that is AES-128-XTS; 128 digits are AES-256-XTS.
     #[arg(short, long, value_parser = ModeParser)]
     pub mode: ModeName,
     #[command(flatten)]

@@ -22,6 +22,8 @@ pub struct KeyArgs {
 #[group(required = true, multiple = false)]
 pub struct KeySource {
     /// File with the key; `-` is standard input
+    ///
+    /// A key of 128, 192 or 256 bits: 32, 48 or 64 hexadecimal digits, or as --key-format says.
     #[arg(short, long, value_name = "PATH")]
     pub key_file: Option<PathBuf>,
     /// Environment variable with the key in hexadecimal
@@ -44,9 +46,9 @@ impl KeySource {
 /// Forms of a key file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum KeyFormat {
-    /// 32, 48 or 64 hexadecimal digits (64 or 128 for xts) and at most one newline
+    /// Two hexadecimal digits for each byte of the key, and at most one newline
     Hex,
-    /// 16, 24 or 32 bytes (32 or 64 for xts)
+    /// The bytes of the key alone
     Raw,
 }
 

@@ -10,14 +10,6 @@ pub fn parse_key_bits(text: &str) -> Result<KeyBits, String> {
     KeyBits::ALL.into_iter().find(known).ok_or_else(|| "an AES key has 128, 192 or 256 bits".into())
 }
 
-/// A positive number of bytes that is whole blocks.
-pub fn parse_whole_blocks(text: &str) -> Result<usize, String> {
-    match text.parse::<usize>() {
-        Ok(bytes) if (1..=64 << 20).contains(&bytes) && bytes.is_multiple_of(16) => Ok(bytes),
-        _ => Err("a positive multiple of 16 is needed, up to 67108864".into()),
-    }
-}
-
 /// A number within bounds.
 pub fn parse_in<T: TryFrom<usize>, const LEAST: usize, const MOST: usize>(text: &str) -> Result<T, String> {
     let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
@@ -30,6 +22,14 @@ pub fn parse_size(text: &str) -> Result<usize, String> {
         Some(bytes) if bytes > 0 && bytes.is_multiple_of(16) => Ok(bytes),
         _ => Err("a size is a positive multiple of 16 bytes, less than 2^64, such as 4096, 64MiB or 1GiB".into()),
     }
+}
+
+/// The bytes of a chunk, with or without a unit.
+pub fn parse_chunk_bytes(text: &str) -> Result<usize, String> {
+    parse_size(text)
+        .ok()
+        .filter(|&bytes| bytes <= 64 << 20)
+        .ok_or_else(|| "a chunk is a positive multiple of 16 bytes, at most 64MiB, such as 4096, 64KiB or 4MiB".into())
 }
 
 /// Any number of bytes, with or without a unit.
@@ -59,10 +59,15 @@ pub fn parse_sector(text: &str) -> Result<u128, String> {
     number.ok_or_else(|| "the number of a sector is a decimal number from 0 on, less than 2^128 - 2^64".into())
 }
 
-fn with_unit(text: &str) -> Option<u64> {
+/// What stands before the unit, if there is one, and the power of two that the unit is.
+pub fn split_unit(text: &str) -> (&str, u32) {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
     let unit = units.into_iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
-    let (number, shift) = unit.unwrap_or((text, 0));
+    unit.unwrap_or((text, 0))
+}
+
+fn with_unit(text: &str) -> Option<u64> {
+    let (number, shift) = split_unit(text);
     // `parse` alone would take a sign.
     let number = number.parse::<u64>().ok().filter(|_| number.bytes().all(|digit| digit.is_ascii_digit()))?;
     number.checked_mul(1 << shift)
@@ -79,6 +84,16 @@ mod tests {
         }
         for text in ["", "0", "15", "-16", "16 ", "1KB", "MiB", "1.5MiB", "99999999999TiB"] {
             assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn chunks() {
+        for (text, bytes) in [("16", 16), ("4096", 4096), ("64KiB", 1 << 16), ("64MiB", 1 << 26)] {
+            assert_eq!(parse_chunk_bytes(text), Ok(bytes));
+        }
+        for text in ["", "0", "15", "-16", "65MiB", "67108880", "1GiB", "64KB"] {
+            assert!(parse_chunk_bytes(text).is_err(), "{text}");
         }
     }
 

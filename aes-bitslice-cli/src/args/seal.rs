@@ -39,6 +39,8 @@ What to know:
 #[group(required = true, multiple = false)]
 pub struct SecretArgs {
     /// File with a key of 256 bits; `-` is standard input
+    ///
+    /// 64 hexadecimal digits, or as --key-format says.
     #[arg(short, long, value_name = "PATH")]
     pub key_file: Option<PathBuf>,
     /// Environment variable with the key in hexadecimal

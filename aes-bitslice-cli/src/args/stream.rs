@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::engine::EngineArgs;
-use super::numbers::{parse_in, parse_whole_blocks};
+use super::numbers::{parse_chunk_bytes, parse_in};
 
 /// How a stream is computed and written.
 #[derive(Args, Debug)]
@@ -22,7 +22,7 @@ pub struct StreamArgs {
     #[arg(short, long)]
     pub quiet: bool,
     /// Bytes a chunk, for tests
-    #[arg(long, hide = true, value_parser = parse_whole_blocks)]
+    #[arg(long, hide = true, value_name = "SIZE", value_parser = parse_chunk_bytes)]
     pub chunk_bytes: Option<usize>,
     /// Threads that read, compute and write, for tests
     #[arg(long, hide = true, value_parser = parse_in::<usize, 1, 1024>)]

@@ -31,7 +31,14 @@ const KEY_BITS: [KeyBits; 2] = [KeyBits::Aes128, KeyBits::Aes256];
 /// Measures, keeps and shows.
 pub fn run(args: &TuneArgs) -> Result<()> {
     let backend = Backend::Cuda { ordinal: args.device };
-    let engine = Engine::open(backend)?;
+    let engine = Engine::open(backend).map_err(|error| match error {
+        // The CPU, which the error would name, is no way out.
+        runtime::Error::CudaUnavailable { what, help } => {
+            let what = format!("CUDA is not available: {what}; {help}; without a CUDA GPU there is nothing to tune");
+            Error::new(Exit::Gpu, what)
+        }
+        error => error.into(),
+    })?;
     let device = cuda::devices()?.into_iter().find(|device| device.ordinal == args.device);
     let device = device.ok_or_else(|| Error::new(Exit::Gpu, format!("the GPU `{backend}` is gone")))?;
     let context = engine.cuda_context()?;

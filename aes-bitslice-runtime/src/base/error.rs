@@ -209,11 +209,11 @@ pub enum Error {
         backend: String,
     },
     /// No CUDA on this machine.
-    #[error("CUDA is not available: {what}; {help}")]
+    #[error("CUDA is not available: {what}; {help}, or use the backend `cpu`")]
     CudaUnavailable {
         /// What is missing.
         what: String,
-        /// What to do about it.
+        /// What to do about it, other than to use the CPU.
         help: String,
     },
     /// GPUs that cannot work together as they were asked for.
@@ -247,11 +247,11 @@ pub enum Error {
         code: String,
     },
     /// No OpenCL on this machine.
-    #[error("OpenCL is not available: {what}; {help}")]
+    #[error("OpenCL is not available: {what}; {help}, or use the backend `cpu`")]
     OpenClUnavailable {
         /// What is missing.
         what: String,
-        /// What to do about it.
+        /// What to do about it, other than to use the CPU.
         help: String,
     },
     /// Numbers that no OpenCL device has.

@@ -19,7 +19,7 @@ impl Context {
     pub(crate) fn open(device: &DeviceInfo) -> Result<Self, Error> {
         let context = CudaContext::new(device.ordinal).map_err(|e| Error::CudaUnavailable {
             what: format!("{} does not open ({})", device.name, driver::name(e)),
-            help: "see whether another process holds it (`nvidia-smi`), or use the backend `cpu`".into(),
+            help: "see whether another process holds it (`nvidia-smi`)".into(),
         })?;
         Ok(Self { context, poison: OnceLock::new() })
     }

@@ -84,13 +84,13 @@ pub(crate) fn usable(ordinal: usize) -> Result<DeviceInfo, Error> {
     if 10 * major + minor < OLDEST_ARCHITECTURE {
         return Err(Error::CudaUnavailable {
             what: format!("{} has compute capability {major}.{minor}, and the kernels need 7.5", info.name),
-            help: "use a later GPU, or the backend `cpu`".into(),
+            help: "use a later GPU".into(),
         });
     }
     if driver_version()? < OLDEST_DRIVER {
         return Err(Error::CudaUnavailable {
             what: format!("the NVIDIA driver supports {}, and the kernels need CUDA 13.0", info.driver_version),
-            help: "update it to release 580 or later, or use the backend `cpu`".into(),
+            help: "update it to release 580 or later".into(),
         });
     }
     Ok(info)
@@ -103,16 +103,16 @@ pub(crate) fn count() -> Result<usize, Error> {
     if !unsafe { sys::is_culib_present() } {
         return Err(unavailable(
             "no NVIDIA driver was found",
-            "install the driver, or use the backend `cpu`; in a container, pass the GPU through",
+            "install the driver, in a container pass the GPU through",
         ));
     }
-    let no_device = || unavailable("the NVIDIA driver sees no device", "check `nvidia-smi`, or use the backend `cpu`");
+    let no_device = || unavailable("the NVIDIA driver sees no device", "check `nvidia-smi`");
     match result::init() {
         Ok(()) => {}
         Err(e) if e.0 == CUresult::CUDA_ERROR_NO_DEVICE => return Err(no_device()),
         Err(e) => {
             let what = format!("the NVIDIA driver does not start ({})", name(e));
-            return Err(unavailable(&what, "check `nvidia-smi`, or use the backend `cpu`"));
+            return Err(unavailable(&what, "check `nvidia-smi`"));
         }
     }
     match result::device::get_count() {

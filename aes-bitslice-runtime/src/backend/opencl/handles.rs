@@ -226,11 +226,11 @@ pub(crate) fn call<T>(name: &str, result: Result<T, cl_int>) -> Result<T, Error>
     result.map_err(|code| match code {
         error_codes::DLOPEN_RUNTIME_LOAD_FAILED => Error::OpenClUnavailable {
             what: "no OpenCL loader was found that loads (libOpenCL.so.1)".into(),
-            help: "install one (ocl-icd-libopencl1) and the device's OpenCL driver, or use the backend `cpu`".into(),
+            help: "install one (ocl-icd-libopencl1) and the device's OpenCL driver".into(),
         },
         error_codes::DLOPEN_FUNCTION_NOT_AVAILABLE => Error::OpenClUnavailable {
             what: format!("the OpenCL loader has no {name}"),
-            help: "install one of OpenCL 1.2 or later, or use the backend `cpu`".into(),
+            help: "install one of OpenCL 1.2 or later".into(),
         },
         error_codes::CL_PLATFORM_NOT_FOUND_KHR => no_platform(),
         error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE => {
@@ -283,7 +283,7 @@ fn code_name(code: cl_int) -> String {
 pub(crate) fn no_platform() -> Error {
     Error::OpenClUnavailable {
         what: "there is no OpenCL platform".into(),
-        help: "install the device's OpenCL driver, or use the backend `cpu`".into(),
+        help: "install the device's OpenCL driver".into(),
     }
 }
 

@@ -124,7 +124,7 @@ pub(crate) fn find(wanted: Wanted) -> Result<Found, Error> {
             None => Ok(found),
             Some(why) => Err(Error::OpenClUnavailable {
                 what: format!("{} {why}", found.info.name),
-                help: "use another device, or the backend `cpu`".into(),
+                help: "use another device".into(),
             }),
         };
     }
@@ -138,7 +138,7 @@ pub(crate) fn find(wanted: Wanted) -> Result<Found, Error> {
                 Wanted::FirstGpu => "OpenCL has no GPU".into(),
                 _ => "OpenCL has no device that runs kernels".into(),
             },
-            help: "install the device's OpenCL driver, or use the backend `cpu`".into(),
+            help: "install the device's OpenCL driver".into(),
         }),
     }
 }
@@ -162,10 +162,7 @@ fn found() -> Result<Vec<Found>, Error> {
     match failed {
         _ if !all.is_empty() => Ok(all),
         Some(e) => Err(e),
-        None => Err(Error::OpenClUnavailable {
-            what: "OpenCL sees no device".into(),
-            help: "check `clinfo`, or use the backend `cpu`".into(),
-        }),
+        None => Err(Error::OpenClUnavailable { what: "OpenCL sees no device".into(), help: "check `clinfo`".into() }),
     }
 }
 

@@ -36,7 +36,7 @@ impl Image {
             Some((of, code)) => Ok(Self { bytes: Zeroizing::new(code.to_vec()), architecture: number(of) }),
             None if ptx.is_empty() => Err(Error::CudaUnavailable {
                 what: format!("kernel {name} was generated but not compiled before this program was built"),
-                help: "run `cargo xtask ptx` and build again, or use the backend `cpu`".into(),
+                help: "run `cargo xtask ptx` and build again".into(),
             }),
             None => Ok(Self { bytes: Zeroizing::new([ptx.as_bytes(), b"\0"].concat()), architecture: None }),
         }

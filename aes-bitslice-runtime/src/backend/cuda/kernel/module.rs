@@ -60,7 +60,7 @@ impl Module {
             Err(e) if e.0 == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
                 return Err(Error::CudaUnavailable {
                     what: format!("the NVIDIA driver is too old for the stored kernels ({})", driver::name(e)),
-                    help: "update it to 580 or later, or use the backend `cpu`".into(),
+                    help: "update it to 580 or later".into(),
                 });
             }
             other => context.call("cuModuleLoadData", other)?,

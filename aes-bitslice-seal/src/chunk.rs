@@ -1,4 +1,4 @@
-//! Groups: consecutive segments in one buffer, done at once and in place.
+//! Chunks: consecutive segments in one buffer, done at once and in place.
 //!
 //! ```text
 //! message   plaintext 0 | plaintext 1 | plaintext 2
@@ -16,7 +16,7 @@ use aes_bitslice_runtime::{
 };
 use std::ops::Range;
 
-/// A segment of a group.
+/// A segment of a chunk.
 struct Segment {
     nonce: [u8; 12],
     /// Its plaintext, side by side with the others'.
@@ -136,7 +136,7 @@ impl Stream {
             left -= all;
             let Some(len) = all.checked_sub(more) else { return Err(Error::Damaged { index }) };
             if !is_last && all < most {
-                assert!(more > 0, "a group of a message that is not the last is whole segments");
+                assert!(more > 0, "a chunk of a message that is not the last is whole segments");
                 return Err(Error::Damaged { index });
             }
             let nonce = self.nonce(index, is_last && left == 0)?;
@@ -171,7 +171,7 @@ mod tests {
     /// Of every length around the ends of segments, from the first segment on and from a later one: by one call as by one each, and
     /// as each segment by itself.
     #[test]
-    fn a_group_is_its_segments() {
+    fn a_chunk_is_its_segments() {
         let streams = [true, false].map(stream);
         for first in [0, 7] {
             for len in 0..4 * SEGMENT {
