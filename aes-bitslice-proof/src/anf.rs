@@ -1,15 +1,15 @@
 //! Bits as formal sums over GF(2): the algebraic normal form of a function of unknown bits, kept as a fingerprint of 128 bits.
 //!
-//! A bit is a sum of *terms*. Terms are 1, the unknown bits (of keys and data), and products of two or more inputs of one *cell*: eight bits
-//! that go through an S-box together. What S-boxes compute is a sum of such products, and a sum of that goes into the next S-box, whose
-//! eight inputs are a cell again. So a bit is never multiplied out further than one S-box deep, and all that a cipher computes has one
-//! form, however it is computed.
+//! A bit is a sum of *terms*. Terms are 1, the unknown bits (of keys and data), and products of two or more inputs of one *cell*: eight
+//! bits that go through an S-box together. What S-boxes compute is a sum of such products, and a sum of that goes into the next S-box,
+//! whose eight inputs are a cell again. So a bit is never multiplied out further than one S-box deep, and all that a cipher computes has
+//! one form, however it is computed.
 //!
-//! Of a sum only the fingerprint is kept: the sum (XOR) of numbers of 127 bits, one for each term, that a mixing function makes of 128 random
-//! bits, drawn anew in every run. Equal sums have equal fingerprints. If the numbers are as good as random, two sums that differ have equal ones
-//! with a probability of 2^-127, whatever they are, and of N that are compared some two with less than N² / 2^128. (So polynomial identities are
-//! tested: Schwartz, JACM 1980.) Equal sums are equal functions. The converse does not hold: sums that differ can be the same function, and a
-//! kernel that is right would then not be found to be.
+//! Of a sum only the fingerprint is kept: the sum (XOR) of numbers of 127 bits, one for each term, that a mixing function makes of 128
+//! random bits, drawn anew in every run. Equal sums have equal fingerprints. If the numbers are as good as random, two sums that differ
+//! have equal ones with a probability of 2^-127, whatever they are, and of N that are compared some two with less than N² / 2^128. (So
+//! polynomial identities are tested: Schwartz, JACM 1980.) Equal sums are equal functions. The converse does not hold: sums that differ can
+//! be the same function, and a kernel that is right would then not be found to be.
 
 use aes_bitslice_core::basis::Basis;
 use std::collections::HashMap;
@@ -148,8 +148,8 @@ impl Cells {
         Self::known_by((1..=255).collect())
     }
 
-    /// The same where bytes come to S-boxes in the standard basis and in others: a cell is known by the bits of these, which takes a fraction
-    /// of the memory.
+    /// The same where bytes come to S-boxes in the standard basis and in others: a cell is known by the bits of these, which takes a
+    /// fraction of the memory.
     pub fn in_bases(bases: &[Basis]) -> Self {
         let mut known_by: Vec<u8> = [&[Basis::STANDARD], bases].concat().iter().flat_map(Basis::rows).collect();
         known_by.sort_unstable();
@@ -302,8 +302,8 @@ impl Cells {
         })
     }
 
-    /// A function of a byte by its table, on the eight bits of one, least significant first. They become a cell, unless they are constants or
-    /// sums of the inputs of one that there is.
+    /// A function of a byte by its table, on the eight bits of one, least significant first. They become a cell, unless they are constants
+    /// or sums of the inputs of one that there is.
     ///
     /// # Errors
     /// If some of the bits are sums of the inputs of a cell and others are not, or sums of them are constants.

@@ -1,5 +1,5 @@
-//! What an instruction does to a thread (PTX ISA). Arithmetic is done on numbers; on formal bits, what moves them, what is done bit by bit, and
-//! what spreads one bit over a word.
+//! What an instruction does to a thread (PTX ISA). Arithmetic is done on numbers; on formal bits, what moves them, what is done bit by bit,
+//! and what spreads one bit over a word.
 
 use crate::anf::Bit;
 use crate::machine::{Machine, Next, Thread};
@@ -34,6 +34,42 @@ impl Type {
 
 const OF_THIS_TYPE: &str = "unknown bits of this type";
 
+/// Instructions that have a rule, with how many modifiers they have; with others they are other instructions.
+const MODIFIERS: [(&str, &[usize]); 32] = [
+    ("add", &[1]),
+    ("and", &[1]),
+    ("atom", &[3]),
+    ("bar", &[1, 2]),
+    ("bfi", &[1]),
+    ("bra", &[0, 1]),
+    ("cvt", &[2]),
+    ("cvta", &[1, 3]),
+    ("div", &[1]),
+    ("dp4a", &[2]),
+    ("ld", &[2, 3, 4]),
+    ("lop3", &[1]),
+    ("mad", &[2]),
+    ("max", &[1]),
+    ("min", &[1]),
+    ("mov", &[1]),
+    ("mul", &[2]),
+    ("neg", &[1]),
+    ("not", &[1]),
+    ("or", &[1]),
+    ("prmt", &[1]),
+    ("rem", &[1]),
+    ("ret", &[0]),
+    ("selp", &[1]),
+    ("setp", &[2]),
+    ("shf", &[3]),
+    ("shfl", &[3]),
+    ("shl", &[1]),
+    ("shr", &[1]),
+    ("st", &[2, 3]),
+    ("sub", &[1]),
+    ("xor", &[1]),
+];
+
 /// A word all bits of which are the lowest one of a word that has no other.
 fn spread(word: &Value) -> Result<Value, Why> {
     let bits = word.bits();
@@ -48,14 +84,17 @@ impl Machine<'_> {
         let parts: Vec<&str> = statement.opcode.split('.').collect();
         let operands = &statement.operands;
         let of_type = parts.last().and_then(|name| Type::of(name)).unwrap_or(Type { bits: 64, is_signed: false });
+        if !MODIFIERS.iter().any(|(name, counts)| *name == parts[0] && counts.contains(&(parts.len() - 1))) {
+            return Err("no rule for this instruction".into());
+        }
         match parts[0] {
             "bra" => {
                 let Some(Operand::Label(target)) = operands.first() else { return Err("no label".into()) };
                 return Ok(Next::To(*target));
             }
-            "ret" | "exit" => return Ok(Next::End),
-            "bar" if parts[1] == "warp" => return Ok(Next::Warp),
-            "bar" | "barrier" => return Ok(Next::Block),
+            "ret" => return Ok(Next::End),
+            "bar" if parts == ["bar", "warp", "sync"] => return Ok(Next::Warp),
+            "bar" if parts == ["bar", "sync"] => return Ok(Next::Block),
             "shfl" if parts == ["shfl", "sync", "idx", "b32"] => return Ok(Next::Shuffle),
             "ld" => return self.load(thread, operands, of_type),
             "st" => return self.store(thread, operands, of_type),

@@ -2,8 +2,8 @@
 //! bit, and nothing else.
 //!
 //! Known in a launch are lengths, counters, numbers of units and sizes: the proof is for those of the [`Case`]. Unknown is each bit of the
-//! data, of each round key and of the IV. Round keys are taken as independent of one another: what holds for all round keys holds for those that
-//! the key schedule makes.
+//! data, of each round key and of the IV. Round keys are taken as independent of one another: what holds for all round keys holds for those
+//! that the key schedule makes.
 
 use crate::aes::{self, Block};
 use crate::anf::{Bit, Cells};

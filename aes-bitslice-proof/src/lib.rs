@@ -1,8 +1,8 @@
 //! Proofs that compiled kernels compute AES: for every round key and all data, from the PTX as it is stored.
 //!
 //! A launch is run on bits of which nothing is known, and each bit of its output must be the same sum of products as the standard's
-//! definition gives. Circuits, their order, ShiftRows by shuffles, transposition to bit-planes and back, the first rounds of counters that are
-//! done once for many, changes of basis, addresses, loops and barriers are all in what is run; so is what NVRTC has made of them.
+//! definition gives. Circuits, their order, ShiftRows by shuffles, transposition to bit-planes and back, the first rounds of counters that
+//! are done once for many, changes of basis, addresses, loops and barriers are all in what is run; so is what NVRTC has made of them.
 //!
 //! | module | idea |
 //! |---|---|
@@ -15,9 +15,9 @@
 //!
 //! # What is proved
 //!
-//! For a kernel and the lengths, counters and grid of a [`kernel::Case`]: whatever the round keys, the IV and the data are, the output is the
-//! mode's, nothing is written besides it, nothing is read that was not written, and no branch, address or lane depends on what is unknown.
-//! Two values are compared by fingerprints ([`anf`]), which for 2^28 values can be wrong with a probability of 2^-72.
+//! For a kernel and the lengths, counters and grid of a [`kernel::Case`]: whatever the round keys, the IV and the data are, the output is
+//! the mode's, nothing is written besides it, nothing is read that was not written, and no branch, address or lane depends on what is
+//! unknown. Two values are compared by fingerprints ([`anf`]), which for 2^28 values can be wrong with a probability of 2^-72.
 //!
 //! # What it rests on
 //!

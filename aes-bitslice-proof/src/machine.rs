@@ -1,7 +1,7 @@
 //! A grid that runs PTX on formal bits: thread blocks one after the other, and of each its threads, each up to where it waits for others.
 //!
-//! Numbers that the work is divided by, such as indices, addresses and counters, are known; keys and data are not. A branch, an address or a
-//! lane that depends on what is unknown ends the run: it would be a leak, and nothing follows from a run that goes one of two ways.
+//! Numbers that the work is divided by, such as indices, addresses and counters, are known; keys and data are not. A branch, an address or
+//! a lane that depends on what is unknown ends the run: it would be a leak, and nothing follows from a run that goes one of two ways.
 //! Between two barriers threads run in the order of their indices. That nothing depends on that order is shown elsewhere (racecheck).
 
 use crate::anf::Cells;

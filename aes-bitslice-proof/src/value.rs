@@ -83,8 +83,8 @@ impl Value {
         Self::of_wide(std::array::from_fn(|i| from(i).map_or(Bit::ZERO, |from| bits[from])))
     }
 
-    /// A function of three values, bit by bit, by its table: bit `4a + 2b + c` is the output for `a, b, c`. Of 64 bits where `is_wide`, else of a
-    /// word.
+    /// A function of three values, bit by bit, by its table: bit `4a + 2b + c` is the output for `a, b, c`. Of 64 bits where `is_wide`,
+    /// else of a word.
     ///
     /// # Errors
     /// If bits are multiplied that have not gone into one S-box together.

@@ -1,5 +1,5 @@
-//! Whether the time of calls depends on keys or data, on the CPU engines, and in the memory of a CUDA GPU: the test of O. Reparaz, J. Balasch and I. Verbauwhede, "Dude, is my code
-//! constant time?", DATE 2017.
+//! Whether the time of calls depends on keys or data, on the CPU engines, and in the memory of a CUDA GPU: the test of O. Reparaz,
+//! J. Balasch and I. Verbauwhede, "Dude, is my code constant time?", DATE 2017.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-tests --example dudect                   # 100,000 measurements of each

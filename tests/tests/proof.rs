@@ -1,5 +1,5 @@
-//! Proofs for all data and all round keys: compiled kernels (PTX) compute their modes, and the cipher of the CPU engines and plans of rounds
-//! AES. How, and what it rests on, is at the head of `aes-bitslice-proof`.
+//! Proofs for all data and all round keys: compiled kernels (PTX) compute their modes, and the cipher of the CPU engines and plans of
+//! rounds AES. How, and what it rests on, is at the head of `aes-bitslice-proof`.
 
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule, cipher};
 use aes_bitslice_core::layout::Layout;
@@ -199,8 +199,8 @@ fn of_plan(spec: &KernelSpec, plan: &Plan, keys: &[Block]) -> [[FormalBit; 128];
     [plan.evaluate(&formal(block), &keys), formal(expected)]
 }
 
-/// Plans of rounds with every S-box, from which all kernels are printed, CUDA C, OpenCL C and those with a key of the user's: with all round
-/// keys where they come with the launch, else with some.
+/// Plans of rounds with every S-box, from which all kernels are printed, CUDA C, OpenCL C and those with a key of the user's: with all
+/// round keys where they come with the launch, else with some.
 #[test]
 fn plans_of_rounds() {
     for (i, sbox) in sbox::ALL.iter().enumerate() {
