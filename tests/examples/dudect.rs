@@ -27,11 +27,11 @@ use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, Ecb, Engine, Error, GcmDecrypt, GcmEncrypt,
     GcmSivDecrypt, GcmSivEncrypt, Gmac, Kernels, Key, KeyBits, Keystream, Nonce, Tag, Xts,
 };
-use aes_bitslice_tests::device_calls::{DeviceCall, KEY_BYTES, Secret};
+use aes_bitslice_tests::device_calls::{DeviceCall, Input, KEY_BYTES};
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::kernels::COMPLETE;
 use aes_bitslice_tests::reference::noise;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -128,11 +128,13 @@ fn on_gpu<'a>(engine: &'a Engine, call: &'a DeviceCall) -> Result<Measure<'a>, B
     let stream = engine.cuda_context()?.new_stream()?;
     let memory = (stream.alloc_zeros::<u8>(BYTES_ON_GPU)?, stream.alloc_zeros::<u8>(AHEAD)?);
     let memory = RefCell::new(memory);
+    let number = Cell::new(0);
     let measured = move |secret: &[u8]| -> Result<Duration, Box<dyn std::error::Error>> {
         let (key, data) = secret.split_first_chunk().expect("keys and data");
         let mut data = data.to_vec();
-        let secret = Secret { bits: KeyBits::Aes256, key, data: &mut data };
-        let launch = call.prepare(engine, &stream, secret)?;
+        number.set(number.get() + 1);
+        let input = Input { bits: KeyBits::Aes256, number: number.get(), key, data: &mut data };
+        let launch = call.prepare(engine, &stream, input)?;
         let (memory, ahead) = &mut *memory.borrow_mut();
         stream.memcpy_htod(&data, memory)?;
         let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));

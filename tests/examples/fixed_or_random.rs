@@ -10,12 +10,13 @@
 //! ```
 //!
 //! The number is how often each call is made with keys of each length. The name is that of a call, or the first letters of several, as `gcm`;
-//! without it all calls are made. Lengths, counters, nonces and units are public, and always the same. `compare` fails with 1 where a
-//! metric of a kernel with a grid and a thread block has a value in one file that it has not in the other.
+//! without it all calls are made. Lengths, counters, nonces and units are public, and always the same, but for the nonces of AES-GCM-SIV,
+//! which are others each time, in both cases: ten times or more, there are counters of all kinds. `compare` fails with 1 where a metric of a
+//! kernel with a grid and a thread block has a value in one file that it has not in the other.
 
 use aes_bitslice_runtime::{Backend, Engine, Error, KeyBits};
 use aes_bitslice_tests::counters::Counters;
-use aes_bitslice_tests::device_calls::{DeviceCall, KEY_BYTES, Secret};
+use aes_bitslice_tests::device_calls::{DeviceCall, Input, KEY_BYTES};
 use aes_bitslice_tests::reference::noise;
 use std::process::ExitCode;
 
@@ -55,7 +56,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
             for call in calls.iter().filter(|call| call.bits.contains(&bits)) {
                 let key: [u8; KEY_BYTES] = noise(seed, KEY_BYTES).try_into().expect("as long");
                 let mut data = noise(seed + 1_000_000, BYTES);
-                let launch = call.prepare(&engine, &stream, Secret { bits, key: &key, data: &mut data })?;
+                let input = Input { bits, number: time, key: &key, data: &mut data };
+                let launch = call.prepare(&engine, &stream, input)?;
                 let mut memory = stream.clone_htod(&data)?;
                 launch(&stream, &mut memory)?().map_err(|e| format!("{}: {e}", call.name))?;
             }

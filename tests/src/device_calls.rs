@@ -23,10 +23,13 @@ pub type Launch = Box<dyn FnOnce(&Arc<CudaStream>, &mut CudaSlice<u8>) -> Outcom
 /// Waits until the call is done, and fails where it did not return what it should.
 pub type Wait = Box<dyn FnOnce() -> Outcome<()>>;
 
-/// What a call is made of that is secret.
-pub struct Secret<'s> {
+/// What a call is given: a key and data, which are input, and what is public.
+pub struct Input<'s> {
     /// The length of keys.
     pub bits: KeyBits,
+    /// The number of the call. The nonces of AES-GCM-SIV are made of it, and all others are always the same: its counter is the tag, which
+    /// is public, but comes of the nonce, the key and the data. With another nonce each time it is any counter, even for one key and data.
+    pub number: u64,
     /// As many bytes of keys as any call takes.
     pub key: &'s [u8; KEY_BYTES],
     /// The data, which becomes what is to be brought to the GPU: to be decrypted, it is encrypted before. Keys, where there are many, are
@@ -46,7 +49,7 @@ pub struct DeviceCall {
     prepare: Prepare,
 }
 
-type Prepare = fn(&Engine, &Arc<CudaStream>, Secret<'_>) -> Outcome<Launch>;
+type Prepare = fn(&Engine, &Arc<CudaStream>, Input<'_>) -> Outcome<Launch>;
 
 impl DeviceCall {
     const fn new(name: &'static str, prepare: Prepare) -> Self {
@@ -59,57 +62,58 @@ impl DeviceCall {
 
     /// All of them, those of [`Mode::OF_ONE_KEY`] first.
     pub const ALL: [Self; 20] = [
-        Self::new("ecb-encrypt", |engine, _, secret| one_key(engine, secret, Mode::EcbEncrypt)),
-        Self::new("ecb-decrypt", |engine, _, secret| one_key(engine, secret, Mode::EcbDecrypt)),
-        Self::new("ctr", |engine, _, secret| one_key(engine, secret, Mode::Ctr)),
-        Self::new("cbc-decrypt", |engine, _, secret| one_key(engine, secret, Mode::CbcDecrypt)),
-        Self::new("keystream", |engine, _, secret| one_key(engine, secret, Mode::Keystream)),
-        Self::without_192("xts-encrypt", |engine, _, secret| xts(engine, secret, Direction::Encrypt)),
-        Self::without_192("xts-decrypt", |engine, _, secret| xts(engine, secret, Direction::Decrypt)),
-        Self::new("gcm-encrypt", |engine, _, secret| {
-            with_output(secret.cipher(engine)?, GcmEncrypt::new(&nonce(), HEADER), |_| Ok(()))
+        Self::new("ecb-encrypt", |engine, _, input| one_key(engine, input, Mode::EcbEncrypt)),
+        Self::new("ecb-decrypt", |engine, _, input| one_key(engine, input, Mode::EcbDecrypt)),
+        Self::new("ctr", |engine, _, input| one_key(engine, input, Mode::Ctr)),
+        Self::new("cbc-decrypt", |engine, _, input| one_key(engine, input, Mode::CbcDecrypt)),
+        Self::new("keystream", |engine, _, input| one_key(engine, input, Mode::Keystream)),
+        Self::without_192("xts-encrypt", |engine, _, input| xts(engine, input, Direction::Encrypt)),
+        Self::without_192("xts-decrypt", |engine, _, input| xts(engine, input, Direction::Decrypt)),
+        Self::new("gcm-encrypt", |engine, _, input| {
+            with_output(input.cipher(engine)?, GcmEncrypt::new(&nonce(), HEADER), |_| Ok(()))
         }),
-        Self::new("gcm-decrypt", |engine, _, mut secret| {
-            let tag = secret.sealed(GcmEncrypt::new(&nonce(), HEADER))?;
-            with_output(secret.cipher(engine)?, GcmDecrypt::new(&nonce(), HEADER, &tag), Ok)
+        Self::new("gcm-decrypt", |engine, _, mut input| {
+            let tag = input.sealed(GcmEncrypt::new(&nonce(), HEADER))?;
+            with_output(input.cipher(engine)?, GcmDecrypt::new(&nonce(), HEADER, &tag), Ok)
         }),
-        Self::new("gmac", |engine, _, secret| with_output(secret.cipher(engine)?, Gmac::new(&nonce()), |_| Ok(()))),
-        Self::without_192("gcm-siv-encrypt", |engine, _, secret| {
-            with_output(secret.cipher(engine)?, GcmSivEncrypt::new(&nonce(), HEADER), |_| Ok(()))
+        Self::new("gmac", |engine, _, input| with_output(input.cipher(engine)?, Gmac::new(&nonce()), |_| Ok(()))),
+        Self::without_192("gcm-siv-encrypt", |engine, _, input| {
+            with_output(input.cipher(engine)?, GcmSivEncrypt::new(&input.nonce(), HEADER), |_| Ok(()))
         }),
-        Self::without_192("gcm-siv-decrypt", |engine, _, mut secret| {
-            let tag = secret.sealed(GcmSivEncrypt::new(&nonce(), HEADER))?;
-            with_output(secret.cipher(engine)?, GcmSivDecrypt::new(&nonce(), HEADER, &tag), Ok)
+        Self::without_192("gcm-siv-decrypt", |engine, _, mut input| {
+            let nonce = input.nonce();
+            let tag = input.sealed(GcmSivEncrypt::new(&nonce, HEADER))?;
+            with_output(input.cipher(engine)?, GcmSivDecrypt::new(&nonce, HEADER, &tag), Ok)
         }),
-        Self::new("gcm-batch-encrypt", |engine, _, secret| {
-            let operation = with_messages(secret.data, GcmEncryptBatch::new)?;
-            with_output(secret.cipher(engine)?, operation, |_| Ok(()))
+        Self::new("gcm-batch-encrypt", |engine, _, input| {
+            let operation = with_messages(input.data, GcmEncryptBatch::new)?;
+            with_output(input.cipher(engine)?, operation, |_| Ok(()))
         }),
-        Self::new("gcm-batch-decrypt", |engine, _, mut secret| {
-            let tags = secret.on_cpu(with_messages(secret.data, GcmEncryptBatch::new)?)?;
-            let operation = with_messages(secret.data, |messages| GcmDecryptBatch::new(messages, &tags))?;
-            with_output(secret.cipher(engine)?, operation, |opened| opened.all())
+        Self::new("gcm-batch-decrypt", |engine, _, mut input| {
+            let tags = input.on_cpu(with_messages(input.data, GcmEncryptBatch::new)?)?;
+            let operation = with_messages(input.data, |messages| GcmDecryptBatch::new(messages, &tags))?;
+            with_output(input.cipher(engine)?, operation, |opened| opened.all())
         }),
-        Self::new("cmac-batch", |engine, _, secret| {
-            with_output(secret.cipher(engine)?, CmacBatch::new(&ranges(secret.data))?, |_| Ok(()))
+        Self::new("cmac-batch", |engine, _, input| {
+            with_output(input.cipher(engine)?, CmacBatch::new(&ranges(input.data))?, |_| Ok(()))
         }),
-        Self::new("cmac-batch-verify", |engine, _, mut secret| {
-            let ranges = ranges(secret.data);
-            let tags = secret.on_cpu(CmacBatch::new(&ranges)?)?;
-            with_output(secret.cipher(engine)?, CmacVerifyBatch::new(&ranges, &tags)?, |verified| verified.all())
+        Self::new("cmac-batch-verify", |engine, _, mut input| {
+            let ranges = ranges(input.data);
+            let tags = input.on_cpu(CmacBatch::new(&ranges)?)?;
+            with_output(input.cipher(engine)?, CmacVerifyBatch::new(&ranges, &tags)?, |verified| verified.all())
         }),
-        Self::new("jobs-ctr", |engine, _, secret| jobs(engine, secret, Mode::Ctr)),
-        Self::new("jobs-ecb-decrypt", |engine, _, secret| jobs(engine, secret, Mode::EcbDecrypt)),
-        Self::new("each-key-ctr", |engine, stream, secret| each_key(engine, stream, secret, Mode::Ctr)),
-        Self::new("each-key-ecb-decrypt", |engine, stream, secret| each_key(engine, stream, secret, Mode::EcbDecrypt)),
+        Self::new("jobs-ctr", |engine, _, input| jobs(engine, input, Mode::Ctr)),
+        Self::new("jobs-ecb-decrypt", |engine, _, input| jobs(engine, input, Mode::EcbDecrypt)),
+        Self::new("each-key-ctr", |engine, stream, input| each_key(engine, stream, input, Mode::Ctr)),
+        Self::new("each-key-ecb-decrypt", |engine, stream, input| each_key(engine, stream, input, Mode::EcbDecrypt)),
     ];
 
     /// Brings the key to the GPU, and loads the kernels: what is left is the call.
     ///
     /// # Errors
     /// What the engine refuses, and what the driver reports.
-    pub fn prepare(&self, engine: &Engine, stream: &Arc<CudaStream>, secret: Secret<'_>) -> Outcome<Launch> {
-        (self.prepare)(engine, stream, secret)
+    pub fn prepare(&self, engine: &Engine, stream: &Arc<CudaStream>, input: Input<'_>) -> Outcome<Launch> {
+        (self.prepare)(engine, stream, input)
     }
 }
 
@@ -120,9 +124,16 @@ fn nonce() -> Nonce {
     Nonce::from([3; 12])
 }
 
-impl Secret<'_> {
+impl Input<'_> {
     fn cipher(&self, engine: &Engine) -> Outcome<Cipher> {
         Ok(engine.cipher(&Key::new(&self.key[..self.bits.bytes()])?)?)
+    }
+
+    /// The nonce of AES-GCM-SIV.
+    fn nonce(&self) -> Nonce {
+        let mut nonce = [0; 12];
+        nonce[..8].copy_from_slice(&self.number.to_le_bytes());
+        Nonce::from(nonce)
     }
 
     /// Does an operation on the data on the CPU.
@@ -135,16 +146,16 @@ impl Secret<'_> {
     }
 }
 
-fn one_key(engine: &Engine, secret: Secret<'_>, mode: Mode) -> Outcome<Launch> {
-    with_operation!(AnyOperation::of(mode, 7, 0), operation => without_output(secret.cipher(engine)?, operation))
+fn one_key(engine: &Engine, input: Input<'_>, mode: Mode) -> Outcome<Launch> {
+    with_operation!(AnyOperation::of(mode, 7, 0), operation => without_output(input.cipher(engine)?, operation))
 }
 
-fn xts(engine: &Engine, secret: Secret<'_>, direction: Direction) -> Outcome<Launch> {
-    let (one, two) = secret.key.split_at(KEY_BYTES / 2);
-    let mut both = [&one[..secret.bits.bytes()], &two[..secret.bits.bytes()]].concat();
+fn xts(engine: &Engine, input: Input<'_>, direction: Direction) -> Outcome<Launch> {
+    let (one, two) = input.key.split_at(KEY_BYTES / 2);
+    let mut both = [&one[..input.bits.bytes()], &two[..input.bits.bytes()]].concat();
     // They have to be different.
     both[0] &= 0xfe;
-    both[secret.bits.bytes()] |= 1;
+    both[input.bits.bytes()] |= 1;
     without_output(engine.cipher(&Key::xts(&both)?)?, Xts::new(direction, 512, 1)?)
 }
 
@@ -190,11 +201,11 @@ fn with_messages<T>(data: &[u8], make: impl FnOnce(&[GcmMessage<'_>]) -> T) -> T
     make(&messages)
 }
 
-fn jobs(engine: &Engine, secret: Secret<'_>, mode: Mode) -> Outcome<Launch> {
+fn jobs(engine: &Engine, input: Input<'_>, mode: Mode) -> Outcome<Launch> {
     const EACH: usize = 4096;
-    let (bytes, each) = (secret.bits.bytes(), EACH as u64);
+    let (bytes, each) = (input.bits.bytes(), EACH as u64);
     let ranges = (0..).map(|n| each * n..each * (n + 1));
-    let keys = secret.data.chunks_exact(EACH).map(|data| &data[..bytes]);
+    let keys = input.data.chunks_exact(EACH).map(|data| &data[..bytes]);
     let list: Vec<Job<'_>> = keys.zip(ranges).map(|(key, range)| Job { key, counter: [7; 16], range }).collect();
     let jobs = Jobs::new(mode, &list)?;
     let engine = engine.clone();
@@ -205,11 +216,11 @@ fn jobs(engine: &Engine, secret: Secret<'_>, mode: Mode) -> Outcome<Launch> {
     }))
 }
 
-fn each_key(engine: &Engine, stream: &Arc<CudaStream>, secret: Secret<'_>, mode: Mode) -> Outcome<Launch> {
+fn each_key(engine: &Engine, stream: &Arc<CudaStream>, input: Input<'_>, mode: Mode) -> Outcome<Launch> {
     // Of the data, as many bytes as keys have at most.
     const EACH: usize = 32;
-    let each = EachKey::new(mode, secret.bits, [7; 16], EACH as u64)?;
-    let keys = stream.clone_htod(&secret.data[..secret.data.len() / EACH * secret.bits.bytes()])?;
+    let each = EachKey::new(mode, input.bits, [7; 16], EACH as u64)?;
+    let keys = stream.clone_htod(&input.data[..input.data.len() / EACH * input.bits.bytes()])?;
     let engine = engine.clone();
     engine.device_jobs()?.prepare()?;
     Ok(Box::new(move |stream, data| {

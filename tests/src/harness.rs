@@ -6,6 +6,7 @@
 
 use crate::engines::{self, Device};
 use crate::environment::{LARGE, REQUIRE_GPU, REQUIRE_OPENCL, SMALL, exhaustive, is_set, small};
+use aes_bitslice_gen::check::has_compiler;
 use aes_bitslice_runtime::{Engine, Kernels};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::env;
@@ -20,6 +21,8 @@ pub enum Need {
     Device(Device),
     /// The CUDA run-time compiler, and a GPU.
     CudaCompiler,
+    /// A C compiler.
+    CCompiler,
     /// Time: it is left out where [`SMALL`] is set.
     Time,
     /// Many GiB of GPU memory: it is left out unless [`LARGE`] is set.
@@ -36,6 +39,7 @@ impl Need {
         match self {
             Self::Device(device) => device.find().err().map(str::to_owned),
             Self::CudaCompiler => engines::cuda_compiler().err().map(str::to_owned),
+            Self::CCompiler => (!has_compiler()).then(|| "there is no C compiler".into()),
             Self::Time => small().then(|| format!("{SMALL} is set")),
             Self::Memory => (!is_set(LARGE)).then(|| format!("{LARGE} is not set")),
             Self::Unset(names) => {
@@ -54,7 +58,7 @@ impl Need {
             Self::Device(Device::Cuda(_) | Device::SeveralGpus) => is_set(REQUIRE_GPU) && engines::gpu_count() == 0,
             Self::Device(Device::OpenCl) => is_set(REQUIRE_OPENCL),
             Self::CudaCompiler => is_set(REQUIRE_GPU),
-            Self::Time | Self::Memory | Self::Unset(_) | Self::Exhaustive => false,
+            Self::CCompiler | Self::Time | Self::Memory | Self::Unset(_) | Self::Exhaustive => false,
         }
     }
 }

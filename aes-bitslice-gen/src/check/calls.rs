@@ -114,16 +114,24 @@ impl Calls {
     }
 }
 
+/// The type in C of a parameter of words that travel with the launch; none if nothing is known of it.
+pub(super) fn structure(parameter: &Parameter) -> Option<&'static str> {
+    let round_keys = Kind::Words(4 * (MAX_ROUNDS + 1) + 1);
+    match (parameter.name.as_str(), parameter.kind) {
+        ("counter" | "first_unit", Kind::Words(4)) => Some("counter128"),
+        ("iv" | "factor" | "addend" | "mask", Kind::Words(4)) => Some("block128"),
+        ("keys" | "tweak_keys", kind) if kind == round_keys => Some("round_keys"),
+        ("keys", Kind::Words(9)) => Some("unexpanded_key"),
+        _ => None,
+    }
+}
+
 /// The type in C of the value of a parameter, and how many of it there are; none if nothing is known of it.
 fn c_type(parameter: &Parameter) -> Option<(&'static str, usize)> {
-    let round_keys = Kind::Words(4 * (MAX_ROUNDS + 1) + 1);
     match (parameter.name.as_str(), parameter.kind) {
         ("blocks" | "length", Kind::U64) => Some(("u64", 1)),
         ("skip" | "rounds" | "ragged" | "unit_blocks" | "before", Kind::U32) => Some(("u32", 1)),
-        ("counter" | "first_unit", Kind::Words(4)) => Some(("counter128", 1)),
-        ("iv", Kind::Words(4)) => Some(("block128", 1)),
-        ("keys" | "tweak_keys", kind) if kind == round_keys => Some(("round_keys", 1)),
-        ("keys", Kind::Words(9)) => Some(("unexpanded_key", 1)),
+        ("counter" | "first_unit" | "iv" | "keys" | "tweak_keys", _) => structure(parameter).map(|name| (name, 1)),
         ("key_planes", Kind::Buffer) => Some(("u32", PLANE_WORDS)),
         _ => None,
     }

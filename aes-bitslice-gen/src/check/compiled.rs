@@ -13,6 +13,7 @@ use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::{MAX_ROUNDS, PLANES};
 use aes_bitslice_core::manifest::{Grid, Manifest};
 use std::io::{ErrorKind, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use zeroize::Zeroizing;
 
@@ -168,17 +169,29 @@ impl Drop for CompiledC {
     }
 }
 
-/// Compiles a text with the C compiler that the environment variable `CC` names, or else `cc`, `gcc` or `clang`, and starts the program.
-/// `None` where there is none of these. `secret` says whether the text holds a key.
+/// Compiles a text as [`compile`] does, and starts the program.
 pub(super) fn start_program(kernel: &str, secret: bool, parts: &[&str]) -> Result<Option<Child>, CheckError> {
-    let folder = Unfinished::new()?;
-    let executable = folder.path().join("kernel");
     // Without optimisation: compiling takes most of the time of a check, and a check runs little.
-    let options = ["-std=c11", "-O0", "-pipe", "-x", "c", "-", "-o"];
+    let Some((folder, executable)) = compile(kernel, secret, parts, &["-O0"])? else { return Ok(None) };
+    let process = Command::new(&executable).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    drop(folder);
+    Ok(Some(process))
+}
+
+/// Compiles a text with the C compiler that the environment variable `CC` names, or else `cc`, `gcc` or `clang`: where the result is, in a
+/// folder that is deleted when it is dropped. `None` where there is none of these. `secret` says whether the text holds a key.
+pub(super) fn compile(
+    kernel: &str,
+    secret: bool,
+    parts: &[&str],
+    options: &[&str],
+) -> Result<Option<(Unfinished, PathBuf)>, CheckError> {
+    let folder = Unfinished::new()?;
+    let result = folder.path().join("kernel");
     let command = |program: &str| {
         let mut words = program.split_whitespace();
         let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).args(options).arg(&executable);
+        command.args(words).args(["-std=c11", "-pipe"]).args(options).args(["-x", "c", "-", "-o"]).arg(&result);
         // Where compilers put what they hand on to the assembler and the linker.
         command.env("TMPDIR", folder.path());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -201,9 +214,22 @@ pub(super) fn start_program(kernel: &str, secret: bool, parts: &[&str]) -> Resul
         };
         return Err(CheckError::Rejected { kernel: kernel.into(), compiler, log });
     }
-    let process = Command::new(&executable).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    drop(folder);
-    Ok(Some(process))
+    Ok(Some((folder, result)))
+}
+
+/// Whether there is a C compiler: the one that the environment variable `CC` names, or else `cc`, `gcc` or `clang`.
+pub fn has_compiler() -> bool {
+    let command = |program: &str| {
+        let mut words = program.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let Ok(folder) = Unfinished::new() else { return false };
+    let Ok(Some((_, mut process))) = start_compiler(&folder, command) else { return false };
+    let ended = process.wait();
+    folder.ended();
+    ended.is_ok_and(|status| status.success())
 }
 
 /// The compiler's name and process, of the first compiler that starts.

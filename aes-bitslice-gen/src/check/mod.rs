@@ -18,6 +18,7 @@
 //! | `checks` | the two checks |
 //! | `launch` | a launch of a printed kernel |
 //! | `compiled` | a printed kernel as a program for the CPU |
+//! | `library` | a printed kernel as a library, for programs that have the memory of its launches themselves |
 //! | `hash` | a hash kernel as a program, and its check |
 //! | `messages` | kernels for many messages as programs, and their check |
 //! | `cmac` | a kernel for CMAC of many messages as a program, and its check |
@@ -35,17 +36,19 @@ mod error;
 mod hash;
 mod jobs;
 mod launch;
+mod library;
 mod messages;
 mod sample;
 mod unfinished;
 
 pub use checks::{evaluate, printed};
 pub use cmac::printed_cmac;
-pub use compiled::CompiledC;
+pub use compiled::{CompiledC, has_compiler};
 pub use error::CheckError;
 pub use hash::{CompiledHash, HashLaunch, printed_hash};
 pub use jobs::printed_jobs;
 pub use launch::{Access, Launch, Tweaks};
+pub use library::library;
 pub use messages::printed_messages;
 pub use sample::exhaustive;
 pub use unfinished::abandon;

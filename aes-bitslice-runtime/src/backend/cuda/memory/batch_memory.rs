@@ -211,10 +211,12 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let _ = self.context.make_current();
-        // Nothing can be done here about an error.
-        // SAFETY: made here, not used after this, and nothing accesses the memory.
+        // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+        // SAFETY: made here, not used after this, and nothing accesses the memory; clearing comes before freeing.
         unsafe {
             if self.pointer != 0 {
+                let _ = result::memset_d8_async(self.pointer, 0, self.pinned.len(), self.copies);
+                let _ = result::stream::synchronize(self.copies);
                 let _ = result::free_sync(self.pointer);
             }
             for event in [self.there, self.event].into_iter().filter(|event| !event.is_null()) {

@@ -1,0 +1,24 @@
+
+// ---------------------------------------------------------------------------------------------------------------
+// A library around a kernel above, for a program that launches it on a CPU with arguments of its own.
+//
+// Behind this comes what depends on the parameters: `entries`, by which an entry point is called with `values`.
+// ---------------------------------------------------------------------------------------------------------------
+
+static void *const *values;
+static void (*const entries[])(void);
+
+// Runs all threads of a grid, with a pointer to each argument, as a driver is given them: 0, 1 if there cannot be so many threads, 2 if
+// threads wait for others that do not come. For one caller at a time.
+int launch(u32 entry, u32 thread_blocks, u32 block_threads, void *const *arguments) {
+    if (!thread_blocks || !block_threads || block_threads % 32 || block_threads > THREADS) return 1;
+    static u32 launches;
+    int stuck = 0;
+    values = arguments;
+    gridDim.x = thread_blocks;
+    blockDim.x = block_threads;
+    body = entries[entry];
+    last_warp_first = launches++ % 3 == 0;
+    for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) stuck |= !run_thread_block();
+    return stuck ? 2 : 0;
+}

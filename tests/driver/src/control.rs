@@ -1,0 +1,75 @@
+//! Functions for the test, which finds them by their names in the library that was loaded.
+
+use crate::state::{Fault, Options, is_fatal, state};
+use cudarc::driver::sys::CUresult;
+use std::ffi::{CStr, c_char};
+use std::ptr;
+use std::time::Duration;
+
+/// Chooses what is there, before anything is asked for: how many devices, of which compute capability (as in `sm_80`: 80), and whether
+/// work is done at once (1) or when something waits for it (0).
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_is(devices: u32, architecture: u32, at_once: u32) {
+    state().options = Options { devices: devices as usize, architecture: architecture as i32, at_once: at_once != 0 };
+}
+
+/// Makes the call of this number, from now on and from 0, return `code`: 1 for a value that is not valid, 2 for too little memory, 719 for
+/// a launch that failed, behind which all calls fail; or 0, and nothing but that it takes this long. If it is a launch and `late`, it
+/// succeeds, and the work fails when it is done. A number beyond all calls only counts them.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, milliseconds: u32) {
+    let known = [
+        CUresult::CUDA_SUCCESS,
+        CUresult::CUDA_ERROR_INVALID_VALUE,
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY,
+        CUresult::CUDA_ERROR_LAUNCH_FAILED,
+    ];
+    let code = known.into_iter().find(|known| *known as u32 == code).expect("one of these");
+    let takes = Duration::from_millis(milliseconds.into());
+    let mut state = state();
+    (state.calls, state.failed) = (0, None);
+    state.fault = Some(Fault { call, code, is_late: late != 0 && is_fatal(code), takes });
+}
+
+/// How many calls there were since.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_calls() -> u64 {
+    state().calls
+}
+
+/// The name of the call that failed, or took long; NULL if there was none. None fails from now on.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_failed() -> *const c_char {
+    let mut state = state();
+    state.fault = None;
+    state.failed.take().map_or(ptr::null(), CStr::as_ptr)
+}
+
+/// Writes what was noted (`left` is 0) or what was there when the last context was released (1), in lines, and forgets it.
+///
+/// # Safety
+/// `to` has room for `room` bytes, one or more: a text that ends with a NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn stand_in_notes(left: u32, to: *mut c_char, room: usize) {
+    let mut state = state();
+    let notes = std::mem::take(if left == 0 { &mut state.notes } else { &mut state.left });
+    let text = notes.join("\n");
+    let len = text.len().min(room - 1);
+    // SAFETY: as the caller guarantees.
+    unsafe {
+        ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), len);
+        to.add(len).write(0);
+    }
+}
+
+/// Forgets all there is, and that a context was lost: as a new process begins.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_begins_anew() {
+    let mut state = state();
+    state.end();
+    state.lost = None;
+    state.fault = None;
+    state.contexts.clear();
+    state.notes.clear();
+    state.left.clear();
+}

@@ -1,0 +1,28 @@
+//! A stand-in for the CUDA driver: a library with those of its functions that the runtime calls, for tests where there is no GPU. The
+//! runtime looks for the driver by its name when it is first needed, and finds this where a test has put it.
+//!
+//! Device memory is memory of the process, between pages that nothing may touch. Kernels are the stored ones, known by their PTX and
+//! machine code, whose sources the C compiler has made a library of ([`aes_bitslice_gen::check::library`]). What is put on a stream is done
+//! at the latest time that the driver allows: when something waits for it; or, if the test says so, at once.
+//!
+//! It notes what no caller of the driver may do, and what is left when a context is released, and lets the call fail that a test names
+//! ([`control`]). It does not know: kernels that are compiled at run time, graphs, streams that wait for the default stream, memory of
+//! another GPU.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `api` | the functions of the driver |
+//! | `control` | functions for the test |
+//! | `state` | what there is: contexts, memory, streams, events, modules; what was noted; the call that fails |
+//! | `work` | what streams have to do |
+//! | `kernels` | stored kernels as libraries, and their launches |
+//! | `memory` | memory between pages that nothing may touch |
+#![cfg(target_os = "linux")]
+#![allow(non_snake_case, reason = "the functions have the driver's names")]
+
+pub mod api;
+pub mod control;
+mod kernels;
+mod memory;
+mod state;
+mod work;

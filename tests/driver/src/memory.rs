@@ -1,0 +1,91 @@
+//! Memory between pages that nothing may touch: device memory, and pinned memory of the host.
+
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use rustix::param::page_size;
+use std::ffi::c_void;
+use std::ptr;
+use std::slice;
+
+/// What device memory begins at a multiple of.
+const ALIGNMENT: usize = 256;
+/// What memory holds that nobody has written to.
+const UNWRITTEN: u8 = 0xd7;
+
+/// Whose memory it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// The device's.
+    Device,
+    /// The device's, from a pool, in the order of a stream.
+    Pool,
+    /// The host's, pinned.
+    Pinned,
+}
+
+/// Some memory, from `start` on. It ends close before a page that nothing may touch; bytes that are left there, and some before it, are
+/// looked at.
+pub(crate) struct Memory {
+    pub(crate) kind: Kind,
+    pub(crate) start: u64,
+    pub(crate) len: usize,
+    map: usize,
+    map_len: usize,
+}
+
+impl Memory {
+    /// `None` where there is no room.
+    pub(crate) fn new(kind: Kind, len: usize) -> Option<Self> {
+        let (page, room) = (page_size(), len.checked_next_multiple_of(ALIGNMENT)?);
+        let pages = room.checked_next_multiple_of(page)?;
+        let map_len = pages.checked_add(2 * page)?;
+        // SAFETY: memory at an address that the operating system chooses.
+        let map = unsafe {
+            mmap_anonymous(ptr::null_mut(), map_len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE).ok()?
+        };
+        let map = map as usize;
+        for edge in [map, map + page + pages] {
+            // SAFETY: pages of the mapping, which nobody has used.
+            unsafe { mprotect(edge as *mut c_void, page, MprotectFlags::empty()).ok()? };
+        }
+        // SAFETY: the pages between, which can be written to.
+        unsafe { ptr::write_bytes((map + page) as *mut u8, UNWRITTEN, pages) };
+        Some(Self { kind, start: (map + page + pages - room) as u64, len, map, map_len })
+    }
+
+    /// The first byte behind it.
+    pub(crate) fn end(&self) -> u64 {
+        self.start + self.len as u64
+    }
+
+    /// Whether these bytes are in it.
+    pub(crate) fn has(&self, start: u64, len: usize) -> bool {
+        start >= self.start && start.checked_add(len as u64).is_some_and(|end| end <= self.end())
+    }
+
+    /// Whether nothing was written next to it.
+    pub(crate) fn is_intact(&self) -> bool {
+        let page = page_size();
+        let first = (self.start as usize - ALIGNMENT).max(self.map + page);
+        let last = self.map + self.map_len - page;
+        let bytes = |from: usize, to: usize| {
+            // SAFETY: within the pages of the mapping that can be read.
+            unsafe { slice::from_raw_parts(from as *const u8, to - from) }
+        };
+        let margins = [bytes(first, self.start as usize), bytes(self.end() as usize, last)];
+        margins.iter().all(|margin| margin.iter().all(|&byte| byte == UNWRITTEN))
+    }
+
+    /// Whether all of it is zero.
+    pub(crate) fn is_clear(&self) -> bool {
+        // SAFETY: it is there as long as this value, and no other thread writes: all that do hold the state's lock, or wait for it.
+        let bytes = unsafe { slice::from_raw_parts(self.start as *const u8, self.len) };
+        bytes.iter().all(|&byte| byte == 0)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: mapped by this value, and whoever looks there from now on is to be found.
+        let _ = unsafe { munmap(self.map as *mut c_void, self.map_len) };
+    }
+}

@@ -1,0 +1,20 @@
+//! The CUDA engine on the stand-in for the driver: what all calls make of data, on the host and on the device; what is left behind them;
+//! and what becomes of a call in which a call of the driver fails, or takes long. Each test is a process of its own, which finds the
+//! stand-in where it looks for the driver.
+
+#[cfg(target_os = "linux")]
+mod bench;
+#[cfg(target_os = "linux")]
+mod cases;
+#[cfg(target_os = "linux")]
+mod stand_in;
+#[cfg(target_os = "linux")]
+mod trials;
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    trials::main()
+}

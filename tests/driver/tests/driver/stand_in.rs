@@ -1,0 +1,84 @@
+//! The stand-in, as this process has loaded it in place of the driver.
+
+use aes_bitslice_runtime::cuda::cudarc::driver::sys::culib;
+use std::ffi::{CStr, c_char};
+
+/// A call of the driver that fails, or takes long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// It is given a value that is not valid, it says.
+    InvalidValue,
+    /// There is too little memory.
+    OutOfMemory,
+    /// What was launched has failed, and all calls fail from now on.
+    LaunchFailed,
+    /// The same, but of a launch: it fails when it is done.
+    LaunchFailsLate,
+    /// It takes this long, in milliseconds, and does not fail.
+    Stall(u32),
+}
+
+impl Fault {
+    /// Whether the context cannot be used behind it.
+    pub fn is_fatal(self) -> bool {
+        matches!(self, Self::LaunchFailed | Self::LaunchFailsLate)
+    }
+}
+
+/// The function of the stand-in with this name.
+fn function<F: Copy>(name: &str) -> F {
+    // SAFETY: the library is there; what a function takes is said where it is called.
+    unsafe { *culib().get::<F>(name.as_bytes()).expect("the stand-in in place of the driver") }
+}
+
+/// Chooses how many devices there are, their compute capability, and whether work is done at once.
+pub fn is(devices: u32, architecture: u32, at_once: bool) {
+    function::<extern "C" fn(u32, u32, u32)>("stand_in_is")(devices, architecture, at_once.into());
+}
+
+/// Makes the call of this number fail, from now on and from 0.
+pub fn fails(call: u64, fault: Fault) {
+    let (code, late, milliseconds) = match fault {
+        Fault::InvalidValue => (1, 0, 0),
+        Fault::OutOfMemory => (2, 0, 0),
+        Fault::LaunchFailed => (719, 0, 0),
+        Fault::LaunchFailsLate => (719, 1, 0),
+        Fault::Stall(milliseconds) => (0, 0, milliseconds),
+    };
+    function::<extern "C" fn(u64, u32, u32, u32)>("stand_in_fails")(call, code, late, milliseconds);
+}
+
+/// How many calls there were since [`fails`].
+pub fn calls() -> u64 {
+    function::<extern "C" fn() -> u64>("stand_in_calls")()
+}
+
+/// The call that failed, if one did. None fails from now on.
+pub fn failed() -> Option<&'static str> {
+    let name = function::<extern "C" fn() -> *const c_char>("stand_in_failed")();
+    // SAFETY: a text of the library's, which stays.
+    (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_str().expect("a name"))
+}
+
+/// What was noted that no caller of the driver may do, in lines.
+pub fn notes() -> String {
+    text(0)
+}
+
+/// What was there when the last context was released, in lines.
+pub fn left() -> String {
+    text(1)
+}
+
+fn text(which: u32) -> String {
+    let mut room = vec![0_u8; 1 << 16];
+    let write = function::<unsafe extern "C" fn(u32, *mut c_char, usize)>("stand_in_notes");
+    // SAFETY: there is this much room.
+    unsafe { write(which, room.as_mut_ptr().cast(), room.len()) };
+    CStr::from_bytes_until_nul(&room).expect("a text").to_string_lossy().into_owned()
+}
+
+/// Makes it as in a new process.
+pub fn begins_anew() {
+    function::<extern "C" fn()>("stand_in_begins_anew")();
+}
