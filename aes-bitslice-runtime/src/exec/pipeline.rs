@@ -21,9 +21,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Room for one chunk at a time, on a device.
+/// Room for one chunk at a time, on a device. A slot that is dropped waits for what it has started.
 pub(crate) trait Slot<'a, O: Operation> {
-    /// Starts a chunk, on an idle slot, without waiting for more than its own copies.
+    /// Starts a chunk, on an idle slot, without waiting for more than its own copies. A slot that fails is not used again.
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error>;
 
     /// Waits until the chunk that was started is done, and tells what came of it: its output is written, and nothing of
@@ -128,9 +128,8 @@ fn work_through<'a, O: Operation, L: Slot<'a, O>>(
         };
         let Some((index, chunk)) = next() else { return Ok(()) };
         started.store(true, Ordering::Relaxed);
-        let outcome = slot.start(chunk);
+        slot.start(chunk)?;
         busy.push_back((index, slot));
-        outcome?;
     };
     let outcome = keep_busy();
     // All are waited for, whatever was wrong.
@@ -184,12 +183,16 @@ mod tests {
             let in_flight = self.device.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
             self.device.most_in_flight.fetch_max(in_flight, Ordering::SeqCst);
             let fails = self.device.fails.filter(|(which, _)| *which == number);
+            if fails.is_some_and(|(_, at_start)| at_start) {
+                self.device.in_flight.fetch_sub(1, Ordering::SeqCst);
+                return Err(lost());
+            }
             self.chunk = Some((chunk, fails.is_some()));
-            if fails.is_some_and(|(_, at_start)| at_start) { Err(lost()) } else { Ok(()) }
+            Ok(())
         }
 
         fn finish(&mut self) -> Result<(), Error> {
-            let Some((mut chunk, fails)) = self.chunk.take() else { return Ok(()) };
+            let (mut chunk, fails) = self.chunk.take().expect("what was started is waited for, and nothing else");
             if self.device.panics {
                 // Without a message on standard error, which can take longer than the call.
                 resume_unwind(Box::new("on purpose"));
