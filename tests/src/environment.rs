@@ -14,7 +14,7 @@ pub const OPENCL: &str = "AES_BITSLICE_OPENCL";
 pub const SMALL: &str = "AES_BITSLICE_SMALL";
 /// Adds buffers of more than 4 GiB and of more than 2^32 blocks of GPU memory.
 pub const LARGE: &str = "AES_BITSLICE_LARGE";
-/// Tries every mutant of the printed kernels, some 6,700; else it is a sample.
+/// Tries every mutant of the printed kernels, some 8,000; else it is a sample.
 pub const MUTANTS: &str = "AES_BITSLICE_MUTANTS";
 
 /// Whether a switch is set to anything but nothing and `0`.

@@ -8,8 +8,8 @@
 static void *const *values;
 static void (*const entries[])(void);
 
-// Runs all threads of a grid, with a pointer to each argument, as a driver is given them: 0, 1 if there cannot be so many threads, 2 if
-// threads wait for others that do not come. For one caller at a time.
+// Runs all threads of a grid, with a pointer to each argument, as a driver is given them. Returns 0; 1 for a grid that the kernel does not
+// have; 2 if threads wait for others that do not come. For one caller at a time.
 int launch(u32 entry, u32 thread_blocks, u32 block_threads, void *const *arguments) {
     if (!thread_blocks || !block_threads || block_threads % 32 || block_threads > THREADS) return 1;
     static u32 launches;

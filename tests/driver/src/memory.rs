@@ -85,7 +85,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: mapped by this value, and whoever looks there from now on is to be found.
+        // SAFETY: mapped by this value; from now on an access there ends the process, which is wanted.
         let _ = unsafe { munmap(self.map as *mut c_void, self.map_len) };
     }
 }

@@ -42,7 +42,7 @@ pub(crate) enum Work {
         to: u64,
         len: usize,
     },
-    /// Rows of bytes, of which each is so far from the one before where it comes from, and where it goes.
+    /// Rows of bytes. `from` and `to` have the first row's address, and how many bytes apart rows begin.
     Rows {
         from: (u64, usize),
         to: (u64, usize),

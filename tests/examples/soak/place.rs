@@ -40,7 +40,7 @@ pub enum Place {
     Submitted,
     /// In memory of the engine's, which is pinned where it has a GPU.
     Pinned,
-    /// In memory of the GPU, so many bytes behind a multiple of 64, on a stream.
+    /// In memory of the GPU, this many bytes behind a multiple of 64, on a stream.
     Gpu(Arc<CudaStream>, usize),
     /// In memory that is sharded over the engine's GPUs, of which there may be one.
     Sharded,
