@@ -7,6 +7,8 @@
 //! cargo run --release -p aes-bitslice-tests --example dudect -- 100000 planted # must find what is planted
 //! cargo run --release -p aes-bitslice-tests --example dudect -- 20000 cuda     # the first CUDA GPU, and its table kernels
 //! cargo run --release -p aes-bitslice-tests --example dudect -- 20000 cuda gcm # of these the calls whose names begin so
+//! cargo run --release -p aes-bitslice-tests --example dudect -- 20000 cuda planted     # must find what is planted in each call
+//! cargo run --release -p aes-bitslice-tests --example dudect -- 20000 cuda planted ctr # in the calls whose names begin so
 //! ```
 //!
 //! A call is measured again and again, with a key and data that are zeros or random, by turns that are random. Between the two kinds,
@@ -20,7 +22,8 @@
 //! On a GPU the time is that between two events of the stream around a call, which is put there while the GPU is still busy with something
 //! else, so that the host has no part in it; but for AES-GCM-SIV, which waits for the GPU while it is put there. Keys and data are brought
 //! there before. The table kernels look tables up at addresses that depend on key and data: what is found of them is said, and changes
-//! nothing.
+//! nothing. With `planted`, the GPU has a little more to do behind each call where the first byte of the key is zero, before
+//! the second event. In each call this must be found, and between random keys nothing, or the exit code is 1.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::sys::CUevent_flags;
 use aes_bitslice_runtime::{
@@ -33,6 +36,7 @@ use aes_bitslice_tests::kernels::COMPLETE;
 use aes_bitslice_tests::reference::noise;
 use std::cell::{Cell, RefCell};
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -42,6 +46,8 @@ const BYTES: usize = 16 * 600;
 const BYTES_ON_GPU: usize = 256 << 10;
 /// Bytes that a GPU writes ahead of a call: for longer than it takes to put the call on the stream.
 const AHEAD: usize = 512 << 20;
+/// Bytes that a GPU writes behind a call where the first byte of the key is zero, if that is planted.
+const PLANTED: usize = 4 << 20;
 /// Bytes of keys, which come before the data: two of the longest, for XTS.
 const KEYS: usize = KEY_BYTES;
 /// Random bytes, of which each measurement takes some.
@@ -57,61 +63,115 @@ const DIFFERENT: f64 = 10.0;
 type Measure<'a> = Box<dyn Fn(&[u8]) -> Duration + 'a>;
 
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let measurements: usize = arguments.next().map_or(Ok(100_000), |number| number.parse())?;
-    let (planted, cuda) = match arguments.next().as_deref() {
-        None => (false, false),
-        Some("planted") => (true, false),
-        Some("cuda") => (false, true),
-        Some(other) => return Err(format!("`{other}` is neither nothing nor `planted` nor `cuda`").into()),
-    };
-    let is_different_of = |bytes, what: &str, is_random_only, measure: &Measure<'_>| {
-        let found = Found::of(measurements, bytes, is_random_only, measure);
-        println!("{what:42} {:>8.0} ns, t {:6.1} {}", found.median, found.t, found.of);
-        found.t.abs() > DIFFERENT
-    };
-    let is_different =
-        |what: &str, is_random_only, measure: &Measure<'_>| is_different_of(BYTES, what, is_random_only, measure);
-    println!("{measurements} measurements of each; median time, and the largest t");
-    if planted {
-        let missed = leaks().iter().filter(|(what, leak)| !is_different(what, false, leak)).count();
-        let invented = is_different("no difference: all is random", true, &leaks().remove(0).1);
-        return Ok(if missed == 0 && !invented { ExitCode::SUCCESS } else { ExitCode::FAILURE });
-    }
-    if cuda {
-        let begins = arguments.next().unwrap_or_default();
-        let engines = match Device::Cuda(Kernels::Auto).find() {
-            Ok(engines) => engines,
-            Err(why) => {
-                println!("nothing to measure here: {why}");
-                return Ok(ExitCode::SUCCESS);
-            }
-        };
-        let tables = Device::Cuda(Kernels::Tbox).find().unwrap_or(&[]);
-        let mut different = 0;
-        for engine in engines.iter().chain(tables) {
-            println!("{}", name(engine));
-            let has_tables = engine.kernels() == Kernels::Tbox;
-            let is_there = |call: &&DeviceCall| !has_tables || COMPLETE.iter().any(|mode| mode.name() == call.name);
-            let named = |call: &&DeviceCall| call.name.starts_with(&begins);
-            for call in DeviceCall::ALL.iter().filter(is_there).filter(named) {
-                let measure = on_gpu(engine, call)?;
-                let found = is_different_of(BYTES_ON_GPU, &format!("    {}", call.name), false, &measure);
-                different += usize::from(found && !has_tables);
-            }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (number, words) = arguments.split_first().unwrap_or((&"100000", &[]));
+    let measurements = number.parse::<NonZeroUsize>();
+    let measurements = measurements.map_err(|e| format!("`{number}` is no number of measurements: {e}"))?.get();
+    let is_right = match words {
+        [] => of_cpus(measurements)?,
+        ["planted"] => planted(measurements),
+        ["cuda"] => of_gpu(measurements, false, "")?,
+        ["cuda", "planted"] => of_gpu(measurements, true, "")?,
+        ["cuda", "planted", name] => of_gpu(measurements, true, name)?,
+        ["cuda", name] => of_gpu(measurements, false, name)?,
+        _ => {
+            let words = words.join(" ");
+            return Err(format!(
+                "`{words}`: behind the number comes nothing, or `planted`, or `cuda` and then, if wanted, `planted` and \
+                 the first letters of calls"
+            )
+            .into());
         }
-        println!("{different} of them depend on what is secret, table kernels not counted");
-        return Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
-    }
-    let mut different = usize::from(is_different("comparing tags", false, &comparing_tags()));
+    };
+    Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Measures, prints what was found, and returns whether it is a difference.
+fn is_different(measurements: usize, bytes: usize, what: &str, is_random_only: bool, measure: &Measure<'_>) -> bool {
+    let found = Found::of(measurements, bytes, is_random_only, measure);
+    println!("{what:42} {:>8.0} ns, t {:6.1} {}", found.median, found.t, found.of);
+    found.t.abs() > DIFFERENT
+}
+
+/// Every call on the CPU engines. Returns whether none depends on what is secret.
+fn of_cpus(measurements: usize) -> Result<bool, Box<dyn std::error::Error>> {
+    say_columns(measurements);
+    let is_different = |what: &str, measure: &Measure<'_>| is_different(measurements, BYTES, what, false, measure);
+    let mut different = usize::from(is_different("comparing tags", &comparing_tags()));
     for engine in Device::Cpu.find()? {
         println!("{}", name(engine));
         for (what, measure) in calls(engine) {
-            different += usize::from(is_different(&format!("    {what}"), false, &measure));
+            different += usize::from(is_different(&format!("    {what}"), &measure));
         }
     }
     println!("{different} of them depend on what is secret");
-    Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(different == 0)
+}
+
+/// What is planted on the CPU. Returns whether all of it was found, and nothing where there is nothing.
+fn planted(measurements: usize) -> bool {
+    say_columns(measurements);
+    let is_different = |what: &str, is_random_only, measure: &Measure<'_>| {
+        is_different(measurements, BYTES, what, is_random_only, measure)
+    };
+    let missed = leaks().iter().filter(|(what, leak)| !is_different(what, false, leak)).count();
+    let invented = is_different("no difference: all is random", true, &leaks().remove(0).1);
+    missed == 0 && !invented
+}
+
+/// The calls in the memory of the first GPU whose names begin so. Returns whether none depends on what is secret; or, with something planted
+/// in each, whether that was found in all, and nothing where there is nothing.
+fn of_gpu(measurements: usize, planted: bool, begins: &str) -> Result<bool, Box<dyn std::error::Error>> {
+    let named: Vec<&DeviceCall> = DeviceCall::ALL.iter().filter(|call| call.name.starts_with(begins)).collect();
+    if named.is_empty() {
+        let names = DeviceCall::ALL.map(|call| call.name).join(", ");
+        return Err(format!("no call begins with `{begins}`: there are {names}").into());
+    }
+    let engines = match Device::Cuda(Kernels::Auto).find() {
+        Ok(engines) => engines,
+        Err(why) => {
+            println!("nothing to measure here: {why}");
+            return Ok(true);
+        }
+    };
+    say_columns(measurements);
+    let is_different = |what: &str, is_random_only, measure: &Measure<'_>| {
+        is_different(measurements, BYTES_ON_GPU, what, is_random_only, measure)
+    };
+    if planted {
+        let (mut missed, mut invented) = (0, 0);
+        for engine in engines {
+            println!("{}, with something planted", name(engine));
+            for call in &named {
+                let measure = on_gpu(engine, call, true)?;
+                missed += usize::from(!is_different(&format!("    {}", call.name), false, &measure));
+            }
+            let measure = on_gpu(engine, named[0], true)?;
+            let what = format!("    {}, no difference: all is random", named[0].name);
+            invented += usize::from(is_different(&what, true, &measure));
+        }
+        println!("what was planted was missed in {missed} calls, and found in {invented} where all is random");
+        return Ok(missed + invented == 0);
+    }
+    let tables = Device::Cuda(Kernels::Tbox).find().unwrap_or(&[]);
+    let mut different = 0;
+    for engine in engines.iter().chain(tables) {
+        println!("{}", name(engine));
+        let has_tables = engine.kernels() == Kernels::Tbox;
+        let is_there = |call: &&&DeviceCall| !has_tables || COMPLETE.iter().any(|mode| mode.name() == call.name);
+        for call in named.iter().filter(is_there) {
+            let measure = on_gpu(engine, call, false)?;
+            let found = is_different(&format!("    {}", call.name), false, &measure);
+            different += usize::from(found && !has_tables);
+        }
+    }
+    println!("{different} of them depend on what is secret, table kernels not counted");
+    Ok(different == 0)
+}
+
+fn say_columns(measurements: usize) {
+    println!("{measurements} measurements of each; median time, and the largest t");
 }
 
 /// The time of a call; what it returns is used.
@@ -123,8 +183,12 @@ fn timed<T>(call: impl FnOnce() -> T) -> Duration {
     time
 }
 
-/// A call in the memory of a GPU.
-fn on_gpu<'a>(engine: &'a Engine, call: &'a DeviceCall) -> Result<Measure<'a>, Box<dyn std::error::Error>> {
+/// A call in the memory of a GPU; what is planted behind it takes time where the first byte of the key is zero.
+fn on_gpu<'a>(
+    engine: &'a Engine,
+    call: &'a DeviceCall,
+    planted: bool,
+) -> Result<Measure<'a>, Box<dyn std::error::Error>> {
     let stream = engine.cuda_context()?.new_stream()?;
     let memory = (stream.alloc_zeros::<u8>(BYTES_ON_GPU)?, stream.alloc_zeros::<u8>(AHEAD)?);
     let memory = RefCell::new(memory);
@@ -141,6 +205,9 @@ fn on_gpu<'a>(engine: &'a Engine, call: &'a DeviceCall) -> Result<Measure<'a>, B
         stream.memset_zeros(ahead)?;
         let start = event()?;
         let wait = launch(&stream, memory)?;
+        if planted && key[0] == 0 {
+            stream.memset_zeros(&mut ahead.slice_mut(..PLANTED))?;
+        }
         let end = event()?;
         wait()?;
         Ok(Duration::from_secs_f64(f64::from(start.elapsed_ms(&end)?) / 1e3))

@@ -31,8 +31,11 @@ pub struct Call<'a> {
     pub bytes: usize,
     /// Where the data was in the last call.
     pub place: Place,
-    /// Comparisons up to now, and the one in which the bytes that are found are changed before.
+    /// Whether data, additional data or a tag is changed before it is decrypted or verified, which must then be refused.
+    pub forged: bool,
+    /// Comparisons up to now.
     pub comparisons: u64,
+    /// The number of the comparison that is given changed bytes, which it must find.
     pub planted: Option<u64>,
 }
 
@@ -116,6 +119,13 @@ impl Call<'_> {
             Some(at) => Err(format!("{what}: byte {at} of {} is wrong", expected.len())),
             None => Err(format!("{what}: {} bytes, not {}", found.len(), expected.len())),
         }
+    }
+
+    /// Fails where a batch refused other messages than the one that was changed, if one was.
+    fn verdict(&mut self, failed: &[usize], changed: Option<usize>) -> Result<(), Wrong> {
+        let bytes = |numbers: &[usize]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+        let what = format!("messages {failed:?} were refused, and {changed:?} was changed");
+        self.compare(&bytes(failed), &bytes(changed.as_slice()), &what)
     }
 
     /// A place for data of a length, as this call's.
@@ -339,7 +349,7 @@ fn sealed<E: Operation<Output = Tag>>(cipher: &Cipher, encrypt: E, input: &[u8])
     Ok((data, tag))
 }
 
-/// A message encrypted, and decrypted; instead of that, in half of all calls, decrypted with a bit changed.
+/// A message encrypted, and decrypted; if it is forged, with a bit changed.
 fn there_and_back<E: Operation<Output = Tag>, D: Operation<Output = ()>>(
     call: &mut Call<'_>,
     (cipher, can): (&Cipher, Can),
@@ -355,7 +365,7 @@ fn there_and_back<E: Operation<Output = Tag>, D: Operation<Output = ()>>(
     drop(data);
     let mut data = expected;
     let (mut aad, mut tag) = (aad.to_vec(), expected_tag);
-    if call.random.one_in(2) {
+    if call.forged {
         drop(input);
         let at = |random: &mut Random, bytes: &[u8]| random.below(bytes.len() as u64) as usize;
         match call.random.below(3) {
@@ -414,14 +424,6 @@ fn bytes_of(tags: &[Tag]) -> Vec<u8> {
     tags.iter().flat_map(|tag| tag.as_bytes().iter().copied()).collect()
 }
 
-/// Of what a batch returns, which message is another, if one was changed.
-fn verdict(failed: &[usize], changed: Option<usize>) -> Result<(), Wrong> {
-    match failed == changed.as_slice() {
-        true => Ok(()),
-        false => Err(format!("messages {failed:?} were refused, and {changed:?} was changed")),
-    }
-}
-
 fn gcm_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
     let ranges = call.ranges(16 << 20, 10_000, 1);
     let nonces: Vec<Vec<u8>> = (0..ranges.len() as u64)
@@ -460,14 +462,14 @@ fn gcm_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
     call.compare(&data, &expected, "messages and what is between them")?;
     drop(data);
     let (mut plain, mut tags) = (input, tags);
-    let changed = (!list.is_empty() && call.random.one_in(2)).then(|| call.random.below(list.len() as u64) as usize);
+    let changed = (!list.is_empty() && call.forged).then(|| call.random.below(list.len() as u64) as usize);
     if let Some(n) = changed {
         tags[n] = call.changed(&tags[n]);
         plain[ranges[n].start as usize..ranges[n].end as usize].fill(0);
     }
     let decrypt = GcmDecryptBatch::new(&list, &tags).map_err(wrong)?;
     let (opened, data) = call.run_with_output(call.cipher, decrypt, IN_PLACE, expected)?;
-    verdict(opened.map_err(wrong)?.failed(), changed)?;
+    call.verdict(opened.map_err(wrong)?.failed(), changed)?;
     call.compare(&data, &plain, "messages, decrypted, and what is between them")
 }
 
@@ -490,13 +492,13 @@ fn cmac_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
     let (found, data) = call.run_with_output(call.cipher, make, IN_PLACE, input.clone())?;
     call.compare(&bytes_of(&found.map_err(wrong)?), &bytes_of(&tags), "tags")?;
     call.compare(&data, &input, "data that was read")?;
-    let changed = (!tags.is_empty() && call.random.one_in(2)).then(|| call.random.below(tags.len() as u64) as usize);
+    let changed = (!tags.is_empty() && call.forged).then(|| call.random.below(tags.len() as u64) as usize);
     if let Some(n) = changed {
         tags[n] = call.changed(&tags[n]);
     }
     let verify = CmacVerifyBatch::new(&ranges, &tags).map_err(wrong)?;
     let (verified, data) = call.run_with_output(call.cipher, verify, IN_PLACE, data)?;
-    verdict(verified.map_err(wrong)?.failed(), changed)?;
+    call.verdict(verified.map_err(wrong)?.failed(), changed)?;
     call.compare(&data, &input, "data that was verified")
 }
 

@@ -3,7 +3,7 @@
 //! refused. Not among them are GHASH alone, counters of fewer than 128 bits, baked keys, sealed files and OpenCL buffers.
 //!
 //! ```sh
-//! cargo run --release -p aes-bitslice-tests --example soak -- --backend cuda --minutes 60 --threads 16 --most 8G --memory 96G
+//! cargo run --release -p aes-bitslice-tests --example soak -- --backend cuda --minutes 60 --threads 16 --most 8G --memory 80G
 //! cargo run --release -p aes-bitslice-tests --example soak -- --planted # must find what is planted in each comparison
 //! ```
 //!
@@ -15,7 +15,7 @@
 //! | `--memory N` | bytes of host memory that all calls in flight may take together; one takes four times its size | 16 times the largest call |
 //! | `--backend NAME` | as `--engine` of the command line has it; with `auto` the CPU does small calls | `auto` |
 //! | `--seed N` | the random numbers | 1 |
-//! | `--planted` | instead of all this: changes what each comparison of each kind of call is given, and ends with 1 where one does not find it | |
+//! | `--planted` | instead of all this: makes some calls of each kind, each again for every comparison in it, with the bytes changed that this comparison is given; ends with 1 where one does not find it | |
 //!
 //! It ends with 1 at the first byte that is wrong, and prints the call. When all threads are done, memory of host and device is what it was
 //! when they were done a first time, after a minute or a fifth of the time, within 64 MiB, or it ends with 1. At the end it prints the
@@ -187,7 +187,8 @@ impl Soak {
                     if calls >= LEAST && Instant::now() >= until {
                         return Ok(());
                     }
-                    self.call(number, bytes, &with, &mut random, None)?;
+                    let forged = random.one_in(2);
+                    self.call(number, bytes, &with, &mut random, forged, None)?;
                     calls += 1;
                 }
             }
@@ -203,13 +204,14 @@ impl Soak {
         Ok(WithKey { engine, cpu, key: bytes, cipher, reference })
     }
 
-    /// A call of a kind, and how many comparisons it took.
+    /// Makes a call of a kind, and returns how many comparisons it took.
     fn call(
         &self,
         number: usize,
         bytes: u64,
         with: &WithKey<'_>,
         random: &mut Random,
+        forged: bool,
         planted: Option<u64>,
     ) -> Result<u64, Wrong> {
         let (kind, made) = (&Kind::ALL[number], &self.made[number]);
@@ -223,6 +225,7 @@ impl Soak {
             random,
             bytes: bytes as usize,
             place: Place::Host,
+            forged,
             comparisons: 0,
             planted,
         };
@@ -236,29 +239,37 @@ impl Soak {
         Ok(call.comparisons)
     }
 
-    /// Plants a difference in each comparison of each kind of call, in small ones and in those that the CPU is compared with.
+    /// Plants a difference in each comparison of calls of each kind: of no data, of little, and of more, which the CPU is compared with;
+    /// of what is authentic, and of what is forged.
     fn planted(&self) -> Result<(), Wrong> {
+        /// Calls of each: their places and parts are random.
+        const CALLS: usize = 4;
         let mut random = Random::new(self.options.seed);
         let cpu = Engine::open(Backend::Cpu).map_err(wrong)?;
-        let with = self.with_key(&self.engine, &cpu, &mut random)?;
         for (number, kind) in Kind::ALL.iter().enumerate() {
-            for bytes in [0, 1000, 100_000] {
-                let mut found = Vec::new();
-                for n in 0.. {
-                    match self.call(number, bytes, &with, &mut random, Some(n)) {
-                        Err(what) => found.push(what),
-                        Ok(comparisons) if n < comparisons => {
-                            return Err(format!(
-                                "{}, {bytes} bytes: comparison {n} did not find what was planted",
-                                kind.name
-                            ));
+            let mut found = Vec::new();
+            for (bytes, forged) in [0, 1000, 100_000].into_iter().flat_map(|bytes| [(bytes, false), (bytes, true)]) {
+                for _ in 0..CALLS {
+                    let with = self.with_key(&self.engine, &cpu, &mut random)?;
+                    // The same call each time, up to the comparison that finds what is planted.
+                    let same = Random::new(random.next());
+                    let call = |planted| self.call(number, bytes, &with, &mut same.clone(), forged, planted);
+                    let comparisons = call(None)?;
+                    for n in 0..comparisons {
+                        match call(Some(n)) {
+                            Err(what) => found.push(what),
+                            Ok(_) => {
+                                let name = kind.name;
+                                return Err(format!(
+                                    "{name}, {bytes} bytes: comparison {n} did not find what was planted"
+                                ));
+                            }
                         }
-                        Ok(_) => break,
                     }
                 }
-                let last = found.last().map_or("nothing to compare", |what| what);
-                println!("planted in {} comparisons and found. {last}", found.len());
             }
+            let last = found.last().ok_or_else(|| format!("{}: nothing is compared", kind.name))?;
+            println!("planted in {} comparisons, and found. {last}", found.len());
         }
         Ok(())
     }
