@@ -120,8 +120,8 @@ fn planted(measurements: usize) -> bool {
     missed == 0 && !invented
 }
 
-/// The calls in the memory of the first GPU whose names begin so. Returns whether none depends on what is secret; or, with something planted
-/// in each, whether that was found in all, and nothing where there is nothing.
+/// The calls in the memory of the first GPU whose names begin with these letters. Returns whether none depends on what is secret; with
+/// something planted behind each, whether that was found for all, and nothing where there is nothing.
 fn of_gpu(measurements: usize, planted: bool, begins: &str) -> Result<bool, Box<dyn std::error::Error>> {
     let named: Vec<&DeviceCall> = DeviceCall::ALL.iter().filter(|call| call.name.starts_with(begins)).collect();
     if named.is_empty() {

@@ -9,10 +9,10 @@
 //! target/release/examples/fixed_or_random compare fixed.csv random.csv
 //! ```
 //!
-//! The number is how often each call is made with keys of each length. The name is that of a call, or the first letters of several, as `gcm`;
-//! without it all calls are made. Lengths, counters, nonces and units are public, and always the same, but for the nonces of AES-GCM-SIV,
-//! which are others each time, in both cases: ten times or more, there are counters of all kinds. `compare` fails with 1 where a metric of a
-//! kernel with a grid and a thread block has a value in one file that it has not in the other.
+//! The number is how often each call is made with keys of each length. The name is that of a call, or the first letters of several, as
+//! `gcm`; without it all calls are made. Lengths, counters, nonces and units are public, and always the same, but for the nonces of
+//! AES-GCM-SIV, which are others each time, in both cases: ten times or more, there are counters of all kinds. `compare` fails with 1 where
+//! a metric of a kernel with a grid and a thread block has a value in one file that it has not in the other.
 
 use aes_bitslice_runtime::{Backend, Engine, Error, KeyBits};
 use aes_bitslice_tests::counters::Counters;

@@ -27,8 +27,9 @@ pub type Wait = Box<dyn FnOnce() -> Outcome<()>>;
 pub struct Input<'s> {
     /// The length of keys.
     pub bits: KeyBits,
-    /// The number of the call. The nonces of AES-GCM-SIV are made of it, and all others are always the same: its counter is the tag, which
-    /// is public, but comes of the nonce, the key and the data. With another nonce each time it is any counter, even for one key and data.
+    /// The number of the call, another for each. It becomes the nonce of AES-GCM-SIV; all other nonces are always the same. The counter of
+    /// AES-GCM-SIV begins with its tag, which is public but depends on the key and the data. With a new nonce in each call it can begin
+    /// anywhere, whether the key and the data are new or not.
     pub number: u64,
     /// As many bytes of keys as any call takes.
     pub key: &'s [u8; KEY_BYTES],

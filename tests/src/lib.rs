@@ -9,6 +9,7 @@
 //! | [`memory`] | where the data of a call is |
 //! | [`device_calls`], [`counters`] | calls in the memory of a GPU, by name; what a profiler counts of them |
 //! | [`kernels`] | kernels as the generator prints them |
+//! | [`formal`] | bits that are formal, for code that computes with words |
 //! | [`operation`] | any operation as a value, and what the reference makes of it |
 //! | [`reference`](mod@reference) | the measure of every engine |
 //! | [`others`] | modes by other implementations |

@@ -27,10 +27,12 @@
 //! | `random` | random numbers, sizes and bytes |
 //! | `memory` | how much calls in flight may take, and how much the process has |
 //! | `place` | where the data of a call is, and how the call is made there |
-//! | `calls` | the kinds of call, and what is compared |
+//! | `call` | a call, and the comparison of what it returns |
+//! | `kinds` | the kinds of call |
 //! | `refused` | calls that cannot be |
 
-mod calls;
+mod call;
+mod kinds;
 mod memory;
 mod options;
 mod place;
@@ -38,7 +40,8 @@ mod random;
 mod refused;
 
 use aes_bitslice_runtime::{Backend, Cipher, Engine, Key, KeyBits};
-use calls::{Call, Kind};
+use call::Call;
+use kinds::Kind;
 use memory::Shares;
 use options::{COPIES, Options};
 use place::{Place, Streams, wrong};

@@ -4,7 +4,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::{Condvar, Mutex};
 
-/// Bytes that calls in flight share. They get theirs in the order in which they come, so that a large one is not kept waiting by small ones.
+/// Bytes that the calls in flight share. Calls get theirs in the order in which they ask, so that small ones do not keep a large one
+/// waiting.
 pub struct Shares {
     all: u64,
     state: Mutex<State>,

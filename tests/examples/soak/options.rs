@@ -13,7 +13,7 @@ pub struct Options {
     pub planted: bool,
 }
 
-/// What takes no more is done at once: input, expected bytes, what is found, and an output or a copy of it.
+/// Buffers of its size that a call has at the same time, at most: the input, the expected output, the output that is found, and a copy.
 pub const COPIES: u64 = 4;
 
 impl Options {

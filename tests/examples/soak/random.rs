@@ -21,7 +21,7 @@ impl Random {
         self.0
     }
 
-    /// Less than `n`, which may be 0 for 0.
+    /// A number less than `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         (self.next() >> 11) % n.max(1)
     }
@@ -50,8 +50,9 @@ impl Random {
         self.below(1 << bits).min(most)
     }
 
-    /// The same, but above 64 MiB each doubling is half as frequent as the one before: all calls of one take as long as all of the next.
-    /// As frequent as small ones, those of some GiB would take nearly all of the time, and an hour would have some thousand calls.
+    /// A size of a call, of up to `most` bytes. Up to 64 MiB each doubling is as frequent as any other. From there on each is half as
+    /// frequent as the one before, so that the calls of each take about the same time together: otherwise the largest would take most of
+    /// the time, and few calls would be made.
     pub fn size_of_call(&mut self, most: u64) -> u64 {
         const MUCH: u64 = 64 << 20;
         loop {

@@ -1,7 +1,7 @@
 //! Calls that cannot be: each must be refused, and change nothing.
 
 use crate::Wrong;
-use crate::calls::Call;
+use crate::call::Call;
 use crate::place::wrong;
 use aes_bitslice_runtime::{
     CbcDecrypt, Cipher, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr, EachKey, Ecb, Engine, GcmDecryptBatch,

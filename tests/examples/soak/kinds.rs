@@ -2,7 +2,8 @@
 //! and tag: of little data with other implementations, of more with the engine of the CPU on the `aes` crate, which the tests compare with
 //! them.
 
-use crate::place::{Can, Place, Returned, Streams, wrong};
+use crate::call::Call;
+use crate::place::{Can, wrong};
 use crate::random::Random;
 use crate::{Wrong, refused};
 use aes_bitslice_runtime::{
@@ -16,29 +17,6 @@ use aes_bitslice_tests::{others, with_operation};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A call, and what it is made with.
-pub struct Call<'a> {
-    pub engine: &'a Engine,
-    /// That of the CPU, which is compared with.
-    pub cpu: &'a Engine,
-    pub key: &'a [u8],
-    /// The key on both.
-    pub cipher: &'a Cipher,
-    pub reference: &'a Cipher,
-    pub streams: &'a Streams,
-    pub random: &'a mut Random,
-    /// Bytes of data.
-    pub bytes: usize,
-    /// Where the data was in the last call.
-    pub place: Place,
-    /// Whether data, additional data or a tag is changed before it is decrypted or verified, which must then be refused.
-    pub forged: bool,
-    /// Comparisons up to now.
-    pub comparisons: u64,
-    /// The number of the comparison that is given changed bytes, which it must find.
-    pub planted: Option<u64>,
-}
-
 /// A kind of call.
 pub struct Kind {
     pub name: &'static str,
@@ -50,8 +28,8 @@ pub struct Kind {
 /// What one core does of a call, one block after the other.
 const SERIAL: u64 = 1 << 20;
 
-/// How many calls there are of one that must be refused.
-pub const REFUSED: u64 = 1000;
+/// One call in this many must be refused.
+const REFUSED: u64 = 1000;
 
 impl Kind {
     const fn new(name: &'static str, make: fn(&mut Call<'_>) -> Result<(), Wrong>) -> Self {
@@ -87,106 +65,6 @@ impl Kind {
     pub fn random(random: &mut Random) -> usize {
         let last = Self::ALL.len() - 1;
         if random.one_in(REFUSED) { last } else { random.below(last as u64) as usize }
-    }
-}
-
-impl Call<'_> {
-    /// Whether the data is little enough for other implementations, which take their time.
-    fn is_small(&self) -> bool {
-        self.bytes <= 64 << 10
-    }
-
-    /// Fails where bytes are not as expected, with the first.
-    pub fn compare(&mut self, found: &[u8], expected: &[u8], what: &str) -> Result<(), Wrong> {
-        let mut changed = Vec::new();
-        let found = match self.planted == Some(self.comparisons) {
-            false => found,
-            true => {
-                changed.extend_from_slice(found);
-                let at = self.random.below(found.len() as u64) as usize;
-                match changed.get_mut(at) {
-                    Some(byte) => *byte ^= 1 << self.random.below(8),
-                    None => changed.push(0),
-                }
-                &changed
-            }
-        };
-        self.comparisons += 1;
-        if found == expected {
-            return Ok(());
-        }
-        match found.iter().zip(expected).position(|(found, expected)| found != expected) {
-            Some(at) => Err(format!("{what}: byte {at} of {} is wrong", expected.len())),
-            None => Err(format!("{what}: {} bytes, not {}", found.len(), expected.len())),
-        }
-    }
-
-    /// Fails where a batch refused other messages than the one that was changed, if one was.
-    fn verdict(&mut self, failed: &[usize], changed: Option<usize>) -> Result<(), Wrong> {
-        let bytes = |numbers: &[usize]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
-        let what = format!("messages {failed:?} were refused, and {changed:?} was changed");
-        self.compare(&bytes(failed), &bytes(changed.as_slice()), &what)
-    }
-
-    /// A place for data of a length, as this call's.
-    fn place(&mut self, can: Can, len: usize) -> Place {
-        self.place = Place::random(self.random, self.streams, can, len);
-        self.place.clone()
-    }
-
-    fn run<O: Operation<Output = ()>>(
-        &mut self,
-        cipher: &Cipher,
-        operation: O,
-        can: Can,
-        data: Vec<u8>,
-    ) -> Result<Vec<u8>, Wrong> {
-        let (value, data) = self.place(can, data.len()).run(cipher, operation, can, data)?;
-        value.map(|()| data).map_err(wrong)
-    }
-
-    /// What it returns is as it comes, with the data.
-    fn run_with_output<O: Operation>(
-        &mut self,
-        cipher: &Cipher,
-        operation: O,
-        can: Can,
-        data: Vec<u8>,
-    ) -> Returned<O::Output> {
-        self.place(can, data.len()).run_with_output(cipher, operation, data)
-    }
-
-    /// A nonce of a length that all implementations have.
-    fn nonce(&mut self) -> Vec<u8> {
-        let len = self.random.one_of(&[12, 12, 12, 12, 1, 16, 60]);
-        self.random.bytes(len)
-    }
-
-    /// A tag of which a bit is another.
-    fn changed(&mut self, tag: &Tag) -> Tag {
-        let mut bytes = tag.as_bytes().to_vec();
-        let bit = self.random.below(8 * bytes.len() as u64) as usize;
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        Tag::new(&bytes).expect("as long as it was")
-    }
-
-    /// Ascending ranges of the data, for messages or jobs: up to a number of them, multiples of `unit` bytes long, with a mean of `most` bytes
-    /// at most, but for what is too much for that number; with something between them or not.
-    fn ranges(&mut self, most: usize, number: usize, unit: usize) -> Vec<Range<u64>> {
-        let most = self.random.size(most.min(self.bytes) as u64) as usize;
-        let most = most.max(self.bytes / number).max(unit);
-        let gap = self.random.one_of(&[0, 0, 17]);
-        let (mut ranges, mut at) = (Vec::new(), 0);
-        while ranges.len() < number {
-            let begin = at + self.random.below(gap) as usize;
-            let end = begin + self.random.below(2 * most as u64) as usize / unit * unit;
-            if end > self.bytes {
-                break;
-            }
-            ranges.push(begin as u64..end as u64);
-            at = end;
-        }
-        ranges
     }
 }
 
