@@ -15,6 +15,19 @@ use aes_bitslice_runtime::{
     self as runtime, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Operation, Tag,
 };
 use std::ops::Range;
+use zeroize::Zeroizing;
+
+/// A chunk on its way from a reader to a writer.
+#[derive(Default)]
+pub(crate) struct Chunk {
+    /// Its number, from 0.
+    pub(crate) number: u64,
+    pub(crate) is_last: bool,
+    /// Bytes that were read.
+    pub(crate) read: usize,
+    /// These, with room behind them; when it was worked on, what became of them.
+    pub(crate) bytes: Zeroizing<Vec<u8>>,
+}
 
 /// A segment of a chunk.
 struct Segment {

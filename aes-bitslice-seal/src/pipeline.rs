@@ -1,46 +1,34 @@
 //! Chunks of segments read, worked on by all cores, and written, at the same time: from any reader to any writer, in order.
 //!
 //! ```text
-//! a thread   read portion 2 | read portion 3 | ...
-//! the cores                 | work on 2      | ...
-//! the caller                | write 1        | write 2 | ...
+//! a thread   read batch 2 | read batch 3 | ...
+//! the cores               | work on 2    | ...
+//! the caller              | write 1      | write 2 | ...
 //! ```
 //!
-//! A portion is a few chunks. The buffers go round, and are wiped at the end.
+//! A batch is a few chunks. The buffers go round, and are wiped at the end.
 //!
 //! The output is dropped at the first failure, before the reader is waited for: an input that may say nothing for ever can be
 //! made to end by that.
 
+use crate::chunk::Chunk;
 use crate::error::Error;
 use rayon::prelude::*;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::sync_channel;
 use std::thread;
-use zeroize::Zeroizing;
 
-/// A chunk on its way.
-#[derive(Default)]
-pub(crate) struct Chunk {
-    /// Its number, from 0.
-    pub(crate) number: u64,
-    pub(crate) is_last: bool,
-    /// Bytes that were read.
-    pub(crate) read: usize,
-    /// These, with room behind them; when it was worked on, what became of them.
-    pub(crate) bytes: Zeroizing<Vec<u8>>,
-}
+/// Batches on their way at the same time: one is read, one worked on, one written.
+const BATCHES: usize = 3;
 
-/// Portions on their way at the same time: one is read, one worked on, one written.
-const PORTIONS: usize = 3;
-
-/// Chunks of a portion, for each thread that works.
+/// Chunks of a batch, for each thread that works.
 const EACH: usize = 4;
 
-/// The most bytes of a portion of several chunks.
-const PORTION_BYTES: usize = 64 << 20;
+/// The most bytes of a batch of several chunks.
+const BATCH_BYTES: usize = 64 << 20;
 
 /// Reads chunks from `input` until it ends, each of `bytes(number)` bytes but the last; `work`s on each, in any order: it is given
-/// the chunk's bytes with `room` zeros behind them, and says how many there are then; and `write`s them to `output` in order. A portion
+/// the chunk's bytes with `room` zeros behind them, and says how many there are then; and `write`s them to `output` in order. A batch
 /// in which something fails is not written.
 ///
 /// An empty input is one chunk of no bytes.
@@ -53,7 +41,7 @@ pub(crate) fn run<W: Write>(
     mut write: impl FnMut(&mut W, &Chunk) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let threads = aes_bitslice_runtime::threads();
-    let portion_len = (EACH * threads).min(PORTION_BYTES / (bytes(1) + room)).max(1);
+    let batch_len = (EACH * threads).min(BATCH_BYTES / (bytes(1) + room)).max(1);
     let work = |chunk: &mut Chunk| {
         let mut bytes = std::mem::take(&mut chunk.bytes);
         // There is room: nothing moves.
@@ -67,19 +55,19 @@ pub(crate) fn run<W: Write>(
         // Moved here to be dropped before the scope waits.
         let mut output = output;
         // A reader that waits to hand over, or for buffers, is let go when the other ends are dropped.
-        let (filled, portions) = sync_channel::<Result<Vec<Chunk>, Error>>(1);
-        let (done, buffers) = sync_channel::<Vec<Chunk>>(PORTIONS);
-        for _ in 0..PORTIONS {
+        let (filled, batches) = sync_channel::<Result<Vec<Chunk>, Error>>(1);
+        let (done, buffers) = sync_channel::<Vec<Chunk>>(BATCHES);
+        for _ in 0..BATCHES {
             done.send(Vec::new()).expect("there is room for each");
         }
         let bytes = &bytes;
         let reader = thread::Builder::new().name("aes-bitslice-read".into()).spawn_scoped(scope, move || {
             let mut input = BufReader::with_capacity(1 << 16, input);
             let mut number = 0;
-            while let Ok(mut portion) = buffers.recv() {
-                let outcome = fill(&mut input, &mut portion, portion_len, &mut number, bytes, room);
+            while let Ok(mut batch) = buffers.recv() {
+                let outcome = fill(&mut input, &mut batch, batch_len, &mut number, bytes, room);
                 let is_end = outcome.as_ref().map_or(true, |is_last| *is_last);
-                if filled.send(outcome.map(|_| portion)).is_err() || is_end {
+                if filled.send(outcome.map(|_| batch)).is_err() || is_end {
                     return;
                 }
             }
@@ -87,32 +75,32 @@ pub(crate) fn run<W: Write>(
         reader.map_err(Error::Thread)?;
         let mut is_last = false;
         while !is_last {
-            let mut portion = portions.recv().expect("the reader ends with the last segment or an error")?;
+            let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
             match threads {
-                1 => portion.iter_mut().try_for_each(work)?,
-                _ => portion.par_iter_mut().try_for_each(work)?,
+                1 => batch.iter_mut().try_for_each(work)?,
+                _ => batch.par_iter_mut().try_for_each(work)?,
             }
-            portion.iter().try_for_each(|chunk| write(&mut output, chunk))?;
-            is_last = portion.last().is_some_and(|chunk| chunk.is_last);
-            // After the last portion nobody takes them.
-            let _ = done.send(portion);
+            batch.iter().try_for_each(|chunk| write(&mut output, chunk))?;
+            is_last = batch.last().is_some_and(|chunk| chunk.is_last);
+            // After the last batch nobody takes them.
+            let _ = done.send(batch);
         }
         Ok(output.flush()?)
     })
 }
 
-/// Fills a portion; whether the input ended.
+/// Fills a batch; whether the input ended.
 fn fill(
     input: &mut impl BufRead,
-    portion: &mut Vec<Chunk>,
+    batch: &mut Vec<Chunk>,
     most: usize,
     number: &mut u64,
     bytes: impl Fn(u64) -> usize,
     room: usize,
 ) -> Result<bool, Error> {
-    portion.resize_with(most, Chunk::default);
+    batch.resize_with(most, Chunk::default);
     for at in 0..most {
-        let chunk = &mut portion[at];
+        let chunk = &mut batch[at];
         let wanted = bytes(*number);
         chunk.number = *number;
         chunk.bytes.clear();
@@ -122,7 +110,7 @@ fn fill(
         chunk.is_last = chunk.read < wanted || is_at_end(input)?;
         *number += 1;
         if chunk.is_last {
-            portion.truncate(at + 1);
+            batch.truncate(at + 1);
             return Ok(true);
         }
     }
@@ -238,9 +226,9 @@ mod tests {
             }
         }
         let (output, dropped) = sync_channel(0);
-        let portion = 10 * EACH * aes_bitslice_runtime::threads();
+        let batch = 10 * EACH * aes_bitslice_runtime::threads();
         let work = |_: &Chunk, _: &mut [u8]| Err(Error::Damaged { index: 0 });
-        let outcome = run(Idle(dropped, portion + 5), Output(output), |_| 10, 0, work, |_, _| Ok(()));
+        let outcome = run(Idle(dropped, batch + 5), Output(output), |_| 10, 0, work, |_, _| Ok(()));
         assert!(matches!(outcome, Err(Error::Damaged { index: 0 })));
     }
 

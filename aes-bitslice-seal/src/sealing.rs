@@ -1,9 +1,10 @@
 //! A file that is being sealed or opened: chunks of its segments in any order, by any thread; or all of it from a reader to a writer.
 
+use crate::chunk::Chunk;
 use crate::error::Error;
 use crate::header::{self, Header};
 use crate::passphrase::PassphraseCost;
-use crate::pipeline::{self, Chunk};
+use crate::pipeline;
 use crate::places::{Part, Places, TAG};
 use crate::secret::Secret;
 use crate::start::stream_header_bytes;
