@@ -248,8 +248,8 @@ fn without_digits(mut error: clap::Error) -> clap::Error {
 
 /// Whether what is wrong is a decimal number, or a range of them, too short for a key, where one belongs.
 fn is_number(error: &clap::Error) -> bool {
-    /// A key has a digit more, at least.
-    const MOST: usize = 31;
+    /// Digits of the largest number of 64 bits. Far fewer than a key has, also one that lost some.
+    const MOST: usize = 20;
     let [Some(ContextValue::String(option)), Some(ContextValue::String(text))] =
         [ContextKind::InvalidArg, ContextKind::InvalidValue].map(|kind| error.get(kind))
     else {
@@ -353,6 +353,13 @@ mod tests {
             shown("aes-bitslice encrypt -m xts --sector-size 99999999999").contains("'99999999999' for '--sector-size")
         );
         assert!(shown("aes-bitslice encrypt -m ctr -i 99999999999").contains("(not shown)"));
+        // Where a number belongs: one of 64 bits and a little more is shown, a key of decimal digits that lost one is not.
+        let digits = "9876543210987654321098765432109";
+        for option in ["keystream -n ", "keystream -n -", "encrypt -m xts --sector-size ", "open --range 5.."] {
+            let [number, key] = [20, 31].map(|len| shown(&format!("aes-bitslice {option}{}", &digits[..len])));
+            assert!(number.contains(&digits[..20]), "{option}: {number}");
+            assert!(!key.contains(&digits[..8]) && key.contains("(not shown)"), "{option}: {key}");
+        }
     }
 
     /// clap wraps what is longer wherever it is, commands too, and begins the rest at the left.
