@@ -1,11 +1,12 @@
 //! The same claim about entry points for many keys and many messages: what describes the work is known, keys and data are not.
 
 use crate::aes::{self, Block};
-use crate::anf::{Bit, Cells, NoCell};
+use crate::anf::Cells;
 use crate::kernel::{INPUT, OUTPUT, Proved, key_argument, round_keys};
 use crate::launch::{Launch, compare, known, number};
-use crate::machine::Grid;
+use crate::machine::{DEVICE, Grid};
 use crate::memory::Byte;
+use crate::mode::no_cell;
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::column_basis::ColumnBasis;
 use aes_bitslice_core::jobs::{self, JOB_WORDS, Job, ManyKeys, run_blocks};
@@ -14,11 +15,8 @@ use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_core::{cmac, messages};
 
 /// Where the tables lie that describe the work, and what is secret besides the data.
-const TABLES: [u64; 2] = [1 << 42, 1 << 43];
-const SECRETS: u64 = 1 << 44;
-
-/// Blocks, messages or keys of a tile.
-const TILE: usize = 256;
+const TABLES: [u64; 2] = [4 * DEVICE, 8 * DEVICE];
+const SECRETS: u64 = 16 * DEVICE;
 
 /// What the cipher is given, and what becomes of its output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +48,7 @@ impl Flow {
         keys: &[Block],
         direction: Direction,
     ) -> Result<Block, String> {
-        let of_counter = from_bytes(&counter.to_be_bytes());
+        let of_counter = aes::known(counter.to_be_bytes());
         match self {
             Self::Data => aes::process(cells, block, keys, direction),
             Self::Counters => aes::process(cells, &of_counter, keys, direction).map(|stream| aes::sum(&stream, block)),
@@ -58,14 +56,6 @@ impl Flow {
         }
         .map_err(no_cell)
     }
-}
-
-fn no_cell(_: NoCell) -> String {
-    "the definition is no sum of products within S-boxes".into()
-}
-
-fn from_bytes(bytes: &[u8; 16]) -> Block {
-    std::array::from_fn(|i| Bit::constant(bytes[i / 8] >> (i % 8) & 1 == 1))
 }
 
 fn as_bytes(blocks: &[Block]) -> &[Byte] {
@@ -80,17 +70,18 @@ fn all_known(bytes: &[u8]) -> Vec<Byte> {
 pub struct Kernel<'a> {
     manifest: &'a Manifest,
     ptx: &'a str,
+    grid: Option<Grid>,
     cells: Cells,
 }
 
 impl<'a> Kernel<'a> {
-    /// For a manifest and its PTX.
+    /// For a manifest and its PTX, on this grid; or on two thread blocks with as many threads as the manifest says.
     ///
     /// # Errors
     /// If the manifest does not say in which basis the cipher is.
-    pub fn new(manifest: &'a Manifest, ptx: &'a str) -> Result<Self, String> {
+    pub fn new(manifest: &'a Manifest, ptx: &'a str, grid: Option<Grid>) -> Result<Self, String> {
         let basis = manifest.basis().map_err(|e| e.to_string())?;
-        Ok(Self { manifest, ptx, cells: Cells::in_bases(&[basis]) })
+        Ok(Self { manifest, ptx, grid, cells: Cells::in_bases(&[basis]) })
     }
 
     fn direction(&self) -> Result<Direction, String> {
@@ -110,18 +101,20 @@ impl<'a> Kernel<'a> {
         self.manifest.many_keys.as_ref().ok_or_else(|| "it has no entry points for many keys".into())
     }
 
-    fn launch(&self, entry: &'a EntryPoint) -> Launch<'a> {
-        Launch { ptx: self.ptx, entry, grid: Grid { blocks: 1, threads: 32 }, shared_bytes: 0 }
+    /// Of an entry point that the manifest says this number of threads for.
+    fn launch(&self, entry: &'a EntryPoint, threads: u32) -> Launch<'a> {
+        let grid = self.grid.unwrap_or(Grid { blocks: 2, threads: threads as usize });
+        Launch { ptx: self.ptx, entry, grid, shared_bytes: 0 }
     }
 
     fn unknown(&mut self, blocks: usize) -> Vec<Block> {
         (0..blocks).map(|_| aes::unknown(&mut self.cells)).collect()
     }
 
-    /// A tile of keys of which nothing is known, and their round keys.
-    fn unknown_keys(&mut self, key_bits: KeyBits) -> Result<(Vec<Byte>, Vec<Vec<Block>>), String> {
+    /// Keys of which nothing is known, and their round keys.
+    fn unknown_keys(&mut self, key_bits: KeyBits, count: usize) -> Result<(Vec<Byte>, Vec<Vec<Block>>), String> {
         let keys: Vec<Byte> =
-            (0..TILE * key_bits.bytes()).map(|_| std::array::from_fn(|_| self.cells.unknown())).collect();
+            (0..count * key_bits.bytes()).map(|_| std::array::from_fn(|_| self.cells.unknown())).collect();
         let expanded = keys.chunks(key_bits.bytes()).map(|key| aes::expand(&mut self.cells, key));
         let expanded = expanded.collect::<Result<_, _>>().map_err(no_cell)?;
         Ok((keys, expanded))
@@ -132,14 +125,14 @@ impl<'a> Kernel<'a> {
         Ok(Proved { bits: 8 * expected.len(), sboxes: self.cells.count() })
     }
 
-    /// A tile of keys, each with a block: the schedule and the cipher.
+    /// This many keys, each with a block: the schedule and the cipher.
     ///
     /// # Errors
     /// In words: the first bit that is not what it should be, or the instruction that cannot be followed.
-    pub fn each(mut self, key_bits: KeyBits, flow: Flow, counter: u128) -> Result<Proved, String> {
+    pub fn each(mut self, key_bits: KeyBits, count: usize, flow: Flow, counter: u128) -> Result<Proved, String> {
         let direction = self.direction()?;
-        let input = self.unknown(TILE);
-        let (keys, expanded) = self.unknown_keys(key_bits)?;
+        let input = self.unknown(count);
+        let (keys, expanded) = self.unknown_keys(key_bits, count)?;
         let pairs = input.iter().zip(&expanded);
         let output = pairs.map(|(block, keys)| flow.of_block(&mut self.cells, block, counter, keys, direction));
         let output = output.collect::<Result<Vec<Block>, _>>()?;
@@ -147,7 +140,7 @@ impl<'a> Kernel<'a> {
             Some(match name {
                 "in" => number(INPUT, 8),
                 "out" => number(OUTPUT, 8),
-                "blocks" => number(TILE as u64, 4),
+                "blocks" => number(count as u64, 4),
                 "each" => number(1, 4),
                 "cipher_keys" => number(SECRETS, 8),
                 "key_words" => number(key_bits.bytes() as u64 / 4, 4),
@@ -157,30 +150,32 @@ impl<'a> Kernel<'a> {
                 _ => return None,
             })
         };
-        let launch = self.launch(&self.many_keys()?.entry_each);
+        let many = self.many_keys()?;
+        let launch = self.launch(&many.entry_each, many.threads);
         let given = [(INPUT, as_bytes(&input)), (SECRETS, &keys[..])];
-        let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, 16 * TILE)])?;
+        let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, 16 * count)])?;
         self.proved(&memory, OUTPUT, as_bytes(&output))
     }
 
-    /// The schedules of a tile of keys.
+    /// The schedules of this many keys.
     ///
     /// # Errors
     /// As [`Self::each`].
-    pub fn expand(mut self, key_bits: KeyBits) -> Result<Proved, String> {
+    pub fn expand(mut self, key_bits: KeyBits, count: usize) -> Result<Proved, String> {
         let (direction, basis) = (self.direction()?, self.expanded_basis()?);
-        let (keys, expanded) = self.unknown_keys(key_bits)?;
+        let (keys, expanded) = self.unknown_keys(key_bits, count)?;
         let output: Vec<Block> = expanded.iter().flat_map(|keys| round_keys(keys, direction, &basis)).collect();
         let arguments = |name: &str| {
             Some(match name {
                 "cipher_keys" => number(SECRETS, 8),
-                "all" => number(TILE as u64, 4),
+                "all" => number(count as u64, 4),
                 "key_words" => number(key_bits.bytes() as u64 / 4, 4),
                 "round_keys" => number(OUTPUT, 8),
                 _ => return None,
             })
         };
-        let launch = self.launch(&self.many_keys()?.entry_expand);
+        let many = self.many_keys()?;
+        let launch = self.launch(&many.entry_expand, many.threads);
         let bytes = 16 * output.len();
         let memory = launch.run(&mut self.cells, arguments, &[(SECRETS, &keys)], &[(OUTPUT, bytes)])?;
         self.proved(&memory, OUTPUT, as_bytes(&output))
@@ -200,7 +195,7 @@ impl<'a> Kernel<'a> {
             // A run's other blocks are zeros and counters, and nothing comes of them.
             let in_runs = data.len().next_multiple_of(run_blocks(wide) as usize);
             let mut made = vec![];
-            for (i, block) in data.iter().chain(std::iter::repeat(&from_bytes(&[0; 16]))).enumerate().take(in_runs) {
+            for (i, block) in data.iter().chain(std::iter::repeat(&aes::known([0; 16]))).enumerate().take(in_runs) {
                 made.push(flow.of_block(&mut self.cells, block, counter + i as u128, &keys, direction)?);
             }
             all.push(Job { counter, at: input.len() as u64, bytes: bytes as u64 });
@@ -226,7 +221,8 @@ impl<'a> Kernel<'a> {
                 _ => return None,
             })
         };
-        let launch = self.launch(&self.many_keys()?.entry_jobs);
+        let many = self.many_keys()?;
+        let launch = self.launch(&many.entry_jobs, many.threads);
         let tables = [all_known(table.as_flattened()), all_known(runs.as_flattened())];
         let given =
             [(INPUT, &input[..]), (TABLES[0], &tables[0]), (TABLES[1], &tables[1]), (SECRETS, as_bytes(&given_keys))];
@@ -243,6 +239,11 @@ impl<'a> Kernel<'a> {
         let keys = aes::unknown_keys(&mut self.cells, key_bits);
         let (mut all, mut input, mut output, mut masks): (Vec<messages::Message>, _, _, _) =
             (vec![], vec![], vec![], vec![]);
+        // Counters of runs that are not there, of which nothing comes.
+        for i in 0..messages::RUN {
+            let counter = aes::known(u128::from(i).to_be_bytes());
+            aes::process(&mut self.cells, &counter, &keys, Direction::Encrypt).map_err(no_cell)?;
+        }
         let mut first_run = 0;
         for (n, &bytes) in bytes.iter().enumerate() {
             let mut first: [u8; 16] = std::array::from_fn(|i| (17 * n + i) as u8);
@@ -260,7 +261,7 @@ impl<'a> Kernel<'a> {
             for i in 0..message.runs() as u32 * messages::RUN as u32 {
                 let mut counter = first;
                 counter[12..].copy_from_slice(&(u32::MAX - 3).wrapping_add(i).to_be_bytes());
-                let block = aes::process(&mut self.cells, &from_bytes(&counter), &keys, Direction::Encrypt);
+                let block = aes::process(&mut self.cells, &aes::known(counter), &keys, Direction::Encrypt);
                 stream.push(block.map_err(no_cell)?);
             }
             let data = self.unknown(bytes.div_ceil(16));
@@ -293,25 +294,25 @@ impl<'a> Kernel<'a> {
         };
         let given = [(INPUT, &input[..]), (TABLES[0], &table), (TABLES[1], &first)];
         let writable = [(OUTPUT, output.len()), (at_masks, 16 * masks.len())];
-        let memory = self.launch(entry).run(&mut self.cells, arguments, &given, &writable)?;
+        let memory = self.launch(entry, self.manifest.threads).run(&mut self.cells, arguments, &given, &writable)?;
         compare(&memory, at_masks, as_bytes(&masks))?;
         self.proved(&memory, OUTPUT, &output)
     }
 
-    /// The tags of CMAC of a tile of messages of these numbers of bytes, in turn, under one key (SP 800-38B). The subkeys are unknown, too.
+    /// The tags of CMAC of this many messages, of these numbers of bytes in turn, under one key (SP 800-38B). The subkeys are unknown, too.
     ///
     /// # Errors
     /// As [`Self::each`].
-    pub fn cmac(mut self, key_bits: KeyBits, bytes: &[usize]) -> Result<Proved, String> {
+    pub fn cmac(mut self, key_bits: KeyBits, count: usize, bytes: &[usize]) -> Result<Proved, String> {
         let entry = self.manifest.entry_cmac.as_ref().ok_or("it has no entry point for CMAC")?;
         let keys = aes::unknown_keys(&mut self.cells, key_bits);
         let subkeys = self.unknown(2);
         // What messages that have not begun yet go through, and nothing comes of.
-        for block in [from_bytes(&[0; 16]), keys[key_bits.rounds()]] {
+        for block in [aes::known([0; 16]), keys[key_bits.rounds()]] {
             aes::process(&mut self.cells, &block, &keys, Direction::Encrypt).map_err(no_cell)?;
         }
         let (mut all, mut input, mut tags) = (vec![], vec![], vec![]);
-        for &bytes in bytes.iter().cycle().take(TILE) {
+        for &bytes in bytes.iter().cycle().take(count) {
             let message = cmac::Message { at: input.len() as u64, bytes: bytes as u64 };
             let mut data: Vec<Byte> = (0..bytes).map(|_| std::array::from_fn(|_| self.cells.unknown())).collect();
             input.extend_from_slice(&data);
@@ -322,7 +323,7 @@ impl<'a> Kernel<'a> {
                 data.resize(16 * message.blocks() as usize, known(0));
             }
             let blocks = data.as_flattened().as_chunks::<128>().0;
-            let mut state = from_bytes(&[0; 16]);
+            let mut state = aes::known([0; 16]);
             for (n, block) in blocks.iter().enumerate() {
                 state = aes::sum(&state, block);
                 if n + 1 == blocks.len() {
@@ -343,7 +344,7 @@ impl<'a> Kernel<'a> {
             Some(match name {
                 "in" => number(INPUT, 8),
                 "messages" => number(TABLES[0], 8),
-                "all" => number(TILE as u64, 4),
+                "all" => number(count as u64, 4),
                 "subkeys" => number(SECRETS, 8),
                 "tags" => number(OUTPUT, 8),
                 "keys" => key_argument(&keys, Direction::Encrypt, &basis),
@@ -351,7 +352,12 @@ impl<'a> Kernel<'a> {
             })
         };
         let given = [(INPUT, &input[..]), (TABLES[0], &table), (SECRETS, as_bytes(&subkeys))];
-        let memory = self.launch(entry).run(&mut self.cells, arguments, &given, &[(OUTPUT, 16 * TILE)])?;
+        let memory = self.launch(entry, self.manifest.threads).run(
+            &mut self.cells,
+            arguments,
+            &given,
+            &[(OUTPUT, 16 * count)],
+        )?;
         self.proved(&memory, OUTPUT, as_bytes(&tags))
     }
 }

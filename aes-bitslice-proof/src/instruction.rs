@@ -17,57 +17,37 @@ impl Type {
     fn of(name: &str) -> Option<Self> {
         let (kind, bits) = name.split_at_checked(1)?;
         let bits = if name == "pred" { 1 } else { bits.parse().ok()? };
-        matches!(kind, "u" | "s" | "b" | "p").then_some(Self { bits, is_signed: kind == "s" })
+        let is_known = matches!((kind, bits), ("u" | "s" | "b", 8 | 16 | 32 | 64) | ("p", 1));
+        is_known.then_some(Self { bits, is_signed: kind == "s" })
     }
 
     fn cut(self, number: u64) -> u64 {
         if self.bits < 64 { number & ((1 << self.bits) - 1) } else { number }
     }
 
-    /// A number of this type, with its sign if it has one.
-    fn wide(self, number: u64) -> i128 {
+    /// The integer that a number of this type is, with its sign if it has one.
+    fn integer(self, number: u64) -> i128 {
         let number = self.cut(number);
         let is_negative = self.is_signed && number >> (self.bits - 1) & 1 == 1;
         i128::from(number) - if is_negative { 1 << self.bits } else { 0 }
     }
 }
 
-const OF_THIS_TYPE: &str = "unknown bits of this type";
-
-/// Instructions that have a rule, with how many modifiers they have; with others they are other instructions.
-const MODIFIERS: [(&str, &[usize]); 32] = [
-    ("add", &[1]),
-    ("and", &[1]),
-    ("atom", &[3]),
-    ("bar", &[1, 2]),
-    ("bfi", &[1]),
-    ("bra", &[0, 1]),
-    ("cvt", &[2]),
-    ("cvta", &[1, 3]),
-    ("div", &[1]),
-    ("dp4a", &[2]),
-    ("ld", &[2, 3, 4]),
-    ("lop3", &[1]),
-    ("mad", &[2]),
-    ("max", &[1]),
-    ("min", &[1]),
-    ("mov", &[1]),
-    ("mul", &[2]),
-    ("neg", &[1]),
-    ("not", &[1]),
-    ("or", &[1]),
-    ("prmt", &[1]),
-    ("rem", &[1]),
-    ("ret", &[0]),
-    ("selp", &[1]),
-    ("setp", &[2]),
-    ("shf", &[3]),
-    ("shfl", &[3]),
-    ("shl", &[1]),
-    ("shr", &[1]),
-    ("st", &[2, 3]),
-    ("sub", &[1]),
-    ("xor", &[1]),
+/// The instructions that have a rule below, in order: those of the stored kernels, with all their modifiers. With others they are other
+/// instructions.
+#[rustfmt::skip]
+pub(crate) const RULES: [&str; 80] = [
+    "add.s32", "add.s64", "and.b16", "and.b32", "and.b64", "and.pred", "atom.shared.add.u32", "bar.sync",
+    "bar.warp.sync", "bfi.b32", "bfi.b64", "bra", "bra.uni", "cvt.u16.u32", "cvt.u32.u64", "cvt.u64.u32",
+    "cvta.to.global.u64", "div.u32", "dp4a.s32.s32", "ld.global.nc.u32", "ld.global.nc.v4.u32", "ld.global.u32",
+    "ld.global.u8", "ld.param.u32", "ld.param.u64", "ld.shared.u32", "ld.shared.v4.u32", "lop3.b32", "mad.lo.s32",
+    "max.u64", "min.u32", "min.u64", "mov.b64", "mov.u32", "mov.u64", "mul.lo.s32", "mul.lo.s64", "mul.wide.s32",
+    "mul.wide.u16", "mul.wide.u32", "neg.s32", "not.b32", "not.pred", "or.b32", "or.b64", "or.pred", "prmt.b32",
+    "ret", "selp.b32", "selp.b64", "selp.u16", "selp.u32", "setp.eq.s16", "setp.eq.s32", "setp.eq.s64", "setp.ge.u32",
+    "setp.ge.u64", "setp.gt.u32", "setp.le.u32", "setp.lt.u32", "setp.lt.u64", "setp.ne.s16", "setp.ne.s32",
+    "setp.ne.s64", "shfl.sync.idx.b32", "shl.b32", "shl.b64", "shr.s32", "shr.u16", "shr.u32", "shr.u64",
+    "st.global.u32", "st.global.u8", "st.shared.u32", "st.shared.v4.u32", "sub.s32", "sub.s64", "xor.b16", "xor.b32",
+    "xor.b64",
 ];
 
 /// A word all bits of which are the lowest one of a word that has no other.
@@ -83,98 +63,78 @@ impl Machine<'_> {
     pub(crate) fn step(&mut self, thread: &mut Thread, statement: &Statement) -> Result<Next, Why> {
         let parts: Vec<&str> = statement.opcode.split('.').collect();
         let operands = &statement.operands;
-        let of_type = parts.last().and_then(|name| Type::of(name)).unwrap_or(Type { bits: 64, is_signed: false });
-        if !MODIFIERS.iter().any(|(name, counts)| *name == parts[0] && counts.contains(&(parts.len() - 1))) {
-            return Err("no rule for this instruction".into());
+        match (parts[0], &operands[..]) {
+            ("bra", [Operand::Label(target)]) => return Ok(Next::To(*target)),
+            ("ret", []) => return Ok(Next::End),
+            // Of a mask, all lanes; of numbered barriers of a thread block, the first, with all threads.
+            ("bar", [Operand::Number(-1)]) if parts[1] == "warp" => return Ok(Next::Warp),
+            ("bar", [Operand::Number(0)]) if parts[1] == "sync" => return Ok(Next::Block),
+            ("bra" | "ret" | "bar", _) => return Err("no rule for these operands".into()),
+            ("shfl", _) => return Ok(Next::Shuffle),
+            _ => {}
         }
+        let of_type = Type::of(parts[parts.len() - 1]).ok_or("no rule for this type")?;
         match parts[0] {
-            "bra" => {
-                let Some(Operand::Label(target)) = operands.first() else { return Err("no label".into()) };
-                return Ok(Next::To(*target));
-            }
-            "ret" => return Ok(Next::End),
-            "bar" if parts == ["bar", "warp", "sync"] => return Ok(Next::Warp),
-            "bar" if parts == ["bar", "sync"] => return Ok(Next::Block),
-            "shfl" if parts == ["shfl", "sync", "idx", "b32"] => return Ok(Next::Shuffle),
-            "ld" => return self.load(thread, operands, of_type),
-            "st" => return self.store(thread, operands, of_type),
+            "ld" => return self.load(thread, &parts, operands, of_type),
+            "st" => return self.store(thread, &parts, operands, of_type),
             _ => {}
         }
         let value = |n: usize| self.value(thread, operands.get(n).ok_or("too few operands")?);
         let number = |n: usize| value(n)?.number();
-        let wide = |n: usize| Ok::<_, Why>(of_type.wide(number(n)?));
-        let low = |wide: i128| Value::Number(of_type.cut(wide as u64));
+        let integer = |n: usize| Ok::<_, Why>(of_type.integer(number(n)?));
+        let low = |integer: i128| Value::Number(of_type.cut(integer as u64));
         let cut = |value| if let Value::Number(number) = value { Value::Number(of_type.cut(number)) } else { value };
         let result = match parts[0] {
             "mov" if operands.iter().any(|one| matches!(one, Operand::Several(_))) => {
                 return Err("several registers".into());
             }
             "mov" | "cvta" => cut(value(1)?),
-            "cvt" => {
-                let from = Type::of(parts[parts.len() - 1]).ok_or("a type")?;
-                let to = Type::of(parts[parts.len() - 2]).ok_or("a type")?;
-                match value(1)? {
-                    Value::Number(number) => Value::Number(to.cut(from.wide(number) as u64)),
-                    _ if from.is_signed => return Err(OF_THIS_TYPE.into()),
-                    bits => bits.first(from.bits.min(to.bits)),
-                }
-            }
-            "add" => low(wide(1)? + wide(2)?),
-            "sub" => low(wide(1)? - wide(2)?),
+            // Between unsigned types.
+            "cvt" => value(1)?.first(of_type.bits.min(Type::of(parts[1]).ok_or("no rule for this type")?.bits)),
+            "add" => low(integer(1)? + integer(2)?),
+            "sub" => low(integer(1)? - integer(2)?),
             "neg" if number(1).is_err() => spread(&value(1)?)?,
-            "neg" => low(-wide(1)?),
-            "min" => low(wide(1)?.min(wide(2)?)),
-            "max" => low(wide(1)?.max(wide(2)?)),
-            "mul" if parts[1] == "wide" && number(1).is_err() && !of_type.is_signed && of_type.bits < 64 => {
+            "neg" => low(-integer(1)?),
+            "min" => low(integer(1)?.min(integer(2)?)),
+            "max" => low(integer(1)?.max(integer(2)?)),
+            "mul" if parts[1] == "wide" && number(1).is_err() && !of_type.is_signed => {
                 let factor = number(2)?;
                 if !factor.is_power_of_two() {
                     return Err("a product of unknown bits".into());
                 }
                 let by = factor.trailing_zeros() as usize;
-                value(1)?.moved_wide(|i| i.checked_sub(by)).first(2 * of_type.bits)
+                value(1)?.moved64(|i| i.checked_sub(by)).first(2 * of_type.bits)
             }
-            "mul" | "mad" if parts[1] == "wide" => {
-                let sum = if parts[0] == "mad" { number(3)? } else { 0 };
+            "mul" if parts[1] == "wide" => {
                 let twice = Type { bits: 2 * of_type.bits, ..of_type };
-                Value::Number(twice.cut((wide(1)? * wide(2)?) as u64).wrapping_add(sum))
+                Value::Number(twice.cut((integer(1)? * integer(2)?) as u64))
             }
-            "mul" if parts[1] == "hi" => low((wide(1)? * wide(2)?) >> of_type.bits),
-            "mul" => low(wide(1)? * wide(2)?),
-            "mad" => low(wide(1)? * wide(2)? + wide(3)?),
-            "div" => low(wide(1)?.checked_div(wide(2)?).ok_or("a division by 0")?),
-            "rem" => low(wide(1)?.checked_rem(wide(2)?).ok_or("a division by 0")?),
+            "mul" => low(integer(1)? * integer(2)?),
+            "mad" => low(integer(1)? * integer(2)? + integer(3)?),
+            "div" => low(integer(1)?.checked_div(integer(2)?).ok_or("a division by 0")?),
             "setp" => {
-                let (a, b) = (wide(1)?, wide(2)?);
+                let (a, b) = (integer(1)?, integer(2)?);
                 Value::Number(u64::from(match parts[1] {
                     "eq" => a == b,
                     "ne" => a != b,
-                    "lt" | "lo" => a < b,
-                    "le" | "ls" => a <= b,
-                    "gt" | "hi" => a > b,
-                    "ge" | "hs" => a >= b,
-                    _ => return Err("a comparison of this kind".into()),
+                    "lt" => a < b,
+                    "le" => a <= b,
+                    "gt" => a > b,
+                    "ge" => a >= b,
+                    _ => return Err("no rule for this comparison".into()),
                 }))
             }
             "selp" => cut(value(if number(3)? == 1 { 1 } else { 2 })?),
             "shl" | "shr" => {
                 let distance = number(2)?.min(64) as usize;
                 match value(1)? {
-                    Value::Number(_) if distance >= 64 => low(if wide(1)? < 0 { -1 } else { 0 }),
-                    Value::Number(_) if parts[0] == "shl" => low(wide(1)? << distance),
-                    Value::Number(_) => low(wide(1)? >> distance),
-                    _ if of_type.is_signed && of_type.bits != 32 => return Err(OF_THIS_TYPE.into()),
+                    Value::Number(_) if distance >= 64 => low(if integer(1)? < 0 { -1 } else { 0 }),
+                    Value::Number(_) if parts[0] == "shl" => low(integer(1)? << distance),
+                    Value::Number(_) => low(integer(1)? >> distance),
                     bits if of_type.is_signed => bits.moved(|i| Some((i + distance).min(31))),
-                    bits if parts[0] == "shl" => bits.moved_wide(|i| i.checked_sub(distance)).first(of_type.bits),
-                    bits => bits.moved_wide(|i| Some(i + distance).filter(|&i| i < 64)).first(of_type.bits),
+                    bits if parts[0] == "shl" => bits.moved64(|i| i.checked_sub(distance)).first(of_type.bits),
+                    bits => bits.moved64(|i| Some(i + distance).filter(|&i| i < 64)).first(of_type.bits),
                 }
-            }
-            "shf" => {
-                let (below, above) = (value(1)?.bits(), value(2)?.bits());
-                let distance = number(3)? as usize;
-                let distance = if parts[2] == "wrap" { distance % 32 } else { distance.min(32) };
-                let from = if parts[1] == "l" { 32 - distance } else { distance };
-                let all = |i: usize| if i < 32 { below[i] } else { above[i - 32] };
-                Value::of_bits(std::array::from_fn(|i| all(i + from)))
             }
             "and" | "or" | "xor" | "not" | "lop3" => {
                 let (table, count) = match parts[0] {
@@ -200,7 +160,7 @@ impl Machine<'_> {
                     words => Value::lut3(self.cells, table, words.each_ref(), of_type.bits == 64)?.first(of_type.bits),
                 }
             }
-            "prmt" if parts == ["prmt", "b32"] => {
+            "prmt" => {
                 let (a, b, selector) = (value(1)?.bits(), value(2)?.bits(), number(3)? as usize);
                 Value::of_bits(std::array::from_fn(|i| {
                     let choice = selector >> (4 * (i / 8));
@@ -211,32 +171,33 @@ impl Machine<'_> {
             }
             "bfi" => {
                 let (at, count) = (number(3)? as usize & 0xff, number(4)? as usize & 0xff);
-                let (from, into) = (value(1)?.wide(), value(2)?.wide());
+                let (from, into) = (value(1)?.bits64(), value(2)?.bits64());
                 let bit = |i: usize| if (at..at + count).contains(&i) { from[i - at] } else { into[i] };
                 match of_type.bits {
                     32 => Value::of_bits(std::array::from_fn(bit)),
-                    _ => Value::of_wide(std::array::from_fn(bit)),
+                    _ => Value::of_bits64(std::array::from_fn(bit)),
                 }
             }
+            // Of signed bytes.
             "dp4a" => {
                 let (a, b, c) = (value(1)?, value(2)?, value(3)?);
-                let types = [parts[1], parts[2]].map(|name| name == "s32");
-                let byte = |word: u64, i: usize, is_signed| Type { bits: 8, is_signed }.wide(word >> (8 * i));
+                let byte = |word: u64, i: usize| Type { bits: 8, is_signed: true }.integer(word >> (8 * i));
                 match (&a, b.number()?, c.number()?) {
                     (Value::Number(a), b, c) => {
-                        let products = (0..4).map(|i| byte(*a, i, types[0]) * byte(b, i, types[1]));
+                        let products = (0..4).map(|i| byte(*a, i) * byte(b, i));
                         Value::Number((products.sum::<i128>() + i128::from(c)) as u64 & 0xffff_ffff)
                     }
                     // A byte of 0 or 1, times -1.
-                    (bits, b, 0) if (0..4).any(|i| b == 0xff << (8 * i)) && types[1] => {
+                    (bits, b, 0) if (0..4).any(|i| b == 0xff << (8 * i)) => {
                         let from = b.trailing_zeros() as usize;
                         spread(&bits.moved(|i| Some(i + from).filter(|_| i < 8)))?
                     }
                     _ => return Err("a product of unknown bits".into()),
                 }
             }
-            "atom" if parts == ["atom", "shared", "add", "u32"] => {
+            "atom" => {
                 let (at, more) = (number(1)?, number(2)?);
+                self.reaches(parts[1], at, 4)?;
                 let before = self.memory.read(at, 4)?;
                 self.memory.write(at, 4, &low(i128::from(before.number()? + more)))?;
                 before
@@ -247,23 +208,22 @@ impl Machine<'_> {
         Ok(Next::Following)
     }
 
-    fn load(&mut self, thread: &mut Thread, operands: &[Operand], of_type: Type) -> Result<Next, Why> {
+    fn load(&mut self, thread: &mut Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
         let at = self.value(thread, &operands[1])?.number()?;
-        let bytes = u64::from(of_type.bits / 8);
-        for (i, to) in each(&operands[0]).iter().enumerate() {
-            if of_type.is_signed && of_type.bits < 32 {
-                return Err("a load with a sign".into());
-            }
-            thread.write(to, self.memory.read(at + i as u64 * bytes, bytes)?)?;
+        let (to, bytes) = (each(&operands[0]), u64::from(of_type.bits / 8));
+        self.reaches(parts[1], at, bytes * to.len() as u64)?;
+        for (to, at) in to.iter().zip((at..).step_by(bytes as usize)) {
+            thread.write(to, self.memory.read(at, bytes)?)?;
         }
         Ok(Next::Following)
     }
 
-    fn store(&mut self, thread: &Thread, operands: &[Operand], of_type: Type) -> Result<Next, Why> {
+    fn store(&mut self, thread: &Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
         let at = self.value(thread, &operands[0])?.number()?;
-        let bytes = u64::from(of_type.bits / 8);
-        for (i, from) in each(&operands[1]).iter().enumerate() {
-            self.memory.write(at + i as u64 * bytes, bytes, &self.value(thread, from)?)?;
+        let (from, bytes) = (each(&operands[1]), u64::from(of_type.bits / 8));
+        self.reaches(parts[1], at, bytes * from.len() as u64)?;
+        for (from, at) in from.iter().zip((at..).step_by(bytes as usize)) {
+            self.memory.write(at, bytes, &self.value(thread, from)?)?;
         }
         Ok(Next::Following)
     }

@@ -8,7 +8,7 @@
 use crate::aes::{self, Block};
 use crate::anf::{Bit, Cells};
 use crate::launch::{Launch, compare, number};
-use crate::machine::Grid;
+use crate::machine::{DEVICE, Grid};
 use crate::memory::Byte;
 use crate::mode::{self, Start, TILE};
 use aes_bitslice_core::aes::Direction;
@@ -20,9 +20,9 @@ use aes_bitslice_core::layout::MAX_ROUNDS;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::State;
 
-/// Where data is read from, and written to: beyond all variables.
-pub(crate) const INPUT: u64 = 1 << 40;
-pub(crate) const OUTPUT: u64 = 1 << 41;
+/// Where data is read from, and written to: at multiples of 16, and of no more.
+pub(crate) const INPUT: u64 = DEVICE + 16;
+pub(crate) const OUTPUT: u64 = 2 * DEVICE + 16;
 
 /// Bytes that a warp works on at a time.
 const TILE_BYTES: usize = 16 * TILE;
@@ -32,11 +32,11 @@ const TILE_BYTES: usize = 16 * TILE;
 pub struct Case {
     /// The length of the key.
     pub key_bits: KeyBits,
-    /// Bytes of data. Where they are whole blocks that begin with one, they go to the entry point for these, unless they are not `aligned`.
+    /// Bytes of data. Whole blocks go to the entry point for these, unless `skip` is not 0 or they are not `aligned`.
     pub bytes: usize,
-    /// Bytes of the first block that come before the data, below 16: of counter modes.
+    /// Bytes of the first block that come before the data, below 16; 0 but in counter modes.
     pub skip: usize,
-    /// Whether the data begins at a multiple of 16 bytes.
+    /// Whether the data begins at a multiple of 16 bytes. If not, input begins one byte behind one, and output three.
     pub aligned: bool,
     /// Thread blocks.
     pub thread_blocks: u64,
@@ -88,12 +88,15 @@ pub(crate) fn key_argument(keys: &[Block], direction: Direction, basis: &ColumnB
 /// Proves that an entry point of a kernel computes its mode.
 ///
 /// # Errors
-/// In words: the first bit that is not what it should be, or the instruction that cannot be followed.
+/// In words: the first bit that is not what it should be, the instruction that cannot be followed, or why there is no such launch.
 pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, String> {
     let words = |e: &dyn std::fmt::Display| e.to_string();
     let mode = manifest.mode().map_err(|e| words(&e))?;
     if manifest.keys != KeySource::Argument {
         return Err("its round keys do not come with the launch".into());
+    }
+    if case.skip > 0 && mode.state() != State::Counters {
+        return Err("only counter modes begin within a block".into());
     }
     let basis = manifest.key_basis().map_err(|e| words(&e))?;
     let tweak_basis = manifest.tweak_key_basis().map_err(|e| words(&e))?;
@@ -146,6 +149,5 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let data = |blocks: &[Block]| blocks.as_flattened().as_chunks().0[case.skip..][..case.bytes].to_vec();
     let memory = launch.run(cells, arguments, &[(from, &data(&input))], &[(to, case.bytes)])?;
     compare(&memory, to, &data(&expected))?;
-    debug_assert!(mode.state() == State::Counters || case.skip == 0, "only counter modes begin within a block");
     Ok(Proved { bits: 8 * case.bytes, sboxes })
 }

@@ -5,6 +5,7 @@
 //! Between two barriers threads run in the order of their indices. That nothing depends on that order is shown elsewhere (racecheck).
 
 use crate::anf::Cells;
+use crate::instruction::RULES;
 use crate::memory::{Byte, Memory};
 use crate::value::{Value, Why};
 use aes_bitslice_taint::ptx::program::{Declared, Function, Operand, Program, Space, Statement};
@@ -15,6 +16,12 @@ const WARP: usize = 32;
 
 /// Distance of addresses of declared variables: none reaches into the next.
 const APART: u64 = 1 << 20;
+
+/// Statements that a thread takes at most: one that takes more is taken for one that does not end.
+const MOST_STEPS: usize = 1 << 18;
+
+/// Device memory begins here, behind all that is declared.
+pub const DEVICE: u64 = 1 << 40;
 
 /// Why a run ended before its end.
 #[derive(Debug)]
@@ -48,6 +55,7 @@ pub(crate) struct Thread {
     pub index: usize,
     registers: Vec<Option<Value>>,
     next: usize,
+    steps: usize,
     state: State,
 }
 
@@ -99,7 +107,12 @@ impl<'a> Machine<'a> {
         cells: &'a mut Cells,
     ) -> Result<Self, Why> {
         let number = program.function(entry).ok_or_else(|| format!("there is no entry point `{entry}`"))?;
-        let addresses: Vec<u64> = (1..=program.objects.len() as u64).map(|n| n * APART).collect();
+        let function = &program.functions[number];
+        if let Some(other) = function.statements.iter().find(|statement| !RULES.contains(&&*statement.opcode)) {
+            return Err(format!("line {}: `{}`: no rule for this instruction", other.line, other.text));
+        }
+        // At multiples of what each is declared to be aligned to, and of no more.
+        let addresses: Vec<u64> = (1..).zip(&program.objects).map(|(n, of)| n * APART + of.shared.align).collect();
         let shared = |(object, address): (&Declared, &u64)| {
             let bytes = if object.shared.bytes == 0 { shared_bytes } else { object.shared.bytes };
             (object.space == Space::Shared).then_some(*address..*address + bytes)
@@ -107,7 +120,7 @@ impl<'a> Machine<'a> {
         let shared: Vec<Range<u64>> = program.objects.iter().zip(&addresses).filter_map(shared).collect();
         let mut memory = Memory::default();
         shared.iter().cloned().for_each(|region| memory.allow(region));
-        Ok(Self { function: &program.functions[number], addresses, shared, grid, block: 0, memory, cells })
+        Ok(Self { function, addresses, shared, grid, block: 0, memory, cells })
     }
 
     /// Gives the bytes of a parameter.
@@ -137,7 +150,7 @@ impl<'a> Machine<'a> {
     fn run_block(&mut self) -> Result<(), Stuck> {
         let registers = self.function.registers;
         let mut threads: Vec<Thread> = (0..self.grid.threads)
-            .map(|index| Thread { index, registers: vec![None; registers], next: 0, state: State::Runs })
+            .map(|index| Thread { index, registers: vec![None; registers], next: 0, steps: 0, state: State::Runs })
             .collect();
         while threads.iter().any(|thread| thread.state != State::Ended) {
             for warp in threads.chunks_mut(WARP) {
@@ -175,6 +188,10 @@ impl<'a> Machine<'a> {
                 thread.state = State::Ended;
                 break;
             };
+            thread.steps += 1;
+            if thread.steps > MOST_STEPS {
+                return Err(self.stuck(at, "the thread does not end".into()));
+            }
             let next = self.guarded(thread, statement).map_err(|why| self.stuck(at, why))?;
             thread.next = at + 1;
             match next {
@@ -237,8 +254,8 @@ impl<'a> Machine<'a> {
             Operand::Number(number) => Value::Number(*number as u64),
             Operand::Object(object) => Value::Number(self.addresses[*object]),
             Operand::Address(terms) => {
-                let terms = terms.iter().map(|term| self.value(thread, term)?.number());
-                Value::Number(terms.sum_wrapping()?)
+                let mut terms = terms.iter().map(|term| self.value(thread, term)?.number());
+                Value::Number(terms.try_fold(0u64, |sum, term| Ok::<_, Why>(sum.wrapping_add(term?)))?)
             }
             Operand::Special(name) => Value::Number(match name.as_str() {
                 "%tid.x" => thread.index as u64,
@@ -247,18 +264,26 @@ impl<'a> Machine<'a> {
                 "%nctaid.x" => self.grid.blocks,
                 _ => return Err(format!("the value of {name}")),
             }),
-            Operand::Several(_) | Operand::Name(_) | Operand::Label(_) => return Err("an operand of this kind".into()),
+            Operand::Several(_) | Operand::Name(_) | Operand::Label(_) | Operand::Float => {
+                return Err("an operand of this kind".into());
+            }
         })
     }
-}
 
-trait SumWrapping {
-    fn sum_wrapping(self) -> Result<u64, Why>;
-}
-
-impl<I: Iterator<Item = Result<u64, Why>>> SumWrapping for I {
-    fn sum_wrapping(mut self) -> Result<u64, Why> {
-        self.try_fold(0u64, |sum, term| Ok(sum.wrapping_add(term?)))
+    /// Whether an access of some bytes, a vector's together, may be done from an address on: it is a multiple of their number, and in the
+    /// memory that the instruction names.
+    pub(crate) fn reaches(&self, space: &str, at: u64, bytes: u64) -> Result<(), Why> {
+        let is_shared = self.shared.iter().any(|region| region.contains(&at));
+        let is_there = match space {
+            "shared" => is_shared,
+            "param" => !is_shared && at < DEVICE,
+            "global" => at >= DEVICE,
+            _ => false,
+        };
+        match is_there && at.is_multiple_of(bytes) {
+            true => Ok(()),
+            false => Err(format!("{bytes} bytes of this memory are not accessed at {at:#x}")),
+        }
     }
 }
 

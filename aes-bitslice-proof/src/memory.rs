@@ -41,7 +41,7 @@ impl Memory {
         if !is_allowed || !address.is_multiple_of(bytes) {
             return Err(format!("{bytes} bytes may not be written at {address:#x}"));
         }
-        self.put(address, value.wide().as_chunks().0.iter().copied().take(bytes as usize));
+        self.put(address, value.bits64().as_chunks().0.iter().copied().take(bytes as usize));
         Ok(())
     }
 
@@ -65,6 +65,6 @@ impl Memory {
         for (at, byte) in (address..address + bytes).zip(bits.as_chunks_mut().0) {
             *byte = self.byte(at)?;
         }
-        Ok(Value::of_wide(bits).first(8 * bytes as u32))
+        Ok(Value::of_bits64(bits).first(8 * bytes as u32))
     }
 }

@@ -32,7 +32,7 @@ impl Value {
     }
 
     /// Two words of these bits.
-    pub fn of_wide(bits: [Bit; 64]) -> Self {
+    pub fn of_bits64(bits: [Bit; 64]) -> Self {
         number_of(&bits).map_or_else(|| Self::Wide(Rc::new(bits)), Self::Number)
     }
 
@@ -46,7 +46,7 @@ impl Value {
     }
 
     /// 64 bits, 0 above those of a word.
-    pub fn wide(&self) -> [Bit; 64] {
+    pub fn bits64(&self) -> [Bit; 64] {
         match self {
             Self::Wide(bits) => **bits,
             Self::Number(number) => bits_of(*number),
@@ -57,7 +57,7 @@ impl Value {
     /// The lowest bits, at most 64, and 0 above them.
     pub fn first(&self, count: u32) -> Self {
         let from = |i: usize| Some(i).filter(|i| *i < count as usize);
-        if count > 32 { self.moved_wide(from) } else { self.moved(from) }
+        if count > 32 { self.moved64(from) } else { self.moved(from) }
     }
 
     /// The number.
@@ -78,9 +78,9 @@ impl Value {
     }
 
     /// The same of 64 bits.
-    pub fn moved_wide(&self, from: impl Fn(usize) -> Option<usize>) -> Self {
-        let bits = self.wide();
-        Self::of_wide(std::array::from_fn(|i| from(i).map_or(Bit::ZERO, |from| bits[from])))
+    pub fn moved64(&self, from: impl Fn(usize) -> Option<usize>) -> Self {
+        let bits = self.bits64();
+        Self::of_bits64(std::array::from_fn(|i| from(i).map_or(Bit::ZERO, |from| bits[from])))
     }
 
     /// A function of three values, bit by bit, by its table: bit `4a + 2b + c` is the output for `a, b, c`. Of 64 bits where `is_wide`,
@@ -94,12 +94,12 @@ impl Value {
             cells.lut3(table, [a, b, c]).map_err(why)
         };
         if is_wide {
-            let [a, b, c] = [a.wide(), b.wide(), c.wide()];
+            let [a, b, c] = [a.bits64(), b.bits64(), c.bits64()];
             let mut bits = [Bit::ZERO; 64];
             for (i, bit) in bits.iter_mut().enumerate() {
                 *bit = each(i, a[i], b[i], c[i])?;
             }
-            Ok(Self::of_wide(bits))
+            Ok(Self::of_bits64(bits))
         } else {
             let [a, b, c] = [a.bits(), b.bits(), c.bits()];
             let mut bits = [Bit::ZERO; 32];

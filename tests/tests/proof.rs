@@ -1,7 +1,7 @@
 //! Proofs for all data and all round keys: compiled kernels (PTX) compute their modes, and the cipher of the CPU engines and plans of
 //! rounds AES. How, and what it rests on, is at the head of `aes-bitslice-proof`.
 
-use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule, cipher};
+use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::{Mode, State};
@@ -10,13 +10,15 @@ use aes_bitslice_gen::kernel::{KernelSpec, Plan};
 use aes_bitslice_gen::sbox;
 use aes_bitslice_kernels::{KERNELS, rust};
 use aes_bitslice_proof::aes::{self, Block};
-use aes_bitslice_proof::anf::Bit;
 use aes_bitslice_proof::batch::{Flow, Kernel};
 use aes_bitslice_proof::kernel::{Case, Proved, prove, round_keys};
+use aes_bitslice_proof::machine::Grid;
 use aes_bitslice_proof::mode::Start;
 use aes_bitslice_tests::environment::{all_or, all_or_every, exhaustive};
 use aes_bitslice_tests::formal::{FormalBit, with_cells};
 use aes_bitslice_tests::reference::noise;
+use rayon::prelude::*;
+use std::ops::Range;
 
 /// A number whose lowest word is some counters before the next run of 2^32, and a multiple of a tile.
 const START: u128 = 0x0123_4567_89ab_cdef_0011_2233_ffff_ff00;
@@ -46,19 +48,25 @@ fn whole_tile(manifest: &Manifest) -> Case {
     }
 }
 
+/// A launch of one thread block, of as few warps as can be, with two tiles more than warps, the last with few blocks: a warp has several.
+fn several_tiles(manifest: &Manifest) -> Case {
+    let whole = whole_tile(manifest);
+    Case { bytes: 16 * (256 * (whole.warps + 1) + 11), ..whole }
+}
+
 fn proved(manifest: &Manifest, ptx: &str, case: &Case) -> Proved {
     prove(manifest, ptx, case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel))
 }
 
-/// Every stored bitsliced kernel computes its mode on a tile, whatever the round keys and the data are.
+/// Every stored bitsliced kernel computes its mode on several tiles of a warp, whatever the round keys and the data are.
 #[test]
-fn a_tile_of_every_stored_kernel() {
+fn tiles_of_every_stored_kernel() {
     let kernels = kernels();
     assert_eq!(kernels.len(), 11, "another number of kernels is stored");
-    for (manifest, ptx) in kernels {
-        let case = whole_tile(&manifest);
-        assert_eq!(proved(&manifest, ptx, &case).bits, 8 * case.bytes);
-    }
+    kernels.par_iter().for_each(|(manifest, ptx)| {
+        let case = several_tiles(manifest);
+        assert_eq!(proved(manifest, ptx, &case).bits, 8 * case.bytes);
+    });
 }
 
 /// Other lengths of keys and of data, places within tiles, units, runs and blocks, alignments, numbers of warps, and in place.
@@ -100,59 +108,111 @@ fn edges_of_every_stored_kernel() {
     }
 }
 
-/// Entry points for many keys, with the schedule, and for many messages.
+/// Entry points for many keys, with the schedule, and for many messages: on two thread blocks, and on a single warp that has several tiles.
 #[test]
 fn many_at_a_time() {
     let all = kernels();
-    let of = |name: &str| {
+    let of = |name: &str, grid: Option<Grid>| {
         let (manifest, ptx) = all.iter().find(|(manifest, _)| manifest.kernel == name).unwrap();
-        Kernel::new(manifest, ptx).unwrap()
+        Kernel::new(manifest, ptx, grid).unwrap()
     };
     let (encrypt, decrypt) = ("aes-ecb-encrypt-planes", "aes-ecb-decrypt-planes");
     // Across a run of 2^32 counters.
     let counter = START | 0xff;
-    for (n, key_bits) in KeyBits::ALL.into_iter().enumerate().take(all_or(3, 1)) {
-        of(encrypt).expand(key_bits).unwrap();
-        of(decrypt).expand(key_bits).unwrap();
-        of(encrypt).each(key_bits, [Flow::Counters, Flow::Data, Flow::KeyStream][n], counter).unwrap();
-        of(decrypt).jobs(key_bits, Flow::Data, &[1600, 512, 1536], 0).unwrap();
-        // Last runs that are full, that lack a byte, and that have one; eight runs of a tile.
-        of("aes-ctr-planes").messages(key_bits, &[1600, 5, 1007, 300]).unwrap();
-        of(encrypt).cmac(key_bits, &[32, 0, 17, 50, 1]).unwrap();
-        if exhaustive() {
-            of(decrypt).each(key_bits, Flow::Data, 0).unwrap();
-            of(encrypt).jobs(key_bits, Flow::Counters, &[1601, 509, 3000], 1).unwrap();
-            of(encrypt).jobs(key_bits, Flow::KeyStream, &[4090], 3).unwrap();
-            of(encrypt).jobs(key_bits, Flow::Data, &[496, 16, 1024, 2048], 2).unwrap();
+    let of_key = |(n, key_bits): (usize, KeyBits)| {
+        let flow = [Flow::Counters, Flow::Data, Flow::KeyStream][n];
+        for (grid, count) in [(None, 300), (Some(Grid { blocks: 1, threads: 32 }), 520)] {
+            of(encrypt, grid).expand(key_bits, count).unwrap();
+            of(decrypt, grid).expand(key_bits, count).unwrap();
+            of(encrypt, grid).each(key_bits, count, flow, counter).unwrap();
+            of(decrypt, grid).jobs(key_bits, Flow::Data, &[1600, 512, 1536, 16 * count], 0).unwrap();
+            // Last runs that are full, that lack a byte, and that have one.
+            of("aes-ctr-planes", grid).messages(key_bits, &[1600, 5, 1007, 300, 16 * count + 1]).unwrap();
+            of(encrypt, grid).cmac(key_bits, count, &[32, 0, 17, 50, 1]).unwrap();
+            if exhaustive() {
+                of(decrypt, grid).each(key_bits, count, Flow::Data, 0).unwrap();
+                of(encrypt, grid).jobs(key_bits, Flow::Counters, &[1601, 509, 3000, 16 * count], 1).unwrap();
+                of(encrypt, grid).jobs(key_bits, Flow::KeyStream, &[4090, 16 * count], 3).unwrap();
+                of(encrypt, grid).jobs(key_bits, Flow::Data, &[496, 16, 1024, 2048, 16 * count], 2).unwrap();
+            }
         }
-    }
+    };
+    KeyBits::ALL.into_par_iter().enumerate().take(all_or(3, 1)).for_each(of_key);
 }
 
-/// What is wrong in a kernel is found: tables and operands of LUT3s, shuffles, permutations, shifts, indices.
+/// What is wrong in a kernel is found: tables and operands of LUT3s, lanes of shuffles, operands and selectors of permutations, distances of
+/// shifts, addresses, loops. Some are told by a bit of the output that is another, others before that.
 #[test]
 fn faults_are_found() {
     let (manifest, ptx) = kernels().remove(0);
     assert_eq!(manifest.kernel, "aes-ecb-encrypt-planes");
     let end = ptx.find("\n}").unwrap();
     let case = whole_tile(&manifest);
-    for (instruction, every) in [("lop3.b32", all_or(40, 400)), ("prmt.b32", 50), ("shfl.sync", 40), ("shl.b32", 45)] {
-        let at = ptx[..end].match_indices(instruction).map(|(at, _)| at);
-        for at in at.skip(every / 2).step_by(every) {
-            let length = ptx[at..].find(';').unwrap();
-            let line = &ptx[at..at + length];
-            let (before, last) = line.rsplit_once(", ").unwrap();
-            let changed = match last.parse::<u32>() {
-                Ok(number) => format!("{before}, {}", number ^ 1),
-                // Of a permutation the selector is a register: another one.
-                Err(_) => {
-                    let (before, other) = before.rsplit_once(", ").unwrap();
-                    format!("{before}, {last}, {other}")
-                }
-            };
-            let wrong = [&ptx[..at], &changed, &ptx[at + length..]].concat();
-            assert!(prove(&manifest, &wrong, &case).is_err(), "`{line}` may be `{changed}`");
+    // Of the text of operands another.
+    type Change = fn(&str) -> Option<String>;
+    let number: Change = |operands| {
+        let (others, last) = operands.rsplit_once(", ")?;
+        Some(format!("{others}, {}", last.parse::<u32>().ok()? ^ 1))
+    };
+    let swapped: Change = |operands| {
+        let mut all: Vec<&str> = operands.split(", ").collect();
+        all.swap(1, 2);
+        // Of a LUT3 one whose table is another then.
+        let makes_a_difference = all.get(4).is_none_or(|table| {
+            let table: u8 = table.parse().expect("a table");
+            table >> 2 & 3 != table >> 4 & 3
+        });
+        (all[1] != all[2] && makes_a_difference).then(|| all.join(", "))
+    };
+    let lane: Change = |operands| {
+        let mut all: Vec<&str> = operands.split(", ").collect();
+        all[2] = "5";
+        Some(all.join(", "))
+    };
+    let address: Change = |operands| Some(operands.replacen(']', "+16]", 1));
+    let mut faults: Vec<(Range<usize>, String, Case)> = vec![];
+    for (instruction, change, every) in [
+        ("lop3.b32", number, all_or(40, 400)),
+        ("lop3.b32", swapped, all_or(40, 400)),
+        ("prmt.b32", swapped, all_or(20, 120)),
+        ("shfl.sync.idx.b32", lane, all_or(20, 100)),
+        ("shl.b32", number, all_or(20, 120)),
+        ("ld.shared.v4.u32", address, all_or(4, 24)),
+        ("st.shared.v4.u32", address, all_or(4, 24)),
+    ] {
+        let before = faults.len();
+        let all: Vec<usize> = ptx[..end].match_indices(instruction).map(|(at, _)| at).collect();
+        // What is wrong before the last round shows as a product of bits that no S-box has. Behind it there is none.
+        let last = all.iter().skip(all.len() - 2);
+        for &at in all.iter().skip(every / 2).step_by(every).chain(last) {
+            let range = at..at + ptx[at..].find(';').unwrap();
+            let (name, operands) = ptx[range.clone()].split_once(char::is_whitespace).unwrap();
+            faults.extend(change(operands.trim()).map(|changed| (range, format!("{name} {changed}"), case)));
+        }
+        assert!(faults.len() > before, "{instruction} was not changed");
+    }
+    // Loops over tiles: branches back are left out, and two tiles are taken in place of one.
+    let case = several_tiles(&manifest);
+    let before = faults.len();
+    for (at, _) in ptx[..end].match_indices("bra") {
+        let line = ptx[..at].rfind('\n').unwrap() + 1;
+        let until = at + ptx[at..].find(';').unwrap();
+        let label = ptx[at..until].split_whitespace().last().unwrap();
+        if ptx[..at].contains(&format!("{label}:")) {
+            faults.push((line..until, String::new(), case));
         }
     }
+    for (at, _) in ptx[..end].match_indices("atom.shared.add.u32") {
+        let until = at + ptx[at..].find(", 1;").unwrap();
+        faults.push((until..until + 3, ", 2".into(), case));
+    }
+    assert!(faults.len() >= before + 2, "no loop was changed");
+    let told = faults.par_iter().map(|(range, instead, case)| {
+        let wrong = [&ptx[..range.start], instead, &ptx[range.end..]].concat();
+        prove(&manifest, &wrong, case).expect_err(&format!("`{}` may be `{instead}`", &ptx[range.clone()]))
+    });
+    let by_output = told.filter(|why| why.ends_with("is another")).count();
+    assert!(by_output >= 8, "{by_output} faults were told by the output");
 }
 
 fn formal(block: Block) -> [FormalBit; 128] {
@@ -209,7 +269,7 @@ fn plans_of_rounds() {
                 let unknown = with_cells(|cells| aes::unknown_keys(cells, key_bits));
                 let key = noise(i as u64, key_bits.bytes());
                 let schedule = KeySchedule::new(&key, Direction::Encrypt).unwrap();
-                let known: Vec<Block> = schedule.round_keys().iter().map(|key| constants(*key)).collect();
+                let known: Vec<Block> = schedule.round_keys().iter().map(|key| aes::known(*key)).collect();
                 let planes = KernelSpec::planes(mode, sbox);
                 let mut specs = vec![(planes.clone(), &unknown)];
                 for strategy in BakedStrategy::ALL {
@@ -224,20 +284,4 @@ fn plans_of_rounds() {
             }
         }
     }
-}
-
-fn constants(bytes: [u8; 16]) -> Block {
-    std::array::from_fn(|i| Bit::constant(bytes[i / 8] >> (i % 8) & 1 == 1))
-}
-
-/// The definition that all is compared with is the cipher: on constants, by FIPS 197's example.
-#[test]
-fn the_definition_is_the_cipher() {
-    let block: [u8; 16] = std::array::from_fn(|i| 0x11 * i as u8);
-    let key: Vec<u8> = (0..16).collect();
-    let schedule = KeySchedule::new(&key, Direction::Encrypt).unwrap();
-    let keys: Vec<Block> = schedule.round_keys().iter().map(|key| constants(*key)).collect();
-    let found = with_cells(|cells| aes::process(cells, &constants(block), &keys, Direction::Encrypt));
-    assert_eq!(found, Ok(constants(cipher::process(block, &schedule, Direction::Encrypt))));
-    assert_eq!(found, Ok(constants(0x69c4_e0d8_6a7b_0430_d8cd_b780_70b4_c55a_u128.to_be_bytes())));
 }

@@ -233,7 +233,7 @@ impl Step<'_, '_> {
     fn value(&self, operand: &Operand) -> Value {
         match operand {
             Operand::Register(register) => self.registers[*register],
-            Operand::Special(_) | Operand::Name(_) | Operand::Label(_) => Value::PUBLIC,
+            Operand::Special(_) | Operand::Name(_) | Operand::Label(_) | Operand::Float => Value::PUBLIC,
             Operand::Number(number) => Value::number(*number),
             Operand::Object(object) => Value::address(*object),
             Operand::Address(terms) => {

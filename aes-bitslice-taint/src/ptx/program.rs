@@ -47,6 +47,8 @@ pub enum Operand {
     Special(String),
     /// An immediate.
     Number(i64),
+    /// An immediate of floating point.
+    Float,
     /// The address of an object.
     Object(Object),
     /// A place in memory: the sum of these.
@@ -311,6 +313,9 @@ impl Program {
         if let Some(number) = number(text) {
             return Ok(Operand::Number(number));
         }
+        if text.trim_start_matches('-').starts_with(|sign: char| sign.is_ascii_digit()) {
+            return Ok(Operand::Float);
+        }
         let name = text.trim_start_matches(['!', '-', '~']);
         let names = &mut self.functions[function];
         if let Some(register) = names.find_register(name) {
@@ -358,7 +363,7 @@ impl Function {
     }
 }
 
-/// An immediate, which may be a product; of floating point it matters only that it is one.
+/// An immediate, which may be a product.
 fn number(text: &str) -> Option<i64> {
     if let Some((a, b)) = text.split_once('*') {
         return Some(number(a.trim())?.wrapping_mul(number(b.trim())?));
@@ -368,11 +373,13 @@ fn number(text: &str) -> Option<i64> {
         return None;
     }
     let digits = digits.trim_end_matches('U');
-    if let Some(hex) = digits.strip_prefix("0x") {
-        return u64::from_str_radix(hex, 16).ok().map(|number| sign * number as i64);
-    }
-    let float = || digits.starts_with(['0']).then_some(0);
-    digits.parse::<u64>().ok().map(|number| sign * number as i64).or_else(float)
+    let (digits, radix) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (&digits[2..], 16),
+        [b'0', b'b' | b'B', ..] => (&digits[2..], 2),
+        [b'0', _, ..] => (&digits[1..], 8),
+        _ => (digits, 10),
+    };
+    u64::from_str_radix(digits, radix).ok().map(|number| i64::wrapping_mul(sign, number as i64))
 }
 
 /// The parts between commas that are in no brackets.
