@@ -20,6 +20,8 @@ use zeroize::Zeroizing;
 const PROGRAM: &str = include_str!("program.h");
 /// What programs around kernels have in common.
 pub(super) const THREADS: &str = include_str!("threads.h");
+/// Options of every compilation, ahead of its own.
+pub(super) const OPTIONS: [&str; 2] = ["-std=c11", "-pipe"];
 /// Lines of a compiler's messages that are passed on: the first fault is the one that counts.
 const LOG_LINES: usize = 12;
 
@@ -188,16 +190,13 @@ pub(super) fn compile(
 ) -> Result<Option<(Unfinished, PathBuf)>, CheckError> {
     let folder = Unfinished::new()?;
     let result = folder.path().join("kernel");
-    let command = |program: &str| {
-        let mut words = program.split_whitespace();
-        let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).args(["-std=c11", "-pipe"]).args(options).args(["-x", "c", "-", "-o"]).arg(&result);
+    let started = start_compiler(&folder, |command| {
+        command.args(OPTIONS).args(options).args(["-x", "c", "-", "-o"]).arg(&result);
         // Where compilers put what they hand on to the assembler and the linker.
         command.env("TMPDIR", folder.path());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-        command
-    };
-    let Some((compiler, mut process)) = start_compiler(&folder, command)? else { return Ok(None) };
+    })?;
+    let Some((compiler, mut process)) = started else { return Ok(None) };
     // Room for all of it at once: growing would leave copies behind.
     let mut text = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
     text.extend(parts.iter().copied());
@@ -217,34 +216,40 @@ pub(super) fn compile(
     Ok(Some((folder, result)))
 }
 
-/// Whether there is a C compiler: the one that the environment variable `CC` names, or else `cc`, `gcc` or `clang`.
+/// Whether there is a C compiler that works: the one that the environment variable `CC` names, or else `cc`, `gcc` or `clang`.
 pub fn has_compiler() -> bool {
-    let command = |program: &str| {
-        let mut words = program.split_whitespace();
-        let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command
-    };
-    let Ok(folder) = Unfinished::new() else { return false };
-    let Ok(Some((_, mut process))) = start_compiler(&folder, command) else { return false };
-    let ended = process.wait();
-    folder.ended();
-    ended.is_ok_and(|status| status.success())
+    compiler().is_ok_and(|compiler| compiler.is_some())
 }
 
-/// The compiler's name and process, of the first compiler that starts.
-fn start_compiler(
-    folder: &Unfinished,
-    command: impl Fn(&str) -> Command,
-) -> Result<Option<(String, Child)>, CheckError> {
+/// The C compiler that [`compile`] takes: its name, with the options of `CC`, and what it says of its version. `None` where there is none
+/// that says it.
+pub(super) fn compiler() -> Result<Option<String>, CheckError> {
+    let folder = Unfinished::new()?;
+    let started = start_compiler(&folder, |command| {
+        command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    })?;
+    let Some((name, process)) = started else { return Ok(None) };
+    let output = process.wait_with_output()?;
+    folder.ended();
+    Ok(output.status.success().then(|| format!("{name}\n{}", String::from_utf8_lossy(&output.stdout))))
+}
+
+/// The name and process of the first compiler that starts, with arguments and pipes as `set` gives them.
+fn start_compiler(folder: &Unfinished, set: impl Fn(&mut Command)) -> Result<Option<(String, Child)>, CheckError> {
+    let start = |compiler: &str| {
+        let mut words = compiler.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or_default());
+        set(command.args(words));
+        folder.start(&mut command)
+    };
     if let Some(named) = std::env::var("CC").ok().filter(|cc| !cc.trim().is_empty()) {
-        return match folder.start(&mut command(&named)) {
+        return match start(&named) {
             Ok(process) => Ok(Some((named, process))),
             Err(cause) => Err(CheckError::Compiler { command: named, cause }),
         };
     }
     for name in ["cc", "gcc", "clang"] {
-        match folder.start(&mut command(name)) {
+        match start(name) {
             Ok(process) => return Ok(Some((name.into(), process))),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error.into()),

@@ -2,11 +2,9 @@
 // ---------------------------------------------------------------------------------------------------------------
 // A library around a kernel above, for a program that launches it on a CPU with arguments of its own.
 //
-// Behind this comes what depends on the parameters: `entries`, by which an entry point is called with `values`.
+// Ahead of this comes what depends on the parameters: `values`, a pointer to each argument, and `entries`, each of which calls an entry
+// point with them.
 // ---------------------------------------------------------------------------------------------------------------
-
-static void *const *values;
-static void (*const entries[])(void);
 
 // Runs all threads of a grid, with a pointer to each argument, as a driver is given them. Returns 0; 1 for a grid that the kernel does not
 // have; 2 if threads wait for others that do not come. For one caller at a time.

@@ -1,7 +1,7 @@
 //! A printed kernel as a library for the CPU, for a program that has the memory and the arguments of its launches itself.
 
 use super::calls::structure;
-use super::compiled::{THREADS, compile};
+use super::compiled::{OPTIONS, THREADS, compile, compiler};
 use super::error::CheckError;
 use aes_bitslice_core::digest;
 use aes_bitslice_core::signature::{EntryPoint, Kind};
@@ -10,9 +10,12 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 const LIBRARY: &str = include_str!("library.h");
+/// What is launched often is worth optimising.
+const LIBRARY_OPTIONS: [&str; 3] = ["-O2", "-shared", "-fPIC"];
 
-/// Compiles a kernel, which holds no key, as a library in a folder, as [`CompiledC`](super::CompiledC) compiles programs, unless it is there
-/// already: where it is, or nothing where there is no C compiler. Several processes may do so at a time.
+/// Compiles a kernel, which holds no key, as a library in a folder, as [`CompiledC`](super::CompiledC) compiles programs, unless it is
+/// there already: where it is, or nothing where there is no C compiler. Several processes may do so at a time. Its name has a digest of the
+/// text, of the compiler and of its options.
 ///
 /// The library has one function, for one thread at a time: `int launch(u32 entry, u32 thread_blocks, u32 threads, void *const
 /// *arguments)`, where `entry` is a number in `entries`, and each argument is a pointer to a value. It returns 0 when all threads are
@@ -23,7 +26,7 @@ pub fn library(
     entries: &[EntryPoint],
     folder: &Path,
 ) -> Result<Option<PathBuf>, CheckError> {
-    let mut calls = String::from("\n");
+    let mut calls = String::from("static void *const *values;\n");
     for (n, entry) in entries.iter().enumerate() {
         let mut arguments = Vec::new();
         for (i, parameter) in entry.parameters.iter().enumerate() {
@@ -42,18 +45,18 @@ pub fn library(
     }
     let names: Vec<String> = (0..entries.len()).map(|n| format!("run_{n}")).collect();
     let _ = writeln!(calls, "static void (*const entries[{}])(void) = {{{}}};", names.len(), names.join(", "));
-    let declared = LIBRARY.replace("entries[])", &format!("entries[{}])", names.len()));
-    // What is launched often is worth optimising.
-    let options = ["-O2", "-shared", "-fPIC"];
-    let parts = [source, "\n", THREADS, &declared, &calls];
-    let library = folder.join(format!("{kernel}-{}.so", digest::of_text(&parts.concat())));
-    // Who comes second waits, and finds it.
+    let parts = [source, "\n", THREADS, &calls, LIBRARY];
+    let Some(compiler) = compiler()? else { return Ok(None) };
+    // Another text, compiler or option makes another library.
+    let options = [OPTIONS.as_slice(), &LIBRARY_OPTIONS].concat().join(" ");
+    let library = folder.join(format!("{kernel}-{}.so", digest::of_text(&(parts.concat() + &compiler + &options))));
+    // One process compiles it; the others wait for the lock, and then it is there.
     let lock = File::create(folder.join(format!("{kernel}.lock")))?;
     lock.lock()?;
     if library.exists() {
         return Ok(Some(library));
     }
-    let Some((_folder, compiled)) = compile(kernel, false, &parts, &options)? else { return Ok(None) };
+    let Some((_folder, compiled)) = compile(kernel, false, &parts, &LIBRARY_OPTIONS)? else { return Ok(None) };
     // All of it is there, or nothing, wherever this process ends.
     let part = library.with_extension("part");
     fs::copy(compiled, &part)?;

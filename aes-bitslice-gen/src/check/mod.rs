@@ -43,12 +43,17 @@ mod unfinished;
 
 pub use checks::{evaluate, printed};
 pub use cmac::printed_cmac;
-pub use compiled::{CompiledC, has_compiler};
+pub use compiled::CompiledC;
 pub use error::CheckError;
 pub use hash::{CompiledHash, HashLaunch, printed_hash};
 pub use jobs::printed_jobs;
 pub use launch::{Access, Launch, Tweaks};
-pub use library::library;
 pub use messages::printed_messages;
 pub use sample::exhaustive;
 pub use unfinished::abandon;
+
+// For tests of other crates of this project; not part of what this crate promises.
+#[doc(hidden)]
+pub use compiled::has_compiler;
+#[doc(hidden)]
+pub use library::library;

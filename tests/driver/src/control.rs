@@ -68,7 +68,7 @@ pub extern "C" fn stand_in_begins_anew() {
     let mut state = state();
     state.end();
     state.lost = None;
-    state.fault = None;
+    (state.fault, state.failed) = (None, None);
     state.contexts.clear();
     state.notes.clear();
     state.left.clear();

@@ -12,6 +12,10 @@
 //! | file | idea |
 //! |---|---|
 //! | `api` | the functions of the driver |
+//! | `api/device` | devices and contexts |
+//! | `api/memory` | memory of devices, pinned memory, and copies |
+//! | `api/stream` | streams and events |
+//! | `api/launch` | modules, their functions, and launches |
 //! | `control` | functions for the test |
 //! | `state` | what there is: contexts, memory, streams, events, modules; what was noted; the call that fails |
 //! | `work` | what streams have to do |

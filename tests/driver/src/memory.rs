@@ -75,9 +75,10 @@ impl Memory {
         margins.iter().all(|margin| margin.iter().all(|&byte| byte == UNWRITTEN))
     }
 
-    /// Whether all of it is zero.
+    /// Whether all of it is zero. It is being freed.
     pub(crate) fn is_clear(&self) -> bool {
-        // SAFETY: it is there as long as this value, and no other thread writes: all that do hold the state's lock, or wait for it.
+        // SAFETY: it is there as long as this value. Nobody writes meanwhile: what streams do is done under the state's lock, which is held
+        // here; and pinned memory that is given to be freed is not used by its owner any more.
         let bytes = unsafe { slice::from_raw_parts(self.start as *const u8, self.len) };
         bytes.iter().all(|&byte| byte == 0)
     }

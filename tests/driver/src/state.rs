@@ -65,9 +65,9 @@ pub(crate) struct State {
     /// Calls since a fault was asked for.
     pub(crate) calls: u64,
     pub(crate) fault: Option<Fault>,
-    /// The call that failed.
+    /// The call that failed, or took long.
     pub(crate) failed: Option<&'static CStr>,
-    /// What the launch that is being called fails with when it is done.
+    /// What the call that is being made fails with when its work is done: for launches only.
     pub(crate) fails_late: Option<CUresult>,
 }
 
@@ -112,20 +112,25 @@ pub(crate) fn call(name: &'static CStr, work: impl FnOnce(&mut State) -> Result<
         state.calls += 1;
         state.fault.filter(|fault| fault.call == now)
     };
+    let mut fails_late = None;
     if let Some(Fault { code, is_late, takes, .. }) = fault {
-        state().failed = Some(name);
         thread::sleep(takes);
+        let mut state = state();
+        state.failed = Some(name);
         if is_late && name == c"cuLaunchKernelEx" {
-            state().fails_late = Some(code);
+            fails_late = Some(code);
         } else if code != CUresult::CUDA_SUCCESS {
             // What the driver finds out late, any call may return.
             if is_fatal(code) {
-                state().lost.get_or_insert(code);
+                state.lost.get_or_insert(code);
             }
             return code;
         }
     }
-    match work(&mut state()) {
+    let mut state = state();
+    // Under the same lock as the work, so that it is this call's.
+    state.fails_late = fails_late;
+    match work(&mut state) {
         Ok(()) => CUresult::CUDA_SUCCESS,
         Err(code) => code,
     }
@@ -135,10 +140,11 @@ pub(crate) fn call(name: &'static CStr, work: impl FnOnce(&mut State) -> Result<
 pub(crate) fn call_in_context(name: &'static CStr, work: impl FnOnce(&mut State) -> Result<(), CUresult>) -> CUresult {
     call(name, |state| {
         state.not_lost()?;
-        if CURRENT.get() == 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
+        match CURRENT.get() {
+            0 => Err(CUresult::CUDA_ERROR_INVALID_CONTEXT),
+            context if state.is_retained(context) => work(state),
+            _ => state.wrong("a context is used that was released"),
         }
-        work(state)
     })
 }
 
@@ -156,6 +162,12 @@ impl State {
     pub(crate) fn wrong<T>(&mut self, what: impl Into<String>) -> Result<T, CUresult> {
         self.notes.push(what.into());
         Err(CUresult::CUDA_ERROR_INVALID_VALUE)
+    }
+
+    /// Whether a context, by its handle, is retained.
+    pub(crate) fn is_retained(&self, context: usize) -> bool {
+        let device = context.wrapping_sub(1) as i32;
+        self.contexts.get(&device).is_some_and(|retained| *retained > 0)
     }
 
     /// A new handle.
@@ -195,26 +207,35 @@ impl State {
             return self.wrong("memory of no bytes is asked for");
         }
         let in_use: usize = self.memory.values().map(|memory| memory.len).sum();
-        let fits = in_use.saturating_add(len) <= crate::api::MEMORY;
+        let fits = in_use.saturating_add(len) <= crate::api::memory::MEMORY;
         let memory = fits.then(|| Memory::new(kind, len)).flatten().ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
         let start = memory.start;
         self.memory.insert(start, memory);
         Ok(start)
     }
 
-    /// Frees memory: which is clear, unless it is of a pool, and which nothing uses.
+    /// Whether memory may be freed in use, or with something in it: what failed was to wait for it, to clear it, to free it, or to enter
+    /// its context. A fatal error needs no excuse: behind it nothing is freed.
+    fn is_excused(&self) -> bool {
+        const EXCUSES: [&str; 5] = ["Synchronize", "Query", "Memset", "Free", "SetCurrent"];
+        let fails = self.fault.is_some_and(|fault| fault.code != CUresult::CUDA_SUCCESS);
+        let name = self.failed.map(CStr::to_string_lossy).unwrap_or_default();
+        fails && EXCUSES.iter().any(|part| name.contains(part))
+    }
+
+    /// Frees memory: which is clear, unless it is of a pool, and which nothing uses; what is not is noted.
     pub(crate) fn free(&mut self, start: u64, is_device: bool) -> Result<(), CUresult> {
         let memory = self.memory.get(&start).filter(|memory| (memory.kind != Kind::Pinned) == is_device);
         let Some((kind, len)) = memory.map(|memory| (memory.kind, memory.len)) else {
             return self.wrong("memory is freed that is none");
         };
-        // Where a wait has failed there is nothing else to be done; and the driver waits.
-        if self.failed.is_none() && self.is_in_use(start, len) {
+        if !self.is_excused() && self.is_in_use(start, len) {
             self.notes.push(format!("{kind:?} memory of {len} bytes is freed before what uses it is done"));
         }
+        // As the driver does.
         self.run_all()?;
         let memory = self.memory.remove(&start).expect("found above");
-        if self.failed.is_none() && kind != Kind::Pool && !memory.is_clear() {
+        if !self.is_excused() && kind != Kind::Pool && !memory.is_clear() {
             self.notes.push(format!("{kind:?} memory of {len} bytes is freed with something in it"));
         }
         Ok(())

@@ -64,8 +64,9 @@ impl<'a> Bench<'a> {
         let Some((number, fault)) = self.fault else { return call() };
         stand_in::fails(number, fault);
         let outcome = call();
-        self.calls.set(stand_in::calls());
-        self.failed.set(stand_in::failed());
+        let (calls, failed) = stand_in::result(number);
+        self.calls.set(calls);
+        self.failed.set(failed);
         outcome
     }
 

@@ -48,16 +48,14 @@ pub fn fails(call: u64, fault: Fault) {
     function::<extern "C" fn(u64, u32, u32, u32)>("stand_in_fails")(call, code, late, milliseconds);
 }
 
-/// How many calls there were since [`fails`].
-pub fn calls() -> u64 {
-    function::<extern "C" fn() -> u64>("stand_in_calls")()
-}
-
-/// The call that failed, if one did. None fails from now on.
-pub fn failed() -> Option<&'static str> {
+/// How many calls there were since [`fails`], which was given this number, and the one that failed, or took long: `None` where there were
+/// fewer calls. None fails from now on.
+pub fn result(number: u64) -> (u64, Option<&'static str>) {
+    let calls = function::<extern "C" fn() -> u64>("stand_in_calls")();
     let name = function::<extern "C" fn() -> *const c_char>("stand_in_failed")();
+    assert!(!name.is_null() || calls <= number, "of {calls} calls number {number} did not fail");
     // SAFETY: a text of the library's, which stays.
-    (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_str().expect("a name"))
+    (calls, (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_str().expect("a name")))
 }
 
 /// What was noted that no caller of the driver may do, in lines.

@@ -1,0 +1,128 @@
+//! Devices and contexts.
+
+use super::memory::MEMORY;
+use super::put;
+use crate::state::{CURRENT, State, call, call_in_context};
+use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUresult};
+use std::ffi::{c_char, c_int, c_uint};
+use std::ptr;
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuInit(_flags: c_uint) -> CUresult {
+    call(c"cuInit", |_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> CUresult {
+    call(c"cuDriverGetVersion", |_| put(version, 13000))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> CUresult {
+    call(c"cuDeviceGetCount", |state| put(count, state.options.devices as c_int))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int) -> CUresult {
+    call(c"cuDeviceGet", |state| match (ordinal as usize) < state.options.devices {
+        true => put(device, ordinal),
+        false => Err(CUresult::CUDA_ERROR_INVALID_DEVICE),
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, room: c_int, _device: CUdevice) -> CUresult {
+    call(c"cuDeviceGetName", |_| {
+        let text = c"Stand-in".to_bytes_with_nul();
+        assert!(text.len() <= room as usize);
+        // SAFETY: the caller has this much room.
+        unsafe { ptr::copy_nonoverlapping(text.as_ptr().cast(), name, text.len()) };
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: CUdevice) -> CUresult {
+    call(c"cuDeviceTotalMem", |_| put(bytes, MEMORY))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetAttribute(
+    value: *mut c_int,
+    attribute: CUdevice_attribute,
+    _device: CUdevice,
+) -> CUresult {
+    use CUdevice_attribute as Attribute;
+    call(c"cuDeviceGetAttribute", |state| {
+        let architecture = state.options.architecture;
+        let found = match attribute {
+            Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => architecture / 10,
+            Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => architecture % 10,
+            Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT => 2,
+            Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE => 1_000_000,
+            Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => 1,
+            // CUDA C++ Programming Guide, technical specifications by compute capability.
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => match architecture {
+                75 => 64 << 10,
+                80 => 163 << 10,
+                _ => 227 << 10,
+            },
+            other => return state.wrong(format!("the stand-in does not know {other:?}")),
+        };
+        put(value, found)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceCanAccessPeer(can: *mut c_int, _device: CUdevice, _peer: CUdevice) -> CUresult {
+    call(c"cuDeviceCanAccessPeer", |_| put(can, 1))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxEnablePeerAccess(_peer: CUcontext, _flags: c_uint) -> CUresult {
+    call_in_context(c"cuCtxEnablePeerAccess", |_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice) -> CUresult {
+    call(c"cuDevicePrimaryCtxRetain", |state| {
+        state.not_lost()?;
+        *state.contexts.entry(device).or_default() += 1;
+        put(context, (device as usize + 1) as CUcontext)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) -> CUresult {
+    call(c"cuDevicePrimaryCtxRelease", |state| {
+        match state.contexts.get_mut(&device) {
+            Some(retained) if *retained > 0 => *retained -= 1,
+            _ => return state.wrong("a context is released that nobody has"),
+        }
+        if state.contexts.values().all(|retained| *retained == 0) {
+            state.end();
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSetCurrent(context: CUcontext) -> CUresult {
+    call(c"cuCtxSetCurrent", |state| {
+        if !state.is_retained(context as usize) {
+            return state.wrong("a context is used that was released");
+        }
+        CURRENT.set(context as usize);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut CUcontext) -> CUresult {
+    call(c"cuCtxGetCurrent", |_| put(context, CURRENT.get() as CUcontext))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSynchronize() -> CUresult {
+    call_in_context(c"cuCtxSynchronize", State::run_all)
+}

@@ -1,0 +1,207 @@
+//! Memory of devices, pinned memory, and copies.
+
+use super::put;
+use crate::memory::Kind;
+use crate::state::{State, call_in_context};
+use crate::work::Work;
+use cudarc::driver::sys::{CUDA_MEMCPY2D, CUdeviceptr, CUmemorytype, CUpointer_attribute, CUresult, CUstream};
+use std::ffi::{c_uint, c_void};
+use std::{ptr, slice};
+
+/// Bytes of memory that there are in all.
+pub(crate) const MEMORY: usize = 1 << 30;
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> CUresult {
+    call_in_context(c"cuMemAlloc", |state| put(pointer, state.allocate(Kind::Device, bytes)?))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemFree_v2(pointer: CUdeviceptr) -> CUresult {
+    call_in_context(c"cuMemFree", |state| state.free(pointer, true))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemAllocAsync(pointer: *mut CUdeviceptr, bytes: usize, stream: CUstream) -> CUresult {
+    call_in_context(c"cuMemAllocAsync", |state| {
+        state.stream(stream as usize)?;
+        put(pointer, state.allocate(Kind::Pool, bytes)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> CUresult {
+    call_in_context(c"cuMemFreeAsync", |state| {
+        if state.memory.get(&pointer).is_none_or(|memory| memory.kind != Kind::Pool) {
+            return state.wrong("memory is freed on a stream that is of no pool");
+        }
+        state.put(stream as usize, Work::Free { start: pointer })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, _flags: c_uint) -> CUresult {
+    call_in_context(c"cuMemHostAlloc", |state| put(pointer, state.allocate(Kind::Pinned, bytes)? as *mut c_void))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> CUresult {
+    call_in_context(c"cuMemFreeHost", |state| state.free(pointer as u64, false))
+}
+
+/// Puts a copy from the host on a stream. Where the memory is not pinned the driver takes the bytes before it returns.
+fn copy_in(
+    state: &mut State,
+    to: CUdeviceptr,
+    from: *const c_void,
+    len: usize,
+    stream: CUstream,
+) -> Result<(), CUresult> {
+    inside(state, to, len)?;
+    let work = match state.is_pinned(from as u64, len) {
+        true => Work::Copy { from: from as u64, to, len },
+        // SAFETY: the caller's bytes, which are there when the driver is called.
+        false => Work::Write { bytes: unsafe { slice::from_raw_parts(from.cast(), len) }.to_vec(), to },
+    };
+    state.put(stream as usize, work)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize) -> CUresult {
+    call_in_context(c"cuMemcpyHtoD", |state| {
+        let is_pinned = state.is_pinned(from as u64, bytes);
+        copy_in(state, to, from, bytes, ptr::null_mut())?;
+        // *API synchronization behavior*: from pinned memory the copy is done when it returns; other bytes, which the driver has taken, may
+        // still be on their way to the device.
+        if is_pinned { state.synchronize(0) } else { Ok(()) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
+    to: CUdeviceptr,
+    from: *const c_void,
+    bytes: usize,
+    stream: CUstream,
+) -> CUresult {
+    call_in_context(c"cuMemcpyHtoDAsync", |state| copy_in(state, to, from, bytes, stream))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
+    to: *mut c_void,
+    from: CUdeviceptr,
+    bytes: usize,
+    stream: CUstream,
+) -> CUresult {
+    call_in_context(c"cuMemcpyDtoHAsync", |state| {
+        inside(state, from, bytes)?;
+        if state.is_pinned(to as u64, bytes) {
+            return state.put(stream as usize, Work::Copy { from, to: to as u64, len: bytes });
+        }
+        // To memory that is not pinned it returns when the bytes are there.
+        state.synchronize(stream as usize)?;
+        inside(state, from, bytes)?;
+        // SAFETY: the caller's memory, and the device's, which is there.
+        unsafe { ptr::copy_nonoverlapping(from as *const u8, to.cast(), bytes) };
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream) -> CUresult {
+    call_in_context(c"cuMemcpyDtoDAsync", |state| {
+        inside(state, to, bytes)?;
+        inside(state, from, bytes)?;
+        state.put(stream as usize, Work::Copy { from, to, len: bytes })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemcpy2DAsync_v2(copy: *const CUDA_MEMCPY2D, stream: CUstream) -> CUresult {
+    call_in_context(c"cuMemcpy2DAsync", |state| {
+        // SAFETY: the caller's description.
+        let copy = unsafe { &*copy };
+        let is_on_device = |kind| kind == CUmemorytype::CU_MEMORYTYPE_DEVICE;
+        if !is_on_device(copy.srcMemoryType) || !is_on_device(copy.dstMemoryType) {
+            return state.wrong("the stand-in copies rows on the device only");
+        }
+        let work = Work::Rows {
+            from: (copy.srcDevice, copy.srcPitch),
+            to: (copy.dstDevice, copy.dstPitch),
+            len: copy.WidthInBytes,
+            rows: copy.Height,
+        };
+        for (start, len) in work.touches() {
+            inside(state, start, len)?;
+        }
+        state.put(stream as usize, work)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemsetD8_v2(to: CUdeviceptr, value: u8, bytes: usize) -> CUresult {
+    // It may be at work when it returns.
+    call_in_context(c"cuMemsetD8", |state| {
+        inside(state, to, bytes)?;
+        state.put(0, Work::Set { to, value, len: bytes })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemsetD8Async(to: CUdeviceptr, value: u8, bytes: usize, stream: CUstream) -> CUresult {
+    call_in_context(c"cuMemsetD8Async", |state| {
+        inside(state, to, bytes)?;
+        state.put(stream as usize, Work::Set { to, value, len: bytes })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuPointerGetAttribute(
+    value: *mut c_void,
+    attribute: CUpointer_attribute,
+    pointer: CUdeviceptr,
+) -> CUresult {
+    call_in_context(c"cuPointerGetAttribute", |state| match attribute {
+        CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER if state.has(pointer, 1) => put(value.cast(), pointer),
+        _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuPointerGetAttributes(
+    count: c_uint,
+    attributes: *mut CUpointer_attribute,
+    values: *mut *mut c_void,
+    pointer: CUdeviceptr,
+) -> CUresult {
+    use CUpointer_attribute as Attribute;
+    call_in_context(c"cuPointerGetAttributes", |state| {
+        // SAFETY: the caller's arrays.
+        let (attributes, values) = unsafe {
+            (slice::from_raw_parts(attributes, count as usize), slice::from_raw_parts(values, count as usize))
+        };
+        let found = state.memory_at(pointer).filter(|memory| memory.has(pointer, 1));
+        for (attribute, value) in attributes.iter().zip(values) {
+            let kind = |kind| match kind {
+                Kind::Pinned => CUmemorytype::CU_MEMORYTYPE_HOST as u32,
+                Kind::Device | Kind::Pool => CUmemorytype::CU_MEMORYTYPE_DEVICE as u32,
+            };
+            match attribute {
+                Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => put(value.cast(), found.map_or(0, |of| kind(of.kind)))?,
+                Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => put(value.cast(), found.map_or(0, |of| of.start))?,
+                Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE => put(value.cast(), found.map_or(0, |of| of.len))?,
+                _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Refuses, and notes, what is not in memory.
+fn inside(state: &mut State, start: CUdeviceptr, len: usize) -> Result<(), CUresult> {
+    match state.has(start, len) {
+        true => Ok(()),
+        false => state.wrong(format!("{len} bytes at {start:#x} are in no memory")),
+    }
+}

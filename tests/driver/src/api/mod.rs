@@ -1,0 +1,36 @@
+//! The functions of the driver. What a function does, and what it may be given, is NVIDIA's to say: *CUDA Driver API*.
+
+#![allow(clippy::missing_safety_doc, reason = "the driver's documentation says what each may be given")]
+#![allow(missing_docs, reason = "as above")]
+
+pub mod device;
+pub mod launch;
+pub mod memory;
+pub mod stream;
+
+use crate::state::state;
+use cudarc::driver::sys::CUresult;
+use std::ffi::c_char;
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGetErrorName(_code: CUresult, text: *mut *const c_char) -> CUresult {
+    let _state = state();
+    match put(text, c"an error of the stand-in".as_ptr()) {
+        Ok(()) => CUresult::CUDA_SUCCESS,
+        Err(code) => code,
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGetErrorString(code: CUresult, text: *mut *const c_char) -> CUresult {
+    // SAFETY: as the caller guarantees.
+    unsafe { cuGetErrorName(code, text) }
+}
+
+/// Gives the caller a value.
+fn put<T>(to: *mut T, value: T) -> Result<(), CUresult> {
+    assert!(!to.is_null());
+    // SAFETY: the caller of the driver has room for it there.
+    unsafe { to.write(value) };
+    Ok(())
+}
