@@ -17,13 +17,15 @@
 //!
 //! For a kernel and the lengths, counters and grid of a [`kernel::Case`]: whatever the round keys, the IV and the data are, the output is
 //! the mode's, nothing is written besides it, nothing is read that was not written, and no branch, address or lane depends on what is
-//! unknown. Two values are compared by fingerprints ([`anf`]), which for 2^28 values can be wrong with a probability of 2^-72.
+//! unknown. Two values are compared by fingerprints ([`anf`]), which for 2^28 values can be wrong with a probability of 2^-72, if the
+//! mixing function that makes them is as good as random.
 //!
 //! # What it rests on
 //!
 //! - This crate: its rules for instructions are the PTX ISA's, written down here once. Known answers on GPUs test the same kernels otherwise.
 //! - What makes machine code of PTX, and the machine.
-//! - Threads run in one order between barriers. That kernels have no races is for compute-sanitizer to find.
+//! - Threads run in one order between barriers, so a barrier of a warp that is missing is not seen. That kernels have no races is for
+//!   compute-sanitizer to find.
 //! - Round keys are independent unknowns, in the bases that the manifest says. That the host makes the key schedule and these changes of basis
 //!   rightly is tested elsewhere. Where kernels make them, for many keys, they are proved.
 //!

@@ -1,5 +1,5 @@
 //! Words of one lane that are a formal bit, so that code for words computes with unknown bits: circuits of the generator, and the cipher of
-//! the CPU engines as it is compiled into them.
+//! the CPU engines, from the Rust that is compiled into them.
 
 use aes_bitslice_gen::circuit::{self, Lut3};
 use aes_bitslice_kernels::Lanes;

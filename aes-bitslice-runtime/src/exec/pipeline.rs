@@ -26,7 +26,7 @@ pub(crate) trait Slot<'a, O: Operation> {
     /// Starts a chunk, on an idle slot, without waiting for more than its own copies. A slot that fails is not used again.
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error>;
 
-    /// Waits until the chunk that was started is done, and tells what came of it: its output is written, and nothing of
+    /// Waits until the chunk that was started, without a failure, is done, and tells what came of it: its output is written, and nothing of
     /// it is used any more, whatever is returned.
     fn finish(&mut self) -> Result<O::Part, Error>;
 }

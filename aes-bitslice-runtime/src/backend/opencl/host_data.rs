@@ -104,7 +104,7 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
 
     fn finish(&mut self) -> Result<O::Part, Error> {
         self.slot.wait()?;
-        let Some(Chunk { operation, mut data }) = self.chunk.take() else { return Ok(O::Part::default()) };
+        let Chunk { operation, mut data } = self.chunk.take().expect("a chunk that was started");
         let len = data.len();
         if data.writes() {
             past_caches(self.slot.staged(operation.skip(), len), data.output());

@@ -145,7 +145,7 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         // Whether or not the device is refused meanwhile: something may be on the stream.
         let entered = self.key.device().enter();
         self.slot.wait().and(entered)?;
-        let Some(Chunk { operation, mut data }) = self.chunk.take() else { return Ok(O::Part::default()) };
+        let Chunk { operation, mut data } = self.chunk.take().expect("a chunk that was started");
         let len = data.len();
         if self.staged.output {
             past_caches(self.slot.staging(operation.skip(), len), data.output());
