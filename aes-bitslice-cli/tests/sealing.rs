@@ -283,6 +283,28 @@ fn what_standard_output_gets_before_a_changed_segment() {
     }
 }
 
+/// Of several that were changed the first is named, however many are opened at a time.
+#[test]
+fn the_first_changed_segment_is_named() {
+    let folder = folder((9 << 20) + 100);
+    let folder = folder.path();
+    succeed(folder, "seal -q --key-env KEY -o sealed data");
+    let mut sealed = fs::read(folder.join("sealed")).unwrap();
+    for segment in 3..9 {
+        sealed[(segment << 20) + 500] ^= 1;
+    }
+    fs::write(folder.join("changed"), &sealed).unwrap();
+    for way in ["", "--chunk-bytes 1048576 --workers 8", "--chunk-bytes 2097152 --workers 3"] {
+        for _ in 0..3 {
+            let said = fail(folder, &format!("open -q --key-env KEY {way} -o opened changed"), 1);
+            assert!(said.contains("segment 3 is damaged"), "{way}: {said}");
+            let output = common::pipe(&mut command(folder, &format!("open -q --key-env KEY {way}")), &sealed);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(said.contains("segment 3 is damaged"), "{way}, piped: {said}");
+        }
+    }
+}
+
 /// The ways a stream of segments of 4 KiB is cut and written.
 const WAYS: [&str; 4] = [
     "--chunk-bytes 4096 --workers 3 --write-by map",
