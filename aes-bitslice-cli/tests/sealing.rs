@@ -5,12 +5,16 @@
 mod common;
 
 use std::fs;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use aes_bitslice_runtime::{Backend, Engine};
 use aes_bitslice_seal::tink::{self, Keyset};
 use common::{message, names, program};
+use nix::pty::openpty;
+use nix::sys::termios::{LocalFlags, tcgetattr};
 use tempfile::TempDir;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
@@ -211,6 +215,38 @@ fn a_passphrase_comes_out_of_a_pipe() {
     assert!(opened.status.success() && opened.stdout == data, "{opened:?}");
     let opened = common::pipe(&mut command(folder, "open -q --passphrase-file - sealed"), b"correct horse\nx");
     assert!(opened.status.success() && opened.stdout == data, "{opened:?}");
+}
+
+/// On a terminal Ctrl-C ends it as a signal does, though it is read as a character there; where the signal is ignored, with an error.
+#[test]
+fn ctrl_c_where_a_passphrase_is_asked_for() {
+    let folder = folder(100);
+    let folder = folder.path();
+    for (trap, signal) in [("", Some(2)), ("trap '' INT; ", None)] {
+        if signal.is_some_and(common::is_ignored) {
+            common::skipped("Ctrl-C: its signal is ignored here");
+            continue;
+        }
+        let before = names(folder);
+        let terminal = openpty(None, None).unwrap();
+        let mut command = Command::new("sh");
+        // It gets the terminal as its own.
+        let script = format!("{trap}exec setsid -c \"$0\" seal --passphrase -o sealed data");
+        command.args(["-c", &script, common::PROGRAM]).current_dir(folder);
+        command.stdin(terminal.slave.try_clone().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let signals = || tcgetattr(&terminal.slave).unwrap().local_flags.contains(LocalFlags::ISIG);
+        common::wait_for(&mut child, || !signals());
+        fs::File::from(terminal.master.try_clone().unwrap()).write_all(b"abc\x03").unwrap();
+        common::wait_to_end(&mut child);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.signal(), names(folder)), (signal, before), "{said}");
+        match signal {
+            Some(_) => assert_eq!(said, ""),
+            None => assert!(output.status.code() == Some(3) && said.contains("interrupted"), "{said}"),
+        }
+    }
 }
 
 #[test]
