@@ -20,7 +20,7 @@ use crate::input::Input;
 use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
 use crate::segments::{Segments, explain};
-use crate::{keys, secret, single, standard};
+use crate::{keys, secret, signals, single, standard};
 
 /// Seals as told.
 pub fn seal(args: &SealArgs) -> Result<()> {
@@ -193,6 +193,9 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
 fn ask(is_new: bool) -> Result<Zeroizing<String>> {
     let ask = |what: &str| {
         rpassword::prompt_password(what).map(Zeroizing::new).map_err(|error| {
+            if error.kind() == io::ErrorKind::Interrupted {
+                signals::interrupted();
+            }
             Error::new(Exit::Key, format!("cannot ask for a passphrase: {error}; use --passphrase-file or a key"))
         })
     };

@@ -13,6 +13,9 @@
 use std::io;
 
 #[cfg(unix)]
+use nix::sys::signal::{SigSet, Signal};
+
+#[cfg(unix)]
 use crate::scratch;
 
 /// From now on signals are handled so.
@@ -22,8 +25,7 @@ use crate::scratch;
 /// have one all the same, as libraries may use them between their threads.
 #[cfg(unix)]
 pub fn watch() -> io::Result<()> {
-    use nix::sys::signal::SigSet;
-    use nix::sys::signal::Signal::*;
+    use Signal::*;
     let taken = taken();
     let is_free = |signal: i32| taken >> (signal - 1) & 1 == 0;
     #[cfg_attr(not(target_os = "linux"), allow(unused_mut))]
@@ -40,13 +42,9 @@ pub fn watch() -> io::Result<()> {
     blocked.thread_block()?;
     let wait = move || {
         loop {
-            let Ok(signal) = ending.wait() else { continue };
-            scratch::remove_all();
-            let _ = signal_hook::low_level::emulate_default_handler(signal as i32);
-            // Some it does not know.
-            let _ = SigSet::from(signal).thread_unblock();
-            let _ = nix::sys::signal::raise(signal);
-            std::process::exit(128 + signal as i32);
+            if let Ok(signal) = ending.wait() {
+                end_by(signal);
+            }
         }
     };
     let started = std::thread::Builder::new().name("signals".into()).spawn(wait);
@@ -56,6 +54,26 @@ pub fn watch() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     let _ = watch_real_time(is_free);
     Ok(())
+}
+
+/// Ends the process as this signal does.
+#[cfg(unix)]
+fn end_by(signal: Signal) -> ! {
+    scratch::remove_all();
+    let _ = signal_hook::low_level::emulate_default_handler(signal as i32);
+    // Some it does not know.
+    let _ = SigSet::from(signal).thread_unblock();
+    let _ = nix::sys::signal::raise(signal);
+    std::process::exit(128 + signal as i32)
+}
+
+/// Ctrl-C was typed where the terminal was told not to make a signal of it, or a library raised one in this thread, which blocks
+/// it: ends the process as by INT, unless that is ignored.
+#[cfg(unix)]
+pub fn interrupted() {
+    if SigSet::thread_get_mask().is_ok_and(|blocked| blocked.contains(Signal::SIGINT)) {
+        end_by(Signal::SIGINT);
+    }
 }
 
 /// The process ends with the exit code that a shell shows for a process that such a signal ended.
@@ -93,3 +111,7 @@ fn taken() -> u64 {
 pub fn watch() -> io::Result<()> {
     Ok(())
 }
+
+/// Elsewhere the system has ended it.
+#[cfg(not(unix))]
+pub fn interrupted() {}

@@ -110,3 +110,12 @@ fn no_example_has_an_iv_in_it() {
         assert!(!words.any(|word| word.len() == 32 && word.bytes().all(|b| b.is_ascii_hexdigit())), "{examples}");
     }
 }
+
+/// Else other versions of dependencies are taken than those that were tested.
+#[test]
+fn what_the_pages_install_is_locked() {
+    for page in [include_str!("../../README.md"), include_str!("../../docs/command-line.md")] {
+        let installs: Vec<_> = page.lines().filter(|line| line.starts_with("cargo install ")).collect();
+        assert!(!installs.is_empty() && installs.iter().all(|line| line.contains(" --locked ")), "{installs:?}");
+    }
+}

@@ -5,12 +5,16 @@
 mod common;
 
 use std::fs;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use aes_bitslice_runtime::{Backend, Engine};
 use aes_bitslice_seal::tink::{self, Keyset};
 use common::{message, names, program};
+use nix::pty::openpty;
+use nix::sys::termios::{LocalFlags, tcgetattr};
 use tempfile::TempDir;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
@@ -213,6 +217,38 @@ fn a_passphrase_comes_out_of_a_pipe() {
     assert!(opened.status.success() && opened.stdout == data, "{opened:?}");
 }
 
+/// On a terminal Ctrl-C ends it as a signal does, though it is read as a character there; where the signal is ignored, with an error.
+#[test]
+fn ctrl_c_where_a_passphrase_is_asked_for() {
+    let folder = folder(100);
+    let folder = folder.path();
+    for (trap, signal) in [("", Some(2)), ("trap '' INT; ", None)] {
+        if signal.is_some_and(common::is_ignored) {
+            common::skipped("Ctrl-C: its signal is ignored here");
+            continue;
+        }
+        let before = names(folder);
+        let terminal = openpty(None, None).unwrap();
+        let mut command = Command::new("sh");
+        // It gets the terminal as its own.
+        let script = format!("{trap}exec setsid -c \"$0\" seal --passphrase -o sealed data");
+        command.args(["-c", &script, common::PROGRAM]).current_dir(folder);
+        command.stdin(terminal.slave.try_clone().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let signals = || tcgetattr(&terminal.slave).unwrap().local_flags.contains(LocalFlags::ISIG);
+        common::wait_for(&mut child, || !signals());
+        fs::File::from(terminal.master.try_clone().unwrap()).write_all(b"abc\x03").unwrap();
+        common::wait_to_end(&mut child);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.signal(), names(folder)), (signal, before), "{said}");
+        match signal {
+            Some(_) => assert_eq!(said, ""),
+            None => assert!(output.status.code() == Some(3) && said.contains("interrupted"), "{said}"),
+        }
+    }
+}
+
 #[test]
 fn a_key_of_bytes() {
     let folder = folder(100);
@@ -279,6 +315,28 @@ fn what_standard_output_gets_before_a_changed_segment() {
             let written = output.stdout.len();
             assert!(written <= before && (workers.is_empty() || written == before), "segment {segment}: {written}");
             assert!(output.stdout == data[..written]);
+        }
+    }
+}
+
+/// Of several that were changed the first is named, however many are opened at a time.
+#[test]
+fn the_first_changed_segment_is_named() {
+    let folder = folder((9 << 20) + 100);
+    let folder = folder.path();
+    succeed(folder, "seal -q --key-env KEY -o sealed data");
+    let mut sealed = fs::read(folder.join("sealed")).unwrap();
+    for segment in 3..9 {
+        sealed[(segment << 20) + 500] ^= 1;
+    }
+    fs::write(folder.join("changed"), &sealed).unwrap();
+    for way in ["", "--chunk-bytes 1048576 --workers 8", "--chunk-bytes 2097152 --workers 3"] {
+        for _ in 0..3 {
+            let said = fail(folder, &format!("open -q --key-env KEY {way} -o opened changed"), 1);
+            assert!(said.contains("segment 3 is damaged"), "{way}: {said}");
+            let output = common::pipe(&mut command(folder, &format!("open -q --key-env KEY {way}")), &sealed);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(said.contains("segment 3 is damaged"), "{way}, piped: {said}");
         }
     }
 }

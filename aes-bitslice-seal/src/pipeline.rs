@@ -76,9 +76,10 @@ pub(crate) fn run<W: Write>(
         let mut is_last = false;
         while !is_last {
             let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
+            // Of several that fail, the first is told.
             match threads {
                 1 => batch.iter_mut().try_for_each(work)?,
-                _ => batch.par_iter_mut().try_for_each(work)?,
+                _ => batch.par_iter_mut().map(work).find_first(Result::is_err).unwrap_or(Ok(()))?,
             }
             batch.iter().try_for_each(|chunk| write(&mut output, chunk))?;
             is_last = batch.last().is_some_and(|chunk| chunk.is_last);
@@ -198,6 +199,22 @@ mod tests {
         assert!(written.into_inner() <= 500);
         let write = |_: &mut Vec<u8>, chunk: &Chunk| if chunk.number == 77 { Err(Error::TooLong) } else { Ok(()) };
         assert!(matches!(run(&data[..], vec![], |_| 10, 0, nothing, write), Err(Error::TooLong)));
+    }
+
+    /// Though others fail before it is worked on.
+    #[test]
+    fn the_first_chunk_that_fails_is_told() {
+        let work = |chunk: &Chunk, _: &mut [u8]| match chunk.number {
+            number @ 0..3 => {
+                if number == 2 {
+                    thread::sleep(Duration::from_millis(50));
+                }
+                Ok(chunk.read)
+            }
+            index => Err(Error::Damaged { index }),
+        };
+        let outcome = run(&[0; 1000][..], vec![], |_| 10, 0, work, |_, _| Ok(()));
+        assert!(matches!(outcome, Err(Error::Damaged { index: 3 })), "{outcome:?}");
     }
 
     /// The input says nothing more until the output is dropped.

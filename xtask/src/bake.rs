@@ -101,15 +101,18 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
         Dialect::OpenCl => "not known: the device's driver compiles it".into(),
     };
     let json = manifest.to_json();
+    let manifest_file = format!("{name}.json");
+    let manifest_path = folder.join(&manifest_file);
     if !args.force {
-        keep_another(&folder.join(&file), &source)?;
+        keep_another(&folder.join(&file), |old| old == source.as_bytes())?;
+        keep_another(&manifest_path, |old| is_of(old, &manifest))?;
     }
-    files::write_all(&folder, &[(&file, source.as_bytes()), (&format!("{name}.json"), json.as_bytes())], true)?;
+    files::write_all(&folder, &[(&file, source.as_bytes()), (&manifest_file, json.as_bytes())], true)?;
 
     let counts = &manifest.bitsliced.as_ref().context("a bitsliced kernel")?.lut3;
     let rounds = plan.rounds().unwrap_or_default();
     say!("file       {} (mode 0600: it is the key)", folder.join(&file).display());
-    say!("manifest   {}", folder.join(format!("{name}.json")).display());
+    say!("manifest   {}", manifest_path.display());
     say!(
         "kernel     {}, layout {}: {} threads work on {} blocks at a time",
         manifest.entry.name,
@@ -135,7 +138,7 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     };
     let ran = if ran { "compiled and run" } else { "not run, for lack of a C compiler" };
     say!("checked    circuit evaluated against FIPS 197; {printed} {ran}");
-    Ok(folder.join(format!("{name}.json")))
+    Ok(manifest_path)
 }
 
 /// Compiles a kernel, puts its registers into the manifest, and says what they are.
@@ -157,16 +160,24 @@ fn registers(source: &str, manifest: &mut Manifest) -> Result<String> {
     }
 }
 
-/// Refuses to replace a kernel that is not `source`: its name does not tell of which key it is, and it may be the only
-/// copy of one.
-fn keep_another(path: &Path, source: &str) -> Result<()> {
+/// Refuses to replace a file of a kernel that is not the `same`: its name does not tell of which key it is, and it may be the
+/// only copy of one.
+fn keep_another(path: &Path, same: impl FnOnce(&[u8]) -> bool) -> Result<()> {
     match fs::read(path).map(Zeroizing::new) {
-        Ok(old) if old.as_slice() == source.as_bytes() => Ok(()),
+        Ok(old) if same(&old) => Ok(()),
         Ok(_) => bail!(
-            "`{}` is another kernel, perhaps of another key; give another folder with --out, or --force to replace it",
+            "`{}` is another kernel, perhaps of another key or in another dialect; give another folder with --out, or --force to \
+             replace it",
             path.display()
         ),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot write `{}`", path.display())),
     }
+}
+
+/// Whether `json` is a manifest of the same kernel. Sources of both dialects have one name for it. Registers are known only
+/// where there is NVRTC.
+fn is_of(json: &[u8], manifest: &Manifest) -> bool {
+    let old = std::str::from_utf8(json).ok().and_then(|json| Manifest::parse(json).ok());
+    old.is_some_and(|old| Manifest { registers: manifest.registers.clone(), ..old } == *manifest)
 }

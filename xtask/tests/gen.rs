@@ -341,6 +341,61 @@ fn the_kernel_of_another_key_is_replaced_only_when_told_to() {
     assert!(tree(root)[source] != before[source]);
 }
 
+/// A manifest has one name for both dialects.
+#[test]
+fn the_manifest_of_another_kernel_is_replaced_only_when_told_to() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let key = key_file(root);
+    let other = root.join("other");
+    fs::write(&other, KEY.replace('8', "9")).unwrap();
+    let other = format!("@{}", other.display());
+    succeed(root, &["gen", "--key", &key]);
+    let before = tree(root);
+    for of in [&key, &other] {
+        let error = fail(xtask(root, &["gen", "--key", of, "--dialect", "opencl"]), 1);
+        assert!(error.contains("aes-192-ctr-one-hot-mux.json` is another kernel"), "{error}");
+        assert!(error.contains("dialect") && error.contains("--out") && error.contains("--force"), "{error}");
+        assert!(tree(root) == before);
+    }
+    // Of another key, though its source is gone; and what is no manifest.
+    let folder = root.join("target/baked");
+    let [source, manifest] = ["cu", "json"].map(|end| folder.join(format!("aes-192-ctr-one-hot-mux.{end}")));
+    fs::remove_file(&source).unwrap();
+    assert!(fail(xtask(root, &["gen", "--key", &other]), 1).contains(".json` is another kernel"));
+    fs::write(&manifest, "{}").unwrap();
+    assert!(fail(xtask(root, &["gen", "--key", &key]), 1).contains(".json` is another kernel"));
+    assert!(!source.exists() && fs::read(&manifest).unwrap() == b"{}");
+    succeed(root, &["gen", "--key", &key, "--force"]);
+    assert!(tree(root) == before);
+    // The same kernel, whose registers are not known on every machine.
+    let mut old = Manifest::parse(&fs::read_to_string(&manifest).unwrap()).unwrap();
+    old.registers = BTreeMap::from([("somewhere sm_90".into(), 40)]);
+    fs::write(&manifest, old.to_json()).unwrap();
+    succeed(root, &["gen", "--key", &key]);
+    assert!(tree(root) == before);
+    succeed(root, &["gen", "--key", &other, "--dialect", "opencl", "--force"]);
+    assert_eq!(Manifest::parse(&fs::read_to_string(&manifest).unwrap()).unwrap().dialect, Dialect::OpenCl);
+}
+
+/// Twice, as they stand, one after the other.
+#[test]
+fn the_examples_of_the_documentation_work() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("keyfile"), KEY).unwrap();
+    let page = fs::read_to_string(checkout().join("docs/generator.md")).unwrap();
+    let (_, section) = page.split_once("## A kernel with its key baked in").unwrap();
+    let block = section.split("```").nth(1).unwrap();
+    let examples: Vec<&str> = block.lines().filter_map(|line| line.strip_prefix("cargo xtask ")).collect();
+    assert!(examples.len() >= 2, "{block}");
+    for example in [&examples[..], &examples[..]].concat() {
+        let (arguments, _) = example.split_once('#').unwrap_or((example, ""));
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        let output = xtask(root.path(), &arguments).current_dir(&root).output().unwrap();
+        assert!(output.status.success(), "{example}: {}", text(&output));
+    }
+}
+
 #[test]
 fn a_check_that_fails_leaves_nothing_behind() {
     let root = tempfile::tempdir().unwrap();

@@ -9,8 +9,10 @@
 //! many small files are done side by side, and a large one by all.
 //!
 //! The first failure of a stream ends it at once, even if other workers are blocked in reading or writing it: nobody
-//! waits for them.
+//! waits for them. But a chunk that cannot be encrypted or decrypted waits for those before it to be ([`done`]), and not to be
+//! written: so the same is told of the same file every time.
 
+mod done;
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 mod mapped;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use aes_bitslice_runtime as runtime;
 use indicatif::ProgressBar;
 
+use super::done::Done;
 use super::memory::{Gate, Memory};
 use super::sink::Sink;
 use super::source::Source;
@@ -50,6 +51,8 @@ pub struct Stream {
     sink: Sink,
     /// For what is serial: the last block of the chunk before.
     chain: Option<Turns<[u8; 16]>>,
+    /// The chunks that were transformed without a failure.
+    transformed: Done,
     /// None when the stream has ended. What ends it takes the output, and tells.
     output: Mutex<Option<Output>>,
     tally: Mutex<Tally>,
@@ -82,6 +85,7 @@ impl Stream {
         let Opened { source, transform, sink, output, bar, fail_at } = opened;
         Stream {
             chain: transform.chained_to().map(Turns::new),
+            transformed: Done::default(),
             source,
             transform,
             sink,
@@ -116,6 +120,11 @@ impl Stream {
             return Err(lost_gpu().into());
         }
         let Some(made) = self.transform(&chunk, memory) else { return Ok(false) };
+        match &made {
+            Ok(_) => self.transformed.add(chunk.index),
+            // The first of the stream that fails is told, not of the threads: those before it were taken, and are on their way.
+            Err(_) => self.transformed.wait_below(chunk.index),
+        }
         let made = &memory[made?];
         if !self.sink.write(&chunk, made).map_err(|error| self.write_error(&error))? {
             return Ok(false);
@@ -219,6 +228,7 @@ impl Stream {
         let output = self.output().take();
         self.has_ended.store(true, Ordering::Relaxed);
         self.sink.cancel();
+        self.transformed.cancel();
         if let Some(chain) = &self.chain {
             chain.cancel();
         }
@@ -344,6 +354,56 @@ mod tests {
         stream.work(&mut memory, &syncs);
         let told: Vec<_> = outcomes.try_iter().map(|(_, outcome)| outcome.unwrap_err().message().to_string()).collect();
         assert_eq!(told, ["first"]);
+    }
+
+    /// Of chunks that fail, the first of the stream is told, even if it is the last to fail; a failure of another kind wakes who waits.
+    #[test]
+    fn the_first_chunk_that_fails_is_told() {
+        struct Failing(mpsc::SyncSender<()>, Mutex<mpsc::Receiver<()>>);
+        impl OnChunks for Failing {
+            fn header(&self) -> &[u8] {
+                &[]
+            }
+            fn longest_output(&self, length: u64) -> Option<u64> {
+                Some(length)
+            }
+            fn chained_to(&self) -> Option<[u8; 16]> {
+                None
+            }
+            fn apply(&self, chunk: &Chunk, _: Option<[u8; 16]>, _: &mut [u8], _: &str) -> Result<Range<usize>> {
+                match chunk.index {
+                    0 => return Ok(0..chunk.length),
+                    1 => {
+                        self.1.lock().unwrap().recv().unwrap();
+                        // Time for the other to end the stream.
+                        std::thread::sleep(Duration::from_millis(100));
+                    }
+                    _ => self.0.send(()).unwrap(),
+                }
+                Err(Error::new(Exit::Failure, format!("chunk {}", chunk.index)))
+            }
+        }
+        for is_ended in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let (stream, outcomes, _) = three_chunks(folder.path(), &ECB);
+            let (failing, fails) = mpsc::sync_channel(1);
+            let mut stream = Arc::into_inner(stream).unwrap();
+            stream.transform = Arc::new(Failing(failing, Mutex::new(fails)));
+            let stream = Arc::new(stream);
+            std::thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| {
+                        let (syncs, _to_sync) = mpsc::channel();
+                        stream.work(&mut Memory::new(cpu(), 16, Gate::default()), &syncs);
+                    });
+                }
+                if is_ended {
+                    stream.fail(Error::new(Exit::InputOutput, "another"));
+                }
+            });
+            let told: Vec<_> = outcomes.try_iter().map(|(_, end)| end.unwrap_err().message().to_string()).collect();
+            assert_eq!(told, [if is_ended { "another" } else { "chunk 1" }]);
+        }
     }
 
     #[test]
