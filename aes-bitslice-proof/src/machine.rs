@@ -18,7 +18,7 @@ const WARP: usize = 32;
 const APART: u64 = 1 << 20;
 
 /// Statements that a thread takes at most: one that takes more is taken for one that does not end.
-const MOST_STEPS: usize = 1 << 18;
+const MOST_STEPS: usize = 1 << 17;
 
 /// Device memory begins here, behind all that is declared.
 pub const DEVICE: u64 = 1 << 40;

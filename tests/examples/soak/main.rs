@@ -13,7 +13,7 @@
 //! | `--threads N` | threads; on a CUDA GPU half of all calls are in device memory, most of them on eight streams that all threads share, the others in sharded memory | 4 |
 //! | `--most N` | bytes of the largest call, K, M or G behind it | 1M |
 //! | `--memory N` | bytes of host memory that all calls in flight may take together; one takes four times its size | 16 times the largest call |
-//! | `--backend NAME` | as `--engine` of the command line has it; with `auto` the CPU does small calls | `auto` |
+//! | `--backend NAME` | as `--backend` of the command line has it; with `auto` the CPU does small calls | `auto` |
 //! | `--seed N` | the random numbers | 1 |
 //! | `--planted` | instead of all this: makes some calls of each kind, each again for every comparison in it, with the bytes changed that this comparison is given; ends with 1 where one does not find it | |
 //!
