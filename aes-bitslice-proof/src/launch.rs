@@ -39,7 +39,7 @@ impl Launch<'_> {
         writable.iter().for_each(|&(address, bytes)| machine.memory.allow(address..address + bytes as u64));
         for (n, parameter) in self.entry.parameters.iter().enumerate() {
             let value = arguments(&parameter.name);
-            machine.parameter(n, value.ok_or_else(|| format!("no value is known for `{}`", parameter.name))?)?;
+            machine.parameter(n, &value.ok_or_else(|| format!("no value is known for `{}`", parameter.name))?)?;
         }
         machine.run().map_err(|stuck| stuck.to_string())?;
         Ok(machine.memory)

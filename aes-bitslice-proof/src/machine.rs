@@ -64,6 +64,8 @@ pub struct Machine<'a> {
     function: &'a Function,
     /// The address of each variable and parameter that is declared.
     addresses: Vec<u64>,
+    /// Their bytes.
+    sizes: Vec<u64>,
     /// Where variables in shared memory are.
     shared: Vec<Range<u64>>,
     grid: Grid,
@@ -120,16 +122,24 @@ impl<'a> Machine<'a> {
         let shared: Vec<Range<u64>> = program.objects.iter().zip(&addresses).filter_map(shared).collect();
         let mut memory = Memory::default();
         shared.iter().cloned().for_each(|region| memory.allow(region));
-        Ok(Self { function, addresses, shared, grid, block: 0, memory, cells })
+        let sizes = program.objects.iter().map(|object| object.shared.bytes).collect();
+        Ok(Self { function, addresses, sizes, shared, grid, block: 0, memory, cells })
     }
 
     /// Gives the bytes of a parameter.
     ///
     /// # Errors
-    /// If there is no such parameter.
-    pub fn parameter(&mut self, number: usize, bytes: impl IntoIterator<Item = Byte>) -> Result<(), Why> {
+    /// If there is no such parameter, or it is declared with another size.
+    pub fn parameter(&mut self, number: usize, bytes: &[Byte]) -> Result<(), Why> {
         let object = *self.function.parameters.get(number).ok_or_else(|| format!("there is no parameter {number}"))?;
-        self.memory.put(self.addresses[object], bytes);
+        if self.sizes[object] != bytes.len() as u64 {
+            return Err(format!(
+                "parameter {number} has {} bytes, and {} are declared",
+                bytes.len(),
+                self.sizes[object]
+            ));
+        }
+        self.memory.put(self.addresses[object], bytes.iter().copied());
         Ok(())
     }
 
