@@ -1,4 +1,4 @@
-//! What an instruction does to a thread (PTX ISA). Arithmetic is done on numbers; on formal bits, what moves them, what is done bit by bit,
+//! What an instruction of `opcode` does to a thread (PTX ISA). Arithmetic is done on numbers; on formal bits, what moves them, what is done bit by bit,
 //! and what spreads one bit over a word.
 
 use crate::anf::Bit;
@@ -32,23 +32,6 @@ impl Type {
         i128::from(number) - if is_negative { 1 << self.bits } else { 0 }
     }
 }
-
-/// The instructions that have a rule below, in order: those of the stored kernels, with all their modifiers. With others they are other
-/// instructions.
-#[rustfmt::skip]
-pub(crate) const RULES: [&str; 80] = [
-    "add.s32", "add.s64", "and.b16", "and.b32", "and.b64", "and.pred", "atom.shared.add.u32", "bar.sync",
-    "bar.warp.sync", "bfi.b32", "bfi.b64", "bra", "bra.uni", "cvt.u16.u32", "cvt.u32.u64", "cvt.u64.u32",
-    "cvta.to.global.u64", "div.u32", "dp4a.s32.s32", "ld.global.nc.u32", "ld.global.nc.v4.u32", "ld.global.u32",
-    "ld.global.u8", "ld.param.u32", "ld.param.u64", "ld.shared.u32", "ld.shared.v4.u32", "lop3.b32", "mad.lo.s32",
-    "max.u64", "min.u32", "min.u64", "mov.b64", "mov.u32", "mov.u64", "mul.lo.s32", "mul.lo.s64", "mul.wide.s32",
-    "mul.wide.u16", "mul.wide.u32", "neg.s32", "not.b32", "not.pred", "or.b32", "or.b64", "or.pred", "prmt.b32",
-    "ret", "selp.b32", "selp.b64", "selp.u16", "selp.u32", "setp.eq.s16", "setp.eq.s32", "setp.eq.s64", "setp.ge.u32",
-    "setp.ge.u64", "setp.gt.u32", "setp.le.u32", "setp.lt.u32", "setp.lt.u64", "setp.ne.s16", "setp.ne.s32",
-    "setp.ne.s64", "shfl.sync.idx.b32", "shl.b32", "shl.b64", "shr.s32", "shr.u16", "shr.u32", "shr.u64",
-    "st.global.u32", "st.global.u8", "st.shared.u32", "st.shared.v4.u32", "sub.s32", "sub.s64", "xor.b16", "xor.b32",
-    "xor.b64",
-];
 
 /// A word all bits of which are the lowest one of a word that has no other.
 fn spread(word: &Value) -> Result<Value, Why> {

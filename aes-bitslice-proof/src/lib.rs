@@ -9,7 +9,7 @@
 //! | [`anf`] | bits as formal sums of products (algebraic normal form), by fingerprints |
 //! | [`aes`], [`mode`] | the definitions: FIPS 197, SP 800-38A, IEEE 1619, RFC 8452 |
 //! | [`value`], [`memory`] | what is in registers and in memory |
-//! | [`machine`], `instruction` | threads that run PTX |
+//! | [`machine`], `instruction`, `opcode` | threads that run PTX; what instructions do; those that there are |
 //! | [`launch`] | a launch on such memory |
 //! | [`kernel`], [`batch`] | the claim about a kernel, and about its entry points for many keys and messages |
 //!
@@ -41,4 +41,5 @@ pub mod launch;
 pub mod machine;
 pub mod memory;
 pub mod mode;
+mod opcode;
 pub mod value;

@@ -5,8 +5,8 @@
 //! Between two barriers threads run in the order of their indices. That nothing depends on that order is shown elsewhere (racecheck).
 
 use crate::anf::Cells;
-use crate::instruction::RULES;
 use crate::memory::{Byte, Memory};
+use crate::opcode::OPCODES;
 use crate::value::{Value, Why};
 use aes_bitslice_taint::ptx::program::{Declared, Function, Operand, Program, Space, Statement};
 use std::ops::Range;
@@ -110,7 +110,7 @@ impl<'a> Machine<'a> {
     ) -> Result<Self, Why> {
         let number = program.function(entry).ok_or_else(|| format!("there is no entry point `{entry}`"))?;
         let function = &program.functions[number];
-        if let Some(other) = function.statements.iter().find(|statement| !RULES.contains(&&*statement.opcode)) {
+        if let Some(other) = function.statements.iter().find(|statement| !OPCODES.contains(&&*statement.opcode)) {
             return Err(format!("line {}: `{}`: no rule for this instruction", other.line, other.text));
         }
         // At multiples of what each is declared to be aligned to, and of no more.
