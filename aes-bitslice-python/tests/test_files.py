@@ -232,3 +232,97 @@ def test_tink_reads_and_writes_the_same_streams(tink, tmp_path):
                 subprocess.run([PROGRAM, "seal", *arguments, "sealed", "opened"], cwd=tmp_path, check=True)
                 with theirs.new_decrypting_stream(io.BytesIO((tmp_path / "sealed").read_bytes()), data) as stream:
                     assert stream.read() == message
+
+
+class Raw(io.RawIOBase):
+    """A raw file whose `write` returns what it is told to."""
+
+    def __init__(self, returned):
+        self.returned = returned
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        return self.returned
+
+
+def test_a_non_blocking_file_loses_nothing_in_silence(key):
+    sealed = io.BytesIO()
+    aes_bitslice.seal(io.BytesIO(bytes(3_000_000)), sealed, key=key)
+    for work, data in [(aes_bitslice.seal, bytes(3_000_000)), (aes_bitslice.open, sealed.getvalue())]:
+        reads, writes = os.pipe()
+        os.set_blocking(writes, False)
+        with open(reads, "rb"), open(writes, "wb", buffering=0) as file:
+            with pytest.raises(BlockingIOError, match="destination is non-blocking.*give a blocking file"):
+                work(io.BytesIO(data), file, key=key)
+    reads, writes = os.pipe()
+    os.set_blocking(reads, False)
+    for buffering in [0, -1]:
+        with open(writes, "wb", closefd=False), open(reads, "rb", buffering=buffering, closefd=False) as file:
+            with pytest.raises(BlockingIOError, match="source is non-blocking.*give a blocking file"):
+                aes_bitslice.seal(file, io.BytesIO(), key=key)
+    os.close(reads)
+    os.close(writes)
+
+
+def test_a_write_that_does_not_say_how_many_was_all_unless_the_file_is_raw(key):
+    class Keeps:
+        data = b""
+
+        def write(self, data):
+            self.data += data
+
+    keeps, into = Keeps(), io.BytesIO()
+    assert aes_bitslice.seal(io.BytesIO(b"a message"), keeps, key=key) == 9
+    aes_bitslice.open(io.BytesIO(keeps.data), into, key=key)
+    assert into.getvalue() == b"a message"
+    with pytest.raises(BlockingIOError):
+        aes_bitslice.seal(io.BytesIO(b"a message"), Raw(None), key=key)
+
+
+@pytest.mark.parametrize("returned", [10**6, -1, 10**30, "all"])
+def test_a_write_that_says_what_cannot_be(key, returned):
+    with pytest.raises(OSError, match=rf"write\(\) returned {returned}, which is not how many of the \d+ bytes"):
+        aes_bitslice.seal(io.BytesIO(b"a message"), Raw(returned), key=key)
+
+
+def test_ranges_count_from_the_position_of_a_file_object(key):
+    class OnlyReads:
+        def __init__(self, data):
+            self.read = io.BytesIO(data).read
+
+    sealed = io.BytesIO()
+    sealed.write(b"something before")
+    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, key=key)
+    for range in [None, (2, 9)]:
+        sealed.seek(16)
+        into = io.BytesIO()
+        aes_bitslice.open(sealed, into, key=key, range=range)
+        assert into.getvalue() == b"a message"[slice(*(range or [None]))]
+    reads, writes = os.pipe()
+    with open(reads, "rb") as pipe, open(writes, "wb"):
+        for source in [OnlyReads(sealed.getvalue()), pipe]:
+            with pytest.raises(TypeError, match=r"give a path, or a file object with seek\(\)"):
+                aes_bitslice.open(source, io.BytesIO(), key=key, range=(2, 9))
+
+
+def test_one_file_as_source_and_destination_is_refused(key, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"precious")
+    memory = io.BytesIO(b"precious")
+    with open(path, "r+b") as file, open(path, "r+b") as again:
+        for source, destination in [(memory, memory), (file, file), (file, again), (file, path), (path, file)]:
+            with pytest.raises(ValueError, match="the same file: give another destination"):
+                aes_bitslice.seal(source, destination, key=key, overwrite=True)
+    assert path.read_bytes() == memory.getvalue() == b"precious"
+    with open(os.devnull, "rb") as source, open(os.devnull, "wb") as destination:
+        assert aes_bitslice.seal(source, destination, key=key) == 0
+
+
+def test_a_passphrase_of_bytes_is_taken_as_it_is(tmp_path):
+    sealed, into = io.BytesIO(), io.BytesIO()
+    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, passphrase=b"\xff\xfe")
+    sealed.seek(0)
+    aes_bitslice.open(sealed, into, passphrase=b"\xff\xfe")
+    assert into.getvalue() == b"a message"
