@@ -85,7 +85,9 @@ pub fn of_seal(error: Seal) -> PyErr {
         | Seal::TooLong
         | Seal::NeedsKey
         | Seal::NeedsPassphrase => PyValueError::new_err(text),
-        Seal::NotSealed | Seal::LikeTink | Seal::Sealed | Seal::Version(_) => Error::new_err(text),
+        Seal::LikeTink => Error::new_err(format!("{text}: if so, open it with keyset=")),
+        Seal::Sealed => Error::new_err(format!("{text}: open it with key= or passphrase=")),
+        Seal::NotSealed | Seal::Version(_) => Error::new_err(text),
         _ => AuthenticationError::new_err(text),
     }
 }

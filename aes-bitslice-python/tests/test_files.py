@@ -3,6 +3,7 @@
 import io
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -318,6 +319,23 @@ def test_one_file_as_source_and_destination_is_refused(key, tmp_path):
     assert path.read_bytes() == memory.getvalue() == b"precious"
     with open(os.devnull, "rb") as source, open(os.devnull, "wb") as destination:
         assert aes_bitslice.seal(source, destination, key=key) == 0
+
+
+def test_messages_say_what_to_do(key, tmp_path):
+    with pytest.raises(IsADirectoryError) as raised:
+        aes_bitslice.seal(tmp_path, io.BytesIO(), key=key)
+    assert raised.value.filename == str(tmp_path)
+    with pytest.raises(ValueError, match="half of a surrogate pair: give other text, or bytes"):
+        aes_bitslice.seal(io.BytesIO(), io.BytesIO(), passphrase="\ud800")
+    with pytest.raises(ValueError, match="there is no XTS with keys of 192 bits: use 128 or 256"):
+        Key.generate(192, xts=True)
+    with pytest.raises(ValueError, match="^this is no key: it has a character that is no hexadecimal digit$"):
+        Key.from_hex("zz" * 16)
+    # A Tink stream begins with the length of its header.
+    with pytest.raises(Error, match="open it with keyset="):
+        aes_bitslice.open(io.BytesIO(b"\x28" + bytes(100)), io.BytesIO(), key=key)
+    bench = subprocess.run([sys.executable, "-m", "aes_bitslice.bench", "--rust", "/nofile"], capture_output=True, text=True)
+    assert bench.returncode == 2 and "--rust /nofile: there is no such program" in bench.stderr
 
 
 def test_a_passphrase_of_bytes_is_taken_as_it_is(tmp_path):
