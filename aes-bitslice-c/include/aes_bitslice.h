@@ -712,7 +712,8 @@ int aes_bitslice_pending_part(const struct aes_bitslice_pending *pending, struct
 void aes_bitslice_pending_free(struct aes_bitslice_pending *pending);
 
 // Seals the file `input` to the new file `output`: encrypts and authenticates it, as `aes-bitslice seal` does, with a key of 256 bits.
-// `output` appears whole or not at all, readable by its owner only; a file of that name is not replaced.
+// `output` appears whole or not at all, readable by its owner only; a file of that name is not replaced. Until it is complete it is
+// `.aes-bitslice-*` in the same folder; a process that is killed leaves that file there.
 int aes_bitslice_seal_file(const struct aes_bitslice_engine *engine,
                            const struct aes_bitslice_key *key,
                            const char *input,
@@ -720,7 +721,8 @@ int aes_bitslice_seal_file(const struct aes_bitslice_engine *engine,
 
 // Opens the sealed file `input` to the new file `output`. Fails with AES_BITSLICE_UNAUTHENTICATED for another key and for a file that
 // was changed or cut off, and then nothing of it is written. `output` appears whole or not at all, readable by its owner only; a file
-// of that name is not replaced.
+// of that name is not replaced. Until it is complete it is `.aes-bitslice-*` in the same folder; a process that is killed leaves that
+// file there.
 int aes_bitslice_open_file(const struct aes_bitslice_engine *engine,
                            const struct aes_bitslice_key *key,
                            const char *input,
