@@ -90,8 +90,9 @@ def test_files_are_not_replaced_unless_asked_for(key, tmp_path):
     with pytest.raises(FileNotFoundError) as raised:
         aes_bitslice.seal(tmp_path / "nothing", tmp_path / "out", key=key)
     assert raised.value.filename.endswith("nothing")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError) as raised:
         aes_bitslice.seal(io.BytesIO(b""), tmp_path / "no folder" / "out", key=key)
+    assert raised.value.filename == str(tmp_path / "no folder" / "out") and ".aes-bitslice" not in str(raised.value)
 
 
 def test_who_may_use_a_new_file(key, tmp_path):
