@@ -10,13 +10,10 @@ use zeroize::Zeroizing;
 use crate::access::exposure;
 use crate::args::key::{KeyArgs, KeyFormat};
 use crate::error::{Error, Exit, Result, warn};
-use crate::standard;
+use crate::{standard, text};
 
 /// The longest key file there can be: 128 hexadecimal digits and a line end of two bytes.
 const LIMIT: usize = 130;
-
-/// What some editors write at the beginning of UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The bytes that one AES key can have, or the two of XTS.
 fn lengths(keys: Keys) -> &'static [usize] {
@@ -77,11 +74,13 @@ fn from_file(path: &Path, keys: Keys, format: KeyFormat, quiet: bool) -> Result<
     }
     let bytes = &buffer[..length];
     let is_long = length > LIMIT;
+    if format == KeyFormat::Hex
+        && let Some(why) = text::not_plain(bytes)
+    {
+        return Err(refuse(why));
+    }
     let key = match format {
         _ if bytes.is_empty() => return Err(refuse("it is empty")),
-        KeyFormat::Hex if bytes.starts_with(BYTE_ORDER_MARK) => {
-            return Err(refuse("it begins with a byte order mark, EF BB BF: save it without, as digits alone"));
-        }
         _ if is_long => Err(Error::new(Exit::Key, format!("it is too long; {}", length_in_words(keys, format)))),
         KeyFormat::Hex => from_hex(bytes, keys),
         KeyFormat::Raw => from_bytes(bytes, keys, KeyFormat::Raw),
