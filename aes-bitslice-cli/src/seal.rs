@@ -21,7 +21,7 @@ use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
 use crate::segments::{Segments, explain};
 use crate::terminal::Terminal;
-use crate::{keys, secret, single, standard, text};
+use crate::{keys, secret, segments, single, standard, text};
 
 /// Seals as told.
 pub fn seal(args: &SealArgs) -> Result<()> {
@@ -52,8 +52,10 @@ pub fn open(args: &OpenArgs) -> Result<()> {
         let opening = opening.map_err(|error| explain(&input.name, error))?;
         let range = match (range.clone(), length) {
             (Some(range), Some(length)) => {
-                let part = opening.places().part(length, &range).map_err(|error| explain(&input.name, error))?;
-                input.narrow(part.as_ref().map_or(0..0, |part| part.read.clone()), length);
+                let of_any_key = common.format == Format::Tink;
+                let read = |place, bytes: &mut [u8]| input.read_at(place, bytes);
+                let part = segments::part(&opening, &input.name, length, &range, of_any_key, read)?;
+                input.narrow(part.read.clone(), length);
                 Some((range, part))
             }
             _ => {

@@ -304,6 +304,36 @@ fn the_other_format_is_named() {
     assert!(said.contains("leave --format tink out"), "{said}");
 }
 
+/// Before that is checked, the length of a message is only what the file says.
+#[test]
+fn a_range_beyond_the_end_of_a_file_that_was_cut() {
+    let folder = folder((2 << 20) + 100);
+    let folder = folder.path();
+    for (options, says) in [("--key-env KEY", "damaged"), ("--key-env KEY --format tink", "or the keyset, the key or")]
+    {
+        succeed(folder, &format!("seal -q -f {options} -o sealed data"));
+        let sealed = fs::read(folder.join("sealed")).unwrap();
+        let open =
+            |range: &str, code| fail(folder, &format!("open -q {options} --range {range} -o opened sealed"), code);
+        let outside = "the message has 2097252 bytes: there is no range 3000000..3000001 in it";
+        assert!(open("3000000..3000001", 2).contains(outside));
+        for range in ["0..0", "2097252..2097252", "1100000..1100000"] {
+            assert_eq!(succeed(folder, &format!("open -q {options} --range {range} sealed")), b"", "{range}");
+        }
+        for length in [sealed.len() - 1, 1 << 20, 500] {
+            fs::write(folder.join("sealed"), &sealed[..length]).unwrap();
+            let said = open("3000000..3000001", 1);
+            assert!(said.contains("segment") && said.contains(says), "{said}");
+        }
+        // An empty range lies in a segment, too.
+        let mut changed = sealed.clone();
+        changed[500] ^= 1;
+        fs::write(folder.join("sealed"), &changed).unwrap();
+        assert!(open("0..0", 1).contains("segment 0 is damaged"));
+        assert_eq!(succeed(folder, &format!("open -q {options} --range 1100000..1100000 sealed")), b"");
+    }
+}
+
 /// Nothing of a chunk that has a changed segment, nor of what is behind it.
 #[test]
 fn what_standard_output_gets_before_a_changed_segment() {
