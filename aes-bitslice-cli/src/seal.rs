@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use aes_bitslice_runtime::{Engine, Key, Keys};
+use aes_bitslice_runtime::{Engine, Key};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{Opening, PassphraseCost, Sealing, Secret};
 use zeroize::Zeroizing;
@@ -149,7 +149,7 @@ fn read(args: &SealArgs, is_new: bool) -> Result<Held> {
         };
     }
     let source = KeySource { key_file: args.key_file.clone(), key_env: args.key_env.clone(), baked: None };
-    let key = keys::read(&KeyArgs { source, key_format }, Keys::One, quiet)?;
+    let key = keys::read(&KeyArgs { source, key_format }, keys::Taken::Of256, quiet)?;
     match format {
         Format::Sealed => Ok(Held::Key(key)),
         Format::Tink => Ok(Held::Keyset(Keyset::of_key(&key).map_err(|error| explain("the key", error))?)),
