@@ -71,6 +71,8 @@ fn stop() {
     let _ = nix::sys::signal::raise(Signal::SIGTSTP);
     let _ = stop.thread_unblock();
     let _ = stop.thread_block();
+    // The system stops no process that no shell would wake.
+    terminal::hide();
 }
 
 /// Undoes what must not stay when the process has ended.

@@ -61,9 +61,11 @@ mod unix {
         }
     }
 
-    /// Hides it again, and asks again: the process was stopped, and whoever had the terminal meanwhile may have changed it.
+    /// Hides it again where it is shown, and asks again: the process was stopped, and whoever had the terminal meanwhile may have
+    /// changed it.
     pub fn hide() {
-        if let Some(asked) = asked().as_mut().filter(|asked| asked.is_in_front()) {
+        let shows = |asked: &Asked| tcgetattr(&asked.file).is_ok_and(|now| now.local_flags.contains(LocalFlags::ECHO));
+        if let Some(asked) = asked().as_mut().filter(|asked| asked.is_in_front() && shows(asked)) {
             let _ = tcsetattr(&asked.file, SetArg::TCSANOW, &asked.hidden);
             let _ = asked.file.write_all(asked.question.as_bytes());
         }

@@ -211,6 +211,20 @@ fn ctrl_z_stops_it_and_it_asks_again() {
     assert!(common::bytes(open.current_dir(folder.path()), b"") == common::message(100));
 }
 
+/// The system stops no process that no shell would wake.
+#[test]
+fn ctrl_z_without_a_shell_shows_nothing() {
+    let folder = folder();
+    let mut asking = Asking::start(folder.path(), "", "seal -q --passphrase -o sealed data");
+    asking.type_in(b"abc\x1a");
+    asking.wait_for_prompt("Passphrase: ");
+    assert!(!asking.shows());
+    asking.type_in(b"abc\r");
+    asking.wait_for_prompt("The same again: ");
+    asking.type_in(b"abc\r");
+    assert!(asking.end().status.success());
+}
+
 /// By the signal that nothing holds off.
 #[test]
 fn a_process_that_was_stopped_asks_again() {
