@@ -38,8 +38,8 @@ impl Asking {
         let mut command = Command::new("sh");
         command.args(["-c", script, common::PROGRAM]).current_dir(folder);
         command.stdin(terminal.slave.try_clone().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        assert!(tcgetattr(&terminal.slave).unwrap().local_flags.contains(LocalFlags::ECHO), "a new one shows it");
         let mut asking = Asking { child: command.spawn().unwrap(), terminal };
-        assert!(asking.shows());
         asking.wait_for_prompt("Passphrase: ");
         assert!(!asking.shows());
         asking
