@@ -21,6 +21,12 @@ const MOST_STEPS: usize = 1 << 17;
 /// Device memory begins here, behind all that is declared.
 pub const DEVICE: u64 = 1 << 40;
 
+/// Where a buffer of device memory begins, of each number another: at a multiple of 16 bytes, and of no more, below one of 2^32, so that
+/// addresses carry from their lower word to the upper one, and bit 31 is set in some.
+pub const fn buffer(number: u64) -> u64 {
+    number * DEVICE + (1 << 32) - 0x2f0
+}
+
 /// Why a run ended before its end.
 #[derive(Debug)]
 pub struct Stuck {
