@@ -12,7 +12,7 @@ pub(crate) const TILE: usize = 256;
 /// Bits above are neither all set nor all clear.
 pub fn before_wrap(bits: u32, by: u128) -> u128 {
     let above = if bits < 128 { 0x0123_4567_89ab_cdef_0011_2233_4455_6677 >> bits << bits } else { 0 };
-    above | (u128::MAX >> (128 - bits)) - (by - 1)
+    above | ((u128::MAX >> (128 - bits)) - (by - 1))
 }
 
 /// Where a mode begins.

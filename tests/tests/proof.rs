@@ -14,7 +14,7 @@ use aes_bitslice_proof::batch::{Batch, Flow};
 use aes_bitslice_proof::kernel::{Case, Proved, prove, round_keys};
 use aes_bitslice_proof::machine::Grid;
 use aes_bitslice_proof::mode::{Start, before_wrap};
-use aes_bitslice_tests::environment::{all_or, exhaustive};
+use aes_bitslice_tests::environment::{MUTANTS, all_or, exhaustive, is_set};
 use aes_bitslice_tests::formal::{FormalBit, with_cells};
 use aes_bitslice_tests::reference::noise;
 use rayon::prelude::*;
@@ -116,7 +116,7 @@ fn edges(manifest: &Manifest) -> Vec<Case> {
     cases
 }
 
-/// All of all kernels, or one of each, each another.
+/// All of all kernels, and some with all warps; or one of each, each another.
 #[test]
 fn edges_of_every_stored_kernel() {
     let of_kernel = |(n, (manifest, ptx)): (usize, &(Manifest, &'static str))| {
@@ -125,7 +125,7 @@ fn edges_of_every_stored_kernel() {
         for case in cases.iter().skip(from).take(all_or(cases.len(), 1)) {
             proved(manifest, ptx, case);
         }
-        if exhaustive() {
+        if exhaustive() && n % 5 == 0 {
             proved(manifest, ptx, &all_warps(manifest));
         }
     };
@@ -250,6 +250,68 @@ fn faults_are_found() {
     });
     let by_output = told.filter(|why| why.ends_with("is another")).count();
     assert!(by_output >= 5, "{by_output} faults were told by the output");
+}
+
+/// A fault that any kernel can have: of a statement of its entry point for whole blocks what stands instead, where it can have the fault.
+type Fault = fn(&str) -> Option<String>;
+
+/// Faults, and in which of the places where they can be they are tried by default, in an exhaustive run, and where all mutants are run: one
+/// of this many.
+const FAULTS: [(&str, Fault, [usize; 3]); 3] = [
+    ("a barrier is missing", |statement| statement.starts_with("bar.").then(String::new), [27, 8, 1]),
+    (
+        "the upper word of a number is lost",
+        |statement| Some(format!("and.b64{}, 0", statement.strip_prefix("shr.u64")?.strip_suffix(", 32")?)),
+        [18, 6, 1],
+    ),
+    (
+        "memory that is written is loaded as if it were constant",
+        |statement| {
+            let rest = statement.strip_prefix("ld.global").filter(|rest| !rest.starts_with(".nc"))?;
+            Some(format!("ld.global.nc{rest}"))
+        },
+        [200, 100, 12],
+    ),
+];
+
+/// Four warps, of which the first has a tile, or two have one of counters each, in place: what is wrong between warps shows at little cost.
+fn four_warps(manifest: &Manifest) -> Case {
+    Case { warps: 4, in_place: true, ..whole_tile(manifest) }
+}
+
+/// Every barrier is needed, but for one, every number carries, and no load takes for constant what is written: in all kernels.
+#[test]
+fn faults_that_any_kernel_can_have_are_found() {
+    let kernels = kernels();
+    let mut places = vec![vec![]; FAULTS.len()];
+    for (manifest, ptx) in &kernels {
+        let start = ptx.find(&format!(".entry {}(", manifest.entry.name)).unwrap();
+        let end = start + ptx[start..].find("\n}").unwrap();
+        // XTS's first barrier of a warp is not needed: behind every read of what it guards lies another one.
+        let mut is_needless = manifest.mode().unwrap().has_tweaks();
+        for line in ptx[start..end].lines() {
+            let statement = line.trim().trim_end_matches(';');
+            if statement.starts_with("bar.warp.sync") && std::mem::take(&mut is_needless) {
+                continue;
+            }
+            let at = line.as_ptr() as usize - ptx.as_ptr() as usize;
+            for (fault, places) in FAULTS.iter().zip(&mut places) {
+                places.extend(fault.1(statement).map(|instead| (manifest, *ptx, at..at + line.len(), instead)));
+            }
+        }
+    }
+    let chosen = FAULTS.iter().zip(&places).flat_map(|((name, _, [default, exhaustive, all]), places)| {
+        assert!(places.len() > *default, "{name}: there are few places");
+        let step = if is_set(MUTANTS) { *all } else { all_or(*exhaustive, *default) };
+        places.iter().step_by(step).map(|place| (*name, place))
+    });
+    chosen.collect::<Vec<_>>().par_iter().for_each(|(name, (manifest, ptx, range, instead))| {
+        let wrong = [&ptx[..range.start], instead, ";", &ptx[range.end..]].concat();
+        // What one case does not show, another does.
+        let cases = [four_warps(manifest), several_tiles(manifest)].into_iter().chain(edges(manifest));
+        let is_found = cases.into_iter().any(|case| prove(manifest, &wrong, &case).is_err());
+        assert!(is_found, "{}: {name} in place of `{}`", manifest.kernel, &ptx[range.clone()]);
+    });
 }
 
 fn formal(block: Block) -> [FormalBit; 128] {
