@@ -42,4 +42,5 @@ pub mod machine;
 pub mod memory;
 pub mod mode;
 mod opcode;
+pub mod order;
 pub mod value;
