@@ -1,4 +1,4 @@
-//! Chunks: consecutive segments in one buffer, done at once and in place.
+//! How consecutive segments in one buffer, a chunk, are sealed and opened: at once and in place.
 //!
 //! ```text
 //! message   plaintext 0 | plaintext 1 | plaintext 2
@@ -15,19 +15,6 @@ use aes_bitslice_runtime::{
     self as runtime, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Operation, Tag,
 };
 use std::ops::Range;
-use zeroize::Zeroizing;
-
-/// A chunk on its way from a reader to a writer.
-#[derive(Default)]
-pub(crate) struct Chunk {
-    /// Its number, from 0.
-    pub(crate) number: u64,
-    pub(crate) is_last: bool,
-    /// Bytes that were read.
-    pub(crate) read: usize,
-    /// These, with room behind them; when it was worked on, what became of them.
-    pub(crate) bytes: Zeroizing<Vec<u8>>,
-}
 
 /// A segment of a chunk.
 struct Segment {
@@ -213,9 +200,9 @@ mod tests {
         }
     }
 
-    /// Whichever segment was changed is told, and nothing of the others is left.
+    /// Whichever segment was changed is reported, and nothing of the others is left.
     #[test]
-    fn what_was_changed_is_told_by_its_number() {
+    fn what_was_changed_is_reported_by_its_number() {
         for stream in [true, false].map(stream) {
             let mut sealed = [message(300), vec![0; 5 * TAG]].concat();
             let len = stream.seal(0, true, &mut sealed, 300).unwrap();
@@ -225,7 +212,7 @@ mod tests {
                 memory[at] ^= 4;
                 let outcome = stream.open(0, true, &mut memory, len);
                 let index = (at as u64 + 40) / SEGMENT as u64;
-                assert!(matches!(outcome, Err(Error::Damaged { index: told }) if told == index), "byte {at}");
+                assert!(matches!(outcome, Err(Error::Damaged { index: reported }) if reported == index), "byte {at}");
                 assert!(memory == vec![0; len]);
             }
             // As if there were more, elsewhere, and cut off.

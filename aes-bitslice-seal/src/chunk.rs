@@ -1,0 +1,14 @@
+//! A chunk on its way from a reader to a writer: consecutive segments in one buffer.
+
+use zeroize::Zeroizing;
+
+#[derive(Default)]
+pub(crate) struct Chunk {
+    /// Its number, from 0.
+    pub(crate) number: u64,
+    pub(crate) is_last: bool,
+    /// Bytes that were read.
+    pub(crate) read: usize,
+    /// These, with room behind them; when it was worked on, what became of them.
+    pub(crate) bytes: Zeroizing<Vec<u8>>,
+}
