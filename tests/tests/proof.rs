@@ -116,12 +116,12 @@ fn edges(manifest: &Manifest) -> Vec<Case> {
     cases
 }
 
-/// All of all kernels, and some with all warps; or one of each, each another.
+/// All of all kernels, and some with all warps; or one of every second, each another.
 #[test]
 fn edges_of_every_stored_kernel() {
     let of_kernel = |(n, (manifest, ptx)): (usize, &(Manifest, &'static str))| {
         let cases = edges(manifest);
-        let from = if exhaustive() { 0 } else { n % cases.len() };
+        let from = if exhaustive() { 0 } else { n / 2 % cases.len() };
         for case in cases.iter().skip(from).take(all_or(cases.len(), 1)) {
             proved(manifest, ptx, case);
         }
@@ -129,7 +129,7 @@ fn edges_of_every_stored_kernel() {
             proved(manifest, ptx, &all_warps(manifest));
         }
     };
-    kernels().par_iter().enumerate().for_each(of_kernel);
+    kernels().par_iter().enumerate().filter(|(n, _)| exhaustive() || n % 2 == 0).for_each(of_kernel);
 }
 
 /// Entry points for many keys, with the schedule, and for many messages: on two thread blocks, and on a single warp that has several tiles.
@@ -224,6 +224,10 @@ fn faults_are_found() {
     // A parameter that is declared with fewer bytes than the launch gives: round keys, and their number.
     let at = ptx.find("[244]").unwrap();
     faults.push((at..at + 5, "[240]".into(), case));
+    // Loads of what the launch writes, as if it were constant.
+    let constant = ptx.replace("ld.global.u32", "ld.global.nc.u32");
+    let why = prove(&manifest, &constant, &Case { in_place: true, ..case }).expect_err("memory is not constant");
+    assert!(why.contains("constant"), "{why}");
     // Loops over tiles: branches back are left out, and two tiles are taken in place of one.
     let case = several_tiles(&manifest);
     let before = faults.len();
@@ -257,20 +261,12 @@ type Fault = fn(&str) -> Option<String>;
 
 /// Faults, and in which of the places where they can be they are tried by default, in an exhaustive run, and where all mutants are run: one
 /// of this many.
-const FAULTS: [(&str, Fault, [usize; 3]); 3] = [
+const FAULTS: [(&str, Fault, [usize; 3]); 2] = [
     ("a barrier is missing", |statement| statement.starts_with("bar.").then(String::new), [27, 8, 1]),
     (
         "the upper word of a number is lost",
         |statement| Some(format!("and.b64{}, 0", statement.strip_prefix("shr.u64")?.strip_suffix(", 32")?)),
         [18, 6, 1],
-    ),
-    (
-        "memory that is written is loaded as if it were constant",
-        |statement| {
-            let rest = statement.strip_prefix("ld.global").filter(|rest| !rest.starts_with(".nc"))?;
-            Some(format!("ld.global.nc{rest}"))
-        },
-        [200, 100, 12],
     ),
 ];
 
@@ -279,7 +275,7 @@ fn four_warps(manifest: &Manifest) -> Case {
     Case { warps: 4, in_place: true, ..whole_tile(manifest) }
 }
 
-/// Every barrier is needed, but for one, every number carries, and no load takes for constant what is written: in all kernels.
+/// Every barrier is needed, but for one, and every number carries: in all kernels.
 #[test]
 fn faults_that_any_kernel_can_have_are_found() {
     let kernels = kernels();
