@@ -61,6 +61,8 @@ fn there_is_no_core_dump() {
     command.arg("--key-file").arg(file.path()).stdin(Stdio::piped()).stdout(Stdio::null());
     setrlimit(Resource::RLIMIT_CORE, hard, hard).unwrap();
     let mut child = Ended(command.spawn().unwrap());
+    // Open until it has ended: `wait` would close it, and the program could end by itself.
+    let _stdin = child.0.stdin.take();
     let limits = format!("/proc/{}/limits", child.0.id());
     wait_for(&mut child.0, || {
         let limits = fs::read_to_string(&limits).unwrap();
