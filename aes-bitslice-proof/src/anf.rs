@@ -5,13 +5,15 @@
 //! whose eight inputs are a cell again. So a bit is never multiplied out further than one S-box deep, and all that a cipher computes has
 //! one form, however it is computed.
 //!
-//! Of a sum only the fingerprint is kept: the sum (XOR) of numbers of 127 bits, one for each term, that a mixing function makes of 128
-//! random bits, drawn anew in every run. Equal sums have equal fingerprints. If the numbers are as good as random, two sums that differ
-//! have equal ones with a probability of 2^-127, whatever they are, and of N that are compared some two with less than N² / 2^128. (So
-//! polynomial identities are tested: Schwartz, JACM 1980.) Equal sums are equal functions. The converse does not hold: sums that differ can
-//! be the same function, and a kernel that is right would then not be found to be.
+//! Of a sum only the fingerprint is kept: the sum (XOR) of numbers of 127 bits, one for each term. Unknown bits and cells have numbers that
+//! a mixing function makes of 128 random bits, products of inputs random ones, all drawn anew in every run; the number of a product in a
+//! cell is the two, multiplied in GF(2^128), without the last bit. Equal sums have equal fingerprints. If the numbers are as good as random,
+//! two sums that differ have equal ones with a probability below 2^-126, whatever they are, and of N that are compared some two with less
+//! than N² / 2^127. (So polynomial identities are tested: Schwartz, JACM 1980.) Equal sums are equal functions. The converse does not hold:
+//! sums that differ can be the same function, and a kernel that is right would then not be found to be.
 
 use aes_bitslice_core::basis::Basis;
+use polyval::hazmat::FieldElement;
 use std::collections::HashMap;
 
 /// A bit: a sum of terms, as its fingerprint.
@@ -23,6 +25,11 @@ impl Bit {
     pub const ZERO: Self = Self(0);
     /// The constant 1. All other terms have fingerprints without this bit.
     pub const ONE: Self = Self(1 << 127);
+
+    /// The term that a number stands for, but for its last bit.
+    fn of_number(number: u128) -> Self {
+        Self(number & !Self::ONE.0)
+    }
 
     /// A constant.
     pub fn constant(bit: bool) -> Self {
@@ -75,26 +82,40 @@ fn sum_of_inputs(mask: u8) -> Table {
     table
 }
 
-/// Of a table the coefficients of its algebraic normal form: bit `m` is that of the product of the inputs in `m`.
-fn normal_form(mut table: Table) -> Table {
-    const LOW: [u64; 6] = [
-        0x5555_5555_5555_5555,
-        0x3333_3333_3333_3333,
-        0x0f0f_0f0f_0f0f_0f0f,
-        0x00ff_00ff_00ff_00ff,
-        0x0000_ffff_0000_ffff,
-        0x0000_0000_ffff_ffff,
-    ];
-    for word in &mut table {
-        for (i, low) in LOW.iter().enumerate() {
-            *word ^= (*word & low) << (1 << i);
+/// Random numbers of the products of two or more inputs, ready to be summed over those that are in the algebraic normal form of a table.
+struct Products(Box<[[u128; 256]; 32]>);
+
+impl Products {
+    fn new() -> Self {
+        let half = || u128::from(random());
+        // Of the table that is 1 for one `x` alone, the sum: the products in its normal form are those of all inputs that are set in `x`,
+        // and any others.
+        let mut of_point: [u128; 256] =
+            std::array::from_fn(|product| if product.count_ones() > 1 { half() << 64 | half() } else { 0 });
+        for input in 0..8 {
+            for x in (0..256).filter(|x| x >> input & 1 == 0) {
+                of_point[x] ^= of_point[x | 1 << input];
+            }
         }
+        let mut of_bytes = vec![[0; 256]; 32];
+        for (at, sums) in of_bytes.iter_mut().enumerate() {
+            for byte in 1..256usize {
+                let point = 8 * at + byte.trailing_zeros() as usize;
+                sums[byte] = sums[byte & (byte - 1)] ^ of_point[point];
+            }
+        }
+        Self(of_bytes.try_into().expect("32 bytes of a table"))
     }
-    table[1] ^= table[0];
-    table[3] ^= table[2];
-    table[2] ^= table[0];
-    table[3] ^= table[1];
-    table
+
+    /// The sum of the numbers of the products that are in the normal form of a table.
+    fn sum(&self, table: Table) -> FieldElement {
+        let bytes = table.iter().flat_map(|word| word.to_le_bytes());
+        bytes.zip(self.0.iter()).fold(0, |sum, (byte, sums)| sum ^ sums[usize::from(byte)]).into()
+    }
+}
+
+fn random() -> u64 {
+    getrandom::u64().expect("random numbers of the system")
 }
 
 /// Tables of three inputs, bit `4a + 2b + c` being the output for `a, b, c`, that are sums: by which inputs they sum, and 1.
@@ -121,14 +142,22 @@ fn apply(table: u8, operands: [Table; 3]) -> Table {
 }
 
 /// Results of the last products that may still be asked for, at most, twice over.
-const RECENT: usize = 1 << 19;
+const RECENT: usize = 1 << 17;
+
+/// Eight bits that go through an S-box together.
+struct Cell {
+    /// The bits, without constants.
+    inputs: [Bit; 8],
+    /// What the numbers of products are multiplied with here.
+    number: FieldElement,
+}
 
 /// All cells of a computation, and the fingerprints of what is multiplied in them.
 pub struct Cells {
     seed: [u64; 2],
     unknown: u64,
-    /// The inputs of each cell, without constants.
-    inputs: Vec<[Bit; 8]>,
+    numbers: Products,
+    cells: Vec<Cell>,
     /// Which sums of its inputs a cell is known by.
     known_by: Vec<u8>,
     /// Those sums of each cell, by half of their fingerprint.
@@ -158,11 +187,11 @@ impl Cells {
     }
 
     fn known_by(known_by: Vec<u8>) -> Self {
-        let random = || getrandom::u64().expect("random numbers of the system");
         Self {
             seed: [random(), random()],
             unknown: 0,
-            inputs: vec![],
+            numbers: Products::new(),
+            cells: vec![],
             known_by,
             sums: HashMap::default(),
             products: Default::default(),
@@ -173,58 +202,51 @@ impl Cells {
     /// A bit that nothing is known of.
     pub fn unknown(&mut self) -> Bit {
         self.unknown += 1;
-        self.term(u64::MAX - self.unknown)
+        Bit::of_number(self.number(u64::MAX - self.unknown))
     }
 
     /// Cells so far.
     pub fn count(&self) -> usize {
-        self.inputs.len()
+        self.cells.len()
     }
 
-    /// The fingerprint of a term by its number.
-    fn term(&self, number: u64) -> Bit {
+    /// Number `n` of those that are made of the seed.
+    fn number(&self, n: u64) -> u128 {
         // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), twice with each half of the seed.
         let mix = |mut z: u64| {
             z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
             z ^ z >> 31
         };
-        let half = |seed: u64| mix(mix(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed).wrapping_add(seed));
-        Bit((u128::from(half(self.seed[0])) << 64 | u128::from(half(self.seed[1]))) & !Bit::ONE.0)
+        let half = |seed: u64| mix(mix(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed).wrapping_add(seed));
+        u128::from(half(self.seed[0])) << 64 | u128::from(half(self.seed[1]))
     }
 
     /// The bit that a function of a cell's inputs is.
     fn bit(&self, cell: u32, table: Table) -> Bit {
-        let inputs = &self.inputs[cell as usize];
-        let mut sum = Bit::ZERO;
-        for (n, mut word) in normal_form(table).into_iter().enumerate() {
-            while word != 0 {
-                let product = 64 * n + word.trailing_zeros() as usize;
-                word &= word - 1;
-                sum ^= match product {
-                    0 => Bit::ONE,
-                    product if product.is_power_of_two() => inputs[product.trailing_zeros() as usize],
-                    product => self.term(u64::from(cell) << 8 | product as u64),
-                };
-            }
-        }
-        sum
+        let Cell { inputs, number } = &self.cells[cell as usize];
+        let at = |x: usize| table[x / 64] >> (x % 64) & 1 == 1;
+        let products = Bit::of_number((self.numbers.sum(table) * *number).into());
+        // Terms of one input, by the definition of the normal form.
+        let single = (0..8).filter(|input| at(0) != at(1 << input));
+        single.fold(products ^ Bit::constant(at(0)), |sum, input| sum ^ inputs[input])
     }
 
     /// The cell of which a bit is a sum of inputs, and which.
     fn as_sum(&self, bit: Bit) -> Option<(u32, Table)> {
         let (sum, constant) = bit.split();
         let (cell, mask) = *self.sums.get(&(sum.0 as u64))?;
-        let inputs = self.inputs[cell as usize];
+        let inputs = &self.cells[cell as usize].inputs;
         let is_it = (0..8).filter(|i| mask >> i & 1 == 1).fold(Bit::ZERO, |sum, i| sum ^ inputs[i]) == sum;
         is_it.then(|| (cell, complement_if(self.tables_of_sums[mask as usize], constant)))
     }
 
-    /// A cell and what a bit is there, if it is a function of its inputs: what was computed in a cell before, and a sum of inputs.
-    fn functions(&self, bit: Bit) -> [Option<(u32, Table)>; 2] {
+    /// Cells of which a bit is a function of the inputs, and which: as it was computed before, and as a sum of inputs.
+    fn functions(&self, bit: Bit) -> impl Iterator<Item = (u32, Table)> {
         let (product, constant) = bit.split();
-        let computed = self.products.iter().find_map(|products| products.get(&product.0));
-        [computed.map(|&(cell, table)| (cell, complement_if(table, constant))), self.as_sum(bit)]
+        let computed = self.products.iter().find_map(move |products| products.get(&product.0));
+        let computed = computed.map(|&(cell, table)| (cell, complement_if(table, constant)));
+        computed.into_iter().chain(std::iter::once_with(move || self.as_sum(bit)).flatten())
     }
 
     fn remember(&mut self, bit: Bit, cell: u32, table: Table) {
@@ -287,15 +309,14 @@ impl Cells {
 
     /// The cell that all of some bits are functions of, and which functions.
     fn in_one_cell(&self, bits: [Bit; 3]) -> Option<(u32, [Table; 3])> {
-        let constants = bits.map(Bit::as_constant);
-        let functions = bits.map(|bit| self.functions(bit));
-        let first = constants.iter().position(Option::is_none)?;
-        functions[first].iter().flatten().find_map(|&(cell, _)| {
-            let mut tables = [NONE; 3];
-            for i in 0..3 {
-                tables[i] = match constants[i] {
+        let first = *bits.iter().find(|bit| bit.as_constant().is_none())?;
+        self.functions(first).find_map(|(cell, function)| {
+            let mut tables = [function; 3];
+            for (table, bit) in tables.iter_mut().zip(bits) {
+                *table = match bit.as_constant() {
                     Some(constant) => complement_if(NONE, constant),
-                    None => functions[i].iter().flatten().find(|(of, _)| *of == cell)?.1,
+                    None if bit == first => function,
+                    None => self.functions(bit).find(|(of, _)| *of == cell)?.1,
                 };
             }
             Some((cell, tables))
@@ -334,7 +355,7 @@ impl Cells {
     /// A cell of these inputs.
     fn add(&mut self, bits: [Bit; 8]) -> Result<(), NoCell> {
         let inputs = bits.map(|bit| bit.split().0);
-        let cell = u32::try_from(self.inputs.len()).map_err(|_| NoCell)?;
+        let cell = u32::try_from(self.cells.len()).map_err(|_| NoCell)?;
         let mut sums = [Bit::ZERO; 256];
         for mask in 1..256usize {
             let lowest = mask.trailing_zeros() as usize;
@@ -343,7 +364,7 @@ impl Cells {
                 return Err(NoCell);
             }
         }
-        self.inputs.push(inputs);
+        self.cells.push(Cell { inputs, number: self.number(cell.into()).into() });
         self.sums.extend(self.known_by.iter().map(|&mask| (sums[usize::from(mask)].0 as u64, (cell, mask))));
         Ok(())
     }
@@ -389,14 +410,29 @@ mod tests {
     use aes_bitslice_core::aes::{Direction, sbox};
 
     #[test]
-    fn a_normal_form_is_that_of_its_definition() {
+    fn functions_are_sums_of_products() {
+        let mut cells = Cells::new();
+        let inputs: [Bit; 8] = std::array::from_fn(|_| cells.unknown());
+        cells.add(inputs).unwrap();
+        let product_of = |m: usize| -> Table {
+            let mut table = NONE;
+            (0..256).filter(|x| m & !x == 0).for_each(|x| table[x / 64] |= 1 << (x % 64));
+            table
+        };
         let table: Table = std::array::from_fn(|i| 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(i as u64 + 3));
-        let at = |table: &Table, x: usize| table[x / 64] >> (x % 64) & 1;
-        let form = normal_form(table);
-        for x in 0..256 {
-            let value = (0..256).filter(|m| m & !x == 0).fold(0, |sum, m| sum ^ at(&form, m));
-            assert_eq!(value, at(&table, x), "{x}");
-        }
+        let at = |x: usize| table[x / 64] >> (x % 64) & 1;
+        let is_term = |m: &usize| (0..256).filter(|x| x & !m == 0).fold(0, |sum, x| sum ^ at(x)) == 1;
+        let sum = (0..256).filter(is_term).fold(Bit::ZERO, |sum, m| sum ^ cells.bit(0, product_of(m)));
+        assert_eq!(cells.bit(0, table), sum);
+        assert_eq!(cells.bit(0, product_of(0)), Bit::ONE);
+        assert_eq!(cells.bit(0, product_of(1 << 5)), inputs[5]);
+        // Each product has a number of its own, in each cell.
+        let others = std::array::from_fn(|_| cells.unknown());
+        cells.add(others).unwrap();
+        let mut all: Vec<Bit> = (0..512).map(|m| cells.bit(m as u32 / 256, product_of(m % 256))).collect();
+        all.sort_unstable_by_key(|bit| bit.0);
+        all.dedup();
+        assert_eq!(all.len(), 511, "all but the two that are 1");
     }
 
     /// Whatever is computed of the inputs of a cell, in whatever order, is the same bit exactly if it is the same function.
