@@ -232,13 +232,13 @@ impl Cells {
         single.fold(products ^ Bit::constant(at(0)), |sum, input| sum ^ inputs[input])
     }
 
-    /// The cell of which a bit is a sum of inputs, and which.
-    fn as_sum(&self, bit: Bit) -> Option<(u32, Table)> {
+    /// The cell of which a bit is a sum of inputs, and maybe 1: which inputs, as a mask, and whether it is.
+    fn as_sum(&self, bit: Bit) -> Option<(u32, u8, bool)> {
         let (sum, constant) = bit.split();
         let (cell, mask) = *self.sums.get(&(sum.0 as u64))?;
         let inputs = &self.cells[cell as usize].inputs;
         let is_it = (0..8).filter(|i| mask >> i & 1 == 1).fold(Bit::ZERO, |sum, i| sum ^ inputs[i]) == sum;
-        is_it.then(|| (cell, complement_if(self.tables_of_sums[mask as usize], constant)))
+        is_it.then_some((cell, mask, constant))
     }
 
     /// Cells of which a bit is a function of the inputs, and which: as it was computed before, and as a sum of inputs.
@@ -246,7 +246,8 @@ impl Cells {
         let (product, constant) = bit.split();
         let computed = self.products.iter().find_map(move |products| products.get(&product.0));
         let computed = computed.map(|&(cell, table)| (cell, complement_if(table, constant)));
-        computed.into_iter().chain(std::iter::once_with(move || self.as_sum(bit)).flatten())
+        let table = |(cell, mask, constant)| (cell, complement_if(self.tables_of_sums[usize::from(mask)], constant));
+        computed.into_iter().chain(std::iter::once_with(move || self.as_sum(bit).map(table)).flatten())
     }
 
     fn remember(&mut self, bit: Bit, cell: u32, table: Table) {
@@ -336,18 +337,26 @@ impl Cells {
         if bits.iter().all(|&bit| self.as_sum(bit).is_none()) {
             self.add(bits)?;
         }
-        let inputs = bits.map(|bit| self.as_sum(bit));
-        let cell = inputs[0].ok_or(NoCell)?.0;
+        let sums = bits.map(|bit| self.as_sum(bit));
+        let (cell, ..) = sums[0].ok_or(NoCell)?;
+        // The byte where all inputs are 0, and what each input changes of it.
+        let (mut byte, mut changes) = (0, [0; 8]);
+        for (i, sum) in sums.into_iter().enumerate() {
+            let (_, mask, constant) = sum.filter(|(of, ..)| *of == cell).ok_or(NoCell)?;
+            byte |= u8::from(constant) << i;
+            changes.iter_mut().enumerate().for_each(|(input, change)| *change |= (mask >> input & 1) << i);
+        }
         let mut outputs = [NONE; 8];
-        for x in 0..256 {
-            let mut byte = 0;
-            for (i, input) in inputs.iter().enumerate() {
-                let input = input.filter(|(of, _)| *of == cell).ok_or(NoCell)?.1;
-                byte |= ((input[x / 64] >> (x % 64) & 1) as usize) << i;
+        // In the order of a Gray code, in which one input changes at a time.
+        let mut x = 0usize;
+        for step in 1..=256usize {
+            let output = table[usize::from(byte)];
+            for (i, table) in outputs.iter_mut().enumerate() {
+                table[x / 64] |= u64::from(output >> i & 1) << (x % 64);
             }
-            for (i, output) in outputs.iter_mut().enumerate() {
-                output[x / 64] |= u64::from(table[byte] >> i & 1) << (x % 64);
-            }
+            let input = step.trailing_zeros() as usize % 8;
+            x ^= 1 << input;
+            byte ^= changes[input];
         }
         Ok(outputs.map(|output| self.bit(cell, output)))
     }

@@ -2,9 +2,9 @@
 
 use crate::aes::{self, Block};
 use crate::anf::Cells;
+use crate::context::{Grid, buffer};
 use crate::kernel::{INPUT, OUTPUT, Proved, key_argument, round_keys};
 use crate::launch::{Launch, compare, known, number};
-use crate::machine::{Grid, buffer};
 use crate::memory::Byte;
 use crate::mode::{before_wrap, no_cell};
 use aes_bitslice_core::aes::{Direction, KeyBits};

@@ -2,9 +2,20 @@
 //! bit by bit, and what spreads one bit over a word.
 
 use crate::anf::Bit;
-use crate::machine::{Machine, Next, Thread};
+use crate::context::Context;
+use crate::thread::Thread;
 use crate::value::{Value, Why};
-use aes_bitslice_taint::ptx::program::{Operand, Statement};
+use aes_bitslice_ptx::{Operand, Statement};
+
+/// Where a statement leads.
+pub(crate) enum Next {
+    Following,
+    To(usize),
+    Shuffle,
+    Warp,
+    Block,
+    End,
+}
 
 /// The type of an instruction, such as `.u32`.
 #[derive(Clone, Copy)]
@@ -42,8 +53,23 @@ fn spread(word: &Value) -> Result<Value, Why> {
     }
 }
 
-impl Machine<'_> {
+impl Context<'_> {
+    /// What a statement does to a thread, if its predicate holds, and where it leads.
     pub(crate) fn step(&mut self, thread: &mut Thread, statement: &Statement) -> Result<Next, Why> {
+        if let Some((register, is_negated)) = statement.guard
+            && (thread.register(register)?.number()? == 1) == is_negated
+        {
+            return Ok(Next::Following);
+        }
+        // Signs before operands are not among these.
+        let text = statement.text.trim_start_matches("@!");
+        if text.contains(['!', '~']) || text.contains("-%") {
+            return Err("an operand with a sign".into());
+        }
+        self.execute(thread, statement)
+    }
+
+    fn execute(&mut self, thread: &mut Thread, statement: &Statement) -> Result<Next, Why> {
         let parts: Vec<&str> = statement.opcode.split('.').collect();
         let operands = &statement.operands;
         match (parts[0], &operands[..]) {

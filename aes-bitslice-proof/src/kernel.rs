@@ -7,10 +7,11 @@
 
 use crate::aes::{self, Block};
 use crate::anf::{Bit, Cells};
+use crate::context::{Grid, buffer};
+use crate::kernel_cells::TILE;
 use crate::launch::{Launch, compare, number};
-use crate::machine::{Grid, buffer};
 use crate::memory::Byte;
-use crate::mode::{self, Start, TILE};
+use crate::mode::{self, Start};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::aes::schedule::KeyBits;
 use aes_bitslice_core::basis::Basis;
@@ -116,7 +117,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let given = mode::Given { mode, start: case.start, keys: &keys, tweak_keys: &tweak_keys, iv: &iv };
     let stolen = if mode.has_tweaks() { case.bytes % 16 } else { 0 };
     let expected = given.of_blocks(cells, &input, stolen)?;
-    given.beside(cells, blocks)?;
+    given.make_kernel_cells(cells, blocks)?;
 
     let is_whole = case.aligned && case.skip == 0 && (case.bytes.is_multiple_of(16));
     let entry = if is_whole { &manifest.entry } else { &manifest.entry_bytes };

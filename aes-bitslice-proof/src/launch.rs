@@ -1,10 +1,11 @@
 //! A launch of an entry point on memory of formal bits, and what of its output is not what it should be.
 
 use crate::anf::{Bit, Cells};
-use crate::machine::{Grid, Machine};
+use crate::context::Grid;
+use crate::machine::Machine;
 use crate::memory::{Byte, Memory};
 use aes_bitslice_core::signature::EntryPoint;
-use aes_bitslice_taint::ptx::program::Program;
+use aes_bitslice_ptx::Program;
 
 /// What is launched, and how.
 pub struct Launch<'a> {
@@ -34,15 +35,15 @@ impl Launch<'_> {
         let program = Program::read(self.ptx)?;
         let mut machine = Machine::new(&program, &self.entry.name, self.grid, u64::from(self.shared_bytes), cells)?;
         for (address, bytes) in given {
-            machine.memory.put(*address, bytes.iter().copied());
+            machine.put(*address, bytes);
         }
-        writable.iter().for_each(|&(address, bytes)| machine.memory.allow(address..address + bytes as u64));
+        writable.iter().for_each(|&(address, bytes)| machine.allow(address..address + bytes as u64));
         for (n, parameter) in self.entry.parameters.iter().enumerate() {
             let value = arguments(&parameter.name);
             machine.parameter(n, &value.ok_or_else(|| format!("no value is known for `{}`", parameter.name))?)?;
         }
         machine.run().map_err(|stuck| stuck.to_string())?;
-        Ok(machine.memory)
+        Ok(machine.into_memory())
     }
 }
 

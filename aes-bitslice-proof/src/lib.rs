@@ -9,7 +9,10 @@
 //! | [`anf`] | bits as formal sums of products (algebraic normal form), by fingerprints |
 //! | [`aes`], [`mode`] | the definitions: FIPS 197, SP 800-38A, IEEE 1619, RFC 8452 |
 //! | [`value`], [`memory`], [`order`] | what is in registers and in memory, and which accesses barriers put in order |
-//! | [`machine`], `instruction`, `opcode` | threads that run PTX; what instructions do; those that there are |
+//! | `kernel_cells` | what kernels compute besides what the definitions have |
+//! | `thread`, [`context`] | a thread, and what it reaches besides its registers |
+//! | `instruction`, `opcode` | what instructions do to it; those that there are |
+//! | [`machine`] | a grid of threads that runs them |
 //! | [`launch`] | a launch on such memory |
 //! | [`kernel`], [`batch`] | the claim about a kernel, and about its entry points for many keys and messages |
 //!
@@ -17,7 +20,7 @@
 //!
 //! For a kernel and the lengths, counters and grid of a [`kernel::Case`]: whatever the round keys, the IV and the data are, the output is
 //! the mode's, nothing is written besides it, nothing is read that was not written, and no branch, address or lane depends on what is
-//! unknown. Two values are compared by fingerprints ([`anf`]), which for 2^28 values can be wrong with a probability of 2^-72, if the
+//! unknown. Two values are compared by fingerprints ([`anf`]), which for 2^28 values can be wrong with a probability of 2^-71, if the
 //! mixing function that makes them is as good as random.
 //!
 //! # What it rests on
@@ -35,12 +38,15 @@
 pub mod aes;
 pub mod anf;
 pub mod batch;
+pub mod context;
 mod instruction;
 pub mod kernel;
+mod kernel_cells;
 pub mod launch;
 pub mod machine;
 pub mod memory;
 pub mod mode;
 mod opcode;
 pub mod order;
+mod thread;
 pub mod value;

@@ -5,27 +5,18 @@
 //! Between two barriers threads run in the order of their indices. Nothing depends on that order, for a race ends the run, too (`order`).
 
 use crate::anf::Cells;
+use crate::context::{Context, Grid};
+use crate::instruction::Next;
 use crate::memory::{Byte, Memory};
 use crate::opcode::OPCODES;
-use crate::order::{Moment, WARP};
+use crate::order::WARP;
+use crate::thread::{State, Thread};
 use crate::value::{Value, Why};
-use aes_bitslice_taint::ptx::program::{Declared, Function, Operand, Program, Space, Statement};
+use aes_bitslice_ptx::{Function, Program, Statement};
 use std::ops::Range;
-
-/// Distance of addresses of declared variables: none reaches into the next.
-const APART: u64 = 1 << 20;
 
 /// Statements that a thread takes at most: one that takes more is taken for one that does not end.
 const MOST_STEPS: usize = 1 << 17;
-
-/// Device memory begins here, behind all that is declared.
-pub const DEVICE: u64 = 1 << 40;
-
-/// Where a buffer of device memory begins, of each number another: at a multiple of 16 bytes, and of no more, below one of 2^32, so that
-/// addresses carry from their lower word to the upper one, and bit 31 is set in some.
-pub const fn buffer(number: u64) -> u64 {
-    number * DEVICE + (1 << 32) - 0x2f0
-}
 
 /// Why a run ended before its end.
 #[derive(Debug)]
@@ -44,70 +35,17 @@ impl std::fmt::Display for Stuck {
     }
 }
 
-/// What a thread does next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    Runs,
-    /// At a shuffle, whose statement is the next one.
-    Shuffles,
-    WaitsForWarp,
-    WaitsForBlock,
-    Ended,
-}
-
-pub(crate) struct Thread {
-    pub index: usize,
-    registers: Vec<Option<Value>>,
-    next: usize,
-    steps: usize,
-    state: State,
-    /// Barriers of the thread block and of the warp that it has passed.
-    block_barriers: u32,
-    warp_barriers: u32,
-}
-
 /// A grid, and all that its threads reach.
 pub struct Machine<'a> {
     function: &'a Function,
-    /// The address of each variable and parameter that is declared.
-    addresses: Vec<u64>,
-    /// Their bytes.
-    sizes: Vec<u64>,
-    /// Where variables in shared memory are.
-    shared: Vec<Range<u64>>,
-    grid: Grid,
-    /// The index of the thread block that runs.
-    block: u64,
-    /// Memory, with the parameters.
-    pub memory: Memory,
-    /// What is computed with.
-    pub cells: &'a mut Cells,
-}
-
-/// How many threads there are.
-#[derive(Clone, Copy, Debug)]
-pub struct Grid {
-    /// Thread blocks.
-    pub blocks: u64,
-    /// Threads of each.
-    pub threads: usize,
-}
-
-/// Where a statement leads.
-pub(crate) enum Next {
-    Following,
-    To(usize),
-    Shuffle,
-    Warp,
-    Block,
-    End,
+    context: Context<'a>,
 }
 
 impl<'a> Machine<'a> {
     /// For an entry point of a module, with bytes of shared memory besides those of variables of known size.
     ///
     /// # Errors
-    /// If there is no such entry point.
+    /// If there is no such entry point, or it has an instruction for which there is no rule.
     pub fn new(
         program: &'a Program,
         entry: &str,
@@ -120,24 +58,7 @@ impl<'a> Machine<'a> {
         if let Some(other) = function.statements.iter().find(|statement| !OPCODES.contains(&&*statement.opcode)) {
             return Err(format!("line {}: `{}`: no rule for this instruction", other.line, other.text));
         }
-        let has_no_size = |object: &&Declared| object.space == Space::Shared && object.shared.bytes == 0;
-        if program.objects.iter().filter(has_no_size).count() > 1 {
-            return Err("several arrays in shared memory have no size: they are one".into());
-        }
-        if program.objects.iter().any(|object| object.shared.bytes + object.shared.align >= APART) {
-            return Err("a variable or parameter is too large".into());
-        }
-        // At multiples of what each is declared to be aligned to, and of no more.
-        let addresses: Vec<u64> = (1..).zip(&program.objects).map(|(n, of)| n * APART + of.shared.align).collect();
-        let shared = |(object, address): (&Declared, &u64)| {
-            let bytes = if object.shared.bytes == 0 { shared_bytes } else { object.shared.bytes };
-            (object.space == Space::Shared).then_some(*address..*address + bytes)
-        };
-        let shared: Vec<Range<u64>> = program.objects.iter().zip(&addresses).filter_map(shared).collect();
-        let mut memory = Memory::default();
-        shared.iter().cloned().for_each(|region| memory.allow(region));
-        let sizes = program.objects.iter().map(|object| object.shared.bytes).collect();
-        Ok(Self { function, addresses, sizes, shared, grid, block: 0, memory, cells })
+        Ok(Self { function, context: Context::new(program, grid, shared_bytes, cells)? })
     }
 
     /// Gives the bytes of a parameter.
@@ -145,16 +66,22 @@ impl<'a> Machine<'a> {
     /// # Errors
     /// If there is no such parameter, or it is declared with another size.
     pub fn parameter(&mut self, number: usize, bytes: &[Byte]) -> Result<(), Why> {
-        let object = *self.function.parameters.get(number).ok_or_else(|| format!("there is no parameter {number}"))?;
-        if self.sizes[object] != bytes.len() as u64 {
-            return Err(format!(
-                "parameter {number} has {} bytes, and {} are declared",
-                bytes.len(),
-                self.sizes[object]
-            ));
-        }
-        self.memory.put(self.addresses[object], bytes.iter().copied());
-        Ok(())
+        self.context.parameter(self.function, number, bytes)
+    }
+
+    /// Puts bytes into device memory, from an address on.
+    pub fn put(&mut self, address: u64, bytes: &[Byte]) {
+        self.context.memory.put(address, bytes.iter().copied());
+    }
+
+    /// Allows writes to these addresses.
+    pub fn allow(&mut self, addresses: Range<u64>) {
+        self.context.memory.allow(addresses);
+    }
+
+    /// What memory holds.
+    pub fn into_memory(self) -> Memory {
+        self.context.memory
     }
 
     /// Runs all threads to their end.
@@ -162,10 +89,8 @@ impl<'a> Machine<'a> {
     /// # Errors
     /// At the first instruction that cannot be followed, or where threads wait for one another for ever.
     pub fn run(&mut self) -> Result<(), Stuck> {
-        for block in 0..self.grid.blocks {
-            self.block = block;
-            // What a thread block has left in shared memory is not there for the next one.
-            self.memory.forget(&self.shared);
+        for block in 0..self.context.grid.blocks {
+            self.context.begin(block);
             self.run_block()?;
         }
         Ok(())
@@ -173,17 +98,8 @@ impl<'a> Machine<'a> {
 
     fn run_block(&mut self) -> Result<(), Stuck> {
         let registers = self.function.registers;
-        let mut threads: Vec<Thread> = (0..self.grid.threads)
-            .map(|index| Thread {
-                index,
-                registers: vec![None; registers],
-                next: 0,
-                steps: 0,
-                state: State::Runs,
-                block_barriers: 0,
-                warp_barriers: 0,
-            })
-            .collect();
+        let threads = 0..self.context.grid.threads;
+        let mut threads: Vec<Thread> = threads.map(|index| Thread::new(index, registers)).collect();
         while threads.iter().any(|thread| thread.state != State::Ended) {
             for warp in threads.chunks_mut(WARP) {
                 for thread in &mut *warp {
@@ -221,12 +137,6 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Where in its run a thread is.
-    pub(crate) fn moment(&self, thread: &Thread) -> Moment {
-        let Thread { index, block_barriers, warp_barriers, .. } = *thread;
-        Moment { block: self.block, thread: index, block_barriers, warp_barriers }
-    }
-
     fn stuck(&self, statement: usize, why: Why) -> Stuck {
         let Statement { line, text, .. } = &self.function.statements[statement];
         Stuck { line: *line, instruction: text.clone(), why }
@@ -243,7 +153,7 @@ impl<'a> Machine<'a> {
             if thread.steps > MOST_STEPS {
                 return Err(self.stuck(at, "the thread does not end".into()));
             }
-            let next = self.guarded(thread, statement).map_err(|why| self.stuck(at, why))?;
+            let next = self.context.step(thread, statement).map_err(|why| self.stuck(at, why))?;
             thread.next = at + 1;
             match next {
                 Next::Following => {}
@@ -257,29 +167,17 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn guarded(&mut self, thread: &mut Thread, statement: &Statement) -> Result<Next, Why> {
-        if let Some((register, is_negated)) = statement.guard
-            && (thread.register(register)?.number()? == 1) == is_negated
-        {
-            return Ok(Next::Following);
-        }
-        // Signs before operands are not among these.
-        let text = statement.text.trim_start_matches("@!");
-        if text.contains(['!', '~']) || text.contains("-%") {
-            return Err("an operand with a sign".into());
-        }
-        self.step(thread, statement)
-    }
-
     /// `shfl.sync.idx.b32 d, a, lane, clamp, mask` of all lanes at once (PTX ISA, section on `shfl.sync`).
     fn shuffle(&self, warp: &mut [Thread]) -> Result<(), Stuck> {
         let at = warp[0].next;
         let statement = &self.function.statements[at];
         let all = || -> Result<Vec<Value>, Why> {
-            let given: Vec<Value> =
-                warp.iter().map(|thread| self.value(thread, &statement.operands[1])).collect::<Result<_, _>>()?;
+            let given: Vec<Value> = warp
+                .iter()
+                .map(|thread| self.context.value(thread, &statement.operands[1]))
+                .collect::<Result<_, _>>()?;
             let of_lane = |(lane, thread): (usize, &Thread)| {
-                let number = |n: usize| self.value(thread, &statement.operands[n])?.number();
+                let number = |n: usize| self.context.value(thread, &statement.operands[n])?.number();
                 let (from, clamp, mask) = (number(2)? as usize, number(3)? as usize, number(4)?);
                 if mask & 0xffff_ffff != 0xffff_ffff {
                     return Err("a shuffle of some lanes only".into());
@@ -295,69 +193,6 @@ impl<'a> Machine<'a> {
         for (thread, value) in warp.iter_mut().zip(values) {
             thread.write(&statement.operands[0], value).map_err(|why| self.stuck(at, why))?;
             (thread.next, thread.state) = (at + 1, State::Runs);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn value(&self, thread: &Thread, operand: &Operand) -> Result<Value, Why> {
-        Ok(match operand {
-            Operand::Register(register) => thread.register(*register)?,
-            Operand::Number(number) => Value::Number(*number as u64),
-            Operand::Object(object) => Value::Number(self.addresses[*object]),
-            Operand::Address(terms) => {
-                let mut terms = terms.iter().map(|term| self.value(thread, term)?.number());
-                Value::Number(terms.try_fold(0u64, |sum, term| Ok::<_, Why>(sum.wrapping_add(term?)))?)
-            }
-            Operand::Special(name) => Value::Number(match name.as_str() {
-                "%tid.x" => thread.index as u64,
-                "%ntid.x" => self.grid.threads as u64,
-                "%ctaid.x" => self.block,
-                "%nctaid.x" => self.grid.blocks,
-                _ => return Err(format!("the value of {name}")),
-            }),
-            Operand::Several(_) | Operand::Name(_) | Operand::Label(_) | Operand::Float => {
-                return Err("an operand of this kind".into());
-            }
-        })
-    }
-
-    /// Whether an access of some bytes, a vector's together, may be done from an address on: it is a multiple of their number, and in the
-    /// memory that the instruction names.
-    pub(crate) fn reaches(&self, space: &str, at: u64, bytes: u64) -> Result<(), Why> {
-        let is_shared = self.shared.iter().any(|region| region.contains(&at));
-        let is_there = match space {
-            "shared" => is_shared,
-            "param" => !is_shared && at < DEVICE,
-            "global" => at >= DEVICE,
-            _ => false,
-        };
-        match is_there && at.is_multiple_of(bytes) {
-            true => Ok(()),
-            false => Err(format!("{bytes} bytes of this memory are not accessed at {at:#x}")),
-        }
-    }
-}
-
-impl Thread {
-    pub(crate) fn register(&self, register: usize) -> Result<Value, Why> {
-        self.registers[register].clone().ok_or_else(|| "a register that was not written".into())
-    }
-
-    /// Writes a destination; of two, the second of which is a predicate, the first.
-    pub(crate) fn write(&mut self, operand: &Operand, value: Value) -> Result<(), Why> {
-        match operand {
-            Operand::Register(register) => self.registers[*register] = Some(value),
-            Operand::Several(several) => {
-                if let Some(first) = several.first() {
-                    self.write(first, value)?;
-                }
-                for predicate in several.iter().skip(1) {
-                    if let Operand::Register(register) = predicate {
-                        self.registers[*register] = None;
-                    }
-                }
-            }
-            _ => return Err("a destination of this kind".into()),
         }
         Ok(())
     }

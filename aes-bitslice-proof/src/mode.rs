@@ -3,10 +3,7 @@
 use crate::aes::{self, Block};
 use crate::anf::{Bit, Cells, NoCell};
 use aes_bitslice_core::aes::Direction;
-use aes_bitslice_core::mode::{Mode, State};
-
-/// Blocks that a warp works on at a time.
-pub(crate) const TILE: usize = 256;
+use aes_bitslice_core::mode::Mode;
 
 /// A number of 128 bits that is some less than a multiple of 2^`bits`, so that adding them carries into bit `bits`, and of 128 wraps to 0.
 /// Bits above are neither all set nor all clear.
@@ -48,12 +45,12 @@ pub struct Given<'a> {
 }
 
 /// The block whose bytes are a number, least significant first.
-fn of_number(number: u128) -> Block {
+pub(crate) fn of_number(number: u128) -> Block {
     aes::known(number.to_le_bytes())
 }
 
 /// A counter block of AES-GCM-SIV counts in its first bytes, the least significant first; others in their last.
-fn swap_if(mode: Mode, block: u128) -> u128 {
+pub(crate) fn swap_if(mode: Mode, block: u128) -> u128 {
     if mode == Mode::CtrLe32 { block.swap_bytes() } else { block }
 }
 
@@ -141,47 +138,6 @@ impl Given<'_> {
         let joined = std::array::from_fn(|i| if i < 8 * ragged { input[last][i] } else { whole[i] });
         output[last - 1] = self.with_tweak(cells, &joined, &tweaks[second])?;
         output[last] = whole;
-        Ok(())
-    }
-
-    /// Makes cells of what kernels put through S-boxes besides a number of blocks of data. It proves nothing and assumes nothing: a cell
-    /// says which bits are multiplied together.
-    ///
-    /// # Errors
-    /// As [`Self::of_blocks`].
-    pub fn beside(&self, cells: &mut Cells, blocks: usize) -> Result<(), String> {
-        let start = swap_if(self.mode, self.start.number);
-        // The other blocks of the tiles that the data lies in: zeros, and counters.
-        let skipped = if self.mode.state() == State::Counters { start % TILE as u128 } else { 0 };
-        let number = swap_if(self.mode, start - skipped);
-        let around = Given { start: Start { number, ..self.start }, iv: &of_number(0), ..*self };
-        let tiles = (skipped as usize + blocks).next_multiple_of(TILE);
-        if tiles != blocks {
-            around.of_blocks(cells, &vec![of_number(0); tiles], 0)?;
-        }
-        let mut rounds = |block: u128, keys: &[Block]| {
-            aes::process(cells, &of_number(block), keys, Direction::Encrypt).map(drop).map_err(no_cell)
-        };
-        match self.mode {
-            // Two rounds of counters the four lowest bytes of which take all values, those of the next run of 2^32 among them.
-            Mode::Ctr | Mode::Keystream | Mode::CtrLe32 => {
-                for run in [start, start.wrapping_add(blocks as u128)] {
-                    for byte in 0..TILE as u128 {
-                        let counter = (run >> 32 << 32) | (byte * 0x0101_0101);
-                        let block = if self.mode == Mode::CtrLe32 { counter } else { counter.swap_bytes() };
-                        rounds(block, &self.keys[..3])?;
-                    }
-                }
-            }
-            // The numbers of as many units as a tile has blocks, from any unit of the data on.
-            Mode::XtsEncrypt | Mode::XtsDecrypt => {
-                let units = (self.start.before + blocks) / self.start.unit_blocks;
-                for unit in 0..(units + TILE) as u128 {
-                    rounds(start.wrapping_add(unit), self.tweak_keys)?;
-                }
-            }
-            _ => {}
-        }
         Ok(())
     }
 }

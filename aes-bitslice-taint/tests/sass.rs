@@ -1,6 +1,6 @@
 //! Rules for machine code, each on a few instructions.
 
-use aes_bitslice_taint::ptx::Shared;
+use aes_bitslice_ptx::Variable;
 use aes_bitslice_taint::{Finding, Secrets, sass};
 
 /// A kernel with a pointer, a key of four words and a number, and in shared memory a table of 64 bytes behind a counter.
@@ -18,7 +18,7 @@ fn check(code: &str) -> Vec<Finding> {
     listing += "\t.section\t.nv.shared.k,\"aw\",@nobits\n\t.zero\t\t1104\n";
     listing += "\t.section\t.nv.constant0.k,\"a\",@progbits\n\t.zero\t\t556\n";
     let secrets = Secrets::default().parameter(8, 0..0).parameter(16, 0..16).parameter(4, 0..0);
-    let shared = |name: &str, bytes, align| Shared { name: name.into(), bytes, align };
+    let shared = |name: &str, bytes, align| Variable { name: name.into(), bytes, align };
     sass::check(&listing, "k", &secrets, &[shared("next", 4, 4), shared("table", 64, 16)]).unwrap().findings
 }
 

@@ -1,10 +1,10 @@
 //! Secrets on their way through a program.
 
-use super::program::{Operand, Program, Space, Statement};
 use crate::finding::{Finding, Report};
 use crate::secrets::Secrets;
 use crate::solve::{Code, solve};
 use crate::value::{At, Object, Value};
+use aes_bitslice_ptx::{Operand, Program, Space, Statement};
 use std::collections::BTreeSet;
 
 /// Instructions that compute their first operand from the others and from nothing else.
@@ -97,7 +97,7 @@ pub fn check(program: &Program, entry: &str, secrets: &Secrets) -> Result<Report
     let number = program.function(entry).filter(|&function| program.functions[function].is_entry);
     let number = number.ok_or_else(|| format!("there is no entry point `{entry}`"))?;
     let parameters = &program.functions[number].parameters;
-    let sizes = || parameters.iter().map(|&object| program.objects[object].shared.bytes as usize);
+    let sizes = || parameters.iter().map(|&object| program.objects[object].variable.bytes as usize);
     if parameters.len() != secrets.count() || !sizes().enumerate().all(|(n, bytes)| bytes == secrets.bytes(n)) {
         let sizes: Vec<_> = sizes().collect();
         return Err(format!("`{entry}` takes parameters of {sizes:?} bytes, others than were named"));

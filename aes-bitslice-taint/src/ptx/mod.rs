@@ -1,23 +1,20 @@
-//! PTX: `program` reads it, `flow` follows secrets through it.
+//! PTX: `flow` follows secrets through it.
 //!
 //! Registers are followed along every way through a function; objects in memory are one fact for the whole program. A function is
 //! analysed once, with the arguments of all its calls together.
 
 mod flow;
-pub mod program;
 
 use crate::finding::Report;
 use crate::secrets::Secrets;
-
-/// A variable in shared memory: where PTX declares it.
-pub use program::Shared;
+use aes_bitslice_ptx::{Program, Variable};
 
 /// Follows the secrets of an entry point.
 ///
 /// # Errors
 /// In words, if the text cannot be read, has no such entry point, or the entry point takes other parameters.
 pub fn check(ptx: &str, entry: &str, secrets: &Secrets) -> Result<Report, String> {
-    flow::check(&program::Program::read(ptx)?, entry, secrets)
+    flow::check(&Program::read(ptx)?, entry, secrets)
 }
 
 /// The variables in shared memory that an entry point can reach, in the order in which they are declared: those of the module, then its
@@ -25,6 +22,6 @@ pub fn check(ptx: &str, entry: &str, secrets: &Secrets) -> Result<Report, String
 ///
 /// # Errors
 /// In words, if the text cannot be read.
-pub fn shared(ptx: &str, entry: &str) -> Result<Vec<Shared>, String> {
-    Ok(program::Program::read(ptx)?.shared(entry))
+pub fn shared(ptx: &str, entry: &str) -> Result<Vec<Variable>, String> {
+    Ok(Program::read(ptx)?.shared(entry))
 }

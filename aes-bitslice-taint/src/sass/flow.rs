@@ -2,10 +2,10 @@
 
 use super::listing::{Instruction, Listing, Operand, REGISTERS};
 use crate::finding::{Finding, Report};
-use crate::ptx::Shared;
 use crate::secrets::Secrets;
 use crate::solve::{Code, solve};
 use crate::value::{At, Value};
+use aes_bitslice_ptx::Variable;
 use std::collections::BTreeSet;
 
 /// Instructions that compute registers and predicates from others, in a time that depends on nothing.
@@ -159,7 +159,7 @@ struct Flow<'a> {
     report: Report,
 }
 
-pub fn check(listing: &Listing, entry: &str, secrets: &Secrets, shared: &[Shared]) -> Result<Report, String> {
+pub fn check(listing: &Listing, entry: &str, secrets: &Secrets, shared: &[Variable]) -> Result<Report, String> {
     let (parameters, bytes) = laid_out((0..secrets.count()).map(|n| {
         let bytes = secrets.bytes(n) as u64;
         (bytes, if bytes == 8 { 8 } else { 4 })

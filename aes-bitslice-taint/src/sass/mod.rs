@@ -7,14 +7,14 @@ mod flow;
 mod listing;
 
 use crate::finding::Report;
-use crate::ptx::Shared;
 use crate::secrets::Secrets;
+use aes_bitslice_ptx::Variable;
 
 /// Follows the secrets of an entry point. `shared` are the variables in shared memory, as [`ptx::shared`](crate::ptx::shared) has them;
 /// with none of them, all of shared memory is one object.
 ///
 /// # Errors
 /// In words, if the listing cannot be read, has no such entry point, or its parameters or shared memory are of other sizes.
-pub fn check(listing: &str, entry: &str, secrets: &Secrets, shared: &[Shared]) -> Result<Report, String> {
+pub fn check(listing: &str, entry: &str, secrets: &Secrets, shared: &[Variable]) -> Result<Report, String> {
     flow::check(&listing::Listing::read(listing, entry)?, entry, secrets, shared)
 }

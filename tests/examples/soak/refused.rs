@@ -19,9 +19,12 @@ const ALL: [(&str, Try); 23] = [
         match cipher.submit(Ecb::decrypt(), data.to_vec()) {
             Ok(_) => vec![false],
             Err(refused) => {
-                // The data comes back.
-                data.copy_from_slice(&refused.data);
-                vec![true]
+                // The data comes back: the caller of this compares it.
+                let is_whole = refused.data.len() == data.len();
+                if is_whole {
+                    data.copy_from_slice(&refused.data);
+                }
+                vec![is_whole]
             }
         }
     }),

@@ -1,116 +1,6 @@
-//! PTX as functions of statements, with registers and objects by number. Signs before operands (`-`, `~`, `!`) stand in the text only.
+//! Reads PTX.
 
-use crate::value::Object;
-use std::collections::{HashMap, HashSet};
-
-/// A memory that PTX names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Space {
-    /// Of a thread block.
-    Shared,
-    /// Of a thread.
-    Local,
-    /// Of the device, constants among it.
-    Global,
-    /// Of a launch, or of a call.
-    Parameter,
-}
-
-/// A variable in shared memory.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Shared {
-    /// Its name.
-    pub name: String,
-    /// Bytes.
-    pub bytes: u64,
-    /// Its address is a multiple of this.
-    pub align: u64,
-}
-
-/// What PTX declares with a name and a size.
-#[derive(Debug)]
-pub struct Declared {
-    /// The memory.
-    pub space: Space,
-    /// Name and size.
-    pub shared: Shared,
-    /// The function in which it is declared, if in one.
-    function: Option<usize>,
-}
-
-/// What a statement is about.
-#[derive(Debug)]
-pub enum Operand {
-    /// A register, by its number.
-    Register(usize),
-    /// A register of the processor, such as `%tid.x`, which is public, or one that is not written: `_`.
-    Special(String),
-    /// An immediate.
-    Number(i64),
-    /// An immediate of floating point.
-    Float,
-    /// The address of an object.
-    Object(Object),
-    /// A place in memory: the sum of these.
-    Address(Vec<Operand>),
-    /// Those of a vector, or two destinations.
-    Several(Vec<Operand>),
-    /// A function, or a label that there is none of.
-    Name(String),
-    /// A label: the number of the statement behind it.
-    Label(usize),
-}
-
-/// An instruction.
-#[derive(Debug)]
-pub struct Statement {
-    /// The line of the text, from 1.
-    pub line: usize,
-    /// It as it is written, without line ends.
-    pub text: String,
-    /// The predicate, as a register, and whether the instruction is executed where that is false.
-    pub guard: Option<(usize, bool)>,
-    /// The scope in which it stands.
-    scope: usize,
-    /// The instruction with its modifiers: `add.s32`.
-    pub opcode: String,
-    /// Destinations first.
-    pub operands: Vec<Operand>,
-}
-
-/// A function or an entry point.
-#[derive(Debug, Default)]
-pub struct Function {
-    /// Its name.
-    pub name: String,
-    /// Whether it can be launched.
-    pub is_entry: bool,
-    /// What it takes, in order.
-    pub parameters: Vec<Object>,
-    /// What it returns.
-    pub results: Vec<Object>,
-    /// Registers are numbered from 0 to this.
-    pub registers: usize,
-    /// Its body.
-    pub statements: Vec<Statement>,
-    /// The number of the statement behind each label, by the scope in which it stands.
-    labels: HashMap<(usize, String), usize>,
-    /// The scope around each: pairs of braces, the function's own the first.
-    scopes: Vec<usize>,
-    names: HashMap<String, usize>,
-    families: HashSet<String>,
-    objects: HashMap<String, Object>,
-}
-
-/// A module.
-#[derive(Debug, Default)]
-pub struct Program {
-    /// In order of the text.
-    pub functions: Vec<Function>,
-    /// By number.
-    pub objects: Vec<Declared>,
-    globals: HashMap<String, Object>,
-}
+use crate::{Declared, Function, Object, Operand, Program, Space, Statement, Variable};
 
 /// A piece of the text that ends with `;`, `:`, `{` or `}`.
 struct Piece {
@@ -160,7 +50,9 @@ impl Program {
                     }
                 }
                 (';', _) if text.is_empty() || (is_function && function.is_none()) => {}
-                (';', _) if text.starts_with('.') => program.declare(function, &text).map_err(wrong)?,
+                (';', _) if text.starts_with('.') => {
+                    program.declare(function, open.last().copied(), &text).map_err(wrong)?
+                }
                 (';', Some(function)) => {
                     let scope = open.last().copied().unwrap_or_default();
                     program.statement(function, scope, line, &text).map_err(wrong)?;
@@ -172,20 +64,6 @@ impl Program {
             true => Ok(program),
             false => Err("the text ends within a function".into()),
         }
-    }
-
-    /// The number of a function.
-    pub fn function(&self, name: &str) -> Option<usize> {
-        self.functions.iter().position(|function| function.name == name)
-    }
-
-    /// The variables in shared memory that a function can reach: those of the module, then its own.
-    pub fn shared(&self, entry: &str) -> Vec<Shared> {
-        let function = self.function(entry);
-        let reached = |object: &&Declared| {
-            object.space == Space::Shared && (object.function.is_none() || object.function == function)
-        };
-        self.objects.iter().filter(reached).map(|object| object.shared.clone()).collect()
     }
 
     /// The head of a function: `.entry NAME(PARAMETERS) ...` or `.func (RESULT) NAME(PARAMETERS)`.
@@ -217,7 +95,7 @@ impl Program {
     }
 
     /// `.reg .b32 %r<10>`, `.shared .align 4 .u32 x`, `.param .b32 p`, `.pragma "..."`.
-    fn declare(&mut self, function: Option<usize>, text: &str) -> Result<(), String> {
+    fn declare(&mut self, function: Option<usize>, scope: Option<usize>, text: &str) -> Result<(), String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let space = |word: &&str| match *word {
             ".shared" => Some(Space::Shared),
@@ -227,12 +105,15 @@ impl Program {
             _ => None,
         };
         if words[0] == ".reg" {
-            let function = &mut self.functions[function.ok_or("a register outside of a function")?];
+            let (Some(function), Some(scope)) = (function, scope) else {
+                return Err("a register outside of a function".into());
+            };
+            let function = &mut self.functions[function];
             let (_, names) = text.split_once(words[1]).ok_or("a register without a type")?;
             for name in names.split(',').map(str::trim) {
                 match name.split_once('<') {
-                    Some((family, _)) => _ = function.families.insert(family.into()),
-                    None => _ = function.register(name),
+                    Some((family, _)) => _ = function.families.insert((scope, family.into())),
+                    None => _ = function.register(scope, name),
                 }
             }
             Ok(())
@@ -265,8 +146,8 @@ impl Program {
         let number = self.objects.len();
         let number = *names.entry(name.into()).or_insert(number);
         if number == self.objects.len() {
-            let shared = Shared { name: name.into(), bytes, align };
-            self.objects.push(Declared { space, shared, function });
+            let variable = Variable { name: name.into(), bytes, align };
+            self.objects.push(Declared { space, variable, function });
         }
         Ok(number)
     }
@@ -280,9 +161,10 @@ impl Program {
             None => (None, text.as_str()),
         };
         let (opcode, rest) = rest.split_once(' ').unwrap_or((rest, ""));
-        let operands = split(rest).into_iter().map(|text| self.operand(function, text)).collect::<Result<_, _>>()?;
+        let operands =
+            split(rest).into_iter().map(|text| self.operand(function, scope, text)).collect::<Result<_, _>>()?;
         let is_negated = guard.is_some_and(|guard| guard.starts_with('!'));
-        let guard = match guard.map(|guard| self.operand(function, guard.trim_start_matches('!'))).transpose()? {
+        let guard = match guard.map(|guard| self.operand(function, scope, guard.trim_start_matches('!'))).transpose()? {
             Some(Operand::Register(register)) => Some((register, is_negated)),
             Some(_) => return Err("a predicate that is no register".into()),
             None => None,
@@ -292,11 +174,12 @@ impl Program {
         Ok(())
     }
 
-    fn operand(&mut self, function: usize, text: &str) -> Result<Operand, String> {
+    fn operand(&mut self, function: usize, scope: usize, text: &str) -> Result<Operand, String> {
         let text = text.trim();
         let within = |open, close| text.strip_prefix(open).and_then(|text: &str| text.strip_suffix(close));
-        let mut list =
-            |list: Vec<&str>| list.into_iter().map(|text| self.operand(function, text)).collect::<Result<Vec<_>, _>>();
+        let mut list = |list: Vec<&str>| {
+            list.into_iter().map(|text| self.operand(function, scope, text)).collect::<Result<Vec<_>, _>>()
+        };
         if let Some(address) = within('[', ']') {
             return Ok(Operand::Address(list(address.split(['+', ',']).collect())?));
         }
@@ -318,7 +201,7 @@ impl Program {
         }
         let name = text.trim_start_matches(['!', '-', '~']);
         let names = &mut self.functions[function];
-        if let Some(register) = names.find_register(name) {
+        if let Some(register) = names.find_register(scope, name) {
             return Ok(Operand::Register(register));
         }
         if let Some(object) = names.objects.get(name).or_else(|| self.globals.get(name)) {
@@ -333,33 +216,39 @@ impl Program {
 }
 
 impl Function {
-    /// Finds the labels that branches name, from the inside out.
+    /// A scope and those around it, from the inside out.
+    fn around(&self, scope: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(scope), |inner| inner.checked_sub(1).map(|inner| self.scopes[inner]))
+    }
+
+    /// Finds the labels that branches name.
     fn resolve(&mut self) {
-        for statement in &mut self.statements {
-            let Some(Operand::Name(name)) = statement.operands.first_mut() else { continue };
-            let mut scope = Some(statement.scope);
-            while let Some(inner) = scope {
-                if let Some(&target) = self.labels.get(&(inner, name.clone())) {
-                    statement.operands[0] = Operand::Label(target);
-                    break;
-                }
-                scope = inner.checked_sub(1).map(|inner| self.scopes[inner]);
+        for n in 0..self.statements.len() {
+            let Statement { operands, scope, .. } = &self.statements[n];
+            let Some(Operand::Name(name)) = operands.first() else { continue };
+            let target = self.around(*scope).find_map(|scope| self.labels.get(&(scope, name.clone())));
+            if let Some(&target) = target {
+                self.statements[n].operands[0] = Operand::Label(target);
             }
         }
     }
 
-    fn register(&mut self, name: &str) -> usize {
+    fn register(&mut self, scope: usize, name: &str) -> usize {
         let next = self.names.len();
-        let register = *self.names.entry(name.into()).or_insert(next);
+        let register = *self.names.entry((scope, name.into())).or_insert(next);
         self.registers = self.names.len();
         register
     }
 
-    fn find_register(&mut self, name: &str) -> Option<usize> {
+    fn find_register(&mut self, scope: usize, name: &str) -> Option<usize> {
         // `%tid.x` is no register, and of `%rd12` the family is `%rd`.
         let family = name.trim_end_matches(|sign: char| sign.is_ascii_digit());
-        let is_one = self.names.contains_key(name) || (family != name && self.families.contains(family));
-        is_one.then(|| self.register(name))
+        let is_declared = |scope: &usize| {
+            let is_one = self.names.contains_key(&(*scope, name.into()));
+            is_one || (family != name && self.families.contains(&(*scope, family.into())))
+        };
+        let scope = self.around(scope).find(is_declared)?;
+        Some(self.register(scope, name))
     }
 }
 
@@ -443,5 +332,29 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     match piece.trim() {
         "" => Ok(pieces),
         rest => Err(format!("the text ends with `{rest}`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A register of an inner scope is another one than that of the same name outside.
+    #[test]
+    fn inner_registers_hide_outer_ones() {
+        let text = ".entry f()\n{\n.reg .b32 %r<3>;\n.reg .b32 t;\nadd.s32 %r1, %r2, t;\n{\n.reg .b32 t;\nmov.u32 t, %r1;\n}\n\
+                    {\n.reg .b32 t;\n.reg .b32 %r<2>;\nmov.u32 t, %r1;\n}\nmov.u32 %r1, t;\n}";
+        let program = Program::read(text).unwrap();
+        let numbers = |statement: &Statement| -> Vec<usize> {
+            let number = |operand: &Operand| if let Operand::Register(number) = operand { *number } else { panic!() };
+            statement.operands.iter().map(number).collect()
+        };
+        let found: Vec<Vec<usize>> = program.functions[0].statements.iter().map(numbers).collect();
+        let [r1, r2, t] = found[0][..] else { panic!("three operands") };
+        assert_eq!([found[1][1], found[3][0], found[3][1]], [r1, r1, t]);
+        let mut others = vec![r1, r2, t, found[1][0], found[2][0], found[2][1]];
+        others.sort_unstable();
+        others.dedup();
+        assert_eq!((others.len(), program.functions[0].registers), (6, 6));
     }
 }
