@@ -5,12 +5,12 @@
 //! whose eight inputs are a cell again. So a bit is never multiplied out further than one S-box deep, and all that a cipher computes has
 //! one form, however it is computed.
 //!
-//! Of a sum only the fingerprint is kept: the sum (XOR) of numbers of 127 bits, one for each term. Unknown bits and cells have numbers that
-//! a mixing function makes of 128 random bits, products of inputs random ones, all drawn anew in every run; the number of a product in a
-//! cell is the two, multiplied in GF(2^128), without the last bit. Equal sums have equal fingerprints. If the numbers are as good as random,
-//! two sums that differ have equal ones with a probability below 2^-126, whatever they are, and of N that are compared some two with less
-//! than N² / 2^127. (So polynomial identities are tested: Schwartz, JACM 1980.) Equal sums are equal functions. The converse does not hold:
-//! sums that differ can be the same function, and a kernel that is right would then not be found to be.
+//! Of a sum only the fingerprint is kept: the sum (XOR) of numbers of 127 bits, one for each term. They are drawn anew in every run from the
+//! system's random numbers: one for each unknown bit, each cell, and each product of inputs. The number of a product in a cell is those of
+//! the two, multiplied in GF(2^128), without the last bit. Equal sums have equal fingerprints. Two sums that differ have equal ones with a
+//! probability below 2^-126, whatever they are, and among N sums some two with less than N² / 2^127. (So polynomial identities are tested:
+//! Schwartz, JACM 1980.) Equal sums are equal functions. The converse does not hold: sums that differ can be the same function, and a kernel
+//! that is right would then not be found to be.
 
 use aes_bitslice_core::basis::Basis;
 use polyval::hazmat::FieldElement;
@@ -86,12 +86,11 @@ fn sum_of_inputs(mask: u8) -> Table {
 struct Products(Box<[[u128; 256]; 32]>);
 
 impl Products {
-    fn new() -> Self {
-        let half = || u128::from(random());
+    fn new(random: &mut Random) -> Self {
         // Of the table that is 1 for one `x` alone, the sum: the products in its normal form are those of all inputs that are set in `x`,
         // and any others.
         let mut of_point: [u128; 256] =
-            std::array::from_fn(|product| if product.count_ones() > 1 { half() << 64 | half() } else { 0 });
+            std::array::from_fn(|product| if product.count_ones() > 1 { random.number() } else { 0 });
         for input in 0..8 {
             for x in (0..256).filter(|x| x >> input & 1 == 0) {
                 of_point[x] ^= of_point[x | 1 << input];
@@ -114,8 +113,19 @@ impl Products {
     }
 }
 
-fn random() -> u64 {
-    getrandom::u64().expect("random numbers of the system")
+/// Random numbers of the system, which are asked for many at a time.
+#[derive(Default)]
+struct Random(Vec<u128>);
+
+impl Random {
+    fn number(&mut self) -> u128 {
+        if self.0.is_empty() {
+            let mut bytes = [[0; 16]; 256];
+            getrandom::fill(bytes.as_flattened_mut()).expect("random numbers of the system");
+            self.0.extend(bytes.map(u128::from_le_bytes));
+        }
+        self.0.pop().expect("some are left")
+    }
 }
 
 /// Tables of three inputs, bit `4a + 2b + c` being the output for `a, b, c`, that are sums: by which inputs they sum, and 1.
@@ -141,7 +151,8 @@ fn apply(table: u8, operands: [Table; 3]) -> Table {
     })
 }
 
-/// Results of the last products that may still be asked for, at most, twice over.
+/// Products are kept until as many more than this, at most twice as many, have been computed: those of a warp's S-boxes are asked for again
+/// before that. With twice as many, proofs take a fifth longer: they no longer fit into a cache.
 const RECENT: usize = 1 << 17;
 
 /// Eight bits that go through an S-box together.
@@ -154,8 +165,7 @@ struct Cell {
 
 /// All cells of a computation, and the fingerprints of what is multiplied in them.
 pub struct Cells {
-    seed: [u64; 2],
-    unknown: u64,
+    random: Random,
     numbers: Products,
     cells: Vec<Cell>,
     /// Which sums of its inputs a cell is known by.
@@ -187,10 +197,10 @@ impl Cells {
     }
 
     fn known_by(known_by: Vec<u8>) -> Self {
+        let mut random = Random::default();
         Self {
-            seed: [random(), random()],
-            unknown: 0,
-            numbers: Products::new(),
+            numbers: Products::new(&mut random),
+            random,
             cells: vec![],
             known_by,
             sums: HashMap::default(),
@@ -201,25 +211,12 @@ impl Cells {
 
     /// A bit that nothing is known of.
     pub fn unknown(&mut self) -> Bit {
-        self.unknown += 1;
-        Bit::of_number(self.number(u64::MAX - self.unknown))
+        Bit::of_number(self.random.number())
     }
 
     /// Cells so far.
     pub fn count(&self) -> usize {
         self.cells.len()
-    }
-
-    /// Number `n` of those that are made of the seed.
-    fn number(&self, n: u64) -> u128 {
-        // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), twice with each half of the seed.
-        let mix = |mut z: u64| {
-            z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ z >> 31
-        };
-        let half = |seed: u64| mix(mix(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed).wrapping_add(seed));
-        u128::from(half(self.seed[0])) << 64 | u128::from(half(self.seed[1]))
     }
 
     /// The bit that a function of a cell's inputs is.
@@ -373,7 +370,7 @@ impl Cells {
                 return Err(NoCell);
             }
         }
-        self.cells.push(Cell { inputs, number: self.number(cell.into()).into() });
+        self.cells.push(Cell { inputs, number: self.random.number().into() });
         self.sums.extend(self.known_by.iter().map(|&mask| (sums[usize::from(mask)].0 as u64, (cell, mask))));
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::anf::Cells;
 use crate::context::{Grid, buffer};
 use crate::kernel::{INPUT, OUTPUT, Proved, key_argument, round_keys};
 use crate::launch::{Launch, compare, known, number};
-use crate::memory::Byte;
+use crate::memory::{Byte, Memory};
 use crate::mode::{before_wrap, no_cell};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::column_basis::ColumnBasis;
@@ -66,6 +66,14 @@ fn all_known(bytes: &[u8]) -> Vec<Byte> {
     bytes.iter().copied().map(known).collect()
 }
 
+fn proved(memory: &Memory, at: u64, expected: &[Byte]) -> Result<Proved, String> {
+    if expected.is_empty() {
+        return Err("there is nothing to compare".into());
+    }
+    compare(memory, at, expected)?;
+    Ok(Proved { bits: 8 * expected.len() })
+}
+
 /// A kernel with entry points for many at a time.
 pub struct Batch<'a> {
     manifest: &'a Manifest,
@@ -120,11 +128,6 @@ impl<'a> Batch<'a> {
         Ok((keys, expanded))
     }
 
-    fn proved(&self, memory: &crate::memory::Memory, at: u64, expected: &[Byte]) -> Result<Proved, String> {
-        compare(memory, at, expected)?;
-        Ok(Proved { bits: 8 * expected.len() })
-    }
-
     /// This many keys, each with `each` blocks: the schedule and the cipher.
     ///
     /// # Errors
@@ -163,7 +166,7 @@ impl<'a> Batch<'a> {
         let launch = self.launch(&many.entry_each, many.threads);
         let given = [(INPUT, as_bytes(&input)), (SECRETS, &keys[..])];
         let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, 16 * output.len())])?;
-        self.proved(&memory, OUTPUT, as_bytes(&output))
+        proved(&memory, OUTPUT, as_bytes(&output))
     }
 
     /// The schedules of this many keys.
@@ -187,7 +190,7 @@ impl<'a> Batch<'a> {
         let launch = self.launch(&many.entry_expand, many.threads);
         let bytes = 16 * output.len();
         let memory = launch.run(&mut self.cells, arguments, &[(SECRETS, &keys)], &[(OUTPUT, bytes)])?;
-        self.proved(&memory, OUTPUT, as_bytes(&output))
+        proved(&memory, OUTPUT, as_bytes(&output))
     }
 
     /// Jobs of these numbers of bytes side by side, each with round keys of its own, in runs of `run_blocks(wide)` blocks.
@@ -236,7 +239,7 @@ impl<'a> Batch<'a> {
         let given =
             [(INPUT, &input[..]), (TABLES[0], &tables[0]), (TABLES[1], &tables[1]), (SECRETS, as_bytes(&given_keys))];
         let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, output.len())])?;
-        self.proved(&memory, OUTPUT, &output)
+        proved(&memory, OUTPUT, &output)
     }
 
     /// The counter mode of messages of these numbers of bytes side by side, under one key (SP 800-38D): the data, and the mask of each tag.
@@ -306,7 +309,7 @@ impl<'a> Batch<'a> {
         let writable = [(OUTPUT, output.len()), (at_masks, 16 * masks.len())];
         let memory = self.launch(entry, self.manifest.threads).run(&mut self.cells, arguments, &given, &writable)?;
         compare(&memory, at_masks, as_bytes(&masks))?;
-        self.proved(&memory, OUTPUT, &output)
+        proved(&memory, OUTPUT, &output)
     }
 
     /// The tags of CMAC of this many messages, of these numbers of bytes in turn, under one key (SP 800-38B). The subkeys are unknown, too.
@@ -369,6 +372,6 @@ impl<'a> Batch<'a> {
             &given,
             &[(OUTPUT, 16 * count)],
         )?;
-        self.proved(&memory, OUTPUT, as_bytes(&tags))
+        proved(&memory, OUTPUT, as_bytes(&tags))
     }
 }

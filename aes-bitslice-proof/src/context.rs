@@ -14,7 +14,7 @@ const APART: u64 = 1 << 20;
 /// Device memory begins here, behind all that is declared.
 pub const DEVICE: u64 = 1 << 40;
 
-/// Where a buffer of device memory begins, of each number another: at a multiple of 16 bytes, and of no more, below one of 2^32, so that
+/// Where a buffer of device memory begins, by its number: at a multiple of 16 bytes, and of no more, below a multiple of 2^32, so that
 /// addresses carry from their lower word to the upper one, and bit 31 is set in some.
 pub const fn buffer(number: u64) -> u64 {
     number * DEVICE + (1 << 32) - 0x2f0
@@ -133,7 +133,7 @@ impl<'a> Context<'a> {
             "global" => at >= DEVICE,
             _ => false,
         };
-        match is_there && at.is_multiple_of(bytes) {
+        match is_there && at.is_multiple_of(bytes) && at.checked_add(bytes).is_some() {
             true => Ok(()),
             false => Err(format!("{bytes} bytes of this memory are not accessed at {at:#x}")),
         }

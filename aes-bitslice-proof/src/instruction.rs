@@ -90,7 +90,7 @@ impl Context<'_> {
             "st" => return self.store(thread, &parts, operands, of_type),
             _ => {}
         }
-        let value = |n: usize| self.value(thread, operands.get(n).ok_or("too few operands")?);
+        let value = |n: usize| self.value(thread, operand(operands, n)?);
         let number = |n: usize| value(n)?.number();
         let integer = |n: usize| Ok::<_, Why>(of_type.integer(number(n)?));
         let low = |integer: i128| Value::Number(of_type.cut(integer as u64));
@@ -213,13 +213,13 @@ impl Context<'_> {
             }
             _ => return Err("no rule for this instruction".into()),
         };
-        thread.write(&operands[0], result)?;
+        thread.write(operand(operands, 0)?, result)?;
         Ok(Next::Following)
     }
 
     fn load(&mut self, thread: &mut Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
-        let at = self.value(thread, &operands[1])?.number()?;
-        let (to, bytes) = (each(&operands[0]), u64::from(of_type.bits / 8));
+        let at = self.value(thread, operand(operands, 1)?)?.number()?;
+        let (to, bytes) = (each(operand(operands, 0)?), u64::from(of_type.bits / 8));
         let all = bytes * to.len() as u64;
         self.reaches(parts[1], at, all)?;
         if parts.contains(&"nc") && (at..at + all).any(|at| self.memory.is_writable(at)) {
@@ -232,8 +232,8 @@ impl Context<'_> {
     }
 
     fn store(&mut self, thread: &Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
-        let at = self.value(thread, &operands[0])?.number()?;
-        let (from, bytes) = (each(&operands[1]), u64::from(of_type.bits / 8));
+        let at = self.value(thread, operand(operands, 0)?)?.number()?;
+        let (from, bytes) = (each(operand(operands, 1)?), u64::from(of_type.bits / 8));
         let all = bytes * from.len() as u64;
         self.reaches(parts[1], at, all)?;
         for (from, at) in from.iter().zip((at..).step_by(bytes as usize)) {
@@ -243,10 +243,113 @@ impl Context<'_> {
     }
 }
 
+/// One of the operands of a statement.
+pub(crate) fn operand(all: &[Operand], n: usize) -> Result<&Operand, Why> {
+    all.get(n).ok_or_else(|| "too few operands".into())
+}
+
 /// The elements of a vector, or what is none.
 fn each(operand: &Operand) -> &[Operand] {
     match operand {
         Operand::Several(several) => several,
         one => std::slice::from_ref(one),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::anf::Cells;
+    use crate::context::Grid;
+    use aes_bitslice_ptx::Program;
+
+    /// What an instruction makes of values: `d` is its destination, `a`, `b` and `c` the registers that have them.
+    fn result(cells: &mut Cells, instruction: &str, values: &[Value]) -> Result<Value, Why> {
+        let text = format!(".entry f()\n{{\n.reg .b64 d, a, b, c;\n{instruction};\nmov.u64 d, d;\n}}");
+        let program = Program::read(&text).expect("an instruction");
+        let [statement, last] = &program.functions[0].statements[..] else { panic!("two instructions") };
+        let registers = program.functions[0].registers;
+        let mut context = Context::new(&program, Grid { blocks: 1, threads: 1 }, 0, cells)?;
+        let mut thread = Thread::new(0, registers);
+        // They are declared in this order.
+        for (register, value) in (1..).zip(values) {
+            thread.write(&Operand::Register(register), value.clone())?;
+        }
+        context.step(&mut thread, statement)?;
+        context.value(&thread, &last.operands[1])
+    }
+
+    /// Numbers that are spread over 64 bits.
+    fn noise(seed: u64) -> u64 {
+        let z = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (z ^ z >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ z >> 32
+    }
+
+    /// Instructions have a rule for numbers and one for unknown bits. Where some bits of an operand are unknown, each bit of the result is
+    /// known, or one of them, or its complement: as with numbers, whatever they are.
+    #[test]
+    fn both_rules_of_an_instruction_agree() {
+        // The instruction, and the mask of what each operand may be; only the first one has unknown bits.
+        let all: [(&str, [u64; 3]); 33] = [
+            ("shl.b32 d, a, b", [0xffff_ffff, 0x3f, 0]),
+            ("shl.b64 d, a, b", [u64::MAX, 0x7f, 0]),
+            ("shr.u32 d, a, b", [0xffff_ffff, 0x3f, 0]),
+            ("shr.u64 d, a, b", [u64::MAX, 0x7f, 0]),
+            ("shr.s32 d, a, b", [0xffff_ffff, 0x3f, 0]),
+            ("and.b32 d, a, b", [0xffff_ffff, 0xffff_ffff, 0]),
+            ("and.b64 d, a, b", [u64::MAX, u64::MAX, 0]),
+            ("or.b32 d, a, b", [0xffff_ffff, 0xffff_ffff, 0]),
+            ("or.b64 d, b, a", [u64::MAX, u64::MAX, 0]),
+            ("xor.b32 d, b, a", [0xffff_ffff, 0xffff_ffff, 0]),
+            ("xor.b64 d, a, b", [u64::MAX, u64::MAX, 0]),
+            ("not.b32 d, a", [0xffff_ffff, 0, 0]),
+            ("lop3.b32 d, a, b, c, 202", [0xffff_ffff; 3]),
+            ("lop3.b32 d, b, a, c, 202", [0xffff_ffff; 3]),
+            ("lop3.b32 d, b, c, a, 202", [0xffff_ffff; 3]),
+            ("lop3.b32 d, a, b, c, 150", [0xffff_ffff; 3]),
+            ("lop3.b32 d, c, b, a, 23", [0xffff_ffff; 3]),
+            ("prmt.b32 d, a, b, c", [0xffff_ffff, 0xffff_ffff, 0xffff]),
+            ("prmt.b32 d, b, a, c", [0xffff_ffff, 0xffff_ffff, 0xffff]),
+            ("bfi.b32 d, a, b, 5, 11", [0xffff_ffff, 0xffff_ffff, 0]),
+            ("bfi.b32 d, b, a, 20, 12", [0xffff_ffff, 0xffff_ffff, 0]),
+            ("bfi.b64 d, a, b, 30, 9", [u64::MAX, u64::MAX, 0]),
+            ("bfi.b64 d, b, a, 0, 33", [u64::MAX, u64::MAX, 0]),
+            ("cvt.u32.u64 d, a", [u64::MAX, 0, 0]),
+            ("cvt.u64.u32 d, a", [0xffff_ffff, 0, 0]),
+            ("cvt.u16.u32 d, a", [0xffff_ffff, 0, 0]),
+            ("mov.u32 d, a", [0xffff_ffff, 0, 0]),
+            ("selp.b32 d, a, b, c", [0xffff_ffff, 0xffff_ffff, 1]),
+            ("selp.b64 d, b, a, c", [u64::MAX, u64::MAX, 1]),
+            ("mul.wide.u32 d, a, 1024", [0xffff_ffff, 0, 0]),
+            ("mul.wide.u16 d, a, 32", [0xffff, 0, 0]),
+            ("neg.s32 d, a", [1, 0, 0]),
+            ("dp4a.s32.s32 d, a, 65280, 0", [0x0101_0101, 0, 0]),
+        ];
+        let mut cells = Cells::new();
+        for (instruction, masks) in all {
+            for n in 0..40 {
+                let numbers: [u64; 3] = std::array::from_fn(|i| noise(3 * n + i as u64) & masks[i]);
+                let known = result(&mut cells, instruction, &numbers.map(Value::Number)).unwrap().number().unwrap();
+                let unknown: [Bit; 64] = std::array::from_fn(|_| cells.unknown());
+                let which = masks[0] & if n % 4 == 0 { u64::MAX } else { noise(100 + n) };
+                let is_unknown = |i: usize| which >> i & 1 == 1;
+                let given = std::array::from_fn(|i| match is_unknown(i) {
+                    true => unknown[i],
+                    false => Bit::constant(numbers[0] >> i & 1 == 1),
+                });
+                let first = Value::of_bits64(given).first(64 - masks[0].leading_zeros());
+                let values = [first, Value::Number(numbers[1]), Value::Number(numbers[2])];
+                let found =
+                    result(&mut cells, instruction, &values).unwrap_or_else(|why| panic!("{instruction}: {why}"));
+                for (at, bit) in found.bits64().into_iter().enumerate() {
+                    let value = bit.as_constant().or_else(|| {
+                        let is_it = |&i: &usize| is_unknown(i) && (bit == unknown[i] || bit == unknown[i] ^ Bit::ONE);
+                        let from = (0..64).find(is_it)?;
+                        Some((numbers[0] >> from & 1 == 1) == (bit == unknown[from]))
+                    });
+                    assert_eq!(value, Some(known >> at & 1 == 1), "bit {at} of `{instruction}`, {numbers:x?}");
+                }
+            }
+        }
     }
 }

@@ -99,6 +99,9 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     if threads > manifest.threads as usize || manifest.tile_blocks as usize != TILE {
         return Err("it is for fewer threads, or tiles of another size".into());
     }
+    if case.bytes == 0 {
+        return Err("there is nothing to compare".into());
+    }
     if case.skip > 0 && mode.state() != State::Counters {
         return Err("only counter modes begin within a block".into());
     }

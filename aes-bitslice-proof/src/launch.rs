@@ -1,4 +1,4 @@
-//! A launch of an entry point on memory of formal bits, and what of its output is not what it should be.
+//! A launch of an entry point on memory of formal bits, and the comparison of its output.
 
 use crate::anf::{Bit, Cells};
 use crate::context::Grid;
@@ -55,7 +55,7 @@ pub fn compare(memory: &Memory, address: u64, expected: &[Byte]) -> Result<(), S
     for (n, byte) in expected.iter().enumerate() {
         let found = memory.byte(address + n as u64)?;
         if let Some(bit) = (0..8).find(|&bit| found[bit] != byte[bit]) {
-            return Err(format!("bit {bit} of byte {n} is another"));
+            return Err(format!("bit {bit} of byte {n} differs"));
         }
     }
     Ok(())

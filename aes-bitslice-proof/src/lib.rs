@@ -11,7 +11,7 @@
 //! | [`value`], [`memory`], [`order`] | what is in registers and in memory, and which accesses barriers put in order |
 //! | `kernel_cells` | what kernels compute besides what the definitions have |
 //! | `thread`, [`context`] | a thread, and what it reaches besides its registers |
-//! | `instruction`, `opcode` | what instructions do to it; those that there are |
+//! | `instruction`, `opcode` | what instructions do to it, and the list of them |
 //! | [`machine`] | a grid of threads that runs them |
 //! | [`launch`] | a launch on such memory |
 //! | [`kernel`], [`batch`] | the claim about a kernel, and about its entry points for many keys and messages |
@@ -20,12 +20,17 @@
 //!
 //! For a kernel and the lengths, counters and grid of a [`kernel::Case`]: whatever the round keys, the IV and the data are, the output is
 //! the mode's, nothing is written besides it, nothing is read that was not written, and no branch, address or lane depends on what is
-//! unknown. Two values are compared by fingerprints ([`anf`]), which for 2^28 values can be wrong with a probability of 2^-71, if the
-//! mixing function that makes them is as good as random.
+//! unknown. Two values are compared by fingerprints ([`anf`]): with 2^28 values, more than a proof computes, some two are taken for equal and
+//! are not with a probability below 2^-71.
 //!
 //! # What it rests on
 //!
 //! - This crate: its rules for instructions are the PTX ISA's, written down here once. Known answers on GPUs test the same kernels otherwise.
+//! - `aes-bitslice-ptx`, which reads the text, and the multiplication of the crate `polyval`.
+//! - Of `aes-bitslice-core` the table of the S-box, ShiftRows, the coefficients of MixColumns and the arithmetic of GF(2^8), which the
+//!   definition is made of: known answers of FIPS 197 test them.
+//! - What the host passes is what it computes for such a launch here once more: numbers of blocks, shares of warps, strides, and where the
+//!   blocks before shares lie.
 //! - What makes machine code of PTX, and the machine.
 //! - Threads run in one order between barriers. A race ends the run, whatever the order ([`order`]). But which warp takes which tile, by an
 //!   atomic counter, is one of the orders that there are.

@@ -6,7 +6,7 @@
 
 use crate::anf::Cells;
 use crate::context::{Context, Grid};
-use crate::instruction::Next;
+use crate::instruction::{Next, operand};
 use crate::memory::{Byte, Memory};
 use crate::opcode::OPCODES;
 use crate::order::WARP;
@@ -118,11 +118,11 @@ impl<'a> Machine<'a> {
             let live = || threads.iter().filter(|thread| thread.state != State::Ended);
             if live().all(|thread| thread.state == State::WaitsForBlock) {
                 // `bar.sync` is `barrier.sync.aligned`: all threads of a warp are at the same one.
-                let apart = threads.chunks(WARP).find(|warp| {
-                    warp.iter().any(|thread| (thread.state, thread.next) != (warp[0].state, warp[0].next))
-                });
+                let at = |thread: &Thread| (thread.state == State::WaitsForBlock).then_some(thread.next);
+                let apart = threads.chunks(WARP).find(|warp| warp.iter().any(|thread| at(thread) != at(&warp[0])));
                 if let Some(warp) = apart {
-                    return Err(self.stuck(warp[0].next, "threads of a warp are not at the same barrier".into()));
+                    let one = warp.iter().find_map(at).unwrap_or_default();
+                    return Err(self.stuck(one, "threads of a warp are not at the same barrier".into()));
                 }
                 for thread in threads.iter_mut().filter(|thread| thread.state == State::WaitsForBlock) {
                     thread.state = State::Runs;
@@ -174,10 +174,10 @@ impl<'a> Machine<'a> {
         let all = || -> Result<Vec<Value>, Why> {
             let given: Vec<Value> = warp
                 .iter()
-                .map(|thread| self.context.value(thread, &statement.operands[1]))
+                .map(|thread| self.context.value(thread, operand(&statement.operands, 1)?))
                 .collect::<Result<_, _>>()?;
             let of_lane = |(lane, thread): (usize, &Thread)| {
-                let number = |n: usize| self.context.value(thread, &statement.operands[n])?.number();
+                let number = |n: usize| self.context.value(thread, operand(&statement.operands, n)?)?.number();
                 let (from, clamp, mask) = (number(2)? as usize, number(3)? as usize, number(4)?);
                 if mask & 0xffff_ffff != 0xffff_ffff {
                     return Err("a shuffle of some lanes only".into());
@@ -191,7 +191,9 @@ impl<'a> Machine<'a> {
         };
         let values = all().map_err(|why| self.stuck(at, why))?;
         for (thread, value) in warp.iter_mut().zip(values) {
-            thread.write(&statement.operands[0], value).map_err(|why| self.stuck(at, why))?;
+            operand(&statement.operands, 0)
+                .and_then(|to| thread.write(to, value))
+                .map_err(|why| self.stuck(at, why))?;
             (thread.next, thread.state) = (at + 1, State::Runs);
         }
         Ok(())

@@ -50,9 +50,11 @@ struct Others {
     warp_barriers: u32,
 }
 
-/// The accesses to a byte.
+/// The accesses to a byte: the last write, with stores of the same value that no barrier puts behind it; the reads and atomic operations
+/// behind it; and those before it that are not in order with such a store yet.
 #[derive(Clone, Copy, Default)]
 pub struct History {
+    earlier: Accesses,
     writes: Accesses,
     reads: Accesses,
     atomics: Accesses,
@@ -61,6 +63,11 @@ pub struct History {
 impl Moment {
     fn warp(&self) -> usize {
         self.thread / WARP
+    }
+
+    /// Which of a thread's accesses is later.
+    fn barriers(&self) -> (u32, u32) {
+        (self.block_barriers, self.warp_barriers)
     }
 
     /// Whether a barrier, or its place in the same thread, puts it before one that is met later in the run.
@@ -75,12 +82,12 @@ impl Others {
         Self { block: Some(block), warp: Some(one.warp()), block_barriers, warp_barriers }
     }
 
-    fn with(self, one: &Moment) -> Self {
+    fn with(self, more: &Self) -> Self {
         Self {
-            block: self.block.filter(|block| *block == one.block),
-            warp: self.warp.filter(|warp| *warp == one.warp()),
-            block_barriers: self.block_barriers.max(one.block_barriers),
-            warp_barriers: self.warp_barriers.max(one.warp_barriers),
+            block: self.block.filter(|_| self.block == more.block),
+            warp: self.warp.filter(|_| self.warp == more.warp),
+            block_barriers: self.block_barriers.max(more.block_barriers),
+            warp_barriers: self.warp_barriers.max(more.warp_barriers),
         }
     }
 
@@ -94,9 +101,27 @@ impl Others {
 impl Accesses {
     fn add(&mut self, one: Moment) {
         if let Some(last) = self.last.filter(|last| (last.thread, last.block) != (one.thread, one.block)) {
-            self.others = Some(self.others.map_or(Others::of(&last), |others| others.with(&last)));
+            self.add_others(&Others::of(&last));
         }
         self.last = Some(one);
+    }
+
+    fn add_others(&mut self, more: &Others) {
+        self.others = Some(self.others.map_or(*more, |others| others.with(more)));
+    }
+
+    /// Accesses of all kinds together; as the last one, that of a thread whose turn it is.
+    fn together(all: [Self; 3], thread: &Moment) -> Self {
+        let mut together = Self::default();
+        for last in all.iter().filter_map(|accesses| accesses.last) {
+            if (last.thread, last.block) != (thread.thread, thread.block) {
+                together.add_others(&Others::of(&last));
+            } else if together.last.is_none_or(|other| other.barriers() < last.barriers()) {
+                together.last = Some(last);
+            }
+        }
+        all.iter().filter_map(|accesses| accesses.others).for_each(|others| together.add_others(&others));
+        together
     }
 
     fn are_before(&self, later: &Moment) -> bool {
@@ -121,10 +146,14 @@ impl History {
             }
             Access::Rewrite if !are_writes => {
                 self.writes.add(one);
-                are_reads && are_atomics
+                // It may come before the write, and so must lie behind what lies before that.
+                are_reads && are_atomics && self.earlier.are_before(&one)
             }
             Access::Write | Access::Rewrite => {
-                *self = Self::default();
+                // Of stores of one value any may be the first.
+                let before = if access == Access::Write { self.writes } else { self.earlier };
+                let earlier = Accesses::together([before, self.reads, self.atomics], &one);
+                *self = Self { earlier, ..Self::default() };
                 self.writes.add(one);
                 are_writes && are_reads && are_atomics
             }
@@ -165,6 +194,20 @@ mod tests {
         let written_twice = |other| in_order(&[(Write, at(0, 40, 0, 0)), (Rewrite, at(0, 3, 0, 0)), (Read, other)]);
         assert!(in_order(&[(Write, at(0, 40, 0, 0)), (Rewrite, at(0, 3, 0, 0))]));
         assert!(!written_twice(at(0, 4, 0, 1)) && !written_twice(at(0, 41, 0, 1)) && written_twice(at(0, 4, 1, 0)));
+        // The second writer may be the first: what lies before the other one must lie before it, too.
+        for before in [Read, Atomic, Write] {
+            let written_behind = |one, other| in_order(&[(before, one), (Write, at(0, 3, 0, 0)), (Rewrite, other)]);
+            assert!(!written_behind(at(0, 3, 0, 0), at(0, 4, 0, 0)), "{before:?} of the thread that writes");
+            assert!(!written_behind(at(0, 3, 0, 0), at(0, 36, 0, 0)), "{before:?}");
+            assert!(written_behind(at(0, 3, 0, 0), at(0, 4, 0, 1)), "{before:?}, and a barrier");
+        }
+        // Of one thread that reads, and writes behind a barrier, the read alone is what lies before.
+        let behind_a_barrier = |other| in_order(&[(Read, at(0, 3, 0, 0)), (Write, at(0, 3, 1, 0)), (Rewrite, other)]);
+        assert!(behind_a_barrier(at(0, 36, 1, 0)) && !behind_a_barrier(at(0, 36, 0, 0)));
+        // Stores of one value, again and again.
+        let again = [(Write, at(0, 3, 0, 0)), (Rewrite, at(0, 4, 0, 0)), (Rewrite, at(0, 3, 1, 0))];
+        assert!(in_order(&[&again[..], &[(Rewrite, at(1, 3, 0, 0))]].concat()));
+        assert!(!in_order(&[&[(Read, at(0, 3, 0, 0))], &again[..], &[(Rewrite, at(1, 3, 0, 0))]].concat()));
     }
 
     #[test]

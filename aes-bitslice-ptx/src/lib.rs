@@ -4,7 +4,7 @@
 
 mod read;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// A variable or parameter by its number, in order of the text.
 pub type Object = usize;
@@ -49,7 +49,7 @@ pub struct Declared {
 pub enum Operand {
     /// A register, by its number.
     Register(usize),
-    /// A register of the processor, such as `%tid.x`, which is public, or one that is not written: `_`.
+    /// A register of the processor that says where a thread is, such as `%tid.x`, or `_`, a destination that is not written.
     Special(String),
     /// An immediate.
     Number(i64),
@@ -61,7 +61,7 @@ pub enum Operand {
     Address(Vec<Operand>),
     /// Those of a vector, or two destinations.
     Several(Vec<Operand>),
-    /// A function, or a label that there is none of.
+    /// The name of a function, or one that stands for nothing in the text.
     Name(String),
     /// A label: the number of the statement behind it.
     Label(usize),
@@ -72,7 +72,7 @@ pub enum Operand {
 pub struct Statement {
     /// The line of the text, from 1.
     pub line: usize,
-    /// It as it is written, without line ends.
+    /// The text, in one line.
     pub text: String,
     /// The predicate, as a register, and whether the instruction is executed where that is false.
     pub guard: Option<(usize, bool)>,
@@ -103,9 +103,9 @@ pub struct Function {
     labels: HashMap<(usize, String), usize>,
     /// The scope around each: pairs of braces, the function's own the first.
     scopes: Vec<usize>,
-    /// Registers, and families of them (`%r<10>`), by the scope in which each is declared: an inner one hides an outer one.
+    /// Registers, and how many there are of a family (`%r<10>`), by the scope in which each is declared: an inner one hides an outer one.
     names: HashMap<(usize, String), usize>,
-    families: HashSet<(usize, String)>,
+    families: HashMap<(usize, String), usize>,
     objects: HashMap<String, Object>,
 }
 

@@ -2,6 +2,34 @@
 
 use crate::{Declared, Function, Object, Operand, Program, Space, Statement, Variable};
 
+/// Registers of the processor that say where a thread is, and how much there is of what (PTX ISA, section on special registers), without
+/// `.x`, `.y` and `.z`. Not among them are clocks and counters.
+const SPECIAL: [&str; 23] = [
+    "%aggr_smem_size",
+    "%cluster_ctaid",
+    "%cluster_ctarank",
+    "%cluster_nctaid",
+    "%cluster_nctarank",
+    "%clusterid",
+    "%ctaid",
+    "%dynamic_smem_size",
+    "%gridid",
+    "%laneid",
+    "%lanemask_eq",
+    "%lanemask_ge",
+    "%lanemask_gt",
+    "%lanemask_le",
+    "%lanemask_lt",
+    "%nclusterid",
+    "%nctaid",
+    "%nsmid",
+    "%ntid",
+    "%nwarpid",
+    "%smid",
+    "%tid",
+    "%warpid",
+];
+
 /// A piece of the text that ends with `;`, `:`, `{` or `}`.
 struct Piece {
     line: usize,
@@ -77,13 +105,12 @@ impl Program {
             Some((before.trim().into(), inside.into(), after.into()))
         };
         self.functions.push(Function { is_entry, ..Function::default() });
-        let (mut name, mut parameters, mut after) =
+        let (mut name, mut parameters, after) =
             group(rest).unwrap_or((rest.trim().into(), String::new(), String::new()));
         if name.is_empty() {
             self.functions[number].results = self.parameters(number, &parameters)?;
-            (name, parameters, after) = group(&after).unwrap_or((after.trim().into(), String::new(), String::new()));
+            (name, parameters, _) = group(&after).unwrap_or((after.trim().into(), String::new(), String::new()));
         }
-        let _ = after;
         self.functions[number].name = name.split_whitespace().next_back().unwrap_or_default().into();
         self.functions[number].parameters = self.parameters(number, &parameters)?;
         Ok(number)
@@ -109,11 +136,16 @@ impl Program {
                 return Err("a register outside of a function".into());
             };
             let function = &mut self.functions[function];
-            let (_, names) = text.split_once(words[1]).ok_or("a register without a type")?;
+            let of_type = words.get(1).ok_or("a register without a type")?;
+            let (_, names) = text.split_once(of_type).ok_or("a register without a name")?;
             for name in names.split(',').map(str::trim) {
-                match name.split_once('<') {
-                    Some((family, _)) => _ = function.families.insert((scope, family.into())),
-                    None => _ = function.register(scope, name),
+                if let Some((family, count)) = name.split_once('<') {
+                    let count = count.strip_suffix('>').and_then(|count| count.parse().ok());
+                    let count =
+                        count.ok_or_else(|| format!("the number of registers in `{name}` is not understood"))?;
+                    function.families.insert((scope, family.into()), count);
+                } else {
+                    function.register(scope, name);
                 }
             }
             Ok(())
@@ -135,19 +167,35 @@ impl Program {
             Some((name, count)) => (name, count.trim_end_matches(']')),
             None => (last, "1"),
         };
-        let of_type = words.iter().find_map(|word| word.strip_prefix(['.'])?.get(1..)?.parse::<u64>().ok());
-        let bytes = of_type.unwrap_or(8) / 8 * count.parse::<u64>().unwrap_or(0);
-        let align = words.iter().position(|word| *word == ".align");
-        let align = align.and_then(|at| words.get(at + 1)?.parse().ok()).unwrap_or(of_type.unwrap_or(8) / 8);
+        let wrong = |what| format!("{what} of `{declaration}` is not understood");
+        let bits = |word: &&str| match word.strip_prefix(".")?.split_at_checked(1)? {
+            ("b" | "u" | "s" | "f", bits) => bits.parse::<u64>().ok(),
+            _ => None,
+        };
+        let of_type = words.iter().find_map(bits).filter(|bits| bits.is_multiple_of(8));
+        let of_type = of_type.ok_or_else(|| wrong("the type"))? / 8;
+        if words.iter().any(|word| word.starts_with(".v") && *word != ".visible") {
+            return Err(wrong("a vector"));
+        }
+        // An array of no size is one whose size the launch says.
+        let count = if count.is_empty() { 0 } else { count.parse::<u64>().map_err(|_| wrong("the size"))? };
+        let bytes = of_type.checked_mul(count).ok_or_else(|| wrong("the size"))?;
+        let align = match words.iter().position(|word| *word == ".align") {
+            Some(at) => words.get(at + 1).and_then(|align| align.parse().ok()).ok_or_else(|| wrong("the alignment"))?,
+            None => of_type,
+        };
         let names = match function {
             Some(function) => &mut self.functions[function].objects,
             None => &mut self.globals,
         };
-        let number = self.objects.len();
-        let number = *names.entry(name.into()).or_insert(number);
-        if number == self.objects.len() {
+        let next = self.objects.len();
+        let number = *names.entry(name.into()).or_insert(next);
+        if number == next {
             let variable = Variable { name: name.into(), bytes, align };
             self.objects.push(Declared { space, variable, function });
+        } else if space != Space::Parameter {
+            // Parameters of calls have the same names in each.
+            return Err(format!("`{name}` is declared twice"));
         }
         Ok(number)
     }
@@ -207,11 +255,12 @@ impl Program {
         if let Some(object) = names.objects.get(name).or_else(|| self.globals.get(name)) {
             return Ok(Operand::Object(*object));
         }
-        Ok(if name.starts_with('%') || name == "_" {
-            Operand::Special(name.into())
-        } else {
-            Operand::Name(name.into())
-        })
+        let family = name.split_once('.').map_or(name, |(family, _)| family);
+        match name.starts_with('%') {
+            _ if name == "_" || SPECIAL.contains(&family) => Ok(Operand::Special(name.into())),
+            true => Err(format!("`{name}` is no register that is declared, and none of the processor's that is known")),
+            false => Ok(Operand::Name(name.into())),
+        }
     }
 }
 
@@ -244,8 +293,10 @@ impl Function {
         // `%tid.x` is no register, and of `%rd12` the family is `%rd`.
         let family = name.trim_end_matches(|sign: char| sign.is_ascii_digit());
         let is_declared = |scope: &usize| {
-            let is_one = self.names.contains_key(&(*scope, name.into()));
-            is_one || (family != name && self.families.contains(&(*scope, family.into())))
+            let count = self.families.get(&(*scope, family.into()));
+            let is_of_family =
+                || name[family.len()..].parse::<usize>().is_ok_and(|n| count.is_some_and(|count| n < *count));
+            self.names.contains_key(&(*scope, name.into())) || is_of_family()
         };
         let scope = self.around(scope).find(is_declared)?;
         Some(self.register(scope, name))
@@ -343,7 +394,7 @@ mod tests {
     #[test]
     fn inner_registers_hide_outer_ones() {
         let text = ".entry f()\n{\n.reg .b32 %r<3>;\n.reg .b32 t;\nadd.s32 %r1, %r2, t;\n{\n.reg .b32 t;\nmov.u32 t, %r1;\n}\n\
-                    {\n.reg .b32 t;\n.reg .b32 %r<2>;\nmov.u32 t, %r1;\n}\nmov.u32 %r1, t;\n}";
+                    {\n.reg .b32 t;\n.reg .b32 %r<2>;\nadd.s32 t, %r1, %r2;\n}\nmov.u32 %r1, t;\n}";
         let program = Program::read(text).unwrap();
         let numbers = |statement: &Statement| -> Vec<usize> {
             let number = |operand: &Operand| if let Operand::Register(number) = operand { *number } else { panic!() };
@@ -351,10 +402,33 @@ mod tests {
         };
         let found: Vec<Vec<usize>> = program.functions[0].statements.iter().map(numbers).collect();
         let [r1, r2, t] = found[0][..] else { panic!("three operands") };
-        assert_eq!([found[1][1], found[3][0], found[3][1]], [r1, r1, t]);
+        // The inner family has no `%r2`.
+        assert_eq!([found[1][1], found[2][2], found[3][0], found[3][1]], [r1, r2, r1, t]);
         let mut others = vec![r1, r2, t, found[1][0], found[2][0], found[2][1]];
         others.sort_unstable();
         others.dedup();
         assert_eq!((others.len(), program.functions[0].registers), (6, 6));
+    }
+
+    /// What is not understood is no variable of no size, no register that is public, and no end of the program.
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        let body = |text: &str| Program::read(&format!(".entry f()\n{{\n.reg .b32 %r<3>;\n{text}\n}}")).err();
+        assert_eq!(body(".shared .align 4 .b8 x[16];\nmov.u32 %r1, %tid.x;\nld.shared.u32 %r2, [x+4];"), None);
+        for (text, why) in [
+            (".reg;", "without a type"),
+            (".reg .b32 %r<x>;", "number of registers"),
+            (".shared .b8 x[4][4];", "the size"),
+            (".shared .v4 .u32 x;", "a vector"),
+            (".shared .align y .u32 x;", "the alignment"),
+            (".shared .texref x;", "the type"),
+            (".shared .b8 x[4];\n.shared .b8 x[8];", "declared twice"),
+            ("mov.u32 %r1, %r3;", "`%r3` is no register"),
+            ("ld.shared.u32 %r1, [%r2-16];", "`%r2-16` is no register"),
+            ("mov.u64 %r1, %clock64;", "`%clock64` is no register"),
+        ] {
+            let found = body(text).unwrap_or_else(|| panic!("{text} is understood"));
+            assert!(found.contains(why), "{text}: {found}");
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! What is known of a value: whether it depends on a secret, and, where it is an address, which object it is of.
 
-/// An object: its number in the list of the program's.
-pub type Object = usize;
+use aes_bitslice_ptx::Object;
 
 /// What is known of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

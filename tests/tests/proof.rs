@@ -2,9 +2,11 @@
 //! rounds AES. How, and what it rests on, is at the head of `aes-bitslice-proof`.
 
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
+use aes_bitslice_core::jobs::ManyKeys;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::{Mode, State};
+use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::kernel::{KernelSpec, Plan};
 use aes_bitslice_gen::sbox;
@@ -172,14 +174,14 @@ fn many_at_a_time() {
 }
 
 /// What is wrong in a kernel is found: tables and operands of LUT3s, lanes of shuffles, operands and selectors of permutations, distances of
-/// shifts, addresses, loops. Some are told by a bit of the output that is another, others before that.
+/// shifts, addresses, loops. Some show as a bit of the output that differs, others before that.
 #[test]
 fn faults_are_found() {
     let (manifest, ptx) = kernels().remove(0);
     assert_eq!(manifest.kernel, "aes-ecb-encrypt-planes");
     let end = ptx.find("\n}").unwrap();
     let case = whole_tile(&manifest);
-    // Of the text of operands another.
+    // What operands are changed to.
     type Change = fn(&str) -> Option<String>;
     let number: Change = |operands| {
         let (others, last) = operands.rsplit_once(", ")?;
@@ -188,7 +190,7 @@ fn faults_are_found() {
     let swapped: Change = |operands| {
         let mut all: Vec<&str> = operands.split(", ").collect();
         all.swap(1, 2);
-        // Of a LUT3 one whose table is another then.
+        // Of a LUT3 only where the table tells them apart.
         let makes_a_difference = all.get(4).is_none_or(|table| {
             let table: u8 = table.parse().expect("a table");
             table >> 2 & 3 != table >> 4 & 3
@@ -253,11 +255,11 @@ fn faults_are_found() {
         let wrong = [&ptx[..range.start], instead, &ptx[range.end..]].concat();
         prove(&manifest, &wrong, case).expect_err(&format!("`{}` may be `{instead}`", &ptx[range.clone()]))
     });
-    let by_output = told.filter(|why| why.ends_with("is another")).count();
+    let by_output = told.filter(|why| why.ends_with("differs")).count();
     assert!(by_output >= 5, "{by_output} faults were told by the output");
 }
 
-/// A fault that any kernel can have: of a statement of its entry point for whole blocks what stands instead, where it can have the fault.
+/// A fault that any kernel can have: what stands in place of a statement of its entry point for whole blocks, where it can have the fault.
 type Fault = fn(&str) -> Option<String>;
 
 /// Faults, and in which of the places where they can be they are tried by default, in an exhaustive run, and where all mutants are run: one
@@ -297,6 +299,9 @@ fn faults_that_any_kernel_can_have_are_found() {
             }
         }
     }
+    // With the control for the first case that finds them: those of the others are the tests of tiles and edges, all of which an exhaustive
+    // run makes.
+    kernels.par_iter().for_each(|(manifest, ptx)| _ = proved(manifest, ptx, &four_warps(manifest)));
     let chosen = FAULTS.iter().zip(&places).flat_map(|((name, _, [default, exhaustive, all]), places)| {
         assert!(places.len() > *default, "{name}: there are few places");
         let step = if is_set(MUTANTS) { *all } else { all_or(*exhaustive, *default) };
@@ -308,6 +313,70 @@ fn faults_that_any_kernel_can_have_are_found() {
         let cases = [four_warps(manifest), several_tiles(manifest)].into_iter().chain(edges(manifest));
         let is_found = cases.into_iter().any(|case| prove(manifest, &wrong, &case).is_err());
         assert!(is_found, "{}: {name} in place of `{}`", manifest.kernel, &ptx[range.clone()]);
+    });
+}
+
+/// The same of entry points for any bytes, many keys and many messages: a table of a LUT3, and all barriers, if there are some.
+#[test]
+fn faults_in_other_entry_points_are_found() {
+    type Prove = fn(&Manifest, &str) -> Result<Proved, String>;
+    type Of = (&'static str, fn(&Manifest) -> &EntryPoint, Prove);
+    fn batch<'a>(manifest: &'a Manifest, ptx: &'a str) -> Batch<'a> {
+        Batch::new(manifest, ptx, None).unwrap()
+    }
+    fn keys(manifest: &Manifest) -> &ManyKeys {
+        manifest.many_keys.as_ref().unwrap()
+    }
+    const BITS: KeyBits = KeyBits::Aes128;
+    const ENCRYPT: &str = "aes-ecb-encrypt-planes";
+    const ALL: [Of; 6] = [
+        (
+            ENCRYPT,
+            |manifest| &manifest.entry_bytes,
+            |manifest, ptx| prove(manifest, ptx, &Case { aligned: false, bytes: 16 * 9, ..whole_tile(manifest) }),
+        ),
+        (ENCRYPT, |manifest| &keys(manifest).entry_expand, |manifest, ptx| batch(manifest, ptx).prove_expand(BITS, 40)),
+        (
+            ENCRYPT,
+            |manifest| &keys(manifest).entry_each,
+            |manifest, ptx| batch(manifest, ptx).prove_each(BITS, 40, 2, Flow::Data, 0),
+        ),
+        (
+            ENCRYPT,
+            |manifest| &keys(manifest).entry_jobs,
+            |manifest, ptx| batch(manifest, ptx).prove_jobs(BITS, Flow::Counters, &[100, 16 * 800], 0),
+        ),
+        (
+            "aes-ctr-planes",
+            |manifest| manifest.entry_messages.as_ref().unwrap(),
+            |manifest, ptx| batch(manifest, ptx).prove_messages(BITS, &[100, 5]),
+        ),
+        (
+            ENCRYPT,
+            |manifest| manifest.entry_cmac.as_ref().unwrap(),
+            |manifest, ptx| batch(manifest, ptx).prove_cmac(BITS, 3, &[32, 0, 17]),
+        ),
+    ];
+    let kernels = kernels();
+    ALL.par_iter().for_each(|(name, entry, prove)| {
+        let (manifest, ptx) = kernels.iter().find(|(manifest, _)| manifest.kernel == *name).unwrap();
+        let name = &entry(manifest).name;
+        let start = ptx.find(&format!(".entry {name}(")).unwrap();
+        let end = start + ptx[start..].find("\n}").unwrap();
+        let body = &ptx[start..end];
+        let wrong = |body: &str| prove(manifest, &[&ptx[..start], body, &ptx[end..]].concat());
+        wrong(body).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let luts: Vec<usize> = body.match_indices("lop3.b32").map(|(at, _)| at).collect();
+        // Behind what is for other lengths of keys.
+        let at = luts[luts.len() * 3 / 4];
+        let until = at + body[at..].find(';').unwrap();
+        let (others, table) = body[at..until].rsplit_once(", ").unwrap();
+        let table = table.parse::<u32>().unwrap() ^ 1;
+        let of_table = wrong(&format!("{}{others}, {table}{}", &body[..at], &body[until..]));
+        assert!(of_table.is_err(), "{name}: {:?} may have the table {table}", &body[at..until]);
+        let without: Vec<&str> = body.lines().filter(|line| !line.trim().starts_with("bar.")).collect();
+        let is_needed = without.len() < body.lines().count();
+        assert!(!is_needed || wrong(&without.join("\n")).is_err(), "{name} needs no barrier");
     });
 }
 

@@ -3,8 +3,8 @@
 use crate::finding::{Finding, Report};
 use crate::secrets::Secrets;
 use crate::solve::{Code, solve};
-use crate::value::{At, Object, Value};
-use aes_bitslice_ptx::{Operand, Program, Space, Statement};
+use crate::value::{At, Value};
+use aes_bitslice_ptx::{Object, Operand, Program, Space, Statement};
 use std::collections::BTreeSet;
 
 /// Instructions that compute their first operand from the others and from nothing else.
