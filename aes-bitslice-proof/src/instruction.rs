@@ -279,6 +279,42 @@ mod tests {
         context.value(&thread, &last.operands[1])
     }
 
+    /// Worked out by hand from the PTX ISA.
+    #[test]
+    fn instructions_do_what_the_manual_says() {
+        for (instruction, values, expected) in [
+            ("shl.b32 d, a, b", [0xf000_0001, 4, 0], 0x10),
+            ("shl.b32 d, a, b", [1, 32, 0], 0),
+            ("shr.u32 d, a, b", [0xf000_0001, 4, 0], 0x0f00_0000),
+            ("shr.s32 d, a, b", [0xf000_0001, 4, 0], 0xff00_0000),
+            ("shr.s32 d, a, b", [0x8000_0000, 40, 0], 0xffff_ffff),
+            ("lop3.b32 d, a, b, c, 202", [0xffff_0000, 0x1234_5678, 0x9abc_def0], 0x1234_def0),
+            ("lop3.b32 d, a, b, c, 128", [0xff00_ff00, 0xf0f0_f0f0, 0xcccc_cccc], 0xc000_c000),
+            ("prmt.b32 d, a, b, c", [0x3322_1100, 0x7766_5544, 0x7531], 0x7755_3311),
+            ("prmt.b32 d, a, b, c", [0x80ff_1100, 0x7766_5544, 0xb98c], 0xff00_0000),
+            ("bfi.b32 d, a, b, 5, 11", [0xffff_ffff, 0, 0], 0xffe0),
+            ("bfi.b32 d, a, b, 20, 12", [0x1234_5abc, 0x1111_1111, 0], 0xabc1_1111),
+            ("bfi.b64 d, a, b, 30, 9", [0x155, u64::MAX, 0], 0xffff_ffd5_7fff_ffff),
+            ("mul.wide.s32 d, a, b", [0xffff_ffff, 3, 0], 0xffff_ffff_ffff_fffd),
+            ("mul.wide.u32 d, a, b", [0xffff_ffff, 3, 0], 0x2_ffff_fffd),
+            ("mad.lo.s32 d, a, b, c", [0x1_0001, 0x1_0001, 5], 0x2_0006),
+            ("div.u32 d, a, b", [0xffff_ffff, 0x10, 0], 0x0fff_ffff),
+            ("neg.s32 d, a", [1, 0, 0], 0xffff_ffff),
+            ("dp4a.s32.s32 d, a, b, c", [0x01ff_0203, 0x02ff_0304, 7], 3 * 4 + 2 * 3 + 1 + 2 + 7),
+            ("min.u32 d, a, b", [0x8000_0000, 1, 0], 1),
+            ("max.u64 d, a, b", [1 << 63, 1, 0], 1 << 63),
+            ("setp.ge.u32 d, a, b", [0x8000_0000, 1, 0], 1),
+            ("setp.lt.u64 d, a, b", [1 << 40, 1, 0], 0),
+            ("selp.b32 d, a, b, c", [1, 2, 0], 2),
+            ("cvt.u16.u32 d, a", [0x1234_5678, 0, 0], 0x5678),
+            ("sub.s32 d, a, b", [1, 2, 0], 0xffff_ffff),
+            ("not.pred d, a", [1, 0, 0], 0),
+        ] {
+            let found = result(&mut Cells::new(), instruction, &values.map(Value::Number));
+            assert_eq!(found.and_then(|value| value.number()), Ok(expected), "{instruction}, {values:x?}");
+        }
+    }
+
     /// Numbers that are spread over 64 bits.
     fn noise(seed: u64) -> u64 {
         let z = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
