@@ -1,15 +1,15 @@
 //! No core dump of this process: it would hold keys and data.
 //!
-//! The limit for core dumps is set to zero, as GnuPG does. Where the system gives core dumps to a program (`core_pattern` begins with
-//! `|`), that program is told the limit; systemd-coredump keeps nothing then.
+//! The limit for their size is set to one byte, for which Linux makes none: no file, for which there is too little room, and nothing for a
+//! program that is to get core dumps (`core_pattern` begins with `|`), to which a limit of zero does not apply (core(5)).
 
-/// Sets the soft limit to zero. Nothing is done where the system has no such limit, or refuses.
+/// Sets the soft limit. Nothing is done where the system has no such limit, or refuses.
 pub fn disable() {
     #[cfg(unix)]
     {
         use nix::sys::resource::{Resource, getrlimit, setrlimit};
         if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_CORE) {
-            let _ = setrlimit(Resource::RLIMIT_CORE, 0, hard);
+            let _ = setrlimit(Resource::RLIMIT_CORE, hard.min(1), hard);
         }
     }
 }

@@ -15,7 +15,7 @@ mod unix {
     use std::io::{self, ErrorKind, Read, Write};
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    use nix::sys::termios::{InputFlags, LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
+    use nix::sys::termios::{FlushArg, InputFlags, LocalFlags, SetArg, Termios, tcflush, tcgetattr, tcsetattr};
     use nix::unistd::{getpgrp, tcgetpgrp};
     use zeroize::Zeroizing;
 
@@ -43,7 +43,7 @@ mod unix {
         }
     }
 
-    /// Shows what is typed from now on, where it was hidden.
+    /// Shows what is typed from now on, where it was hidden, and drops what was typed and not read: a shell would show it.
     pub fn show() {
         show_on(asked().as_ref());
     }
@@ -57,11 +57,13 @@ mod unix {
 
     fn show_on(asked: Option<&Asked>) {
         if let Some(asked) = asked.filter(|asked| asked.is_in_front()) {
+            // Not both by `TCSAFLUSH`, which waits for a terminal that was stopped by Ctrl-S.
             let _ = tcsetattr(&asked.file, SetArg::TCSANOW, &asked.shown);
+            let _ = tcflush(&asked.file, FlushArg::TCIFLUSH);
         }
     }
 
-    /// Hides it again where it is shown, and asks again: the process was stopped, and whoever had the terminal meanwhile may have
+    /// Hides it again where it is shown, and asks again: the process was stopped, and another that had the terminal meanwhile may have
     /// changed it.
     pub fn hide() {
         let shows = |asked: &Asked| tcgetattr(&asked.file).is_ok_and(|now| now.local_flags.contains(LocalFlags::ECHO));
@@ -126,8 +128,10 @@ mod unix {
 
     impl Drop for Terminal {
         fn drop(&mut self) {
-            show();
-            *asked() = None;
+            // In one step: a process that goes on would hide it in between.
+            let mut asked = asked();
+            show_on(asked.as_ref());
+            *asked = None;
         }
     }
 }

@@ -7,6 +7,7 @@ mod common;
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -14,9 +15,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use common::{names, program, skipped, wait_to_end};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::pty::{OpenptyResult, openpty};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::termios::{LocalFlags, tcgetattr};
+use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
@@ -74,10 +76,17 @@ impl Asking {
         stat[stat.rfind(')').unwrap() + 2..].chars().next().unwrap()
     }
 
-    /// Waits until it has ended, after which the terminal shows what is typed.
+    /// Waits until it has ended, after which the terminal shows what is typed, and has nothing for the shell that was typed before.
     fn end(mut self) -> Output {
         wait_to_end(&mut self.child);
         assert!(self.shows());
+        let slave = &self.terminal.slave;
+        let mut settings = tcgetattr(slave).unwrap();
+        // Without this, half a line is not to be read.
+        settings.local_flags.remove(LocalFlags::ICANON);
+        tcsetattr(slave, SetArg::TCSANOW, &settings).unwrap();
+        let mut to_read = [PollFd::new(slave.as_fd(), PollFlags::POLLIN)];
+        assert_eq!(poll(&mut to_read, PollTimeout::ZERO).unwrap(), 0, "the shell gets what was typed");
         self.child.wait_with_output().unwrap()
     }
 }
@@ -235,7 +244,7 @@ fn a_process_that_was_stopped_asks_again() {
     // As some shells do with the terminal of what is stopped.
     let mut shown = tcgetattr(&asking.terminal.slave).unwrap();
     shown.local_flags.insert(LocalFlags::ECHO);
-    nix::sys::termios::tcsetattr(&asking.terminal.slave, nix::sys::termios::SetArg::TCSANOW, &shown).unwrap();
+    tcsetattr(&asking.terminal.slave, SetArg::TCSANOW, &shown).unwrap();
     kill(asking.id(), Signal::SIGCONT).unwrap();
     asking.wait_for_prompt("Passphrase: ");
     assert!(!asking.shows());

@@ -67,7 +67,7 @@ fn there_is_no_core_dump() {
     wait_for(&mut child.0, || {
         let limits = fs::read_to_string(&limits).unwrap();
         let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
-        core.split_whitespace().next() == Some("0")
+        core.split_whitespace().next() == Some("1")
     });
     // The default of this signal is a core dump. A shell's background processes ignore SIGQUIT, whose default is the same.
     kill(Pid::from_raw(child.0.id() as i32), Signal::SIGABRT).unwrap();

@@ -47,7 +47,7 @@ impl Read for FileObject {
             let read = self.object.bind(py).call_method1(intern!(py, "read"), (buffer.len(),)).map_err(raised)?;
             // Buffered objects, too, say so that there is nothing yet.
             if read.is_none() {
-                return Err(raised(would_block("source", "read")));
+                return Err(raised(would_block(py, "source", "read")));
             }
             let read = small(&read, "what read() returns").map_err(raised)?;
             let bytes = read.bytes();
@@ -69,7 +69,7 @@ impl Write for FileObject {
             if written.is_none() {
                 // A raw file says so that it would block. Others do not say how many: then it was all.
                 return match is_raw(object).map_err(raised)? {
-                    true => Err(raised(would_block("destination", "write"))),
+                    true => Err(raised(would_block(py, "destination", "write"))),
                     false => Ok(given),
                 };
             }
@@ -115,10 +115,14 @@ fn is_raw(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     object.is_instance(&py.import(intern!(py, "io"))?.getattr(intern!(py, "RawIOBase"))?)
 }
 
-fn would_block(name: &str, verb: &str) -> PyErr {
+fn would_block(py: Python<'_>, name: &str, verb: &str) -> PyErr {
     let text =
         format!("{name} is non-blocking and cannot {verb} now: give a blocking file (os.set_blocking(fd, True))");
-    PyBlockingIOError::new_err((11, text))
+    // Its number is another on each system.
+    match py.import(intern!(py, "errno")).and_then(|errno| errno.getattr(intern!(py, "EAGAIN"))) {
+        Ok(number) => PyBlockingIOError::new_err((number.unbind(), text)),
+        Err(error) => error,
+    }
 }
 
 /// An exception, on its way through what reads and writes.

@@ -1,6 +1,6 @@
 //! Everything that can go wrong, each with what to do about it.
 
-use crate::header;
+use crate::start::VERSION;
 use std::io;
 
 /// Why nothing was sealed or opened, or not all.
@@ -32,7 +32,7 @@ pub enum Error {
     #[error("this is a sealed file, and not a Tink stream alone")]
     Sealed,
     /// A sealed file of a later version.
-    #[error("a sealed file of version {0}, and this program knows version {version}: use a newer program", version = header::VERSION)]
+    #[error("a sealed file of version {0}, and this program knows version {version}: use a newer program", version = VERSION)]
     Version(u8),
     /// A header that was changed or cut off.
     #[error("the header of the sealed file is damaged: {0}")]

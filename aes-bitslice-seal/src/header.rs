@@ -15,11 +15,8 @@
 
 use crate::error::Error;
 use crate::passphrase::PassphraseCost;
-use crate::start::{MAGIC, is_like_stream, is_sealed};
+use crate::start::{MAGIC, VERSION, is_like_stream, is_sealed};
 use sha2::{Digest, Sha256};
-
-/// The version of the format.
-pub(crate) const VERSION: u8 = 1;
 
 /// Bytes of a header.
 pub(crate) const BYTES: usize = 96;

@@ -3,6 +3,9 @@
 /// The first bytes of a sealed file.
 pub(crate) const MAGIC: [u8; 8] = *b"AESBSEAL";
 
+/// The version of the format of sealed files, which comes next.
+pub(crate) const VERSION: u8 = 1;
+
 /// Bytes of a nonce prefix in the header of a stream.
 pub(crate) const PREFIX: usize = 7;
 

@@ -57,7 +57,7 @@ const COMPARISONS: usize = 64;
 const WARM_UP: usize = 1000;
 /// Times of each kind that t takes at least: of fewer its error is not known.
 const LEAST_OF_A_KIND: usize = 100;
-/// Measurements that have as many of each kind, which are random by turns, for certain.
+/// Measurements that have as many of each kind: the kinds are random, and fewer of one come in less than one of 10^7 runs.
 const LEAST: usize = 3 * LEAST_OF_A_KIND;
 /// A t-value that is a difference.
 const DIFFERENT: f64 = 10.0;

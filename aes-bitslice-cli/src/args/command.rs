@@ -280,11 +280,12 @@ fn is_number(error: &clap::Error) -> bool {
         return false;
     };
     let belongs = NUMBERS.iter().any(|name| option.ends_with(&format!(" <{name}>")));
-    belongs
-        && text.split("..").flat_map(|number| number.trim_start_matches('-').split('-')).all(|number| {
-            let digits = split_unit(number).0;
-            digits.len() <= MOST && digits.bytes().all(|digit| digit.is_ascii_digit())
-        })
+    let is_short = |number: &str| {
+        let digits = split_unit(number).0;
+        digits.len() <= MOST && digits.bytes().all(|digit| digit.is_ascii_digit())
+    };
+    let numbers: Vec<&str> = text.split("..").flat_map(|number| number.trim_start_matches('-').split('-')).collect();
+    belongs && numbers.len() <= 2 && numbers.into_iter().all(is_short)
 }
 
 /// Whether it is the name of an argument.
@@ -396,6 +397,8 @@ mod tests {
             let [number, key] = [20, 31].map(|len| shown(&format!("aes-bitslice {option}{}", &digits[..len])));
             assert!(number.contains(&digits[..20]), "{option}: {number}");
             assert!(!key.contains(&digits[..8]) && key.contains("(not shown)"), "{option}: {key}");
+            let in_pieces = shown(&format!("aes-bitslice {option}98765432-10987654-32109876-54321098"));
+            assert!(!in_pieces.contains("10987654") && in_pieces.contains("(not shown)"), "{option}: {in_pieces}");
         }
     }
 
