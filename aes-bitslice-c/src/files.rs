@@ -104,7 +104,7 @@ struct Named<'a> {
 }
 
 impl Named<'_> {
-    fn told(&self, error: io::Error) -> io::Error {
+    fn with_name(&self, error: io::Error) -> io::Error {
         match error.kind() {
             // It only asks for another try.
             io::ErrorKind::Interrupted => error,
@@ -115,17 +115,17 @@ impl Named<'_> {
 
 impl Read for Named<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.file.read(bytes).map_err(|error| self.told(error))
+        self.file.read(bytes).map_err(|error| self.with_name(error))
     }
 }
 
 impl Write for Named<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes).map_err(|error| self.told(error))
+        self.file.write(bytes).map_err(|error| self.with_name(error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush().map_err(|error| self.told(error))
+        self.file.flush().map_err(|error| self.with_name(error))
     }
 }
 

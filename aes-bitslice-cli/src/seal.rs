@@ -149,7 +149,7 @@ fn read(args: &SealArgs, is_new: bool) -> Result<Held> {
         };
     }
     let source = KeySource { key_file: args.key_file.clone(), key_env: args.key_env.clone(), baked: None };
-    let key = keys::read(&KeyArgs { source, key_format }, keys::Taken::Of256, quiet)?;
+    let key = keys::read(&KeyArgs { source, key_format }, keys::KeyKind::Aes256, quiet)?;
     match format {
         Format::Sealed => Ok(Held::Key(key)),
         Format::Tink => Ok(Held::Keyset(Keyset::of_key(&key).map_err(|error| explain("the key", error))?)),

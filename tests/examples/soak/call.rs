@@ -1,6 +1,6 @@
 //! A call: what it is made with, how it is made at a random place, and the comparison of what it returns.
 
-use crate::place::{Came, Can, Place, Streams};
+use crate::place::{Outcome, Place, Places, Streams};
 use crate::planted::{Planted, Returned};
 use crate::random::Random;
 use crate::wrong::{Wrong, wrong};
@@ -56,8 +56,8 @@ impl Call<'_> {
     }
 
     /// A place for data of a length, as this call's.
-    pub fn place(&mut self, can: Can, len: usize) -> Place {
-        self.place = Place::random(self.random, self.streams, can, len);
+    pub fn place(&mut self, places: Places, len: usize) -> Place {
+        self.place = Place::random(self.random, self.streams, places, len);
         self.place.clone()
     }
 
@@ -65,10 +65,10 @@ impl Call<'_> {
         &mut self,
         cipher: &Cipher,
         operation: O,
-        can: Can,
+        places: Places,
         data: Vec<u8>,
     ) -> Result<Vec<u8>, Wrong> {
-        let (outcome, data) = self.place(can, data.len()).run(&mut self.planted, cipher, operation, can, data)?;
+        let (outcome, data) = self.place(places, data.len()).run(&mut self.planted, cipher, operation, places, data)?;
         outcome.map(|()| data).map_err(wrong)
     }
 
@@ -77,21 +77,21 @@ impl Call<'_> {
         &mut self,
         cipher: &Cipher,
         operation: O,
-        can: Can,
+        places: Places,
         data: Vec<u8>,
-    ) -> Came<O::Output> {
-        self.place(can, data.len()).run_with_output(&mut self.planted, cipher, operation, data)
+    ) -> Outcome<O::Output> {
+        self.place(places, data.len()).run_with_output(&mut self.planted, cipher, operation, data)
     }
 
     /// A call in place, by one function in the memory of the GPU and by another in host memory.
     pub fn run_in_place(
         &mut self,
-        can: Can,
+        places: Places,
         data: &mut [u8],
         on_gpu: impl FnOnce(&Arc<CudaStream>, &mut CudaViewMut<'_, u8>) -> Result<Result<(), Error>, Wrong>,
         on_host: impl FnOnce(&mut [u8]) -> Result<(), Error>,
     ) -> Result<(), Wrong> {
-        let place = self.place(can, data.len()).or_host();
+        let place = self.place(places, data.len()).or_host();
         self.place = place.clone();
         let outcome = match place.on_gpu(&mut self.planted, data, on_gpu)? {
             Some(outcome) => outcome,

@@ -3,7 +3,7 @@
 //! them.
 
 use crate::call::{Call, compare, verdict};
-use crate::place::Can;
+use crate::place::Places;
 use crate::planted::Returned;
 use crate::random::Random;
 use crate::refused;
@@ -71,9 +71,9 @@ impl Kind {
 }
 
 /// What maps its input to an output, in every kind of memory.
-const MAPS: Can = Can { gpu: true, sharded: true, apart: true };
+const MAPS: Places = Places { gpu: true, sharded: true, apart: true };
 /// What leaves bytes as they are, and is not for sharded memory.
-const IN_PLACE: Can = Can { gpu: true, sharded: false, apart: false };
+const IN_PLACE: Places = Places { gpu: true, sharded: false, apart: false };
 
 /// The parts of data at ranges that ascend.
 fn parts<'d>(mut data: &'d mut [u8], ranges: &[Range<u64>]) -> Vec<&'d mut [u8]> {
@@ -90,15 +90,15 @@ fn parts<'d>(mut data: &'d mut [u8], ranges: &[Range<u64>]) -> Vec<&'d mut [u8]>
 
 fn one_key(call: &mut Call<'_>, mode: Mode) -> Result<(), Wrong> {
     let any = AnyOperation::of(mode, u128::from_be_bytes(call.random.array()), call.random.below(1 << 20));
-    one_operation(call, any, Can { gpu: true, sharded: true, apart: any.maps() })
+    one_operation(call, any, Places { gpu: true, sharded: true, apart: any.maps() })
 }
 
 fn cbc_encryption(call: &mut Call<'_>) -> Result<(), Wrong> {
     let any = AnyOperation::CbcEncrypt { iv: call.random.array() };
-    one_operation(call, any, Can { gpu: false, sharded: false, apart: true })
+    one_operation(call, any, Places { gpu: false, sharded: false, apart: true })
 }
 
-fn one_operation(call: &mut Call<'_>, any: AnyOperation, can: Can) -> Result<(), Wrong> {
+fn one_operation(call: &mut Call<'_>, any: AnyOperation, places: Places) -> Result<(), Wrong> {
     let input = call.random.bytes(any.takes(call.bytes));
     let expected = match call.is_small() {
         true => any.expected(&Reference::new(call.key), &input),
@@ -108,7 +108,7 @@ fn one_operation(call: &mut Call<'_>, any: AnyOperation, can: Can) -> Result<(),
             data
         }
     };
-    let found = with_operation!(any, operation => call.run(call.cipher, operation, can, input))?;
+    let found = with_operation!(any, operation => call.run(call.cipher, operation, places, input))?;
     compare(&found, &expected, "output")
 }
 
@@ -145,8 +145,8 @@ fn xts(call: &mut Call<'_>) -> Result<(), Wrong> {
     let cipher = call.engine.cipher(&key.0).map_err(wrong)?;
     // Sharded memory is cut into chunks of whole MiB, and the last has 16 bytes at least.
     let gpu = unit.is_multiple_of(16);
-    let can = Can { gpu, sharded: gpu && !(1..16).contains(&(len % (1 << 20))), apart: true };
-    let found = call.run(&cipher, operation, can, input)?;
+    let places = Places { gpu, sharded: gpu && !(1..16).contains(&(len % (1 << 20))), apart: true };
+    let found = call.run(&cipher, operation, places, input)?;
     compare(&found, &expected, &format!("{direction:?} of units of {unit} bytes from {first:#x} on"))
 }
 
@@ -208,7 +208,7 @@ fn gcm_siv(call: &mut Call<'_>) -> Result<(), Wrong> {
     let cipher = call.engine.cipher(&keyed).map_err(wrong)?;
     there_and_back(
         call,
-        (&cipher, Can { sharded: false, ..MAPS }),
+        (&cipher, Places { sharded: false, ..MAPS }),
         input,
         &aad,
         encrypt,
@@ -232,14 +232,14 @@ fn sealed<E: Operation<Output = Tag>>(cipher: &Cipher, encrypt: E, input: &[u8])
 /// A message encrypted, and decrypted; if it is forged, with a bit changed.
 fn there_and_back<E: Operation<Output = Tag>, D: Operation<Output = ()>>(
     call: &mut Call<'_>,
-    (cipher, can): (&Cipher, Can),
+    (cipher, places): (&Cipher, Places),
     input: Vec<u8>,
     aad: &[u8],
     encrypt: E,
     (expected, expected_tag): (Vec<u8>, Tag),
     decrypt: impl Fn(&[u8], &Tag) -> D,
 ) -> Result<(), Wrong> {
-    let (tag, data) = call.run_with_output(cipher, encrypt, can, input.clone())?;
+    let (tag, data) = call.run_with_output(cipher, encrypt, places, input.clone())?;
     compare(&tag.map_err(wrong)?, expected_tag.as_bytes(), "tag")?;
     compare(&data, &expected, "ciphertext")?;
     drop(data);
@@ -259,13 +259,13 @@ fn there_and_back<E: Operation<Output = Tag>, D: Operation<Output = ()>>(
             }
             _ => tag = call.changed(&tag),
         }
-        let (refused, data) = call.run_with_output(cipher, decrypt(&aad, &tag), can, data)?;
+        let (refused, data) = call.run_with_output(cipher, decrypt(&aad, &tag), places, data)?;
         return match refused {
             Err(Error::Unauthenticated) => compare(&data, &vec![0; data.len()], "the output of what was refused"),
             other => Err(format!("what was changed was not refused: {other:?}")),
         };
     }
-    let (opened, data) = call.run_with_output(cipher, decrypt(&aad, &tag), can, data)?;
+    let (opened, data) = call.run_with_output(cipher, decrypt(&aad, &tag), places, data)?;
     opened.map_err(wrong)?;
     compare(&data, &input, "plaintext")
 }
@@ -278,13 +278,13 @@ fn gmac(call: &mut Call<'_>) -> Result<(), Wrong> {
         true => Tag::new(&others::gcm(call.key, &nonce, &input, b"").1),
         false => call.reference.run(operation.clone(), &input),
     };
-    mac(call, operation, &expected.map_err(wrong)?, input, Can { apart: false, ..MAPS })
+    mac(call, operation, &expected.map_err(wrong)?, input, Places { apart: false, ..MAPS })
 }
 
 fn cmac(call: &mut Call<'_>) -> Result<(), Wrong> {
     let input = call.random.bytes(call.bytes);
     let expected = Tag::new(&others::cmac(call.key, &input)).map_err(wrong)?;
-    mac(call, Cmac::new(), &expected, input, Can { gpu: false, ..IN_PLACE })
+    mac(call, Cmac::new(), &expected, input, Places { gpu: false, ..IN_PLACE })
 }
 
 /// The tag is right, and the data is what it was.
@@ -293,9 +293,9 @@ fn mac<O: Operation<Output = Tag>>(
     operation: O,
     expected: &Tag,
     input: Vec<u8>,
-    can: Can,
+    places: Places,
 ) -> Result<(), Wrong> {
-    let (tag, data) = call.run_with_output(call.cipher, operation, can, input.clone())?;
+    let (tag, data) = call.run_with_output(call.cipher, operation, places, input.clone())?;
     compare(&tag.map_err(wrong)?, expected.as_bytes(), "tag")?;
     compare(&data, &input, "data that was read")
 }

@@ -46,9 +46,9 @@ pub enum Place {
     Sharded,
 }
 
-/// What a kind of call can.
+/// Where a kind of call can have its data.
 #[derive(Clone, Copy)]
-pub struct Can {
+pub struct Places {
     /// It has kernels.
     pub gpu: bool,
     /// They do memory that is sharded over GPUs, too.
@@ -62,19 +62,19 @@ const MOST_PINNED: usize = 64 << 20;
 
 impl Place {
     /// One for data of this length: half of them on the GPU, if there is one.
-    pub fn random(random: &mut Random, streams: &Streams, can: Can, len: usize) -> Self {
-        if can.gpu
+    pub fn random(random: &mut Random, streams: &Streams, places: Places, len: usize) -> Self {
+        if places.gpu
             && len > 0
             && random.one_in(2)
             && let Some(stream) = streams.one(random)
         {
-            if can.sharded && random.one_in(4) {
+            if places.sharded && random.one_in(4) {
                 return Self::Sharded;
             }
             return Self::Gpu(stream.clone(), random.one_of(&[0, 0, 0, 4, 16, 3, 13]));
         }
         match random.below(4) {
-            0 if can.apart => Self::Apart,
+            0 if places.apart => Self::Apart,
             1 => Self::Submitted,
             2 if (1..=MOST_PINNED).contains(&len) => Self::Pinned,
             _ => Self::Host,
@@ -142,7 +142,7 @@ impl Place {
         cipher: &Cipher,
         operation: O,
         data: Vec<u8>,
-    ) -> Came<O::Output> {
+    ) -> Outcome<O::Output> {
         let (outcome, data) = match on_gpu {
             Some(outcome) => (outcome, data),
             None => {
@@ -190,12 +190,12 @@ impl Place {
         planted: &mut Planted,
         cipher: &Cipher,
         operation: O,
-        can: Can,
+        places: Places,
         mut data: Vec<u8>,
-    ) -> Came<()> {
+    ) -> Outcome<()> {
         let on_gpu = self.on_gpu(planted, &mut data, |stream, data| {
             let device = cipher.device().map_err(wrong)?;
-            if !can.apart || !matches!(self, Self::Gpu(_, 4 | 13 | 16)) {
+            if !places.apart || !matches!(self, Self::Gpu(_, 4 | 13 | 16)) {
                 return Ok(device.run(stream, operation.clone(), data));
             }
             let input = stream.clone_dtod(data).map_err(wrong)?;
@@ -212,7 +212,7 @@ impl Place {
         cipher: &Cipher,
         operation: O,
         mut data: Vec<u8>,
-    ) -> Came<O::Output> {
+    ) -> Outcome<O::Output> {
         let on_gpu = self.on_gpu(planted, &mut data, |stream, data| {
             let device = cipher.device().map_err(wrong)?;
             Ok(device.run_with_output(stream, operation.clone(), data).and_then(|pending| pending.wait()))
@@ -225,4 +225,4 @@ impl Place {
 type Elsewhere<T> = Result<(Result<T, Error>, Vec<u8>), Wrong>;
 
 /// The same, as it is compared.
-pub type Came<T> = Result<(Result<<T as Returned>::Seen, Error>, Vec<u8>), Wrong>;
+pub type Outcome<T> = Result<(Result<<T as Returned>::Seen, Error>, Vec<u8>), Wrong>;
