@@ -5,9 +5,13 @@
 //! machine code, whose sources the C compiler has made a library of ([`aes_bitslice_gen::check::library`]). What is put on a stream is done
 //! at the latest time that the driver allows: when something waits for it; or, if the test says so, at once.
 //!
+//! There are as many devices as a test says, each with one context, memory of its own, and an end of its own: what is lost by a fatal error
+//! is one context. Memory of another device can be accessed where the test says that devices can, by a context that has asked for it; what
+//! else is made in a context is used in it, but that a stream may wait for an event of another. A copy between devices needs access, too,
+//! where the driver would go by the host.
+//!
 //! It notes what no caller of the driver may do, and what is left when a context is released, and lets the call fail that a test names
-//! ([`control`]). It does not know: kernels that are compiled at run time, graphs, streams that wait for the default stream, memory of
-//! another GPU.
+//! ([`control`]). It does not know: kernels that are compiled at run time, graphs, streams that wait for the default stream.
 //!
 //! | file | idea |
 //! |---|---|

@@ -1,20 +1,33 @@
 //! What streams have to do. It is done when something waits for it, and not before, or at once.
 
 use crate::kernels::{Arguments, Loaded};
-use crate::state::State;
+use crate::state::{State, current};
 use cudarc::driver::sys::CUresult;
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::ptr;
+use std::time::Instant;
 
 /// A stream: what was put on it, in order.
-#[derive(Default)]
 pub(crate) struct Stream {
+    pub(crate) context: usize,
     /// How much of it is done.
     done: u64,
     queue: VecDeque<Work>,
     /// What is on it is still done.
     pub(crate) is_destroyed: bool,
+}
+
+impl Stream {
+    /// An empty one of a context.
+    pub(crate) fn new(context: usize) -> Self {
+        Self { context, done: 0, queue: VecDeque::new(), is_destroyed: false }
+    }
+
+    /// Whether what comes next takes longer than until now.
+    fn is_busy(&self) -> bool {
+        matches!(self.queue.front(), Some(Work::Launch { due: Some(due), .. }) if Instant::now() < *due)
+    }
 }
 
 /// A point of a stream: everything up to this number.
@@ -31,6 +44,8 @@ pub(crate) enum Work {
         entry: usize,
         grid: (u32, u32),
         arguments: Arguments,
+        /// When it is done at the earliest.
+        due: Option<Instant>,
     },
     /// Bytes that the driver took when it was called, as it does where memory is not pinned.
     Write {
@@ -95,7 +110,8 @@ impl State {
     /// What a stream has come to when all is done that is on it now.
     pub(crate) fn point(&mut self, stream: usize) -> Result<Point, CUresult> {
         let of = self.stream(stream)?;
-        Ok(Point { stream, number: of.done + of.queue.len() as u64 })
+        let number = of.done + of.queue.len() as u64;
+        Ok(Point { stream: if stream == 0 { current() } else { stream }, number })
     }
 
     /// Does all that a stream has to do.
@@ -109,28 +125,36 @@ impl State {
         while !self.is_past(point) {
             self.step(point.stream);
         }
-        self.not_lost()
+        self.not_lost_at(point)
     }
 
-    /// Does all that all streams have to do.
-    pub(crate) fn run_all(&mut self) -> Result<(), CUresult> {
-        let streams: Vec<usize> = self.streams.keys().copied().collect();
+    /// Does all that all streams of a context have to do.
+    pub(crate) fn run_all(&mut self, context: usize) -> Result<(), CUresult> {
+        let of_context = self.streams.iter().filter(|(_, stream)| stream.context == context);
+        let streams: Vec<usize> = of_context.map(|(number, _)| *number).collect();
         for stream in streams {
             while self.streams.get(&stream).is_some_and(|of| !of.queue.is_empty()) {
                 self.step(stream);
             }
         }
-        self.not_lost()
+        self.not_lost(context)
     }
 
-    /// Whether a point was come to. If not, one step is made towards it.
+    /// Whether a point was come to. If not, one step is made towards it, unless what comes next takes longer.
     pub(crate) fn asked(&mut self, point: Point) -> Result<(), CUresult> {
         if self.is_past(point) {
-            return self.not_lost();
+            return self.not_lost_at(point);
         }
-        self.step(point.stream);
-        self.not_lost()?;
+        if !self.streams.get(&point.stream).is_some_and(Stream::is_busy) {
+            self.step(point.stream);
+        }
+        self.not_lost_at(point)?;
         Err(CUresult::CUDA_ERROR_NOT_READY)
+    }
+
+    /// Whether the context of the stream can be used.
+    fn not_lost_at(&self, point: Point) -> Result<(), CUresult> {
+        self.streams.get(&point.stream).map_or(Ok(()), |stream| self.not_lost(stream.context))
     }
 
     fn is_past(&self, point: Point) -> bool {
@@ -146,29 +170,41 @@ impl State {
 
     /// Does the next thing that a stream has to do.
     fn step(&mut self, stream: usize) {
-        let Some(work) = self.streams.get_mut(&stream).and_then(|of| of.queue.pop_front()) else { return };
-        self.work(work);
+        let next = self.streams.get_mut(&stream).and_then(|of| Some((of.context, of.queue.pop_front()?)));
+        let Some((context, work)) = next else { return };
+        self.work(context, work);
         if let Some(of) = self.streams.get_mut(&stream) {
             of.done += 1;
         }
     }
 
-    fn work(&mut self, work: Work) {
-        if let Some(&(start, _)) = work.touches().iter().find(|&&(start, len)| !self.has(start, len)) {
-            return self
-                .lose(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS, &format!("work on memory that is gone, at {start:#x}"));
+    /// Whether work of a context can access these bytes; if not it is noted, and the context lost.
+    pub(crate) fn access(&mut self, context: usize, start: u64, len: usize) -> Result<(), CUresult> {
+        let what = match (self.has(start, len), self.reaches(context, start)) {
+            (true, true) => return Ok(()),
+            (true, false) => format!("work of device {} on memory of another, without access", context - 1),
+            (false, _) => format!("work on memory that is gone, at {start:#x}"),
+        };
+        self.lose(context, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS, &what);
+        Err(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS)
+    }
+
+    /// Does work of a context.
+    fn work(&mut self, context: usize, work: Work) {
+        if work.touches().into_iter().any(|(start, len)| self.access(context, start, len).is_err()) {
+            return;
         }
         // SAFETY: of all of these: the memory is there, as was looked at above. What is not the device's is the caller's, who must not
         // use it before he has waited.
         unsafe {
             match work {
-                Work::Launch { kernel, entry, grid, arguments } => {
+                Work::Launch { kernel, entry, grid, arguments, .. } => {
                     if let Err(what) = kernel.run(entry, grid, &arguments) {
-                        self.lose(CUresult::CUDA_ERROR_LAUNCH_FAILED, &what);
+                        self.lose(context, CUresult::CUDA_ERROR_LAUNCH_FAILED, &what);
                     }
                     if let Some(memory) = self.memory.values().find(|memory| !memory.is_intact()) {
                         let what = format!("{} writes next to memory of {} bytes", kernel.name(), memory.len);
-                        self.lose(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS, &what);
+                        self.lose(context, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS, &what);
                     }
                 }
                 Work::Write { bytes, to } => ptr::copy(bytes.as_ptr(), to as *mut u8, bytes.len()),
@@ -183,18 +219,20 @@ impl State {
                 Work::Free { start } => drop(self.memory.remove(&start)),
                 Work::Wait(point) => _ = self.run_to(point),
                 Work::Call { function, data } => function(data),
-                Work::Fail(code) => self.lose(code, ""),
+                Work::Fail(code) => self.lose(context, code, ""),
             }
         }
     }
 
-    /// From now on all calls fail, and nothing is done any more. What is wrong is noted, unless a test has asked for it.
-    fn lose(&mut self, code: CUresult, what: &str) {
+    /// From now on all calls in a context fail, and nothing is done in it any more. What is wrong is noted, unless a test has asked for it.
+    pub(crate) fn lose(&mut self, context: usize, code: CUresult, what: &str) {
         if !what.is_empty() {
             self.notes.push(what.into());
         }
-        self.lost.get_or_insert(code);
-        for stream in self.streams.values_mut() {
+        if let Some(of) = self.contexts.get_mut(&context) {
+            of.lost.get_or_insert(code);
+        }
+        for stream in self.streams.values_mut().filter(|stream| stream.context == context) {
             stream.done += stream.queue.len() as u64;
             stream.queue.clear();
         }

@@ -2,7 +2,7 @@
 
 use super::memory::MEMORY;
 use super::put;
-use crate::state::{CURRENT, State, call, call_in_context};
+use crate::state::{CURRENT, call, call_in_context, call_of, call_that_waits, context_of, current};
 use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUresult};
 use std::ffi::{c_char, c_int, c_uint};
 use std::ptr;
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: CUdevic
 pub unsafe extern "C" fn cuDeviceGetAttribute(
     value: *mut c_int,
     attribute: CUdevice_attribute,
-    _device: CUdevice,
+    device: CUdevice,
 ) -> CUresult {
     use CUdevice_attribute as Attribute;
     call(c"cuDeviceGetAttribute", |state| {
@@ -58,7 +58,8 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
         let found = match attribute {
             Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => architecture / 10,
             Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => architecture % 10,
-            Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT => 2,
+            // No two devices are as fast, by what they say.
+            Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT => 2 + device,
             Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE => 1_000_000,
             Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => 1,
             // CUDA C++ Programming Guide, technical specifications by compute capability.
@@ -74,33 +75,45 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceCanAccessPeer(can: *mut c_int, _device: CUdevice, _peer: CUdevice) -> CUresult {
-    call(c"cuDeviceCanAccessPeer", |_| put(can, 1))
+pub unsafe extern "C" fn cuDeviceCanAccessPeer(can: *mut c_int, device: CUdevice, peer: CUdevice) -> CUresult {
+    call(c"cuDeviceCanAccessPeer", |state| put(can, state.can_access(device, peer).into()))
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuCtxEnablePeerAccess(_peer: CUcontext, _flags: c_uint) -> CUresult {
-    call_in_context(c"cuCtxEnablePeerAccess", |_| Ok(()))
+pub extern "C" fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) -> CUresult {
+    call_in_context(c"cuCtxEnablePeerAccess", |state| {
+        let (context, peer) = (current(), peer as usize);
+        if flags != 0 || peer == context || !state.is_retained(peer) {
+            return state.wrong("access is asked for to what is no peer");
+        }
+        // As the driver was seen to do.
+        state.not_lost(peer)?;
+        if !state.can_access(context as CUdevice - 1, peer as CUdevice - 1) {
+            return Err(CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+        }
+        match state.contexts.get_mut(&context).is_some_and(|of| of.peers.insert(peer)) {
+            true => Ok(()),
+            false => Err(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED),
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice) -> CUresult {
-    call(c"cuDevicePrimaryCtxRetain", |state| {
-        state.not_lost()?;
-        *state.contexts.entry(device).or_default() += 1;
-        put(context, (device as usize + 1) as CUcontext)
+    call_of(c"cuDevicePrimaryCtxRetain", context_of(device), |state| {
+        state.not_lost(context_of(device))?;
+        state.begin(context_of(device));
+        put(context, context_of(device) as CUcontext)
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) -> CUresult {
-    call(c"cuDevicePrimaryCtxRelease", |state| {
-        match state.contexts.get_mut(&device) {
-            Some(retained) if *retained > 0 => *retained -= 1,
+    call_of(c"cuDevicePrimaryCtxRelease", context_of(device), |state| {
+        match state.contexts.get_mut(&context_of(device)) {
+            Some(of) if of.retained > 1 => of.retained -= 1,
+            Some(of) if of.retained == 1 => state.end(context_of(device)),
             _ => return state.wrong("a context is released that nobody has"),
-        }
-        if state.contexts.values().all(|retained| *retained == 0) {
-            state.end();
         }
         Ok(())
     })
@@ -108,7 +121,7 @@ pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetCurrent(context: CUcontext) -> CUresult {
-    call(c"cuCtxSetCurrent", |state| {
+    call_of(c"cuCtxSetCurrent", context as usize, |state| {
         if !state.is_retained(context as usize) {
             return state.wrong("a context is used that was released");
         }
@@ -119,10 +132,10 @@ pub extern "C" fn cuCtxSetCurrent(context: CUcontext) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut CUcontext) -> CUresult {
-    call(c"cuCtxGetCurrent", |_| put(context, CURRENT.get() as CUcontext))
+    call(c"cuCtxGetCurrent", |_| put(context, current() as CUcontext))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSynchronize() -> CUresult {
-    call_in_context(c"cuCtxSynchronize", State::run_all)
+    call_that_waits(c"cuCtxSynchronize", |state| state.run_all(current()))
 }

@@ -2,30 +2,30 @@
 
 use super::put;
 use crate::memory::Kind;
-use crate::state::{State, call_in_context};
+use crate::state::{State, call_in_context, call_that_waits, current, state};
 use crate::work::Work;
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUdeviceptr, CUmemorytype, CUpointer_attribute, CUresult, CUstream};
 use std::ffi::{c_uint, c_void};
 use std::{ptr, slice};
 
-/// Bytes of memory that there are in all.
+/// Bytes of memory that each device has, and as many can be pinned.
 pub(crate) const MEMORY: usize = 1 << 30;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> CUresult {
-    call_in_context(c"cuMemAlloc", |state| put(pointer, state.allocate(Kind::Device, bytes)?))
+    call_in_context(c"cuMemAlloc", |state| put(pointer, state.allocate(Kind::Device, current(), bytes)?))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFree_v2(pointer: CUdeviceptr) -> CUresult {
-    call_in_context(c"cuMemFree", |state| state.free(pointer, true))
+    call_that_waits(c"cuMemFree", |state| state.free(pointer, true))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocAsync(pointer: *mut CUdeviceptr, bytes: usize, stream: CUstream) -> CUresult {
     call_in_context(c"cuMemAllocAsync", |state| {
-        state.stream(stream as usize)?;
-        put(pointer, state.allocate(Kind::Pool, bytes)?)
+        let context = state.stream(stream as usize)?.context;
+        put(pointer, state.allocate(Kind::Pool, context, bytes)?)
     })
 }
 
@@ -41,12 +41,14 @@ pub extern "C" fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> CUre
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, _flags: c_uint) -> CUresult {
-    call_in_context(c"cuMemHostAlloc", |state| put(pointer, state.allocate(Kind::Pinned, bytes)? as *mut c_void))
+    call_in_context(c"cuMemHostAlloc", |state| {
+        put(pointer, state.allocate(Kind::Pinned, current(), bytes)? as *mut c_void)
+    })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> CUresult {
-    call_in_context(c"cuMemFreeHost", |state| state.free(pointer as u64, false))
+    call_that_waits(c"cuMemFreeHost", |state| state.free(pointer as u64, false))
 }
 
 /// Puts a copy from the host on a stream. Where the memory is not pinned the driver takes the bytes before it returns.
@@ -68,7 +70,7 @@ fn copy_in(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize) -> CUresult {
-    call_in_context(c"cuMemcpyHtoD", |state| {
+    call_that_waits(c"cuMemcpyHtoD", |state| {
         let is_pinned = state.is_pinned(from as u64, bytes);
         copy_in(state, to, from, bytes, ptr::null_mut())?;
         // *API synchronization behavior*: from pinned memory the copy is done when it returns; other bytes, which the driver has taken, may
@@ -94,18 +96,24 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     bytes: usize,
     stream: CUstream,
 ) -> CUresult {
-    call_in_context(c"cuMemcpyDtoHAsync", |state| {
+    let copy_out = |state: &mut State| {
         inside(state, from, bytes)?;
         if state.is_pinned(to as u64, bytes) {
             return state.put(stream as usize, Work::Copy { from, to: to as u64, len: bytes });
         }
         // To memory that is not pinned it returns when the bytes are there.
         state.synchronize(stream as usize)?;
-        inside(state, from, bytes)?;
+        let context = state.stream(stream as usize)?.context;
+        state.access(context, from, bytes)?;
         // SAFETY: the caller's memory, and the device's, which is there.
         unsafe { ptr::copy_nonoverlapping(from as *const u8, to.cast(), bytes) };
         Ok(())
-    })
+    };
+    let is_pinned = state().is_pinned(to as u64, bytes);
+    match is_pinned {
+        true => call_in_context(c"cuMemcpyDtoHAsync", copy_out),
+        false => call_that_waits(c"cuMemcpyDtoHAsync", copy_out),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -163,7 +171,11 @@ pub unsafe extern "C" fn cuPointerGetAttribute(
     pointer: CUdeviceptr,
 ) -> CUresult {
     call_in_context(c"cuPointerGetAttribute", |state| match attribute {
-        CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER if state.has(pointer, 1) => put(value.cast(), pointer),
+        CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER
+            if state.has(pointer, 1) && state.reaches(current(), pointer) =>
+        {
+            put(value.cast(), pointer)
+        }
         _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     })
 }

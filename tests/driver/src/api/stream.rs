@@ -1,7 +1,7 @@
 //! Streams and events.
 
 use super::put;
-use crate::state::{call, call_in_context};
+use crate::state::{Event, State, call, call_in_context, call_that_waits, current};
 use crate::work::{Stream, Work};
 use cudarc::driver::sys::{CUevent, CUresult, CUstream, CUstreamCaptureMode, CUstreamCaptureStatus};
 use std::cell::Cell;
@@ -11,7 +11,7 @@ use std::ffi::{c_uint, c_void};
 pub unsafe extern "C" fn cuStreamCreate(stream: *mut CUstream, _flags: c_uint) -> CUresult {
     call_in_context(c"cuStreamCreate", |state| {
         let handle = state.handle();
-        state.streams.insert(handle, Stream::default());
+        state.streams.insert(handle, Stream::new(current()));
         put(stream, handle as CUstream)
     })
 }
@@ -29,7 +29,7 @@ pub extern "C" fn cuStreamDestroy_v2(stream: CUstream) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamSynchronize(stream: CUstream) -> CUresult {
-    call_in_context(c"cuStreamSynchronize", |state| state.synchronize(stream as usize))
+    call_that_waits(c"cuStreamSynchronize", |state| state.synchronize(stream as usize))
 }
 
 #[unsafe(no_mangle)]
@@ -42,10 +42,10 @@ pub extern "C" fn cuStreamQuery(stream: CUstream) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamWaitEvent(stream: CUstream, event: CUevent, _flags: c_uint) -> CUresult {
-    call_in_context(c"cuStreamWaitEvent", |state| match state.events.get(&(event as usize)).copied() {
-        Some(Some(point)) => state.put(stream as usize, Work::Wait(point)),
-        Some(None) => state.stream(stream as usize).map(drop),
-        None => state.wrong("an event is waited for that is none"),
+    // Stream and event may be of several contexts.
+    call_in_context(c"cuStreamWaitEvent", |state| match state.event(event, "waited for")?.point {
+        Some(point) => state.put(stream as usize, Work::Wait(point)),
+        None => state.stream(stream as usize).map(drop),
     })
 }
 
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn cuLaunchHostFunc(
 pub unsafe extern "C" fn cuEventCreate(event: *mut CUevent, _flags: c_uint) -> CUresult {
     call_in_context(c"cuEventCreate", |state| {
         let handle = state.handle();
-        state.events.insert(handle, None);
+        state.events.insert(handle, Event { context: current(), point: None });
         put(event, handle as CUevent)
     })
 }
@@ -91,35 +91,47 @@ pub unsafe extern "C" fn cuEventCreate(event: *mut CUevent, _flags: c_uint) -> C
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventRecord(event: CUevent, stream: CUstream) -> CUresult {
     call_in_context(c"cuEventRecord", |state| {
-        let point = state.point(stream as usize)?;
-        match state.events.get_mut(&(event as usize)) {
-            Some(recorded) => *recorded = Some(point),
-            None => return state.wrong("an event is recorded that is none"),
+        let context = state.stream(stream as usize)?.context;
+        if state.event(event, "recorded")?.context != context {
+            return state.wrong("an event is recorded on a stream of another context");
         }
+        let point = Some(state.point(stream as usize)?);
+        state.events.insert(event as usize, Event { context, point });
         Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventSynchronize(event: CUevent) -> CUresult {
-    call_in_context(c"cuEventSynchronize", |state| match state.events.get(&(event as usize)).copied() {
-        Some(point) => point.map_or(Ok(()), |point| state.run_to(point)),
-        None => state.wrong("an event is waited for that is none"),
+    call_that_waits(c"cuEventSynchronize", |state| {
+        let point = state.event(event, "waited for")?.point;
+        point.map_or(Ok(()), |point| state.run_to(point))
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventQuery(event: CUevent) -> CUresult {
-    call_in_context(c"cuEventQuery", |state| match state.events.get(&(event as usize)).copied() {
-        Some(point) => point.map_or(Ok(()), |point| state.asked(point)),
-        None => state.wrong("an event is asked for that is none"),
+    call_in_context(c"cuEventQuery", |state| {
+        let point = state.event(event, "asked for")?.point;
+        point.map_or(Ok(()), |point| state.asked(point))
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventDestroy_v2(event: CUevent) -> CUresult {
-    call_in_context(c"cuEventDestroy", |state| match state.events.remove(&(event as usize)) {
-        Some(_) => Ok(()),
-        None => state.wrong("an event is destroyed that is none"),
+    call_in_context(c"cuEventDestroy", |state| {
+        state.event(event, "destroyed")?;
+        state.events.remove(&(event as usize));
+        Ok(())
     })
+}
+
+impl State {
+    /// An event that a caller names.
+    fn event(&mut self, event: CUevent, what: &str) -> Result<Event, CUresult> {
+        match self.events.get(&(event as usize)).copied() {
+            Some(event) => self.not_lost(event.context).map(|()| event),
+            None => self.wrong(format!("an event is {what} that is none")),
+        }
+    }
 }

@@ -1,0 +1,140 @@
+//! Several devices that share the work of a call: two and four, which reach each other's memory or do not.
+
+use crate::bench::{Bench, CUTS, Outcome, Place, open};
+use crate::cases::{CASES, Case};
+use crate::stand_in::{self, Fault, Machine};
+use crate::trials::{
+    FATAL, HARMLESS, a_call_that_fails_harms_nothing_on, a_call_that_takes_long_changes_nothing_on, begin,
+    calls_are_right_on, ends, examine, expected, from_the_beginning, nothing_is_left, refused, right,
+};
+use aes_bitslice_runtime::cuda::ShardedShare;
+use aes_bitslice_runtime::{Backend, Ecb, Engine, Key};
+use aes_bitslice_tests::environment::{all_or, all_or_every, exhaustive};
+use aes_bitslice_tests::reference::noise;
+use std::collections::BTreeSet;
+
+const TWO: Machine = Machine { devices: 2, peers: 2, architecture: 80, at_once: false };
+
+/// Two devices and four, of which all reach each other, or two and two, or none.
+const MACHINES: [Machine; 5] = [
+    TWO,
+    Machine { devices: 4, peers: 1, architecture: 80, at_once: false },
+    Machine { devices: 4, peers: 4, architecture: 90, at_once: true },
+    Machine { devices: 2, peers: 1, architecture: 75, at_once: true },
+    Machine { devices: 4, peers: 2, architecture: 75, at_once: false },
+];
+
+pub fn calls_on_several_devices_are_right_and_leave_nothing() {
+    for machine in all_or_every(4, MACHINES) {
+        calls_are_right_on(machine);
+    }
+}
+
+pub fn a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing() {
+    stand_in::is(TWO);
+    assert!(a_call_that_fails_harms_nothing_on(2, all_or(1, 31)).is_superset(&BTreeSet::from([0, 1])));
+}
+
+pub fn a_call_of_the_driver_that_takes_long_changes_nothing_on_several_devices() {
+    stand_in::is(TWO);
+    a_call_that_takes_long_changes_nothing_on(2, all_or(13, 61));
+}
+
+/// On engines that have made such a call before: all later calls are refused, and what is on the other devices is released.
+pub fn a_device_of_several_that_is_lost_ends_calls_on_all() {
+    let mut lost = BTreeSet::new();
+    for (c, case) in CASES.iter().enumerate() {
+        let expected = expected(case);
+        let places = case.places(2);
+        for (p, &place) in places.iter().enumerate() {
+            for (f, fault) in FATAL.into_iter().enumerate() {
+                // To open an engine takes long.
+                if exhaustive() || (c % places.len(), c / 2 % 2) == (p, f) {
+                    lost.extend(lost_in_a_call(case, &expected, place, fault, 37 * c + 11 * p + 5 * f));
+                }
+            }
+        }
+    }
+    assert_eq!(lost, BTreeSet::from([0, 1]));
+}
+
+/// On which device the call of the driver was that failed: it is one of those that the call makes.
+fn lost_in_a_call(case: &Case, expected: &Outcome, place: Place, fault: Fault, which: usize) -> Option<u32> {
+    stand_in::is(TWO);
+    let engine = place.open(2).expect("the stand-in");
+    right(case.name, expected, &(case.call)(&Bench::new(&engine, place, None)));
+    let counted = Bench::new(&engine, place, Some((u64::MAX, fault)));
+    right(case.name, expected, &(case.call)(&counted));
+    let number = which as u64 % counted.calls.get().max(1);
+    drop(counted);
+    let bench = Bench::new(&engine, place, Some((number, fault)));
+    begin(format!("{}, {place:?}, {fault:?}, call {number}", case.name));
+    let found = (case.call)(&bench);
+    let failed = bench.failed.get();
+    let what = format!("{}, {place:?}, {fault:?} of {failed:?}, call {number}", case.name);
+    drop(bench);
+    let device = stand_in::failed_on();
+    examine(&what, case, expected, &found, place);
+    // With several threads there may be fewer calls than before.
+    if failed.is_some() {
+        refused(&what, &engine);
+    }
+    drop(engine);
+    ends(&what, None);
+    device.filter(|_| failed.is_some())
+}
+
+/// An engine is opened on two devices, makes a call, and is dropped.
+pub fn a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_drop() {
+    for (c, case) in CASES.iter().enumerate().filter(|(c, _)| exhaustive() || c % 5 == 0) {
+        let (expected, places) = (expected(case), case.places(2));
+        let Some(&place) = places.get(c / 2 % places.len().max(1)) else { continue };
+        let fault = [HARMLESS, FATAL].as_flattened()[c % 4];
+        let trial = |number: &u64| {
+            stand_in::is(TWO);
+            from_the_beginning(case, &expected, place, 2, *number, fault)
+        };
+        let tried = (17 * c as u64 % 97..).step_by(all_or(197, 397)).take_while(trial).count();
+        assert!(tried > 0, "{}, {place:?}, {fault:?}: no call of the driver failed", case.name);
+    }
+}
+
+/// Of four devices the last is slow: those do its work that reach its memory, and of memory of the host all do.
+pub fn a_slow_device_of_several_leaves_its_work_to_others() {
+    const SLOW: u32 = 3;
+    let (key, data) = (Key::new(&[5; 16]).unwrap(), noise(1, 40 * 624));
+    let call = |engine: &Engine, place| Bench::new(engine, place, None).run(&key, Ecb::encrypt(), &data);
+    let expected = call(&Engine::open(Backend::Cpu).unwrap(), Place::Host);
+    for peers in [4, 2, 1] {
+        stand_in::is(Machine { devices: 4, peers, architecture: 80, at_once: false });
+        let opened = open(4).expect("the stand-in");
+        for place in [Place::Sharded, Place::HostInChunks] {
+            let engine = place.of(opened.clone(), 4);
+            right("once before", &expected, &call(&engine, place));
+            let what = begin(format!("{place:?}, {peers} peers"));
+            let before = stand_in::launches(4);
+            stand_in::is_slow(SLOW, 60);
+            let found = call(&engine, place);
+            stand_in::is_slow(SLOW, 0);
+            right(&what, &expected, &found);
+            let launches: Vec<u64> =
+                stand_in::launches(4).iter().zip(&before).map(|(now, before)| now - before).collect();
+            let of_slow = launches[SLOW as usize];
+            let shares = engine.sharded_in(data.len(), CUTS).expect("memory").shares();
+            let chunks = |share: &ShardedShare| share.range.len().div_ceil(CUTS.chunk.expect("a length")) as u64;
+            let own: Vec<u64> = shares.iter().map(chunks).collect();
+            let is_left = if place == Place::Sharded {
+                // Of those that reach each other, each chunk is done by one.
+                let of_each =
+                    |counts: &[u64]| counts.chunks(peers as usize).map(|of| of.iter().sum()).collect::<Vec<u64>>();
+                assert_eq!(of_each(&launches), of_each(&own), "{what}: {launches:?}");
+                peers > 1
+            } else {
+                true
+            };
+            assert!(of_slow > 0 && (of_slow < own[SLOW as usize]) == is_left, "{what}: {launches:?} of {own:?}");
+        }
+        drop(opened);
+        nothing_is_left();
+    }
+}
