@@ -520,8 +520,9 @@ int aes_bitslice_gcm_siv_encrypt_on_stream(const struct aes_bitslice_cipher *cip
 
 // aes_bitslice_gcm_siv_decrypt in memory of the GPU, on a stream; nonce, additional data and tag are in host memory. Output that is not
 // authentic is cleared on the same stream, so that what comes next on it sees the message or zeros; aes_bitslice_pending_wait tells
-// which. From the host or from another stream, do not look at the output before that. Cannot be captured into a graph. To wait for it, or to
-// free it, waits for all that the GPU is doing.
+// which. From the host or from another stream, do not look at the output before that. Cannot be captured into a graph. Each call has tables
+// of its own: it waits until they are on the GPU, so also for the default stream and for streams made without cudaStreamNonBlocking. To wait
+// for it, or to free it, waits for all that the GPU is doing.
 //
 // Writes what tells it to `pending`, to be freed by aes_bitslice_pending_free.
 int aes_bitslice_gcm_siv_decrypt_on_stream(const struct aes_bitslice_cipher *cipher,
@@ -712,7 +713,8 @@ int aes_bitslice_pending_part(const struct aes_bitslice_pending *pending, struct
 void aes_bitslice_pending_free(struct aes_bitslice_pending *pending);
 
 // Seals the file `input` to the new file `output`: encrypts and authenticates it, as `aes-bitslice seal` does, with a key of 256 bits.
-// `output` appears whole or not at all, readable by its owner only; a file of that name is not replaced.
+// `output` appears whole or not at all, readable by its owner only; a file of that name is not replaced. Until it is complete it is
+// `.aes-bitslice-*` in the same folder; a process that is killed leaves that file there.
 int aes_bitslice_seal_file(const struct aes_bitslice_engine *engine,
                            const struct aes_bitslice_key *key,
                            const char *input,
@@ -720,7 +722,8 @@ int aes_bitslice_seal_file(const struct aes_bitslice_engine *engine,
 
 // Opens the sealed file `input` to the new file `output`. Fails with AES_BITSLICE_UNAUTHENTICATED for another key and for a file that
 // was changed or cut off, and then nothing of it is written. `output` appears whole or not at all, readable by its owner only; a file
-// of that name is not replaced.
+// of that name is not replaced. Until it is complete it is `.aes-bitslice-*` in the same folder; a process that is killed leaves that
+// file there.
 int aes_bitslice_open_file(const struct aes_bitslice_engine *engine,
                            const struct aes_bitslice_key *key,
                            const char *input,

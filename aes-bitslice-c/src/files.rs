@@ -9,12 +9,12 @@ use aes_bitslice_runtime::Engine;
 use aes_bitslice_seal::{Error, Secret, open, seal};
 use std::ffi::{CStr, c_char, c_int};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::Path;
-use tempfile::NamedTempFile;
 
 /// Seals the file `input` to the new file `output`: encrypts and authenticates it, as `aes-bitslice seal` does, with a key of 256 bits.
-/// `output` appears whole or not at all, readable by its owner only; a file of that name is not replaced.
+/// `output` appears whole or not at all, readable by its owner only; a file of that name is not replaced. Until it is complete it is
+/// `.aes-bitslice-*` in the same folder; a process that is killed leaves that file there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_seal_file(
     engine: *const EngineHandle,
@@ -28,7 +28,8 @@ pub unsafe extern "C" fn aes_bitslice_seal_file(
 
 /// Opens the sealed file `input` to the new file `output`. Fails with AES_BITSLICE_UNAUTHENTICATED for another key and for a file that
 /// was changed or cut off, and then nothing of it is written. `output` appears whole or not at all, readable by its owner only; a file
-/// of that name is not replaced.
+/// of that name is not replaced. Until it is complete it is `.aes-bitslice-*` in the same folder; a process that is killed leaves that
+/// file there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_open_file(
     engine: *const EngineHandle,
@@ -49,7 +50,7 @@ unsafe fn file(
     key: *const KeyHandle,
     input: *const c_char,
     output: *const c_char,
-    work: impl FnOnce(&Engine, Secret<'_>, &File, &File) -> Result<u64, Error>,
+    work: impl FnOnce(&Engine, Secret<'_>, Named<'_>, Named<'_>) -> Result<u64, Error>,
 ) -> c_int {
     call(|| {
         // SAFETY: as the caller guarantees.
@@ -57,27 +58,83 @@ unsafe fn file(
             let (input, output) = (text(input, "input")?, text(output, "output")?);
             (&reference(engine, "engine")?.engine, &reference(key, "key")?.0, path(input)?, path(output)?)
         };
-        let of_input = |error: io::Error| failed("read", input, &error);
-        let of_output = |error: io::Error| failed("write", output, &error);
+        let of_input = |error: io::Error| failed("read", input, &error.to_string());
+        let of_output = |error: io::Error| failed("write", output, &error.to_string());
+        if output.is_dir() {
+            return Err(failed("write", output, "it is a folder; give a file name"));
+        }
         if output.symlink_metadata().is_ok() {
-            return Err(of_output(io::ErrorKind::AlreadyExists.into()));
+            return Err(failed("write", output, EXISTS));
         }
         let from = File::open(input).map_err(of_input)?;
         if from.metadata().map_err(of_input)?.is_dir() {
             return Err(of_input(io::ErrorKind::IsADirectory.into()));
         }
         let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // Taken away again unless it is kept below.
-        let new = NamedTempFile::new_in(folder).map_err(of_output)?;
-        kept(engine.backend().is_cuda(), || work(engine, Secret::Key(key), &from, new.as_file()))?;
+        if !folder.exists() {
+            let why = format!("the folder `{}` does not exist; make it first", folder.display());
+            return Err(failed("write", output, &why));
+        }
+        // Taken away again unless it is kept below. The name of the command line's: it tells whose it is where a process was killed.
+        let new = tempfile::Builder::new().prefix(".aes-bitslice-").tempfile_in(folder).map_err(|error| {
+            // Without the name of the new file, which the caller did not choose.
+            let text = error.to_string();
+            let reason = text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason);
+            failed("write", output, &format!("no file can be made in the folder `{}`: {reason}", folder.display()))
+        })?;
+        let reads = Named { file: &from, verb: "read", path: input };
+        let writes = Named { file: new.as_file(), verb: "write", path: output };
+        kept(engine.backend().is_cuda(), || work(engine, Secret::Key(key), reads, writes))?;
         new.as_file().sync_all().map_err(of_output)?;
-        new.persist_noclobber(output).map_err(|error| of_output(error.error))?;
+        new.persist_noclobber(output).map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => failed("write", output, EXISTS),
+            _ => of_output(error.error),
+        })?;
         Ok(())
     })
 }
 
-fn failed(verb: &str, path: &Path, error: &io::Error) -> Failure {
-    Failure::new(AES_BITSLICE_IO, format!("cannot {verb} `{}`: {error}", path.display()))
+const EXISTS: &str = "it exists already; remove it, or give another name";
+
+/// A file whose errors say what failed, and its name as the caller gave it.
+struct Named<'a> {
+    file: &'a File,
+    verb: &'static str,
+    path: &'a Path,
+}
+
+impl Named<'_> {
+    fn told(&self, error: io::Error) -> io::Error {
+        match error.kind() {
+            // It only asks for another try.
+            io::ErrorKind::Interrupted => error,
+            kind => io::Error::new(kind, what_failed(self.verb, self.path, &error.to_string())),
+        }
+    }
+}
+
+impl Read for Named<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.file.read(bytes).map_err(|error| self.told(error))
+    }
+}
+
+impl Write for Named<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| self.told(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| self.told(error))
+    }
+}
+
+fn what_failed(verb: &str, path: &Path, why: &str) -> String {
+    format!("cannot {verb} `{}`: {why}", path.display())
+}
+
+fn failed(verb: &str, path: &Path, why: &str) -> Failure {
+    Failure::new(AES_BITSLICE_IO, what_failed(verb, path, why))
 }
 
 #[cfg(unix)]

@@ -272,8 +272,9 @@ pub unsafe extern "C" fn aes_bitslice_gcm_siv_encrypt_on_stream(
 
 /// aes_bitslice_gcm_siv_decrypt in memory of the GPU, on a stream; nonce, additional data and tag are in host memory. Output that is not
 /// authentic is cleared on the same stream, so that what comes next on it sees the message or zeros; aes_bitslice_pending_wait tells
-/// which. From the host or from another stream, do not look at the output before that. Cannot be captured into a graph. To wait for it, or to
-/// free it, waits for all that the GPU is doing.
+/// which. From the host or from another stream, do not look at the output before that. Cannot be captured into a graph. Each call has tables
+/// of its own: it waits until they are on the GPU, so also for the default stream and for streams made without cudaStreamNonBlocking. To wait
+/// for it, or to free it, waits for all that the GPU is doing.
 ///
 /// Writes what tells it to `pending`, to be freed by aes_bitslice_pending_free.
 #[unsafe(no_mangle)]

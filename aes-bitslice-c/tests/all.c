@@ -2,11 +2,16 @@
  * arguments. The folder that is named first is for files. */
 #define _POSIX_C_SOURCE 200809L
 #include <aes_bitslice.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 _Static_assert(sizeof(aes_bitslice_part) == 32, "as abi.txt has it");
@@ -979,6 +984,60 @@ static size_t read_file(const char *path, uint8_t *bytes, size_t most)
     return len;
 }
 
+/* What cannot be written has its name in the message; a limit stands for a full disk. */
+static void too_large(const aes_bitslice_key *key, const char *input, const char *output)
+{
+    char words[5000];
+    snprintf(words, sizeof words, "cannot write `%s`: File too large", output);
+    struct rlimit old, small;
+    CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0 && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    small = old;
+    small.rlim_cur = 1000;
+    CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    int status = aes_bitslice_seal_file(engine, key, input, output);
+    CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
+    REFUSED(AES_BITSLICE_IO, words, status);
+}
+
+struct sealing {
+    const aes_bitslice_key *key;
+    const char *input, *output;
+    int status;
+};
+
+static void *seal_in_a_thread(void *given)
+{
+    struct sealing *sealing = given;
+    sealing->status = aes_bitslice_seal_file(engine, sealing->key, sealing->input, sealing->output);
+    return NULL;
+}
+
+/* A file that is not complete has a name that tells whose it is: while an input has not ended, it is there. */
+static void unfinished(const aes_bitslice_key *key, const char *folder, const char *output)
+{
+    char pipe[4096];
+    snprintf(pipe, sizeof pipe, "%s/pipe", folder);
+    CHECK(mkfifo(pipe, 0600) == 0);
+    struct sealing sealing = {key, pipe, output, -1};
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, seal_in_a_thread, &sealing) == 0);
+    int input = open(pipe, O_WRONLY);
+    CHECK(input >= 0);
+    int found = 0;
+    for (int tries = 0; !found && tries < 1000; tries++) {
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+        DIR *entries = opendir(folder);
+        CHECK(entries != NULL);
+        for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+            found |= strncmp(entry->d_name, ".aes-bitslice-", 14) == 0;
+        }
+        CHECK(closedir(entries) == 0);
+    }
+    CHECK(found);
+    CHECK(close(input) == 0 && pthread_join(thread, NULL) == 0 && sealing.status == AES_BITSLICE_OK);
+    CHECK(unlink(output) == 0 && unlink(pipe) == 0);
+}
+
 static void files(const char *folder)
 {
     enum { LEN = 100000 };
@@ -1007,7 +1066,8 @@ static void files(const char *folder)
     CHECK(read_file(opened, bytes, sizeof bytes) == LEN);
     EQUAL(bytes, plain, LEN);
 
-    REFUSED(AES_BITSLICE_IO, "cannot write", aes_bitslice_seal_file(engine, key, clear, sealed));
+    REFUSED(AES_BITSLICE_IO, "sealed`: it exists already; remove it, or give another name",
+            aes_bitslice_seal_file(engine, key, clear, sealed));
     REFUSED(AES_BITSLICE_IO, "cannot write", aes_bitslice_open_file(engine, key, sealed, opened));
     CHECK(unlink(opened) == 0);
     REFUSED(AES_BITSLICE_UNAUTHENTICATED, "wrong key", aes_bitslice_open_file(engine, other, sealed, opened));
@@ -1015,8 +1075,13 @@ static void files(const char *folder)
     REFUSED(AES_BITSLICE_INVALID, "256 bits", aes_bitslice_seal_file(engine, small, clear, opened));
     REFUSED(AES_BITSLICE_IO, "cannot read", aes_bitslice_seal_file(engine, key, opened, changed));
     REFUSED(AES_BITSLICE_IO, "cannot read", aes_bitslice_seal_file(engine, key, folder, opened));
-    REFUSED(AES_BITSLICE_IO, "cannot write", aes_bitslice_seal_file(engine, key, clear, folder));
-    REFUSED(AES_BITSLICE_IO, "cannot write", aes_bitslice_seal_file(engine, key, clear, "/no/such/folder/file"));
+    REFUSED(AES_BITSLICE_IO, "it is a folder; give a file name", aes_bitslice_seal_file(engine, key, clear, folder));
+    REFUSED(AES_BITSLICE_IO, "cannot write `/no/such/folder/file`: the folder `/no/such/folder` does not exist; make it first",
+            aes_bitslice_seal_file(engine, key, clear, "/no/such/folder/file"));
+    REFUSED(AES_BITSLICE_IO, "cannot write `/proc/file`: no file can be made in the folder `/proc`: No such file or directory (os error 2)",
+            aes_bitslice_seal_file(engine, key, clear, "/proc/file"));
+    too_large(key, clear, opened);
+    unfinished(key, folder, opened);
     IS_NULL("engine", aes_bitslice_seal_file(NULL, key, clear, opened));
     IS_NULL("key", aes_bitslice_seal_file(engine, NULL, clear, opened));
     IS_NULL("input", aes_bitslice_seal_file(engine, key, NULL, opened));

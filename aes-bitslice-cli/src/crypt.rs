@@ -14,7 +14,7 @@ use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
 use crate::secret::Secret;
 use crate::transform::{IF_NOT_STORED, Transform, in_hex};
-use crate::{many, single};
+use crate::{many, single, standard};
 
 /// Encrypts or decrypts as told.
 pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
@@ -32,7 +32,7 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
 fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     let is_default = args.iv.is_none();
     let CryptArgs { key, stream: args, .. } = args;
-    if key.source.is_standard_input() && input.is_none_or(|input| input == Path::new("-")) {
+    if key.source.key_file.as_deref().is_some_and(standard::is_input) && input.is_none_or(standard::is_input) {
         return Err(Error::usage("standard input is the key or the data, not both; name the input file"));
     }
     let secret = Secret::read(&method, key, args.quiet)?;

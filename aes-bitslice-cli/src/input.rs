@@ -105,6 +105,13 @@ impl Input {
         self.length
     }
 
+    /// Fills `bytes` with those from `place` on, of what was measured.
+    pub fn read_at(&self, place: u64, bytes: &mut [u8]) -> io::Result<()> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(self.start.saturating_add(place)))?;
+        file.read_exact(bytes)
+    }
+
     /// Leaves only `range` of its `length` bytes to be read.
     pub fn narrow(&mut self, range: Range<u64>, length: u64) {
         (self.start, self.length, self.rest) =

@@ -1,4 +1,4 @@
-//! `keygen`: a random key in a new file that only its owner may read.
+//! `keygen`: a random key in a new file that only its owner may read, or on standard output for a program that stores it.
 
 use std::io::Write;
 

@@ -10,43 +10,62 @@ use zeroize::Zeroizing;
 use crate::access::exposure;
 use crate::args::key::{KeyArgs, KeyFormat};
 use crate::error::{Error, Exit, Result, warn};
-use crate::standard;
+use crate::{standard, text};
 
 /// The longest key file there can be: 128 hexadecimal digits and a line end of two bytes.
 const LIMIT: usize = 130;
 
-/// What some editors write at the beginning of UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// What keys a command takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// One AES key of any length.
+    Any,
+    /// One of 256 bits. That it has as many, and is not another AES key, is checked by what takes it.
+    Of256,
+    /// The two of XTS.
+    OfXts,
+}
 
-/// The bytes that one AES key can have, or the two of XTS.
-fn lengths(keys: Keys) -> &'static [usize] {
-    match keys {
-        Keys::One | Keys::OneOnCpu => &[16, 24, 32],
-        Keys::Two => &[32, 64],
+impl From<Keys> for Taken {
+    fn from(keys: Keys) -> Self {
+        match keys {
+            Keys::One | Keys::OneOnCpu => Taken::Any,
+            Keys::Two => Taken::OfXts,
+        }
+    }
+}
+
+/// The bytes that such a key can have.
+fn lengths(taken: Taken) -> &'static [usize] {
+    match taken {
+        Taken::Any | Taken::Of256 => &[16, 24, 32],
+        Taken::OfXts => &[32, 64],
     }
 }
 
 /// How long such a key is, in hexadecimal digits or in bytes.
-fn length_in_words(keys: Keys, format: KeyFormat) -> &'static str {
-    match (keys, format) {
-        (Keys::One | Keys::OneOnCpu, KeyFormat::Hex) => "a key has 32, 48 or 64 hexadecimal digits",
-        (Keys::One | Keys::OneOnCpu, KeyFormat::Raw) => "a key has 16, 24 or 32 bytes",
-        (Keys::Two, KeyFormat::Hex) => "a key of XTS (`keygen --xts`) has 64 or 128 hexadecimal digits",
-        (Keys::Two, KeyFormat::Raw) => "a key of XTS has 32 or 64 bytes",
+fn length_in_words(taken: Taken, format: KeyFormat) -> &'static str {
+    match (taken, format) {
+        (Taken::Any, KeyFormat::Hex) => "a key has 32, 48 or 64 hexadecimal digits",
+        (Taken::Any, KeyFormat::Raw) => "a key has 16, 24 or 32 bytes",
+        (Taken::Of256, KeyFormat::Hex) => "a key of 256 bits is needed here, which has 64 hexadecimal digits",
+        (Taken::Of256, KeyFormat::Raw) => "a key of 256 bits is needed here, which has 32 bytes",
+        (Taken::OfXts, KeyFormat::Hex) => "a key of XTS (`keygen --xts`) has 64 or 128 hexadecimal digits",
+        (Taken::OfXts, KeyFormat::Raw) => "a key of XTS has 32 or 64 bytes",
     }
 }
 
 /// Reads the key that the options name.
-pub fn read(args: &KeyArgs, keys: Keys, quiet: bool) -> Result<Key> {
+pub fn read(args: &KeyArgs, taken: Taken, quiet: bool) -> Result<Key> {
     match (&args.source.key_file, &args.source.key_env) {
-        (Some(path), None) => from_file(path, keys, args.key_format, quiet),
-        (None, Some(variable)) if args.key_format == KeyFormat::Hex => from_environment(variable, keys),
+        (Some(path), None) => from_file(path, taken, args.key_format, quiet),
+        (None, Some(variable)) if args.key_format == KeyFormat::Hex => from_environment(variable, taken),
         (None, Some(_)) => Err(Error::usage("--key-env holds hexadecimal digits; use --key-file for a raw key")),
         _ => Err(Error::usage("give the key with --key-file, --key-env or --baked")),
     }
 }
 
-fn from_file(path: &Path, keys: Keys, format: KeyFormat, quiet: bool) -> Result<Key> {
+fn from_file(path: &Path, taken: Taken, format: KeyFormat, quiet: bool) -> Result<Key> {
     let is_standard_input = path == Path::new("-");
     let name = if is_standard_input { "the key on standard input".into() } else { name(path) };
     let refuse = |why: &str| Error::new(Exit::Key, format!("{name}: {why}"));
@@ -77,14 +96,16 @@ fn from_file(path: &Path, keys: Keys, format: KeyFormat, quiet: bool) -> Result<
     }
     let bytes = &buffer[..length];
     let is_long = length > LIMIT;
+    if format == KeyFormat::Hex
+        && let Some(why) = text::not_plain(bytes)
+    {
+        return Err(refuse(why));
+    }
     let key = match format {
         _ if bytes.is_empty() => return Err(refuse("it is empty")),
-        KeyFormat::Hex if bytes.starts_with(BYTE_ORDER_MARK) => {
-            return Err(refuse("it begins with a byte order mark, EF BB BF: save it without, as digits alone"));
-        }
-        _ if is_long => Err(Error::new(Exit::Key, format!("it is too long; {}", length_in_words(keys, format)))),
-        KeyFormat::Hex => from_hex(bytes, keys),
-        KeyFormat::Raw => from_bytes(bytes, keys, KeyFormat::Raw),
+        _ if is_long => Err(Error::new(Exit::Key, format!("it is too long; {}", length_in_words(taken, format)))),
+        KeyFormat::Hex => from_hex(bytes, taken, "it is not text; see --key-format raw"),
+        KeyFormat::Raw => from_bytes(bytes, taken, KeyFormat::Raw),
     };
     key.map_err(|error| refuse(error.message()))
 }
@@ -100,7 +121,7 @@ fn name(path: &Path) -> String {
     }
 }
 
-fn from_environment(variable: &str, keys: Keys) -> Result<Key> {
+fn from_environment(variable: &str, taken: Taken) -> Result<Key> {
     // The variable is not named in messages: some will put the key itself in its place.
     let refuse = |why: &str| Error::new(Exit::Key, format!("the environment variable of --key-env {why}"));
     let text = std::env::var_os(variable).ok_or_else(|| refuse("is not set"))?;
@@ -108,40 +129,43 @@ fn from_environment(variable: &str, keys: Keys) -> Result<Key> {
     if bytes.is_empty() {
         return Err(refuse("is empty"));
     }
-    from_hex(&bytes, keys).map_err(|error| refuse(&format!("holds no key: {}", error.message())))
+    from_hex(&bytes, taken, "it is not text").map_err(|error| refuse(&format!("holds no key: {}", error.message())))
 }
 
 /// Hexadecimal digits and at most one line end.
-fn from_hex(bytes: &[u8], keys: Keys) -> Result<Key> {
+fn from_hex(bytes: &[u8], taken: Taken, if_no_text: &str) -> Result<Key> {
     let digits = bytes.strip_suffix(b"\n").map_or(bytes, |line| line.strip_suffix(b"\r").unwrap_or(line));
     let mut decoded = Zeroizing::new(vec![0; digits.len() / 2]);
     // In a time that the key has no influence on.
     if base16ct::mixed::decode(digits, &mut decoded).is_ok() {
-        return from_bytes(&decoded, keys, KeyFormat::Hex);
+        return from_bytes(&decoded, taken, KeyFormat::Hex);
     }
     // It is no key, and may be looked at.
     let why = match digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
-        _ if std::str::from_utf8(digits).is_err() => "it is not text; see --key-format raw".into(),
+        _ if std::str::from_utf8(digits).is_err() => if_no_text.into(),
+        Some(at) if digits[at..].iter().all(|sign| matches!(sign, b'\r' | b'\n')) => {
+            "more than a line end stands behind the key: one line end at most".into()
+        }
         Some(at) => format!("the key is not hexadecimal: character {} is no hexadecimal digit", at + 1),
-        None => format!("{}, not {}", length_in_words(keys, KeyFormat::Hex), digits.len()),
+        None => format!("{}, not {}", length_in_words(taken, KeyFormat::Hex), digits.len()),
     };
     Err(Error::new(Exit::Key, why))
 }
 
 /// The bytes of a key that came in this `format`.
-fn from_bytes(bytes: &[u8], keys: Keys, format: KeyFormat) -> Result<Key> {
-    if !lengths(keys).contains(&bytes.len()) {
+fn from_bytes(bytes: &[u8], taken: Taken, format: KeyFormat) -> Result<Key> {
+    if !lengths(taken).contains(&bytes.len()) {
         let found = if format == KeyFormat::Hex { 2 * bytes.len() } else { bytes.len() };
-        let is_other = match (keys, bytes.len()) {
-            (Keys::One | Keys::OneOnCpu, 64) => ": this is a key of XTS, which is two",
-            (Keys::Two, 16 | 24) => ": this is one key, and XTS takes two, one behind the other",
+        let is_other = match (taken, bytes.len()) {
+            (Taken::Any | Taken::Of256, 64) => ": this is a key of XTS, which is two",
+            (Taken::OfXts, 16 | 24) => ": this is one key, and XTS takes two, one behind the other",
             _ => "",
         };
-        return Err(Error::new(Exit::Key, format!("{}, not {found}{is_other}", length_in_words(keys, format))));
+        return Err(Error::new(Exit::Key, format!("{}, not {found}{is_other}", length_in_words(taken, format))));
     }
-    Ok(match keys {
-        Keys::One | Keys::OneOnCpu => Key::new(bytes)?,
-        Keys::Two => Key::xts(bytes)?,
+    Ok(match taken {
+        Taken::Any | Taken::Of256 => Key::new(bytes)?,
+        Taken::OfXts => Key::xts(bytes)?,
     })
 }
 

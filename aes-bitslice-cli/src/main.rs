@@ -43,8 +43,9 @@
 //! | [`context`], [`engine`], [`secret`] | a key on an engine, for all streams of a command |
 //! | [`pipeline`] | streams in chunks, over threads |
 //! | [`transform`], [`method`], [`padding`], [`segments`] | what is done to a stream |
-//! | [`input`], [`output`], [`standard`], [`mod@chunk`], [`keys`], [`baked`], [`progress`] | where bytes and keys come from and go to |
-//! | [`scratch`], [`signals`], [`access`] | temporary files, what removes them, and who may use a file |
+//! | [`input`], [`output`], [`standard`], [`mod@chunk`], [`keys`], [`text`], [`baked`], [`progress`] | where bytes and keys come from and go to |
+//! | [`scratch`], [`terminal`], [`signals`], [`access`] | temporary files, a terminal that hides what is typed, what undoes both, and who may use a file |
+//! | [`core_dumps`] | none of a process that has keys |
 //! | [`args`] | the command line as types |
 //! | [`modes`] | the modes: one file is one mode |
 //! | [`error`] | what can go wrong |
@@ -57,6 +58,7 @@ mod baked;
 mod bench;
 mod chunk;
 mod context;
+mod core_dumps;
 mod crypt;
 mod engine;
 mod error;
@@ -81,6 +83,8 @@ mod signals;
 mod single;
 mod standard;
 mod sync;
+mod terminal;
+mod text;
 mod transform;
 mod tune;
 
@@ -91,6 +95,7 @@ use args::command::{self, Asked, Command};
 use error::Error;
 
 fn main() -> ExitCode {
+    core_dumps::disable();
     if let Err(error) = signals::watch() {
         return Error::io("cannot start a thread", &error).report();
     }

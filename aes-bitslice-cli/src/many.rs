@@ -23,6 +23,8 @@ use crate::transform::{IF_NOT_STORED, Transform};
 struct Pair {
     input: PathBuf,
     output: PathBuf,
+    /// Why the output must not be written, if so; the others are done.
+    refused: Option<String>,
     /// Whether the output was there before the command: only then may it be replaced. One that appears later may be that of
     /// another input, on a file system that takes two names for one.
     replaces: bool,
@@ -33,14 +35,16 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
     let is_default = args.iv.is_none();
     let CryptArgs { key, stream: args, .. } = args;
     let secret = Secret::read(&method, key, args.quiet)?;
-    let pairs = pairs(inputs, folder, args.force)?;
+    let pairs = pairs(inputs, folder, args.force, &secret)?;
     if is_default && method.iv == Some(Iv::Stored) && !args.quiet {
         note(&format!("each input is taken to begin with its IV; {IF_NOT_STORED}"));
     }
-    pairs.iter().try_for_each(|pair| secret.must_stay(Some(&pair.output)))?;
     // Of what cannot be read we hear when its turn comes.
-    let lengths: Vec<Option<u64>> =
-        inputs.iter().map(|input| fs::metadata(input).map_or(Some(0), |metadata| input::length(&metadata))).collect();
+    let length = |pair: &Pair| match &pair.refused {
+        None => fs::metadata(&pair.input).map_or(Some(0), |metadata| input::length(&metadata)),
+        Some(_) => Some(0),
+    };
+    let lengths: Vec<Option<u64>> = pairs.iter().map(length).collect();
     let (context, cipher) = Context::open(&method, secret, &lengths, args)?;
     let (backend, workers) = (context.backend, context.workers.clone());
     let bar =
@@ -51,7 +55,10 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
     let open = {
         let bar = bar.clone();
         move |job: usize| {
-            let Pair { input, output, replaces } = &pairs[job];
+            let Pair { input, output, refused, replaces } = &pairs[job];
+            if let Some(why) = refused {
+                return Err(Error::new(Exit::InputOutput, why.clone()));
+            }
             let mut input = open_file(input)?;
             let transform = Transform::new(&method, &mut input)?;
             if !replaces && fs::exists(output).is_ok_and(|exists| exists) {
@@ -99,8 +106,9 @@ fn open_file(path: &Path) -> Result<Input> {
     }
 }
 
-/// Where every input goes; refused if one output would be in the way of another, of an input, or of what is there already.
-fn pairs(inputs: &[PathBuf], folder: &Path, force: bool) -> Result<Vec<Pair>> {
+/// Where every input goes. All are refused if two outputs would be one, for it is not known which is wanted; one by one those that
+/// would be in the way of an input, of the key, or of what is there already.
+fn pairs(inputs: &[PathBuf], folder: &Path, force: bool, secret: &Secret<'_>) -> Result<Vec<Pair>> {
     let refuse = |message: String| Err(Error::new(Exit::InputOutput, message));
     if inputs.is_empty() {
         return Err(Error::usage("--out-dir needs the names of the files to read; standard input has none"));
@@ -133,20 +141,21 @@ fn pairs(inputs: &[PathBuf], folder: &Path, force: bool) -> Result<Vec<Pair>> {
             ));
         }
         let replaces = force && existing.is_some();
-        if let Some(source) = existing.and_then(|path| sources.get(&path)) {
-            let (source, output) = (source.display(), output.display());
-            return refuse(format!("`{output}` would replace the input `{source}`; use another folder"));
-        }
-        if !force && output.symlink_metadata().is_ok() {
-            return refuse(format!(
-                "`{}` exists already; use --force to replace it, or another folder",
-                output.display()
-            ));
-        }
-        if fs::metadata(&output).is_ok_and(|metadata| !metadata.is_file()) {
-            return refuse(format!("`{}` is there and not a regular file; use another folder", output.display()));
-        }
-        pairs.push(Pair { input: input.clone(), output, replaces });
+        let source = existing.and_then(|path| sources.get(&path));
+        let shown = output.display();
+        let refused = match source {
+            Some(source) => {
+                Some(format!("`{shown}` would replace the input `{}`; use another folder", source.display()))
+            }
+            None if !force && output.symlink_metadata().is_ok() => {
+                Some(format!("`{shown}` exists already; use --force to replace it, or another folder"))
+            }
+            None if fs::metadata(&output).is_ok_and(|metadata| !metadata.is_file()) => {
+                Some(format!("`{shown}` is there and not a regular file; use another folder"))
+            }
+            None => secret.must_stay(Some(&output)).err().map(|error| error.message().to_owned()),
+        };
+        pairs.push(Pair { input: input.clone(), output, refused, replaces });
     }
     Ok(pairs)
 }

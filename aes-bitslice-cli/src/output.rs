@@ -208,13 +208,15 @@ fn place(path: &Path) -> Option<PathBuf> {
 }
 
 fn refuse_terminal(name: &str, file: &File, options: Options) -> Result<()> {
-    match file.is_terminal() && !options.force {
-        true => {
-            let message = format!("{name} is a terminal and the output is binary; use -o FILE, a pipe, or --force");
-            Err(Error::new(Exit::InputOutput, message))
+    let why = match options {
+        _ if !file.is_terminal() => return Ok(()),
+        Options { private: true, .. } => {
+            "a terminal and the output is a key, which is never shown; use -o FILE or a pipe"
         }
-        false => Ok(()),
-    }
+        Options { force: false, .. } => "a terminal and the output is binary; use -o FILE, a pipe, or --force",
+        Options { force: true, .. } => return Ok(()),
+    };
+    Err(Error::new(Exit::InputOutput, format!("{name} is {why}")))
 }
 
 fn refuse_input(name: &str, input: Option<&Input>, output: &File) -> Result<()> {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use aes_bitslice_runtime::{Engine, Key, Keys};
+use aes_bitslice_runtime::{Engine, Key};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{Opening, PassphraseCost, Sealing, Secret};
 use zeroize::Zeroizing;
@@ -20,7 +20,8 @@ use crate::input::Input;
 use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
 use crate::segments::{Segments, explain};
-use crate::{keys, secret, signals, single, standard};
+use crate::terminal::Terminal;
+use crate::{keys, secret, segments, single, standard, text};
 
 /// Seals as told.
 pub fn seal(args: &SealArgs) -> Result<()> {
@@ -51,8 +52,10 @@ pub fn open(args: &OpenArgs) -> Result<()> {
         let opening = opening.map_err(|error| explain(&input.name, error))?;
         let range = match (range.clone(), length) {
             (Some(range), Some(length)) => {
-                let part = opening.places().part(length, &range).map_err(|error| explain(&input.name, error))?;
-                input.narrow(part.as_ref().map_or(0..0, |part| part.read.clone()), length);
+                let of_any_key = common.format == Format::Tink;
+                let read = |place, bytes: &mut [u8]| input.read_at(place, bytes);
+                let part = segments::part(&opening, &input.name, length, &range, of_any_key, read)?;
+                input.narrow(part.read.clone(), length);
                 Some((range, part))
             }
             _ => {
@@ -84,9 +87,9 @@ fn run(
     is_new: bool,
     begin: impl FnOnce(&Engine, Given<'_>, &[u8], &mut Input) -> Result<Segments>,
 ) -> Result<()> {
-    let is_standard_input = |path: &PathBuf| path == Path::new("-");
     let SecretArgs { key_file, passphrase_file, keyset, .. } = &args.secret;
     let secrets = [key_file, passphrase_file, keyset].into_iter().flatten();
+    let is_standard_input = |path: &PathBuf| standard::is_input(path);
     if args.input.as_ref().is_none_or(is_standard_input) && secrets.clone().any(is_standard_input) {
         let message =
             "standard input is the data, or the key, the passphrase or the keyset, not both; name the input file";
@@ -135,10 +138,7 @@ fn read(args: &SealArgs, is_new: bool) -> Result<Held> {
         return secret_text("--keyset", path, quiet, read).map(Held::Keyset);
     }
     let passphrase = match (&args.passphrase_file, args.passphrase) {
-        (Some(path), _) => {
-            let first_line = |text: &str| Ok(Zeroizing::new(text.lines().next().unwrap_or_default().to_owned()));
-            Some(secret_text("--passphrase-file", path, quiet, first_line)?)
-        }
+        (Some(path), _) => Some(secret_text("--passphrase-file", path, quiet, first_line)?),
         (None, true) => Some(ask(is_new)?),
         (None, false) => None,
     };
@@ -149,10 +149,19 @@ fn read(args: &SealArgs, is_new: bool) -> Result<Held> {
         };
     }
     let source = KeySource { key_file: args.key_file.clone(), key_env: args.key_env.clone(), baked: None };
-    let key = keys::read(&KeyArgs { source, key_format }, Keys::One, quiet)?;
+    let key = keys::read(&KeyArgs { source, key_format }, keys::Taken::Of256, quiet)?;
     match format {
         Format::Sealed => Ok(Held::Key(key)),
         Format::Tink => Ok(Held::Keyset(Keyset::of_key(&key).map_err(|error| explain("the key", error))?)),
+    }
+}
+
+/// The first line of a text, which is a passphrase.
+fn first_line(text: &str) -> Result<Zeroizing<String>> {
+    let line = text.lines().next().unwrap_or_default();
+    match line.contains('\0') {
+        true => Err(Error::new(Exit::Key, "its first line has a NUL byte, which is no text: save it as plain text")),
+        false => Ok(Zeroizing::new(line.to_owned())),
     }
 }
 
@@ -185,22 +194,21 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
     if bytes.len() > MOST {
         return Err(refuse("it is too large; a file of a secret has at most 1 MiB"));
     }
+    if let Some(why) = text::not_plain(&bytes) {
+        return Err(refuse(why));
+    }
     let text = std::str::from_utf8(&bytes).map_err(|_| refuse("it is not text"))?;
     read(text).map_err(|error| refuse(error.message()))
 }
 
 /// Asks for a passphrase on the terminal, twice for a new one.
 fn ask(is_new: bool) -> Result<Zeroizing<String>> {
-    let ask = |what: &str| {
-        rpassword::prompt_password(what).map(Zeroizing::new).map_err(|error| {
-            if error.kind() == io::ErrorKind::Interrupted {
-                signals::interrupted();
-            }
-            Error::new(Exit::Key, format!("cannot ask for a passphrase: {error}; use --passphrase-file or a key"))
-        })
+    let failed = |error: io::Error| {
+        Error::new(Exit::Key, format!("cannot ask for a passphrase: {error}; use --passphrase-file or a key"))
     };
-    let passphrase = ask("Passphrase: ")?;
-    if is_new && *ask("The same again: ")? != *passphrase {
+    let mut terminal = Terminal::open().map_err(failed)?;
+    let passphrase = terminal.ask("Passphrase: ").map_err(failed)?;
+    if is_new && *terminal.ask("The same again: ").map_err(failed)? != *passphrase {
         return Err(Error::new(Exit::Key, "the two passphrases are not the same"));
     }
     Ok(passphrase)

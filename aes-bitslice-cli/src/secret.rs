@@ -48,7 +48,7 @@ impl<'a> Secret<'a> {
                 Ok(Secret::Kernel(manifest))
             }
             None => {
-                let key = keys::read(args, method.keys(), quiet)?;
+                let key = keys::read(args, method.keys().into(), quiet)?;
                 check_length(method, Some(key.bits()))?;
                 Ok(Secret::Key(key, &args.source))
             }

@@ -1,5 +1,6 @@
 //! What is done to a stream of segments, each with a tag: a chunk is some that follow one another.
 
+use std::io;
 use std::ops::Range;
 
 use aes_bitslice_seal::{Error as SealError, Opening, Part, Sealing};
@@ -7,6 +8,9 @@ use aes_bitslice_seal::{Error as SealError, Opening, Part, Sealing};
 use crate::chunk::{BLOCK, Chunk, Cut, Steps};
 use crate::error::{Error, Exit, Result};
 use crate::transform::OnChunks;
+
+/// What more may be wrong with a segment of a stream that does not tell another key from its own.
+const OF_ANY_KEY: &str = "; or the keyset, the key or the associated data are not its own";
 
 /// What is done to one stream of segments.
 pub struct Segments {
@@ -37,11 +41,10 @@ struct Wanted {
 impl Wanted {
     const ALL: Self = Self { first: 0, skip: 0, bytes: None, is_end: true };
 
-    /// The `range` that is in `part` of the file; nothing is read for one without bytes.
-    fn of(range: &Range<u64>, part: Option<Part>) -> Self {
-        let bytes = Some(range.end - range.start);
-        let (first, skip, is_end) = part.map_or((0, 0, false), |part| (part.first, part.skip, part.is_end));
-        Self { first, skip, bytes, is_end }
+    /// The `range` that is in `part` of the file.
+    fn of(range: &Range<u64>, part: Part) -> Self {
+        let Part { first, skip, is_end, .. } = part;
+        Self { first, skip, bytes: Some(range.end - range.start), is_end }
     }
 }
 
@@ -53,7 +56,7 @@ impl Segments {
     }
 
     /// Opens, in the same way, of a message all, or the `range` that is in `part` of the file.
-    pub fn to_open(opening: Opening, range: Option<(Range<u64>, Option<Part>)>, chunk_bytes: Option<usize>) -> Self {
+    pub fn to_open(opening: Opening, range: Option<(Range<u64>, Part)>, chunk_bytes: Option<usize>) -> Self {
         let chunk_segments = chunk_segments(chunk_bytes, opening.places().segment_bytes(), opening.chunk_segments());
         let wanted = range.map_or(Wanted::ALL, |(range, part)| Wanted::of(&range, part));
         Segments { what: What::Open(opening, wanted), chunk_segments, if_not_authentic: "" }
@@ -61,7 +64,7 @@ impl Segments {
 
     /// The same for a stream that does not tell another key from its own.
     pub fn of_any_key(self) -> Self {
-        Segments { if_not_authentic: "; or the keyset, the key or the associated data are not its own", ..self }
+        Segments { if_not_authentic: OF_ANY_KEY, ..self }
     }
 
     /// The same where chunks are read or written in order, and the length of them was not chosen.
@@ -140,7 +143,6 @@ impl OnChunks for Segments {
         let first = chunk.index * self.chunk_segments;
         let made = match &self.what {
             What::Seal(sealing) => sealing.seal(first, chunk.last, memory, chunk.length).map(|bytes| 0..bytes),
-            What::Open(_, Wanted { bytes: Some(0), .. }) => Ok(0..0),
             What::Open(opening, wanted) => {
                 let opened = opening.open(wanted.first + first, chunk.last && wanted.is_end, memory, chunk.length);
                 opened.map(|opened| {
@@ -150,10 +152,32 @@ impl OnChunks for Segments {
                 })
             }
         };
-        made.map_err(|error| match error {
-            SealError::Damaged { .. } => Error::new(Exit::Failure, format!("{name}: {error}{}", self.if_not_authentic)),
-            _ => explain(name, error),
-        })
+        made.map_err(|error| explain_segment(name, error, self.if_not_authentic))
+    }
+}
+
+/// The part of a file of `length` bytes that holds a `range` of its message. Where it holds none, the error; but that the message ends
+/// there is checked first, with what `read` reads at a place: before that, its length is only what the file says.
+pub fn part(
+    opening: &Opening,
+    name: &str,
+    length: u64,
+    range: &Range<u64>,
+    is_of_any_key: bool,
+    read: impl FnOnce(u64, &mut [u8]) -> io::Result<()>,
+) -> Result<Part> {
+    let if_not_authentic = if is_of_any_key { OF_ANY_KEY } else { "" };
+    opening.places().part(length, range).map_err(|outside| {
+        let error = opening.check_end(length, read).err().unwrap_or(outside);
+        explain_segment(name, error, if_not_authentic)
+    })
+}
+
+/// The error of a segment of the input `name`, and what more may be wrong if it is not authentic.
+fn explain_segment(name: &str, error: SealError, if_not_authentic: &str) -> Error {
+    match error {
+        SealError::Damaged { .. } => Error::new(Exit::Failure, format!("{name}: {error}{if_not_authentic}")),
+        _ => explain(name, error),
     }
 }
 

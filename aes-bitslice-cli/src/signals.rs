@@ -1,4 +1,4 @@
-//! Signals that end the process: what is temporary is removed first.
+//! Signals that end the process, or stop it: what is temporary is removed first, and the terminal is as it was.
 //!
 //! Handled are HUP, INT, QUIT, TERM, USR1, USR2, ALRM, VTALRM, PROF and XCPU, on Linux also IO, PWR, STKFLT and the real-time
 //! signals: all whose default is to end a process, but for these:
@@ -6,6 +6,8 @@
 //! - KILL, which no program can handle;
 //! - ABRT, BUS, FPE, ILL, SEGV, SYS and TRAP, which tell of a fault in the program or its libraries;
 //! - PIPE and XFSZ, which are errors of a write instead.
+//!
+//! TSTP, which stops a process, and CONT, with which it goes on, show and hide what is typed at a [`terminal`] that is asked on.
 //!
 //! One that was ignored when the process was started, as under `nohup`, stays ignored; one that was handled by then, by a library
 //! that was loaded in front of the program, is left to that.
@@ -16,7 +18,7 @@ use std::io;
 use nix::sys::signal::{SigSet, Signal};
 
 #[cfg(unix)]
-use crate::scratch;
+use crate::{scratch, terminal};
 
 /// From now on signals are handled so.
 ///
@@ -37,13 +39,18 @@ pub fn watch() -> io::Result<()> {
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     ending.add(SIGSTKFLT);
     let ending: SigSet = ending.iter().filter(|&signal| is_free(signal as i32)).collect();
-    let mut blocked = ending;
+    let stopping: SigSet = [SIGTSTP, SIGCONT].into_iter().filter(|&signal| is_free(signal as i32)).collect();
+    let waited_for: SigSet = ending.iter().chain(stopping.iter()).collect();
+    let mut blocked = waited_for;
     blocked.add(SIGXFSZ);
     blocked.thread_block()?;
     let wait = move || {
         loop {
-            if let Ok(signal) = ending.wait() {
-                end_by(signal);
+            match waited_for.wait() {
+                Ok(SIGTSTP) => stop(),
+                Ok(SIGCONT) => terminal::hide(),
+                Ok(signal) => end_by(signal),
+                Err(_) => {}
             }
         }
     };
@@ -56,24 +63,34 @@ pub fn watch() -> io::Result<()> {
     Ok(())
 }
 
+/// Stops the process as TSTP does, until it is to go on.
+#[cfg(unix)]
+fn stop() {
+    terminal::show();
+    let stop = SigSet::from(Signal::SIGTSTP);
+    let _ = nix::sys::signal::raise(Signal::SIGTSTP);
+    let _ = stop.thread_unblock();
+    let _ = stop.thread_block();
+    // The system stops no process that no shell would wake.
+    terminal::hide();
+}
+
+/// Undoes what must not stay when the process has ended.
+#[cfg(unix)]
+fn clean_up() {
+    terminal::show_for_good();
+    scratch::remove_all();
+}
+
 /// Ends the process as this signal does.
 #[cfg(unix)]
 fn end_by(signal: Signal) -> ! {
-    scratch::remove_all();
+    clean_up();
     let _ = signal_hook::low_level::emulate_default_handler(signal as i32);
     // Some it does not know.
     let _ = SigSet::from(signal).thread_unblock();
     let _ = nix::sys::signal::raise(signal);
     std::process::exit(128 + signal as i32)
-}
-
-/// Ctrl-C was typed where the terminal was told not to make a signal of it, or a library raised one in this thread, which blocks
-/// it: ends the process as by INT, unless that is ignored.
-#[cfg(unix)]
-pub fn interrupted() {
-    if SigSet::thread_get_mask().is_ok_and(|blocked| blocked.contains(Signal::SIGINT)) {
-        end_by(Signal::SIGINT);
-    }
 }
 
 /// The process ends with the exit code that a shell shows for a process that such a signal ended.
@@ -83,7 +100,7 @@ fn watch_real_time(is_free: impl Fn(i32) -> bool) -> io::Result<()> {
     let handle = signals.handle();
     let wait = move || {
         if let Some(signal) = signals.forever().next() {
-            scratch::remove_all();
+            clean_up();
             std::process::exit(128 + signal);
         }
     };
@@ -111,7 +128,3 @@ fn taken() -> u64 {
 pub fn watch() -> io::Result<()> {
     Ok(())
 }
-
-/// Elsewhere the system has ended it.
-#[cfg(not(unix))]
-pub fn interrupted() {}

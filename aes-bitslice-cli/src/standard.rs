@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use crate::error::{Error, Exit, Result};
 
@@ -19,6 +20,26 @@ pub fn input() -> Result<File> {
         }
         false => Ok(file),
     }
+}
+
+/// Whether `path` is standard input: as `-`, or as the same file under a name of it, such as `/dev/stdin`.
+pub fn is_input(path: &Path) -> bool {
+    path == Path::new("-") || is_same_file(path)
+}
+
+/// Nothing is opened, for that might wait for the other end of a pipe.
+#[cfg(unix)]
+fn is_same_file(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    let input = stdin().and_then(|input| input.metadata()).map(place);
+    matches!((input, std::fs::metadata(path).map(place)), (Ok(input), Ok(other)) if input == other)
+}
+
+/// Elsewhere standard input has no such names.
+#[cfg(not(unix))]
+fn is_same_file(_path: &Path) -> bool {
+    false
 }
 
 /// Standard output; an error where it is closed.

@@ -109,7 +109,7 @@ impl Transform {
         let place = Place { iv: self.iv, offset: self.offset + chunk.offset, before: *before, sectors };
         self.method.operation(&place).on_host(cipher, Buffers::from(&mut *data))?;
         match padded && direction == Direction::Decrypt {
-            true => unpad(data),
+            true => unpad(data).map_err(|error| error.naming(name)),
             false => Ok(length),
         }
     }

@@ -114,6 +114,32 @@ fn what_fails_does_not_keep_the_others() {
     assert!(names(&at("back")).is_empty());
 }
 
+/// Nor does an output that must not be written.
+#[test]
+fn what_is_there_does_not_keep_the_others() {
+    let folder = folder(&[100, 200, 300, 400]);
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("out/1"), "old").unwrap();
+    fs::create_dir(at("out/2")).unwrap();
+    std::os::unix::fs::symlink("../in/0", at("out/3")).unwrap();
+    let run = |force: &str| {
+        let output =
+            command(folder.path(), &format!("encrypt --mode ctr {force} --out-dir out"), "in").output().unwrap();
+        assert_eq!(output.status.code(), Some(4), "{output:?}");
+        errors(&output)
+    };
+    let is_input = "`in/3`: `out/3` would replace the input `in/0`; use another folder".to_string();
+    let exists =
+        |name| format!("`in/{name}`: `out/{name}` exists already; use --force to replace it, or another folder");
+    assert_eq!(run(""), [exists(1), exists(2), is_input.clone(), "3 of 4 files failed".into()]);
+    assert_eq!(fs::read(at("out/1")).unwrap(), b"old");
+    assert_eq!(fs::metadata(at("out/0")).unwrap().len(), 16 + 100);
+    let is_folder = "`in/2`: `out/2` is there and not a regular file; use another folder".to_string();
+    assert_eq!(run("--force"), [is_folder, is_input, "2 of 4 files failed".into()]);
+    assert_eq!(fs::metadata(at("out/1")).unwrap().len(), 16 + 201);
+    assert!(fs::read(at("in/0")).unwrap() == message(100), "the input was replaced");
+}
+
 /// A GPU that is lost at a byte that the short files do not have.
 #[test]
 fn an_engine_that_fails_in_one_file() {

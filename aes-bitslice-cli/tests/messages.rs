@@ -6,8 +6,10 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -50,6 +52,7 @@ fn run(command: &str) -> String {
         .env("KEY", KEY)
         .env("EMPTY", "")
         .env("SHORT", "8badf00d")
+        .env("LATIN", OsStr::from_bytes(b"caf\xe9"))
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -83,6 +86,10 @@ fn lay_out(folder: &Path) {
     write("lines", format!("{KEY}\n\n").as_bytes());
     write("spaced", format!("8badf00d {}\n", &KEY[8..]).as_bytes());
     write("marked", format!("\u{feff}{KEY}\n").as_bytes());
+    let utf_16: Vec<u8> = format!("\u{feff}{KEY}{KEY}\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    write("wide", &utf_16);
+    write("version-0", b"AESBSEAL\0");
+    write("version-2", b"AESBSEAL\x02");
     write("marked.json", "\u{feff}{}".as_bytes());
     write("encrypted.json", br#"{"encryptedKeyset":"AAAA","keysetInfo":{"primaryKeyId":7,"keyInfo":[]}}"#);
     write("seventeen", &[0xba; 17]);

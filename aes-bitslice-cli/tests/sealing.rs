@@ -5,16 +5,12 @@
 mod common;
 
 use std::fs;
-use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use aes_bitslice_runtime::{Backend, Engine};
 use aes_bitslice_seal::tink::{self, Keyset};
 use common::{message, names, program};
-use nix::pty::openpty;
-use nix::sys::termios::{LocalFlags, tcgetattr};
 use tempfile::TempDir;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
@@ -151,6 +147,56 @@ fn bad_options_are_refused_with_a_line() {
     }
 }
 
+/// A passphrase that an editor or a shell changed would open nothing elsewhere.
+#[test]
+fn a_passphrase_file_that_is_no_plain_text_is_refused() {
+    let folder = folder(100);
+    let folder = folder.path();
+    let utf_16 =
+        |mark: &[u8]| [mark, &"correct horse".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>()].concat();
+    for (text, says) in [
+        ("\u{feff}correct horse\n".as_bytes().to_vec(), "`other`: it begins with a byte order mark, EF BB BF"),
+        (b"correct\0horse\n".to_vec(), "`other`: its first line has a NUL byte"),
+        (utf_16(b""), "`other`: it is UTF-16"),
+        (utf_16(b"\xff\xfe"), "`other`: it is UTF-16"),
+        (b"correct h\xf6rse\n".to_vec(), "`other`: it is not text"),
+    ] {
+        fs::write(folder.join("other"), text).unwrap();
+        let said = fail(folder, "seal -q --passphrase-file other -o sealed data", 3);
+        assert!(said.contains(says), "{said}");
+    }
+}
+
+/// By whatever name it is called.
+#[test]
+fn standard_input_is_not_both_secret_and_data() {
+    let folder = folder(100);
+    let folder = folder.path();
+    for name in ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
+        for arguments in [
+            format!("seal -q -k {name}"),
+            format!("seal -q -k - {name}"),
+            format!("seal -q --passphrase-file {name}"),
+            format!("seal -q --format tink --keyset {name} -"),
+            format!("open -q -k {name}"),
+            format!("encrypt -q -m ctr -k {name}"),
+            format!("decrypt -q -m ctr -k {name} -"),
+        ] {
+            let output = common::pipe(&mut command(folder, &arguments), format!("{KEY}\nand data").as_bytes());
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(output.status.code() == Some(2) && said.contains("not both"), "{arguments}: {said}");
+            // A file as standard input, too.
+            let mut command = command(folder, &arguments);
+            let output = command.stdin(fs::File::open(folder.join("words")).unwrap()).output().unwrap();
+            assert_eq!(output.status.code(), Some(2), "{arguments}");
+        }
+        // One of both.
+        let line = format!("seal -q -k {name} data");
+        let sealed = common::bytes(&mut command(folder, &line), KEY.as_bytes());
+        assert!(sealed.starts_with(b"AESBSEAL"), "{line}");
+    }
+}
+
 #[test]
 fn what_tink_wrote_is_opened() {
     let tink = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../aes-bitslice-seal/tests/tink"));
@@ -217,38 +263,6 @@ fn a_passphrase_comes_out_of_a_pipe() {
     assert!(opened.status.success() && opened.stdout == data, "{opened:?}");
 }
 
-/// On a terminal Ctrl-C ends it as a signal does, though it is read as a character there; where the signal is ignored, with an error.
-#[test]
-fn ctrl_c_where_a_passphrase_is_asked_for() {
-    let folder = folder(100);
-    let folder = folder.path();
-    for (trap, signal) in [("", Some(2)), ("trap '' INT; ", None)] {
-        if signal.is_some_and(common::is_ignored) {
-            common::skipped("Ctrl-C: its signal is ignored here");
-            continue;
-        }
-        let before = names(folder);
-        let terminal = openpty(None, None).unwrap();
-        let mut command = Command::new("sh");
-        // It gets the terminal as its own.
-        let script = format!("{trap}exec setsid -c \"$0\" seal --passphrase -o sealed data");
-        command.args(["-c", &script, common::PROGRAM]).current_dir(folder);
-        command.stdin(terminal.slave.try_clone().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let signals = || tcgetattr(&terminal.slave).unwrap().local_flags.contains(LocalFlags::ISIG);
-        common::wait_for(&mut child, || !signals());
-        fs::File::from(terminal.master.try_clone().unwrap()).write_all(b"abc\x03").unwrap();
-        common::wait_to_end(&mut child);
-        let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.signal(), names(folder)), (signal, before), "{said}");
-        match signal {
-            Some(_) => assert_eq!(said, ""),
-            None => assert!(output.status.code() == Some(3) && said.contains("interrupted"), "{said}"),
-        }
-    }
-}
-
 #[test]
 fn a_key_of_bytes() {
     let folder = folder(100);
@@ -288,6 +302,36 @@ fn the_other_format_is_named() {
     fs::write(folder.join("two"), format!("{{\"primaryKeyId\": {id}, \"key\": [{one}, {other}]}}")).unwrap();
     let said = fail(folder, "open --keyset two --format tink -o opened sealed", 1);
     assert!(said.contains("leave --format tink out"), "{said}");
+}
+
+/// Before that is checked, the length of a message is only what the file says.
+#[test]
+fn a_range_beyond_the_end_of_a_file_that_was_cut() {
+    let folder = folder((2 << 20) + 100);
+    let folder = folder.path();
+    for (options, says) in [("--key-env KEY", "damaged"), ("--key-env KEY --format tink", "or the keyset, the key or")]
+    {
+        succeed(folder, &format!("seal -q -f {options} -o sealed data"));
+        let sealed = fs::read(folder.join("sealed")).unwrap();
+        let open =
+            |range: &str, code| fail(folder, &format!("open -q {options} --range {range} -o opened sealed"), code);
+        let outside = "the message has 2097252 bytes: there is no range 3000000..3000001 in it";
+        assert!(open("3000000..3000001", 2).contains(outside));
+        for range in ["0..0", "2097252..2097252", "1100000..1100000"] {
+            assert_eq!(succeed(folder, &format!("open -q {options} --range {range} sealed")), b"", "{range}");
+        }
+        for length in [sealed.len() - 1, 1 << 20, 500] {
+            fs::write(folder.join("sealed"), &sealed[..length]).unwrap();
+            let said = open("3000000..3000001", 1);
+            assert!(said.contains("segment") && said.contains(says), "{said}");
+        }
+        // An empty range lies in a segment, too.
+        let mut changed = sealed.clone();
+        changed[500] ^= 1;
+        fs::write(folder.join("sealed"), &changed).unwrap();
+        assert!(open("0..0", 1).contains("segment 0 is damaged"));
+        assert_eq!(succeed(folder, &format!("open -q {options} --range 1100000..1100000 sealed")), b"");
+    }
 }
 
 /// Nothing of a chunk that has a changed segment, nor of what is behind it.

@@ -3,6 +3,8 @@
 //!
 //! The program reads a pipe that stays open. When what it was given so far has come out, and all its threads wait, their stacks are
 //! searched: for the key as bytes and as digits, and for every round key of both directions as bytes, as words and as planes.
+//!
+//! And no core dump is made of it, which would hold them.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -12,12 +14,15 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};
 
 use aes_bitslice_core::aes::{Direction, KeySchedule};
 use aes_bitslice_core::layout::key_planes;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
-use common::{IV, KEYS, KEYS_OF_XTS, message, program, unhex, wait_for};
+use common::{IV, KEYS, KEYS_OF_XTS, message, program, skipped, unhex, wait_for};
 
 /// Bytes of a chunk, which is kept back until it is known whether it is the last, and of what the program is given.
 const CHUNK: usize = 64 << 10;
@@ -40,6 +45,34 @@ fn no_key_is_on_a_stack() {
             search(&format!("encrypt --mode xts --first-sector 0 --backend {backend}"), key, format);
         }
     }
+}
+
+/// Whatever the limit was when it was started.
+#[test]
+fn there_is_no_core_dump() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let (_, hard) = getrlimit(Resource::RLIMIT_CORE).unwrap();
+    if hard == 0 {
+        return skipped("core dumps, which this system allows nobody");
+    }
+    let mut command = program(&format!("encrypt --mode ctr --quiet --chunk-bytes {CHUNK} --key-format hex"));
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(KEYS[0].as_bytes()).unwrap();
+    command.arg("--key-file").arg(file.path()).stdin(Stdio::piped()).stdout(Stdio::null());
+    setrlimit(Resource::RLIMIT_CORE, hard, hard).unwrap();
+    let mut child = Ended(command.spawn().unwrap());
+    // Open until it has ended: `wait` would close it, and the program could end by itself.
+    let _stdin = child.0.stdin.take();
+    let limits = format!("/proc/{}/limits", child.0.id());
+    wait_for(&mut child.0, || {
+        let limits = fs::read_to_string(&limits).unwrap();
+        let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
+        core.split_whitespace().next() == Some("0")
+    });
+    // The default of this signal is a core dump.
+    kill(Pid::from_raw(child.0.id() as i32), Signal::SIGQUIT).unwrap();
+    let status = child.0.wait().unwrap();
+    assert_eq!((status.signal(), status.core_dumped()), (Some(Signal::SIGQUIT as i32), false));
 }
 
 /// Runs the program with a key in a file, and finds nothing on its stacks; returns what it finds elsewhere.

@@ -199,9 +199,14 @@ pub struct Lut3Counts {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
-    /// It is not the JSON of a manifest.
-    #[error("not a kernel manifest: {0}")]
-    Json(#[from] serde_json::Error),
+    /// It is not the JSON of a manifest. Only the place is told: what the parser says may quote the text, which may be a key.
+    #[error("not a kernel manifest: line {line}, column {column}: not the JSON of one")]
+    Json {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1; 0 at the end of a line.
+        column: usize,
+    },
     /// What an entry point takes cannot be read from the source.
     #[error(transparent)]
     Signature(#[from] SignatureError),
@@ -216,6 +221,12 @@ pub enum ManifestError {
         /// What is wrong with it.
         what: String,
     },
+}
+
+impl From<serde_json::Error> for ManifestError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json { line: error.line(), column: error.column() }
+    }
 }
 
 impl Manifest {
@@ -490,6 +501,26 @@ pub struct Printed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash_manifest::HashManifest;
+
+    /// What is given as a manifest may be a key.
+    #[test]
+    fn no_error_of_the_parser_quotes_the_text() {
+        for text in [
+            "53378008125337800812533780081253",
+            "{\"format\": \"53378008\"}",
+            "{\"secret\": \"53378008\"}",
+            "{\"hash_format\": 3, \"53378008\": 1}",
+            "\"53378008\"",
+            "5337.8008e2",
+        ] {
+            for error in [Manifest::parse(text).unwrap_err(), HashManifest::parse(text).unwrap_err()] {
+                assert!(matches!(error, ManifestError::Json { line: 1, .. }), "{error:?}");
+                assert!(!format!("{error} {error:?}").contains("5337"), "{error:?}");
+                assert!(std::error::Error::source(&error).is_none());
+            }
+        }
+    }
 
     #[test]
     fn every_tile_has_a_warp_and_no_thread_block_is_without() {

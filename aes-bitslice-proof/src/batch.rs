@@ -4,9 +4,9 @@ use crate::aes::{self, Block};
 use crate::anf::Cells;
 use crate::kernel::{INPUT, OUTPUT, Proved, key_argument, round_keys};
 use crate::launch::{Launch, compare, known, number};
-use crate::machine::{DEVICE, Grid};
+use crate::machine::{Grid, buffer};
 use crate::memory::Byte;
-use crate::mode::no_cell;
+use crate::mode::{before_wrap, no_cell};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::column_basis::ColumnBasis;
 use aes_bitslice_core::jobs::{self, JOB_WORDS, Job, ManyKeys, run_blocks};
@@ -15,8 +15,8 @@ use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_core::{cmac, messages};
 
 /// Where the tables lie that describe the work, and what is secret besides the data.
-const TABLES: [u64; 2] = [4 * DEVICE, 8 * DEVICE];
-const SECRETS: u64 = 16 * DEVICE;
+const TABLES: [u64; 2] = [buffer(4), buffer(5)];
+const SECRETS: u64 = buffer(6);
 
 /// What the cipher is given, and what becomes of its output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,14 +67,14 @@ fn all_known(bytes: &[u8]) -> Vec<Byte> {
 }
 
 /// A kernel with entry points for many at a time.
-pub struct Kernel<'a> {
+pub struct Batch<'a> {
     manifest: &'a Manifest,
     ptx: &'a str,
     grid: Option<Grid>,
     cells: Cells,
 }
 
-impl<'a> Kernel<'a> {
+impl<'a> Batch<'a> {
     /// For a manifest and its PTX, on this grid; or on two thread blocks with as many threads as the manifest says.
     ///
     /// # Errors
@@ -122,26 +122,35 @@ impl<'a> Kernel<'a> {
 
     fn proved(&self, memory: &crate::memory::Memory, at: u64, expected: &[Byte]) -> Result<Proved, String> {
         compare(memory, at, expected)?;
-        Ok(Proved { bits: 8 * expected.len(), sboxes: self.cells.count() })
+        Ok(Proved { bits: 8 * expected.len() })
     }
 
-    /// This many keys, each with a block: the schedule and the cipher.
+    /// This many keys, each with `each` blocks: the schedule and the cipher.
     ///
     /// # Errors
     /// In words: the first bit that is not what it should be, or the instruction that cannot be followed.
-    pub fn each(mut self, key_bits: KeyBits, count: usize, flow: Flow, counter: u128) -> Result<Proved, String> {
+    pub fn prove_each(
+        mut self,
+        key_bits: KeyBits,
+        count: usize,
+        each: usize,
+        flow: Flow,
+        counter: u128,
+    ) -> Result<Proved, String> {
         let direction = self.direction()?;
-        let input = self.unknown(count);
+        let input = self.unknown(count * each);
         let (keys, expanded) = self.unknown_keys(key_bits, count)?;
-        let pairs = input.iter().zip(&expanded);
-        let output = pairs.map(|(block, keys)| flow.of_block(&mut self.cells, block, counter, keys, direction));
-        let output = output.collect::<Result<Vec<Block>, _>>()?;
+        let mut output = vec![];
+        for (n, block) in input.iter().enumerate() {
+            let counter = counter.wrapping_add((n % each) as u128);
+            output.push(flow.of_block(&mut self.cells, block, counter, &expanded[n / each], direction)?);
+        }
         let arguments = |name: &str| {
             Some(match name {
                 "in" => number(INPUT, 8),
                 "out" => number(OUTPUT, 8),
-                "blocks" => number(count as u64, 4),
-                "each" => number(1, 4),
+                "blocks" => number((count * each) as u64, 4),
+                "each" => number(each as u64, 4),
                 "cipher_keys" => number(SECRETS, 8),
                 "key_words" => number(key_bits.bytes() as u64 / 4, 4),
                 "counter" => all_known(&counter.to_le_bytes()),
@@ -153,15 +162,15 @@ impl<'a> Kernel<'a> {
         let many = self.many_keys()?;
         let launch = self.launch(&many.entry_each, many.threads);
         let given = [(INPUT, as_bytes(&input)), (SECRETS, &keys[..])];
-        let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, 16 * count)])?;
+        let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, 16 * output.len())])?;
         self.proved(&memory, OUTPUT, as_bytes(&output))
     }
 
     /// The schedules of this many keys.
     ///
     /// # Errors
-    /// As [`Self::each`].
-    pub fn expand(mut self, key_bits: KeyBits, count: usize) -> Result<Proved, String> {
+    /// As [`Self::prove_each`].
+    pub fn prove_expand(mut self, key_bits: KeyBits, count: usize) -> Result<Proved, String> {
         let (direction, basis) = (self.direction()?, self.expanded_basis()?);
         let (keys, expanded) = self.unknown_keys(key_bits, count)?;
         let output: Vec<Block> = expanded.iter().flat_map(|keys| round_keys(keys, direction, &basis)).collect();
@@ -184,19 +193,19 @@ impl<'a> Kernel<'a> {
     /// Jobs of these numbers of bytes side by side, each with round keys of its own, in runs of `run_blocks(wide)` blocks.
     ///
     /// # Errors
-    /// As [`Self::each`].
-    pub fn jobs(mut self, key_bits: KeyBits, flow: Flow, bytes: &[usize], wide: u32) -> Result<Proved, String> {
+    /// As [`Self::prove_each`].
+    pub fn prove_jobs(mut self, key_bits: KeyBits, flow: Flow, bytes: &[usize], wide: u32) -> Result<Proved, String> {
         let (direction, basis) = (self.direction()?, self.expanded_basis()?);
         let (mut all, mut input, mut output, mut given_keys) = (vec![], vec![], vec![], vec![]);
         for (n, &bytes) in bytes.iter().enumerate() {
-            let counter = (n as u128) << 64 | 0xffff_fff0;
+            let counter = before_wrap(32 * (n as u32 % 4 + 1), 16);
             let keys = aes::unknown_keys(&mut self.cells, key_bits);
             let data = self.unknown(bytes.div_ceil(16));
             // A run's other blocks are zeros and counters, and nothing comes of them.
             let in_runs = data.len().next_multiple_of(run_blocks(wide) as usize);
             let mut made = vec![];
             for (i, block) in data.iter().chain(std::iter::repeat(&aes::known([0; 16]))).enumerate().take(in_runs) {
-                made.push(flow.of_block(&mut self.cells, block, counter + i as u128, &keys, direction)?);
+                made.push(flow.of_block(&mut self.cells, block, counter.wrapping_add(i as u128), &keys, direction)?);
             }
             all.push(Job { counter, at: input.len() as u64, bytes: bytes as u64 });
             input.extend_from_slice(&as_bytes(&data)[..bytes]);
@@ -233,8 +242,8 @@ impl<'a> Kernel<'a> {
     /// The counter mode of messages of these numbers of bytes side by side, under one key (SP 800-38D): the data, and the mask of each tag.
     ///
     /// # Errors
-    /// As [`Self::each`].
-    pub fn messages(mut self, key_bits: KeyBits, bytes: &[usize]) -> Result<Proved, String> {
+    /// As [`Self::prove_each`].
+    pub fn prove_messages(mut self, key_bits: KeyBits, bytes: &[usize]) -> Result<Proved, String> {
         let entry = self.manifest.entry_messages.as_ref().ok_or("it has no entry point for many messages")?;
         let keys = aes::unknown_keys(&mut self.cells, key_bits);
         let (mut all, mut input, mut output, mut masks): (Vec<messages::Message>, _, _, _) =
@@ -280,6 +289,7 @@ impl<'a> Kernel<'a> {
         // The masks are behind the data.
         let at_masks = SECRETS;
         let basis = self.manifest.key_basis().map_err(|e| e.to_string())?;
+        let given_keys = key_argument(&mut self.cells, &keys, Direction::Encrypt, &basis);
         let arguments = |name: &str| {
             Some(match name {
                 "in" => number(INPUT, 8),
@@ -288,7 +298,7 @@ impl<'a> Kernel<'a> {
                 "first_messages" => number(TABLES[1], 8),
                 "all" => number(u64::from(first_run), 4),
                 "masks" => number(at_masks, 8),
-                "keys" => key_argument(&keys, Direction::Encrypt, &basis),
+                "keys" => given_keys.clone(),
                 _ => return None,
             })
         };
@@ -302,8 +312,8 @@ impl<'a> Kernel<'a> {
     /// The tags of CMAC of this many messages, of these numbers of bytes in turn, under one key (SP 800-38B). The subkeys are unknown, too.
     ///
     /// # Errors
-    /// As [`Self::each`].
-    pub fn cmac(mut self, key_bits: KeyBits, count: usize, bytes: &[usize]) -> Result<Proved, String> {
+    /// As [`Self::prove_each`].
+    pub fn prove_cmac(mut self, key_bits: KeyBits, count: usize, bytes: &[usize]) -> Result<Proved, String> {
         let entry = self.manifest.entry_cmac.as_ref().ok_or("it has no entry point for CMAC")?;
         let keys = aes::unknown_keys(&mut self.cells, key_bits);
         let subkeys = self.unknown(2);
@@ -340,6 +350,7 @@ impl<'a> Kernel<'a> {
         let table = all_known(table.as_flattened());
         let tags: Vec<Block> = order.iter().map(|n| tags[*n as usize]).collect();
         let basis = self.manifest.key_basis().map_err(|e| e.to_string())?;
+        let given_keys = key_argument(&mut self.cells, &keys, Direction::Encrypt, &basis);
         let arguments = |name: &str| {
             Some(match name {
                 "in" => number(INPUT, 8),
@@ -347,7 +358,7 @@ impl<'a> Kernel<'a> {
                 "all" => number(count as u64, 4),
                 "subkeys" => number(SECRETS, 8),
                 "tags" => number(OUTPUT, 8),
-                "keys" => key_argument(&keys, Direction::Encrypt, &basis),
+                "keys" => given_keys.clone(),
                 _ => return None,
             })
         };

@@ -1,5 +1,5 @@
-//! What an instruction of `opcode` does to a thread (PTX ISA). Arithmetic is done on numbers; on formal bits, what moves them, what is done bit by bit,
-//! and what spreads one bit over a word.
+//! What an instruction of `opcode` does to a thread (PTX ISA). Arithmetic is done on numbers; on formal bits, what moves them, what is done
+//! bit by bit, and what spreads one bit over a word.
 
 use crate::anf::Bit;
 use crate::machine::{Machine, Next, Thread};
@@ -47,6 +47,8 @@ impl Machine<'_> {
         let parts: Vec<&str> = statement.opcode.split('.').collect();
         let operands = &statement.operands;
         match (parts[0], &operands[..]) {
+            // All threads of a warp go there: of one with a predicate that would have to be looked at.
+            ("bra", _) if parts.len() > 1 && statement.guard.is_some() => return Err("no rule with a predicate".into()),
             ("bra", [Operand::Label(target)]) => return Ok(Next::To(*target)),
             ("ret", []) => return Ok(Next::End),
             // Of a mask, all lanes; of numbered barriers of a thread block, the first, with all threads.
@@ -181,9 +183,7 @@ impl Machine<'_> {
             "atom" => {
                 let (at, more) = (number(1)?, number(2)?);
                 self.reaches(parts[1], at, 4)?;
-                let before = self.memory.read(at, 4)?;
-                self.memory.write(at, 4, &low(i128::from(before.number()? + more)))?;
-                before
+                self.memory.add(at, more, self.moment(thread))?
             }
             _ => return Err("no rule for this instruction".into()),
         };
@@ -194,9 +194,13 @@ impl Machine<'_> {
     fn load(&mut self, thread: &mut Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
         let at = self.value(thread, &operands[1])?.number()?;
         let (to, bytes) = (each(&operands[0]), u64::from(of_type.bits / 8));
-        self.reaches(parts[1], at, bytes * to.len() as u64)?;
+        let all = bytes * to.len() as u64;
+        self.reaches(parts[1], at, all)?;
+        if parts.contains(&"nc") && (at..at + all).any(|at| self.memory.is_writable(at)) {
+            return Err("memory is read as if it were constant, and the launch may write it".into());
+        }
         for (to, at) in to.iter().zip((at..).step_by(bytes as usize)) {
-            thread.write(to, self.memory.read(at, bytes)?)?;
+            thread.write(to, self.memory.read(at, bytes, self.moment(thread))?)?;
         }
         Ok(Next::Following)
     }
@@ -204,9 +208,10 @@ impl Machine<'_> {
     fn store(&mut self, thread: &Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
         let at = self.value(thread, &operands[0])?.number()?;
         let (from, bytes) = (each(&operands[1]), u64::from(of_type.bits / 8));
-        self.reaches(parts[1], at, bytes * from.len() as u64)?;
+        let all = bytes * from.len() as u64;
+        self.reaches(parts[1], at, all)?;
         for (from, at) in from.iter().zip((at..).step_by(bytes as usize)) {
-            self.memory.write(at, bytes, &self.value(thread, from)?)?;
+            self.memory.write(at, bytes, &self.value(thread, from)?, self.moment(thread))?;
         }
         Ok(Next::Following)
     }

@@ -8,7 +8,7 @@
 use crate::aes::{self, Block};
 use crate::anf::{Bit, Cells};
 use crate::launch::{Launch, compare, number};
-use crate::machine::{DEVICE, Grid};
+use crate::machine::{Grid, buffer};
 use crate::memory::Byte;
 use crate::mode::{self, Start, TILE};
 use aes_bitslice_core::aes::Direction;
@@ -18,11 +18,12 @@ use aes_bitslice_core::column_basis::ColumnBasis;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::MAX_ROUNDS;
 use aes_bitslice_core::manifest::Manifest;
-use aes_bitslice_core::mode::State;
+use aes_bitslice_core::mode::{Mode, State};
 
-/// Where data is read from, and written to: at multiples of 16, and of no more.
-pub(crate) const INPUT: u64 = DEVICE + 16;
-pub(crate) const OUTPUT: u64 = 2 * DEVICE + 16;
+/// Where data is read from, and written to, and where the blocks before the shares of warps are.
+pub(crate) const INPUT: u64 = buffer(1);
+pub(crate) const OUTPUT: u64 = buffer(2);
+const PREVIOUS: u64 = buffer(3);
 
 /// Bytes that a warp works on at a time.
 const TILE_BYTES: usize = 16 * TILE;
@@ -40,7 +41,7 @@ pub struct Case {
     pub aligned: bool,
     /// Thread blocks.
     pub thread_blocks: u64,
-    /// Warps of each: at least as many as the kernel's manifest says.
+    /// Warps of each: from one, or of kernels that count in shared memory four, to as many as the manifest says.
     pub warps: usize,
     /// Where the mode begins.
     pub start: Start,
@@ -53,8 +54,6 @@ pub struct Case {
 pub struct Proved {
     /// Bits of the output.
     pub bits: usize,
-    /// S-boxes of the definition.
-    pub sboxes: usize,
 }
 
 /// Round keys as a kernel takes them: in the order of use, those between the first and the last in the kernel's basis of columns, and for
@@ -77,11 +76,11 @@ pub fn round_keys(keys: &[Block], direction: Direction, basis: &ColumnBasis) -> 
     (0..=last).map(of_round).collect()
 }
 
-/// The same as an argument: room for the most rounds that there are, and the number of rounds.
-pub(crate) fn key_argument(keys: &[Block], direction: Direction, basis: &ColumnBasis) -> Vec<Byte> {
+/// The same as an argument: room for the most rounds that there are, of which nothing is known behind the last, and the number of rounds.
+pub(crate) fn key_argument(cells: &mut Cells, keys: &[Block], direction: Direction, basis: &ColumnBasis) -> Vec<Byte> {
     let mut bits = round_keys(keys, direction, basis);
     let last = bits.len() - 1;
-    bits.resize(MAX_ROUNDS + 1, [Bit::ZERO; 128]);
+    bits.resize_with(MAX_ROUNDS + 1, || aes::unknown(cells));
     [bits.as_flattened().as_chunks().0, &number(last as u64, 4)].concat()
 }
 
@@ -94,6 +93,10 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let mode = manifest.mode().map_err(|e| words(&e))?;
     if manifest.keys != KeySource::Argument {
         return Err("its round keys do not come with the launch".into());
+    }
+    let threads = 32 * case.warps;
+    if threads > manifest.threads as usize || manifest.tile_blocks as usize != TILE {
+        return Err("it is for fewer threads, or tiles of another size".into());
     }
     if case.skip > 0 && mode.state() != State::Counters {
         return Err("only counter modes begin within a block".into());
@@ -113,7 +116,6 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let given = mode::Given { mode, start: case.start, keys: &keys, tweak_keys: &tweak_keys, iv: &iv };
     let stolen = if mode.has_tweaks() { case.bytes % 16 } else { 0 };
     let expected = given.of_blocks(cells, &input, stolen)?;
-    let sboxes = cells.count();
     given.beside(cells, blocks)?;
 
     let is_whole = case.aligned && case.skip == 0 && (case.bytes.is_multiple_of(16));
@@ -122,9 +124,16 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     if case.in_place {
         to = from;
     }
-    let grid = Grid { blocks: case.thread_blocks, threads: 32 * case.warps };
+    let grid = Grid { blocks: case.thread_blocks, threads };
     let launch = Launch { ptx, entry, grid, shared_bytes: manifest.shared_bytes };
-    let tiles = case.bytes.div_ceil(TILE_BYTES);
+    let data = |blocks: &[Block]| blocks.as_flattened().as_chunks().0[case.skip..][..case.bytes].to_vec();
+    let given_data = data(&input);
+    let given_keys = key_argument(cells, &keys, mode.direction(), &basis);
+    let given_tweak_keys = tweak_basis.map(|basis| key_argument(cells, &tweak_keys, Direction::Encrypt, &basis));
+    // Equal shares of warps, in whole tiles. In place, the block before each but the first is gathered ahead of the launch.
+    let share = TILE_BYTES * case.bytes.div_ceil(TILE_BYTES).div_ceil(case.thread_blocks as usize * case.warps);
+    let previous = (share..case.bytes).step_by(share).flat_map(|at| &given_data[at - 16..at]).copied();
+    let previous: Vec<Byte> = if case.in_place && mode == Mode::CbcDecrypt { previous.collect() } else { vec![] };
     let arguments = |name: &str| {
         Some(match name {
             "in" => number(from, 8),
@@ -134,20 +143,21 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
             "ragged" => number(stolen as u64, 4),
             "length" => number(case.bytes as u64, 8),
             "skip" => number(case.skip as u64, 4),
-            // The block before the share of each warp but the first: in place it would have to be saved before.
+            // The block before share `n`, from 1 on, is `n` strides from there.
+            "previous" if case.in_place => number(PREVIOUS - 16, 8),
+            "stride" if case.in_place => number(16, 8),
             "previous" => number(from - 16, 8),
-            "stride" => number((TILE_BYTES * tiles.div_ceil(case.thread_blocks as usize * case.warps)) as u64, 8),
+            "stride" => number(share as u64, 8),
             "iv" => iv.as_chunks().0.to_vec(),
             "counter" | "first_unit" => case.start.argument(mode).as_chunks().0.to_vec(),
             "unit_blocks" => number(case.start.unit_blocks as u64, 4),
             "before" => number(case.start.before as u64, 4),
-            "keys" => key_argument(&keys, mode.direction(), &basis),
-            "tweak_keys" => key_argument(&tweak_keys, Direction::Encrypt, tweak_basis.as_ref()?),
+            "keys" => given_keys.clone(),
+            "tweak_keys" => given_tweak_keys.clone()?,
             _ => return None,
         })
     };
-    let data = |blocks: &[Block]| blocks.as_flattened().as_chunks().0[case.skip..][..case.bytes].to_vec();
-    let memory = launch.run(cells, arguments, &[(from, &data(&input))], &[(to, case.bytes)])?;
+    let memory = launch.run(cells, arguments, &[(from, &given_data), (PREVIOUS, &previous)], &[(to, case.bytes)])?;
     compare(&memory, to, &data(&expected))?;
-    Ok(Proved { bits: 8 * case.bytes, sboxes })
+    Ok(Proved { bits: 8 * case.bytes })
 }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`anf`] | bits as formal sums of products (algebraic normal form), by fingerprints |
 //! | [`aes`], [`mode`] | the definitions: FIPS 197, SP 800-38A, IEEE 1619, RFC 8452 |
-//! | [`value`], [`memory`] | what is in registers and in memory |
+//! | [`value`], [`memory`], [`order`] | what is in registers and in memory, and which accesses barriers put in order |
 //! | [`machine`], `instruction`, `opcode` | threads that run PTX; what instructions do; those that there are |
 //! | [`launch`] | a launch on such memory |
 //! | [`kernel`], [`batch`] | the claim about a kernel, and about its entry points for many keys and messages |
@@ -24,8 +24,8 @@
 //!
 //! - This crate: its rules for instructions are the PTX ISA's, written down here once. Known answers on GPUs test the same kernels otherwise.
 //! - What makes machine code of PTX, and the machine.
-//! - Threads run in one order between barriers, so a barrier of a warp that is missing is not seen. That kernels have no races is for
-//!   compute-sanitizer to find.
+//! - Threads run in one order between barriers. A race ends the run, whatever the order ([`order`]). But which warp takes which tile, by an
+//!   atomic counter, is one of the orders that there are.
 //! - Round keys are independent unknowns, in the bases that the manifest says. That the host makes the key schedule and these changes of basis
 //!   rightly is tested elsewhere. Where kernels make them, for many keys, they are proved.
 //!
@@ -42,4 +42,5 @@ pub mod machine;
 pub mod memory;
 pub mod mode;
 mod opcode;
+pub mod order;
 pub mod value;

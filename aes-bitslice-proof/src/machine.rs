@@ -2,17 +2,15 @@
 //!
 //! Numbers that the work is divided by, such as indices, addresses and counters, are known; keys and data are not. A branch, an address or
 //! a lane that depends on what is unknown ends the run: it would be a leak, and nothing follows from a run that goes one of two ways.
-//! Between two barriers threads run in the order of their indices. That nothing depends on that order is shown elsewhere (racecheck).
+//! Between two barriers threads run in the order of their indices. Nothing depends on that order, for a race ends the run, too (`order`).
 
 use crate::anf::Cells;
 use crate::memory::{Byte, Memory};
 use crate::opcode::OPCODES;
+use crate::order::{Moment, WARP};
 use crate::value::{Value, Why};
 use aes_bitslice_taint::ptx::program::{Declared, Function, Operand, Program, Space, Statement};
 use std::ops::Range;
-
-/// Lanes of a warp.
-const WARP: usize = 32;
 
 /// Distance of addresses of declared variables: none reaches into the next.
 const APART: u64 = 1 << 20;
@@ -22,6 +20,12 @@ const MOST_STEPS: usize = 1 << 17;
 
 /// Device memory begins here, behind all that is declared.
 pub const DEVICE: u64 = 1 << 40;
+
+/// Where a buffer of device memory begins, of each number another: at a multiple of 16 bytes, and of no more, below one of 2^32, so that
+/// addresses carry from their lower word to the upper one, and bit 31 is set in some.
+pub const fn buffer(number: u64) -> u64 {
+    number * DEVICE + (1 << 32) - 0x2f0
+}
 
 /// Why a run ended before its end.
 #[derive(Debug)]
@@ -57,6 +61,9 @@ pub(crate) struct Thread {
     next: usize,
     steps: usize,
     state: State,
+    /// Barriers of the thread block and of the warp that it has passed.
+    block_barriers: u32,
+    warp_barriers: u32,
 }
 
 /// A grid, and all that its threads reach.
@@ -113,6 +120,13 @@ impl<'a> Machine<'a> {
         if let Some(other) = function.statements.iter().find(|statement| !OPCODES.contains(&&*statement.opcode)) {
             return Err(format!("line {}: `{}`: no rule for this instruction", other.line, other.text));
         }
+        let has_no_size = |object: &&Declared| object.space == Space::Shared && object.shared.bytes == 0;
+        if program.objects.iter().filter(has_no_size).count() > 1 {
+            return Err("several arrays in shared memory have no size: they are one".into());
+        }
+        if program.objects.iter().any(|object| object.shared.bytes + object.shared.align >= APART) {
+            return Err("a variable or parameter is too large".into());
+        }
         // At multiples of what each is declared to be aligned to, and of no more.
         let addresses: Vec<u64> = (1..).zip(&program.objects).map(|(n, of)| n * APART + of.shared.align).collect();
         let shared = |(object, address): (&Declared, &u64)| {
@@ -160,7 +174,15 @@ impl<'a> Machine<'a> {
     fn run_block(&mut self) -> Result<(), Stuck> {
         let registers = self.function.registers;
         let mut threads: Vec<Thread> = (0..self.grid.threads)
-            .map(|index| Thread { index, registers: vec![None; registers], next: 0, steps: 0, state: State::Runs })
+            .map(|index| Thread {
+                index,
+                registers: vec![None; registers],
+                next: 0,
+                steps: 0,
+                state: State::Runs,
+                block_barriers: 0,
+                warp_barriers: 0,
+            })
             .collect();
         while threads.iter().any(|thread| thread.state != State::Ended) {
             for warp in threads.chunks_mut(WARP) {
@@ -170,13 +192,26 @@ impl<'a> Machine<'a> {
                 let same = warp.iter().all(|thread| thread.next == warp[0].next && thread.state == warp[0].state);
                 match warp[0].state {
                     State::Shuffles if same => self.shuffle(warp)?,
-                    State::WaitsForWarp if same => warp.iter_mut().for_each(|thread| thread.state = State::Runs),
+                    State::WaitsForWarp if same => warp.iter_mut().for_each(|thread| {
+                        thread.state = State::Runs;
+                        thread.warp_barriers += 1;
+                    }),
                     _ => {}
                 }
             }
             let live = || threads.iter().filter(|thread| thread.state != State::Ended);
             if live().all(|thread| thread.state == State::WaitsForBlock) {
-                threads.iter_mut().filter(|t| t.state == State::WaitsForBlock).for_each(|t| t.state = State::Runs);
+                // `bar.sync` is `barrier.sync.aligned`: all threads of a warp are at the same one.
+                let apart = threads.chunks(WARP).find(|warp| {
+                    warp.iter().any(|thread| (thread.state, thread.next) != (warp[0].state, warp[0].next))
+                });
+                if let Some(warp) = apart {
+                    return Err(self.stuck(warp[0].next, "threads of a warp are not at the same barrier".into()));
+                }
+                for thread in threads.iter_mut().filter(|thread| thread.state == State::WaitsForBlock) {
+                    thread.state = State::Runs;
+                    thread.block_barriers += 1;
+                }
             } else if let Some(thread) = live().next()
                 && live().all(|thread| thread.state != State::Runs)
             {
@@ -184,6 +219,12 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Where in its run a thread is.
+    pub(crate) fn moment(&self, thread: &Thread) -> Moment {
+        let Thread { index, block_barriers, warp_barriers, .. } = *thread;
+        Moment { block: self.block, thread: index, block_barriers, warp_barriers }
     }
 
     fn stuck(&self, statement: usize, why: Why) -> Stuck {

@@ -1,7 +1,8 @@
-//! Memory of one address space: bytes that were given or written, within regions. What lies outside of a region, and a byte that nobody has
-//! written, is not read.
+//! Memory of a launch: bytes that were given or written. What lies outside of the regions that may be written is not written, a byte that
+//! nobody has written is not read, and of those that may be written the accesses are put in order by barriers (`order`).
 
 use crate::anf::Bit;
+use crate::order::{Access, History, Moment};
 use crate::value::{Value, Why};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,6 +14,8 @@ pub type Byte = [Bit; 8];
 #[derive(Default)]
 pub struct Memory {
     bytes: HashMap<u64, Byte>,
+    /// Of bytes that may be written.
+    histories: HashMap<u64, History>,
     writable: Vec<Range<u64>>,
 }
 
@@ -24,7 +27,9 @@ impl Memory {
 
     /// What was written in regions is there no longer.
     pub fn forget(&mut self, regions: &[Range<u64>]) {
-        self.bytes.retain(|at, _| !regions.iter().any(|region| region.contains(at)));
+        let is_in = |at: &u64| regions.iter().any(|region| region.contains(at));
+        self.bytes.retain(|at, _| !is_in(at));
+        self.histories.retain(|at, _| !is_in(at));
     }
 
     /// Gives bytes from an address on.
@@ -32,17 +37,51 @@ impl Memory {
         self.bytes.extend((address..).zip(bytes));
     }
 
+    /// Whether a byte may be written.
+    pub fn is_writable(&self, address: u64) -> bool {
+        self.writable.iter().any(|region| region.contains(&address))
+    }
+
+    /// Notes an access to a byte.
+    fn note(&mut self, at: u64, access: Access, by: Moment) -> Result<(), Why> {
+        if self.is_writable(at) && !self.histories.entry(at).or_default().add(access, by) {
+            return Err(format!("a race: no barrier lies between this access to {at:#x} and one before"));
+        }
+        Ok(())
+    }
+
     /// Writes the lowest 1, 4 or 8 bytes of a value.
     ///
     /// # Errors
-    /// Where they may not be written, or the address is no multiple of their number.
-    pub fn write(&mut self, address: u64, bytes: u64, value: &Value) -> Result<(), Why> {
+    /// Where they may not be written, the address is no multiple of their number, or it is a race.
+    pub fn write(&mut self, address: u64, bytes: u64, value: &Value, by: Moment) -> Result<(), Why> {
         let is_allowed = self.writable.iter().any(|region| region.start <= address && address + bytes <= region.end);
         if !is_allowed || !address.is_multiple_of(bytes) {
             return Err(format!("{bytes} bytes may not be written at {address:#x}"));
         }
-        self.put(address, value.bits64().as_chunks().0.iter().copied().take(bytes as usize));
+        for (at, byte) in (address..address + bytes).zip(value.bits64().as_chunks().0.iter().copied()) {
+            let access = if self.bytes.get(&at) == Some(&byte) { Access::Rewrite } else { Access::Write };
+            self.note(at, access, by)?;
+            self.bytes.insert(at, byte);
+        }
         Ok(())
+    }
+
+    /// Adds to a number of 4 bytes, in one step, and returns what it was.
+    ///
+    /// # Errors
+    /// As [`Self::read`] and [`Self::write`], or if it depends on what is unknown.
+    pub fn add(&mut self, address: u64, number: u64, by: Moment) -> Result<Value, Why> {
+        let before = self.value(address, 4)?;
+        for at in address..address + 4 {
+            self.note(at, Access::Atomic, by)?;
+        }
+        if !self.is_writable(address) {
+            return Err(format!("4 bytes may not be written at {address:#x}"));
+        }
+        let sum = (before.number()? as u32).wrapping_add(number as u32);
+        self.put(address, sum.to_le_bytes().map(|byte| std::array::from_fn(|i| Bit::constant(byte >> i & 1 == 1))));
+        Ok(before)
     }
 
     /// A byte.
@@ -56,8 +95,15 @@ impl Memory {
     /// A value of 1, 4 or 8 bytes.
     ///
     /// # Errors
-    /// If something of it was not written, or the address is no multiple of their number.
-    pub fn read(&self, address: u64, bytes: u64) -> Result<Value, Why> {
+    /// If something of it was not written, the address is no multiple of their number, or it is a race.
+    pub fn read(&mut self, address: u64, bytes: u64, by: Moment) -> Result<Value, Why> {
+        for at in address..address + bytes {
+            self.note(at, Access::Read, by)?;
+        }
+        self.value(address, bytes)
+    }
+
+    fn value(&self, address: u64, bytes: u64) -> Result<Value, Why> {
         if !address.is_multiple_of(bytes) {
             return Err(format!("{address:#x} is no multiple of {bytes}"));
         }

@@ -8,6 +8,13 @@ use aes_bitslice_core::mode::{Mode, State};
 /// Blocks that a warp works on at a time.
 pub(crate) const TILE: usize = 256;
 
+/// A number of 128 bits that is some less than a multiple of 2^`bits`, so that adding them carries into bit `bits`, and of 128 wraps to 0.
+/// Bits above are neither all set nor all clear.
+pub fn before_wrap(bits: u32, by: u128) -> u128 {
+    let above = if bits < 128 { 0x0123_4567_89ab_cdef_0011_2233_4455_6677 >> bits << bits } else { 0 };
+    above | ((u128::MAX >> (128 - bits)) - (by - 1))
+}
+
 /// Where a mode begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {

@@ -85,7 +85,9 @@ pub fn of_seal(error: Seal) -> PyErr {
         | Seal::TooLong
         | Seal::NeedsKey
         | Seal::NeedsPassphrase => PyValueError::new_err(text),
-        Seal::NotSealed | Seal::LikeTink | Seal::Sealed | Seal::Version(_) => Error::new_err(text),
+        Seal::LikeTink => Error::new_err(format!("{text}: if so, open it with keyset=")),
+        Seal::Sealed => Error::new_err(format!("{text}: open it with key= or passphrase=")),
+        Seal::NotSealed | Seal::Version(_) => Error::new_err(text),
         _ => AuthenticationError::new_err(text),
     }
 }
@@ -97,14 +99,16 @@ pub fn of_io(error: io::Error) -> PyErr {
 
 /// An error of the system with the name of a file, as Python's own.
 pub fn os_error(error: io::Error, name: &str) -> PyErr {
-    match error.raw_os_error() {
+    let text = error.to_string();
+    // A temporary file's error has the system's code in its text alone, before a name that the caller did not choose.
+    let parts = text.split_once(" (os error ");
+    let (words, code) = parts.map_or((&*text, None), |(words, rest)| (words, rest.split(')').next()));
+    match code.and_then(|code| code.parse::<i32>().ok()) {
         Some(code) => {
-            let text = error.to_string();
-            let text = text.split(" (os error").next().unwrap_or_default().to_owned();
             // `OSError` makes itself one of its subclasses of the code.
             Python::attach(|py| {
                 let kind = py.get_type::<PyOSError>();
-                match kind.call1((code, text, name)) {
+                match kind.call1((code, words, name)) {
                     Ok(raised) => PyErr::from_value(raised),
                     Err(error) => error,
                 }

@@ -4,6 +4,7 @@ use crate::access;
 use crate::buffer::small;
 use crate::engine::Engine;
 use crate::error::{guarded, of_seal, os_error};
+use crate::file_object::{FileObject, raised};
 use crate::fork::with_threads;
 use crate::key::Key;
 use crate::number;
@@ -14,7 +15,7 @@ use aes_bitslice_seal::{self as sealing, Secret};
 use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use same_file::Handle;
+use pyo3::types::PyString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -40,7 +41,8 @@ pub fn seal(
     engine: Option<Py<Engine>>,
 ) -> PyResult<u64> {
     let given = Given::of(key, passphrase, keyset, associated_data)?;
-    run(py, source, destination, overwrite, engine, move |engine, input, output| match &given {
+    let seeks = false;
+    run(py, source, seeks, destination, overwrite, engine, move |engine, input, output| match &given {
         Given::Key(key) => sealing::seal(engine, Secret::Key(&key.get().key), input, output),
         Given::Passphrase(passphrase) => sealing::seal(engine, Secret::Passphrase(passphrase), input, output),
         Given::Keyset(keyset, data) => tink::encrypt(engine, keyset, data, input, output),
@@ -65,7 +67,7 @@ pub fn open(
 ) -> PyResult<u64> {
     let given = Given::of(key, passphrase, keyset, associated_data)?;
     let range: Option<Range<u64>> = range.map(|(start, end)| start..end);
-    run(py, source, destination, overwrite, engine, move |engine, input, output| {
+    run(py, source, range.is_some(), destination, overwrite, engine, move |engine, input, output| {
         let secret = match &given {
             Given::Key(key) => Secret::Key(&key.get().key),
             Given::Passphrase(passphrase) => Secret::Passphrase(passphrase),
@@ -108,10 +110,12 @@ impl Given {
         }
         match (key, passphrase, keyset) {
             (Some(key), None, None) => Ok(Self::Key(key)),
-            (None, Some(passphrase), None) => Ok(Self::Passphrase(match passphrase.extract::<String>() {
-                Ok(text) => Zeroizing::new(text.into_bytes()),
-                Err(_) => Zeroizing::new(small(passphrase, "passphrase")?.bytes().to_vec()),
-            })),
+            (None, Some(passphrase), None) => {
+                Ok(Self::Passphrase(Zeroizing::new(match passphrase.cast::<PyString>() {
+                    Ok(text) => text.extract::<String>().map_err(|_| not_utf8())?.into_bytes(),
+                    Err(_) => small(passphrase, "passphrase")?.bytes().to_vec(),
+                })))
+            }
             (None, None, Some(keyset)) => {
                 let data = associated_data
                     .map_or(Ok(vec![]), |data| PyResult::Ok(small(data, "associated_data")?.bytes().to_vec()))?;
@@ -122,9 +126,16 @@ impl Given {
     }
 }
 
+fn not_utf8() -> PyErr {
+    PyValueError::new_err(
+        "passphrase is no text that UTF-8 can encode, for it has half of a surrogate pair: give other text, or bytes",
+    )
+}
+
 fn run(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
+    seeks: bool,
     destination: &Bound<'_, PyAny>,
     overwrite: bool,
     engine: Option<Py<Engine>>,
@@ -134,9 +145,9 @@ fn run(
     if let Some(opened) = &opened {
         opened.check()?;
     }
-    let mut input = Source::of(source)?;
+    let mut input = Source::of(source, seeks)?;
+    refuse_same(source, destination)?;
     let mut output = Destination::of(destination, overwrite, &input)?;
-    refuse_same(&input, &output)?;
     guarded(|| {
         let bytes = py.detach(|| {
             with_threads(|| {
@@ -157,69 +168,67 @@ fn run(
     })
 }
 
-/// Refuses to write over the file that is read: done twice, it would be sealed twice.
-fn refuse_same(input: &Source, output: &Destination) -> PyResult<()> {
-    let (Source::File(input), To::File { path, .. }) = (input, &output.to) else { return Ok(()) };
-    match (Handle::from_file(input.try_clone()?), Handle::from_path(path)) {
-        (Ok(input), Ok(output)) if input == output => {
-            Err(PyValueError::new_err("source and destination are the same file: give another destination"))
+/// Refuses to write over the file that is read: done twice, it would be sealed twice, and an object for both would be ruined.
+fn refuse_same<'py>(source: &Bound<'py, PyAny>, destination: &Bound<'py, PyAny>) -> PyResult<()> {
+    let py = source.py();
+    let os = py.import(intern!(py, "os"))?;
+    // Objects without a descriptor, and files that are not there yet, do not tell.
+    let same_file = match (stat(&os, source, "read"), stat(&os, destination, "write")) {
+        (Ok(one), Ok(other)) => {
+            let mode: u32 = one.getattr(intern!(py, "st_mode"))?.extract()?;
+            // Of pipes, sockets and terminals, what is read is not what was written. Not so of files and block devices.
+            let keeps = matches!(mode & 0o170_000, 0o100_000 | 0o060_000);
+            keeps
+                && os.getattr(intern!(py, "path"))?.call_method1(intern!(py, "samestat"), (one, other))?.is_truthy()?
         }
-        _ => Ok(()),
+        _ => false,
+    };
+    match same_file || source.is(destination) {
+        true => Err(PyValueError::new_err("source and destination are the same file: give another destination")),
+        false => Ok(()),
     }
+}
+
+/// What the system says of a file: of its descriptor, if it is an object with this method.
+fn stat<'py>(os: &Bound<'py, PyModule>, file: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
+    let file = if file.hasattr(method)? { file.call_method0(intern!(os.py(), "fileno"))? } else { file.clone() };
+    os.call_method1(intern!(os.py(), "stat"), (file,))
 }
 
 /// What is read.
 enum Source {
-    File(File),
-    Object(Py<PyAny>),
+    File { file: File, path: PathBuf },
+    Object(FileObject),
 }
 
 impl Source {
-    fn of(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn of(source: &Bound<'_, PyAny>, seeks: bool) -> PyResult<Self> {
         if source.hasattr(intern!(source.py(), "read"))? {
-            return Ok(Self::Object(source.clone().unbind()));
+            return Ok(Self::Object(if seeks { FileObject::to_seek(source)? } else { FileObject::new(source) }));
         }
         let path = path_of(source, "source")?;
         // That of a pipe waits for who writes to it.
-        let file = source.py().detach(|| File::open(&path));
-        Ok(Self::File(file.map_err(|error| os_error(error, &path.display().to_string()))?))
+        match source.py().detach(|| File::open(&path)) {
+            Ok(file) => Ok(Self::File { file, path }),
+            Err(error) => Err(os_error(error, &path.display().to_string())),
+        }
     }
 }
 
 impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::File(file) => file.read(buffer),
-            Self::Object(object) => Python::attach(|py| {
-                let read = object.bind(py).call_method1(intern!(py, "read"), (buffer.len(),)).map_err(raised)?;
-                let read = small(&read, "what read() returns").map_err(raised)?;
-                let bytes = read.bytes();
-                match buffer.get_mut(..bytes.len()) {
-                    Some(to) => to.copy_from_slice(bytes),
-                    None => return Err(io::Error::other("read() returned more than it was asked for")),
-                }
-                Ok(bytes.len())
-            }),
+            Self::File { file, path } => file.read(buffer).map_err(|error| named(error, path)),
+            Self::Object(object) => object.read(buffer),
         }
     }
 }
 
 impl Seek for Source {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let (by, whence) = match to {
-            SeekFrom::Start(by) => (by as i128, 0),
-            SeekFrom::Current(by) => (by.into(), 1),
-            SeekFrom::End(by) => (by.into(), 2),
-        };
         match self {
-            Self::File(file) => file.seek(to),
-            Self::Object(object) => Python::attach(|py| {
-                object
-                    .bind(py)
-                    .call_method1(intern!(py, "seek"), (by, whence))
-                    .and_then(|at| at.extract())
-                    .map_err(raised)
-            }),
+            Self::File { file, path } => file.seek(to).map_err(|error| named(error, path)),
+            Self::Object(object) => object.seek(to),
         }
     }
 }
@@ -238,14 +247,14 @@ enum To {
         path: PathBuf,
         old: Option<Box<Metadata>>,
     },
-    Object(Py<PyAny>),
+    Object(FileObject),
 }
 
 impl Destination {
     fn of(destination: &Bound<'_, PyAny>, overwrite: bool, source: &Source) -> PyResult<Self> {
         let asked = Instant::now();
         if destination.hasattr(intern!(destination.py(), "write"))? {
-            return Ok(Self { to: To::Object(destination.clone().unbind()), asked });
+            return Ok(Self { to: To::Object(FileObject::new(destination)), asked });
         }
         let mut path = path_of(destination, "destination")?;
         let failed = |error: io::Error, path: &Path| os_error(error, &path.display().to_string());
@@ -267,7 +276,7 @@ impl Destination {
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let like = match source {
-            Source::File(file) => Some(file.metadata()?),
+            Source::File { file, .. } => Some(file.metadata()?),
             Source::Object(_) => None,
         };
         let file = access::new_file(folder, like.as_ref(), old.as_deref()).map_err(|error| failed(error, &path))?;
@@ -294,13 +303,8 @@ impl Write for Destination {
             self.asked = Instant::now();
         }
         match &mut self.to {
-            To::File { file, .. } => file.write(bytes),
-            To::Object(object) => Python::attach(|py| {
-                let bytes = pyo3::types::PyBytes::new(py, bytes);
-                let written = object.bind(py).call_method1(intern!(py, "write"), (&bytes,)).map_err(raised)?;
-                // Some do not say how many: then it was all.
-                if written.is_none() { Ok(bytes.len()?) } else { written.extract() }.map_err(raised)
-            }),
+            To::File { file, path, .. } => file.as_file().write(bytes).map_err(|error| named(error, path)),
+            To::Object(object) => object.write(bytes),
         }
     }
 
@@ -309,9 +313,12 @@ impl Write for Destination {
     }
 }
 
-/// An exception, on its way through what reads and writes.
-fn raised(error: PyErr) -> io::Error {
-    io::Error::other(error)
+/// An error of the system with the name of its file. One that only asks for another try stays what it is.
+fn named(error: io::Error, path: &Path) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::Interrupted => error,
+        _ => raised(os_error(error, &path.display().to_string())),
+    }
 }
 
 fn path_of(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {

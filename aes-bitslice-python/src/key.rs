@@ -44,6 +44,9 @@ impl Key {
     fn generate(#[pyo3(from_py_with = number::bits)] bits: usize, xts: bool) -> PyResult<Self> {
         let known = KeyBits::ALL.into_iter().find(|known| known.bits() == bits);
         let bits = known.ok_or_else(|| PyValueError::new_err(format!("a key has 128, 192 or 256 bits, not {bits}")))?;
+        if xts && bits == KeyBits::Aes192 {
+            return Err(PyValueError::new_err("there is no XTS with keys of 192 bits: use 128 or 256"));
+        }
         let key = if xts { RuntimeKey::generate_xts(bits) } else { RuntimeKey::generate(bits) };
         Ok(Self { key: key.map_err(of_runtime)? })
     }
@@ -52,7 +55,7 @@ impl Key {
     #[staticmethod]
     #[pyo3(signature = (text, *, xts = false))]
     fn from_hex(text: &str, xts: bool) -> PyResult<Self> {
-        of_text(text.as_bytes(), xts, "the key")
+        of_text(text.as_bytes(), xts, "this is no key")
     }
 
     /// The key in a file, as hexadecimal digits and a line end.
@@ -62,7 +65,7 @@ impl Key {
         let mut text = Zeroizing::new([0; LONGEST + 2]);
         // A pipe waits for who writes to it.
         let len = py.detach(|| read_start(&path, &mut text[..])).map_err(|error| at_path(error, &path))?;
-        of_text(&text[..len], xts, "the file")
+        of_text(&text[..len], xts, "the file holds no key")
     }
 
     /// The key in an environment variable, as hexadecimal digits.
@@ -73,7 +76,7 @@ impl Key {
         let text =
             std::env::var_os(name).ok_or_else(|| PyLookupError::new_err("the environment variable is not set"))?;
         let text = Zeroizing::new(text.into_encoded_bytes());
-        of_text(&text, xts, "the environment variable")
+        of_text(&text, xts, "the environment variable holds no key")
     }
 
     /// The key that a reference names: `env:NAME` or `file:PATH`.
@@ -143,9 +146,9 @@ fn read_start(path: &Path, bytes: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Hexadecimal digits and at most one line end.
-fn of_text(text: &[u8], xts: bool, what: &str) -> PyResult<Key> {
+fn of_text(text: &[u8], xts: bool, refusal: &str) -> PyResult<Key> {
     let digits = text.strip_suffix(b"\n").map_or(text, |line| line.strip_suffix(b"\r").unwrap_or(line));
-    let refused = |why: String| PyValueError::new_err(format!("{what} holds no key: {why}"));
+    let refused = |why: String| PyValueError::new_err(format!("{refusal}: {why}"));
     // What some editors write at the beginning of UTF-8.
     if digits.starts_with("\u{feff}".as_bytes()) {
         return Err(refused("it begins with a byte order mark, EF BB BF: save it without, as digits alone".into()));
@@ -162,7 +165,7 @@ fn of_text(text: &[u8], xts: bool, what: &str) -> PyResult<Key> {
     }
     let half = |digits: &[u8]| {
         let text = std::str::from_utf8(digits).map_err(|_| refused("it is not text".into()))?;
-        RuntimeKey::from_hex(text).map_err(|error| refused(error.to_string()))
+        RuntimeKey::from_hex(text).map_err(|_| refused("it has a character that is no hexadecimal digit".into()))
     };
     let key = match xts {
         false => half(digits)?,

@@ -18,6 +18,7 @@
 //! | `batch` | how many messages of one call are given: their ranges, nonces, additional data, tags |
 //! | `many_keys` | calls under many keys, which take an engine and no cipher |
 //! | `files` | sealing and opening files |
+//! | `file_object` | Python's file objects as what Rust reads, writes and seeks in |
 //!
 //! Names, signatures and documentation for users are in `python/aes_bitslice/_native.pyi`.
 #![deny(unsafe_code)]
@@ -37,6 +38,7 @@ mod dlpack;
 mod driver;
 mod engine;
 mod error;
+mod file_object;
 mod files;
 mod fork;
 mod key;

@@ -3,6 +3,7 @@
 import io
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,8 +90,9 @@ def test_files_are_not_replaced_unless_asked_for(key, tmp_path):
     with pytest.raises(FileNotFoundError) as raised:
         aes_bitslice.seal(tmp_path / "nothing", tmp_path / "out", key=key)
     assert raised.value.filename.endswith("nothing")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError) as raised:
         aes_bitslice.seal(io.BytesIO(b""), tmp_path / "no folder" / "out", key=key)
+    assert raised.value.filename == str(tmp_path / "no folder" / "out") and ".aes-bitslice" not in str(raised.value)
 
 
 def test_who_may_use_a_new_file(key, tmp_path):
@@ -232,3 +234,114 @@ def test_tink_reads_and_writes_the_same_streams(tink, tmp_path):
                 subprocess.run([PROGRAM, "seal", *arguments, "sealed", "opened"], cwd=tmp_path, check=True)
                 with theirs.new_decrypting_stream(io.BytesIO((tmp_path / "sealed").read_bytes()), data) as stream:
                     assert stream.read() == message
+
+
+class Raw(io.RawIOBase):
+    """A raw file whose `write` returns what it is told to."""
+
+    def __init__(self, returned):
+        self.returned = returned
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        return self.returned
+
+
+def test_a_non_blocking_file_loses_nothing_in_silence(key):
+    sealed = io.BytesIO()
+    aes_bitslice.seal(io.BytesIO(bytes(3_000_000)), sealed, key=key)
+    for work, data in [(aes_bitslice.seal, bytes(3_000_000)), (aes_bitslice.open, sealed.getvalue())]:
+        reads, writes = os.pipe()
+        os.set_blocking(writes, False)
+        with open(reads, "rb"), open(writes, "wb", buffering=0) as file:
+            with pytest.raises(BlockingIOError, match="destination is non-blocking.*give a blocking file"):
+                work(io.BytesIO(data), file, key=key)
+    reads, writes = os.pipe()
+    os.set_blocking(reads, False)
+    for buffering in [0, -1]:
+        with open(writes, "wb", closefd=False), open(reads, "rb", buffering=buffering, closefd=False) as file:
+            with pytest.raises(BlockingIOError, match="source is non-blocking.*give a blocking file"):
+                aes_bitslice.seal(file, io.BytesIO(), key=key)
+    os.close(reads)
+    os.close(writes)
+
+
+def test_a_write_that_does_not_say_how_many_was_all_unless_the_file_is_raw(key):
+    class Keeps:
+        data = b""
+
+        def write(self, data):
+            self.data += data
+
+    keeps, into = Keeps(), io.BytesIO()
+    assert aes_bitslice.seal(io.BytesIO(b"a message"), keeps, key=key) == 9
+    aes_bitslice.open(io.BytesIO(keeps.data), into, key=key)
+    assert into.getvalue() == b"a message"
+    with pytest.raises(BlockingIOError):
+        aes_bitslice.seal(io.BytesIO(b"a message"), Raw(None), key=key)
+
+
+@pytest.mark.parametrize("returned", [10**6, -1, 10**30, "all"])
+def test_a_write_that_says_what_cannot_be(key, returned):
+    with pytest.raises(OSError, match=rf"write\(\) returned {returned}, which is not how many of the \d+ bytes"):
+        aes_bitslice.seal(io.BytesIO(b"a message"), Raw(returned), key=key)
+
+
+def test_ranges_count_from_the_position_of_a_file_object(key):
+    class OnlyReads:
+        def __init__(self, data):
+            self.read = io.BytesIO(data).read
+
+    sealed = io.BytesIO()
+    sealed.write(b"something before")
+    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, key=key)
+    for range in [None, (2, 9)]:
+        sealed.seek(16)
+        into = io.BytesIO()
+        aes_bitslice.open(sealed, into, key=key, range=range)
+        assert into.getvalue() == b"a message"[slice(*(range or [None]))]
+    reads, writes = os.pipe()
+    with open(reads, "rb") as pipe, open(writes, "wb"):
+        for source in [OnlyReads(sealed.getvalue()), pipe]:
+            with pytest.raises(TypeError, match=r"give a path, or a file object with seek\(\)"):
+                aes_bitslice.open(source, io.BytesIO(), key=key, range=(2, 9))
+
+
+def test_one_file_as_source_and_destination_is_refused(key, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"precious")
+    memory = io.BytesIO(b"precious")
+    with open(path, "r+b") as file, open(path, "r+b") as again:
+        for source, destination in [(memory, memory), (file, file), (file, again), (file, path), (path, file)]:
+            with pytest.raises(ValueError, match="the same file: give another destination"):
+                aes_bitslice.seal(source, destination, key=key, overwrite=True)
+    assert path.read_bytes() == memory.getvalue() == b"precious"
+    with open(os.devnull, "rb") as source, open(os.devnull, "wb") as destination:
+        assert aes_bitslice.seal(source, destination, key=key) == 0
+
+
+def test_messages_say_what_to_do(key, tmp_path):
+    with pytest.raises(IsADirectoryError) as raised:
+        aes_bitslice.seal(tmp_path, io.BytesIO(), key=key)
+    assert raised.value.filename == str(tmp_path)
+    with pytest.raises(ValueError, match="half of a surrogate pair: give other text, or bytes"):
+        aes_bitslice.seal(io.BytesIO(), io.BytesIO(), passphrase="\ud800")
+    with pytest.raises(ValueError, match="there is no XTS with keys of 192 bits: use 128 or 256"):
+        Key.generate(192, xts=True)
+    with pytest.raises(ValueError, match="^this is no key: it has a character that is no hexadecimal digit$"):
+        Key.from_hex("zz" * 16)
+    # A Tink stream begins with the length of its header.
+    with pytest.raises(Error, match="open it with keyset="):
+        aes_bitslice.open(io.BytesIO(b"\x28" + bytes(100)), io.BytesIO(), key=key)
+    bench = subprocess.run([sys.executable, "-m", "aes_bitslice.bench", "--rust", "/nofile"], capture_output=True, text=True)
+    assert bench.returncode == 2 and "--rust /nofile: there is no such program" in bench.stderr
+
+
+def test_a_passphrase_of_bytes_is_taken_as_it_is(tmp_path):
+    sealed, into = io.BytesIO(), io.BytesIO()
+    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, passphrase=b"\xff\xfe")
+    sealed.seek(0)
+    aes_bitslice.open(sealed, into, passphrase=b"\xff\xfe")
+    assert into.getvalue() == b"a message"

@@ -1,5 +1,6 @@
 //! Everything that can go wrong, each with what to do about it.
 
+use crate::header;
 use std::io;
 
 /// Why nothing was sealed or opened, or not all.
@@ -30,8 +31,8 @@ pub enum Error {
     /// A sealed file where a Tink stream is needed.
     #[error("this is a sealed file, and not a Tink stream alone")]
     Sealed,
-    /// A sealed file of another version.
-    #[error("a sealed file of version {0}, and this program knows version 1: use a newer program")]
+    /// A sealed file of a later version.
+    #[error("a sealed file of version {0}, and this program knows version {version}: use a newer program", version = header::VERSION)]
     Version(u8),
     /// A header that was changed or cut off.
     #[error("the header of the sealed file is damaged: {0}")]
@@ -70,13 +71,13 @@ pub enum Error {
         "no key of the keyset opens the stream: it is another's, or its beginning was changed, or the associated data are others"
     )]
     NoKeyOpens,
-    /// An input that is too short to be a stream.
-    #[error("the stream is cut off: {0}")]
+    /// An input that is too short to be a stream, or does not begin as one.
+    #[error("the stream is damaged: {0}")]
     CutOff(&'static str),
     /// A message of more segments than a stream can have.
     #[error("the message is too long: a stream has at most 2^32 segments")]
     TooLong,
-    /// A range that the file does not have.
+    /// A range that the message does not have. That it has no more than `len` bytes is authentic, where a file was read.
     #[error("the message has {len} bytes: there is no range {start}..{end} in it")]
     Range {
         /// The first byte asked for.

@@ -18,6 +18,9 @@ use crate::passphrase::PassphraseCost;
 use crate::start::{MAGIC, is_like_stream, is_sealed};
 use sha2::{Digest, Sha256};
 
+/// The version of the format.
+pub(crate) const VERSION: u8 = 1;
+
 /// Bytes of a header.
 pub(crate) const BYTES: usize = 96;
 
@@ -36,7 +39,7 @@ impl Header {
     pub(crate) fn to_bytes(self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8] = 1;
+        bytes[8] = VERSION;
         bytes[9] = if self.cost.is_some() { 2 } else { 1 };
         let cost = self.cost.map_or([0; 3], |cost| [cost.memory_kib, cost.passes, cost.lanes]);
         bytes[12..24].copy_from_slice(cost.map(u32::to_be_bytes).as_flattened());
@@ -52,7 +55,8 @@ impl Header {
             return Err(if is_like_stream(bytes) { Error::LikeTink } else { Error::NotSealed });
         }
         match bytes.get(8) {
-            Some(1) => {}
+            Some(&VERSION) => {}
+            Some(0) => return Err(Error::DamagedHeader("there is no version 0")),
             Some(&version) => return Err(Error::Version(version)),
             None => return Err(Error::DamagedHeader("it is cut off")),
         }
@@ -91,6 +95,10 @@ mod tests {
                 assert!(Header::parse(&bytes[..len]).is_err(), "{len} bytes");
             }
         }
+        let versions =
+            [0, 2, 255].map(|version| Header::parse(&[&MAGIC[..], &[version]].concat()).unwrap_err().to_string());
+        assert!(versions[0].contains("damaged: there is no version 0"), "{versions:?}");
+        assert!(versions[1..].iter().all(|error| error.contains("use a newer program")), "{versions:?}");
         assert!(matches!(Header::parse(b"something else"), Err(Error::NotSealed)));
         assert!(matches!(Header::parse(b""), Err(Error::NotSealed)));
         for length in [24, 40] {

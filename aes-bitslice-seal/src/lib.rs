@@ -29,7 +29,8 @@
 //! | `start` | what a file begins with: which of the two formats it has |
 //! | `stream` | the stream's segments: their nonces and keys |
 //! | `places` | where segments lie in the file, and their plaintext in the message |
-//! | `chunk` | several segments in one buffer, done at once |
+//! | `chunk` | several segments in one buffer, on their way from a reader to a writer |
+//! | `segments` | how they are sealed and opened, at once |
 //! | `gpus` | chunks on CUDA GPUs |
 //! | `pipeline` | chunks read, worked on by all cores, and written, at the same time |
 //! | `error` | everything that can go wrong |
@@ -50,6 +51,7 @@ mod places;
 mod sealed;
 mod sealing;
 mod secret;
+mod segments;
 mod start;
 mod stream;
 pub mod tink;

@@ -76,7 +76,7 @@ pub(crate) fn run<W: Write>(
         let mut is_last = false;
         while !is_last {
             let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
-            // Of several that fail, the first is told.
+            // Of several that fail, the first is reported.
             match threads {
                 1 => batch.iter_mut().try_for_each(work)?,
                 _ => batch.par_iter_mut().map(work).find_first(Result::is_err).unwrap_or(Ok(()))?,
@@ -203,7 +203,7 @@ mod tests {
 
     /// Though others fail before it is worked on.
     #[test]
-    fn the_first_chunk_that_fails_is_told() {
+    fn the_first_chunk_that_fails_is_reported() {
         let work = |chunk: &Chunk, _: &mut [u8]| match chunk.number {
             number @ 0..3 => {
                 if number == 2 {

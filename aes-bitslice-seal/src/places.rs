@@ -6,9 +6,19 @@ use std::ops::Range;
 /// Bytes of a tag.
 pub(crate) const TAG: usize = 16;
 
+/// Segments of a stream at most: their numbers have 32 bits.
+const MOST_SEGMENTS: u64 = 1 << 32;
+
+/// A number, or the largest that there is.
+fn fit(number: u128) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
 /// Where segments lie in a file, and their plaintext in the message. Segments are counted from 0.
 ///
 /// All segments have the same length but the first, which is shorter by the header of the stream, and the last.
+///
+/// Any number is taken for a segment or a byte, also one that no stream has. A place or a length of 2^64 or more is `u64::MAX`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Places {
     /// Bytes of the file before the stream.
@@ -52,56 +62,59 @@ impl Places {
 
     /// The segment that holds this byte of the message, as long as it has one.
     pub fn segment_of(self, byte: u64) -> u64 {
-        (byte + self.header as u64) / (self.segment - TAG) as u64
+        fit((u128::from(byte) + self.header as u128) / (self.segment - TAG) as u128)
     }
 
     /// The first byte of a segment's plaintext in the message.
     pub fn first_byte(self, index: u64) -> u64 {
-        (index * (self.segment - TAG) as u64).saturating_sub(self.header as u64)
+        fit((u128::from(index) * (self.segment - TAG) as u128).saturating_sub(self.header as u128))
     }
 
     /// The first byte of a segment's ciphertext in the file.
     pub fn place(self, index: u64) -> u64 {
-        self.front as u64 + (index * self.segment as u64).max(self.header as u64)
+        fit(self.front as u128 + (u128::from(index) * self.segment as u128).max(self.header as u128))
     }
 
     /// The bytes of the file of a message of this length.
     pub fn file_bytes(self, message: u64) -> u64 {
-        let segments = self.segment_of(message.saturating_sub(1)) + 1;
-        message + self.header_bytes() as u64 + segments * TAG as u64
+        let segments = u128::from(self.segment_of(message.saturating_sub(1))) + 1;
+        fit(u128::from(message) + self.header_bytes() as u128 + segments * TAG as u128)
     }
 
     /// The segments of a file of this length, and the bytes of its message.
     ///
     /// # Errors
-    /// [`Error::CutOff`] for one that no message has.
+    /// [`Error::CutOff`] for one that no message has, [`Error::TooLong`] for more segments than a stream can have.
     pub fn message(self, file: u64) -> Result<(u64, u64), Error> {
         let stream = file.saturating_sub(self.front as u64);
         let segments = stream.div_ceil(self.segment as u64);
+        if segments > MOST_SEGMENTS {
+            return Err(Error::TooLong);
+        }
         let overhead = self.header as u64 + segments * TAG as u64;
         let last = file - self.place(segments.saturating_sub(1)).min(file);
         match stream.checked_sub(overhead).filter(|_| last >= TAG as u64) {
             Some(message) => Ok((segments, message)),
-            None => Err(Error::CutOff("its last segment has no room for a tag")),
+            None => Err(Error::CutOff("it is cut off: its last segment has no room for a tag")),
         }
     }
 
-    /// What of a file of `file` bytes holds the bytes `range` of its message; none where these are none.
+    /// What of a file of `file` bytes holds the bytes `range` of its message: one segment at least, which is the one that an empty range
+    /// lies in, or the last for one at the end.
     ///
     /// # Errors
-    /// [`Error::Range`] for bytes that the message does not have, and as [`message`](Self::message).
-    pub fn part(self, file: u64, range: &Range<u64>) -> Result<Option<Part>, Error> {
+    /// [`Error::Range`] for bytes that a message of a file so long does not have, and as [`message`](Self::message). The length of a file
+    /// may not be its own: see [`Opening::check_end`](crate::Opening::check_end).
+    pub fn part(self, file: u64, range: &Range<u64>) -> Result<Part, Error> {
         let (segments, len) = self.message(file)?;
         if range.start > range.end || range.end > len {
             return Err(Error::Range { start: range.start, end: range.end, len });
         }
-        if range.is_empty() {
-            return Ok(None);
-        }
-        let (first, behind) = (self.segment_of(range.start), self.segment_of(range.end - 1) + 1);
+        let first = self.segment_of(range.start).min(segments - 1);
+        let behind = if range.is_empty() { first } else { self.segment_of(range.end - 1) } + 1;
         let read = self.place(first)..self.place(behind).min(file);
         let skip = (range.start - self.first_byte(first)) as usize;
-        Ok(Some(Part { first, segments: behind - first, read, skip, is_end: behind == segments }))
+        Ok(Part { first, segments: behind - first, read, skip, is_end: behind == segments })
     }
 }
 
@@ -134,17 +147,46 @@ mod tests {
                         let touches = |(message, _): &&(Range<u64>, _)| message.start < end && message.end > start;
                         let touched: Vec<_> = parts.iter().filter(touches).collect();
                         let (first, last) = (touched[0], touched[touched.len() - 1]);
-                        let part = places.part(file, &(start..end)).unwrap().unwrap();
+                        let part = places.part(file, &(start..end)).unwrap();
                         assert_eq!(part.read, first.1.start..last.1.end, "{start}..{end} of {len}");
                         assert_eq!((places.place(part.first), part.segments), (first.1.start, touched.len() as u64));
                         assert_eq!((part.skip as u64, part.is_end), (start - first.0.start, last.1.end == file));
                     }
                 }
-                assert!(places.part(file, &(len..len)).unwrap().is_none());
+                // An empty range lies in the segment of its byte, or in the last.
+                for start in (0..len).step_by(7) {
+                    let alone = places.part(file, &(start..start)).unwrap();
+                    assert_eq!(alone, places.part(file, &(start..start + 1)).unwrap());
+                }
+                let end = places.part(file, &(len..len)).unwrap();
+                let last = &parts[parts.len() - 1];
+                assert_eq!((end.read, end.segments, end.is_end), (last.1.clone(), 1, true));
+                assert_eq!((end.first, end.skip as u64), (index - 1, len - last.0.start));
                 assert!(matches!(places.part(file, &(0..len + 1)), Err(Error::Range { .. })));
             }
             for file in [0, 55, 115] {
                 assert!(places.message(front + file).is_err() && places.message(file).is_err());
+            }
+        }
+    }
+    #[test]
+    fn any_number_is_taken() {
+        for front in [0, 96] {
+            let places = Places { front, header: 40, segment: 100 };
+            assert_eq!(places.segment_of(u64::MAX), ((u128::from(u64::MAX) + 40) / 84) as u64);
+            for index in [u64::MAX / 84, u64::MAX / 84 + 1, u64::MAX] {
+                let (first, place) = (u128::from(index) * 84 - 40, u128::from(index) * 100 + front as u128);
+                assert_eq!(u128::from(places.first_byte(index)), first.min(u64::MAX.into()));
+                assert_eq!(u128::from(places.place(index)), place.min(u64::MAX.into()));
+            }
+            assert_eq!(places.file_bytes(u64::MAX), u64::MAX);
+            assert_eq!(places.file_bytes(0), front as u64 + 56);
+            // More segments than a stream has.
+            let longest = front as u64 + (100 << 32);
+            assert_eq!(places.message(longest).unwrap(), (1 << 32, (84 << 32) - 40));
+            for file in [longest + 16, u64::MAX] {
+                assert!(matches!(places.message(file), Err(Error::TooLong)));
+                assert!(matches!(places.part(file, &(0..1)), Err(Error::TooLong)));
             }
         }
     }

@@ -10,8 +10,9 @@ use crate::secret::Secret;
 use crate::start::stream_header_bytes;
 use crate::stream::Stream;
 use aes_bitslice_runtime::Engine;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
+use zeroize::Zeroizing;
 
 /// A new file: a [sealed](Self::new) one, or a [stream alone](crate::tink::sealing). What is to be written comes from
 /// [`header`](Self::header) and [`seal`](Self::seal), and goes where [`places`](Self::places) says.
@@ -156,6 +157,23 @@ impl Opening {
         self.stream.open(first, is_last, memory, bytes)
     }
 
+    /// Checks that the message ends where a file of `file` bytes does, by the last segment, which is marked as the last. Until then
+    /// the length of the message is only what the length of the file says, and somebody may have cut it. `read` fills a slice
+    /// with the bytes from a place of the file on.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] and [`Error::CutOff`] for a file that was changed or cut, and what reading and the engine report.
+    pub fn check_end(&self, file: u64, read: impl FnOnce(u64, &mut [u8]) -> io::Result<()>) -> Result<(), Error> {
+        let (_, len) = self.places().message(file)?;
+        let Part { first, read: place, .. } = self.places().part(file, &(len..len))?;
+        let bytes = (place.end - place.start) as usize;
+        let mut memory = Zeroizing::new(Vec::new());
+        memory.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory)?;
+        memory.resize(bytes, 0);
+        read(place.start, &mut memory)?;
+        self.open(first, true, &mut memory, bytes).map(drop)
+    }
+
     /// All of a file whose header `input` is behind; how many bytes the message has.
     pub(crate) fn run(&self, input: impl Read + Send, output: impl Write) -> Result<u64, Error> {
         let mut bytes = 0;
@@ -180,8 +198,14 @@ impl Opening {
         output: impl Write,
     ) -> Result<u64, Error> {
         let file = input.seek(SeekFrom::End(0))?;
-        let Some(part) = self.places().part(file, &range)? else { return Ok(0) };
-        let Part { first, segments, read, skip, is_end } = part;
+        let read_at = |place, bytes: &mut [u8]| {
+            input.seek(SeekFrom::Start(place))?;
+            input.read_exact(bytes)
+        };
+        let Part { first, segments, read, skip, is_end } = match self.places().part(file, &range) {
+            Err(error @ Error::Range { .. }) => return self.check_end(file, read_at).and(Err(error)),
+            part => part?,
+        };
         input.seek(SeekFrom::Start(read.start))?;
         let mut at = range.start - skip as u64;
         // By its number: a file that ends earlier than it said has no other last one.
@@ -194,7 +218,7 @@ impl Opening {
             Ok(())
         })?;
         if at < range.end {
-            return Err(Error::CutOff("it has become shorter meanwhile"));
+            return Err(Error::CutOff("it is cut off: it has become shorter meanwhile"));
         }
         Ok(range.end - range.start)
     }

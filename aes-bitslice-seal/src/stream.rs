@@ -71,7 +71,7 @@ impl StreamKey {
             return Err(Error::Sealed);
         }
         if header.len() != self.header_bytes() || usize::from(header[0]) != header.len() {
-            return Err(Error::CutOff("it does not begin with a stream's header"));
+            return Err(Error::CutOff("it does not begin with a header, or is cut off"));
         }
         let (salt, prefix) = header[1..].split_at(self.derived_bytes);
         let mut key = Zeroizing::new(vec![0; self.derived_bytes]);

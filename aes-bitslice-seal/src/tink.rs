@@ -35,7 +35,8 @@ pub fn opening(engine: &Engine, keyset: &Keyset, associated_data: &[u8], start: 
     let open_first = |stream: &Stream| {
         let places = stream.places;
         let first = start.len().min(places.segment_bytes());
-        let segment = start.get(places.header_bytes()..first).ok_or(Error::CutOff("it ends in its first segment"))?;
+        let segment =
+            start.get(places.header_bytes()..first).ok_or(Error::CutOff("it is cut off in its first segment"))?;
         let mut segment = Zeroizing::new(segment.to_vec());
         let bytes = segment.len();
         stream.open(0, start.len() <= places.segment_bytes(), &mut segment, bytes)

@@ -172,6 +172,18 @@ fn any_range_opens_alone() {
     let cut = &sealed[..96 + (2 << 20)];
     let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(cut), mib..mib + 10, vec![]);
     assert!(matches!(refused, Err(Error::Damaged { index: 1 })));
+    // Nor is the length of what was cut off, or made longer, taken for that of the message.
+    for cut in [cut, &sealed[..sealed.len() - 1], &[&sealed[..], &[0; 32]].concat()] {
+        for range in [2 * len..3 * len, 0..2 * len, len + 33..len + 33] {
+            let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(cut), range, vec![]);
+            assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
+        }
+    }
+    // Of an empty range the segment that it lies in is opened, or the last.
+    assert!(range(0..0).is_ok() && range(len..len).is_ok());
+    assert!(matches!(range(3 * mib..3 * mib), Err(Error::Damaged { index: 3 })));
+    let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(cut), 2 * mib - 40..2 * mib - 40, vec![]);
+    assert!(matches!(refused, Err(Error::Damaged { index: 1 })));
 }
 
 #[test]

@@ -55,6 +55,8 @@ pub(crate) mod exec {
     pub(crate) mod submitted;
 }
 
+#[path = "../../aes-bitslice-cli/src/pipeline/done.rs"]
+pub(crate) mod done;
 #[path = "../../aes-bitslice-cli/src/pipeline/turns.rs"]
 pub(crate) mod turns;
 

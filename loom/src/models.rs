@@ -1,6 +1,7 @@
 //! What threads do with each of these files: small, for loom goes through all of it in every order.
 
 use crate::base::error::Error;
+use crate::done::Done;
 use crate::exec::queue::Queue;
 use crate::exec::schedule::Schedule;
 use crate::exec::slots::Slots;
@@ -126,6 +127,59 @@ pub fn a_cancelled_turn_ends() {
     };
     shared.cancel();
     assert_eq!(other.join().unwrap(), None);
+}
+
+/// Who waits for chunks, done in any order by a thread each, goes on when all are done, and sees what was done.
+pub fn done_chunks_are_waited_for(chunks: u64) {
+    let shared = Arc::new(Done::default());
+    let results: Vec<_> = (0..chunks).map(|_| Arc::new(UnsafeCell::new(false))).collect();
+    let others: Vec<_> = (0..chunks)
+        .zip(&results)
+        .map(|(number, result)| {
+            let (shared, result) = (shared.clone(), result.clone());
+            thread::spawn(move || {
+                // SAFETY: read only when it is done.
+                result.with_mut(|result| unsafe { *result = true });
+                shared.add(number);
+            })
+        })
+        .collect();
+    shared.wait_below(chunks);
+    for result in &results {
+        // Loom tells where it is not yet written. SAFETY: it is.
+        assert!(result.with(|result| unsafe { *result }));
+    }
+    others.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// All who wait are woken, each for chunks of its own.
+pub fn all_who_wait_for_chunks_are_woken() {
+    let shared = Arc::new(Done::default());
+    let other = {
+        let shared = shared.clone();
+        thread::spawn(move || shared.wait_below(1))
+    };
+    let adds = {
+        let shared = shared.clone();
+        thread::spawn(move || [1, 0].into_iter().for_each(|number| shared.add(number)))
+    };
+    shared.wait_below(2);
+    other.join().unwrap();
+    adds.join().unwrap();
+}
+
+/// Who waits for a chunk that is never done leaves when it is cancelled, whenever that is, and whatever else is done.
+pub fn a_cancelled_wait_ends() {
+    let shared = Arc::new(Done::default());
+    let others: Vec<_> = [1, 2]
+        .map(|number| {
+            let shared = shared.clone();
+            thread::spawn(move || shared.wait_below(number))
+        })
+        .into();
+    shared.add(1);
+    shared.cancel();
+    others.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
 fn submitted(queue: &Queue) -> Submitted<Vec<u8>> {

@@ -38,6 +38,14 @@ fn turns() {
 }
 
 #[test]
+fn done() {
+    all_orders(3, || models::done_chunks_are_waited_for(2));
+    all_orders(3, || models::done_chunks_are_waited_for(3));
+    all_orders(3, models::all_who_wait_for_chunks_are_woken);
+    all_orders(4, models::a_cancelled_wait_ends);
+}
+
+#[test]
 fn submitted_calls() {
     all_orders(3, models::a_submitted_call_is_waited_for);
     all_orders(3, models::a_submitted_call_wakes_its_task);

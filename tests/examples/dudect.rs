@@ -36,7 +36,6 @@ use aes_bitslice_tests::kernels::COMPLETE;
 use aes_bitslice_tests::reference::noise;
 use std::cell::{Cell, RefCell};
 use std::hint::black_box;
-use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -56,6 +55,10 @@ const POOL: usize = 1 << 20;
 const COMPARISONS: usize = 64;
 /// Measurements before those that count.
 const WARM_UP: usize = 1000;
+/// Times of each kind that t takes at least: of fewer its error is not known.
+const LEAST_OF_A_KIND: usize = 100;
+/// Measurements that have as many of each kind, which are random by turns, for certain.
+const LEAST: usize = 3 * LEAST_OF_A_KIND;
 /// A t-value that is a difference.
 const DIFFERENT: f64 = 10.0;
 
@@ -66,8 +69,10 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (number, words) = arguments.split_first().unwrap_or((&"100000", &[]));
-    let measurements = number.parse::<NonZeroUsize>();
-    let measurements = measurements.map_err(|e| format!("`{number}` is no number of measurements: {e}"))?.get();
+    let measurements: usize = number.parse().map_err(|e| format!("`{number}` is no number of measurements: {e}"))?;
+    if measurements < LEAST {
+        return Err(format!("{measurements} measurements are too few to find a difference: use {LEAST} or more").into());
+    }
     let is_right = match words {
         [] => of_cpus(measurements)?,
         ["planted"] => planted(measurements),
@@ -407,7 +412,7 @@ fn welch(values: impl Iterator<Item = (bool, f64)>) -> f64 {
         mean[class] += off / n[class];
         squares[class] += off * (value - mean[class]);
     }
-    if n.iter().any(|n| *n < 100.0) {
+    if n.iter().any(|n| *n < LEAST_OF_A_KIND as f64) {
         return 0.0;
     }
     let error: f64 = (0..2).map(|class| squares[class] / (n[class] - 1.0) / n[class]).sum();

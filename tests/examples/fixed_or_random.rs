@@ -11,8 +11,10 @@
 //!
 //! The number is how often each call is made with keys of each length. The name is that of a call, or the first letters of several, as
 //! `gcm`; without it all calls are made. Lengths, counters, nonces and units are public, and always the same, but for the nonces of
-//! AES-GCM-SIV, which are others each time, in both cases: ten times or more, there are counters of all kinds. `compare` fails with 1 where
-//! a metric of a kernel with a grid and a thread block has a value in one file that it has not in the other.
+//! AES-GCM-SIV, which are others each time, in both cases. Both cases launch the same kernels in the same order. `compare` takes each launch
+//! of a kernel in one file with the launch of the same number in the other, and fails with 1 where their grid, their thread block or a
+//! metric differs, or one has more launches. It leaves out the counter mode of AES-GCM-SIV: how many tiles this has depends on its first
+//! counter, which is the tag: public, but another with another key.
 
 use aes_bitslice_runtime::{Backend, Engine, Error, KeyBits};
 use aes_bitslice_tests::counters::Counters;
@@ -78,11 +80,10 @@ fn compare(first: &str, second: &str) -> Result<ExitCode, Box<dyn std::error::Er
     let (one, two) = (read(first)?, read(second)?);
     let differences = one.differences(&two);
     differences.iter().for_each(|difference| println!("{difference}"));
-    let ((kernels, metrics), launches) = (one.kernels_and_metrics(), (one.launches, two.launches));
+    one.left_out().for_each(|kernel| println!("left out, as its counter is the tag: {kernel}"));
+    let ((kernels, first), (_, second)) = (one.kernels_and_launches(), two.kernels_and_launches());
     println!(
-        "{kernels} kernels and grids, {metrics} metrics of them, in {} and {} launches: {} differ",
-        launches.0,
-        launches.1,
+        "{kernels} kernels, {first} launches in the first and {second} in the second: {} differences",
         differences.len()
     );
     Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

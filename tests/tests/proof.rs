@@ -10,18 +10,15 @@ use aes_bitslice_gen::kernel::{KernelSpec, Plan};
 use aes_bitslice_gen::sbox;
 use aes_bitslice_kernels::{KERNELS, rust};
 use aes_bitslice_proof::aes::{self, Block};
-use aes_bitslice_proof::batch::{Flow, Kernel};
+use aes_bitslice_proof::batch::{Batch, Flow};
 use aes_bitslice_proof::kernel::{Case, Proved, prove, round_keys};
 use aes_bitslice_proof::machine::Grid;
-use aes_bitslice_proof::mode::Start;
-use aes_bitslice_tests::environment::{all_or, all_or_every, exhaustive};
+use aes_bitslice_proof::mode::{Start, before_wrap};
+use aes_bitslice_tests::environment::{MUTANTS, all_or, exhaustive, is_set};
 use aes_bitslice_tests::formal::{FormalBit, with_cells};
 use aes_bitslice_tests::reference::noise;
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// A number whose lowest word is some counters before the next run of 2^32, and a multiple of a tile.
-const START: u128 = 0x0123_4567_89ab_cdef_0011_2233_ffff_ff00;
 
 /// The kernels that are stored as PTX and called constant-time, with their manifests.
 fn kernels() -> Vec<(Manifest, &'static str)> {
@@ -29,29 +26,43 @@ fn kernels() -> Vec<(Manifest, &'static str)> {
     parsed.filter(|(manifest, _)| manifest.bitsliced.is_some()).collect()
 }
 
-/// A launch on a whole tile of a kernel.
+/// A mode's first counter, or number of a unit: bit `bits` of it changes behind `by` blocks of data, or behind two units.
+fn start(mode: Mode, bits: u32, by: u128) -> Start {
+    let number = match mode {
+        // 32 bits count, in the first four bytes.
+        Mode::CtrLe32 => before_wrap(32, by).swap_bytes(),
+        _ if mode.has_tweaks() => before_wrap(bits, 2),
+        _ => before_wrap(bits, by),
+    };
+    Start { number, unit_blocks: 64, before: 0 }
+}
+
+/// A launch on a whole tile of a kernel, of as few warps as can be; of counters on two, between which all 128 bits of them change.
 fn whole_tile(manifest: &Manifest) -> Case {
-    let least = if manifest.mode().unwrap().state() == State::Counters { 4 } else { 1 };
-    // The counters of AES-GCM-SIV are in the first four bytes.
-    let number = if manifest.mode().unwrap() == Mode::CtrLe32 { START.swap_bytes() } else { START };
-    let start = Start { number, unit_blocks: 64, before: 0 };
-    let bytes = 256 * 16;
+    let mode = manifest.mode().unwrap();
+    let counts = mode.state() == State::Counters;
     Case {
         key_bits: KeyBits::Aes128,
-        bytes,
+        bytes: 16 * 256 * if counts { 2 } else { 1 },
         skip: 0,
         aligned: true,
         thread_blocks: 1,
-        warps: least,
-        start,
+        warps: if counts { 4 } else { 1 },
+        start: start(mode, 128, 256),
         in_place: false,
     }
 }
 
-/// A launch of one thread block, of as few warps as can be, with two tiles more than warps, the last with few blocks: a warp has several.
+/// A launch with two tiles more than warps, the last with few blocks: a warp has several.
 fn several_tiles(manifest: &Manifest) -> Case {
     let whole = whole_tile(manifest);
     Case { bytes: 16 * (256 * (whole.warps + 1) + 11), ..whole }
+}
+
+/// A launch of a thread block as it is launched by the runtime, each warp of which has a tile.
+fn all_warps(manifest: &Manifest) -> Case {
+    let warps = manifest.threads as usize / 32;
+    Case { bytes: 16 * (256 * warps - 3), warps, ..whole_tile(manifest) }
 }
 
 fn proved(manifest: &Manifest, ptx: &str, case: &Case) -> Proved {
@@ -70,42 +81,55 @@ fn tiles_of_every_stored_kernel() {
 }
 
 /// Other lengths of keys and of data, places within tiles, units, runs and blocks, alignments, numbers of warps, and in place.
+fn edges(manifest: &Manifest) -> Vec<Case> {
+    let mode = manifest.mode().unwrap();
+    let whole = whole_tile(manifest);
+    let most = manifest.threads as usize / 32;
+    let start = |bits, by| start(mode, bits, by);
+    // XTS has no keys of 192 bits.
+    let longer = if mode.has_tweaks() { KeyBits::Aes256 } else { KeyBits::Aes192 };
+    let in_place = Case { in_place: true, ..whole };
+    let apart = Case { aligned: false, ..whole };
+    let mut cases = vec![
+        Case { key_bits: KeyBits::Aes256, bytes: 16 * 44, warps: 4, start: start(64, 20), ..in_place },
+        Case { key_bits: longer, bytes: 16 * 300, thread_blocks: 2, start: start(96, 100), ..apart },
+        Case {
+            bytes: 16 * 700,
+            warps: most.min(5),
+            start: Start { unit_blocks: 37, before: 11, ..start(32, 179) },
+            ..whole
+        },
+    ];
+    if mode.state() == State::Counters {
+        let key_bits = KeyBits::Aes256;
+        cases.push(Case { key_bits, skip: 5, bytes: 2001, start: start(128, 55), in_place: true, ..apart });
+    }
+    if mode.has_tweaks() {
+        let long = Start { unit_blocks: 1 << 20, before: 2500, ..start(64, 0) };
+        cases.push(Case { bytes: 16 * 40 + 3, start: long, ..whole });
+        cases.push(Case { key_bits: KeyBits::Aes256, bytes: 31, in_place: true, ..apart });
+    }
+    if mode == Mode::CbcDecrypt {
+        // Shares of several warps, the blocks before which are gathered.
+        cases.push(Case { bytes: 16 * 700, warps: 4, ..in_place });
+    }
+    cases
+}
+
+/// All of all kernels, and some with all warps; or one of every second, each another.
 #[test]
 fn edges_of_every_stored_kernel() {
-    for (n, (manifest, ptx)) in all_or_every(3, kernels().into_iter().enumerate()) {
-        let mode = manifest.mode().unwrap();
-        let whole = whole_tile(&manifest);
-        let number = |plus: u128| match mode {
-            Mode::CtrLe32 => START.wrapping_add(plus).swap_bytes(),
-            _ => START.wrapping_add(plus),
-        };
-        let counts = mode.state() == State::Counters;
-        let mut cases = vec![
-            Case { key_bits: KeyBits::Aes256, bytes: 16 * 44, in_place: true, warps: 4, ..whole },
-            Case { key_bits: KeyBits::Aes192, aligned: false, bytes: 16 * 300, thread_blocks: 2, ..whole },
-            // Across a run of 2^32 counters, and of XTS within a unit that ends in a tile.
-            Case {
-                bytes: 16 * 700,
-                warps: 5,
-                start: Start { number: number(77), unit_blocks: 37, before: 11 },
-                ..whole
-            },
-        ];
-        if counts {
-            let start = Start { number: number(201), ..whole.start };
-            cases.push(Case { skip: 5, bytes: 2001, start, aligned: false, warps: 5, in_place: true, ..whole });
-        }
-        if mode.has_tweaks() {
-            let start = Start { unit_blocks: 1 << 20, before: 2500, ..whole.start };
-            cases.push(Case { bytes: 16 * 40 + 3, start, ..whole });
-            cases.push(Case { bytes: 31, aligned: false, in_place: true, ..whole });
-        }
-        // All of all kernels, or one of every third, each another.
-        let from = if exhaustive() { 0 } else { n / 3 % cases.len() };
+    let of_kernel = |(n, (manifest, ptx)): (usize, &(Manifest, &'static str))| {
+        let cases = edges(manifest);
+        let from = if exhaustive() { 0 } else { n / 2 % cases.len() };
         for case in cases.iter().skip(from).take(all_or(cases.len(), 1)) {
-            proved(&manifest, ptx, case);
+            proved(manifest, ptx, case);
         }
-    }
+        if exhaustive() && n % 5 == 0 {
+            proved(manifest, ptx, &all_warps(manifest));
+        }
+    };
+    kernels().par_iter().enumerate().filter(|(n, _)| exhaustive() || n % 2 == 0).for_each(of_kernel);
 }
 
 /// Entry points for many keys, with the schedule, and for many messages: on two thread blocks, and on a single warp that has several tiles.
@@ -114,11 +138,11 @@ fn many_at_a_time() {
     let all = kernels();
     let of = |name: &str, grid: Option<Grid>| {
         let (manifest, ptx) = all.iter().find(|(manifest, _)| manifest.kernel == name).unwrap();
-        Kernel::new(manifest, ptx, grid).unwrap()
+        Batch::new(manifest, ptx, grid).unwrap()
     };
     let (encrypt, decrypt) = ("aes-ecb-encrypt-planes", "aes-ecb-decrypt-planes");
-    // Across a run of 2^32 counters.
-    let counter = START | 0xff;
+    // Its second block is beyond a multiple of 2^64.
+    let counter = before_wrap(64, 1);
     let of_key = |(n, key_bits): (usize, KeyBits)| {
         let flow = [Flow::Counters, Flow::Data, Flow::KeyStream][n];
         let one_warp = Some(Grid { blocks: 1, threads: 32 });
@@ -128,18 +152,18 @@ fn many_at_a_time() {
             (true, _) => vec![(None, 200)],
         };
         for (grid, count) in grids {
-            of(encrypt, grid).expand(key_bits, count).unwrap();
-            of(decrypt, grid).expand(key_bits, count).unwrap();
-            of(encrypt, grid).each(key_bits, count, flow, counter).unwrap();
-            of(decrypt, grid).jobs(key_bits, Flow::Data, &[1600, 512, 1536, 16 * count], 0).unwrap();
+            of(encrypt, grid).prove_expand(key_bits, count).unwrap();
+            of(decrypt, grid).prove_expand(key_bits, count).unwrap();
+            of(encrypt, grid).prove_each(key_bits, count / 3, 3, flow, counter).unwrap();
+            of(decrypt, grid).prove_jobs(key_bits, Flow::Data, &[1600, 512, 1536, 16 * count], 0).unwrap();
             // Last runs that are full, that lack a byte, and that have one.
-            of("aes-ctr-planes", grid).messages(key_bits, &[1600, 5, 1007, 300, 16 * count + 1]).unwrap();
-            of(encrypt, grid).cmac(key_bits, count, &[32, 0, 17, 50, 1]).unwrap();
+            of("aes-ctr-planes", grid).prove_messages(key_bits, &[1600, 5, 1007, 300, 16 * count + 1]).unwrap();
+            of(encrypt, grid).prove_cmac(key_bits, count, &[32, 0, 17, 50, 1]).unwrap();
             if exhaustive() && n == 0 {
-                of(decrypt, grid).each(key_bits, count, Flow::Data, 0).unwrap();
-                of(encrypt, grid).jobs(key_bits, Flow::Counters, &[1601, 509, 3000, 16 * count], 1).unwrap();
-                of(encrypt, grid).jobs(key_bits, Flow::KeyStream, &[4090, 16 * count], 3).unwrap();
-                of(encrypt, grid).jobs(key_bits, Flow::Data, &[496, 16, 1024, 2048, 16 * count], 2).unwrap();
+                of(decrypt, grid).prove_each(key_bits, count, 1, Flow::Data, 0).unwrap();
+                of(encrypt, grid).prove_jobs(key_bits, Flow::Counters, &[1601, 509, 3000, 16 * count], 1).unwrap();
+                of(encrypt, grid).prove_jobs(key_bits, Flow::KeyStream, &[4090, 16 * count], 3).unwrap();
+                of(encrypt, grid).prove_jobs(key_bits, Flow::Data, &[496, 16, 1024, 2048, 16 * count], 2).unwrap();
             }
         }
     };
@@ -200,6 +224,10 @@ fn faults_are_found() {
     // A parameter that is declared with fewer bytes than the launch gives: round keys, and their number.
     let at = ptx.find("[244]").unwrap();
     faults.push((at..at + 5, "[240]".into(), case));
+    // Loads of what the launch writes, as if it were constant.
+    let constant = ptx.replace("ld.global.u32", "ld.global.nc.u32");
+    let why = prove(&manifest, &constant, &Case { in_place: true, ..case }).expect_err("memory is not constant");
+    assert!(why.contains("constant"), "{why}");
     // Loops over tiles: branches back are left out, and two tiles are taken in place of one.
     let case = several_tiles(&manifest);
     let before = faults.len();
@@ -226,6 +254,60 @@ fn faults_are_found() {
     });
     let by_output = told.filter(|why| why.ends_with("is another")).count();
     assert!(by_output >= 5, "{by_output} faults were told by the output");
+}
+
+/// A fault that any kernel can have: of a statement of its entry point for whole blocks what stands instead, where it can have the fault.
+type Fault = fn(&str) -> Option<String>;
+
+/// Faults, and in which of the places where they can be they are tried by default, in an exhaustive run, and where all mutants are run: one
+/// of this many.
+const FAULTS: [(&str, Fault, [usize; 3]); 2] = [
+    ("a barrier is missing", |statement| statement.starts_with("bar.").then(String::new), [27, 8, 1]),
+    (
+        "the upper word of a number is lost",
+        |statement| Some(format!("and.b64{}, 0", statement.strip_prefix("shr.u64")?.strip_suffix(", 32")?)),
+        [18, 6, 1],
+    ),
+];
+
+/// Four warps, of which the first has a tile, or two have one of counters each, in place: what is wrong between warps shows at little cost.
+fn four_warps(manifest: &Manifest) -> Case {
+    Case { warps: 4, in_place: true, ..whole_tile(manifest) }
+}
+
+/// Every barrier is needed, but for one, and every number carries: in all kernels.
+#[test]
+fn faults_that_any_kernel_can_have_are_found() {
+    let kernels = kernels();
+    let mut places = vec![vec![]; FAULTS.len()];
+    for (manifest, ptx) in &kernels {
+        let start = ptx.find(&format!(".entry {}(", manifest.entry.name)).unwrap();
+        let end = start + ptx[start..].find("\n}").unwrap();
+        // XTS's first barrier of a warp is not needed: behind every read of what it guards lies another one.
+        let mut is_needless = manifest.mode().unwrap().has_tweaks();
+        for line in ptx[start..end].lines() {
+            let statement = line.trim().trim_end_matches(';');
+            if statement.starts_with("bar.warp.sync") && std::mem::take(&mut is_needless) {
+                continue;
+            }
+            let at = line.as_ptr() as usize - ptx.as_ptr() as usize;
+            for (fault, places) in FAULTS.iter().zip(&mut places) {
+                places.extend(fault.1(statement).map(|instead| (manifest, *ptx, at..at + line.len(), instead)));
+            }
+        }
+    }
+    let chosen = FAULTS.iter().zip(&places).flat_map(|((name, _, [default, exhaustive, all]), places)| {
+        assert!(places.len() > *default, "{name}: there are few places");
+        let step = if is_set(MUTANTS) { *all } else { all_or(*exhaustive, *default) };
+        places.iter().step_by(step).map(|place| (*name, place))
+    });
+    chosen.collect::<Vec<_>>().par_iter().for_each(|(name, (manifest, ptx, range, instead))| {
+        let wrong = [&ptx[..range.start], instead, ";", &ptx[range.end..]].concat();
+        // What one case does not show, another does.
+        let cases = [four_warps(manifest), several_tiles(manifest)].into_iter().chain(edges(manifest));
+        let is_found = cases.into_iter().any(|case| prove(manifest, &wrong, &case).is_err());
+        assert!(is_found, "{}: {name} in place of `{}`", manifest.kernel, &ptx[range.clone()]);
+    });
 }
 
 fn formal(block: Block) -> [FormalBit; 128] {

@@ -17,6 +17,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
+/// The modes of kernels with a key baked in.
+const BAKED: [Mode; 4] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr, Mode::CbcDecrypt];
+
 /// The architecture that registers are looked up for.
 const ARCH: u32 = 90;
 
@@ -62,6 +65,10 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     if let Some(preset) = args.preset.filter(|preset| !preset.modes().contains(&args.mode)) {
         let modes: Vec<&str> = preset.modes().iter().map(|mode| mode.name()).collect();
         bail!("`{preset}` has no mode `{}`: take {}", args.mode, modes.join(", "));
+    }
+    if !BAKED.contains(&args.mode) {
+        let modes = BAKED.map(Mode::name).join(", ");
+        bail!("no kernel of the mode `{}` has its key baked in: take {modes}", args.mode);
     }
     let key = key::read(&key_option)?;
     let folder = args.out.unwrap_or_else(|| files::target(root).join("baked"));

@@ -51,6 +51,13 @@ fn read_text(source: impl Read) -> Result<Zeroizing<Vec<u8>>> {
 
 /// Hexadecimal digits and at most one line end.
 fn parse(text: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
+    match text {
+        [0xef, 0xbb, 0xbf, ..] => bail!("it begins with a byte order mark, EF BB BF: save it without, as digits alone"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..] => {
+            bail!("it is UTF-16, as some versions of PowerShell write text: save it as digits alone")
+        }
+        _ => {}
+    }
     let digits = text.strip_suffix(b"\n").map_or(text, |line| line.strip_suffix(b"\r").unwrap_or(line));
     if digits.is_empty() {
         bail!("it is empty");

@@ -283,6 +283,9 @@ fn bad_input_is_one_line_and_changes_nothing() {
     let empty = file("empty", b"");
     let huge = file("huge", &b"0".repeat(1 << 20));
     let lines = file("lines", format!("{KEY}\n\n").as_bytes());
+    let marked = file("marked", format!("\u{feff}{KEY}{}\n", &KEY[..16]).as_bytes());
+    let utf_16: Vec<u8> = KEY.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let utf_16 = file("utf-16", &[b"\xff\xfe", &utf_16[..]].concat());
     let folder = format!("@{}", root.display());
     let missing = format!("@{}/missing", root.display());
     let under_a_file = root.join("key/baked").display().to_string();
@@ -297,7 +300,12 @@ fn bad_input_is_one_line_and_changes_nothing() {
         (&["--key", &empty], 1, "it is empty"),
         (&["--key", &huge], 1, "too long"),
         (&["--key", &lines], 1, "no hexadecimal digit"),
+        (&["--key", &marked], 1, "byte order mark, EF BB BF"),
+        (&["--key", &utf_16], 1, "it is UTF-16"),
         (&["--key", &folder], 1, "it is a folder"),
+        (&["--key", &key, "--mode", "xts-encrypt"], 1, "take ecb-encrypt, ecb-decrypt, ctr, cbc-decrypt"),
+        (&["--key", &key, "--mode", "keystream"], 1, "take ecb-encrypt"),
+        (&["--key", &key, "--mode", "ctr-le32"], 1, "take ecb-encrypt"),
         (&["--key", &missing], 1, "No such file"),
         (&["--key", &format!("@{KEY}")], 1, "its name looks like a key"),
         (

@@ -172,8 +172,32 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
             let names: Vec<_> = command().get_subcommands().map(|command| command.get_name().to_string()).collect();
             Err(Error::usage(format!("no command given: {}; see --help", names.join(", "))))
         }
+        ErrorKind::InvalidUtf8 => Err(Error::usage(not_text(&arguments))),
+        _ if is_second_file(&error, &arguments) => {
+            Err(Error::usage("one file at a time: `seal` and `open` take one input; see --help"))
+        }
         _ => Err(Error::usage(message_of(without_hidden(error, &arguments)))),
     }
+}
+
+/// Which arguments are no text, which clap does not say. Names of files need not be, so that not all of several may be wrong.
+fn not_text(arguments: &[OsString]) -> String {
+    let places = (0..arguments.len()).filter(|&place| arguments[place].to_str().is_none());
+    let places: Vec<String> = places.map(|place| place.to_string()).collect();
+    match &places[..] {
+        [place] => format!("argument {place} is not text in UTF-8; see --help"),
+        _ => format!(
+            "an option or a command is not text in UTF-8: one of the arguments {}; see --help",
+            places.join(", ")
+        ),
+    }
+}
+
+/// Whether what is unexpected is a second input of a command that takes one.
+fn is_second_file(error: &clap::Error, arguments: &[OsString]) -> bool {
+    let takes_one = arguments.get(1).is_some_and(|command| command == "seal" || command == "open");
+    let is_file = |name: &ContextValue| matches!(name, ContextValue::String(name) if !name.starts_with('-'));
+    takes_one && error.kind() == ErrorKind::UnknownArgument && error.get(ContextKind::InvalidArg).is_some_and(is_file)
 }
 
 /// The same without clap's guess, where that is an option that the command hides.
@@ -204,7 +228,7 @@ fn instead_of(error: &clap::Error) -> Option<String> {
     const INSTEAD: [(&[&str], &str); 3] = [
         // What shows in the list of processes.
         (
-            &["--key", "--password", "--pass"],
+            &["--key", "-K", "--password", "--pass"],
             "others could read the secret in the list of processes; give the name of a file with --key-file or --passphrase-file",
         ),
         (&["--mode", "-m"], "`encrypt` and `decrypt` have modes; `seal` and `open` are AES-256-GCM"),
@@ -257,8 +281,8 @@ fn is_number(error: &clap::Error) -> bool {
     };
     let belongs = NUMBERS.iter().any(|name| option.ends_with(&format!(" <{name}>")));
     belongs
-        && text.split("..").all(|number| {
-            let digits = split_unit(number.trim_start_matches('-')).0;
+        && text.split("..").flat_map(|number| number.trim_start_matches('-').split('-')).all(|number| {
+            let digits = split_unit(number).0;
             digits.len() <= MOST && digits.bytes().all(|digit| digit.is_ascii_digit())
         })
 }
@@ -299,6 +323,19 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         command().debug_assert();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_text_is_told_by_its_place() {
+        let told = |line: &[&[u8]]| {
+            let error = parse_from(line.iter().map(|word| of_bytes(word.to_vec()))).err().unwrap();
+            error.message().to_owned()
+        };
+        let variable = told(&[b"aes-bitslice", b"encrypt", b"--key-env", b"c\xe9", b"-m", b"ctr"]);
+        assert_eq!(variable, "argument 3 is not text in UTF-8; see --help");
+        let several = told(&[b"aes-bitslice", b"encrypt", b"-o", b"k\xe9y", b"--key-env", b"c\xe9"]);
+        assert!(several.contains("one of the arguments 3, 5;"), "{several}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Where a key comes from, and options of `keygen`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use aes_bitslice_runtime::KeyBits;
 use clap::{Args, ValueEnum};
@@ -36,13 +36,6 @@ pub struct KeySource {
     pub baked: Option<PathBuf>,
 }
 
-impl KeySource {
-    /// Whether the key comes from standard input.
-    pub fn is_standard_input(&self) -> bool {
-        self.key_file.as_deref() == Some(Path::new("-"))
-    }
-}
-
 /// Forms of a key file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum KeyFormat {
@@ -61,7 +54,9 @@ pub struct KeygenArgs {
     /// For --mode xts: two keys of this length, 128 or 256, one behind the other
     #[arg(long)]
     pub xts: bool,
-    /// File to make; never one that exists
+    /// File to make; never one that exists; `-` is standard output
+    ///
+    /// Standard output gets the key if it is a pipe or a file, as for a program that stores secrets; not if it is a terminal.
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
 }

@@ -110,7 +110,14 @@ pub struct OpenArgs {
 }
 
 fn parse_range(text: &str) -> Result<Range<u64>, String> {
-    let numbers = text.split_once("..").and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
+    let between = |sign| -> Option<Range<u64>> {
+        let (start, end) = text.split_once(sign)?;
+        Some(start.parse().ok()?..end.parse().ok()?)
+    };
+    if let Some(Range { start, end }) = between("-") {
+        return Err(format!("a range is written with two dots, as {start}..{end}; the byte {end} is not in it"));
+    }
+    let numbers = between("..");
     numbers.filter(|range: &Range<u64>| range.start <= range.end).ok_or_else(|| {
         "a range is START..END in bytes, END not before START and less than 2^64, as in 5000..6000; the byte END is not in it".into()
     })

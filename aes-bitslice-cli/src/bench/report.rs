@@ -180,7 +180,10 @@ impl Report {
         let text = fs::read_to_string(path);
         let text = text.map_err(|error| Error::io(format!("cannot read `{}`", path.display()), &error))?;
         serde_json::from_str(&text).map_err(|error| {
-            let message = format!("`{}` is not what `bench --json` writes: {error}", path.display());
+            // What the parser says may quote the text, and some file may hold a key.
+            let (line, column) = (error.line(), error.column());
+            let what = format!("line {line}, column {column}: not the JSON of it");
+            let message = format!("`{}` is not what `bench --json` writes: {what}", path.display());
             Error::new(Exit::InputOutput, message)
         })
     }

@@ -1,4 +1,4 @@
-//! Which chunks are done, and a thread that waits for all before its own: of several that fail, the first is told.
+//! Which chunks are done, and a thread that waits for all before its own: of several that fail, the first is reported.
 
 use std::collections::BTreeSet;
 

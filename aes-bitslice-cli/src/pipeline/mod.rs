@@ -10,7 +10,7 @@
 //!
 //! The first failure of a stream ends it at once, even if other workers are blocked in reading or writing it: nobody
 //! waits for them. But a chunk that cannot be encrypted or decrypted waits for those before it to be ([`done`]), and not to be
-//! written: so the same is told of the same file every time.
+//! written: so the same is reported of the same file every time.
 
 mod done;
 #[cfg(target_os = "linux")]

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_becomes_shorter_or_longer_is_told() {
+    fn a_file_that_becomes_shorter_or_longer_is_reported() {
         let source_of_100 = |file: &File, rest: u64| {
             file.set_len(100).unwrap();
             let file = file.try_clone().unwrap();

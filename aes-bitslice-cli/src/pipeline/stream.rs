@@ -122,7 +122,7 @@ impl Stream {
         let Some(made) = self.transform(&chunk, memory) else { return Ok(false) };
         match &made {
             Ok(_) => self.transformed.add(chunk.index),
-            // The first of the stream that fails is told, not of the threads: those before it were taken, and are on their way.
+            // The first of the stream that fails is reported, not of the threads: those before it were taken, and are on their way.
             Err(_) => self.transformed.wait_below(chunk.index),
         }
         let made = &memory[made?];
@@ -356,9 +356,9 @@ mod tests {
         assert_eq!(told, ["first"]);
     }
 
-    /// Of chunks that fail, the first of the stream is told, even if it is the last to fail; a failure of another kind wakes who waits.
+    /// Of chunks that fail, the first of the stream is reported, even if it is the last to fail; a failure of another kind wakes who waits.
     #[test]
-    fn the_first_chunk_that_fails_is_told() {
+    fn the_first_chunk_that_fails_is_reported() {
         struct Failing(mpsc::SyncSender<()>, Mutex<mpsc::Receiver<()>>);
         impl OnChunks for Failing {
             fn header(&self) -> &[u8] {

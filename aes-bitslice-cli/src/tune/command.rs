@@ -32,10 +32,9 @@ const KEY_BITS: [KeyBits; 2] = [KeyBits::Aes128, KeyBits::Aes256];
 pub fn run(args: &TuneArgs) -> Result<()> {
     let backend = Backend::Cuda { ordinal: args.device };
     let engine = Engine::open(backend).map_err(|error| match error {
-        // The CPU, which the error would name, is no way out.
+        // The CPU, which the error names as another way, is none here.
         runtime::Error::CudaUnavailable { what, help } => {
-            let what = format!("CUDA is not available: {what}; {help}; without a CUDA GPU there is nothing to tune");
-            Error::new(Exit::Gpu, what)
+            Error::new(Exit::Gpu, format!("without a CUDA GPU there is nothing to tune: {what}; {help}"))
         }
         error => error.into(),
     })?;

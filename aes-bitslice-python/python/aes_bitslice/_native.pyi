@@ -487,7 +487,10 @@ def seal(
     """Encrypts and authenticates a file, in segments of 1 MiB; returns the bytes of the message.
 
     source, destination: paths, or file objects that read and write bytes. A new file gets its name when all of it is there.
+    Of a file object that is not raw (`io.RawIOBase`), a `write` that returns None has written all; a raw one would block, and
+    `BlockingIOError` is raised: give blocking files.
     key: of 256 bits; or a passphrase; or keyset, a Tink keyset as JSON in the clear, which gives a Tink stream without a header.
+    passphrase: text, which is encoded as UTF-8, or bytes, which are taken as they are.
     associated_data: authenticated with a Tink stream.
     overwrite: whether a file may be replaced; else `FileExistsError`.
     engine: where to compute; the CPU if none is given.
@@ -507,6 +510,7 @@ def open(
 ) -> int:
     """Decrypts what `seal` made, or `range`: the bytes from the first number to before the second; returns how many came out.
 
+    A file object is read from its position on. With `range` it has to seek, and its position counts as the start of the file.
     `AuthenticationError` if anything was changed. No file appears then; a file object has got the true beginning of the message.
     """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import statistics
 import time
 from collections.abc import Callable
@@ -30,6 +31,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="with --rust, turns of each (default: 3)")
     arguments = parser.parse_args()
     if arguments.rust is not None:
+        if shutil.which(arguments.rust) is None:
+            parser.error(f"--rust {arguments.rust}: there is no such program that can be run: build it, with `cargo build --release`")
         Beside(arguments.rust, arguments.bytes, arguments.runs, arguments.rounds, arguments.json).all()
         return
     global _runs, _as_json

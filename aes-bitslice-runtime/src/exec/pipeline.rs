@@ -26,8 +26,8 @@ pub(crate) trait Slot<'a, O: Operation> {
     /// Starts a chunk, on an idle slot, without waiting for more than its own copies. A slot that fails is not used again.
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error>;
 
-    /// Waits until the chunk that was started, without a failure, is done, and tells what came of it: its output is written, and nothing of
-    /// it is used any more, whatever is returned.
+    /// Waits for the chunk, and returns what came of it. Called only if `start` succeeded. Then its output is written, and nothing of it is
+    /// used any more, whatever is returned.
     fn finish(&mut self) -> Result<O::Part, Error>;
 }
 
@@ -109,7 +109,7 @@ fn run_workers(workers: &[usize], work: &(dyn Fn(usize) -> Result<(), Error> + S
     })
 }
 
-/// What one worker does; `done` is told what came of each chunk.
+/// What one worker does; `done` gets what came of each chunk.
 fn work_through<'a, O: Operation, L: Slot<'a, O>>(
     slots: Vec<L>,
     next: impl Fn() -> Option<(usize, Chunk<'a, O>)>,

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11588 of LUT3 for 10 rounds, 13932 of LUT3 for 12 rounds, 16276 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 84a664a941733e31b7b58f07cf82657aa01b74215e49fe480d77b00e2f088838
+// SHA-256 of all that follows this line: 8f696d5ab0fff035fdf136d2edf87dc4d1f3dd4ffe2258690c3b9c062cc9fc8c
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1528,15 +1528,14 @@ KERNEL aes_xts_decrypt_planes_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_b
             IN_SHARED u32 *const pair = (IN_SHARED u32 *)tweaks->row;
             // Which of the two tweaks comes first.
             const u32 turn = 4 * (i ^ 1) + column();
+            // Others than those that write would read, in place, what is being written.
+            const int is_writer = threadIdx.x < 4;
             if (is_last) {
                 IN_GLOBAL const u8 *const from = in + 16 * blocks + 4 * column();
                 UNROLL for (int j = 0; j < 32; j++) s[j] = 0;
-                s[0] = word_at(from);
-                if (i == 1) {
-                    s[0] = 0;
-                    UNROLL for (int b = 0; b < 4; b++)
-                        s[0] |= (4 * column() + b < ragged ? (u32)from[16 + b] << 8 * b : stolen & 0xffu << 8 * b);
-                }
+                if (is_writer && i == 0) s[0] = word_at(from);
+                if (is_writer && i == 1) UNROLL for (int b = 0; b < 4; b++)
+                    s[0] |= (4 * column() + b < ragged ? (u32)from[16 + b] << 8 * b : stolen & 0xffu << 8 * b);
                 UNROLL for (int j = 0; j < 32; j++) s[j] ^= pair[turn] ^ keys.word[0][column()];
             } else {
                 if (i > 0) at = next_rows(tweaks, unit_blocks, at);
@@ -1549,7 +1548,7 @@ KERNEL aes_xts_decrypt_planes_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_b
             if (is_last) {
                 s[0] ^= pair[turn] ^ key.last;
                 IN_GLOBAL u8 *const to = out + 16 * blocks + 4 * column();
-                if (i == 1 && threadIdx.x < 4) UNROLL for (int b = 0; b < 4; b++) {
+                if (is_writer && i == 1) UNROLL for (int b = 0; b < 4; b++) {
                     to[b] = (u8)(s[0] >> 8 * b);
                     if (4 * column() + b < ragged) to[16 + b] = (u8)(stolen >> 8 * b);
                 }

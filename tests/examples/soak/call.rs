@@ -1,10 +1,13 @@
 //! A call: what it is made with, how it is made at a random place, and the comparison of what it returns.
 
-use crate::Wrong;
-use crate::place::{Can, Place, Returned, Streams, wrong};
+use crate::place::{Came, Can, Place, Streams};
+use crate::planted::{Planted, Returned};
 use crate::random::Random;
-use aes_bitslice_runtime::{Cipher, Engine, Operation, Tag};
+use crate::wrong::{Wrong, wrong};
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut};
+use aes_bitslice_runtime::{Cipher, Engine, Error, Operation, Tag};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A call, and what it is made with.
 pub struct Call<'a> {
@@ -23,48 +26,33 @@ pub struct Call<'a> {
     pub place: Place,
     /// Whether data, additional data or a tag is changed before it is decrypted or verified, which must then be refused.
     pub forged: bool,
-    /// Comparisons up to now.
-    pub comparisons: u64,
-    /// The number of the comparison that is given changed bytes, which it must find.
-    pub planted: Option<u64>,
+    /// What is planted in what the library returns.
+    pub planted: Planted,
+}
+
+/// Fails where bytes are not as expected, with the first.
+pub fn compare(found: &[u8], expected: &[u8], what: &str) -> Result<(), Wrong> {
+    if found == expected {
+        return Ok(());
+    }
+    match found.iter().zip(expected).position(|(found, expected)| found != expected) {
+        Some(at) => Err(format!("{what}: byte {at} of {} is wrong", expected.len())),
+        None => Err(format!("{what}: {} bytes, not {}", found.len(), expected.len())),
+    }
+}
+
+/// Fails where a batch refused other messages than the one that was changed, if one was.
+pub fn verdict(failed: &[usize], changed: Option<usize>) -> Result<(), Wrong> {
+    match failed == changed.as_slice() {
+        true => Ok(()),
+        false => Err(format!("messages {failed:?} were refused, and {changed:?} was changed")),
+    }
 }
 
 impl Call<'_> {
     /// Whether the data is little enough for other implementations, which take their time.
     pub fn is_small(&self) -> bool {
         self.bytes <= 64 << 10
-    }
-
-    /// Fails where bytes are not as expected, with the first.
-    pub fn compare(&mut self, found: &[u8], expected: &[u8], what: &str) -> Result<(), Wrong> {
-        let mut changed = Vec::new();
-        let found = match self.planted == Some(self.comparisons) {
-            false => found,
-            true => {
-                changed.extend_from_slice(found);
-                let at = self.random.below(found.len() as u64) as usize;
-                match changed.get_mut(at) {
-                    Some(byte) => *byte ^= 1 << self.random.below(8),
-                    None => changed.push(0),
-                }
-                &changed
-            }
-        };
-        self.comparisons += 1;
-        if found == expected {
-            return Ok(());
-        }
-        match found.iter().zip(expected).position(|(found, expected)| found != expected) {
-            Some(at) => Err(format!("{what}: byte {at} of {} is wrong", expected.len())),
-            None => Err(format!("{what}: {} bytes, not {}", found.len(), expected.len())),
-        }
-    }
-
-    /// Fails where a batch refused other messages than the one that was changed, if one was.
-    pub fn verdict(&mut self, failed: &[usize], changed: Option<usize>) -> Result<(), Wrong> {
-        let bytes = |numbers: &[usize]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
-        let what = format!("messages {failed:?} were refused, and {changed:?} was changed");
-        self.compare(&bytes(failed), &bytes(changed.as_slice()), &what)
     }
 
     /// A place for data of a length, as this call's.
@@ -80,19 +68,40 @@ impl Call<'_> {
         can: Can,
         data: Vec<u8>,
     ) -> Result<Vec<u8>, Wrong> {
-        let (value, data) = self.place(can, data.len()).run(cipher, operation, can, data)?;
-        value.map(|()| data).map_err(wrong)
+        let (outcome, data) = self.place(can, data.len()).run(&mut self.planted, cipher, operation, can, data)?;
+        outcome.map(|()| data).map_err(wrong)
     }
 
     /// What it returns is as it comes, with the data.
-    pub fn run_with_output<O: Operation>(
+    pub fn run_with_output<O: Operation<Output: Returned>>(
         &mut self,
         cipher: &Cipher,
         operation: O,
         can: Can,
         data: Vec<u8>,
-    ) -> Returned<O::Output> {
-        self.place(can, data.len()).run_with_output(cipher, operation, data)
+    ) -> Came<O::Output> {
+        self.place(can, data.len()).run_with_output(&mut self.planted, cipher, operation, data)
+    }
+
+    /// A call in place, by one function in the memory of the GPU and by another in host memory.
+    pub fn run_in_place(
+        &mut self,
+        can: Can,
+        data: &mut [u8],
+        on_gpu: impl FnOnce(&Arc<CudaStream>, &mut CudaViewMut<'_, u8>) -> Result<Result<(), Error>, Wrong>,
+        on_host: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+    ) -> Result<(), Wrong> {
+        let place = self.place(can, data.len()).or_host();
+        self.place = place.clone();
+        let outcome = match place.on_gpu(&mut self.planted, data, on_gpu)? {
+            Some(outcome) => outcome,
+            None => {
+                let outcome = on_host(data);
+                self.planted.bytes(data);
+                outcome
+            }
+        };
+        self.planted.outcome(outcome).map_err(wrong)
     }
 
     /// A nonce of a length that all implementations have.

@@ -2,10 +2,12 @@
 //! and tag: of little data with other implementations, of more with the engine of the CPU on the `aes` crate, which the tests compare with
 //! them.
 
-use crate::call::Call;
-use crate::place::{Can, wrong};
+use crate::call::{Call, compare, verdict};
+use crate::place::Can;
+use crate::planted::Returned;
 use crate::random::Random;
-use crate::{Wrong, refused};
+use crate::refused;
+use crate::wrong::{Wrong, wrong};
 use aes_bitslice_runtime::{
     Cipher, Cmac, CmacBatch, CmacVerifyBatch, Direction, EachKey, Engine, Error, GcmDecrypt, GcmDecryptBatch,
     GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits,
@@ -107,7 +109,7 @@ fn one_operation(call: &mut Call<'_>, any: AnyOperation, can: Can) -> Result<(),
         }
     };
     let found = with_operation!(any, operation => call.run(call.cipher, operation, can, input))?;
-    call.compare(&found, &expected, "output")
+    compare(&found, &expected, "output")
 }
 
 fn xts(call: &mut Call<'_>) -> Result<(), Wrong> {
@@ -145,7 +147,7 @@ fn xts(call: &mut Call<'_>) -> Result<(), Wrong> {
     let gpu = unit.is_multiple_of(16);
     let can = Can { gpu, sharded: gpu && !(1..16).contains(&(len % (1 << 20))), apart: true };
     let found = call.run(&cipher, operation, can, input)?;
-    call.compare(&found, &expected, &format!("{direction:?} of units of {unit} bytes from {first:#x} on"))
+    compare(&found, &expected, &format!("{direction:?} of units of {unit} bytes from {first:#x} on"))
 }
 
 fn gcm(call: &mut Call<'_>) -> Result<(), Wrong> {
@@ -183,10 +185,10 @@ fn gcm_parts(call: &mut Call<'_>) -> Result<(), Wrong> {
         let operation = GcmPart::new(direction, &nonce, offset as u64);
         let (hash, data) = call.run_with_output(call.cipher, operation, MAPS, from[part.clone()].to_vec())?;
         hashes.push(hash.map_err(wrong)?);
-        call.compare(&data, &to[part], &format!("{direction:?} of a part from byte {offset} on"))?;
+        compare(&data, &to[part], &format!("{direction:?} of a part from byte {offset} on"))?;
     }
-    let found = call.cipher.combine(&GcmEncrypt::new(&nonce, &aad), hashes).map_err(wrong)?;
-    call.compare(found.as_bytes(), tag.as_bytes(), "tag of all parts")
+    let found = call.planted.outcome(call.cipher.combine(&GcmEncrypt::new(&nonce, &aad), hashes)).map_err(wrong)?;
+    compare(&found, tag.as_bytes(), "tag of all parts")
 }
 
 fn gcm_siv(call: &mut Call<'_>) -> Result<(), Wrong> {
@@ -238,8 +240,8 @@ fn there_and_back<E: Operation<Output = Tag>, D: Operation<Output = ()>>(
     decrypt: impl Fn(&[u8], &Tag) -> D,
 ) -> Result<(), Wrong> {
     let (tag, data) = call.run_with_output(cipher, encrypt, can, input.clone())?;
-    call.compare(tag.map_err(wrong)?.as_bytes(), expected_tag.as_bytes(), "tag")?;
-    call.compare(&data, &expected, "ciphertext")?;
+    compare(&tag.map_err(wrong)?, expected_tag.as_bytes(), "tag")?;
+    compare(&data, &expected, "ciphertext")?;
     drop(data);
     let mut data = expected;
     let (mut aad, mut tag) = (aad.to_vec(), expected_tag);
@@ -259,13 +261,13 @@ fn there_and_back<E: Operation<Output = Tag>, D: Operation<Output = ()>>(
         }
         let (refused, data) = call.run_with_output(cipher, decrypt(&aad, &tag), can, data)?;
         return match refused {
-            Err(Error::Unauthenticated) => call.compare(&data, &vec![0; data.len()], "the output of what was refused"),
+            Err(Error::Unauthenticated) => compare(&data, &vec![0; data.len()], "the output of what was refused"),
             other => Err(format!("what was changed was not refused: {other:?}")),
         };
     }
     let (opened, data) = call.run_with_output(cipher, decrypt(&aad, &tag), can, data)?;
     opened.map_err(wrong)?;
-    call.compare(&data, &input, "plaintext")
+    compare(&data, &input, "plaintext")
 }
 
 fn gmac(call: &mut Call<'_>) -> Result<(), Wrong> {
@@ -294,12 +296,8 @@ fn mac<O: Operation<Output = Tag>>(
     can: Can,
 ) -> Result<(), Wrong> {
     let (tag, data) = call.run_with_output(call.cipher, operation, can, input.clone())?;
-    call.compare(tag.map_err(wrong)?.as_bytes(), expected.as_bytes(), "tag")?;
-    call.compare(&data, &input, "data that was read")
-}
-
-fn bytes_of(tags: &[Tag]) -> Vec<u8> {
-    tags.iter().flat_map(|tag| tag.as_bytes().iter().copied()).collect()
+    compare(&tag.map_err(wrong)?, expected.as_bytes(), "tag")?;
+    compare(&data, &input, "data that was read")
 }
 
 fn gcm_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
@@ -336,8 +334,8 @@ fn gcm_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
     let tags: Vec<Tag> = tags.collect::<Result<_, _>>().map_err(wrong)?;
     let encrypt = GcmEncryptBatch::new(&list).map_err(wrong)?;
     let (found, data) = call.run_with_output(call.cipher, encrypt, IN_PLACE, input.clone())?;
-    call.compare(&bytes_of(&found.map_err(wrong)?), &bytes_of(&tags), "tags")?;
-    call.compare(&data, &expected, "messages and what is between them")?;
+    compare(&found.map_err(wrong)?, &tags.clone().seen(), "tags")?;
+    compare(&data, &expected, "messages and what is between them")?;
     drop(data);
     let (mut plain, mut tags) = (input, tags);
     let changed = (!list.is_empty() && call.forged).then(|| call.random.below(list.len() as u64) as usize);
@@ -347,8 +345,8 @@ fn gcm_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
     }
     let decrypt = GcmDecryptBatch::new(&list, &tags).map_err(wrong)?;
     let (opened, data) = call.run_with_output(call.cipher, decrypt, IN_PLACE, expected)?;
-    call.verdict(opened.map_err(wrong)?.failed(), changed)?;
-    call.compare(&data, &plain, "messages, decrypted, and what is between them")
+    verdict(&opened.map_err(wrong)?, changed)?;
+    compare(&data, &plain, "messages, decrypted, and what is between them")
 }
 
 fn cmac_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
@@ -368,16 +366,16 @@ fn cmac_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
     let mut tags: Vec<Tag> = tags.collect::<Result<_, _>>().map_err(wrong)?;
     let make = CmacBatch::new(&ranges).map_err(wrong)?;
     let (found, data) = call.run_with_output(call.cipher, make, IN_PLACE, input.clone())?;
-    call.compare(&bytes_of(&found.map_err(wrong)?), &bytes_of(&tags), "tags")?;
-    call.compare(&data, &input, "data that was read")?;
+    compare(&found.map_err(wrong)?, &tags.clone().seen(), "tags")?;
+    compare(&data, &input, "data that was read")?;
     let changed = (!tags.is_empty() && call.forged).then(|| call.random.below(tags.len() as u64) as usize);
     if let Some(n) = changed {
         tags[n] = call.changed(&tags[n]);
     }
     let verify = CmacVerifyBatch::new(&ranges, &tags).map_err(wrong)?;
     let (verified, data) = call.run_with_output(call.cipher, verify, IN_PLACE, data)?;
-    call.verdict(verified.map_err(wrong)?.failed(), changed)?;
-    call.compare(&data, &input, "data that was verified")
+    verdict(&verified.map_err(wrong)?, changed)?;
+    compare(&data, &input, "data that was verified")
 }
 
 /// The modes that are done under many keys.
@@ -416,15 +414,17 @@ fn jobs(call: &mut Call<'_>) -> Result<(), Wrong> {
         .try_for_each(|(data, job)| under_key(by, mode, job.key, job.counter, data))
         .map_err(wrong)?;
     let jobs = Jobs::new(mode, &list).map_err(wrong)?;
-    call.place = call.place(IN_PLACE, data.len()).or_host();
-    let on_gpu = call.place.on_gpu(&mut data, |stream, data| {
-        let device = call.engine.device_jobs().map_err(wrong)?;
-        device.run(stream, &jobs, data).and_then(|pending| pending.wait()).map_err(wrong)
-    })?;
-    if on_gpu.is_none() {
-        call.engine.run_jobs(&jobs, &mut data).map_err(wrong)?;
-    }
-    call.compare(&data, &expected, &format!("{mode} of {} jobs", list.len()))
+    let engine = call.engine;
+    call.run_in_place(
+        IN_PLACE,
+        &mut data,
+        |stream, data| {
+            let jobs = engine.device_jobs().and_then(|device| device.run(stream, &jobs, data));
+            Ok(jobs.and_then(|pending| pending.wait()))
+        },
+        |data| engine.run_jobs(&jobs, data),
+    )?;
+    compare(&data, &expected, &format!("{mode} of {} jobs", list.len()))
 }
 
 fn each_key(call: &mut Call<'_>) -> Result<(), Wrong> {
@@ -443,13 +443,15 @@ fn each_key(call: &mut Call<'_>) -> Result<(), Wrong> {
         .zip(keys.par_chunks(bits.bytes()))
         .try_for_each(|(data, key)| under_key(by, mode, key, counter, data))
         .map_err(wrong)?;
-    call.place = call.place(IN_PLACE, data.len()).or_host();
-    let on_gpu = call.place.on_gpu(&mut data, |stream, data| {
-        let keys = stream.clone_htod(&keys).map_err(wrong)?;
-        call.engine.device_jobs().and_then(|device| device.run_each_key(stream, &operation, &keys, data)).map_err(wrong)
-    })?;
-    if on_gpu.is_none() {
-        call.engine.run_each_key(&operation, &keys, &mut data).map_err(wrong)?;
-    }
-    call.compare(&data, &expected, &format!("{mode} of {each} bytes under each of {count} keys"))
+    let engine = call.engine;
+    call.run_in_place(
+        IN_PLACE,
+        &mut data,
+        |stream, data| {
+            let keys = stream.clone_htod(&keys).map_err(wrong)?;
+            Ok(engine.device_jobs().and_then(|device| device.run_each_key(stream, &operation, &keys, data)))
+        },
+        |data| engine.run_each_key(&operation, &keys, data),
+    )?;
+    compare(&data, &expected, &format!("{mode} of {each} bytes under each of {count} keys"))
 }

@@ -4,7 +4,7 @@
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-tests --example soak -- --backend cuda --minutes 60 --threads 16 --most 8G --memory 80G
-//! cargo run --release -p aes-bitslice-tests --example soak -- --planted # must find what is planted in each comparison
+//! cargo run --release -p aes-bitslice-tests --example soak -- --planted # must find what is planted in all that is returned
 //! ```
 //!
 //! | option | what | unless given |
@@ -15,7 +15,7 @@
 //! | `--memory N` | bytes of host memory that all calls in flight may take together; one takes four times its size | 16 times the largest call |
 //! | `--backend NAME` | as `--backend` of the command line has it; with `auto` the CPU does small calls | `auto` |
 //! | `--seed N` | the random numbers | 1 |
-//! | `--planted` | instead of all this: makes some calls of each kind, each again for every comparison in it, with the bytes changed that this comparison is given; ends with 1 where one does not find it | |
+//! | `--planted` | instead of all this: makes some calls of each kind, each again for every value that the library returns in it, with this value changed before anything looks at it; ends with 1 where nothing finds it | |
 //!
 //! It ends with 1 at the first byte that is wrong, and prints the call. When all threads are done, memory of host and device is what it was
 //! when they were done a first time, after a minute or a fifth of the time, within 64 MiB, or it ends with 1. At the end it prints the
@@ -26,6 +26,8 @@
 //! | `options` | the command line |
 //! | `random` | random numbers, sizes and bytes |
 //! | `memory` | how much calls in flight may take, and how much the process has |
+//! | `wrong` | what of a call was wrong |
+//! | `planted` | a fault planted in what the library returns |
 //! | `place` | where the data of a call is, and how the call is made there |
 //! | `call` | a call, and the comparison of what it returns |
 //! | `kinds` | the kinds of call |
@@ -36,24 +38,25 @@ mod kinds;
 mod memory;
 mod options;
 mod place;
+mod planted;
 mod random;
 mod refused;
+mod wrong;
 
 use aes_bitslice_runtime::{Backend, Cipher, Engine, Key, KeyBits};
 use call::Call;
 use kinds::Kind;
 use memory::Shares;
 use options::{COPIES, Options};
-use place::{Place, Streams, wrong};
+use place::{Place, Streams};
+use planted::Planted;
 use random::Random;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-
-/// What of a call was wrong.
-type Wrong = String;
+use wrong::{Wrong, wrong};
 
 /// Calls of a thread in each round, however little time there is.
 const LEAST: u64 = 20;
@@ -207,7 +210,7 @@ impl Soak {
         Ok(WithKey { engine, cpu, key: bytes, cipher, reference })
     }
 
-    /// Makes a call of a kind, and returns how many comparisons it took.
+    /// Makes a call of a kind, with a fault planted in one of the values that come back, if that is wanted, and says how many came.
     fn call(
         &self,
         number: usize,
@@ -218,6 +221,7 @@ impl Soak {
         planted: Option<u64>,
     ) -> Result<u64, Wrong> {
         let (kind, made) = (&Kind::ALL[number], &self.made[number]);
+        let planted = Planted::new(planted, random.clone());
         let mut call = Call {
             engine: with.engine,
             cpu: with.cpu,
@@ -229,7 +233,6 @@ impl Soak {
             bytes: bytes as usize,
             place: Place::Host,
             forged,
-            comparisons: 0,
             planted,
         };
         (kind.make)(&mut call).map_err(|what| {
@@ -239,10 +242,10 @@ impl Soak {
         made.calls.fetch_add(1, Relaxed);
         made.on_gpu.fetch_add(u64::from(call.place.is_on_gpu()), Relaxed);
         made.bytes.fetch_add(bytes, Relaxed);
-        Ok(call.comparisons)
+        Ok(call.planted.count())
     }
 
-    /// Plants a difference in each comparison of calls of each kind: of no data, of little, and of more, which the CPU is compared with;
+    /// Plants a fault in each value that calls of each kind return: of no data, of little, and of more, which the CPU is compared with;
     /// of what is authentic, and of what is forged.
     fn planted(&self) -> Result<(), Wrong> {
         /// Calls of each: their places and parts are random.
@@ -254,25 +257,25 @@ impl Soak {
             for (bytes, forged) in [0, 1000, 100_000].into_iter().flat_map(|bytes| [(bytes, false), (bytes, true)]) {
                 for _ in 0..CALLS {
                     let with = self.with_key(&self.engine, &cpu, &mut random)?;
-                    // The same call each time, up to the comparison that finds what is planted.
+                    // The same call each time, up to what is planted.
                     let same = Random::new(random.next());
                     let call = |planted| self.call(number, bytes, &with, &mut same.clone(), forged, planted);
-                    let comparisons = call(None)?;
-                    for n in 0..comparisons {
+                    let values = call(None)?;
+                    for n in 0..values {
                         match call(Some(n)) {
                             Err(what) => found.push(what),
                             Ok(_) => {
                                 let name = kind.name;
                                 return Err(format!(
-                                    "{name}, {bytes} bytes: comparison {n} did not find what was planted"
+                                    "{name}, {bytes} bytes: what was planted in value {n} of {values} was not found"
                                 ));
                             }
                         }
                     }
                 }
             }
-            let last = found.last().ok_or_else(|| format!("{}: nothing is compared", kind.name))?;
-            println!("planted in {} comparisons, and found. {last}", found.len());
+            let last = found.last().ok_or_else(|| format!("{}: nothing is returned", kind.name))?;
+            println!("planted in {} values, and found. {last}", found.len());
         }
         Ok(())
     }

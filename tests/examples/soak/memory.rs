@@ -52,7 +52,7 @@ impl Drop for Share<'_> {
 /// Bytes of this process in memory.
 pub fn resident() -> Option<u64> {
     let pages: u64 = std::fs::read_to_string("/proc/self/statm").ok()?.split_whitespace().nth(1)?.parse().ok()?;
-    Some(4096 * pages)
+    Some(rustix::param::page_size() as u64 * pages)
 }
 
 /// Starts this program anew so that the C library's allocator gives back to the system at once what is freed and large. Of itself it

@@ -1,10 +1,10 @@
 //! Where the data of a call is, and how the call is made there.
 
-use crate::Wrong;
+use crate::planted::{Planted, Returned};
 use crate::random::Random;
+use crate::wrong::{Wrong, wrong};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut};
 use aes_bitslice_runtime::{Cipher, Engine, Error, Operation, SubmitError};
-use std::fmt::Display;
 use std::sync::Arc;
 
 /// Streams of the GPU, which all threads use; none where the engine has no GPU, or several.
@@ -103,7 +103,7 @@ impl Place {
     }
 
     /// A call in host memory, or in sharded memory.
-    fn elsewhere<O: Operation>(&self, cipher: &Cipher, operation: O, mut data: Vec<u8>) -> Returned<O::Output> {
+    fn elsewhere<O: Operation>(&self, cipher: &Cipher, operation: O, mut data: Vec<u8>) -> Elsewhere<O::Output> {
         Ok(match self {
             Self::Apart => {
                 let mut output = vec![0xa5; data.len()];
@@ -134,10 +134,31 @@ impl Place {
         })
     }
 
+    /// What a call returned on the GPU, if that is the place, or returns elsewhere.
+    fn came<O: Operation<Output: Returned>>(
+        &self,
+        planted: &mut Planted,
+        on_gpu: Option<Result<O::Output, Error>>,
+        cipher: &Cipher,
+        operation: O,
+        data: Vec<u8>,
+    ) -> Came<O::Output> {
+        let (outcome, data) = match on_gpu {
+            Some(outcome) => (outcome, data),
+            None => {
+                let (outcome, mut data) = self.elsewhere(cipher, operation, data)?;
+                planted.bytes(&mut data);
+                (outcome, data)
+            }
+        };
+        Ok((planted.outcome(outcome), data))
+    }
+
     /// What a call returns on a copy of the data in the memory of the GPU, which is brought back, if this is the place. It fails where a
     /// byte around the data was changed.
     pub fn on_gpu<T>(
         &self,
+        planted: &mut Planted,
         data: &mut [u8],
         call: impl FnOnce(&Arc<CudaStream>, &mut CudaViewMut<'_, u8>) -> Result<T, Wrong>,
     ) -> Result<Option<T>, Wrong> {
@@ -152,8 +173,11 @@ impl Place {
         stream.memcpy_htod(data, &mut memory.slice_mut(begin..end)).map_err(wrong)?;
         let value = call(stream, &mut memory.slice_mut(begin..end))?;
         stream.memcpy_dtoh(&memory.slice(begin..end), data).map_err(wrong)?;
+        planted.bytes(data);
         for range in around {
-            if stream.clone_dtoh(&memory.slice(range)).map_err(wrong)? != AROUND {
+            let mut found = stream.clone_dtoh(&memory.slice(range)).map_err(wrong)?;
+            planted.bytes(&mut found);
+            if found != AROUND {
                 return Err("bytes around the data in the memory of the GPU were changed".into());
             }
         }
@@ -163,12 +187,13 @@ impl Place {
     /// A call that returns nothing; in the memory of the GPU in place or, at some places, from one buffer to another.
     pub fn run<O: Operation<Output = ()>>(
         &self,
+        planted: &mut Planted,
         cipher: &Cipher,
         operation: O,
         can: Can,
         mut data: Vec<u8>,
-    ) -> Returned<()> {
-        let on_gpu = self.on_gpu(&mut data, |stream, data| {
+    ) -> Came<()> {
+        let on_gpu = self.on_gpu(planted, &mut data, |stream, data| {
             let device = cipher.device().map_err(wrong)?;
             if !can.apart || !matches!(self, Self::Gpu(_, 4 | 13 | 16)) {
                 return Ok(device.run(stream, operation.clone(), data));
@@ -177,33 +202,27 @@ impl Place {
             stream.memset_zeros(data).map_err(wrong)?;
             Ok(device.run_to(stream, operation.clone(), &input, data))
         })?;
-        match on_gpu {
-            Some(value) => Ok((value, data)),
-            None => self.elsewhere(cipher, operation, data),
-        }
+        self.came(planted, on_gpu, cipher, operation, data)
     }
 
     /// A call that returns a value.
-    pub fn run_with_output<O: Operation>(
+    pub fn run_with_output<O: Operation<Output: Returned>>(
         &self,
+        planted: &mut Planted,
         cipher: &Cipher,
         operation: O,
         mut data: Vec<u8>,
-    ) -> Returned<O::Output> {
-        let on_gpu = self.on_gpu(&mut data, |stream, data| {
+    ) -> Came<O::Output> {
+        let on_gpu = self.on_gpu(planted, &mut data, |stream, data| {
             let device = cipher.device().map_err(wrong)?;
             Ok(device.run_with_output(stream, operation.clone(), data).and_then(|pending| pending.wait()))
         })?;
-        match on_gpu {
-            Some(value) => Ok((value, data)),
-            None => self.elsewhere(cipher, operation, data),
-        }
+        self.came(planted, on_gpu, cipher, operation, data)
     }
 }
 
 /// What a call returns, and its output; or what went wrong around it.
-pub type Returned<T> = Result<(Result<T, Error>, Vec<u8>), Wrong>;
+type Elsewhere<T> = Result<(Result<T, Error>, Vec<u8>), Wrong>;
 
-pub fn wrong(what: impl Display) -> Wrong {
-    what.to_string()
-}
+/// The same, as it is compared.
+pub type Came<T> = Result<(Result<<T as Returned>::Seen, Error>, Vec<u8>), Wrong>;

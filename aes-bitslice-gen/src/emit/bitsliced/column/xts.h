@@ -294,15 +294,14 @@ KERNEL @NAME@_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_blocks, u32 befor
             IN_SHARED u32 *const pair = (IN_SHARED u32 *)tweaks->row;
             // Which of the two tweaks comes first.
             const u32 turn = 4 * (i ^ @DECRYPTS@) + column();
+            // Others than those that write would read, in place, what is being written.
+            const int is_writer = threadIdx.x < 4;
             if (is_last) {
                 IN_GLOBAL const u8 *const from = in + 16 * blocks + 4 * column();
                 UNROLL for (int j = 0; j < 32; j++) s[j] = 0;
-                s[0] = word_at(from);
-                if (i == 1) {
-                    s[0] = 0;
-                    UNROLL for (int b = 0; b < 4; b++)
-                        s[0] |= (4 * column() + b < ragged ? (u32)from[16 + b] << 8 * b : stolen & 0xffu << 8 * b);
-                }
+                if (is_writer && i == 0) s[0] = word_at(from);
+                if (is_writer && i == 1) UNROLL for (int b = 0; b < 4; b++)
+                    s[0] |= (4 * column() + b < ragged ? (u32)from[16 + b] << 8 * b : stolen & 0xffu << 8 * b);
                 UNROLL for (int j = 0; j < 32; j++) s[j] ^= pair[turn] ^ keys.word[0][column()];
             } else {
                 if (i > 0) at = next_rows(tweaks, unit_blocks, at);
@@ -315,7 +314,7 @@ KERNEL @NAME@_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_blocks, u32 befor
             if (is_last) {
                 s[0] ^= pair[turn] ^ key.last;
                 IN_GLOBAL u8 *const to = out + 16 * blocks + 4 * column();
-                if (i == 1 && threadIdx.x < 4) UNROLL for (int b = 0; b < 4; b++) {
+                if (is_writer && i == 1) UNROLL for (int b = 0; b < 4; b++) {
                     to[b] = (u8)(s[0] >> 8 * b);
                     if (4 * column() + b < ragged) to[16 + b] = (u8)(stolen >> 8 * b);
                 }

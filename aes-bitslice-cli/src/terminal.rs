@@ -1,0 +1,152 @@
+//! Asking for a passphrase on the terminal, which does not show what is typed.
+//!
+//! The terminal goes on making lines and signals. However the process ends or stops, it shows again what is typed: when a
+//! [`Terminal`] is dropped, and before a signal ends or stops the process ([`show`]). A process that goes on asks again ([`hide`]).
+
+#[cfg(unix)]
+pub use unix::{Terminal, hide, show, show_for_good};
+
+#[cfg(not(unix))]
+pub use other::Terminal;
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::File;
+    use std::io::{self, ErrorKind, Read, Write};
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    use nix::sys::termios::{InputFlags, LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
+    use nix::unistd::{getpgrp, tcgetpgrp};
+    use zeroize::Zeroizing;
+
+    /// No terminal makes longer lines: macOS ends them here, Linux at four times as much, and both drop the rest.
+    const LONGEST: usize = 1 << 10;
+
+    /// The one that is asked on, for the thread that waits for signals.
+    static ASKED: Mutex<Option<Asked>> = Mutex::new(None);
+
+    struct Asked {
+        file: File,
+        shown: Termios,
+        hidden: Termios,
+        question: &'static str,
+    }
+
+    fn asked() -> MutexGuard<'static, Option<Asked>> {
+        ASKED.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    impl Asked {
+        /// A process in the background leaves the terminal to the one in front.
+        fn is_in_front(&self) -> bool {
+            tcgetpgrp(&self.file).is_ok_and(|group| group == getpgrp())
+        }
+    }
+
+    /// Shows what is typed from now on, where it was hidden.
+    pub fn show() {
+        show_on(asked().as_ref());
+    }
+
+    /// The same, and it is never hidden again: the process is to end.
+    pub fn show_for_good() {
+        let asked = asked();
+        show_on(asked.as_ref());
+        std::mem::forget(asked);
+    }
+
+    fn show_on(asked: Option<&Asked>) {
+        if let Some(asked) = asked.filter(|asked| asked.is_in_front()) {
+            let _ = tcsetattr(&asked.file, SetArg::TCSANOW, &asked.shown);
+        }
+    }
+
+    /// Hides it again where it is shown, and asks again: the process was stopped, and whoever had the terminal meanwhile may have
+    /// changed it.
+    pub fn hide() {
+        let shows = |asked: &Asked| tcgetattr(&asked.file).is_ok_and(|now| now.local_flags.contains(LocalFlags::ECHO));
+        if let Some(asked) = asked().as_mut().filter(|asked| asked.is_in_front() && shows(asked)) {
+            let _ = tcsetattr(&asked.file, SetArg::TCSANOW, &asked.hidden);
+            let _ = asked.file.write_all(asked.question.as_bytes());
+        }
+    }
+
+    /// The terminal of the process, which does not show what is typed until this is dropped.
+    pub struct Terminal {
+        file: File,
+    }
+
+    impl Terminal {
+        /// There may be one at a time.
+        pub fn open() -> io::Result<Self> {
+            let file = File::options().read(true).write(true).open("/dev/tty")?;
+            let shown = tcgetattr(&file)?;
+            let mut hidden = shown.clone();
+            hidden.local_flags.remove(LocalFlags::ECHO);
+            hidden.local_flags.insert(LocalFlags::ICANON | LocalFlags::ECHONL);
+            hidden.input_flags.insert(InputFlags::ICRNL);
+            // Changes nothing; but a process in the background is stopped here, until it is in front.
+            tcsetattr(&file, SetArg::TCSANOW, &shown)?;
+            // Held from before it is hidden, so that a signal finds it shown, or what is to be shown.
+            let (of_signals, mut asked) = (file.try_clone()?, asked());
+            // What was typed before was seen.
+            tcsetattr(&file, SetArg::TCSAFLUSH, &hidden)?;
+            *asked = Some(Asked { file: of_signals, shown, hidden, question: "" });
+            Ok(Terminal { file })
+        }
+
+        /// Asks `question`, and reads a line.
+        pub fn ask(&mut self, question: &'static str) -> io::Result<Zeroizing<String>> {
+            if let Some(asked) = asked().as_mut() {
+                asked.question = question;
+            }
+            self.file.write_all(question.as_bytes())?;
+            let refuse = |why| Err(io::Error::new(ErrorKind::InvalidData, why));
+            let mut line = Zeroizing::new([0; LONGEST]);
+            let mut length = 0;
+            while !line[..length].ends_with(b"\n") {
+                match self.file.read(&mut line[length..]) {
+                    Ok(0) if length < LONGEST => return refuse("the input ended before Enter was typed"),
+                    Ok(0) => return refuse("what was typed is too long"),
+                    Ok(read) => length += read,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            // No replacement stands for what is not text: other bytes would have the same.
+            let Ok(text) = std::str::from_utf8(&line[..length - 1]) else {
+                return refuse("what was typed is not text in UTF-8");
+            };
+            match text.contains(char::is_control) {
+                true => refuse("what was typed has a control character, as an arrow key makes"),
+                false => Ok(Zeroizing::new(text.to_owned())),
+            }
+        }
+    }
+
+    impl Drop for Terminal {
+        fn drop(&mut self) {
+            show();
+            *asked() = None;
+        }
+    }
+}
+
+/// Elsewhere terminals hand over characters, not bytes.
+#[cfg(not(unix))]
+mod other {
+    use std::io;
+    use zeroize::Zeroizing;
+
+    pub struct Terminal;
+
+    impl Terminal {
+        pub fn open() -> io::Result<Self> {
+            Ok(Terminal)
+        }
+
+        pub fn ask(&mut self, question: &'static str) -> io::Result<Zeroizing<String>> {
+            rpassword::prompt_password(question).map(Zeroizing::new)
+        }
+    }
+}

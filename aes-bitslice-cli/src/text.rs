@@ -1,0 +1,32 @@
+//! What files of secrets are, where they are not the plain text that they have to be: some editors and shells write more than that.
+
+/// Why these bytes are not plain text; nothing if they may be.
+pub fn not_plain(bytes: &[u8]) -> Option<&'static str> {
+    const UTF_16: &str =
+        "it is UTF-16, as some versions of PowerShell write text: save it as UTF-8 without a byte order mark";
+    match bytes {
+        [0xef, 0xbb, 0xbf, ..] => {
+            Some("it begins with a byte order mark, EF BB BF: save it without, as plain text alone")
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..] => Some(UTF_16),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_and_utf_16_are_told() {
+        let utf_16: Vec<u8> = "00ff".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = "00ff".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for text in [&utf_16[..], &big, &[b"\xff\xfe", &utf_16[..]].concat(), &[b"\xfe\xff", &big[..]].concat()] {
+            assert!(not_plain(text).unwrap().contains("UTF-16"), "{text:?}");
+        }
+        assert!(not_plain(b"\xef\xbb\xbf00ff").unwrap().contains("byte order mark, EF BB BF"));
+        for text in [&b""[..], b"0", b"00ff", "é".as_bytes(), b"\0", b"\0\0\0\0"] {
+            assert_eq!(not_plain(text), None, "{text:?}");
+        }
+    }
+}

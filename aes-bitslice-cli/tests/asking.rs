@@ -1,0 +1,259 @@
+//! A passphrase that is asked for on a terminal: what is taken for one, and that the terminal shows again what is typed, however the
+//! process ends or stops.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+mod common;
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{names, program, skipped, wait_to_end};
+use nix::pty::{OpenptyResult, openpty};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::termios::{LocalFlags, tcgetattr};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+/// The program, which asks on a terminal of its own.
+struct Asking {
+    child: Child,
+    terminal: OpenptyResult,
+}
+
+impl Asking {
+    /// Started by a shell that runs `before` first; it asks when this returns.
+    fn start(folder: &Path, before: &str, arguments: &str) -> Self {
+        Self::start_by(folder, &format!("{before}exec setsid -c \"$0\" {arguments}"))
+    }
+
+    /// Started by a shell as `$0` of a script.
+    fn start_by(folder: &Path, script: &str) -> Self {
+        let terminal = openpty(None, None).unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", script, common::PROGRAM]).current_dir(folder);
+        command.stdin(terminal.slave.try_clone().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        assert!(tcgetattr(&terminal.slave).unwrap().local_flags.contains(LocalFlags::ECHO), "a new one shows it");
+        let mut asking = Asking { child: command.spawn().unwrap(), terminal };
+        asking.wait_for_prompt("Passphrase: ");
+        assert!(!asking.shows());
+        asking
+    }
+
+    /// Whether the terminal shows what is typed.
+    fn shows(&self) -> bool {
+        tcgetattr(&self.terminal.slave).unwrap().local_flags.contains(LocalFlags::ECHO)
+    }
+
+    fn wait_for_prompt(&mut self, prompt: &str) {
+        let mut terminal = File::from(self.terminal.master.try_clone().unwrap());
+        let mut shown = Vec::new();
+        while !shown.ends_with(prompt.as_bytes()) {
+            let mut byte = [0];
+            terminal.read_exact(&mut byte).unwrap();
+            shown.push(byte[0]);
+        }
+    }
+
+    fn type_in(&self, keys: &[u8]) {
+        File::from(self.terminal.master.try_clone().unwrap()).write_all(keys).unwrap();
+    }
+
+    fn id(&self) -> Pid {
+        Pid::from_raw(self.child.id() as i32)
+    }
+
+    /// Its state, as the system names it: `T` is stopped.
+    fn state(&self) -> char {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap();
+        stat[stat.rfind(')').unwrap() + 2..].chars().next().unwrap()
+    }
+
+    /// Waits until it has ended, after which the terminal shows what is typed.
+    fn end(mut self) -> Output {
+        wait_to_end(&mut self.child);
+        assert!(self.shows());
+        self.child.wait_with_output().unwrap()
+    }
+}
+
+fn until(condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it took too long");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("data"), common::message(100)).unwrap();
+    folder
+}
+
+/// What is said of a passphrase that was typed so, in place of a file.
+fn refused(keys: &[u8]) -> String {
+    let folder = folder();
+    let asking = Asking::start(folder.path(), "", "seal --passphrase -o sealed data");
+    asking.type_in(keys);
+    let output = asking.end();
+    assert_eq!((output.status.code(), names(folder.path())), (Some(3), vec!["data".to_string()]), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn what_was_typed_is_the_passphrase() {
+    let folder = folder();
+    let mut asking = Asking::start(folder.path(), "", "seal -q --passphrase -o sealed data");
+    // The erase character of the terminal takes one back.
+    asking.type_in("x\x7fcafé 1234\r".as_bytes());
+    asking.wait_for_prompt("The same again: ");
+    asking.type_in("café 1234\n".as_bytes());
+    let output = asking.end();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    fs::write(folder.path().join("words"), "café 1234").unwrap();
+    let mut open = program("open -q --passphrase-file words sealed");
+    assert!(common::bytes(open.current_dir(folder.path()), b"") == common::message(100));
+
+    let asking = Asking::start(folder.path(), "", "open -q --passphrase sealed");
+    asking.type_in("café 1234\r".as_bytes());
+    assert!(asking.end().stdout == common::message(100));
+    let asking = Asking::start(folder.path(), "", "open -q --passphrase sealed");
+    asking.type_in("cafe 1234\r".as_bytes());
+    assert_eq!(asking.end().status.code(), Some(3));
+}
+
+/// In Latin-1, of which each byte above 127 would become the same character; the last would take Enter with it.
+#[test]
+fn what_is_no_text_is_refused() {
+    for keys in [&b"caf\xe91234\r"[..], b"caf\xe9\r", b"\xff\r"] {
+        let said = refused(keys);
+        assert!(said.contains("what was typed is not text in UTF-8; use --passphrase-file"), "{said}");
+    }
+    assert!(refused(b"caf\x1b[D\r").contains("control character"));
+    assert!(refused(&[&[b'a'; 3000][..], b"\r"].concat()).contains("too long"));
+    assert!(refused(b"\x04").contains("the input ended before Enter"));
+}
+
+#[test]
+fn different_passphrases_are_refused() {
+    let folder = folder();
+    let mut asking = Asking::start(folder.path(), "", "seal --passphrase -o sealed data");
+    asking.type_in(b"one\r");
+    asking.wait_for_prompt("The same again: ");
+    asking.type_in(b"another\r");
+    let said = String::from_utf8(asking.end().stderr).unwrap();
+    assert!(said.contains("not the same"), "{said}");
+}
+
+#[test]
+fn signals_end_it_and_the_terminal_shows_what_is_typed() {
+    for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGINT, Signal::SIGUSR1] {
+        if common::is_ignored(signal as i32) {
+            skipped("a signal that is ignored here");
+            continue;
+        }
+        let folder = folder();
+        let asking = Asking::start(folder.path(), "", "seal --passphrase -o sealed data");
+        asking.type_in(b"abc");
+        kill(asking.id(), signal).unwrap();
+        let output = asking.end();
+        assert_eq!(output.status.signal(), Some(signal as i32), "{output:?}");
+        assert_eq!((output.stderr, names(folder.path())), (vec![], vec!["data".to_string()]));
+    }
+}
+
+/// Where the signal is ignored, nothing happens.
+#[test]
+fn keys_that_make_signals() {
+    for (key, signal) in [(b"abc\x03", 2), (b"abc\x1c", 3)] {
+        if common::is_ignored(signal) {
+            skipped("a signal that is ignored here");
+            continue;
+        }
+        let folder = folder();
+        let asking = Asking::start(folder.path(), "", "seal --passphrase -o sealed data");
+        asking.type_in(key);
+        let output = asking.end();
+        assert_eq!((output.status.signal(), output.stderr), (Some(signal), vec![]));
+    }
+    let folder = folder();
+    let mut asking = Asking::start(folder.path(), "trap '' INT; ", "seal -q --passphrase -o sealed data");
+    asking.type_in(b"x\x03abc\r");
+    asking.wait_for_prompt("The same again: ");
+    asking.type_in(b"abc\r");
+    assert!(asking.end().status.success());
+}
+
+/// A shell with jobs, to which the terminal goes back.
+#[test]
+fn ctrl_z_stops_it_and_it_asks_again() {
+    let folder = folder();
+    let jobs = "exec setsid -c sh -mc '\"$0\" seal -q --passphrase -o sealed data; read line; fg >/dev/null' \"$0\"";
+    let mut asking = Asking::start_by(folder.path(), jobs);
+    asking.type_in(b"abc\x1a");
+    until(|| asking.shows());
+    asking.type_in(b"line\r");
+    asking.wait_for_prompt("Passphrase: ");
+    assert!(!asking.shows());
+    asking.type_in(b"abc\r");
+    asking.wait_for_prompt("The same again: ");
+    asking.type_in(b"abc\r");
+    let output = asking.end();
+    assert!(output.status.success(), "{output:?}");
+    fs::write(folder.path().join("words"), "abc").unwrap();
+    let mut open = program("open -q --passphrase-file words sealed");
+    assert!(common::bytes(open.current_dir(folder.path()), b"") == common::message(100));
+}
+
+/// The system stops no process that no shell would wake.
+#[test]
+fn ctrl_z_without_a_shell_shows_nothing() {
+    let folder = folder();
+    let mut asking = Asking::start(folder.path(), "", "seal -q --passphrase -o sealed data");
+    asking.type_in(b"abc\x1a");
+    asking.wait_for_prompt("Passphrase: ");
+    assert!(!asking.shows());
+    asking.type_in(b"abc\r");
+    asking.wait_for_prompt("The same again: ");
+    asking.type_in(b"abc\r");
+    assert!(asking.end().status.success());
+}
+
+/// By the signal that nothing holds off.
+#[test]
+fn a_process_that_was_stopped_asks_again() {
+    let folder = folder();
+    let mut asking = Asking::start(folder.path(), "", "seal -q --passphrase -o sealed data");
+    kill(asking.id(), Signal::SIGSTOP).unwrap();
+    until(|| asking.state() == 'T');
+    // As some shells do with the terminal of what is stopped.
+    let mut shown = tcgetattr(&asking.terminal.slave).unwrap();
+    shown.local_flags.insert(LocalFlags::ECHO);
+    nix::sys::termios::tcsetattr(&asking.terminal.slave, nix::sys::termios::SetArg::TCSANOW, &shown).unwrap();
+    kill(asking.id(), Signal::SIGCONT).unwrap();
+    asking.wait_for_prompt("Passphrase: ");
+    assert!(!asking.shows());
+    asking.type_in(b"abc\r");
+    asking.wait_for_prompt("The same again: ");
+    asking.type_in(b"abc\r");
+    assert!(asking.end().status.success());
+}
+
+/// A key goes into a file or a pipe, and is never shown.
+#[test]
+fn a_key_is_not_written_to_a_terminal() {
+    let terminal = openpty(None, None).unwrap();
+    let mut keygen = program("keygen -b 256 -o -");
+    let output = keygen.stdout(terminal.slave.try_clone().unwrap()).stderr(Stdio::piped()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let why = "standard output is a terminal and the output is a key, which is never shown; use -o FILE or a pipe";
+    assert!(output.status.code() == Some(4) && said.contains(why), "{said}");
+    let key = common::bytes(&mut program("keygen -b 256 -o -"), b"");
+    assert!(key.len() == 65 && key[..64].iter().all(u8::is_ascii_hexdigit));
+}

@@ -1,0 +1,127 @@
+//! Python's file objects, as what Rust reads, writes and seeks in: what their methods return is checked.
+
+use crate::buffer::small;
+use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+/// A file object.
+pub struct FileObject {
+    object: Py<PyAny>,
+    /// What counts as its beginning, where it is seeked in.
+    start: u64,
+}
+
+impl FileObject {
+    /// One that is read or written from its position on.
+    pub fn new(object: &Bound<'_, PyAny>) -> Self {
+        Self { object: object.clone().unbind(), start: 0 }
+    }
+
+    /// One in which to seek: its present position counts as its beginning.
+    ///
+    /// # Errors
+    /// `TypeError` where it cannot seek.
+    pub fn to_seek(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        let can_seek = object.hasattr(intern!(py, "seek"))?
+            && match object.getattr_opt(intern!(py, "seekable"))? {
+                Some(seekable) => seekable.call0()?.is_truthy()?,
+                None => true,
+            };
+        if !can_seek {
+            return Err(PyTypeError::new_err(
+                "range= needs a source that can seek: give a path, or a file object with seek()",
+            ));
+        }
+        let start = seek(object, SeekFrom::Current(0))?;
+        Ok(Self { start, ..Self::new(object) })
+    }
+}
+
+impl Read for FileObject {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Python::attach(|py| {
+            let read = self.object.bind(py).call_method1(intern!(py, "read"), (buffer.len(),)).map_err(raised)?;
+            // Buffered objects, too, say so that there is nothing yet.
+            if read.is_none() {
+                return Err(raised(would_block("source", "read")));
+            }
+            let read = small(&read, "what read() returns").map_err(raised)?;
+            let bytes = read.bytes();
+            match buffer.get_mut(..bytes.len()) {
+                Some(to) => to.copy_from_slice(bytes),
+                None => return Err(io::Error::other("read() returned more than it was asked for")),
+            }
+            Ok(bytes.len())
+        })
+    }
+}
+
+impl Write for FileObject {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let given = bytes.len();
+        Python::attach(|py| {
+            let object = self.object.bind(py);
+            let written = object.call_method1(intern!(py, "write"), (PyBytes::new(py, bytes),)).map_err(raised)?;
+            if written.is_none() {
+                // A raw file says so that it would block. Others do not say how many: then it was all.
+                return match is_raw(object).map_err(raised)? {
+                    true => Err(raised(would_block("destination", "write"))),
+                    false => Ok(given),
+                };
+            }
+            match written.extract() {
+                Ok(count) if count <= given => Ok(count),
+                _ => Err(io::Error::other(format!(
+                    "write() returned {written}, which is not how many of the {given} bytes it was given it has written"
+                ))),
+            }
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for FileObject {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let to = match to {
+            SeekFrom::Start(by) => SeekFrom::Start(self.start.saturating_add(by)),
+            other => other,
+        };
+        let at = Python::attach(|py| seek(self.object.bind(py), to)).map_err(raised)?;
+        Ok(at.saturating_sub(self.start))
+    }
+}
+
+/// Seeks in an object; its new position.
+fn seek(object: &Bound<'_, PyAny>, to: SeekFrom) -> PyResult<u64> {
+    let (by, whence): (i128, u8) = match to {
+        SeekFrom::Start(by) => (by.into(), 0),
+        SeekFrom::Current(by) => (by.into(), 1),
+        SeekFrom::End(by) => (by.into(), 2),
+    };
+    let at = object.call_method1(intern!(object.py(), "seek"), (by, whence))?;
+    at.extract().map_err(|_| PyTypeError::new_err(format!("seek() returned {at}, which is not the new position")))
+}
+
+/// Whether it is an `io.RawIOBase`, such as an unbuffered file.
+fn is_raw(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    object.is_instance(&py.import(intern!(py, "io"))?.getattr(intern!(py, "RawIOBase"))?)
+}
+
+fn would_block(name: &str, verb: &str) -> PyErr {
+    let text =
+        format!("{name} is non-blocking and cannot {verb} now: give a blocking file (os.set_blocking(fd, True))");
+    PyBlockingIOError::new_err((11, text))
+}
+
+/// An exception, on its way through what reads and writes.
+pub fn raised(error: PyErr) -> io::Error {
+    io::Error::other(error)
+}

@@ -1,0 +1,9 @@
+//! What of a call was wrong.
+
+use std::fmt::Display;
+
+pub type Wrong = String;
+
+pub fn wrong(what: impl Display) -> Wrong {
+    what.to_string()
+}
