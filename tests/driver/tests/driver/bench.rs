@@ -2,7 +2,7 @@
 
 use crate::stand_in::{self, Fault};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, CudaViewMut};
-use aes_bitslice_runtime::cuda::{Cuts, DeviceCipher, ShardedBuffer};
+use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer};
 use aes_bitslice_runtime::{Access, Backend, Cipher, Engine, Error, Key, Operation, Transfers};
 use aes_bitslice_tests::reference::noise;
 use std::cell::{Cell, OnceCell};
@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Where the data of a call is.
+/// Where the data of a call is. Where all devices are to have some of it, this many bytes are ahead of what a case has anywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// Memory of the host.
@@ -21,10 +21,12 @@ pub enum Place {
     Pinned,
     /// Memory of the last device, this many bytes behind a multiple of 256.
     Device(usize),
-    /// Memory that is sharded over the devices, in several chunks on each.
-    Sharded,
+    /// Memory that is sharded over the devices.
+    Sharded(usize),
     /// The same, from one buffer to another, if the operation maps its data.
-    ShardedToAnother,
+    ShardedToAnother(usize),
+    /// Memory of the host, with something for each device.
+    HostForAll(usize),
 }
 
 /// What a call returned, and what its data was before it and behind it.
@@ -40,6 +42,8 @@ pub struct Outcome {
 pub struct Bench<'a> {
     pub engine: &'a Engine,
     pub place: Place,
+    /// Bytes ahead of what a case has anywhere.
+    ahead: usize,
     /// The call of the driver that fails.
     pub fault: Option<(u64, Fault)>,
     /// Which that was, when there was one.
@@ -51,9 +55,6 @@ pub struct Bench<'a> {
 
 /// Bytes around data on the device, which stay.
 const AROUND: [u8; 9] = [0xa5; 9];
-
-/// Shares are whole blocks, and multiples of nothing else; a chunk is more than what most threads have.
-pub const CUTS: Cuts = Cuts { share: 208, chunk: Some(624) };
 
 /// An engine on this many devices, all there are.
 pub fn open(devices: u32) -> Result<Engine, Error> {
@@ -75,14 +76,22 @@ impl Place {
         if is_in_chunks { engine.with_transfers(chunks) } else { engine }
     }
 
-    /// Whether a call on data there has work for all devices.
-    pub fn is_for_all(self) -> bool {
-        matches!(self, Self::Sharded | Self::ShardedToAnother)
+    /// Whether it is sharded memory, in which a call has work for all devices.
+    pub fn is_sharded(self) -> bool {
+        matches!(self, Self::Sharded(_) | Self::ShardedToAnother(_))
     }
 
     /// Whether it is memory of devices, which the caller has.
     pub fn is_on_devices(self) -> bool {
-        matches!(self, Self::Device(_) | Self::Sharded | Self::ShardedToAnother)
+        matches!(self, Self::Device(_)) || self.is_sharded()
+    }
+
+    /// Bytes ahead of what a case has anywhere.
+    fn ahead(self) -> usize {
+        match self {
+            Self::Sharded(ahead) | Self::ShardedToAnother(ahead) | Self::HostForAll(ahead) => ahead,
+            Self::Host | Self::HostInChunks | Self::Pinned | Self::Device(_) => 0,
+        }
     }
 }
 
@@ -97,7 +106,23 @@ impl Outcome {
 
 impl<'a> Bench<'a> {
     pub fn new(engine: &'a Engine, place: Place, fault: Option<(u64, Fault)>) -> Self {
-        Self { engine, place, fault, failed: Cell::new(None), calls: Cell::new(0), stream: OnceCell::new() }
+        let (failed, calls, stream) = (Cell::new(None), Cell::new(0), OnceCell::new());
+        Self { engine, place, ahead: place.ahead(), fault, failed, calls, stream }
+    }
+
+    /// Memory of the host, for what a call makes of data that is as long as in a place.
+    pub fn instead_of(engine: &'a Engine, place: Place) -> Self {
+        Self { ahead: place.ahead(), ..Self::new(engine, Place::Host, None) }
+    }
+
+    /// Data of this many bytes, and those ahead of it.
+    pub fn noise(&self, seed: u64, bytes: usize) -> Vec<u8> {
+        noise(seed, self.ahead + bytes)
+    }
+
+    /// The same, in whole blocks.
+    pub fn blocks(&self, seed: u64, bytes: usize) -> Vec<u8> {
+        self.noise(seed, bytes / 16 * 16)
     }
 
     /// What is called while a call of the driver may fail.
@@ -132,7 +157,7 @@ impl<'a> Bench<'a> {
                 // What is found out late is an error of the caller's stream.
                 Ok(String::new())
             }),
-            Place::Sharded | Place::ShardedToAnother => {
+            Place::Sharded(_) | Place::ShardedToAnother(_) => {
                 let outcome = self.on_shards(&cipher, operation, data);
                 Outcome { value: outcome.value.map(|_| String::new()), ..outcome }
             }
@@ -148,7 +173,7 @@ impl<'a> Bench<'a> {
                 let pending = last(&cipher)?.run_with_output(stream, operation, data)?;
                 Ok(format!("{:?}", pending.wait()?))
             }),
-            Place::Sharded | Place::ShardedToAnother => self.on_shards(&cipher, operation, data),
+            Place::Sharded(_) | Place::ShardedToAnother(_) => self.on_shards(&cipher, operation, data),
             _ => self.on_host(data, |data| Ok(format!("{:?}", cipher.run(operation, data)?))),
         }
     }
@@ -200,11 +225,12 @@ impl<'a> Bench<'a> {
     /// An operation on a copy of the data that is sharded over the devices.
     fn on_shards<O: Operation<Output: Debug>>(&self, cipher: &Cipher, operation: O, data: &[u8]) -> Outcome {
         let buffer = |bytes: &[u8]| {
-            let mut buffer = self.engine.sharded_in(bytes.len(), CUTS).expect("memory of the devices");
+            let mut buffer = self.engine.sharded(bytes.len()).expect("memory of the devices");
             buffer.copy_from_host(0, bytes).expect("memory of the devices");
             buffer
         };
-        let input = (self.place == Place::ShardedToAnother && O::ACCESS == Access::Maps).then(|| buffer(data));
+        let input =
+            (matches!(self.place, Place::ShardedToAnother(_)) && O::ACCESS == Access::Maps).then(|| buffer(data));
         let before = if input.is_some() { noise(22, data.len()) } else { data.to_vec() };
         let mut output = buffer(&before);
         let value = self.tried(|| {
