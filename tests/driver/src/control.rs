@@ -10,7 +10,7 @@ use std::time::Duration;
 /// done at once (1) or when something waits for it (0), and how many devices, one after the other, can have access to each other's memory:
 /// of 4 devices all (4), each and its neighbour (2), or none (1).
 #[unsafe(no_mangle)]
-pub extern "C" fn stand_in_is(devices: u32, architecture: u32, at_once: u32, peers: u32) {
+pub extern "C" fn stand_in_configure(devices: u32, architecture: u32, at_once: u32, peers: u32) {
     state().options = Options {
         devices: devices as usize,
         architecture: architecture as i32,

@@ -105,7 +105,7 @@ pub fn a_copy_from_pinned_memory_is_done_when_it_returns() {
 
 /// What is noted of calls on two devices that have access to each other's memory, or cannot have it: they are given a context of each.
 fn noted_on_two(peers: u32, calls: impl FnOnce([CUcontext; 2])) -> String {
-    stand_in::is(Machine { devices: 2, peers, architecture: 80, at_once: false });
+    stand_in::configure(Machine { devices: 2, peers, architecture: 80, at_once: false });
     result::init().expect("the stand-in");
     let devices = [0, 1].map(|ordinal| device::get(ordinal).expect("a device"));
     // SAFETY: devices, whose contexts are released below.

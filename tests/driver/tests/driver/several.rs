@@ -31,13 +31,13 @@ pub fn calls_on_several_devices_are_right_and_leave_nothing() {
 }
 
 pub fn a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing() {
-    stand_in::is(TWO);
+    stand_in::configure(TWO);
     let step = |place: Place| if place.is_sharded() { all_or(17, 149) } else { all_or(3, 61) };
     assert!(a_call_that_fails_harms_nothing_on(2, step).is_superset(&BTreeSet::from([0, 1])));
 }
 
 pub fn a_call_of_the_driver_that_takes_long_changes_nothing_on_several_devices() {
-    stand_in::is(TWO);
+    stand_in::configure(TWO);
     let step = |place: Place| if place.is_sharded() { all_or(61, 149) } else { all_or(13, 97) };
     a_call_that_takes_long_changes_nothing_on(2, step);
 }
@@ -62,7 +62,7 @@ pub fn a_device_of_several_that_is_lost_ends_calls_on_all() {
 
 /// On which device the call of the driver was that failed: it is one of those that the call makes.
 fn lost_in_a_call(case: &Case, expected: &Outcome, place: Place, fault: Fault, which: usize) -> Option<u32> {
-    stand_in::is(TWO);
+    stand_in::configure(TWO);
     let engine = place.open(2).expect("the stand-in");
     right(case.name, expected, &(case.call)(&Bench::new(&engine, place, None)));
     let counted = Bench::new(&engine, place, Some((u64::MAX, fault)));
@@ -94,7 +94,7 @@ pub fn a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_d
         let expected = expected(case, place);
         let fault = [HARMLESS, FATAL].as_flattened()[c % 4];
         let trial = |number: &u64| {
-            stand_in::is(TWO);
+            stand_in::configure(TWO);
             from_the_beginning(case, &expected, place, 2, *number, fault)
         };
         let tried = (17 * c as u64 % 97..).step_by(all_or(197, 397)).take_while(trial).count();
@@ -108,7 +108,7 @@ pub fn a_slow_device_of_several_leaves_its_work_to_others() {
     let (key, data) = (Key::new(&[5; 16]).unwrap(), noise(1, 40 * 624));
     let call = |engine: &Engine, place| Bench::new(engine, place, None).run(&key, Ecb::encrypt(), &data);
     let expected = call(&Engine::open(Backend::Cpu).unwrap(), Place::Host);
-    stand_in::is(Machine { devices: 4, peers: 1, architecture: 75, at_once: false });
+    stand_in::configure(Machine { devices: 4, peers: 1, architecture: 75, at_once: false });
     let engine = Place::HostInChunks.of(open(4).expect("the stand-in"), 4);
     right("once before", &expected, &call(&engine, Place::HostInChunks));
     let before = stand_in::launches(4);

@@ -44,9 +44,9 @@ pub struct Machine {
 }
 
 /// Chooses what it is.
-pub fn is(machine: Machine) {
+pub fn configure(machine: Machine) {
     let Machine { devices, peers, architecture, at_once } = machine;
-    function::<extern "C" fn(u32, u32, u32, u32)>("stand_in_is")(devices, architecture, at_once.into(), peers);
+    function::<extern "C" fn(u32, u32, u32, u32)>("stand_in_configure")(devices, architecture, at_once.into(), peers);
 }
 
 /// Makes every launch on a device take this long from now on, in milliseconds.
