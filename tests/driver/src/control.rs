@@ -1,6 +1,7 @@
 //! Functions for the test, which finds them by their names in the library that was loaded.
 
-use crate::state::{Fault, Options, context_of, is_fatal, state};
+use crate::fault::{Fault, Faults, is_fatal};
+use crate::state::{Options, context_of, state};
 use cudarc::driver::sys::CUresult;
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -36,7 +37,7 @@ pub extern "C" fn stand_in_launches(device: u32) -> u64 {
 /// The device in whose context the call was made that failed, or took long, as [`stand_in_failed`] has it; -1 where it was made in none.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_failed_on() -> i32 {
-    state().failed_in as i32 - 1
+    state().faults.failed_in as i32 - 1
 }
 
 /// Makes the call of this number, from now on and from 0, return `code`: 1 for a value that is not valid, 2 for too little memory, 719 for
@@ -52,23 +53,23 @@ pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, milliseconds: 
     ];
     let code = known.into_iter().find(|known| *known as u32 == code).expect("one of these");
     let takes = Duration::from_millis(milliseconds.into());
-    let mut state = state();
-    (state.calls, state.failed) = (0, None);
-    state.fault = Some(Fault { call, code, is_late: late != 0 && is_fatal(code), takes });
+    let fault = Fault { call, code, is_late: late != 0 && is_fatal(code), takes };
+    state().faults = Faults { fault: Some(fault), ..Faults::default() };
 }
 
 /// How many calls there were since.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_calls() -> u64 {
-    state().calls
+    state().faults.calls
 }
 
 /// The name of the call that failed, or took long; NULL if there was none. None fails from now on.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_failed() -> *const c_char {
-    let mut state = state();
-    state.fault = None;
-    state.failed.take().map_or(ptr::null(), CStr::as_ptr)
+    let faults = &mut state().faults;
+    faults.fault = None;
+    faults.excused.clear();
+    faults.failed.take().map_or(ptr::null(), CStr::as_ptr)
 }
 
 /// Writes what was noted (`left` is 0) or what was there when its context was released (1), in lines, and forgets it.
@@ -94,7 +95,7 @@ pub extern "C" fn stand_in_begins_anew() {
     let mut state = state();
     let contexts: Vec<usize> = state.contexts.keys().copied().collect();
     contexts.into_iter().for_each(|context| state.end(context));
-    (state.fault, state.failed) = (None, None);
+    state.faults = Faults::default();
     state.contexts.clear();
     state.notes.clear();
     state.left.clear();

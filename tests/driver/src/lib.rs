@@ -21,16 +21,28 @@
 //! | `api/stream` | streams and events |
 //! | `api/launch` | modules, their functions, and launches |
 //! | `control` | functions for the test |
-//! | `state` | what there is: contexts, memory, streams, events, modules; what was noted; the call that fails |
+//! | `call` | a call of the driver: counted, refused where it is the one that fails, and done |
+//! | `contexts` | contexts: where they begin and end, what they reach |
+//! | `allocations` | memory is asked for and freed: clear, and not in use |
+//! | `streams` | what streams have to do is done |
+//! | `state` | what there is: contexts, memory, streams, events, modules; what was noted |
+//! | `fault` | the call that fails, and what it was about |
 //! | `work` | what streams have to do |
 //! | `kernels` | stored kernels as libraries, and their launches |
 //! | `memory` | memory between pages that nothing may touch |
+//!
+//! Each uses those below it.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case, reason = "the functions have the driver's names")]
 
+mod allocations;
 pub mod api;
+mod call;
+mod contexts;
 pub mod control;
+mod fault;
 mod kernels;
 mod memory;
 mod state;
+mod streams;
 mod work;

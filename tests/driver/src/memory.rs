@@ -6,6 +6,8 @@ use std::ffi::c_void;
 use std::ptr;
 use std::slice;
 
+/// Bytes of memory that each device has, and as many can be pinned.
+pub(crate) const MEMORY: usize = 1 << 30;
 /// What device memory begins at a multiple of.
 const ALIGNMENT: usize = 256;
 /// What memory holds that nobody has written to.

@@ -1,8 +1,10 @@
 //! Devices and contexts.
 
-use super::memory::MEMORY;
 use super::put;
-use crate::state::{CURRENT, call, call_in_context, call_of, call_that_waits, context_of, current};
+use crate::call::{Call, call, call_in_context, call_of, call_that_waits};
+use crate::fault::About;
+use crate::memory::MEMORY;
+use crate::state::{CURRENT, context_of, current};
 use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUresult};
 use std::ffi::{c_char, c_int, c_uint};
 use std::ptr;
@@ -121,7 +123,7 @@ pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetCurrent(context: CUcontext) -> CUresult {
-    call_of(c"cuCtxSetCurrent", context as usize, |state| {
+    call_of(Call::about(c"cuCtxSetCurrent", About::Context(context as usize)), context as usize, |state| {
         if !state.is_retained(context as usize) {
             return state.wrong("a context is used that was released");
         }
@@ -137,5 +139,5 @@ pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut CUcontext) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSynchronize() -> CUresult {
-    call_that_waits(c"cuCtxSynchronize", |state| state.run_all(current()))
+    call_that_waits(Call::about(c"cuCtxSynchronize", About::Context(current())), |state| state.run_all(current()))
 }

@@ -1,7 +1,8 @@
 //! Modules, their functions, and launches.
 
 use super::put;
-use crate::state::{Function, Module, call_in_context, call_that_waits, current};
+use crate::call::{call_in_context, call_that_waits};
+use crate::state::{Function, Module, current};
 use crate::work::Work;
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute, CUlaunchConfig, CUmodule, CUresult};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -76,7 +77,7 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
     _extra: *mut *mut c_void,
 ) -> CUresult {
     call_in_context(c"cuLaunchKernelEx", |state| {
-        let fails = state.fails_late.take();
+        let fails = state.faults.fails_late.take();
         // SAFETY: the caller's description.
         let config = unsafe { &*config };
         let Some(&Function { kernel, entry, shared_bytes, module }) = state.functions.get(&(function as usize)) else {

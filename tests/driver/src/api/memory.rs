@@ -1,15 +1,14 @@
 //! Memory of devices, pinned memory, and copies.
 
 use super::put;
+use crate::call::{Call, call_in_context, call_that_waits};
+use crate::fault::About;
 use crate::memory::Kind;
-use crate::state::{State, call_in_context, call_that_waits, current, state};
+use crate::state::{State, current, state};
 use crate::work::Work;
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUdeviceptr, CUmemorytype, CUpointer_attribute, CUresult, CUstream};
 use std::ffi::{c_uint, c_void};
 use std::{ptr, slice};
-
-/// Bytes of memory that each device has, and as many can be pinned.
-pub(crate) const MEMORY: usize = 1 << 30;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> CUresult {
@@ -18,7 +17,7 @@ pub unsafe extern "C" fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) 
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFree_v2(pointer: CUdeviceptr) -> CUresult {
-    call_that_waits(c"cuMemFree", |state| state.free(pointer, true))
+    call_that_waits(Call::about(c"cuMemFree", About::Memory(pointer)), |state| state.free(pointer, true))
 }
 
 #[unsafe(no_mangle)]
@@ -31,7 +30,7 @@ pub unsafe extern "C" fn cuMemAllocAsync(pointer: *mut CUdeviceptr, bytes: usize
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> CUresult {
-    call_in_context(c"cuMemFreeAsync", |state| {
+    call_in_context(Call::about(c"cuMemFreeAsync", About::Memory(pointer)), |state| {
         if state.memory.get(&pointer).is_none_or(|memory| memory.kind != Kind::Pool) {
             return state.wrong("memory is freed on a stream that is of no pool");
         }
@@ -48,7 +47,9 @@ pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize,
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> CUresult {
-    call_that_waits(c"cuMemFreeHost", |state| state.free(pointer as u64, false))
+    call_that_waits(Call::about(c"cuMemFreeHost", About::Memory(pointer as u64)), |state| {
+        state.free(pointer as u64, false)
+    })
 }
 
 /// Puts a copy from the host on a stream. Where the memory is not pinned the driver takes the bytes before it returns.
@@ -150,7 +151,7 @@ pub unsafe extern "C" fn cuMemcpy2DAsync_v2(copy: *const CUDA_MEMCPY2D, stream: 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemsetD8_v2(to: CUdeviceptr, value: u8, bytes: usize) -> CUresult {
     // It may be at work when it returns.
-    call_in_context(c"cuMemsetD8", |state| {
+    call_in_context(Call::about(c"cuMemsetD8", About::Memory(to)), |state| {
         inside(state, to, bytes)?;
         state.put(0, Work::Set { to, value, len: bytes })
     })
@@ -158,7 +159,7 @@ pub extern "C" fn cuMemsetD8_v2(to: CUdeviceptr, value: u8, bytes: usize) -> CUr
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemsetD8Async(to: CUdeviceptr, value: u8, bytes: usize, stream: CUstream) -> CUresult {
-    call_in_context(c"cuMemsetD8Async", |state| {
+    call_in_context(Call::about(c"cuMemsetD8Async", About::Memory(to)), |state| {
         inside(state, to, bytes)?;
         state.put(stream as usize, Work::Set { to, value, len: bytes })
     })

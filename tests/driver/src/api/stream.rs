@@ -1,7 +1,9 @@
 //! Streams and events.
 
 use super::put;
-use crate::state::{Event, State, call, call_in_context, call_that_waits, current};
+use crate::call::{Call, call, call_in_context, call_that_waits};
+use crate::fault::About;
+use crate::state::{Event, State, current};
 use crate::work::{Stream, Work};
 use cudarc::driver::sys::{CUevent, CUresult, CUstream, CUstreamCaptureMode, CUstreamCaptureStatus};
 use std::cell::Cell;
@@ -29,12 +31,14 @@ pub extern "C" fn cuStreamDestroy_v2(stream: CUstream) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamSynchronize(stream: CUstream) -> CUresult {
-    call_that_waits(c"cuStreamSynchronize", |state| state.synchronize(stream as usize))
+    call_that_waits(Call::about(c"cuStreamSynchronize", About::Stream(stream as usize)), |state| {
+        state.synchronize(stream as usize)
+    })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamQuery(stream: CUstream) -> CUresult {
-    call_in_context(c"cuStreamQuery", |state| {
+    call_in_context(Call::about(c"cuStreamQuery", About::Stream(stream as usize)), |state| {
         let point = state.point(stream as usize)?;
         state.asked(point)
     })
@@ -103,7 +107,7 @@ pub extern "C" fn cuEventRecord(event: CUevent, stream: CUstream) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventSynchronize(event: CUevent) -> CUresult {
-    call_that_waits(c"cuEventSynchronize", |state| {
+    call_that_waits(Call::about(c"cuEventSynchronize", About::Event(event as usize)), |state| {
         let point = state.event(event, "waited for")?.point;
         point.map_or(Ok(()), |point| state.run_to(point))
     })
@@ -111,7 +115,7 @@ pub extern "C" fn cuEventSynchronize(event: CUevent) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventQuery(event: CUevent) -> CUresult {
-    call_in_context(c"cuEventQuery", |state| {
+    call_in_context(Call::about(c"cuEventQuery", About::Event(event as usize)), |state| {
         let point = state.event(event, "asked for")?.point;
         point.map_or(Ok(()), |point| state.asked(point))
     })

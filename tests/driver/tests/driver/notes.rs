@@ -52,7 +52,7 @@ fn freed(value: u8, waits: bool, ahead: fn()) -> String {
 }
 
 pub fn memory_is_freed_clear_and_unused() {
-    let calls: [fn(); 3] = [
+    let calls: [fn(); 5] = [
         || {},
         || {
             stand_in::fails(0, Fault::OutOfMemory);
@@ -61,6 +61,18 @@ pub fn memory_is_freed_clear_and_unused() {
         || {
             stand_in::fails(1, Fault::Stall(1));
             assert!(ctx::get_current().is_ok() && ctx::get_current().is_ok());
+        },
+        // Other memory could not be cleared, and another stream not be waited for.
+        || {
+            let other = allocate().expect("memory");
+            stand_in::fails(0, Fault::InvalidValue);
+            assert!(clear(other).is_err());
+        },
+        || {
+            let other = result::stream::create(StreamKind::NonBlocking).expect("a stream");
+            stand_in::fails(0, Fault::InvalidValue);
+            // SAFETY: made above.
+            assert!(unsafe { result::stream::synchronize(other) }.is_err());
         },
     ];
     for (n, call) in calls.into_iter().enumerate() {

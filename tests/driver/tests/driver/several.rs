@@ -32,13 +32,13 @@ pub fn calls_on_several_devices_are_right_and_leave_nothing() {
 
 pub fn a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing() {
     stand_in::configure(TWO);
-    let step = |place: Place| if place.is_sharded() { all_or(17, 149) } else { all_or(3, 61) };
+    let step = |place: Place| if place.is_sharded() { all_or(37, 149) } else { all_or(11, 61) };
     assert!(a_call_that_fails_harms_nothing_on(2, step).is_superset(&BTreeSet::from([0, 1])));
 }
 
 pub fn a_call_of_the_driver_that_takes_long_changes_nothing_on_several_devices() {
     stand_in::configure(TWO);
-    let step = |place: Place| if place.is_sharded() { all_or(61, 149) } else { all_or(13, 97) };
+    let step = |place: Place| if place.is_sharded() { all_or(61, 149) } else { all_or(31, 97) };
     a_call_that_takes_long_changes_nothing_on(2, step);
 }
 
@@ -51,7 +51,8 @@ pub fn a_device_of_several_that_is_lost_ends_calls_on_all() {
             let expected = expected(case, place);
             for (f, fault) in FATAL.into_iter().enumerate() {
                 // To open an engine takes long.
-                if exhaustive() || (c % places.len(), c / 2 % 2) == (p, f) {
+                let is_one = (c % places.len(), c / 2 % 2) == (p, f);
+                if is_one || exhaustive() && (c + p + f).is_multiple_of(4) {
                     lost.extend(lost_in_a_call(case, &expected, place, fault, 37 * c + 11 * p + 5 * f));
                 }
             }
@@ -97,7 +98,7 @@ pub fn a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_d
             stand_in::configure(TWO);
             from_the_beginning(case, &expected, place, 2, *number, fault)
         };
-        let tried = (17 * c as u64 % 97..).step_by(all_or(197, 397)).take_while(trial).count();
+        let tried = (17 * c as u64 % 97..).step_by(397).take_while(trial).count();
         assert!(tried > 0, "{}, {place:?}, {fault:?}: no call of the driver failed", case.name);
     }
 }
