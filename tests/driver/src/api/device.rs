@@ -16,18 +16,25 @@ pub extern "C" fn cuInit(_flags: c_uint) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> CUresult {
-    call(c"cuDriverGetVersion", |_| put(version, 13000))
+    call(c"cuDriverGetVersion", |_| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(version, 13000) }
+    })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> CUresult {
-    call(c"cuDeviceGetCount", |state| put(count, state.options.devices as c_int))
+    call(c"cuDeviceGetCount", |state| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(count, state.options.devices as c_int) }
+    })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int) -> CUresult {
     call(c"cuDeviceGet", |state| match (ordinal as usize) < state.options.devices {
-        true => put(device, ordinal),
+        // SAFETY: the caller has room for it.
+        true => unsafe { put(device, ordinal) },
         false => Err(CUresult::CUDA_ERROR_INVALID_DEVICE),
     })
 }
@@ -45,7 +52,10 @@ pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, room: c_int, _device
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: CUdevice) -> CUresult {
-    call(c"cuDeviceTotalMem", |_| put(bytes, MEMORY))
+    call(c"cuDeviceTotalMem", |_| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(bytes, MEMORY) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -72,13 +82,17 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
             },
             other => return state.wrong(format!("the stand-in does not know {other:?}")),
         };
-        put(value, found)
+        // SAFETY: the caller has room for it.
+        unsafe { put(value, found) }
     })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceCanAccessPeer(can: *mut c_int, device: CUdevice, peer: CUdevice) -> CUresult {
-    call(c"cuDeviceCanAccessPeer", |state| put(can, state.can_access(device, peer).into()))
+    call(c"cuDeviceCanAccessPeer", |state| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(can, state.can_access(device, peer).into()) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -105,7 +119,8 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, devic
     call_of(c"cuDevicePrimaryCtxRetain", context_of(device), |state| {
         state.not_lost(context_of(device))?;
         state.begin(context_of(device));
-        put(context, context_of(device) as CUcontext)
+        // SAFETY: the caller has room for it.
+        unsafe { put(context, context_of(device) as CUcontext) }
     })
 }
 
@@ -134,7 +149,10 @@ pub extern "C" fn cuCtxSetCurrent(context: CUcontext) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut CUcontext) -> CUresult {
-    call(c"cuCtxGetCurrent", |_| put(context, current() as CUcontext))
+    call(c"cuCtxGetCurrent", |_| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(context, current() as CUcontext) }
+    })
 }
 
 #[unsafe(no_mangle)]

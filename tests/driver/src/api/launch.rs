@@ -17,7 +17,8 @@ pub unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const c
         let kernel = unsafe { state.kernels.load(image) }?;
         let handle = state.handle();
         state.modules.insert(handle, Module { context: current(), kernel });
-        put(module, handle as CUmodule)
+        // SAFETY: the caller has room for it.
+        unsafe { put(module, handle as CUmodule) }
     })
 }
 
@@ -52,7 +53,8 @@ pub unsafe extern "C" fn cuModuleGetFunction(
         let entry = kernel.entry(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
         let handle = state.handle();
         state.functions.insert(handle, Function { kernel, entry, module, shared_bytes: SHARED_BYTES });
-        put(function, handle as CUfunction)
+        // SAFETY: the caller has room for it.
+        unsafe { put(function, handle as CUfunction) }
     })
 }
 

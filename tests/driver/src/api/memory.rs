@@ -12,7 +12,10 @@ use std::{ptr, slice};
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> CUresult {
-    call_in_context(c"cuMemAlloc", |state| put(pointer, state.allocate(Kind::Device, current(), bytes)?))
+    call_in_context(c"cuMemAlloc", |state| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(pointer, state.allocate(Kind::Device, current(), bytes)?) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -24,7 +27,8 @@ pub extern "C" fn cuMemFree_v2(pointer: CUdeviceptr) -> CUresult {
 pub unsafe extern "C" fn cuMemAllocAsync(pointer: *mut CUdeviceptr, bytes: usize, stream: CUstream) -> CUresult {
     call_in_context(c"cuMemAllocAsync", |state| {
         let context = state.stream(stream as usize)?.context;
-        put(pointer, state.allocate(Kind::Pool, context, bytes)?)
+        // SAFETY: the caller has room for it.
+        unsafe { put(pointer, state.allocate(Kind::Pool, context, bytes)?) }
     })
 }
 
@@ -41,7 +45,8 @@ pub extern "C" fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> CUre
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, _flags: c_uint) -> CUresult {
     call_in_context(c"cuMemHostAlloc", |state| {
-        put(pointer, state.allocate(Kind::Pinned, current(), bytes)? as *mut c_void)
+        // SAFETY: the caller has room for it.
+        unsafe { put(pointer, state.allocate(Kind::Pinned, current(), bytes)? as *mut c_void) }
     })
 }
 
@@ -53,7 +58,10 @@ pub extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> CUresult {
 }
 
 /// Puts a copy from the host on a stream. Where the memory is not pinned the driver takes the bytes before it returns.
-fn copy_in(
+///
+/// # Safety
+/// The host's bytes are there: pinned ones until the copy is done, others until this returns.
+unsafe fn copy_in(
     state: &mut State,
     to: CUdeviceptr,
     from: *const c_void,
@@ -63,7 +71,7 @@ fn copy_in(
     inside(state, to, len)?;
     let work = match state.is_pinned(from as u64, len) {
         true => Work::Copy { from: from as u64, to, len },
-        // SAFETY: the caller's bytes, which are there when the driver is called.
+        // SAFETY: as the caller guarantees.
         false => Work::Write { bytes: unsafe { slice::from_raw_parts(from.cast(), len) }.to_vec(), to },
     };
     state.put(stream as usize, work)
@@ -73,7 +81,8 @@ fn copy_in(
 pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize) -> CUresult {
     call_that_waits(c"cuMemcpyHtoD", |state| {
         let is_pinned = state.is_pinned(from as u64, bytes);
-        copy_in(state, to, from, bytes, ptr::null_mut())?;
+        // SAFETY: the caller's bytes.
+        unsafe { copy_in(state, to, from, bytes, ptr::null_mut()) }?;
         // *API synchronization behavior*: from pinned memory the copy is done when it returns; other bytes, which the driver has taken, may
         // still be on their way to the device.
         if is_pinned { state.synchronize(0) } else { Ok(()) }
@@ -87,7 +96,8 @@ pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     bytes: usize,
     stream: CUstream,
 ) -> CUresult {
-    call_in_context(c"cuMemcpyHtoDAsync", |state| copy_in(state, to, from, bytes, stream))
+    // SAFETY: the caller's bytes.
+    call_in_context(c"cuMemcpyHtoDAsync", |state| unsafe { copy_in(state, to, from, bytes, stream) })
 }
 
 #[unsafe(no_mangle)]
@@ -175,7 +185,8 @@ pub unsafe extern "C" fn cuPointerGetAttribute(
         CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER
             if state.has(pointer, 1) && state.reaches(current(), pointer) =>
         {
-            put(value.cast(), pointer)
+            // SAFETY: the caller has room for it.
+            unsafe { put(value.cast(), pointer) }
         }
         _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     })
@@ -200,11 +211,18 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
                 Kind::Pinned => CUmemorytype::CU_MEMORYTYPE_HOST as u32,
                 Kind::Device | Kind::Pool => CUmemorytype::CU_MEMORYTYPE_DEVICE as u32,
             };
-            match attribute {
-                Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => put(value.cast(), found.map_or(0, |of| kind(of.kind)))?,
-                Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => put(value.cast(), found.map_or(0, |of| of.start))?,
-                Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE => put(value.cast(), found.map_or(0, |of| of.len))?,
-                _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+            // SAFETY: the caller has room for what he asks for.
+            unsafe {
+                match attribute {
+                    Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => {
+                        put(value.cast(), found.map_or(0, |of| kind(of.kind)))?;
+                    }
+                    Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
+                        put(value.cast(), found.map_or(0, |of| of.start))?;
+                    }
+                    Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE => put(value.cast(), found.map_or(0, |of| of.len))?,
+                    _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+                }
             }
         }
         Ok(())

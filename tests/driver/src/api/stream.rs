@@ -14,7 +14,8 @@ pub unsafe extern "C" fn cuStreamCreate(stream: *mut CUstream, _flags: c_uint) -
     call_in_context(c"cuStreamCreate", |state| {
         let handle = state.handle();
         state.streams.insert(handle, Stream::new(current()));
-        put(stream, handle as CUstream)
+        // SAFETY: the caller has room for it.
+        unsafe { put(stream, handle as CUstream) }
     })
 }
 
@@ -57,7 +58,8 @@ pub extern "C" fn cuStreamWaitEvent(stream: CUstream, event: CUevent, _flags: c_
 pub unsafe extern "C" fn cuStreamIsCapturing(stream: CUstream, status: *mut CUstreamCaptureStatus) -> CUresult {
     call_in_context(c"cuStreamIsCapturing", |state| {
         state.stream(stream as usize)?;
-        put(status, CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+        // SAFETY: the caller has room for it.
+        unsafe { put(status, CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE) }
     })
 }
 
@@ -68,7 +70,7 @@ pub unsafe extern "C" fn cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCa
             const { Cell::new(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL) };
     }
     // SAFETY: the caller's value, which is read and written.
-    call(c"cuThreadExchangeStreamCaptureMode", |_| put(mode, MODE.replace(unsafe { *mode })))
+    call(c"cuThreadExchangeStreamCaptureMode", |_| unsafe { put(mode, MODE.replace(*mode)) })
 }
 
 #[unsafe(no_mangle)]
@@ -88,7 +90,8 @@ pub unsafe extern "C" fn cuEventCreate(event: *mut CUevent, _flags: c_uint) -> C
     call_in_context(c"cuEventCreate", |state| {
         let handle = state.handle();
         state.events.insert(handle, Event { context: current(), point: None });
-        put(event, handle as CUevent)
+        // SAFETY: the caller has room for it.
+        unsafe { put(event, handle as CUevent) }
     })
 }
 
