@@ -18,6 +18,7 @@ pub extern "C" fn stand_in_configure(devices: u32, architecture: u32, at_once: u
         at_once: at_once != 0,
         peers: peers as usize,
         slow: None,
+        fast: None,
     };
 }
 
@@ -26,6 +27,12 @@ pub extern "C" fn stand_in_configure(devices: u32, architecture: u32, at_once: u
 pub extern "C" fn stand_in_is_slow(device: u32, milliseconds: u32) {
     let takes = Duration::from_millis(milliseconds.into());
     state().options.slow = (!takes.is_zero()).then_some((device as usize, takes));
+}
+
+/// Makes a device say, when it is opened, that it is so fast that others are not worth mentioning.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_is_fast(device: u32) {
+    state().options.fast = Some(device as usize);
 }
 
 /// How many launches there were on a device since the process began.

@@ -21,6 +21,8 @@ pub(crate) struct Options {
     pub(crate) peers: usize,
     /// A device whose launches take this long, each.
     pub(crate) slow: Option<(usize, Duration)>,
+    /// A device that says that it is so fast that others are not worth mentioning.
+    pub(crate) fast: Option<usize>,
 }
 
 /// The primary context of a device, by its [handle](context_of).
@@ -87,7 +89,7 @@ unsafe impl Send for State {}
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(|| {
     Mutex::new(State {
-        options: Options { devices: 1, architecture: 80, at_once: false, peers: 1, slow: None },
+        options: Options { devices: 1, architecture: 80, at_once: false, peers: 1, slow: None, fast: None },
         kernels: Kernels::default(),
         contexts: BTreeMap::new(),
         memory: BTreeMap::new(),

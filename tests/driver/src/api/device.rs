@@ -72,7 +72,8 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
             Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => architecture % 10,
             Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT => 2,
             // No two devices are as fast, by what they say, but each of four has some of 4 MiB of sharded memory.
-            Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE => 1_000_000 + 100_000 * device,
+            Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE if state.options.fast == Some(device as usize) => c_int::MAX,
+            Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE => 10_000 + 1_000 * device,
             Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => 1,
             // CUDA C++ Programming Guide, technical specifications by compute capability.
             Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => match architecture {

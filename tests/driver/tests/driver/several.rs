@@ -7,7 +7,7 @@ use crate::trials::{
     FATAL, HARMLESS, a_call_that_fails_harms_nothing_on, a_call_that_takes_long_changes_nothing_on, begin,
     calls_are_right_on, ends, examine, expected, from_the_beginning, nothing_is_left, refused, right,
 };
-use aes_bitslice_runtime::{Backend, Ecb, Engine, Key};
+use aes_bitslice_runtime::{Backend, Ecb, Engine, Gmac, Key, Nonce};
 use aes_bitslice_tests::environment::{all_or, all_or_every, exhaustive};
 use aes_bitslice_tests::reference::noise;
 use std::collections::BTreeSet;
@@ -35,8 +35,8 @@ pub fn a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing()
     let step = |place: Place| match place {
         // More than one of the calls for each share, so that others have theirs already.
         Place::HostForAll(_) => 3,
-        _ if place.is_sharded() => all_or(37, 149),
-        _ => all_or(11, 61),
+        _ if place.is_sharded() => all_or(37, 199),
+        _ => all_or(11, 97),
     };
     assert!(a_call_that_fails_harms_nothing_on(2, step).is_superset(&BTreeSet::from([0, 1])));
 }
@@ -126,5 +126,31 @@ pub fn a_slow_device_of_several_leaves_its_work_to_others() {
     let launches: Vec<u64> = stand_in::launches(4).iter().zip(&before).map(|(now, before)| now - before).collect();
     assert!(launches[SLOW as usize] < launches.iter().sum::<u64>() / 4, "{launches:?}");
     drop(engine);
+    nothing_is_left();
+}
+
+/// Of four devices, two and two of which reach each other, the last has all of what is sharded, in three chunks: its neighbour takes one of
+/// them, and no other does. It is the hash of zeros, which takes the least time.
+pub fn a_chunk_is_taken_by_a_device_that_reaches_it() {
+    const LAST: u32 = 3;
+    const BYTES: usize = (512 << 20) + 5003;
+    let (key, nonce) = (Key::new(&[5; 16]).unwrap(), Nonce::new(&[3; 12]).unwrap());
+    stand_in::configure(Machine { devices: 4, peers: 2, architecture: 75, at_once: false });
+    stand_in::is_fast(LAST);
+    let engine = open(4).expect("the stand-in");
+    let cipher = engine.cipher(&key).expect("a key");
+    let sharded = cipher.sharded().expect("several devices");
+    let mut data = engine.sharded(BYTES).expect("memory of the devices");
+    assert!(data.shares()[LAST as usize].range == (0..BYTES), "{:?}", data.shares());
+    // Known answers are given before.
+    sharded.run(Gmac::new(&nonce), &mut engine.sharded(1).expect("memory of the devices")).expect("a hash");
+    begin("a call on many bytes".into());
+    let before = stand_in::launches(4);
+    let found = sharded.run(Gmac::new(&nonce), &mut data).expect("a hash");
+    let is_busy: Vec<bool> = stand_in::launches(4).iter().zip(&before).map(|(now, before)| now > before).collect();
+    let cpu = Engine::open(Backend::Cpu).unwrap().cipher(&key).unwrap();
+    assert_eq!(found, cpu.run(Gmac::new(&nonce), &*vec![0; BYTES]).expect("a hash"));
+    assert_eq!(is_busy, [false, false, true, true]);
+    drop((data, cipher, engine));
     nothing_is_left();
 }

@@ -54,6 +54,11 @@ pub fn is_slow(device: u32, milliseconds: u32) {
     function::<extern "C" fn(u32, u32)>("stand_in_is_slow")(device, milliseconds);
 }
 
+/// Makes a device say, when it is opened, that it is so fast that others are not worth mentioning.
+pub fn is_fast(device: u32) {
+    function::<extern "C" fn(u32)>("stand_in_is_fast")(device);
+}
+
 /// How many launches there were on each of some devices.
 pub fn launches(devices: u32) -> Vec<u64> {
     let of = function::<extern "C" fn(u32) -> u64>("stand_in_launches");

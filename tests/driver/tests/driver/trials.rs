@@ -11,8 +11,8 @@ use crate::several::{
     a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_drop,
     a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing,
     a_call_of_the_driver_that_takes_long_changes_nothing_on_several_devices,
-    a_device_of_several_that_is_lost_ends_calls_on_all, a_slow_device_of_several_leaves_its_work_to_others,
-    calls_on_several_devices_are_right_and_leave_nothing,
+    a_chunk_is_taken_by_a_device_that_reaches_it, a_device_of_several_that_is_lost_ends_calls_on_all,
+    a_slow_device_of_several_leaves_its_work_to_others, calls_on_several_devices_are_right_and_leave_nothing,
 };
 use crate::stand_in::{self, Fault, Machine};
 use aes_bitslice_runtime::{Backend, Engine, Error, Key, Transfers};
@@ -70,6 +70,7 @@ pub fn main() -> ExitCode {
         .alone(&[], &set, of_the_stand_in)
         .alone(&[Need::CCompiler], &set, tests)
         .alone(&[Need::CCompiler], &set, of_several)
+        .alone(&[Need::CCompiler, Need::Exhaustive], &set, tests![a_chunk_is_taken_by_a_device_that_reaches_it])
         .run()
 }
 
