@@ -143,9 +143,9 @@ pub fn a_call_that_fails_harms_nothing_on(devices: u32, step: impl Fn(Place) -> 
                     assert_eq!(stand_in::notes(), "", "{what}");
                     tried += 1;
                 }
-                // A call that makes few of the driver's may come by none.
+                // A call that makes few of the driver's may come by none; the first of its kind, which was counted, makes more.
                 assert!(
-                    tried > 0 || 2 * step > calls,
+                    tried > 0 || 4 * step > calls,
                     "{}, {place:?}, {fault:?}: no call of the driver failed",
                     case.name
                 );
@@ -265,7 +265,7 @@ pub fn a_call_that_takes_long_changes_nothing_on(devices: u32, step: impl Fn(Pla
                 tried += 1;
             }
             // As above.
-            assert!(tried > 0 || 2 * step > calls, "{}, {place:?}: no call of the driver took long", case.name);
+            assert!(tried > 0 || 4 * step > calls, "{}, {place:?}: no call of the driver took long", case.name);
         }
     }
     assert_eq!(stand_in::notes(), "");
