@@ -1,20 +1,54 @@
 //! Functions for the test, which finds them by their names in the library that was loaded.
 
-use crate::state::{Fault, Options, is_fatal, state};
+use crate::fault::{Fault, Faults, is_fatal};
+use crate::state::{Options, context_of, state};
 use cudarc::driver::sys::CUresult;
 use std::ffi::{CStr, c_char};
 use std::ptr;
 use std::time::Duration;
 
-/// Chooses what is there, before anything is asked for: how many devices, of which compute capability (as in `sm_80`: 80), and whether
-/// work is done at once (1) or when something waits for it (0).
+/// Chooses what is there, before anything is asked for: how many devices, of which compute capability (as in `sm_80`: 80), whether work is
+/// done at once (1) or when something waits for it (0), and how many devices, one after the other, can have access to each other's memory:
+/// of 4 devices all (4), each and its neighbour (2), or none (1).
 #[unsafe(no_mangle)]
-pub extern "C" fn stand_in_is(devices: u32, architecture: u32, at_once: u32) {
-    state().options = Options { devices: devices as usize, architecture: architecture as i32, at_once: at_once != 0 };
+pub extern "C" fn stand_in_configure(devices: u32, architecture: u32, at_once: u32, peers: u32) {
+    state().options = Options {
+        devices: devices as usize,
+        architecture: architecture as i32,
+        at_once: at_once != 0,
+        peers: peers as usize,
+        slow: None,
+        fast: None,
+    };
+}
+
+/// Makes every launch on a device take this long from now on; none where it is 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_is_slow(device: u32, milliseconds: u32) {
+    let takes = Duration::from_millis(milliseconds.into());
+    state().options.slow = (!takes.is_zero()).then_some((device as usize, takes));
+}
+
+/// Makes a device say, when it is opened, that it is so fast that others are not worth mentioning.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_is_fast(device: u32) {
+    state().options.fast = Some(device as usize);
+}
+
+/// How many launches there were on a device since the process began.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_launches(device: u32) -> u64 {
+    state().contexts.get(&context_of(device as i32)).map_or(0, |context| context.launches)
+}
+
+/// The device in whose context the call was made that failed, or took long, as [`stand_in_failed`] has it; -1 where it was made in none.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_failed_on() -> i32 {
+    state().faults.failed_in as i32 - 1
 }
 
 /// Makes the call of this number, from now on and from 0, return `code`: 1 for a value that is not valid, 2 for too little memory, 719 for
-/// a launch that failed, behind which all calls fail; or 0, and nothing but that it takes this long. If it is a launch and `late`, it
+/// a launch that failed, behind which all calls in the context fail; or 0, and nothing but that it takes this long. If it is a launch and `late`, it
 /// succeeds, and the work fails when it is done. A number beyond all calls only counts them.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, milliseconds: u32) {
@@ -26,26 +60,26 @@ pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, milliseconds: 
     ];
     let code = known.into_iter().find(|known| *known as u32 == code).expect("one of these");
     let takes = Duration::from_millis(milliseconds.into());
-    let mut state = state();
-    (state.calls, state.failed) = (0, None);
-    state.fault = Some(Fault { call, code, is_late: late != 0 && is_fatal(code), takes });
+    let fault = Fault { call, code, is_late: late != 0 && is_fatal(code), takes };
+    state().faults = Faults { fault: Some(fault), ..Faults::default() };
 }
 
 /// How many calls there were since.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_calls() -> u64 {
-    state().calls
+    state().faults.calls
 }
 
 /// The name of the call that failed, or took long; NULL if there was none. None fails from now on.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_failed() -> *const c_char {
-    let mut state = state();
-    state.fault = None;
-    state.failed.take().map_or(ptr::null(), CStr::as_ptr)
+    let faults = &mut state().faults;
+    faults.fault = None;
+    faults.excused.clear();
+    faults.failed.take().map_or(ptr::null(), CStr::as_ptr)
 }
 
-/// Writes what was noted (`left` is 0) or what was there when the last context was released (1), in lines, and forgets it.
+/// Writes what was noted (`left` is 0) or what was there when its context was released (1), in lines, and forgets it.
 ///
 /// # Safety
 /// `to` has room for `room` bytes, one or more: a text that ends with a NUL.
@@ -62,13 +96,13 @@ pub unsafe extern "C" fn stand_in_notes(left: u32, to: *mut c_char, room: usize)
     }
 }
 
-/// Forgets all there is, and that a context was lost: as a new process begins.
+/// Forgets all there is, and that contexts were lost: as a new process begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_begins_anew() {
     let mut state = state();
-    state.end();
-    state.lost = None;
-    (state.fault, state.failed) = (None, None);
+    let contexts: Vec<usize> = state.contexts.keys().copied().collect();
+    contexts.into_iter().for_each(|context| state.end(context));
+    state.faults = Faults::default();
     state.contexts.clear();
     state.notes.clear();
     state.left.clear();

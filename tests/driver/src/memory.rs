@@ -6,6 +6,8 @@ use std::ffi::c_void;
 use std::ptr;
 use std::slice;
 
+/// Bytes of memory that each device has, and as many can be pinned.
+pub(crate) const MEMORY: usize = 1 << 30;
 /// What device memory begins at a multiple of.
 const ALIGNMENT: usize = 256;
 /// What memory holds that nobody has written to.
@@ -26,6 +28,8 @@ pub(crate) enum Kind {
 /// looked at.
 pub(crate) struct Memory {
     pub(crate) kind: Kind,
+    /// That it was made in.
+    pub(crate) context: usize,
     pub(crate) start: u64,
     pub(crate) len: usize,
     map: usize,
@@ -34,7 +38,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// `None` where there is no room.
-    pub(crate) fn new(kind: Kind, len: usize) -> Option<Self> {
+    pub(crate) fn new(kind: Kind, context: usize, len: usize) -> Option<Self> {
         let (page, room) = (page_size(), len.checked_next_multiple_of(ALIGNMENT)?);
         let pages = room.checked_next_multiple_of(page)?;
         let map_len = pages.checked_add(2 * page)?;
@@ -49,7 +53,7 @@ impl Memory {
         }
         // SAFETY: the pages between, which can be written to.
         unsafe { ptr::write_bytes((map + page) as *mut u8, UNWRITTEN, pages) };
-        Some(Self { kind, start: (map + page + pages - room) as u64, len, map, map_len })
+        Some(Self { kind, context, start: (map + page + pages - room) as u64, len, map, map_len })
     }
 
     /// The first byte behind it.

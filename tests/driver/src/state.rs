@@ -1,15 +1,14 @@
-//! What there is: contexts, memory, streams, events, modules; what was noted; and the call that fails.
+//! What there is: contexts, each with the memory, streams, events and modules that were made in it; and what was noted.
 
+use crate::fault::Faults;
 use crate::kernels::{Kernels, Loaded};
 use crate::memory::{Kind, Memory};
 use crate::work::{Point, Stream};
 use cudarc::driver::sys::CUresult;
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
-use std::ffi::CStr;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a test has chosen.
 pub(crate) struct Options {
@@ -18,18 +17,41 @@ pub(crate) struct Options {
     pub(crate) architecture: i32,
     /// Whether work is done when it is put on a stream, not when something waits for it.
     pub(crate) at_once: bool,
+    /// How many devices, one after the other, can have access to each other's memory: 1 for none.
+    pub(crate) peers: usize,
+    /// A device whose launches take this long, each.
+    pub(crate) slow: Option<(usize, Duration)>,
+    /// A device that says that it is so fast that others are not worth mentioning.
+    pub(crate) fast: Option<usize>,
 }
 
-/// The call that fails, or takes long.
+/// The primary context of a device, by its [handle](context_of).
+#[derive(Default)]
+pub(crate) struct Context {
+    /// How often it is retained.
+    pub(crate) retained: usize,
+    /// Why all calls in it fail.
+    pub(crate) lost: Option<CUresult>,
+    /// The contexts whose memory it may access.
+    pub(crate) peers: BTreeSet<usize>,
+    /// How many launches there were in it.
+    pub(crate) launches: u64,
+    /// When the last of them is done, on a slow device.
+    pub(crate) busy_until: Option<Instant>,
+}
+
+/// An event, with the point of a stream that it was recorded at last.
 #[derive(Clone, Copy)]
-pub(crate) struct Fault {
-    /// Its number: 0 is the next.
-    pub(crate) call: u64,
-    /// What it returns; `CUDA_SUCCESS` where it only takes long.
-    pub(crate) code: CUresult,
-    /// Whether a launch succeeds, and fails when it is done.
-    pub(crate) is_late: bool,
-    pub(crate) takes: Duration,
+pub(crate) struct Event {
+    pub(crate) context: usize,
+    pub(crate) point: Option<Point>,
+}
+
+/// A module that was loaded.
+#[derive(Clone, Copy)]
+pub(crate) struct Module {
+    pub(crate) context: usize,
+    pub(crate) kernel: &'static Loaded,
 }
 
 /// A function of a module.
@@ -45,30 +67,21 @@ pub(crate) struct Function {
 pub(crate) struct State {
     pub(crate) options: Options,
     pub(crate) kernels: Kernels,
-    /// How often each device's context is retained.
-    pub(crate) contexts: HashMap<i32, usize>,
+    /// By their handles; those that were retained once.
+    pub(crate) contexts: BTreeMap<usize, Context>,
     /// By where it begins.
     pub(crate) memory: BTreeMap<u64, Memory>,
-    /// 0 is the default stream.
+    /// A default stream has its context's handle.
     pub(crate) streams: HashMap<usize, Stream>,
-    /// Each with the point of a stream that it was recorded at last.
-    pub(crate) events: HashMap<usize, Option<Point>>,
-    pub(crate) modules: HashMap<usize, &'static Loaded>,
+    pub(crate) events: HashMap<usize, Event>,
+    pub(crate) modules: HashMap<usize, Module>,
     pub(crate) functions: HashMap<usize, Function>,
     handles: usize,
-    /// Why all calls fail.
-    pub(crate) lost: Option<CUresult>,
     /// What no caller of the driver may do.
     pub(crate) notes: Vec<String>,
-    /// What was there when the last context was released.
+    /// What was there when its context was released for the last time.
     pub(crate) left: Vec<String>,
-    /// Calls since a fault was asked for.
-    pub(crate) calls: u64,
-    pub(crate) fault: Option<Fault>,
-    /// The call that failed, or took long.
-    pub(crate) failed: Option<&'static CStr>,
-    /// What the call that is being made fails with when its work is done: for launches only.
-    pub(crate) fails_late: Option<CUresult>,
+    pub(crate) faults: Faults,
 }
 
 // SAFETY: pointers among what streams have to do are the callers', who promise that the driver may use them.
@@ -76,22 +89,18 @@ unsafe impl Send for State {}
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(|| {
     Mutex::new(State {
-        options: Options { devices: 1, architecture: 80, at_once: false },
+        options: Options { devices: 1, architecture: 80, at_once: false, peers: 1, slow: None, fast: None },
         kernels: Kernels::default(),
-        contexts: HashMap::new(),
+        contexts: BTreeMap::new(),
         memory: BTreeMap::new(),
         streams: HashMap::new(),
         events: HashMap::new(),
         modules: HashMap::new(),
         functions: HashMap::new(),
         handles: 0,
-        lost: None,
         notes: Vec::new(),
         left: Vec::new(),
-        calls: 0,
-        fault: None,
-        failed: None,
-        fails_late: None,
+        faults: Faults::default(),
     })
 });
 
@@ -100,62 +109,23 @@ thread_local! {
     pub(crate) static CURRENT: Cell<usize> = const { Cell::new(0) };
 }
 
+/// The context of this thread.
+pub(crate) fn current() -> usize {
+    CURRENT.get()
+}
+
+/// The handle of a device's primary context.
+pub(crate) fn context_of(device: i32) -> usize {
+    device as usize + 1
+}
+
 pub(crate) fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A call of the driver: counted, refused where it is the one that fails, and done.
-pub(crate) fn call(name: &'static CStr, work: impl FnOnce(&mut State) -> Result<(), CUresult>) -> CUresult {
-    let fault = {
-        let mut state = state();
-        let now = state.calls;
-        state.calls += 1;
-        state.fault.filter(|fault| fault.call == now)
-    };
-    let mut fails_late = None;
-    if let Some(Fault { code, is_late, takes, .. }) = fault {
-        thread::sleep(takes);
-        let mut state = state();
-        state.failed = Some(name);
-        if is_late && name == c"cuLaunchKernelEx" {
-            fails_late = Some(code);
-        } else if code != CUresult::CUDA_SUCCESS {
-            // What the driver finds out late, any call may return.
-            if is_fatal(code) {
-                state.lost.get_or_insert(code);
-            }
-            return code;
-        }
-    }
-    let mut state = state();
-    // Under the same lock as the work, so that it is this call's.
-    state.fails_late = fails_late;
-    match work(&mut state) {
-        Ok(()) => CUresult::CUDA_SUCCESS,
-        Err(code) => code,
-    }
-}
-
-/// The same of a call that needs a context.
-pub(crate) fn call_in_context(name: &'static CStr, work: impl FnOnce(&mut State) -> Result<(), CUresult>) -> CUresult {
-    call(name, |state| {
-        state.not_lost()?;
-        match CURRENT.get() {
-            0 => Err(CUresult::CUDA_ERROR_INVALID_CONTEXT),
-            context if state.is_retained(context) => work(state),
-            _ => state.wrong("a context is used that was released"),
-        }
-    })
-}
-
-/// Whether the context cannot be used behind it.
-pub(crate) fn is_fatal(code: CUresult) -> bool {
-    matches!(code, CUresult::CUDA_ERROR_LAUNCH_FAILED | CUresult::CUDA_ERROR_ILLEGAL_ADDRESS)
-}
-
 impl State {
-    pub(crate) fn not_lost(&self) -> Result<(), CUresult> {
-        self.lost.map_or(Ok(()), Err)
+    pub(crate) fn not_lost(&self, context: usize) -> Result<(), CUresult> {
+        self.contexts.get(&context).and_then(|context| context.lost).map_or(Ok(()), Err)
     }
 
     /// Notes what no caller may do, and refuses it.
@@ -164,10 +134,8 @@ impl State {
         Err(CUresult::CUDA_ERROR_INVALID_VALUE)
     }
 
-    /// Whether a context, by its handle, is retained.
     pub(crate) fn is_retained(&self, context: usize) -> bool {
-        let device = context.wrapping_sub(1) as i32;
-        self.contexts.get(&device).is_some_and(|retained| *retained > 0)
+        self.contexts.get(&context).is_some_and(|context| context.retained > 0)
     }
 
     /// A new handle.
@@ -176,14 +144,14 @@ impl State {
         0x1000 + 16 * self.handles
     }
 
+    /// A stream that a caller names: 0 is the default stream of the current context.
     pub(crate) fn stream(&mut self, handle: usize) -> Result<&mut Stream, CUresult> {
-        if handle == 0 {
-            return Ok(self.streams.entry(0).or_default());
+        let number = if handle == 0 { current() } else { handle };
+        match self.streams.get(&number).map(|stream| (stream.is_destroyed, stream.context)) {
+            Some((false, context)) => self.not_lost(context)?,
+            _ => return self.wrong("a stream is used that is none"),
         }
-        if self.streams.get(&handle).is_none_or(|stream| stream.is_destroyed) {
-            return self.wrong("a stream is used that is none");
-        }
-        Ok(self.streams.get_mut(&handle).expect("found above"))
+        Ok(self.streams.get_mut(&number).expect("found above"))
     }
 
     /// The memory that a byte is in.
@@ -191,9 +159,17 @@ impl State {
         self.memory.range(..=start).next_back().map(|(_, memory)| memory)
     }
 
-    /// Whether these bytes are in memory of the device, or pinned.
+    /// Whether these bytes are in memory of a device, or pinned.
     pub(crate) fn has(&self, start: u64, len: usize) -> bool {
         self.memory_at(start).is_some_and(|memory| memory.has(start, len))
+    }
+
+    /// Whether work of a context may access the memory that this byte is in. Access to a peer's memory is not access to what is of a pool.
+    pub(crate) fn reaches(&self, context: usize, start: u64) -> bool {
+        self.memory_at(start).is_some_and(|memory| {
+            let is_peer = self.contexts.get(&context).is_some_and(|of| of.peers.contains(&memory.context));
+            memory.context == context || memory.kind == Kind::Pinned || memory.kind == Kind::Device && is_peer
+        })
     }
 
     /// Whether these bytes of the host are pinned.
@@ -201,64 +177,16 @@ impl State {
         self.memory_at(start).is_some_and(|memory| memory.kind == Kind::Pinned && memory.has(start, len))
     }
 
-    /// Memory of a kind: where it begins.
-    pub(crate) fn allocate(&mut self, kind: Kind, len: usize) -> Result<u64, CUresult> {
-        if len == 0 {
-            return self.wrong("memory of no bytes is asked for");
+    /// From now on all calls in a context fail, and nothing is done in it any more. What is wrong is noted, unless a test has asked for it.
+    pub(crate) fn lose(&mut self, context: usize, code: CUresult, what: &str) {
+        if !what.is_empty() {
+            self.notes.push(what.into());
         }
-        let in_use: usize = self.memory.values().map(|memory| memory.len).sum();
-        let fits = in_use.saturating_add(len) <= crate::api::memory::MEMORY;
-        let memory = fits.then(|| Memory::new(kind, len)).flatten().ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-        let start = memory.start;
-        self.memory.insert(start, memory);
-        Ok(start)
-    }
-
-    /// Whether memory may be freed in use, or with something in it: what failed was to wait for it, to clear it, to free it, or to enter
-    /// its context. A fatal error needs no excuse: behind it nothing is freed.
-    fn is_excused(&self) -> bool {
-        const EXCUSES: [&str; 5] = ["Synchronize", "Query", "Memset", "Free", "SetCurrent"];
-        let fails = self.fault.is_some_and(|fault| fault.code != CUresult::CUDA_SUCCESS);
-        let name = self.failed.map(CStr::to_string_lossy).unwrap_or_default();
-        fails && EXCUSES.iter().any(|part| name.contains(part))
-    }
-
-    /// Frees memory: which is clear, unless it is of a pool, and which nothing uses; what is not is noted.
-    pub(crate) fn free(&mut self, start: u64, is_device: bool) -> Result<(), CUresult> {
-        let memory = self.memory.get(&start).filter(|memory| (memory.kind != Kind::Pinned) == is_device);
-        let Some((kind, len)) = memory.map(|memory| (memory.kind, memory.len)) else {
-            return self.wrong("memory is freed that is none");
-        };
-        if !self.is_excused() && self.is_in_use(start, len) {
-            self.notes.push(format!("{kind:?} memory of {len} bytes is freed before what uses it is done"));
+        if let Some(of) = self.contexts.get_mut(&context) {
+            of.lost.get_or_insert(code);
         }
-        // As the driver does.
-        self.run_all()?;
-        let memory = self.memory.remove(&start).expect("found above");
-        if !self.is_excused() && kind != Kind::Pool && !memory.is_clear() {
-            self.notes.push(format!("{kind:?} memory of {len} bytes is freed with something in it"));
+        for stream in self.streams.values_mut().filter(|stream| stream.context == context) {
+            stream.abandon();
         }
-        Ok(())
-    }
-
-    /// Frees all there is, and notes it, unless the context was lost. Streams that were destroyed are done.
-    pub(crate) fn end(&mut self) {
-        if self.run_all().is_ok() {
-            let kinds = self.memory.values().map(|memory| format!("{:?} memory of {} bytes", memory.kind, memory.len));
-            self.left.extend(kinds);
-            let streams = self.streams.iter().filter(|(handle, stream)| **handle != 0 && !stream.is_destroyed).count();
-            for (what, how_many) in
-                [("streams", streams), ("events", self.events.len()), ("modules", self.modules.len())]
-            {
-                if how_many > 0 {
-                    self.left.push(format!("{how_many} {what}"));
-                }
-            }
-        }
-        self.memory.clear();
-        self.streams.clear();
-        self.events.clear();
-        self.modules.clear();
-        self.functions.clear();
     }
 }

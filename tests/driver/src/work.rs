@@ -1,15 +1,14 @@
-//! What streams have to do. It is done when something waits for it, and not before, or at once.
+//! What streams have to do.
 
 use crate::kernels::{Arguments, Loaded};
-use crate::state::State;
 use cudarc::driver::sys::CUresult;
 use std::collections::VecDeque;
 use std::ffi::c_void;
-use std::ptr;
+use std::time::Instant;
 
 /// A stream: what was put on it, in order.
-#[derive(Default)]
 pub(crate) struct Stream {
+    pub(crate) context: usize,
     /// How much of it is done.
     done: u64,
     queue: VecDeque<Work>,
@@ -17,11 +16,61 @@ pub(crate) struct Stream {
     pub(crate) is_destroyed: bool,
 }
 
+impl Stream {
+    /// An empty one of a context.
+    pub(crate) fn new(context: usize) -> Self {
+        Self { context, done: 0, queue: VecDeque::new(), is_destroyed: false }
+    }
+
+    pub(crate) fn put(&mut self, work: Work) {
+        self.queue.push_back(work);
+    }
+
+    /// What is next to be done.
+    pub(crate) fn take(&mut self) -> Option<Work> {
+        self.queue.pop_front()
+    }
+
+    /// What was taken is done.
+    pub(crate) fn has_done(&mut self) {
+        self.done += 1;
+    }
+
+    /// Nothing of what is on it is done any more.
+    pub(crate) fn abandon(&mut self) {
+        self.done += self.queue.len() as u64;
+        self.queue.clear();
+    }
+
+    /// The number of the point behind all that is on it.
+    pub(crate) fn end(&self) -> u64 {
+        self.done + self.queue.len() as u64
+    }
+
+    pub(crate) fn is_past(&self, point: Point) -> bool {
+        self.done >= point.number
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// What it has to do reads and writes, as far as is known: beginnings and lengths.
+    pub(crate) fn touches(&self) -> impl Iterator<Item = (u64, usize)> {
+        self.queue.iter().flat_map(Work::touches)
+    }
+
+    /// Whether what comes next takes longer than until now.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self.queue.front(), Some(Work::Launch { due: Some(due), .. }) if Instant::now() < *due)
+    }
+}
+
 /// A point of a stream: everything up to this number.
 #[derive(Clone, Copy)]
 pub(crate) struct Point {
     pub(crate) stream: usize,
-    number: u64,
+    pub(crate) number: u64,
 }
 
 /// What a stream does, in memory that was looked at when it was put there.
@@ -31,6 +80,8 @@ pub(crate) enum Work {
         entry: usize,
         grid: (u32, u32),
         arguments: Arguments,
+        /// When it is done at the earliest.
+        due: Option<Instant>,
     },
     /// Bytes that the driver took when it was called, as it does where memory is not pinned.
     Write {
@@ -81,122 +132,6 @@ impl Work {
             Self::Set { to, len, .. } => vec![(to, len)],
             Self::Free { start } => vec![(start, 1)],
             Self::Wait(_) | Self::Call { .. } | Self::Fail(_) => vec![],
-        }
-    }
-}
-
-impl State {
-    /// Puts work on a stream.
-    pub(crate) fn put(&mut self, stream: usize, work: Work) -> Result<(), CUresult> {
-        self.stream(stream)?.queue.push_back(work);
-        if self.options.at_once { self.synchronize(stream) } else { Ok(()) }
-    }
-
-    /// What a stream has come to when all is done that is on it now.
-    pub(crate) fn point(&mut self, stream: usize) -> Result<Point, CUresult> {
-        let of = self.stream(stream)?;
-        Ok(Point { stream, number: of.done + of.queue.len() as u64 })
-    }
-
-    /// Does all that a stream has to do.
-    pub(crate) fn synchronize(&mut self, stream: usize) -> Result<(), CUresult> {
-        let point = self.point(stream)?;
-        self.run_to(point)
-    }
-
-    /// Does all that is before a point.
-    pub(crate) fn run_to(&mut self, point: Point) -> Result<(), CUresult> {
-        while !self.is_past(point) {
-            self.step(point.stream);
-        }
-        self.not_lost()
-    }
-
-    /// Does all that all streams have to do.
-    pub(crate) fn run_all(&mut self) -> Result<(), CUresult> {
-        let streams: Vec<usize> = self.streams.keys().copied().collect();
-        for stream in streams {
-            while self.streams.get(&stream).is_some_and(|of| !of.queue.is_empty()) {
-                self.step(stream);
-            }
-        }
-        self.not_lost()
-    }
-
-    /// Whether a point was come to. If not, one step is made towards it.
-    pub(crate) fn asked(&mut self, point: Point) -> Result<(), CUresult> {
-        if self.is_past(point) {
-            return self.not_lost();
-        }
-        self.step(point.stream);
-        self.not_lost()?;
-        Err(CUresult::CUDA_ERROR_NOT_READY)
-    }
-
-    fn is_past(&self, point: Point) -> bool {
-        self.streams.get(&point.stream).is_none_or(|stream| stream.done >= point.number)
-    }
-
-    /// Whether any stream has something to do that touches these bytes.
-    pub(crate) fn is_in_use(&self, start: u64, len: usize) -> bool {
-        let meets = |(at, bytes): (u64, usize)| at < start + len as u64 && start < at + bytes.max(1) as u64;
-        let mut all = self.streams.values().flat_map(|stream| &stream.queue);
-        all.any(|work| work.touches().into_iter().any(meets))
-    }
-
-    /// Does the next thing that a stream has to do.
-    fn step(&mut self, stream: usize) {
-        let Some(work) = self.streams.get_mut(&stream).and_then(|of| of.queue.pop_front()) else { return };
-        self.work(work);
-        if let Some(of) = self.streams.get_mut(&stream) {
-            of.done += 1;
-        }
-    }
-
-    fn work(&mut self, work: Work) {
-        if let Some(&(start, _)) = work.touches().iter().find(|&&(start, len)| !self.has(start, len)) {
-            return self
-                .lose(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS, &format!("work on memory that is gone, at {start:#x}"));
-        }
-        // SAFETY: of all of these: the memory is there, as was looked at above. What is not the device's is the caller's, who must not
-        // use it before he has waited.
-        unsafe {
-            match work {
-                Work::Launch { kernel, entry, grid, arguments } => {
-                    if let Err(what) = kernel.run(entry, grid, &arguments) {
-                        self.lose(CUresult::CUDA_ERROR_LAUNCH_FAILED, &what);
-                    }
-                    if let Some(memory) = self.memory.values().find(|memory| !memory.is_intact()) {
-                        let what = format!("{} writes next to memory of {} bytes", kernel.name(), memory.len);
-                        self.lose(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS, &what);
-                    }
-                }
-                Work::Write { bytes, to } => ptr::copy(bytes.as_ptr(), to as *mut u8, bytes.len()),
-                Work::Copy { from, to, len } => ptr::copy(from as *const u8, to as *mut u8, len),
-                Work::Rows { from, to, len, rows } => {
-                    for row in 0..rows {
-                        let at = |(start, apart): (u64, usize)| start + (row * apart) as u64;
-                        ptr::copy(at(from) as *const u8, at(to) as *mut u8, len);
-                    }
-                }
-                Work::Set { to, value, len } => ptr::write_bytes(to as *mut u8, value, len),
-                Work::Free { start } => drop(self.memory.remove(&start)),
-                Work::Wait(point) => _ = self.run_to(point),
-                Work::Call { function, data } => function(data),
-                Work::Fail(code) => self.lose(code, ""),
-            }
-        }
-    }
-
-    /// From now on all calls fail, and nothing is done any more. What is wrong is noted, unless a test has asked for it.
-    fn lose(&mut self, code: CUresult, what: &str) {
-        if !what.is_empty() {
-            self.notes.push(what.into());
-        }
-        self.lost.get_or_insert(code);
-        for stream in self.streams.values_mut() {
-            stream.done += stream.queue.len() as u64;
-            stream.queue.clear();
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Devices and contexts.
 
-use super::memory::MEMORY;
 use super::put;
-use crate::state::{CURRENT, State, call, call_in_context};
+use crate::call::{Call, call, call_in_context, call_of, call_that_waits};
+use crate::fault::About;
+use crate::memory::MEMORY;
+use crate::state::{CURRENT, context_of, current};
 use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUresult};
 use std::ffi::{c_char, c_int, c_uint};
 use std::ptr;
@@ -14,18 +16,25 @@ pub extern "C" fn cuInit(_flags: c_uint) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> CUresult {
-    call(c"cuDriverGetVersion", |_| put(version, 13000))
+    call(c"cuDriverGetVersion", |_| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(version, 13000) }
+    })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> CUresult {
-    call(c"cuDeviceGetCount", |state| put(count, state.options.devices as c_int))
+    call(c"cuDeviceGetCount", |state| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(count, state.options.devices as c_int) }
+    })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int) -> CUresult {
     call(c"cuDeviceGet", |state| match (ordinal as usize) < state.options.devices {
-        true => put(device, ordinal),
+        // SAFETY: the caller has room for it.
+        true => unsafe { put(device, ordinal) },
         false => Err(CUresult::CUDA_ERROR_INVALID_DEVICE),
     })
 }
@@ -43,14 +52,17 @@ pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, room: c_int, _device
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: CUdevice) -> CUresult {
-    call(c"cuDeviceTotalMem", |_| put(bytes, MEMORY))
+    call(c"cuDeviceTotalMem", |_| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(bytes, MEMORY) }
+    })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetAttribute(
     value: *mut c_int,
     attribute: CUdevice_attribute,
-    _device: CUdevice,
+    device: CUdevice,
 ) -> CUresult {
     use CUdevice_attribute as Attribute;
     call(c"cuDeviceGetAttribute", |state| {
@@ -59,7 +71,9 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
             Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => architecture / 10,
             Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => architecture % 10,
             Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT => 2,
-            Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE => 1_000_000,
+            // No two devices are as fast, by what they say, but each of four has some of 4 MiB of sharded memory.
+            Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE if state.options.fast == Some(device as usize) => c_int::MAX,
+            Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE => 10_000 + 1_000 * device,
             Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => 1,
             // CUDA C++ Programming Guide, technical specifications by compute capability.
             Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => match architecture {
@@ -69,38 +83,55 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
             },
             other => return state.wrong(format!("the stand-in does not know {other:?}")),
         };
-        put(value, found)
+        // SAFETY: the caller has room for it.
+        unsafe { put(value, found) }
     })
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceCanAccessPeer(can: *mut c_int, _device: CUdevice, _peer: CUdevice) -> CUresult {
-    call(c"cuDeviceCanAccessPeer", |_| put(can, 1))
+pub unsafe extern "C" fn cuDeviceCanAccessPeer(can: *mut c_int, device: CUdevice, peer: CUdevice) -> CUresult {
+    call(c"cuDeviceCanAccessPeer", |state| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(can, state.can_access(device, peer).into()) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuCtxEnablePeerAccess(_peer: CUcontext, _flags: c_uint) -> CUresult {
-    call_in_context(c"cuCtxEnablePeerAccess", |_| Ok(()))
+pub extern "C" fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) -> CUresult {
+    call_in_context(c"cuCtxEnablePeerAccess", |state| {
+        let (context, peer) = (current(), peer as usize);
+        if flags != 0 || peer == context || !state.is_retained(peer) {
+            return state.wrong("access is asked for to what is no peer");
+        }
+        // As the driver was seen to do.
+        state.not_lost(peer)?;
+        if !state.can_access(context as CUdevice - 1, peer as CUdevice - 1) {
+            return Err(CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+        }
+        match state.contexts.get_mut(&context).is_some_and(|of| of.peers.insert(peer)) {
+            true => Ok(()),
+            false => Err(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED),
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice) -> CUresult {
-    call(c"cuDevicePrimaryCtxRetain", |state| {
-        state.not_lost()?;
-        *state.contexts.entry(device).or_default() += 1;
-        put(context, (device as usize + 1) as CUcontext)
+    call_of(c"cuDevicePrimaryCtxRetain", context_of(device), |state| {
+        state.not_lost(context_of(device))?;
+        state.begin(context_of(device));
+        // SAFETY: the caller has room for it.
+        unsafe { put(context, context_of(device) as CUcontext) }
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) -> CUresult {
-    call(c"cuDevicePrimaryCtxRelease", |state| {
-        match state.contexts.get_mut(&device) {
-            Some(retained) if *retained > 0 => *retained -= 1,
+    call_of(c"cuDevicePrimaryCtxRelease", context_of(device), |state| {
+        match state.contexts.get_mut(&context_of(device)) {
+            Some(of) if of.retained > 1 => of.retained -= 1,
+            Some(of) if of.retained == 1 => state.end(context_of(device)),
             _ => return state.wrong("a context is released that nobody has"),
-        }
-        if state.contexts.values().all(|retained| *retained == 0) {
-            state.end();
         }
         Ok(())
     })
@@ -108,7 +139,7 @@ pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetCurrent(context: CUcontext) -> CUresult {
-    call(c"cuCtxSetCurrent", |state| {
+    call_of(Call::about(c"cuCtxSetCurrent", About::Context(context as usize)), context as usize, |state| {
         if !state.is_retained(context as usize) {
             return state.wrong("a context is used that was released");
         }
@@ -119,10 +150,13 @@ pub extern "C" fn cuCtxSetCurrent(context: CUcontext) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut CUcontext) -> CUresult {
-    call(c"cuCtxGetCurrent", |_| put(context, CURRENT.get() as CUcontext))
+    call(c"cuCtxGetCurrent", |_| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(context, current() as CUcontext) }
+    })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSynchronize() -> CUresult {
-    call_in_context(c"cuCtxSynchronize", State::run_all)
+    call_that_waits(Call::about(c"cuCtxSynchronize", About::Context(current())), |state| state.run_all(current()))
 }

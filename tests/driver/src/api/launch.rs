@@ -1,7 +1,8 @@
 //! Modules, their functions, and launches.
 
 use super::put;
-use crate::state::{Function, call_in_context};
+use crate::call::{call_in_context, call_that_waits};
+use crate::state::{Function, Module, current};
 use crate::work::Work;
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute, CUlaunchConfig, CUmodule, CUresult};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -13,23 +14,26 @@ const SHARED_BYTES: u32 = 48 << 10;
 pub unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) -> CUresult {
     call_in_context(c"cuModuleLoadData", |state| {
         // SAFETY: the caller's image.
-        let loaded = unsafe { state.kernels.load(image) }?;
+        let kernel = unsafe { state.kernels.load(image) }?;
         let handle = state.handle();
-        state.modules.insert(handle, loaded);
-        put(module, handle as CUmodule)
+        state.modules.insert(handle, Module { context: current(), kernel });
+        // SAFETY: the caller has room for it.
+        unsafe { put(module, handle as CUmodule) }
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuModuleUnload(module: CUmodule) -> CUresult {
-    call_in_context(c"cuModuleUnload", |state| {
+    call_that_waits(c"cuModuleUnload", |state| {
         // As the driver does: its functions may be at work.
-        state.run_all()?;
+        state.run_all(current())?;
         state.functions.retain(|_, function| function.module != module as usize);
-        match state.modules.remove(&(module as usize)) {
-            Some(_) => Ok(()),
-            None => state.wrong("a module is unloaded that is none"),
-        }
+        match state.modules.get(&(module as usize)).map(|module| module.context == current()) {
+            Some(true) => state.modules.remove(&(module as usize)),
+            Some(false) => return state.wrong("a module is unloaded in another context"),
+            None => return state.wrong("a module is unloaded that is none"),
+        };
+        Ok(())
     })
 }
 
@@ -41,13 +45,16 @@ pub unsafe extern "C" fn cuModuleGetFunction(
 ) -> CUresult {
     call_in_context(c"cuModuleGetFunction", |state| {
         let module = module as usize;
-        let Some(&kernel) = state.modules.get(&module) else { return state.wrong("a module is used that is none") };
+        let Some(&Module { kernel, .. }) = state.modules.get(&module) else {
+            return state.wrong("a module is used that is none");
+        };
         // SAFETY: the caller's text.
         let name = unsafe { CStr::from_ptr(name) }.to_str().unwrap_or_default();
         let entry = kernel.entry(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
         let handle = state.handle();
         state.functions.insert(handle, Function { kernel, entry, module, shared_bytes: SHARED_BYTES });
-        put(function, handle as CUfunction)
+        // SAFETY: the caller has room for it.
+        unsafe { put(function, handle as CUfunction) }
     })
 }
 
@@ -72,12 +79,18 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
     _extra: *mut *mut c_void,
 ) -> CUresult {
     call_in_context(c"cuLaunchKernelEx", |state| {
-        let fails = state.fails_late.take();
+        let fails = state.faults.fails_late.take();
         // SAFETY: the caller's description.
         let config = unsafe { &*config };
-        let Some(&Function { kernel, entry, shared_bytes, .. }) = state.functions.get(&(function as usize)) else {
+        let Some(&Function { kernel, entry, shared_bytes, module }) = state.functions.get(&(function as usize)) else {
             return state.wrong("a function is launched that is none");
         };
+        let stream = config.hStream as usize;
+        let contexts = [state.modules[&module].context, state.stream(stream)?.context];
+        if contexts != [current(); 2] {
+            return state
+                .wrong(format!("{} is launched in another context than its own or its stream's", kernel.name()));
+        }
         if config.sharedMemBytes > shared_bytes || config.gridDimX == 0 || (config.gridDimY, config.gridDimZ) != (1, 1)
         {
             return state.wrong(format!("{} is launched as it cannot be", kernel.name()));
@@ -89,8 +102,8 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
             let what = format!("{} is launched with `{name}` at {address:#x}, which is in no memory", kernel.name());
             return state.wrong(what);
         }
-        let stream = config.hStream as usize;
-        state.put(stream, Work::Launch { kernel, entry, grid: (config.gridDimX, config.blockDimX), arguments })?;
+        let (grid, due) = ((config.gridDimX, config.blockDimX), state.launched(current()));
+        state.put(stream, Work::Launch { kernel, entry, grid, arguments, due })?;
         fails.map_or(Ok(()), |code| state.put(stream, Work::Fail(code)))
     })
 }

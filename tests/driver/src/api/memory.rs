@@ -1,37 +1,40 @@
 //! Memory of devices, pinned memory, and copies.
 
 use super::put;
+use crate::call::{Call, call_in_context, call_that_waits};
+use crate::fault::About;
 use crate::memory::Kind;
-use crate::state::{State, call_in_context};
+use crate::state::{State, current, state};
 use crate::work::Work;
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUdeviceptr, CUmemorytype, CUpointer_attribute, CUresult, CUstream};
 use std::ffi::{c_uint, c_void};
 use std::{ptr, slice};
 
-/// Bytes of memory that there are in all.
-pub(crate) const MEMORY: usize = 1 << 30;
-
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> CUresult {
-    call_in_context(c"cuMemAlloc", |state| put(pointer, state.allocate(Kind::Device, bytes)?))
+    call_in_context(c"cuMemAlloc", |state| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(pointer, state.allocate(Kind::Device, current(), bytes)?) }
+    })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFree_v2(pointer: CUdeviceptr) -> CUresult {
-    call_in_context(c"cuMemFree", |state| state.free(pointer, true))
+    call_that_waits(Call::about(c"cuMemFree", About::Memory(pointer)), |state| state.free(pointer, true))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocAsync(pointer: *mut CUdeviceptr, bytes: usize, stream: CUstream) -> CUresult {
     call_in_context(c"cuMemAllocAsync", |state| {
-        state.stream(stream as usize)?;
-        put(pointer, state.allocate(Kind::Pool, bytes)?)
+        let context = state.stream(stream as usize)?.context;
+        // SAFETY: the caller has room for it.
+        unsafe { put(pointer, state.allocate(Kind::Pool, context, bytes)?) }
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> CUresult {
-    call_in_context(c"cuMemFreeAsync", |state| {
+    call_in_context(Call::about(c"cuMemFreeAsync", About::Memory(pointer)), |state| {
         if state.memory.get(&pointer).is_none_or(|memory| memory.kind != Kind::Pool) {
             return state.wrong("memory is freed on a stream that is of no pool");
         }
@@ -41,16 +44,24 @@ pub extern "C" fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> CUre
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, _flags: c_uint) -> CUresult {
-    call_in_context(c"cuMemHostAlloc", |state| put(pointer, state.allocate(Kind::Pinned, bytes)? as *mut c_void))
+    call_in_context(c"cuMemHostAlloc", |state| {
+        // SAFETY: the caller has room for it.
+        unsafe { put(pointer, state.allocate(Kind::Pinned, current(), bytes)? as *mut c_void) }
+    })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> CUresult {
-    call_in_context(c"cuMemFreeHost", |state| state.free(pointer as u64, false))
+    call_that_waits(Call::about(c"cuMemFreeHost", About::Memory(pointer as u64)), |state| {
+        state.free(pointer as u64, false)
+    })
 }
 
 /// Puts a copy from the host on a stream. Where the memory is not pinned the driver takes the bytes before it returns.
-fn copy_in(
+///
+/// # Safety
+/// The host's bytes are there: pinned ones until the copy is done, others until this returns.
+unsafe fn copy_in(
     state: &mut State,
     to: CUdeviceptr,
     from: *const c_void,
@@ -60,7 +71,7 @@ fn copy_in(
     inside(state, to, len)?;
     let work = match state.is_pinned(from as u64, len) {
         true => Work::Copy { from: from as u64, to, len },
-        // SAFETY: the caller's bytes, which are there when the driver is called.
+        // SAFETY: as the caller guarantees.
         false => Work::Write { bytes: unsafe { slice::from_raw_parts(from.cast(), len) }.to_vec(), to },
     };
     state.put(stream as usize, work)
@@ -68,9 +79,10 @@ fn copy_in(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize) -> CUresult {
-    call_in_context(c"cuMemcpyHtoD", |state| {
+    call_that_waits(c"cuMemcpyHtoD", |state| {
         let is_pinned = state.is_pinned(from as u64, bytes);
-        copy_in(state, to, from, bytes, ptr::null_mut())?;
+        // SAFETY: the caller's bytes.
+        unsafe { copy_in(state, to, from, bytes, ptr::null_mut()) }?;
         // *API synchronization behavior*: from pinned memory the copy is done when it returns; other bytes, which the driver has taken, may
         // still be on their way to the device.
         if is_pinned { state.synchronize(0) } else { Ok(()) }
@@ -84,7 +96,8 @@ pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     bytes: usize,
     stream: CUstream,
 ) -> CUresult {
-    call_in_context(c"cuMemcpyHtoDAsync", |state| copy_in(state, to, from, bytes, stream))
+    // SAFETY: the caller's bytes.
+    call_in_context(c"cuMemcpyHtoDAsync", |state| unsafe { copy_in(state, to, from, bytes, stream) })
 }
 
 #[unsafe(no_mangle)]
@@ -94,18 +107,24 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     bytes: usize,
     stream: CUstream,
 ) -> CUresult {
-    call_in_context(c"cuMemcpyDtoHAsync", |state| {
+    let copy_out = |state: &mut State| {
         inside(state, from, bytes)?;
         if state.is_pinned(to as u64, bytes) {
             return state.put(stream as usize, Work::Copy { from, to: to as u64, len: bytes });
         }
         // To memory that is not pinned it returns when the bytes are there.
         state.synchronize(stream as usize)?;
-        inside(state, from, bytes)?;
+        let context = state.stream(stream as usize)?.context;
+        state.access(context, from, bytes)?;
         // SAFETY: the caller's memory, and the device's, which is there.
         unsafe { ptr::copy_nonoverlapping(from as *const u8, to.cast(), bytes) };
         Ok(())
-    })
+    };
+    let is_pinned = state().is_pinned(to as u64, bytes);
+    match is_pinned {
+        true => call_in_context(c"cuMemcpyDtoHAsync", copy_out),
+        false => call_that_waits(c"cuMemcpyDtoHAsync", copy_out),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -142,7 +161,7 @@ pub unsafe extern "C" fn cuMemcpy2DAsync_v2(copy: *const CUDA_MEMCPY2D, stream: 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemsetD8_v2(to: CUdeviceptr, value: u8, bytes: usize) -> CUresult {
     // It may be at work when it returns.
-    call_in_context(c"cuMemsetD8", |state| {
+    call_in_context(Call::about(c"cuMemsetD8", About::Memory(to)), |state| {
         inside(state, to, bytes)?;
         state.put(0, Work::Set { to, value, len: bytes })
     })
@@ -150,7 +169,7 @@ pub extern "C" fn cuMemsetD8_v2(to: CUdeviceptr, value: u8, bytes: usize) -> CUr
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemsetD8Async(to: CUdeviceptr, value: u8, bytes: usize, stream: CUstream) -> CUresult {
-    call_in_context(c"cuMemsetD8Async", |state| {
+    call_in_context(Call::about(c"cuMemsetD8Async", About::Memory(to)), |state| {
         inside(state, to, bytes)?;
         state.put(stream as usize, Work::Set { to, value, len: bytes })
     })
@@ -163,7 +182,12 @@ pub unsafe extern "C" fn cuPointerGetAttribute(
     pointer: CUdeviceptr,
 ) -> CUresult {
     call_in_context(c"cuPointerGetAttribute", |state| match attribute {
-        CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER if state.has(pointer, 1) => put(value.cast(), pointer),
+        CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER
+            if state.has(pointer, 1) && state.reaches(current(), pointer) =>
+        {
+            // SAFETY: the caller has room for it.
+            unsafe { put(value.cast(), pointer) }
+        }
         _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     })
 }
@@ -187,11 +211,18 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
                 Kind::Pinned => CUmemorytype::CU_MEMORYTYPE_HOST as u32,
                 Kind::Device | Kind::Pool => CUmemorytype::CU_MEMORYTYPE_DEVICE as u32,
             };
-            match attribute {
-                Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => put(value.cast(), found.map_or(0, |of| kind(of.kind)))?,
-                Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => put(value.cast(), found.map_or(0, |of| of.start))?,
-                Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE => put(value.cast(), found.map_or(0, |of| of.len))?,
-                _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+            // SAFETY: the caller has room for what he asks for.
+            unsafe {
+                match attribute {
+                    Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => {
+                        put(value.cast(), found.map_or(0, |of| kind(of.kind)))?;
+                    }
+                    Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
+                        put(value.cast(), found.map_or(0, |of| of.start))?;
+                    }
+                    Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE => put(value.cast(), found.map_or(0, |of| of.len))?,
+                    _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+                }
             }
         }
         Ok(())

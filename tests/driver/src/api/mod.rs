@@ -15,7 +15,8 @@ use std::ffi::c_char;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGetErrorName(_code: CUresult, text: *mut *const c_char) -> CUresult {
     let _state = state();
-    match put(text, c"an error of the stand-in".as_ptr()) {
+    // SAFETY: as the caller guarantees.
+    match unsafe { put(text, c"an error of the stand-in".as_ptr()) } {
         Ok(()) => CUresult::CUDA_SUCCESS,
         Err(code) => code,
     }
@@ -27,10 +28,13 @@ pub unsafe extern "C" fn cuGetErrorString(code: CUresult, text: *mut *const c_ch
     unsafe { cuGetErrorName(code, text) }
 }
 
-/// Gives the caller a value.
-fn put<T>(to: *mut T, value: T) -> Result<(), CUresult> {
+/// Gives the driver's caller a value.
+///
+/// # Safety
+/// There is room for it.
+unsafe fn put<T>(to: *mut T, value: T) -> Result<(), CUresult> {
     assert!(!to.is_null());
-    // SAFETY: the caller of the driver has room for it there.
+    // SAFETY: as the caller guarantees.
     unsafe { to.write(value) };
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! Streams and events.
 
 use super::put;
-use crate::state::{call, call_in_context};
+use crate::call::{Call, call, call_in_context, call_that_waits};
+use crate::fault::About;
+use crate::state::{Event, State, current};
 use crate::work::{Stream, Work};
 use cudarc::driver::sys::{CUevent, CUresult, CUstream, CUstreamCaptureMode, CUstreamCaptureStatus};
 use std::cell::Cell;
@@ -11,8 +13,9 @@ use std::ffi::{c_uint, c_void};
 pub unsafe extern "C" fn cuStreamCreate(stream: *mut CUstream, _flags: c_uint) -> CUresult {
     call_in_context(c"cuStreamCreate", |state| {
         let handle = state.handle();
-        state.streams.insert(handle, Stream::default());
-        put(stream, handle as CUstream)
+        state.streams.insert(handle, Stream::new(current()));
+        // SAFETY: the caller has room for it.
+        unsafe { put(stream, handle as CUstream) }
     })
 }
 
@@ -29,12 +32,14 @@ pub extern "C" fn cuStreamDestroy_v2(stream: CUstream) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamSynchronize(stream: CUstream) -> CUresult {
-    call_in_context(c"cuStreamSynchronize", |state| state.synchronize(stream as usize))
+    call_that_waits(Call::about(c"cuStreamSynchronize", About::Stream(stream as usize)), |state| {
+        state.synchronize(stream as usize)
+    })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamQuery(stream: CUstream) -> CUresult {
-    call_in_context(c"cuStreamQuery", |state| {
+    call_in_context(Call::about(c"cuStreamQuery", About::Stream(stream as usize)), |state| {
         let point = state.point(stream as usize)?;
         state.asked(point)
     })
@@ -42,10 +47,10 @@ pub extern "C" fn cuStreamQuery(stream: CUstream) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamWaitEvent(stream: CUstream, event: CUevent, _flags: c_uint) -> CUresult {
-    call_in_context(c"cuStreamWaitEvent", |state| match state.events.get(&(event as usize)).copied() {
-        Some(Some(point)) => state.put(stream as usize, Work::Wait(point)),
-        Some(None) => state.stream(stream as usize).map(drop),
-        None => state.wrong("an event is waited for that is none"),
+    // Stream and event may be of several contexts.
+    call_in_context(c"cuStreamWaitEvent", |state| match state.event(event, "waited for")?.point {
+        Some(point) => state.put(stream as usize, Work::Wait(point)),
+        None => state.stream(stream as usize).map(drop),
     })
 }
 
@@ -53,7 +58,8 @@ pub extern "C" fn cuStreamWaitEvent(stream: CUstream, event: CUevent, _flags: c_
 pub unsafe extern "C" fn cuStreamIsCapturing(stream: CUstream, status: *mut CUstreamCaptureStatus) -> CUresult {
     call_in_context(c"cuStreamIsCapturing", |state| {
         state.stream(stream as usize)?;
-        put(status, CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+        // SAFETY: the caller has room for it.
+        unsafe { put(status, CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE) }
     })
 }
 
@@ -64,7 +70,7 @@ pub unsafe extern "C" fn cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCa
             const { Cell::new(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL) };
     }
     // SAFETY: the caller's value, which is read and written.
-    call(c"cuThreadExchangeStreamCaptureMode", |_| put(mode, MODE.replace(unsafe { *mode })))
+    call(c"cuThreadExchangeStreamCaptureMode", |_| unsafe { put(mode, MODE.replace(*mode)) })
 }
 
 #[unsafe(no_mangle)]
@@ -83,43 +89,56 @@ pub unsafe extern "C" fn cuLaunchHostFunc(
 pub unsafe extern "C" fn cuEventCreate(event: *mut CUevent, _flags: c_uint) -> CUresult {
     call_in_context(c"cuEventCreate", |state| {
         let handle = state.handle();
-        state.events.insert(handle, None);
-        put(event, handle as CUevent)
+        state.events.insert(handle, Event { context: current(), point: None });
+        // SAFETY: the caller has room for it.
+        unsafe { put(event, handle as CUevent) }
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventRecord(event: CUevent, stream: CUstream) -> CUresult {
     call_in_context(c"cuEventRecord", |state| {
-        let point = state.point(stream as usize)?;
-        match state.events.get_mut(&(event as usize)) {
-            Some(recorded) => *recorded = Some(point),
-            None => return state.wrong("an event is recorded that is none"),
+        let context = state.stream(stream as usize)?.context;
+        if state.event(event, "recorded")?.context != context {
+            return state.wrong("an event is recorded on a stream of another context");
         }
+        let point = Some(state.point(stream as usize)?);
+        state.events.insert(event as usize, Event { context, point });
         Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventSynchronize(event: CUevent) -> CUresult {
-    call_in_context(c"cuEventSynchronize", |state| match state.events.get(&(event as usize)).copied() {
-        Some(point) => point.map_or(Ok(()), |point| state.run_to(point)),
-        None => state.wrong("an event is waited for that is none"),
+    call_that_waits(Call::about(c"cuEventSynchronize", About::Event(event as usize)), |state| {
+        let point = state.event(event, "waited for")?.point;
+        point.map_or(Ok(()), |point| state.run_to(point))
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventQuery(event: CUevent) -> CUresult {
-    call_in_context(c"cuEventQuery", |state| match state.events.get(&(event as usize)).copied() {
-        Some(point) => point.map_or(Ok(()), |point| state.asked(point)),
-        None => state.wrong("an event is asked for that is none"),
+    call_in_context(Call::about(c"cuEventQuery", About::Event(event as usize)), |state| {
+        let point = state.event(event, "asked for")?.point;
+        point.map_or(Ok(()), |point| state.asked(point))
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventDestroy_v2(event: CUevent) -> CUresult {
-    call_in_context(c"cuEventDestroy", |state| match state.events.remove(&(event as usize)) {
-        Some(_) => Ok(()),
-        None => state.wrong("an event is destroyed that is none"),
+    call_in_context(c"cuEventDestroy", |state| {
+        state.event(event, "destroyed")?;
+        state.events.remove(&(event as usize));
+        Ok(())
     })
+}
+
+impl State {
+    /// An event that a caller names.
+    fn event(&mut self, event: CUevent, what: &str) -> Result<Event, CUresult> {
+        match self.events.get(&(event as usize)).copied() {
+            Some(event) => self.not_lost(event.context).map(|()| event),
+            None => self.wrong(format!("an event is {what} that is none")),
+        }
+    }
 }

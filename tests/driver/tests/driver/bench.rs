@@ -1,38 +1,49 @@
-//! Where a call is tried: an engine, a place for its data, and a call of the driver that fails meanwhile.
+//! Where a call is tried: an engine of one device or several, a place for its data, and a call of the driver that fails meanwhile.
 
 use crate::stand_in::{self, Fault};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, CudaViewMut};
-use aes_bitslice_runtime::{Backend, Cipher, Engine, Error, Key, Operation, Transfers};
+use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer};
+use aes_bitslice_runtime::{Access, Backend, Cipher, Engine, Error, Key, Operation, Transfers};
 use aes_bitslice_tests::reference::noise;
 use std::cell::{Cell, OnceCell};
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
-/// Where the data of a call is.
+/// Where the data of a call is. Where all devices are to have some of it, this many bytes are ahead of what a case has anywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// Memory of the host.
     Host,
-    /// The same, cut into several chunks, which several threads bring to the device.
+    /// The same, cut into several chunks, which several threads bring to each device.
     HostInChunks,
-    /// Memory of the host that is pinned.
+    /// Memory of the host that is pinned; where there are several devices, in chunks, too.
     Pinned,
-    /// Memory of the device, this many bytes behind a multiple of 256.
+    /// Memory of the last device, this many bytes behind a multiple of 256.
     Device(usize),
+    /// Memory that is sharded over the devices.
+    Sharded(usize),
+    /// The same, from one buffer to another, if the operation maps its data.
+    ShardedToAnother(usize),
+    /// Memory of the host, with something for each device.
+    HostForAll(usize),
 }
 
 /// What a call returned, and what its data was before it and behind it.
 pub struct Outcome {
     pub value: Result<String, Error>,
     pub before: Vec<u8>,
-    /// Nothing if it cannot be looked at any more.
-    pub data: Option<Vec<u8>>,
+    pub data: Vec<u8>,
+    /// Those of the data that cannot be looked at any more, of which zeros are there.
+    pub lost: Vec<Range<usize>>,
 }
 
 /// Where a call is tried.
 pub struct Bench<'a> {
     pub engine: &'a Engine,
     pub place: Place,
+    /// Bytes ahead of what a case has anywhere.
+    ahead: usize,
     /// The call of the driver that fails.
     pub fault: Option<(u64, Fault)>,
     /// Which that was, when there was one.
@@ -45,18 +56,73 @@ pub struct Bench<'a> {
 /// Bytes around data on the device, which stay.
 const AROUND: [u8; 9] = [0xa5; 9];
 
+/// An engine on this many devices, all there are.
+pub fn open(devices: u32) -> Result<Engine, Error> {
+    Engine::open(if devices == 1 { Backend::Cuda { ordinal: 0 } } else { Backend::CudaAll })
+}
+
 impl Place {
-    /// An engine whose calls are made with data there.
-    pub fn open(self) -> Result<Engine, Error> {
-        let engine = Engine::open(Backend::Cuda { ordinal: 0 })?;
-        let chunks = Transfers { chunk_bytes: Some(1024), streams: Some(2), workers: Some(2) };
-        Ok(if self == Self::HostInChunks { engine.with_transfers(chunks) } else { engine })
+    /// An engine on this many devices whose calls are made with data there.
+    pub fn open(self, devices: u32) -> Result<Engine, Error> {
+        open(devices).map(|engine| self.of(engine, devices))
+    }
+
+    /// The engine on this many devices, as calls are made with data there.
+    pub fn of(self, engine: Engine, devices: u32) -> Engine {
+        let is_in_chunks = self == Self::HostInChunks || self == Self::Pinned && devices > 1;
+        // Such that each of several devices has several.
+        let chunk_bytes = Some(if devices == 1 { 1024 } else { 304 });
+        let chunks = Transfers { chunk_bytes, streams: Some(2), workers: Some(2) };
+        if is_in_chunks { engine.with_transfers(chunks) } else { engine }
+    }
+
+    /// Whether it is sharded memory, in which a call has work for all devices.
+    pub fn is_sharded(self) -> bool {
+        matches!(self, Self::Sharded(_) | Self::ShardedToAnother(_))
+    }
+
+    /// Whether it is memory of devices, which the caller has.
+    pub fn is_on_devices(self) -> bool {
+        matches!(self, Self::Device(_)) || self.is_sharded()
+    }
+
+    /// Bytes ahead of what a case has anywhere.
+    fn ahead(self) -> usize {
+        match self {
+            Self::Sharded(ahead) | Self::ShardedToAnother(ahead) | Self::HostForAll(ahead) => ahead,
+            Self::Host | Self::HostInChunks | Self::Pinned | Self::Device(_) => 0,
+        }
+    }
+}
+
+impl Outcome {
+    /// Bytes that may not be looked at any more as zeros.
+    pub fn without_lost(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        self.lost.iter().for_each(|range| bytes[range.clone()].fill(0));
+        bytes
     }
 }
 
 impl<'a> Bench<'a> {
     pub fn new(engine: &'a Engine, place: Place, fault: Option<(u64, Fault)>) -> Self {
-        Self { engine, place, fault, failed: Cell::new(None), calls: Cell::new(0), stream: OnceCell::new() }
+        let (failed, calls, stream) = (Cell::new(None), Cell::new(0), OnceCell::new());
+        Self { engine, place, ahead: place.ahead(), fault, failed, calls, stream }
+    }
+
+    /// Memory of the host, for what a call makes of data that is as long as in a place.
+    pub fn instead_of(engine: &'a Engine, place: Place) -> Self {
+        Self { ahead: place.ahead(), ..Self::new(engine, Place::Host, None) }
+    }
+
+    /// Data of this many bytes, and those ahead of it.
+    pub fn noise(&self, seed: u64, bytes: usize) -> Vec<u8> {
+        noise(seed, self.ahead + bytes)
+    }
+
+    /// The same, in whole blocks.
+    pub fn blocks(&self, seed: u64, bytes: usize) -> Vec<u8> {
+        self.noise(seed, bytes / 16 * 16)
     }
 
     /// What is called while a call of the driver may fail.
@@ -74,8 +140,12 @@ impl<'a> Bench<'a> {
         self.engine.cipher(key).expect("a key")
     }
 
+    /// Of the last device.
     pub fn stream(&self) -> &Arc<CudaStream> {
-        self.stream.get_or_init(|| self.engine.cuda_context().expect("a GPU").new_stream().expect("a stream"))
+        self.stream.get_or_init(|| {
+            let contexts = self.engine.cuda_contexts().expect("a GPU");
+            contexts.last().expect("a GPU").new_stream().expect("a stream")
+        })
     }
 
     /// An operation that returns nothing but its data.
@@ -83,10 +153,14 @@ impl<'a> Bench<'a> {
         let cipher = self.cipher(key);
         match self.place {
             Place::Device(_) => self.on_device(data, |stream, data| {
-                cipher.device()?.run(stream, operation, data)?;
+                last(&cipher)?.run(stream, operation, data)?;
                 // What is found out late is an error of the caller's stream.
                 Ok(String::new())
             }),
+            Place::Sharded(_) | Place::ShardedToAnother(_) => {
+                let outcome = self.on_shards(&cipher, operation, data);
+                Outcome { value: outcome.value.map(|_| String::new()), ..outcome }
+            }
             _ => self.on_host(data, |data| cipher.run(operation, data).map(|()| String::new())),
         }
     }
@@ -96,9 +170,10 @@ impl<'a> Bench<'a> {
         let cipher = self.cipher(key);
         match self.place {
             Place::Device(_) => self.on_device(data, |stream, data| {
-                let pending = cipher.device()?.run_with_output(stream, operation, data)?;
+                let pending = last(&cipher)?.run_with_output(stream, operation, data)?;
                 Ok(format!("{:?}", pending.wait()?))
             }),
+            Place::Sharded(_) | Place::ShardedToAnother(_) => self.on_shards(&cipher, operation, data),
             _ => self.on_host(data, |data| Ok(format!("{:?}", cipher.run(operation, data)?))),
         }
     }
@@ -106,9 +181,9 @@ impl<'a> Bench<'a> {
     /// An operation that only reads its data.
     pub fn read<O: Operation<Output: Debug>>(&self, key: &Key, operation: O, data: &[u8]) -> Outcome {
         let cipher = self.cipher(key);
-        match self.place {
-            Place::Device(_) => self.run_with_output(key, operation, data),
-            _ => self.on_host(data, |data| Ok(format!("{:?}", cipher.run(operation, &*data)?))),
+        match self.place.is_on_devices() {
+            true => self.run_with_output(key, operation, data),
+            false => self.on_host(data, |data| Ok(format!("{:?}", cipher.run(operation, &*data)?))),
         }
     }
 
@@ -118,11 +193,11 @@ impl<'a> Bench<'a> {
             let mut copy = self.engine.host_buffer(data.len()).expect("pinned memory");
             copy.copy_from_slice(data);
             let value = self.tried(|| call(&mut copy));
-            return Outcome { value, before: data.to_vec(), data: Some(copy.to_vec()) };
+            return Outcome { value, before: data.to_vec(), data: copy.to_vec(), lost: vec![] };
         }
         let mut copy = data.to_vec();
         let value = self.tried(|| call(&mut copy));
-        Outcome { value, before: data.to_vec(), data: Some(copy) }
+        Outcome { value, before: data.to_vec(), data: copy, lost: vec![] }
     }
 
     /// A call on a copy of the data in memory of the device.
@@ -136,13 +211,60 @@ impl<'a> Bench<'a> {
         let there = [&noise(7, offset), data, &AROUND].concat();
         let mut memory: CudaSlice<u8> = stream.clone_htod(&there).expect("memory of the device");
         let value = self.tried(|| call(stream, &mut memory.slice_mut(offset..offset + data.len())));
-        let found = stream.clone_dtoh(&memory).ok();
-        let found = found.map(|found| {
+        let found = stream.clone_dtoh(&memory).ok().map(|found| {
             let (ahead, rest) = found.split_at(offset);
             let (found, behind) = rest.split_at(data.len());
             assert!(ahead == noise(7, offset) && behind == AROUND, "a byte around the data was changed");
             found.to_vec()
         });
-        Outcome { value, before: data.to_vec(), data: found }
+        let all = 0..data.len();
+        let lost = if found.is_none() { vec![all] } else { vec![] };
+        Outcome { value, before: data.to_vec(), data: found.unwrap_or_else(|| vec![0; data.len()]), lost }
     }
+
+    /// An operation on a copy of the data that is sharded over the devices.
+    fn on_shards<O: Operation<Output: Debug>>(&self, cipher: &Cipher, operation: O, data: &[u8]) -> Outcome {
+        let buffer = |bytes: &[u8]| {
+            let mut buffer = self.engine.sharded(bytes.len()).expect("memory of the devices");
+            buffer.copy_from_host(0, bytes).expect("memory of the devices");
+            buffer
+        };
+        let input =
+            (matches!(self.place, Place::ShardedToAnother(_)) && O::ACCESS == Access::Maps).then(|| buffer(data));
+        let before = if input.is_some() { noise(22, data.len()) } else { data.to_vec() };
+        let mut output = buffer(&before);
+        let value = self.tried(|| {
+            let sharded = cipher.sharded()?;
+            let value = match &input {
+                Some(input) => sharded.run_to(operation, input, &mut output)?,
+                None => sharded.run(operation, &mut output)?,
+            };
+            Ok(format!("{value:?}"))
+        });
+        if let Some(input) = &input {
+            let (found, lost) = contents(input);
+            let input = Outcome { value: Ok(String::new()), before: vec![], data: found, lost };
+            assert!(input.data == input.without_lost(data), "the input was changed");
+        }
+        let (data, lost) = contents(&output);
+        Outcome { value, before, data, lost }
+    }
+}
+
+/// The calls on memory of the last device.
+fn last(cipher: &Cipher) -> Result<DeviceCipher<'_>, Error> {
+    cipher.devices().map(|mut devices| devices.pop().expect("a GPU"))
+}
+
+/// What a sharded buffer holds, and which shares cannot be looked at any more.
+fn contents(buffer: &ShardedBuffer) -> (Vec<u8>, Vec<Range<usize>>) {
+    let (mut data, mut lost) = (vec![0; buffer.len()], vec![]);
+    for share in buffer.shares() {
+        let bytes = &mut data[share.range.clone()];
+        if !bytes.is_empty() && buffer.copy_to_host(share.range.start, bytes).is_err() {
+            bytes.fill(0);
+            lost.push(share.range);
+        }
+    }
+    (data, lost)
 }

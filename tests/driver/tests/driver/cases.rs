@@ -2,22 +2,40 @@
 
 use crate::bench::{Bench, Outcome, Place};
 use aes_bitslice_runtime::{
-    CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, GcmDecrypt, GcmDecryptBatch, GcmEncrypt,
-    GcmEncryptBatch, GcmMessage, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits, Keystream, Mode, Nonce,
-    Tag, Xts,
+    Backend, CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, Engine, Error, GcmDecrypt, GcmDecryptBatch,
+    GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits, Keystream,
+    Mode, Nonce, Tag, Xts,
 };
+use aes_bitslice_seal::Error as SealError;
+use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_tests::operation::counter;
 use aes_bitslice_tests::others;
 use aes_bitslice_tests::reference::noise;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// A call.
 pub struct Case {
     pub name: &'static str,
-    /// Whether it is done on the host by the CPU alone.
-    pub on_device_only: bool,
+    on: On,
     verified: Verified,
     pub call: fn(&Bench<'_>) -> Outcome,
+}
+
+/// Where the data of a case can be.
+#[derive(Clone, Copy)]
+enum On {
+    All,
+    /// All but sharded memory.
+    NotShards,
+    /// Memory of the host alone.
+    Host,
+    /// The same, with something for each device.
+    HostForAll,
+    /// Memory of a device: on the host they are done by the CPU alone.
+    Device,
+    /// Memory of the only device of an engine.
+    OnlyDevice,
 }
 
 /// What a case writes that may be looked at only if it is authentic.
@@ -30,28 +48,25 @@ enum Verified {
     Messages,
 }
 
-const fn case(name: &'static str, call: fn(&Bench<'_>) -> Outcome) -> Case {
-    Case { name, on_device_only: false, verified: Verified::Nothing, call }
-}
-
-const fn verifying(name: &'static str, call: fn(&Bench<'_>) -> Outcome) -> Case {
-    Case { name, on_device_only: false, verified: Verified::All, call }
-}
-
-const fn on_device(name: &'static str, call: fn(&Bench<'_>) -> Outcome) -> Case {
-    Case { name, on_device_only: true, verified: Verified::Nothing, call }
-}
-
-const fn verifying_messages(name: &'static str, call: fn(&Bench<'_>) -> Outcome) -> Case {
-    Case { name, on_device_only: true, verified: Verified::Messages, call }
+const fn case(name: &'static str, on: On, verified: Verified, call: fn(&Bench<'_>) -> Outcome) -> Case {
+    Case { name, on, verified, call }
 }
 
 impl Case {
-    /// Where its data can be.
-    pub fn places(&self) -> &'static [Place] {
-        match self.on_device_only {
-            true => &[Place::Device(0), Place::Device(3)],
-            false => &[Place::Host, Place::HostInChunks, Place::Pinned, Place::Device(0), Place::Device(3)],
+    /// Where its data can be on an engine of this many devices.
+    pub fn places(&self, devices: u32) -> Vec<Place> {
+        use Place::{Device, Host, HostForAll, HostInChunks, Pinned, Sharded, ShardedToAnother};
+        // Shares of sharded memory begin at multiples of 1 MiB.
+        let ahead = (devices as usize - 1) << 20;
+        match (self.on, devices) {
+            (On::All | On::NotShards, 1) => vec![Host, HostInChunks, Pinned, Device(0), Device(3)],
+            (On::All, _) => vec![HostInChunks, Sharded(ahead), Pinned, ShardedToAnother(ahead), Device(3), Host],
+            (On::NotShards, _) => vec![HostInChunks, Pinned, Device(3), Host],
+            (On::Host, _) => vec![Host],
+            (On::HostForAll, _) => vec![HostForAll(ahead)],
+            (On::Device | On::OnlyDevice, 1) => vec![Device(0), Device(3)],
+            (On::Device, _) => vec![Device(3)],
+            (On::OnlyDevice, _) => vec![],
         }
     }
 
@@ -66,38 +81,52 @@ impl Case {
 }
 
 /// All of them.
-pub const CASES: [Case; 19] = [
-    case("ECB encryption", |bench| bench.run(&key(16), Ecb::encrypt(), &data(1, 4080))),
-    case("ECB decryption", |bench| bench.run(&key(24), Ecb::decrypt(), &data(2, 6000))),
-    case("CBC decryption", |bench| bench.run(&key(32), CbcDecrypt::new(&[7; 16]), &data(3, 9000))),
-    case("CTR", |bench| bench.run(&key(32), Ctr::new(&counter([0xff; 16]), 5), &noise(4, 5003))),
-    case("a key stream", |bench| bench.run(&key(16), Keystream::new(&counter([0xff; 16]), 3), &noise(5, 2001))),
-    case("XTS encryption", |bench| bench.run(&xts_key(), Xts::encrypt(512, 9).unwrap(), &noise(6, 5000))),
-    case("XTS decryption", |bench| bench.run(&xts_key(), Xts::decrypt(4096, 9).unwrap(), &noise(7, 9001))),
-    case("GCM encryption", |bench| {
-        bench.run_with_output(&key(16), GcmEncrypt::new(&nonce(), b"a header"), &noise(8, 4001))
+pub const CASES: [Case; 21] = [
+    case("ECB encryption", On::All, Verified::Nothing, |bench| {
+        bench.run(&key(16), Ecb::encrypt(), &bench.blocks(1, 4080))
     }),
-    verifying("GCM decryption", |bench| {
-        let (secret, tag) = others::gcm(&KEY[..32], &[3; 12], b"a header", &noise(9, 3000));
+    case("ECB decryption", On::All, Verified::Nothing, |bench| {
+        bench.run(&key(24), Ecb::decrypt(), &bench.blocks(2, 6000))
+    }),
+    case("CBC decryption", On::All, Verified::Nothing, |bench| {
+        bench.run(&key(32), CbcDecrypt::new(&[7; 16]), &bench.blocks(3, 9000))
+    }),
+    case("CTR", On::All, Verified::Nothing, |bench| {
+        bench.run(&key(32), Ctr::new(&counter([0xff; 16]), 5), &bench.noise(4, 5003))
+    }),
+    case("a key stream", On::All, Verified::Nothing, |bench| {
+        bench.run(&key(16), Keystream::new(&counter([0xff; 16]), 3), &bench.noise(5, 2001))
+    }),
+    case("XTS encryption", On::All, Verified::Nothing, |bench| {
+        bench.run(&xts_key(), Xts::encrypt(512, 9).unwrap(), &bench.noise(6, 5030))
+    }),
+    case("XTS decryption", On::All, Verified::Nothing, |bench| {
+        bench.run(&xts_key(), Xts::decrypt(4096, 9).unwrap(), &bench.noise(7, 9001))
+    }),
+    case("GCM encryption", On::All, Verified::Nothing, |bench| {
+        bench.run_with_output(&key(16), GcmEncrypt::new(&nonce(), b"a header"), &bench.noise(8, 4001))
+    }),
+    case("GCM decryption", On::All, Verified::All, |bench| {
+        let (secret, tag) = others::gcm(&KEY[..32], &[3; 12], b"a header", &bench.noise(9, 3000));
         bench.run_with_output(&key(32), GcmDecrypt::new(&nonce(), b"a header", &Tag::new(&tag).unwrap()), &secret)
     }),
-    verifying("GCM decryption of what is not authentic", |bench| {
-        let (secret, tag) = others::gcm(&KEY[..32], &[3; 12], b"a header", &noise(9, 3000));
+    case("GCM decryption of what is not authentic", On::All, Verified::All, |bench| {
+        let (secret, tag) = others::gcm(&KEY[..32], &[3; 12], b"a header", &bench.noise(9, 3000));
         bench.run_with_output(&key(32), GcmDecrypt::new(&nonce(), b"another", &Tag::new(&tag).unwrap()), &secret)
     }),
-    case("AES-GCM-SIV encryption", |bench| {
-        bench.run_with_output(&key(32), GcmSivEncrypt::new(&nonce(), b"a header"), &noise(10, 2000))
+    case("AES-GCM-SIV encryption", On::NotShards, Verified::Nothing, |bench| {
+        bench.run_with_output(&key(32), GcmSivEncrypt::new(&nonce(), b"a header"), &bench.noise(10, 2000))
     }),
-    verifying("AES-GCM-SIV decryption", |bench| {
-        let (secret, tag) = others::gcm_siv(&KEY[..16], &[3; 12], b"a header", &noise(11, 1501));
+    case("AES-GCM-SIV decryption", On::NotShards, Verified::All, |bench| {
+        let (secret, tag) = others::gcm_siv(&KEY[..16], &[3; 12], b"a header", &bench.noise(11, 1501));
         bench.run_with_output(&key(16), GcmSivDecrypt::new(&nonce(), b"a header", &Tag::new(&tag).unwrap()), &secret)
     }),
-    case("GMAC", |bench| bench.read(&key(24), Gmac::new(&nonce()), &noise(12, 3333))),
-    on_device("GCM encryption of many messages", |bench| {
+    case("GMAC", On::All, Verified::Nothing, |bench| bench.read(&key(24), Gmac::new(&nonce()), &bench.noise(12, 3333))),
+    case("GCM encryption of many messages", On::Device, Verified::Nothing, |bench| {
         let (nonces, data) = (nonces(), noise(13, MESSAGES[3].1 as usize + 5));
         bench.run_with_output(&key(16), GcmEncryptBatch::new(&messages(&nonces)).unwrap(), &data)
     }),
-    verifying_messages("GCM decryption of many messages", |bench| {
+    case("GCM decryption of many messages", On::Device, Verified::Messages, |bench| {
         let (nonces, mut data) = (nonces(), noise(14, MESSAGES[3].1 as usize + 5));
         let mut tags = Vec::new();
         for (message, nonce) in MESSAGES.iter().zip(&nonces) {
@@ -110,14 +139,16 @@ pub const CASES: [Case; 19] = [
         tags[1] = tags[0];
         bench.run_with_output(&key(16), GcmDecryptBatch::new(&messages(&nonces), &tags).unwrap(), &data)
     }),
-    on_device("CMAC of many messages", |bench| bench.read(&key(24), CmacBatch::new(&RANGES).unwrap(), &noise(15, 100))),
-    on_device("verification of CMAC of many messages", |bench| {
+    case("CMAC of many messages", On::Device, Verified::Nothing, |bench| {
+        bench.read(&key(24), CmacBatch::new(&RANGES).unwrap(), &noise(15, 100))
+    }),
+    case("verification of CMAC of many messages", On::Device, Verified::Nothing, |bench| {
         let data = noise(15, 100);
         let tag = |range: &Range<u64>| others::cmac(&KEY[..24], &data[range.start as usize..range.end as usize]);
         let tags = RANGES.each_ref().map(|range| Tag::new(&tag(range)).unwrap());
         bench.read(&key(24), CmacVerifyBatch::new(&RANGES, &tags).unwrap(), &data)
     }),
-    on_device("jobs under many keys", |bench| {
+    case("jobs under many keys", On::OnlyDevice, Verified::Nothing, |bench| {
         let keys = [noise(16, 32), noise(17, 32), noise(18, 32)];
         let job = |n: usize| {
             let (from, to) = MESSAGES[n];
@@ -126,28 +157,37 @@ pub const CASES: [Case; 19] = [
         let jobs = Jobs::new(Mode::Ctr, &[job(0), job(1), job(2)]).unwrap();
         let data = noise(19, MESSAGES[2].1 as usize + 3);
         match bench.place {
-            Place::Host | Place::HostInChunks | Place::Pinned => {
-                bench.on_host(&data, |data| bench.engine.run_jobs(&jobs, data).map(|()| String::new()))
-            }
-            Place::Device(_) => bench.on_device(&data, |stream, data| {
+            Place::Host => bench.on_host(&data, |data| bench.engine.run_jobs(&jobs, data).map(|()| String::new())),
+            _ => bench.on_device(&data, |stream, data| {
                 bench.engine.device_jobs()?.run(stream, &jobs, data)?.wait().map(|()| String::new())
             }),
         }
     }),
-    on_device("the same number of bytes under each key", |bench| {
+    case("the same number of bytes under each key", On::OnlyDevice, Verified::Nothing, |bench| {
         let (keys, data) = (noise(20, 16 * 40), noise(21, 48 * 40));
         let each = EachKey::new(Mode::EcbDecrypt, KeyBits::Aes128, [0; 16], 48).unwrap();
         match bench.place {
-            Place::Host | Place::HostInChunks | Place::Pinned => {
+            Place::Host => {
                 bench.on_host(&data, |data| bench.engine.run_each_key(&each, &keys, data).map(|()| String::new()))
             }
-            Place::Device(_) => {
+            _ => {
                 let keys = bench.stream().clone_htod(&keys).expect("memory of the device");
                 bench.on_device(&data, |stream, data| {
                     bench.engine.device_jobs()?.run_each_key(stream, &each, &keys, data).map(|()| String::new())
                 })
             }
         }
+    }),
+    case("opening a file in chunks", On::Host, Verified::Nothing, |bench| {
+        let file = file();
+        bench.on_host(&file[HEADER..], |segments| open(bench.engine, &file[..HEADER], segments))
+    }),
+    case("copies to sharded memory and from there", On::HostForAll, Verified::Nothing, |bench| {
+        bench.on_host(&bench.noise(23, 5003), |data| {
+            let copied = copy_by_shards(bench.engine, data);
+            // Of a copy that fails some may be there.
+            copied.inspect_err(|_| data.fill(0)).map(|()| String::new())
+        })
     }),
 ];
 
@@ -179,11 +219,6 @@ fn nonce() -> Nonce {
     Nonce::new(&[3; 12]).unwrap()
 }
 
-/// About as many bytes, in whole blocks.
-fn data(seed: u64, bytes: usize) -> Vec<u8> {
-    noise(seed, bytes / 16 * 16)
-}
-
 fn nonces() -> [[u8; 12]; 4] {
     std::array::from_fn(|n| [n as u8; 12])
 }
@@ -191,4 +226,69 @@ fn nonces() -> [[u8; 12]; 4] {
 fn messages(nonces: &[[u8; 12]; 4]) -> Vec<GcmMessage<'_>> {
     let message = |(&(from, to), nonce)| GcmMessage { nonce, aad: b"header", range: from..to };
     MESSAGES.iter().zip(nonces.iter().map(|nonce| &nonce[..])).map(message).collect()
+}
+
+/// Bytes ahead of the first segment of a file.
+const HEADER: usize = 40;
+
+/// Tink's, with segments of 100 bytes.
+fn keyset() -> Keyset {
+    let text = r#"{"primaryKeyId": 7, "key": [{"keyData": {
+        "typeUrl": "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey",
+        "value": "EgYIZBAgGAMaIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f",
+        "keyMaterialType": "SYMMETRIC"}, "status": "ENABLED", "keyId": 7, "outputPrefixType": "RAW"}]}"#;
+    Keyset::from_json(text).expect("a keyset")
+}
+
+/// A file of several chunks, always the same: its header is made at random.
+fn file() -> &'static [u8] {
+    static FILE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let cpu = Engine::open(Backend::Cpu).expect("a CPU");
+        let mut file = vec![];
+        tink::encrypt(&cpu, &keyset(), b"about", &*noise(24, 2345), &mut file).expect("a file");
+        file
+    });
+    &FILE
+}
+
+/// Opens segments in chunks of them, one after the other, in place: each leaves its message, and zeros behind that.
+fn open(engine: &Engine, header: &[u8], segments: &mut [u8]) -> Result<String, Error> {
+    /// Of a chunk.
+    const SEGMENTS: usize = 7;
+    // `cudarc` keeps the error of what fails when memory or a stream is dropped, as those are that chunks were opened in, and returns it
+    // from the next call that makes a stream: that one fails for what was done before it. It is taken back here.
+    if engine.backend().is_cuda() {
+        engine.cuda_contexts()?.iter().for_each(|context| _ = context.check_err());
+    }
+    let outcome = tink::opening(engine, &keyset(), b"about", header).and_then(|opening| {
+        let (places, mut rest, mut first) = (opening.places(), &mut *segments, 0);
+        while !rest.is_empty() {
+            let bytes = (places.place(first + SEGMENTS as u64) - places.place(first)) as usize;
+            let (chunk, behind) = rest.split_at_mut(bytes.min(rest.len()));
+            let opened = opening.open(first, behind.is_empty(), chunk, chunk.len());
+            assert!(opened.is_ok() || chunk.iter().all(|&byte| byte == 0), "something is handed out");
+            chunk[opened?..].fill(0);
+            (rest, first) = (behind, first + SEGMENTS as u64);
+        }
+        Ok(String::new())
+    });
+    // What was opened before an error is authentic, and not looked at here.
+    outcome.inspect_err(|_| segments.fill(0)).map_err(|error| match error {
+        SealError::Engine(error) => error,
+        other => panic!("{other}"),
+    })
+}
+
+/// Copies bytes to sharded memory, cut anywhere, and back. A CPU has none.
+fn copy_by_shards(engine: &Engine, data: &mut [u8]) -> Result<(), Error> {
+    if !engine.backend().is_cuda() {
+        return Ok(());
+    }
+    let middle = data.len() / 3;
+    let mut buffer = engine.sharded(data.len())?;
+    buffer.copy_from_host(0, &data[..middle])?;
+    buffer.copy_from_host(middle, &data[middle..])?;
+    data.fill(0);
+    buffer.copy_to_host(0, &mut data[..middle])?;
+    buffer.copy_to_host(middle, &mut data[middle..])
 }

@@ -9,6 +9,8 @@ mod cases;
 #[cfg(target_os = "linux")]
 mod notes;
 #[cfg(target_os = "linux")]
+mod several;
+#[cfg(target_os = "linux")]
 mod stand_in;
 #[cfg(target_os = "linux")]
 mod trials;

@@ -10,7 +10,7 @@ pub enum Fault {
     InvalidValue,
     /// There is too little memory.
     OutOfMemory,
-    /// What was launched has failed, and all calls fail from now on.
+    /// What was launched has failed, and all calls in the context fail from now on.
     LaunchFailed,
     /// The same, but of a launch: it fails when it is done.
     LaunchFailsLate,
@@ -31,9 +31,43 @@ fn function<F: Copy>(name: &str) -> F {
     unsafe { *culib().get::<F>(name.as_bytes()).expect("the stand-in in place of the driver") }
 }
 
-/// Chooses how many devices there are, their compute capability, and whether work is done at once.
-pub fn is(devices: u32, architecture: u32, at_once: bool) {
-    function::<extern "C" fn(u32, u32, u32)>("stand_in_is")(devices, architecture, at_once.into());
+/// What it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    pub devices: u32,
+    /// How many devices, one after the other, can have access to each other's memory.
+    pub peers: u32,
+    /// Their compute capability: 80 for `sm_80`.
+    pub architecture: u32,
+    /// Whether work is done at once.
+    pub at_once: bool,
+}
+
+/// Chooses what it is.
+pub fn configure(machine: Machine) {
+    let Machine { devices, peers, architecture, at_once } = machine;
+    function::<extern "C" fn(u32, u32, u32, u32)>("stand_in_configure")(devices, architecture, at_once.into(), peers);
+}
+
+/// Makes every launch on a device take this long from now on, in milliseconds.
+pub fn is_slow(device: u32, milliseconds: u32) {
+    function::<extern "C" fn(u32, u32)>("stand_in_is_slow")(device, milliseconds);
+}
+
+/// Makes a device say, when it is opened, that it is so fast that others are not worth mentioning.
+pub fn is_fast(device: u32) {
+    function::<extern "C" fn(u32)>("stand_in_is_fast")(device);
+}
+
+/// How many launches there were on each of some devices.
+pub fn launches(devices: u32) -> Vec<u64> {
+    let of = function::<extern "C" fn(u32) -> u64>("stand_in_launches");
+    (0..devices).map(|device| of(device)).collect()
+}
+
+/// The device in whose context the call was made that failed, or took long; `None` where it was made in none.
+pub fn failed_on() -> Option<u32> {
+    u32::try_from(function::<extern "C" fn() -> i32>("stand_in_failed_on")()).ok()
 }
 
 /// Makes the call of this number fail, from now on and from 0.
@@ -63,7 +97,7 @@ pub fn notes() -> String {
     text(0)
 }
 
-/// What was there when the last context was released, in lines.
+/// What was there when its context was released, in lines.
 pub fn left() -> String {
     text(1)
 }

@@ -1,0 +1,73 @@
+//! Memory is asked for and freed: clear, and not in use.
+
+use crate::fault::About;
+use crate::memory::{Kind, MEMORY, Memory};
+use crate::state::{State, current};
+use crate::work::Stream;
+use cudarc::driver::sys::CUresult;
+
+impl State {
+    /// Memory of a kind, in a context: where it begins. Each device has its own, and so has the host.
+    pub(crate) fn allocate(&mut self, kind: Kind, context: usize, len: usize) -> Result<u64, CUresult> {
+        if len == 0 {
+            return self.wrong("memory of no bytes is asked for");
+        }
+        let is_pinned = kind == Kind::Pinned;
+        let same = |memory: &&Memory| match is_pinned {
+            true => memory.kind == Kind::Pinned,
+            false => memory.kind != Kind::Pinned && memory.context == context,
+        };
+        let in_use: usize = self.memory.values().filter(same).map(|memory| memory.len).sum();
+        let fits = in_use.saturating_add(len) <= MEMORY;
+        let memory = fits.then(|| Memory::new(kind, context, len)).flatten();
+        let memory = memory.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+        let start = memory.start;
+        // What was there before is another.
+        self.faults.excused.remove(&start);
+        self.memory.insert(start, memory);
+        Ok(start)
+    }
+
+    /// A call fails that was about this: what its caller had to do to some memory cannot be done.
+    pub(crate) fn excuse(&mut self, about: About) {
+        let of = |context: usize| self.memory.values().filter(move |memory| memory.context == context);
+        let excused: Vec<u64> = match about {
+            About::Nothing => vec![],
+            About::Memory(byte) => self.memory_at(byte).map(|memory| memory.start).into_iter().collect(),
+            About::Stream(stream) => self.touched_by(if stream == 0 { current() } else { stream }),
+            About::Event(event) => {
+                let point = self.events.get(&event).and_then(|event| event.point);
+                point.map(|point| self.touched_by(point.stream)).unwrap_or_default()
+            }
+            // All of it: outside of the context nothing of it can be waited for, cleared or freed.
+            About::Context(context) => of(context).map(|memory| memory.start).collect(),
+        };
+        self.faults.excused.extend(excused);
+    }
+
+    /// Where memory begins that a stream has something to do with.
+    fn touched_by(&self, stream: usize) -> Vec<u64> {
+        let touched = self.streams.get(&stream).into_iter().flat_map(Stream::touches);
+        touched.filter_map(|(start, _)| self.memory_at(start)).map(|memory| memory.start).collect()
+    }
+
+    /// Frees memory: which is clear, unless it is of a pool, and which nothing uses; what is not is noted.
+    pub(crate) fn free(&mut self, start: u64, is_device: bool) -> Result<(), CUresult> {
+        let memory = self.memory.get(&start).filter(|memory| (memory.kind != Kind::Pinned) == is_device);
+        let Some((kind, context, len)) = memory.map(|memory| (memory.kind, memory.context, memory.len)) else {
+            return self.wrong("memory is freed that is none");
+        };
+        self.not_lost(context)?;
+        let is_excused = self.faults.excused.remove(&start);
+        if !is_excused && self.is_in_use(start, len) {
+            self.notes.push(format!("{kind:?} memory of {len} bytes is freed before what uses it is done"));
+        }
+        // As the driver does.
+        self.run_all(context)?;
+        let memory = self.memory.remove(&start).expect("found above");
+        if !is_excused && kind != Kind::Pool && !memory.is_clear() {
+            self.notes.push(format!("{kind:?} memory of {len} bytes is freed with something in it"));
+        }
+        Ok(())
+    }
+}

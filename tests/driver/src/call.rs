@@ -1,0 +1,92 @@
+//! A call of the driver: counted, refused where it is the one that fails, and done.
+
+use crate::fault::{About, Fault, is_fatal};
+use crate::state::{State, current, state};
+use cudarc::driver::sys::CUresult;
+use std::ffi::CStr;
+use std::thread;
+use std::time::Instant;
+
+/// The name of a call, and what it is about.
+pub(crate) struct Call {
+    name: &'static CStr,
+    about: About,
+}
+
+impl Call {
+    pub(crate) fn about(name: &'static CStr, about: About) -> Self {
+        Self { name, about }
+    }
+}
+
+impl From<&'static CStr> for Call {
+    fn from(name: &'static CStr) -> Self {
+        Self::about(name, About::Nothing)
+    }
+}
+
+/// A call that needs no context.
+pub(crate) fn call(of: impl Into<Call>, work: impl FnOnce(&mut State) -> Result<(), CUresult>) -> CUresult {
+    call_of(of, current(), work)
+}
+
+/// The same of a call about this context, which is lost if the call fails by a fatal error.
+pub(crate) fn call_of(
+    of: impl Into<Call>,
+    context: usize,
+    work: impl FnOnce(&mut State) -> Result<(), CUresult>,
+) -> CUresult {
+    let Call { name, about } = of.into();
+    let fault = {
+        let faults = &mut state().faults;
+        let now = faults.calls;
+        faults.calls += 1;
+        faults.fault.filter(|fault| fault.call == now)
+    };
+    let mut fails_late = None;
+    if let Some(Fault { code, is_late, takes, .. }) = fault {
+        thread::sleep(takes);
+        let mut state = state();
+        (state.faults.failed, state.faults.failed_in) = (Some(name), context);
+        if is_late && name == c"cuLaunchKernelEx" {
+            fails_late = Some(code);
+        } else if code != CUresult::CUDA_SUCCESS {
+            // What the driver finds out late, any call may return.
+            if is_fatal(code) {
+                state.lose(context, code, "");
+            }
+            state.excuse(about);
+            return code;
+        }
+    }
+    let mut state = state();
+    // Under the same lock as the work, so that it is this call's.
+    state.faults.fails_late = fails_late;
+    match work(&mut state) {
+        Ok(()) => CUresult::CUDA_SUCCESS,
+        Err(code) => code,
+    }
+}
+
+/// The same of a call that needs a context.
+pub(crate) fn call_in_context(of: impl Into<Call>, work: impl FnOnce(&mut State) -> Result<(), CUresult>) -> CUresult {
+    call(of, |state| match current() {
+        0 => Err(CUresult::CUDA_ERROR_INVALID_CONTEXT),
+        context if state.is_retained(context) => {
+            state.not_lost(context)?;
+            work(state)
+        }
+        _ => state.wrong("a context is used that was released"),
+    })
+}
+
+/// The same of a call that waits for the context: on a slow device until all launches are done, while others may call.
+pub(crate) fn call_that_waits(of: impl Into<Call>, work: impl FnOnce(&mut State) -> Result<(), CUresult>) -> CUresult {
+    loop {
+        let until = state().contexts.get(&current()).and_then(|context| context.busy_until);
+        match until.map(|until| until.saturating_duration_since(Instant::now())) {
+            Some(left) if !left.is_zero() => thread::sleep(left),
+            _ => return call_in_context(of, work),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Several devices that share the work of a call: two and four, which reach each other's memory or do not.
+
+use crate::bench::{Bench, Outcome, Place, open};
+use crate::cases::{CASES, Case};
+use crate::stand_in::{self, Fault, Machine};
+use crate::trials::{
+    FATAL, HARMLESS, a_call_that_fails_harms_nothing_on, a_call_that_takes_long_changes_nothing_on, begin,
+    calls_are_right_on, ends, examine, expected, from_the_beginning, nothing_is_left, refused, right,
+};
+use aes_bitslice_runtime::{Backend, Ecb, Engine, Gmac, Key, Nonce};
+use aes_bitslice_tests::environment::{all_or, all_or_every, exhaustive};
+use aes_bitslice_tests::reference::noise;
+use std::collections::BTreeSet;
+
+/// Of those whose hashes the stand-in computes soonest.
+const TWO: Machine = Machine { devices: 2, peers: 2, architecture: 75, at_once: false };
+
+/// Two devices and four, of which all reach each other, or two and two, or none.
+const MACHINES: [Machine; 5] = [
+    TWO,
+    Machine { devices: 4, peers: 1, architecture: 75, at_once: false },
+    Machine { devices: 4, peers: 4, architecture: 90, at_once: true },
+    Machine { devices: 2, peers: 1, architecture: 80, at_once: true },
+    Machine { devices: 4, peers: 2, architecture: 75, at_once: false },
+];
+
+pub fn calls_on_several_devices_are_right_and_leave_nothing() {
+    for machine in all_or_every(4, MACHINES) {
+        calls_are_right_on(machine);
+    }
+}
+
+pub fn a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing() {
+    stand_in::configure(TWO);
+    let step = |place: Place| match place {
+        // More than one of the calls for each share, so that others have theirs already.
+        Place::HostForAll(_) => 3,
+        _ if place.is_sharded() => all_or(37, 199),
+        _ => all_or(11, 97),
+    };
+    assert!(a_call_that_fails_harms_nothing_on(2, step).is_superset(&BTreeSet::from([0, 1])));
+}
+
+pub fn a_call_of_the_driver_that_takes_long_changes_nothing_on_several_devices() {
+    stand_in::configure(TWO);
+    let step = |place: Place| if place.is_sharded() { all_or(61, 149) } else { all_or(31, 97) };
+    a_call_that_takes_long_changes_nothing_on(2, step);
+}
+
+/// On engines that have made such a call before: all later calls are refused, and what is on the other devices is released.
+pub fn a_device_of_several_that_is_lost_ends_calls_on_all() {
+    let mut lost = BTreeSet::new();
+    for (c, case) in CASES.iter().enumerate() {
+        let places = case.places(2);
+        for (p, &place) in places.iter().enumerate() {
+            let expected = expected(case, place);
+            for (f, fault) in FATAL.into_iter().enumerate() {
+                // To open an engine takes long.
+                let is_one = (c % places.len(), c / 2 % 2) == (p, f);
+                if is_one || exhaustive() && (c + p + f).is_multiple_of(4) {
+                    lost.extend(lost_in_a_call(case, &expected, place, fault, 37 * c + 11 * p + 5 * f));
+                }
+            }
+        }
+    }
+    assert_eq!(lost, BTreeSet::from([0, 1]));
+}
+
+/// On which device the call of the driver was that failed: it is one of those that the call makes.
+fn lost_in_a_call(case: &Case, expected: &Outcome, place: Place, fault: Fault, which: usize) -> Option<u32> {
+    stand_in::configure(TWO);
+    let engine = place.open(2).expect("the stand-in");
+    right(case.name, expected, &(case.call)(&Bench::new(&engine, place, None)));
+    let counted = Bench::new(&engine, place, Some((u64::MAX, fault)));
+    right(case.name, expected, &(case.call)(&counted));
+    let number = which as u64 % counted.calls.get().max(1);
+    drop(counted);
+    let bench = Bench::new(&engine, place, Some((number, fault)));
+    begin(format!("{}, {place:?}, {fault:?}, call {number}", case.name));
+    let found = (case.call)(&bench);
+    let failed = bench.failed.get();
+    let what = format!("{}, {place:?}, {fault:?} of {failed:?}, call {number}", case.name);
+    drop(bench);
+    let device = stand_in::failed_on();
+    examine(&what, case, expected, &found, place);
+    // With several threads there may be fewer calls than before.
+    if failed.is_some() {
+        refused(&what, &engine);
+    }
+    drop(engine);
+    ends(&what, None);
+    device.filter(|_| failed.is_some())
+}
+
+/// An engine is opened on two devices, makes a call, and is dropped.
+pub fn a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_drop() {
+    for (c, case) in CASES.iter().enumerate().filter(|(c, _)| exhaustive() || c % 5 == 0) {
+        let places = case.places(2);
+        let Some(&place) = places.get(c / 2 % places.len().max(1)) else { continue };
+        let expected = expected(case, place);
+        let fault = [HARMLESS, FATAL].as_flattened()[c % 4];
+        let trial = |number: &u64| {
+            stand_in::configure(TWO);
+            from_the_beginning(case, &expected, place, 2, *number, fault)
+        };
+        let tried = (17 * c as u64 % 97..).step_by(397).take_while(trial).count();
+        assert!(tried > 0, "{}, {place:?}, {fault:?}: no call of the driver failed", case.name);
+    }
+}
+
+/// Of four devices the last is slow: of what is in memory of the host the others do more.
+pub fn a_slow_device_of_several_leaves_its_work_to_others() {
+    const SLOW: u32 = 3;
+    let (key, data) = (Key::new(&[5; 16]).unwrap(), noise(1, 40 * 624));
+    let call = |engine: &Engine, place| Bench::new(engine, place, None).run(&key, Ecb::encrypt(), &data);
+    let expected = call(&Engine::open(Backend::Cpu).unwrap(), Place::Host);
+    stand_in::configure(Machine { devices: 4, peers: 1, architecture: 75, at_once: false });
+    let engine = Place::HostInChunks.of(open(4).expect("the stand-in"), 4);
+    right("once before", &expected, &call(&engine, Place::HostInChunks));
+    let before = stand_in::launches(4);
+    begin("a slow device".into());
+    stand_in::is_slow(SLOW, 60);
+    let found = call(&engine, Place::HostInChunks);
+    stand_in::is_slow(SLOW, 0);
+    right("a slow device", &expected, &found);
+    let launches: Vec<u64> = stand_in::launches(4).iter().zip(&before).map(|(now, before)| now - before).collect();
+    assert!(launches[SLOW as usize] < launches.iter().sum::<u64>() / 4, "{launches:?}");
+    drop(engine);
+    nothing_is_left();
+}
+
+/// Of four devices, two and two of which reach each other, the last has all of what is sharded, in three chunks: its neighbour takes one of
+/// them, and no other does. It is the hash of zeros, which takes the least time.
+pub fn a_chunk_is_taken_by_a_device_that_reaches_it() {
+    const LAST: u32 = 3;
+    const BYTES: usize = (512 << 20) + 5003;
+    let (key, nonce) = (Key::new(&[5; 16]).unwrap(), Nonce::new(&[3; 12]).unwrap());
+    stand_in::configure(Machine { devices: 4, peers: 2, architecture: 75, at_once: false });
+    stand_in::is_fast(LAST);
+    let engine = open(4).expect("the stand-in");
+    let cipher = engine.cipher(&key).expect("a key");
+    let sharded = cipher.sharded().expect("several devices");
+    let mut data = engine.sharded(BYTES).expect("memory of the devices");
+    assert!(data.shares()[LAST as usize].range == (0..BYTES), "{:?}", data.shares());
+    // Known answers are given before.
+    sharded.run(Gmac::new(&nonce), &mut engine.sharded(1).expect("memory of the devices")).expect("a hash");
+    begin("a call on many bytes".into());
+    let before = stand_in::launches(4);
+    let found = sharded.run(Gmac::new(&nonce), &mut data).expect("a hash");
+    let is_busy: Vec<bool> = stand_in::launches(4).iter().zip(&before).map(|(now, before)| now > before).collect();
+    let cpu = Engine::open(Backend::Cpu).unwrap().cipher(&key).unwrap();
+    assert_eq!(found, cpu.run(Gmac::new(&nonce), &*vec![0; BYTES]).expect("a hash"));
+    assert_eq!(is_busy, [false, false, true, true]);
+    drop((data, cipher, engine));
+    nothing_is_left();
+}
