@@ -70,6 +70,11 @@ impl Case {
         }
     }
 
+    /// Whether something of it may be looked at only if it is authentic.
+    pub fn is_verified(&self) -> bool {
+        !matches!(self.verified, Verified::Nothing)
+    }
+
     /// Beginnings and ends of messages, in data of `len` bytes, that may be looked at only if they are authentic.
     pub fn verified(&self, len: usize) -> Vec<(usize, usize)> {
         match self.verified {

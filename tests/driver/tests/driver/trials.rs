@@ -231,12 +231,13 @@ pub fn from_the_beginning(
 pub fn ends(what: &str, failed: Option<&str>) {
     assert_eq!(stand_in::notes(), "", "{what}");
     let left = stand_in::left();
-    // What could not be waited for may still be in use.
-    let may_be_left = failed.is_some_and(|name| {
-        ["Free", "Destroy", "Synchronize", "Unload", "SetCurrent"].iter().any(|part| name.contains(part))
-    });
-    assert!(left.is_empty() || may_be_left, "{what} leaves {left}");
+    assert!(left.is_empty() || failed.is_some_and(may_leave), "{what} leaves {left}");
     stand_in::begins_anew();
+}
+
+/// Whether something is left behind a call of the driver that failed, by its name: what it was to free, or to wait for, may still be in use.
+fn may_leave(name: &str) -> bool {
+    ["Free", "Destroy", "Synchronize", "Unload", "SetCurrent"].iter().any(|part| name.contains(part))
 }
 
 fn a_call_of_the_driver_that_takes_long_changes_nothing() {
@@ -307,6 +308,8 @@ pub fn examine(what: &str, case: &Case, expected: &Outcome, found: &Outcome, pla
     assert!(found.lost.is_empty() || place.is_on_devices(), "{what}: {:?} is lost", found.lost);
     match &found.value {
         Ok(_) => as_expected(what, expected, found),
+        // Sharded memory is cleared as far as the devices can: what is not authentic stays where that failed.
+        Err(_) if place.is_sharded() && case.is_verified() && what.contains(" of cuMemset") => {}
         Err(_) if format!("{:?}", found.value) == format!("{:?}", expected.value) => as_expected(what, expected, found),
         Err(error) => {
             // Of memory that a call has until it returns, all is handed out or nothing.
