@@ -72,7 +72,7 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
     let mut file = match is_standard_input {
         true => standard::input()?,
         false => File::open(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => refuse("there is no such file; `aes-bitslice keygen` makes one"),
+            ErrorKind::NotFound => refuse("there is no such file; for new data `aes-bitslice keygen` makes a key"),
             _ => refuse(&error.to_string()),
         })?,
     };

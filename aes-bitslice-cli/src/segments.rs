@@ -192,7 +192,7 @@ pub fn explain(name: &str, error: SealError) -> Error {
         SealError::Io(error) => Error::io(format!("cannot read {name}"), &error),
         SealError::Engine(error) => error.into(),
         SealError::KeyLength(_) => {
-            Error::new(Exit::Key, format!("{error}; `aes-bitslice keygen -b 256 -o KEY` makes one"))
+            Error::new(Exit::Key, format!("{error}; for new files `aes-bitslice keygen -b 256 -o KEY` makes one"))
         }
         SealError::EmptyPassphrase | SealError::Keyset(_) => Error::new(Exit::Key, error.to_string()),
         SealError::WrongKey

@@ -59,7 +59,7 @@ impl Header {
         }
         let bytes: &[u8; BYTES] = bytes.first_chunk().ok_or(Error::DamagedHeader("it is cut off"))?;
         if Sha256::digest(&bytes[..CHECKSUM])[..8] != bytes[CHECKSUM..] {
-            return Err(Error::DamagedHeader("its checksum is another"));
+            return Err(Error::DamagedHeader("its checksum does not match"));
         }
         let number = |at: usize| u32::from_be_bytes(*bytes[at..].first_chunk().expect("within the header"));
         let cost = PassphraseCost { memory_kib: number(12), passes: number(16), lanes: number(20) };

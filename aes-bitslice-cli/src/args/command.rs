@@ -161,6 +161,9 @@ pub fn parse() -> Result<Asked> {
 /// Parses arguments, the first of which is the name of the program.
 fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
     let arguments: Vec<_> = arguments.into_iter().collect();
+    if let Some((option, instead)) = of_openssl(&arguments) {
+        return Err(Error::usage(format!("{option} is an option of `openssl`: {instead}; see --help")));
+    }
     let matches = command().try_get_matches_from(&arguments);
     let error = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => return Ok(Asked::Command(Box::new(cli.command))),
@@ -178,6 +181,30 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
         }
         _ => Err(Error::usage(message_of(without_hidden(error, &arguments)))),
     }
+}
+
+/// The first option that `openssl enc` has with one dash, and what there is instead. It would be taken for several options of one letter:
+/// `-out NAME` for `-o ut`, and `NAME` for the input.
+fn of_openssl(arguments: &[OsString]) -> Option<(&str, &'static str)> {
+    const INSTEAD: [(&str, &str); 11] = [
+        ("-in", "the input is named without an option"),
+        ("-out", "give the output with -o"),
+        ("-iv", "give the IV with --iv"),
+        ("-pass", "`seal` takes a passphrase, with --passphrase or --passphrase-file"),
+        ("-kfile", "give the key with --key-file"),
+        ("-nopad", "there is no padding without --padding"),
+        ("-pbkdf2", "`seal --passphrase` makes the key by Argon2id"),
+        ("-iter", "`seal --passphrase` makes the key by Argon2id"),
+        ("-salt", "`seal --passphrase` draws a salt"),
+        ("-nosalt", "give the key with --key-file"),
+        ("-base64", "output is bytes; `base64` makes text of them"),
+    ];
+    let options = arguments.iter().skip(1).map_while(|argument| argument.to_str().filter(|text| *text != "--"));
+    options.into_iter().find_map(|option| match INSTEAD.iter().find(|(name, _)| *name == option) {
+        Some((_, instead)) => Some((option, *instead)),
+        None if option.starts_with("-aes-") => Some((option, "give the mode with --mode")),
+        None => None,
+    })
 }
 
 /// Which arguments are no text, which clap does not say. Names of files need not be, so that not all of several may be wrong.
@@ -400,6 +427,20 @@ mod tests {
             let in_pieces = shown(&format!("aes-bitslice {option}98765432-10987654-32109876-54321098"));
             assert!(!in_pieces.contains("10987654") && in_pieces.contains("(not shown)"), "{option}: {in_pieces}");
         }
+    }
+
+    /// They begin with letters that are options here.
+    #[test]
+    fn options_of_openssl_are_told() {
+        let parsed = |line: &str| parse_from(line.split(' ').map(OsString::from));
+        for (option, instead) in [("-out here", "-o"), ("-in here", "without an option"), ("-aes-256-ctr", "--mode")] {
+            let Err(error) = parsed(&format!("aes-bitslice encrypt -m ctr -k key {option}")) else {
+                panic!("{option}")
+            };
+            let message = error.message();
+            assert!(message.contains("of `openssl`") && message.contains(instead), "{message}");
+        }
+        assert!(parsed("aes-bitslice encrypt -m ctr -k key --out-dir y -- -out x").is_ok());
     }
 
     /// clap wraps what is longer wherever it is, commands too, and begins the rest at the left.
