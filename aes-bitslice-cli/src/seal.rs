@@ -101,12 +101,16 @@ fn run(
     if args.stream.engine.kernel != KernelName::Auto {
         return Err(Error::usage("--kernel has no place here: GCM has one kernel; leave it out"));
     }
-    let secret = read(args, is_new)?;
+    if args.format == Format::Tink && (args.secret.passphrase || passphrase_file.is_some()) {
+        return Err(Error::usage("a Tink stream has no passphrase; give --keyset or a key"));
+    }
     let stream = &args.stream;
     secret::must_stay(secrets, stream.output.as_deref())?;
     let mut input = Input::open(args.input.as_deref())?;
     let options = Options { force: stream.force, private: false };
     let target = Target::check(stream.output.as_deref(), Some(&input), options)?;
+    // Nobody types a passphrase for nothing.
+    let secret = read(args, is_new)?;
     // Unless another is asked for, the CPU: for files its cores are about as fast as the way to a GPU and back.
     let engine = engine::open(&stream.engine, Work::OnCpu, stream.quiet)?;
     let given = match &secret {
@@ -143,10 +147,7 @@ fn read(args: &SealArgs, is_new: bool) -> Result<Held> {
         (None, false) => None,
     };
     if let Some(passphrase) = passphrase {
-        return match format {
-            Format::Sealed => Ok(Held::Passphrase(passphrase)),
-            Format::Tink => Err(Error::usage("a Tink stream has no passphrase; give --keyset or a key")),
-        };
+        return Ok(Held::Passphrase(passphrase));
     }
     let source = KeySource { key_file: args.key_file.clone(), key_env: args.key_env.clone(), baked: None };
     let key = keys::read(&KeyArgs { source, key_format }, keys::KeyKind::Aes256, quiet)?;
@@ -208,6 +209,9 @@ fn ask(is_new: bool) -> Result<Zeroizing<String>> {
     };
     let mut terminal = Terminal::open().map_err(failed)?;
     let passphrase = terminal.ask("Passphrase: ").map_err(failed)?;
+    if passphrase.is_empty() {
+        return Err(Error::new(Exit::Key, "the passphrase is empty"));
+    }
     if is_new && *terminal.ask("The same again: ").map_err(failed)? != *passphrase {
         return Err(Error::new(Exit::Key, "the two passphrases are not the same"));
     }

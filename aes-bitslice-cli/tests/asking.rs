@@ -149,6 +149,19 @@ fn what_is_no_text_is_refused() {
     assert!(refused(b"\x04").contains("the input ended before Enter"));
 }
 
+/// And what is wrong with the files is told before that.
+#[test]
+fn an_empty_passphrase_is_refused_at_once() {
+    assert!(refused(b"\r").contains("the passphrase is empty"));
+    let folder = folder();
+    for (arguments, said) in [("-o data data", "it is the input"), ("-o sealed none", "No such file")] {
+        let mut seal = program(&format!("seal --passphrase {arguments}"));
+        let output = seal.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(4) && text.contains(said), "{text}");
+    }
+}
+
 #[test]
 fn different_passphrases_are_refused() {
     let folder = folder();
