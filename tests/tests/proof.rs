@@ -131,7 +131,7 @@ fn edges_of_every_stored_kernel() {
             false if n % 2 == 0 => cases.push((kernel, edges[n / 2 % edges.len()])),
             false => {}
         }
-        if exhaustive() && n % 5 == 0 {
+        if exhaustive() && n % 10 == 0 {
             // They take longest, and so come first.
             cases.insert(0, (kernel, all_warps(&kernel.0)));
         }
@@ -270,11 +270,11 @@ type Fault = fn(&str) -> Option<String>;
 /// Faults, and in which of the places where they can be they are tried by default, in an exhaustive run, and where all mutants are run: one
 /// of this many.
 const FAULTS: [(&str, Fault, [usize; 3]); 2] = [
-    ("a barrier is missing", |statement| statement.starts_with("bar.").then(String::new), [27, 8, 1]),
+    ("a barrier is missing", |statement| statement.starts_with("bar.").then(String::new), [27, 16, 1]),
     (
         "the upper word of a number is lost",
         |statement| Some(format!("and.b64{}, 0", statement.strip_prefix("shr.u64")?.strip_suffix(", 32")?)),
-        [18, 6, 1],
+        [18, 12, 1],
     ),
 ];
 
