@@ -109,7 +109,7 @@ fn run(
     let mut input = Input::open(args.input.as_deref())?;
     let options = Options { force: stream.force, private: false };
     let target = Target::check(stream.output.as_deref(), Some(&input), options)?;
-    // Nobody types a passphrase for nothing.
+    // What is wrong with the files is told before a passphrase is typed.
     let secret = read(args, is_new)?;
     // Unless another is asked for, the CPU: for files its cores are about as fast as the way to a GPU and back.
     let engine = engine::open(&stream.engine, Work::OnCpu, stream.quiet)?;

@@ -185,7 +185,7 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
 
 /// The first option that `openssl enc` has with one dash, and what there is instead. It would be taken for several options of one letter:
 /// `-out NAME` for `-o ut`, and `NAME` for the input.
-fn of_openssl(arguments: &[OsString]) -> Option<(&str, &'static str)> {
+fn of_openssl(arguments: &[OsString]) -> Option<(&'static str, &'static str)> {
     const INSTEAD: [(&str, &str); 11] = [
         ("-in", "the input is named without an option"),
         ("-out", "give the output with -o"),
@@ -199,11 +199,11 @@ fn of_openssl(arguments: &[OsString]) -> Option<(&str, &'static str)> {
         ("-nosalt", "give the key with --key-file"),
         ("-base64", "output is bytes; `base64` makes text of them"),
     ];
-    let options = arguments.iter().skip(1).map_while(|argument| argument.to_str().filter(|text| *text != "--"));
-    options.into_iter().find_map(|option| match INSTEAD.iter().find(|(name, _)| *name == option) {
-        Some((_, instead)) => Some((option, *instead)),
-        None if option.starts_with("-aes-") => Some((option, "give the mode with --mode")),
-        None => None,
+    let options = arguments.iter().skip(1).take_while(|argument| *argument != "--");
+    options.filter_map(|option| option.to_str()).find_map(|option| match option.starts_with("-aes-") {
+        // The rest is not repeated: it could be anything.
+        true => Some(("-aes-...", "give the mode with --mode")),
+        false => INSTEAD.into_iter().find(|(name, _)| *name == option),
     })
 }
 

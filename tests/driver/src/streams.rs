@@ -98,7 +98,7 @@ impl State {
             return;
         }
         // SAFETY: of all of these: the memory is there, as was looked at above. What is not the device's is the caller's, who must not
-        // use it before he has waited.
+        // use it before the wait is over.
         unsafe {
             match work {
                 Work::Launch { kernel, entry, grid, arguments, .. } => {

@@ -211,7 +211,7 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
                 Kind::Pinned => CUmemorytype::CU_MEMORYTYPE_HOST as u32,
                 Kind::Device | Kind::Pool => CUmemorytype::CU_MEMORYTYPE_DEVICE as u32,
             };
-            // SAFETY: the caller has room for what he asks for.
+            // SAFETY: the caller has room for what is asked for.
             unsafe {
                 match attribute {
                     Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => {

@@ -81,7 +81,7 @@ fn lost_in_a_call(case: &Case, expected: &Outcome, place: Place, fault: Fault, w
     let what = format!("{}, {place:?}, {fault:?} of {failed:?}, call {number}", case.name);
     drop(bench);
     let device = stand_in::failed_on();
-    examine(&what, case, expected, &found, place);
+    examine(&what, case, expected, &found, place, failed);
     // With several threads there may be fewer calls than before.
     if failed.is_some() {
         refused(&what, &engine);

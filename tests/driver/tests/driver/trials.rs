@@ -119,8 +119,9 @@ fn a_call_of_the_driver_that_fails_harms_nothing() {
     a_call_that_fails_harms_nothing_on(1, |_| all_or(1, 7));
 }
 
-/// On an engine that has made such a call before: every so many calls of the driver, depending on the place. The same call is right behind
-/// it, and nothing is left when the engine is dropped. Returns on which devices calls have failed.
+/// On an engine on `devices` devices that has made such a call before: of the calls of the driver, numbered from 0 in each call of the
+/// library, one of `step(place)` fails. The same call of the library is right behind it, and nothing is left when the engine is dropped.
+/// Returns the devices on which calls have failed.
 pub fn a_call_that_fails_harms_nothing_on(devices: u32, step: impl Fn(Place) -> u64) -> BTreeSet<u32> {
     let (opened, mut failed_on) = (open(devices).expect("the stand-in"), BTreeSet::new());
     for (c, case) in CASES.iter().enumerate() {
@@ -137,7 +138,7 @@ pub fn a_call_that_fails_harms_nothing_on(devices: u32, step: impl Fn(Place) -> 
                     let Some(failed) = bench.failed.get() else { break };
                     failed_on.extend(stand_in::failed_on());
                     let what = begin(format!("{}, {place:?}, {fault:?} of {failed}, call {n}", case.name));
-                    examine(&what, case, &expected, &found, place);
+                    examine(&what, case, &expected, &found, place, Some(failed));
                     drop(bench);
                     right(&what, &expected, &(case.call)(&Bench::new(engine, place, None)));
                     assert_eq!(stand_in::notes(), "", "{what}");
@@ -207,7 +208,7 @@ pub fn from_the_beginning(
         calls += bench.calls.get();
         failed = bench.failed.get();
         let what = format!("{what}: {failed:?}");
-        examine(&what, case, expected, &found, place);
+        examine(&what, case, expected, &found, place, failed);
         match failed {
             Some(_) if fault.is_fatal() => refused(&what, engine),
             _ => right(&what, expected, &(case.call)(&Bench::new(engine, place, None))),
@@ -244,7 +245,8 @@ fn a_call_of_the_driver_that_takes_long_changes_nothing() {
     a_call_that_takes_long_changes_nothing_on(1, |_| all_or(1, 13));
 }
 
-/// Every so many calls of the driver, depending on the place.
+/// On an engine on `devices` devices: of the calls of the driver, one of `step(place)` takes 30 ms. The call of the library takes as long,
+/// and is right.
 pub fn a_call_that_takes_long_changes_nothing_on(devices: u32, step: impl Fn(Place) -> u64) {
     const STALL: u32 = 30;
     let opened = open(devices).expect("the stand-in");
@@ -302,14 +304,25 @@ fn as_expected(what: &str, expected: &Outcome, found: &Outcome) {
     assert!(found.data == found.without_lost(&expected.data), "{what}: {values:?}, and the data is another");
 }
 
-/// A call in which one of the driver failed: right, or an error that hands nothing out.
-pub fn examine(what: &str, case: &Case, expected: &Outcome, found: &Outcome, place: Place) {
+/// A call in which the one of the driver with this name failed: right, or an error that hands nothing out.
+pub fn examine(
+    what: &str,
+    case: &Case,
+    expected: &Outcome,
+    found: &Outcome,
+    place: Place,
+    failed: Option<&'static str>,
+) {
     // An error that is found behind a call on a device is one of the caller's stream.
     assert!(found.lost.is_empty() || place.is_on_devices(), "{what}: {:?} is lost", found.lost);
     match &found.value {
         Ok(_) => as_expected(what, expected, found),
-        // Sharded memory is cleared as far as the devices can: what is not authentic stays where that failed.
-        Err(_) if place.is_sharded() && case.is_verified() && what.contains(" of cuMemset") => {}
+        // Sharded memory is cleared as far as the devices can: what is not authentic stays in the share where that failed, and in no other.
+        Err(_) if place.is_sharded() && case.is_verified() && failed.is_some_and(|name| name.contains("Memset")) => {
+            let shares = found.data.chunks(1 << 20).zip(found.before.chunks(1 << 20));
+            let is_left = |(found, before): &(&[u8], &[u8])| found.iter().any(|&byte| byte != 0) && found != before;
+            assert!(shares.filter(is_left).count() <= 1, "{what}: something is handed out in more than one share");
+        }
         Err(_) if format!("{:?}", found.value) == format!("{:?}", expected.value) => as_expected(what, expected, found),
         Err(error) => {
             // Of memory that a call has until it returns, all is handed out or nothing.
