@@ -10,7 +10,7 @@ use crate::backend::cuda::program::Program;
 use crate::backend::cuda::select::tuning::Tuning;
 use crate::backend::cuda::several::group::{Group, Shares};
 use crate::backend::cuda::several::group_key::GroupKey;
-use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
+use crate::backend::cuda::several::sharded_buffer::{Cuts, ShardedBuffer};
 use crate::backend::cuda::several::sharded_data::ShardedCipher;
 use crate::base::error::Error;
 use cudarc::driver::CudaContext;
@@ -53,7 +53,13 @@ impl Engine {
     /// # Errors
     /// [`Error::NotCuda`] on other engines, [`Error::OutOfDeviceMemory`], and what the devices report.
     pub fn sharded(&self, len: usize) -> Result<ShardedBuffer, Error> {
-        ShardedBuffer::new(self.group("sharded memory")?, len)
+        self.sharded_in(len, Cuts::default())
+    }
+
+    /// The same, cut in other places: for tests with little data.
+    #[doc(hidden)]
+    pub fn sharded_in(&self, len: usize, cuts: Cuts) -> Result<ShardedBuffer, Error> {
+        ShardedBuffer::new(self.group("sharded memory")?, len, cuts)
     }
 
     /// The CUDA context that streams and buffers for [`Cipher::device`] belong to: the device's primary context.

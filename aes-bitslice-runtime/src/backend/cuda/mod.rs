@@ -65,5 +65,7 @@ pub use select::measurements::{HostRates, KernelRates, Measurements, Rate, Subje
 pub use select::stored::stored_kernels;
 pub use select::tuning::{Tuning, tuning};
 pub use several::group::Shares;
+#[doc(hidden)]
+pub use several::sharded_buffer::Cuts;
 pub use several::sharded_buffer::{ShardedBuffer, ShardedShare};
 pub use several::sharded_data::ShardedCipher;

@@ -14,8 +14,21 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-/// Shares begin at multiples of this many bytes.
-const GRAIN: usize = 1 << 20;
+/// Where sharded memory is cut.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cuts {
+    /// Shares begin at multiples of this many bytes, which is a multiple of 16.
+    pub share: usize,
+    /// Bytes of a chunk, a multiple of that; `None` where they are chosen by the length of the shares.
+    pub chunk: Option<usize>,
+}
+
+impl Default for Cuts {
+    fn default() -> Self {
+        Self { share: 1 << 20, chunk: None }
+    }
+}
 
 /// Device memory of [`Engine::sharded`](crate::Engine::sharded): one run of bytes, cut into adjoining shares, one on
 /// each GPU of the engine, as long as its share of the work ([`Shares`](crate::cuda::Shares)). Cleared before it is
@@ -27,6 +40,7 @@ pub struct ShardedBuffer {
     /// One for each GPU of the engine, in order; some may be empty.
     shares: Vec<Memory>,
     len: usize,
+    cuts: Cuts,
     /// For each GPU, whether it reaches the share of each.
     reach: Vec<Vec<bool>>,
 }
@@ -50,20 +64,20 @@ struct Memory {
 }
 
 impl ShardedBuffer {
-    pub(crate) fn new(group: &Group, len: usize) -> Result<Self, Error> {
+    pub(crate) fn new(group: &Group, len: usize, cuts: Cuts) -> Result<Self, Error> {
         let weights: Vec<f64> = group.members().iter().map(|member| member.weight).collect();
-        Self::with_weights(group, len, &weights)
+        Self::with_weights(group, len, cuts, &weights)
     }
 
     /// The same in other shares than the group's.
-    pub(crate) fn with_weights(group: &Group, len: usize, weights: &[f64]) -> Result<Self, Error> {
+    pub(crate) fn with_weights(group: &Group, len: usize, cuts: Cuts, weights: &[f64]) -> Result<Self, Error> {
         let devices: Vec<_> = group.members().iter().map(|member| &member.device).collect();
         // Before anything asks one of them about another: it would take that one's error for its own.
         devices.iter().try_for_each(|device| device.enter())?;
         let reach = peers::reach(&devices)?;
-        let shares = group.members().iter().zip(cut(len, weights));
+        let shares = group.members().iter().zip(cut(len, cuts.share, weights));
         let shares = shares.map(|(member, range)| Memory::new(&member.device, member.ordinal, range));
-        Ok(Self { shares: shares.collect::<Result<_, _>>()?, len, reach })
+        Ok(Self { shares: shares.collect::<Result<_, _>>()?, len, cuts, reach })
     }
 
     /// Bytes.
@@ -74,6 +88,11 @@ impl ShardedBuffer {
     /// Whether it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Where it is cut.
+    pub(crate) fn cuts(&self) -> Cuts {
+        self.cuts
     }
 
     /// What lies where: adjoining ranges that cover all, one for each GPU of the engine, in order.
@@ -142,10 +161,10 @@ impl ShardedBuffer {
     }
 }
 
-/// The shares of `len` bytes.
-fn cut(len: usize, weights: &[f64]) -> Vec<Range<usize>> {
-    let bytes = |grain: usize| grain.saturating_mul(GRAIN).min(len);
-    shares(len.div_ceil(GRAIN), weights).into_iter().map(|grains| bytes(grains.start)..bytes(grains.end)).collect()
+/// The shares of `len` bytes, which begin at multiples of `grain`.
+fn cut(len: usize, grain: usize, weights: &[f64]) -> Vec<Range<usize>> {
+    let bytes = |grains: usize| grains.saturating_mul(grain).min(len);
+    shares(len.div_ceil(grain), weights).into_iter().map(|grains| bytes(grains.start)..bytes(grains.end)).collect()
 }
 
 /// Copies chunks, each from or to byte `at` of a share, on a thread each.
@@ -221,13 +240,18 @@ impl fmt::Debug for ShardedBuffer {
 mod tests {
     use super::*;
 
+    const GRAIN: usize = 1 << 20;
+
     #[test]
     fn shares_are_whole_grains_and_cover_all() {
-        assert_eq!(cut(5 * GRAIN + 3, &[1.0, 1.0]), [0..3 * GRAIN, 3 * GRAIN..5 * GRAIN + 3]);
-        assert_eq!(cut(7, &[1.0, 1.0, 1.0]).iter().filter(|share| !share.is_empty()).collect::<Vec<_>>(), [&(0..7)]);
+        assert_eq!(cut(5 * GRAIN + 3, GRAIN, &[1.0, 1.0]), [0..3 * GRAIN, 3 * GRAIN..5 * GRAIN + 3]);
+        assert_eq!(
+            cut(7, GRAIN, &[1.0, 1.0, 1.0]).iter().filter(|share| !share.is_empty()).collect::<Vec<_>>(),
+            [&(0..7)]
+        );
         for len in [0, 1, GRAIN - 1, GRAIN, GRAIN + 1, 9 * GRAIN, 100 * GRAIN + 77, usize::MAX] {
             for weights in [&[1.0][..], &[0.0, 1.0], &[1.0, 0.0], &[2.0, 1.0, 1.5, 0.1]] {
-                let shares = cut(len, weights);
+                let shares = cut(len, GRAIN, weights);
                 assert_eq!((shares.len(), shares[0].start, shares[shares.len() - 1].end), (weights.len(), 0, len));
                 assert!(shares.windows(2).all(|two| two[0].end == two[1].start));
                 let inner = shares[..shares.len() - 1].iter().map(|share| share.end);

@@ -34,16 +34,14 @@ pub struct ShardedCipher<'a> {
 /// The memory, for messages.
 const MEMORY: &str = "sharded memory";
 
-/// Shares and chunks are cut at multiples of this, and the last may be any bytes that remain.
-const CUT: u64 = 1 << 20;
-
-/// Refuses an operation on `bytes` bytes that cannot be cut at multiples of [`CUT`].
-fn check_cuts<O: Operation>(operation: &O, bytes: u64) -> Result<(), Error> {
-    if !CUT.is_multiple_of(operation.grain()) {
+/// Refuses an operation on `bytes` bytes that cannot be cut at multiples of `cut`, as shares and chunks are: the last may be any bytes that
+/// remain.
+fn check_cuts<O: Operation>(operation: &O, bytes: u64, cut: u64) -> Result<(), Error> {
+    if !cut.is_multiple_of(operation.grain()) {
         return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
     }
-    let (rest, least) = (bytes % CUT, operation.least());
-    if bytes > CUT && rest > 0 && rest < least && !rest.is_multiple_of(operation.grain()) {
+    let (rest, least) = (bytes % cut, operation.least());
+    if bytes > cut && rest > 0 && rest < least && !rest.is_multiple_of(operation.grain()) {
         return Err(Error::Length {
             operation: O::NAME,
             what: format!(
@@ -110,10 +108,12 @@ impl<'a> ShardedCipher<'a> {
         if O::HAS_OWN_KEY || !self.key.keys().iter().all(|key| key.device().supports(kernels)) {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
         }
-        check_cuts(&operation, input.unwrap_or(output).len() as u64)?;
+        let cuts = output.cuts();
+        check_cuts(&operation, input.unwrap_or(output).len() as u64, cuts.share as u64)?;
         let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
         let largest = output.memory().map(|(_, share)| share.range.len()).max().unwrap_or(0);
-        let done = self.run_in_chunks(operation.clone(), kernels, input, output, chunk_bytes(largest))?;
+        let bytes = cuts.chunk.unwrap_or_else(|| chunk_bytes(largest));
+        let done = self.run_in_chunks(operation.clone(), kernels, input, output, bytes)?;
         let outcome = finished(&operation, done.into_iter().flatten().collect());
         outcome.inspect_err(|_| clear_output(O::ACCESS, output))
     }
@@ -216,6 +216,7 @@ mod tests {
     use super::*;
     use crate::api::cipher::{Cipher, KeyOn};
     use crate::api::engine::{Engine, Kind};
+    use crate::backend::cuda::several::sharded_buffer::Cuts;
     use crate::base::backend::Backend;
     use crate::base::counter::{Counter, CounterMode};
     use crate::base::key::Key;
@@ -248,7 +249,7 @@ mod tests {
             let buffer = Box::new(move || {
                 let Kind::Cuda(group) = engine.kind() else { panic!("CUDA was opened") };
                 let weights: Vec<f64> = (0..=last).map(|gpu| f64::from(u8::from(gpu == last))).collect();
-                ShardedBuffer::with_weights(group, BYTES, &weights).unwrap()
+                ShardedBuffer::with_weights(group, BYTES, Cuts::default(), &weights).unwrap()
             });
             assert!(last > 0, "there is one GPU only");
             assert!((0..last).all(|gpu| buffer().reaches(gpu, last)), "a GPU does not reach the memory of the last");
@@ -283,23 +284,25 @@ mod tests {
         }
     }
 
+    const CUT: u64 = 1 << 20;
+
     /// Of a data unit, the last two blocks are not cut apart.
     #[test]
     fn what_cannot_be_cut_is_refused_with_the_reason() {
         let xts = Xts::encrypt(16 << 20, 0).unwrap();
         for bytes in [0, 17, 1 << 20, (1 << 20) + 16, (1 << 20) + 17, (5 << 20) + 1000] {
-            check_cuts(&xts, bytes).unwrap();
+            check_cuts(&xts, bytes, CUT).unwrap();
         }
         for rest in [1, 15] {
-            let refused = check_cuts(&xts, (5 << 20) + rest).unwrap_err().to_string();
+            let refused = check_cuts(&xts, (5 << 20) + rest, CUT).unwrap_err().to_string();
             assert!(
                 refused.starts_with("XTS: 52428") && refused.contains(&format!(" {rest} bytes behind")),
                 "{refused}"
             );
         }
         // Units that are no whole blocks have no kernels there; any bytes are whole blocks of CTR.
-        assert!(matches!(check_cuts(&Xts::encrypt(520, 0).unwrap(), 520), Err(Error::Unsupported { .. })));
-        check_cuts(&Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0), (1 << 20) + 1).unwrap();
+        assert!(matches!(check_cuts(&Xts::encrypt(520, 0).unwrap(), 520, CUT), Err(Error::Unsupported { .. })));
+        check_cuts(&Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0), (1 << 20) + 1, CUT).unwrap();
     }
 
     /// All data lies on the last GPU, and the others, which reach it, do most of it.
