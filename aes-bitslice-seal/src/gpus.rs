@@ -54,6 +54,9 @@ impl Gpus {
 impl Gpu {
     /// One that nobody uses, or a new one, for this many bytes.
     fn room(&self, bytes: usize) -> Result<Room, runtime::Error> {
+        // cudarc keeps the error of a call that fails in a drop, and a later call returns it, which would then fail for what was done
+        // before it.
+        let _ = self.context.check_err();
         let mut idle = self.idle();
         if let Some(at) = idle.iter().position(|room| room.memory.len() >= bytes) {
             return Ok(idle.swap_remove(at));

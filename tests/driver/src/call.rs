@@ -41,7 +41,8 @@ pub(crate) fn call_of(
         let faults = &mut state().faults;
         let now = faults.calls;
         faults.calls += 1;
-        faults.fault.filter(|fault| fault.call == now)
+        let is_later = |fault: &Fault| fault.is_lasting && fault.call < now && faults.failed == Some(name);
+        faults.fault.filter(|fault| fault.call == now || is_later(fault))
     };
     let mut fails_late = None;
     if let Some(Fault { code, is_late, takes, .. }) = fault {

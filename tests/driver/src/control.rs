@@ -49,9 +49,10 @@ pub extern "C" fn stand_in_failed_on() -> i32 {
 
 /// Makes the call of this number, from now on and from 0, return `code`: 1 for a value that is not valid, 2 for too little memory, 719 for
 /// a launch that failed, behind which all calls in the context fail; or 0, and nothing but that it takes this long. If it is a launch and `late`, it
-/// succeeds, and the work fails when it is done. A number beyond all calls only counts them.
+/// succeeds, and the work fails when it is done. If `lasting`, all later calls of its name do as it does. A number beyond all calls only counts
+/// them.
 #[unsafe(no_mangle)]
-pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, milliseconds: u32) {
+pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, lasting: u32, milliseconds: u32) {
     let known = [
         CUresult::CUDA_SUCCESS,
         CUresult::CUDA_ERROR_INVALID_VALUE,
@@ -60,7 +61,7 @@ pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, milliseconds: 
     ];
     let code = known.into_iter().find(|known| *known as u32 == code).expect("one of these");
     let takes = Duration::from_millis(milliseconds.into());
-    let fault = Fault { call, code, is_late: late != 0 && is_fatal(code), takes };
+    let fault = Fault { call, code, is_late: late != 0 && is_fatal(code), is_lasting: lasting != 0, takes };
     state().faults = Faults { fault: Some(fault), ..Faults::default() };
 }
 
@@ -77,6 +78,14 @@ pub extern "C" fn stand_in_failed() -> *const c_char {
     faults.fault = None;
     faults.excused.clear();
     faults.failed.take().map_or(ptr::null(), CStr::as_ptr)
+}
+
+/// How many things there are that were made and not freed: memory, streams, events and modules, of all contexts.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_held() -> u64 {
+    let state = state();
+    let streams = state.streams.values().filter(|stream| !stream.is_destroyed).count();
+    (state.memory.len() + streams + state.events.len() + state.modules.len()) as u64
 }
 
 /// Writes what was noted (`left` is 0) or what was there when its context was released (1), in lines, and forgets it.

@@ -14,6 +14,8 @@ pub(crate) struct Fault {
     pub(crate) code: CUresult,
     /// Whether a launch succeeds, and fails when it is done.
     pub(crate) is_late: bool,
+    /// Whether all later calls of its name fail, too.
+    pub(crate) is_lasting: bool,
     pub(crate) takes: Duration,
 }
 

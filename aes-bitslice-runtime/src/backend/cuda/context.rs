@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 /// The primary context of a device. Everything that is made in it keeps it, to be freed in it.
 pub(crate) struct Context {
     context: Arc<CudaContext>,
-    /// The first error that left the context unusable.
+    /// The first error behind which the context cannot be used, or must not be.
     poison: OnceLock<String>,
 }
 
@@ -48,10 +48,28 @@ impl Context {
     pub(crate) fn call<T>(&self, call: &str, result: Result<T, DriverError>) -> Result<T, Error> {
         result.map_err(|e| {
             if driver::is_sticky(e) {
-                let _ = self.poison.set(format!("{call}: {}", driver::name(e)));
+                self.poison(format!("{call}: {}", driver::name(e)));
             }
             driver::error(call, e)
         })
+    }
+
+    /// Makes [`enter`](Self::enter) refuse from now on. The first cause is the one that it gives.
+    pub(crate) fn poison(&self, cause: String) {
+        let _ = self.poison.set(cause);
+    }
+
+    /// Records an event, for the host to wait for what is on a stream so far. Where that fails, waits for the stream instead: there is
+    /// nothing left then that the event has to be waited for.
+    ///
+    /// # Safety
+    /// Both are live and of this context, which was entered on this thread.
+    pub(crate) unsafe fn record(&self, event: CUevent, stream: CUstream) -> Result<(), Error> {
+        // SAFETY: as the caller guarantees.
+        let recorded = self.call("cuEventRecord", unsafe { result::event::record(event, stream) });
+        // SAFETY: as above.
+        let wait = || unsafe { result::stream::synchronize(stream) };
+        recorded.or_else(|_| self.call("cuStreamSynchronize", wait()))
     }
 
     /// Makes what comes on one stream from now on wait for what is on another.

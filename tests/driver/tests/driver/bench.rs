@@ -2,7 +2,7 @@
 
 use crate::stand_in::{self, Fault};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, CudaViewMut};
-use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer};
+use aes_bitslice_runtime::cuda::{Cuts, DeviceCipher, ShardedBuffer};
 use aes_bitslice_runtime::{Access, Backend, Cipher, Engine, Error, Key, Operation, Transfers};
 use aes_bitslice_tests::reference::noise;
 use std::cell::{Cell, OnceCell};
@@ -55,6 +55,9 @@ pub struct Bench<'a> {
 
 /// Bytes around data on the device, which stay.
 const AROUND: [u8; 9] = [0xa5; 9];
+
+/// Where sharded memory is cut: finer than callers have it, so that little data has several chunks.
+pub const CUTS: Cuts = Cuts { share: 4096, chunk: Some(4096) };
 
 /// An engine on this many devices, all there are.
 pub fn open(devices: u32) -> Result<Engine, Error> {
@@ -225,7 +228,7 @@ impl<'a> Bench<'a> {
     /// An operation on a copy of the data that is sharded over the devices.
     fn on_shards<O: Operation<Output: Debug>>(&self, cipher: &Cipher, operation: O, data: &[u8]) -> Outcome {
         let buffer = |bytes: &[u8]| {
-            let mut buffer = self.engine.sharded(bytes.len()).expect("memory of the devices");
+            let mut buffer = self.engine.sharded_in(bytes.len(), CUTS).expect("memory of the devices");
             buffer.copy_from_host(0, bytes).expect("memory of the devices");
             buffer
         };

@@ -1,6 +1,6 @@
 //! Calls, each with small data.
 
-use crate::bench::{Bench, Outcome, Place};
+use crate::bench::{Bench, CUTS, Outcome, Place};
 use aes_bitslice_runtime::{
     Backend, CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, Engine, Error, GcmDecrypt, GcmDecryptBatch,
     GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits, Keystream,
@@ -56,8 +56,8 @@ impl Case {
     /// Where its data can be on an engine of this many devices.
     pub fn places(&self, devices: u32) -> Vec<Place> {
         use Place::{Device, Host, HostForAll, HostInChunks, Pinned, Sharded, ShardedToAnother};
-        // Shares of sharded memory begin at multiples of 1 MiB.
-        let ahead = (devices as usize - 1) << 20;
+        // Such that each device has several chunks, or most of them.
+        let ahead = (devices as usize - 1) * 2 * CUTS.share;
         match (self.on, devices) {
             (On::All | On::NotShards, 1) => vec![Host, HostInChunks, Pinned, Device(0), Device(3)],
             (On::All, _) => vec![HostInChunks, Sharded(ahead), Pinned, ShardedToAnother(ahead), Device(3), Host],
@@ -70,9 +70,9 @@ impl Case {
         }
     }
 
-    /// Whether something of it may be looked at only if it is authentic.
-    pub fn is_verified(&self) -> bool {
-        !matches!(self.verified, Verified::Nothing)
+    /// Whether it takes memory of a device by cudarc, not by the driver.
+    pub fn uses_memory_of_cudarc(&self) -> bool {
+        matches!(self.on, On::Host)
     }
 
     /// Beginnings and ends of messages, in data of `len` bytes, that may be looked at only if they are authentic.
@@ -260,11 +260,6 @@ fn file() -> &'static [u8] {
 fn open(engine: &Engine, header: &[u8], segments: &mut [u8]) -> Result<String, Error> {
     /// Of a chunk.
     const SEGMENTS: usize = 7;
-    // `cudarc` keeps the error of what fails when memory or a stream is dropped, as those are that chunks were opened in, and returns it
-    // from the next call that makes a stream: that one fails for what was done before it. It is taken back here.
-    if engine.backend().is_cuda() {
-        engine.cuda_contexts()?.iter().for_each(|context| _ = context.check_err());
-    }
     let outcome = tink::opening(engine, &keyset(), b"about", header).and_then(|opening| {
         let (places, mut rest, mut first) = (opening.places(), &mut *segments, 0);
         while !rest.is_empty() {
@@ -290,7 +285,7 @@ fn copy_by_shards(engine: &Engine, data: &mut [u8]) -> Result<(), Error> {
         return Ok(());
     }
     let middle = data.len() / 3;
-    let mut buffer = engine.sharded(data.len())?;
+    let mut buffer = engine.sharded_in(data.len(), CUTS)?;
     buffer.copy_from_host(0, &data[..middle])?;
     buffer.copy_from_host(middle, &data[middle..])?;
     data.fill(0);

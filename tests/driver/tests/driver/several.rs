@@ -1,6 +1,6 @@
 //! Several devices that share the work of a call: two and four, which reach each other's memory or do not.
 
-use crate::bench::{Bench, Outcome, Place, open};
+use crate::bench::{Bench, CUTS, Outcome, Place, open};
 use crate::cases::{CASES, Case};
 use crate::stand_in::{self, Fault, Machine};
 use crate::trials::{
@@ -81,7 +81,7 @@ fn lost_in_a_call(case: &Case, expected: &Outcome, place: Place, fault: Fault, w
     let what = format!("{}, {place:?}, {fault:?} of {failed:?}, call {number}", case.name);
     drop(bench);
     let device = stand_in::failed_on();
-    examine(&what, case, expected, &found, place, failed);
+    examine(&what, case, expected, &found, place);
     // With several threads there may be fewer calls than before.
     if failed.is_some() {
         refused(&what, &engine);
@@ -107,6 +107,36 @@ pub fn a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_d
     }
 }
 
+/// The output of a call that fails, on two devices, is cleared. Where a device cannot clear its share, however often it is asked to, nothing
+/// is copied from there, and all calls are refused.
+pub fn what_cannot_be_cleared_is_not_handed_out() {
+    const CLEARS: &str = "cuMemsetD8Async";
+    let case = CASES.iter().find(|case| case.name == "GCM decryption of what is not authentic").expect("there is one");
+    let place = *case.places(2).iter().find(|place| place.is_sharded()).expect("there is one");
+    stand_in::configure(TWO);
+    let expected = expected(case, place);
+    for lost in 1..=2 {
+        let what = begin(format!("{lost} devices cannot clear their shares"));
+        let engine = place.open(2).expect("the stand-in");
+        let call = |number, fault| {
+            let bench = Bench::new(&engine, place, Some((number, fault)));
+            let found = (case.call)(&bench);
+            (found, bench.calls.get(), bench.failed.get())
+        };
+        // The first makes more calls of the driver than those behind it.
+        let calls = [(); 3].map(|()| call(u64::MAX, Fault::InvalidValue).1)[2];
+        // The last calls that clear something are those that clear the shares, one for each device.
+        let mut clears = (0..calls).rev().filter(|&number| call(number, Fault::InvalidValue).2 == Some(CLEARS));
+        let number = clears.nth(lost - 1).expect("a call that clears");
+        let (found, _, failed) = call(number, Fault::Lasting);
+        assert_eq!((failed, found.lost.len()), (Some(CLEARS), lost), "{what}");
+        examine(&what, case, &expected, &found, place);
+        refused(&what, &engine);
+        drop(engine);
+        ends(&what, failed);
+    }
+}
+
 /// Of four devices the last is slow: of what is in memory of the host the others do more.
 pub fn a_slow_device_of_several_leaves_its_work_to_others() {
     const SLOW: u32 = 3;
@@ -129,21 +159,21 @@ pub fn a_slow_device_of_several_leaves_its_work_to_others() {
 }
 
 /// Of four devices, two and two of which reach each other, the last has all of what is sharded, in three chunks: its neighbour takes one of
-/// them, and no other does. It is the hash of zeros, which takes the least time.
+/// them, and no other does.
 pub fn a_chunk_is_taken_by_a_device_that_reaches_it() {
     const LAST: u32 = 3;
-    const BYTES: usize = (512 << 20) + 5003;
+    const BYTES: usize = 2 * CUTS.share + 1003;
     let (key, nonce) = (Key::new(&[5; 16]).unwrap(), Nonce::new(&[3; 12]).unwrap());
     stand_in::configure(Machine { devices: 4, peers: 2, architecture: 75, at_once: false });
     stand_in::is_fast(LAST);
     let engine = open(4).expect("the stand-in");
     let cipher = engine.cipher(&key).expect("a key");
     let sharded = cipher.sharded().expect("several devices");
-    let mut data = engine.sharded(BYTES).expect("memory of the devices");
+    let mut data = engine.sharded_in(BYTES, CUTS).expect("memory of the devices");
     assert!(data.shares()[LAST as usize].range == (0..BYTES), "{:?}", data.shares());
     // Known answers are given before.
     sharded.run(Gmac::new(&nonce), &mut engine.sharded(1).expect("memory of the devices")).expect("a hash");
-    begin("a call on many bytes".into());
+    begin("a call on three chunks".into());
     let before = stand_in::launches(4);
     let found = sharded.run(Gmac::new(&nonce), &mut data).expect("a hash");
     let is_busy: Vec<bool> = stand_in::launches(4).iter().zip(&before).map(|(now, before)| now > before).collect();

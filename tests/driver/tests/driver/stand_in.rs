@@ -14,6 +14,8 @@ pub enum Fault {
     LaunchFailed,
     /// The same, but of a launch: it fails when it is done.
     LaunchFailsLate,
+    /// As [`InvalidValue`](Self::InvalidValue), and all later calls of the same name do the same.
+    Lasting,
     /// It takes this long, in milliseconds, and does not fail.
     Stall(u32),
 }
@@ -72,14 +74,20 @@ pub fn failed_on() -> Option<u32> {
 
 /// Makes the call of this number fail, from now on and from 0.
 pub fn fails(call: u64, fault: Fault) {
-    let (code, late, milliseconds) = match fault {
-        Fault::InvalidValue => (1, 0, 0),
-        Fault::OutOfMemory => (2, 0, 0),
-        Fault::LaunchFailed => (719, 0, 0),
-        Fault::LaunchFailsLate => (719, 1, 0),
-        Fault::Stall(milliseconds) => (0, 0, milliseconds),
+    let (code, late, lasting, milliseconds) = match fault {
+        Fault::InvalidValue => (1, 0, 0, 0),
+        Fault::OutOfMemory => (2, 0, 0, 0),
+        Fault::LaunchFailed => (719, 0, 0, 0),
+        Fault::LaunchFailsLate => (719, 1, 0, 0),
+        Fault::Lasting => (1, 0, 1, 0),
+        Fault::Stall(milliseconds) => (0, 0, 0, milliseconds),
     };
-    function::<extern "C" fn(u64, u32, u32, u32)>("stand_in_fails")(call, code, late, milliseconds);
+    function::<extern "C" fn(u64, u32, u32, u32, u32)>("stand_in_fails")(call, code, late, lasting, milliseconds);
+}
+
+/// How many things there are that were made and not freed: memory, streams, events and modules.
+pub fn held() -> u64 {
+    function::<extern "C" fn() -> u64>("stand_in_held")()
 }
 
 /// How many calls there were since [`fails`], which was given this number, and the one that failed, or took long: `None` where there were

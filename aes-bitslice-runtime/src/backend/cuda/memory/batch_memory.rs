@@ -132,7 +132,7 @@ impl BatchMemory {
         // SAFETY: as above.
         let cleared = unsafe { result::memset_d8_async(at(secret.start), 0, secret.len(), stream) };
         // SAFETY: the stream is as the caller promises, and the event is live.
-        context.call("cuEventRecord", unsafe { result::event::record(*event, stream) })?;
+        unsafe { context.record(*event, stream) }?;
         self.state = State::InUse;
         worked?;
         context.call("cuMemcpyDtoHAsync", back)?;

@@ -82,7 +82,7 @@ impl HashMemory {
         let worked = work(self.memory().pointer);
         let Memory { context, event, .. } = self.memory();
         // SAFETY: the caller guarantees the stream, and the event is live.
-        context.call("cuEventRecord", unsafe { result::event::record(*event, stream) })?;
+        unsafe { context.record(*event, stream) }?;
         self.state = State::InUse;
         worked
     }

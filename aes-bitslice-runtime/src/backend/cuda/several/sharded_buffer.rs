@@ -155,9 +155,14 @@ impl ShardedBuffer {
         self.reach[gpu][owner]
     }
 
-    /// Sets all of it to zero, as far as its devices still can.
+    /// Sets all of it to zero. A device that cannot do that refuses all that comes after it: nothing is copied from there.
     pub(crate) fn clear(&mut self) {
-        self.shares.iter_mut().for_each(Memory::clear);
+        for memory in &mut self.shares {
+            // Once more: the first error may be of that call alone.
+            if let Err(error) = memory.clear().or_else(|_| memory.clear()) {
+                memory.device.context().poison(format!("a share of sharded memory was not cleared: {error}"));
+            }
+        }
     }
 }
 
@@ -197,33 +202,33 @@ impl Memory {
                 }
                 allocated => device.context().call("cuMemAlloc", allocated)?,
             };
-            device.context().call("cuMemsetD8Async", memory.set_to_zero())?;
+            memory.clear()?;
         }
         Ok(memory)
     }
 
-    /// Sets all of it to zero and waits for it. The context is current on this thread.
-    fn set_to_zero(&mut self) -> Result<(), DriverError> {
+    /// Sets all of it to zero and waits for it.
+    fn clear(&mut self) -> Result<(), Error> {
+        if self.share.pointer == 0 {
+            return Ok(());
+        }
+        let context = self.device.context();
+        context.call("cuCtxSetCurrent", context.make_current())?;
         let default_stream = ptr::null_mut();
         // SAFETY: the memory is this value's own, and no call works on it while this one has it.
-        unsafe {
-            result::memset_d8_async(self.share.pointer, 0, self.share.range.len(), default_stream)?;
-            result::stream::synchronize(default_stream)
-        }
-    }
-
-    fn clear(&mut self) {
-        if self.share.pointer != 0 && self.device.context().make_current().is_ok() {
-            // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
-            let _ = self.set_to_zero();
-        }
+        let cleared = unsafe {
+            result::memset_d8_async(self.share.pointer, 0, self.share.range.len(), default_stream)
+                .and_then(|()| result::stream::synchronize(default_stream))
+        };
+        context.call("cuMemsetD8Async", cleared)
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.share.pointer != 0 {
-            self.clear();
+            // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+            let _ = self.clear();
             // SAFETY: allocated here, in the context that `clear` has made current, and not used after this.
             let _ = unsafe { result::free_sync(self.share.pointer) };
         }

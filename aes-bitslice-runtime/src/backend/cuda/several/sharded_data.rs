@@ -23,8 +23,9 @@ use std::sync::Arc;
 /// output is the same as that of one GPU. Key stream, as in [`Ctr`](crate::Ctr), is fast from multiples of 16 on.
 ///
 /// Every call may fail with [`Error::Poisoned`], and the first of a mode with [`Error::SelfTestFailed`]; a baked kernel answers
-/// other modes with [`Error::NotInKernel`]. Wrong arguments change nothing. If a call fails after work was begun, on whichever
-/// GPU, its output is cleared to zero as far as the devices still can; in place, output is input.
+/// other modes with [`Error::NotInKernel`]. Wrong arguments change nothing. If a call fails after work was begun, on
+/// whichever GPU, its output is cleared to zero; a device that cannot even do that makes the engine answer [`Error::Poisoned`] from then
+/// on, also to copies from there. In place, output is input.
 pub struct ShardedCipher<'a> {
     key: &'a GroupKey,
     /// The key on the CPU; none of a cipher of one kernel.
