@@ -69,12 +69,14 @@ impl Input {
 
     /// The first `bytes` bytes, or as many as there are; they are still to be read.
     pub fn peek(&mut self, bytes: usize) -> Result<Cow<'_, [u8]>> {
-        let mut start = Vec::new();
-        start.try_reserve_exact(bytes).map_err(|_| {
+        // What was peeked at before is read again only from a file.
+        let mut start = std::mem::take(&mut self.ahead).into_inner();
+        let more = bytes.saturating_sub(start.len());
+        start.try_reserve_exact(more).map_err(|_| {
             let why = format!("its first {bytes} bytes are read at a time, and there is too little memory for them");
             Error::new(Exit::Failure, format!("cannot read {}: {why}", self.name))
         })?;
-        let read = (&self.file).take(bytes as u64).read_to_end(&mut start);
+        let read = (&self.file).take(more as u64).read_to_end(&mut start);
         let is_back =
             || if self.length.is_some() { (&self.file).seek(SeekFrom::Start(self.start)).map(drop) } else { Ok(()) };
         read.and_then(|_| is_back()).map_err(|error| Error::io(format!("cannot read {}", self.name), &error))?;

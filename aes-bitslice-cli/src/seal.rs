@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use aes_bitslice_runtime::{Engine, Key};
 use aes_bitslice_seal::tink::{self, Keyset};
-use aes_bitslice_seal::{Opening, PassphraseCost, Sealing, Secret};
+use aes_bitslice_seal::{Error as SealError, Opening, PassphraseCost, Sealing, Secret};
 use zeroize::Zeroizing;
 
 use crate::access::exposure;
@@ -109,7 +109,12 @@ fn run(
     let mut input = Input::open(args.input.as_deref())?;
     let options = Options { force: stream.force, private: false };
     let target = Target::check(stream.output.as_deref(), Some(&input), options)?;
-    // What is wrong with the files is told before a passphrase is typed.
+    // What is wrong with the files is told before a passphrase is typed, and that none is needed.
+    if args.secret.passphrase && !is_new {
+        let needs = Opening::needs_passphrase(&input.peek(Opening::START)?);
+        let refused = needs.and_then(|needs| if needs { Ok(()) } else { Err(SealError::NeedsKey) });
+        refused.map_err(|error| explain(&input.name, error))?;
+    }
     let secret = read(args, is_new)?;
     // Unless another is asked for, the CPU: for files its cores are about as fast as the way to a GPU and back.
     let engine = engine::open(&stream.engine, Work::OnCpu, stream.quiet)?;

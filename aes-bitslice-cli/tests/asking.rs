@@ -129,9 +129,12 @@ fn what_was_typed_is_the_passphrase() {
     let mut open = program("open -q --passphrase-file words sealed");
     assert!(common::bytes(open.current_dir(folder.path()), b"") == common::message(100));
 
-    let asking = Asking::start(folder.path(), "", "open -q --passphrase sealed");
-    asking.type_in("café 1234\r".as_bytes());
-    assert!(asking.end().stdout == common::message(100));
+    // The beginning is looked at before the passphrase is asked for, of a pipe too.
+    for (before, file) in [("", "sealed"), ("mkfifo pipe; cat sealed > pipe & ", "pipe")] {
+        let asking = Asking::start(folder.path(), before, &format!("open -q --passphrase {file}"));
+        asking.type_in("café 1234\r".as_bytes());
+        assert!(asking.end().stdout == common::message(100));
+    }
     let asking = Asking::start(folder.path(), "", "open -q --passphrase sealed");
     asking.type_in("cafe 1234\r".as_bytes());
     assert_eq!(asking.end().status.code(), Some(3));
@@ -154,11 +157,18 @@ fn what_is_no_text_is_refused() {
 fn an_empty_passphrase_is_refused_at_once() {
     assert!(refused(b"\r").contains("the passphrase is empty"));
     let folder = folder();
-    for (arguments, said) in [("-o data data", "it is the input"), ("-o sealed none", "No such file")] {
-        let mut seal = program(&format!("seal --passphrase {arguments}"));
-        let output = seal.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
+    fs::write(folder.path().join("key"), "ab".repeat(32)).unwrap();
+    assert!(program("seal -q -k key -o of-key data").current_dir(folder.path()).status().unwrap().success());
+    for (arguments, code, said) in [
+        ("seal --passphrase -o data data", 4, "it is the input"),
+        ("seal --passphrase -o sealed none", 4, "No such file"),
+        ("open --passphrase of-key", 3, "with a key"),
+        ("open --passphrase data", 1, "not a sealed file"),
+    ] {
+        let mut command = program(arguments);
+        let output = command.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.code() == Some(4) && text.contains(said), "{text}");
+        assert!(output.status.code() == Some(code) && text.contains(said), "{text}");
     }
 }
 

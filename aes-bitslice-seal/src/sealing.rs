@@ -116,6 +116,15 @@ impl Opening {
     /// Bytes at the start of a sealed file that tell how it is to be opened.
     pub const START: usize = header::BYTES + stream_header_bytes(32);
 
+    /// Whether the sealed file that begins with `start`, as [`new`](Self::new) takes it, was sealed with a passphrase, not with a key.
+    ///
+    /// # Errors
+    /// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`].
+    pub fn needs_passphrase(start: &[u8]) -> Result<bool, Error> {
+        let header = Header::parse(&start[..start.len().min(header::BYTES)])?;
+        Ok(header.cost.is_some())
+    }
+
     /// The sealed file that begins with `start`, of [`START`](Self::START) bytes, or as many as the file has.
     ///
     /// # Errors

@@ -47,6 +47,8 @@ pub struct SecretArgs {
     #[arg(long, value_name = "VAR")]
     pub key_env: Option<String>,
     /// Ask for a passphrase on the terminal
+    ///
+    /// It has at most 1,023 bytes; a longer one can be in a file.
     #[arg(long)]
     pub passphrase: bool,
     /// File with a passphrase as its first line; `-` is standard input
