@@ -35,7 +35,7 @@ pub fn a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing()
     let step = |place: Place| match place {
         // In an exhaustive run more than one of the calls for each share, so that others have theirs already.
         Place::HostForAll(_) => all_or(3, 17),
-        _ if place.is_sharded() => all_or(97, 797),
+        _ if place.is_sharded() => all_or(3, 37),
         _ => all_or(31, 197),
     };
     assert!(a_call_that_fails_harms_nothing_on(2, step).is_superset(&BTreeSet::from([0, 1])));
@@ -43,7 +43,7 @@ pub fn a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing()
 
 pub fn a_call_of_the_driver_that_takes_long_changes_nothing_on_several_devices() {
     stand_in::configure(TWO);
-    let step = |place: Place| if place.is_sharded() { all_or(149, 397) } else { all_or(61, 197) };
+    let step = |place: Place| if place.is_sharded() { all_or(11, 61) } else { all_or(61, 197) };
     a_call_that_takes_long_changes_nothing_on(2, step);
 }
 
