@@ -80,9 +80,6 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
     if metadata.is_dir() {
         return Err(refuse("it is a folder, not a file"));
     }
-    if !quiet && let Some(exposed) = exposure(&metadata) {
-        warn(&format!("{name} {exposed}"));
-    }
     // One byte more than a key can have tells a file that is too long, however long it is.
     let mut buffer = Zeroizing::new([0; LIMIT + 1]);
     let mut length = 0;
@@ -107,7 +104,11 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
         KeyFormat::Hex => from_hex(bytes, kind, "it is not text; see --key-format raw"),
         KeyFormat::Raw => from_bytes(bytes, kind, KeyFormat::Raw),
     };
-    key.map_err(|error| refuse(error.message()))
+    let key = key.map_err(|error| refuse(error.message()))?;
+    if !quiet && let Some(exposed) = exposure(&metadata) {
+        warn(&format!("{name} {exposed}"));
+    }
+    Ok(key)
 }
 
 /// How messages name the key file. Some users will put the key itself in its place, and no message may show that.

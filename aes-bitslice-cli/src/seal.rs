@@ -212,7 +212,12 @@ fn ask(is_new: bool) -> Result<Zeroizing<String>> {
     let failed = |error: io::Error| {
         Error::new(Exit::Key, format!("cannot ask for a passphrase: {error}; use --passphrase-file or a key"))
     };
-    let mut terminal = Terminal::open().map_err(failed)?;
+    let no_terminal = |error: io::Error| {
+        let message =
+            format!("there is no terminal to ask for a passphrase on ({error}); use --passphrase-file or a key");
+        Error::new(Exit::Key, message)
+    };
+    let mut terminal = Terminal::open().map_err(no_terminal)?;
     let passphrase = terminal.ask("Passphrase: ").map_err(failed)?;
     if passphrase.is_empty() {
         return Err(Error::new(Exit::Key, "the passphrase is empty"));

@@ -186,6 +186,9 @@ pub fn explain(name: &str, error: SealError) -> Error {
     let advice = match error {
         SealError::LikeTink => "; if it is, add --format tink",
         SealError::Sealed => "; leave --format tink out",
+        SealError::NeedsPassphrase => "; use --passphrase or --passphrase-file",
+        SealError::NeedsKey => "; use --key-file or --key-env",
+        SealError::NotSealed => "; `decrypt` is for what `encrypt` made",
         _ => "",
     };
     match error {
@@ -199,7 +202,7 @@ pub fn explain(name: &str, error: SealError) -> Error {
         | SealError::WrongPassphrase
         | SealError::NeedsPassphrase
         | SealError::NeedsKey
-        | SealError::NoKeyOpens => Error::new(Exit::Key, format!("{name}: {error}")),
+        | SealError::NoKeyOpens => Error::new(Exit::Key, format!("{name}: {error}{advice}")),
         SealError::Thread(_) | SealError::OutOfMemory | SealError::Random(_) => {
             Error::new(Exit::Failure, error.to_string())
         }

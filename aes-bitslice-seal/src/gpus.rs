@@ -31,8 +31,14 @@ impl Gpus {
         if !engine.backend().is_cuda() {
             return Ok(None);
         }
-        let gpus = engine.cuda_contexts()?.into_iter().map(|context| Gpu { context, idle: Mutex::default() });
-        Ok(Some(Self { gpus: gpus.collect(), next: AtomicUsize::new(0) }))
+        let gpu = |context: Arc<CudaContext>| {
+            // A handle of its own to the same context: an error that cudarc keeps in it is none of the caller's.
+            let context =
+                CudaContext::new(context.ordinal()).map_err(|error| failed("cuDevicePrimaryCtxRetain", error))?;
+            Ok::<_, runtime::Error>(Gpu { context, idle: Mutex::default() })
+        };
+        let gpus = engine.cuda_contexts()?.into_iter().map(gpu).collect::<Result<_, _>>()?;
+        Ok(Some(Self { gpus, next: AtomicUsize::new(0) }))
     }
 
     /// Does an operation on host memory, all of it by one call on one GPU.
@@ -54,8 +60,7 @@ impl Gpus {
 impl Gpu {
     /// One that nobody uses, or a new one, for this many bytes.
     fn room(&self, bytes: usize) -> Result<Room, runtime::Error> {
-        // cudarc keeps the error of a call that fails in a drop, and a later call returns it, which would then fail for what was done
-        // before it.
+        // Of what was dropped before: this call is not to fail for it.
         let _ = self.context.check_err();
         let mut idle = self.idle();
         if let Some(at) = idle.iter().position(|room| room.memory.len() >= bytes) {
@@ -98,7 +103,7 @@ struct Copies<'a>(&'a CudaStream);
 
 impl Copies<'_> {
     fn wait(&self) -> Result<(), runtime::Error> {
-        self.0.synchronize().map_err(|error| failed("cuStreamSynchronize", error))
+        again(|| self.0.synchronize()).map_err(|error| failed("cuStreamSynchronize", error))
     }
 }
 
@@ -111,8 +116,14 @@ impl Drop for Copies<'_> {
 /// It may hold plaintext.
 impl Drop for Room {
     fn drop(&mut self) {
-        let _ = self.stream.memset_zeros(&mut self.memory);
+        let _ = again(|| self.stream.memset_zeros(&mut self.memory));
     }
+}
+
+/// Does what must be done: cudarc keeps the error of a call that fails in a drop, and returns it from the next call, which then does
+/// nothing.
+fn again(mut call: impl FnMut() -> Result<(), DriverError>) -> Result<(), DriverError> {
+    call().or_else(|_| call()).or_else(|_| call())
 }
 
 fn failed(call: &str, error: DriverError) -> runtime::Error {

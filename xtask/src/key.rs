@@ -21,8 +21,11 @@ pub fn read(option: &str) -> Result<Zeroizing<Vec<u8>>> {
             "warning: a key on the command line stays in the shell's history and shows in lists of processes; \
              use --key @FILE or --key -"
         );
-        return parse(option.as_bytes()).context("key on the command line");
+        return parse(option.as_bytes()).context("key on the command line (--key @FILE reads it from a file)");
     };
+    if path.is_empty() {
+        bail!("--key @ lacks the name of a file");
+    }
     let name = || name(path);
     let file = File::open(path).with_context(name)?;
     if file.metadata().is_ok_and(|m| m.is_dir()) {

@@ -58,6 +58,7 @@ mod stored;
 mod sweep;
 mod test;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -109,6 +110,10 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            eprintln!("error: no command is given; `cargo xtask --help` lists them");
+            return ExitCode::from(2);
+        }
         Err(error) => {
             // All that comes before the usage, in one line.
             let message = error.to_string();

@@ -119,6 +119,9 @@ fn parse_range(text: &str) -> Result<Range<u64>, String> {
     if let Some(Range { start, end }) = between("-") {
         return Err(format!("a range is written with two dots, as {start}..{end}; the byte {end} is not in it"));
     }
+    if text.starts_with("..") || text.ends_with("..") {
+        return Err("a range has both ends, as in 5000..6000; the byte END is not in it".into());
+    }
     let numbers = between("..");
     numbers.filter(|range: &Range<u64>| range.start <= range.end).ok_or_else(|| {
         "a range is START..END in bytes, END not before START and less than 2^64, as in 5000..6000; the byte END is not in it".into()

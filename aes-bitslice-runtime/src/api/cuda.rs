@@ -53,7 +53,7 @@ impl Engine {
     /// # Errors
     /// [`Error::NotCuda`] on other engines, [`Error::OutOfDeviceMemory`], and what the devices report.
     pub fn sharded(&self, len: usize) -> Result<ShardedBuffer, Error> {
-        self.sharded_in(len, Cuts::default())
+        self.sharded_in(len, Cuts::USUAL)
     }
 
     /// The same, cut in other places: for tests with little data.

@@ -49,7 +49,7 @@ pub extern "C" fn stand_in_failed_on() -> i32 {
 
 /// Makes the call of this number, from now on and from 0, return `code`: 1 for a value that is not valid, 2 for too little memory, 719 for
 /// a launch that failed, behind which all calls in the context fail; or 0, and nothing but that it takes this long. If it is a launch and `late`, it
-/// succeeds, and the work fails when it is done. If `lasting`, all later calls of its name do as it does. A number beyond all calls only counts
+/// succeeds, and the work fails when it is done. If `lasting`, all later calls of its name fail, too. A number beyond all calls only counts
 /// them.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, lasting: u32, milliseconds: u32) {

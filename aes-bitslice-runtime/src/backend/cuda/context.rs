@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 /// The primary context of a device. Everything that is made in it keeps it, to be freed in it.
 pub(crate) struct Context {
     context: Arc<CudaContext>,
-    /// The first error behind which the context cannot be used, or must not be.
+    /// The first error after which the context cannot be used, or must not be.
     poison: OnceLock<String>,
 }
 
@@ -54,13 +54,18 @@ impl Context {
         })
     }
 
+    /// Whether [`enter`](Self::enter) refuses.
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.poison.get().is_some()
+    }
+
     /// Makes [`enter`](Self::enter) refuse from now on. The first cause is the one that it gives.
     pub(crate) fn poison(&self, cause: String) {
         let _ = self.poison.set(cause);
     }
 
-    /// Records an event, for the host to wait for what is on a stream so far. Where that fails, waits for the stream instead: there is
-    /// nothing left then that the event has to be waited for.
+    /// Records an event, for the host to wait for what is on a stream so far. Where that fails, waits for the stream here: the event then
+    /// need not be waited for, and waiting for it returns at once.
     ///
     /// # Safety
     /// Both are live and of this context, which was entered on this thread.
@@ -69,7 +74,7 @@ impl Context {
         let recorded = self.call("cuEventRecord", unsafe { result::event::record(event, stream) });
         // SAFETY: as above.
         let wait = || unsafe { result::stream::synchronize(stream) };
-        recorded.or_else(|_| self.call("cuStreamSynchronize", wait()))
+        recorded.or_else(|error| self.call("cuStreamSynchronize", wait()).map_err(|_| error))
     }
 
     /// Makes what comes on one stream from now on wait for what is on another.

@@ -103,7 +103,7 @@ pub(crate) fn count() -> Result<usize, Error> {
     if !unsafe { sys::is_culib_present() } {
         return Err(unavailable(
             "no NVIDIA driver was found",
-            "install the driver, in a container pass the GPU through",
+            "install the driver, or in a container pass the GPU through",
         ));
     }
     let no_device = || unavailable("the NVIDIA driver sees no device", "check `nvidia-smi`");

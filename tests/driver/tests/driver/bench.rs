@@ -57,7 +57,9 @@ pub struct Bench<'a> {
 const AROUND: [u8; 9] = [0xa5; 9];
 
 /// Where sharded memory is cut: finer than callers have it, so that little data has several chunks.
-pub const CUTS: Cuts = Cuts { share: 4096, chunk: Some(4096) };
+pub const CUTS: Cuts = Cuts::every(CUT);
+/// Bytes of a chunk of it.
+pub const CUT: usize = 4096;
 
 /// An engine on this many devices, all there are.
 pub fn open(devices: u32) -> Result<Engine, Error> {

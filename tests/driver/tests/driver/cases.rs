@@ -1,6 +1,6 @@
 //! Calls, each with small data.
 
-use crate::bench::{Bench, CUTS, Outcome, Place};
+use crate::bench::{Bench, CUT, CUTS, Outcome, Place};
 use aes_bitslice_runtime::{
     Backend, CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, Engine, Error, GcmDecrypt, GcmDecryptBatch,
     GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits, Keystream,
@@ -57,7 +57,7 @@ impl Case {
     pub fn places(&self, devices: u32) -> Vec<Place> {
         use Place::{Device, Host, HostForAll, HostInChunks, Pinned, Sharded, ShardedToAnother};
         // Such that each device has several chunks, or most of them.
-        let ahead = (devices as usize - 1) * 2 * CUTS.share;
+        let ahead = (devices as usize - 1) * 2 * CUT;
         match (self.on, devices) {
             (On::All | On::NotShards, 1) => vec![Host, HostInChunks, Pinned, Device(0), Device(3)],
             (On::All, _) => vec![HostInChunks, Sharded(ahead), Pinned, ShardedToAnother(ahead), Device(3), Host],

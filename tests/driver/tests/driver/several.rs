@@ -1,13 +1,13 @@
 //! Several devices that share the work of a call: two and four, which reach each other's memory or do not.
 
-use crate::bench::{Bench, CUTS, Outcome, Place, open};
+use crate::bench::{Bench, CUT, CUTS, Outcome, Place, open};
 use crate::cases::{CASES, Case};
 use crate::stand_in::{self, Fault, Machine};
 use crate::trials::{
     FATAL, HARMLESS, a_call_that_fails_harms_nothing_on, a_call_that_takes_long_changes_nothing_on, begin,
     calls_are_right_on, ends, examine, expected, from_the_beginning, nothing_is_left, refused, right,
 };
-use aes_bitslice_runtime::{Backend, Ecb, Engine, Gmac, Key, Nonce};
+use aes_bitslice_runtime::{Backend, Ecb, Engine, Error, Gmac, Key, Nonce};
 use aes_bitslice_tests::environment::{all_or, exhaustive};
 use aes_bitslice_tests::reference::noise;
 use std::collections::BTreeSet;
@@ -131,6 +131,9 @@ pub fn what_cannot_be_cleared_is_not_handed_out() {
         let (found, _, failed) = call(number, Fault::Lasting);
         assert_eq!((failed, found.lost.len()), (Some(CLEARS), lost), "{what}");
         examine(&what, case, &expected, &found, place);
+        let poisoned = engine.cipher(&Key::new(&[1; 16]).unwrap()).map(|_| ());
+        let is_cause = |cause: &str| cause.contains("was not cleared");
+        assert!(matches!(&poisoned, Err(Error::Poisoned { cause }) if is_cause(cause)), "{what}: {poisoned:?}");
         refused(&what, &engine);
         drop(engine);
         ends(&what, failed);
@@ -162,7 +165,7 @@ pub fn a_slow_device_of_several_leaves_its_work_to_others() {
 /// them, and no other does.
 pub fn a_chunk_is_taken_by_a_device_that_reaches_it() {
     const LAST: u32 = 3;
-    const BYTES: usize = 2 * CUTS.share + 1003;
+    const BYTES: usize = 2 * CUT + 1003;
     let (key, nonce) = (Key::new(&[5; 16]).unwrap(), Nonce::new(&[3; 12]).unwrap());
     stand_in::configure(Machine { devices: 4, peers: 2, architecture: 75, at_once: false });
     stand_in::is_fast(LAST);

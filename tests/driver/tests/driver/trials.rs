@@ -139,9 +139,9 @@ pub fn a_call_that_fails_harms_nothing_on(devices: u32, step: impl Fn(Place) -> 
                     let Some(failed) = trial() else { break };
                     failed_on.extend(stand_in::failed_on());
                     // cudarc loses memory if it cannot make the events that it has for it.
-                    let of_cudarc =
+                    let is_leak_of_cudarc =
                         |failed| case.uses_memory_of_cudarc() && ["cuEventCreate", "cuCtxGetCurrent"].contains(&failed);
-                    let may_lose = |failed| may_leave(failed) || of_cudarc(failed);
+                    let may_lose = |failed| may_leave(failed) || is_leak_of_cudarc(failed);
                     // What is kept for the next call may be more than before. It is lost if there is more of it each time.
                     let grows = |_| {
                         let before = mem::replace(&mut held, stand_in::held());

@@ -59,7 +59,7 @@ pub(crate) struct BatchMemory {
 enum State {
     /// Nothing accesses it.
     Idle,
-    /// All accesses are before the event.
+    /// All accesses are before the event, or were waited for.
     InUse,
     /// Maybe to be accessed at a time that nobody knows.
     Lost,
@@ -93,7 +93,7 @@ impl BatchMemory {
     }
 
     /// Copies the first `bytes` bytes to the device, does work there, copies the results back, and clears what is secret, on a stream and
-    /// without waiting.
+    /// without waiting, unless a call of the driver fails.
     ///
     /// # Safety
     /// The stream is live and of the context, which was entered on this thread; the work is all on it. The ranges are within the length
@@ -111,15 +111,13 @@ impl BatchMemory {
         let Memory { context, pinned, pointer, copies, there, event } = self.memory.as_mut().expect("there until drop");
         let at = |offset: usize| *pointer + offset as u64;
         // SAFETY: both are as long, and stay until the event; nothing else uses them before; streams and event are live.
-        let copied = unsafe {
+        let (copied, may_still_be_read) = unsafe {
             let copied = result::memcpy_htod_async(*pointer, &pinned[..bytes], *copies);
             let copied =
                 context.call("cuMemcpyHtoDAsync", copied).and_then(|()| context.order(*copies, *there, stream));
-            if copied.is_err() {
-                // The caller's stream does not wait for it, so the caller has to.
-                let _ = result::stream::synchronize(*copies);
-            }
-            copied
+            // After an error the caller's stream does not wait for it, so the caller has to.
+            let may_still_be_read = copied.is_err() && result::stream::synchronize(*copies).is_err();
+            (copied, may_still_be_read)
         };
         let worked = copied.and_then(|()| work(*pointer));
         // After a failure there may be something else in their place, which is secret.
@@ -133,7 +131,9 @@ impl BatchMemory {
         let cleared = unsafe { result::memset_d8_async(at(secret.start), 0, secret.len(), stream) };
         // SAFETY: the stream is as the caller promises, and the event is live.
         unsafe { context.record(*event, stream) }?;
-        self.state = State::InUse;
+        if !may_still_be_read {
+            self.state = State::InUse;
+        }
         worked?;
         context.call("cuMemcpyDtoHAsync", back)?;
         context.call("cuMemsetD8Async", cleared)

@@ -43,7 +43,7 @@ pub(crate) struct HashMemory {
 enum State {
     /// Zeros that nothing writes to.
     Cleared,
-    /// Written, or to be written, before the event.
+    /// Written, or to be written before the event.
     InUse,
     /// Maybe to be written at a time that nobody knows.
     Lost,

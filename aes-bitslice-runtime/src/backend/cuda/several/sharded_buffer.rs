@@ -14,19 +14,24 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-/// Where sharded memory is cut.
+/// Where shares and chunks of sharded memory begin.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cuts {
     /// Shares begin at multiples of this many bytes, which is a multiple of 16.
-    pub share: usize,
+    pub(crate) share: usize,
     /// Bytes of a chunk, a multiple of that; `None` where they are chosen by the length of the shares.
-    pub chunk: Option<usize>,
+    pub(crate) chunk: Option<usize>,
 }
 
-impl Default for Cuts {
-    fn default() -> Self {
-        Self { share: 1 << 20, chunk: None }
+impl Cuts {
+    /// Those that callers get.
+    pub(crate) const USUAL: Self = Self { share: 1 << 20, chunk: None };
+
+    /// Both at each multiple of `bytes` bytes: 16 or a multiple of that, less than 2^31.
+    pub const fn every(bytes: usize) -> Self {
+        assert!(bytes > 0 && bytes.is_multiple_of(16) && bytes < 1 << 31);
+        Self { share: bytes, chunk: Some(bytes) }
     }
 }
 
@@ -90,7 +95,7 @@ impl ShardedBuffer {
         self.len == 0
     }
 
-    /// Where it is cut.
+    /// Where shares and chunks begin.
     pub(crate) fn cuts(&self) -> Cuts {
         self.cuts
     }
@@ -155,11 +160,11 @@ impl ShardedBuffer {
         self.reach[gpu][owner]
     }
 
-    /// Sets all of it to zero. A device that cannot do that refuses all that comes after it: nothing is copied from there.
+    /// Sets all of it to zero. Where a device cannot do that, later calls that use the device return [`Error::Poisoned`], so that they copy
+    /// nothing from there.
     pub(crate) fn clear(&mut self) {
         for memory in &mut self.shares {
-            // Once more: the first error may be of that call alone.
-            if let Err(error) = memory.clear().or_else(|_| memory.clear()) {
+            if let Err(error) = memory.clear() {
                 memory.device.context().poison(format!("a share of sharded memory was not cleared: {error}"));
             }
         }
@@ -207,8 +212,13 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Sets all of it to zero and waits for it.
+    /// Sets all of it to zero and waits for it. Nothing else is at work on it: the reference is the only one.
     fn clear(&mut self) -> Result<(), Error> {
+        // Tried again: the first failure may have been temporary.
+        self.set_to_zero().or_else(|_| self.set_to_zero())
+    }
+
+    fn set_to_zero(&mut self) -> Result<(), Error> {
         if self.share.pointer == 0 {
             return Ok(());
         }
@@ -229,7 +239,7 @@ impl Drop for Memory {
         if self.share.pointer != 0 {
             // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
             let _ = self.clear();
-            // SAFETY: allocated here, in the context that `clear` has made current, and not used after this.
+            // SAFETY: allocated here, and not used after this. Without its context current, the driver may refuse.
             let _ = unsafe { result::free_sync(self.share.pointer) };
         }
     }
@@ -245,7 +255,7 @@ impl fmt::Debug for ShardedBuffer {
 mod tests {
     use super::*;
 
-    const GRAIN: usize = 1 << 20;
+    const GRAIN: usize = Cuts::USUAL.share;
 
     #[test]
     fn shares_are_whole_grains_and_cover_all() {

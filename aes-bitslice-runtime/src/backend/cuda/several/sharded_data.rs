@@ -23,9 +23,9 @@ use std::sync::Arc;
 /// output is the same as that of one GPU. Key stream, as in [`Ctr`](crate::Ctr), is fast from multiples of 16 on.
 ///
 /// Every call may fail with [`Error::Poisoned`], and the first of a mode with [`Error::SelfTestFailed`]; a baked kernel answers
-/// other modes with [`Error::NotInKernel`]. Wrong arguments change nothing. If a call fails after work was begun, on
-/// whichever GPU, its output is cleared to zero; a device that cannot even do that makes the engine answer [`Error::Poisoned`] from then
-/// on, also to copies from there. In place, output is input.
+/// other modes with [`Error::NotInKernel`]. Wrong arguments change nothing. If a call fails after work was begun, on any
+/// GPU, its output is cleared to zero. If a GPU cannot do that, all later calls of the engine that use this GPU return
+/// [`Error::Poisoned`], copies from there among them; only its memory's addresses still reach what is there. In place, output is input.
 pub struct ShardedCipher<'a> {
     key: &'a GroupKey,
     /// The key on the CPU; none of a cipher of one kernel.
@@ -46,7 +46,7 @@ fn check_cuts<O: Operation>(operation: &O, bytes: u64, cut: u64) -> Result<(), E
         return Err(Error::Length {
             operation: O::NAME,
             what: format!(
-                "{bytes} bytes in {MEMORY} end {rest} bytes behind a multiple of 1 MiB, where they are cut, and {least} are needed there: \
+                "{bytes} bytes in {MEMORY} end {rest} bytes behind a multiple of {cut}, where they are cut, and {least} are needed there: \
                  use host memory, or the memory of one GPU"
             ),
         });
@@ -132,7 +132,7 @@ impl<'a> ShardedCipher<'a> {
         if input.len() != output.len() {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
-        // One engine cuts all buffers of a length in the same places.
+        // One engine cuts all buffers of a length in the same places, but for those with cuts of their own.
         let same_shares = input.memory().zip(output.memory()).all(|((_, a), (_, b))| a.range == b.range);
         if same_shares { Ok(()) } else { Err(Error::OtherEngine) }
     }
@@ -171,7 +171,14 @@ impl<'a> ShardedCipher<'a> {
         let mut started = false;
         let mut outcome = drive(&mut gpus, &schedule, chunk, reaches, &mut started);
         for gpu in &mut gpus {
-            outcome = outcome.and(gpu.wait());
+            let waited = gpu.wait().or_else(|_| gpu.wait());
+            let is_at_work = waited.is_err() && !gpu.key.device().context().is_poisoned();
+            if is_at_work && let Err(error) = &waited {
+                // It may write once more behind the clearing, to any share that it reaches.
+                let cause = format!("work on sharded memory cannot be waited for: {error}");
+                self.key.keys().iter().for_each(|key| key.device().context().poison(cause.clone()));
+            }
+            outcome = outcome.and(waited);
         }
         if outcome.is_err() && started {
             clear_output(O::ACCESS, output);
@@ -250,7 +257,7 @@ mod tests {
             let buffer = Box::new(move || {
                 let Kind::Cuda(group) = engine.kind() else { panic!("CUDA was opened") };
                 let weights: Vec<f64> = (0..=last).map(|gpu| f64::from(u8::from(gpu == last))).collect();
-                ShardedBuffer::with_weights(group, BYTES, Cuts::default(), &weights).unwrap()
+                ShardedBuffer::with_weights(group, BYTES, Cuts::USUAL, &weights).unwrap()
             });
             assert!(last > 0, "there is one GPU only");
             assert!((0..last).all(|gpu| buffer().reaches(gpu, last)), "a GPU does not reach the memory of the last");
@@ -285,7 +292,7 @@ mod tests {
         }
     }
 
-    const CUT: u64 = 1 << 20;
+    const CUT: u64 = Cuts::USUAL.share as u64;
 
     /// Of a data unit, the last two blocks are not cut apart.
     #[test]
