@@ -1,10 +1,11 @@
 //! From `--backend`, `--device` and `--kernel` to an open engine.
 
+use aes_bitslice_runtime::Error::CudaUnavailable;
 use aes_bitslice_runtime::cuda::{self, Shares};
 use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode};
 
 use crate::args::engine::{Devices, EngineArgs, KernelName};
-use crate::error::{Error, Result, warn};
+use crate::error::{Error, Exit, Result, warn};
 
 /// What an engine is opened for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,14 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
         },
         (backend, None) => Engine::open(backend),
     };
+    let engine = engine.map_err(|error| match (work, error) {
+        (Work::Baked(_), CudaUnavailable { what, help }) => {
+            // No other backend would do.
+            let message = format!("CUDA is not available, which the kernel of --baked is for: {what}; {help}, or give the key with --key-file");
+            Error::new(Exit::Gpu, message)
+        }
+        (_, error) => error.into(),
+    });
     let engine = engine?.with_kernels(args.kernel.kernels());
     if quiet {
         return Ok(engine);
@@ -60,7 +69,7 @@ fn check(args: &EngineArgs, work: Work) -> Result<()> {
         let asks_for_cuda = asked.is_cuda() || args.device.is_some();
         if on_cpu || (asked.is_opencl() && backend.is_cuda()) || (asks_for_cuda && backend.is_opencl()) {
             return Err(Error::usage(format!(
-                "the kernel of --baked is for {backend}; use --backend {backend}, or a key"
+                "the kernel of --baked is for {backend}; leave --backend and --device out, or give the key with --key-file"
             )));
         }
     }

@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "HEX|@FILE|-", allow_hyphen_values = true)]
     pub key: Option<String>,
     /// The mode of operation, such as ecb-encrypt or ctr
-    #[arg(long, requires = "key", default_value_t = Mode::Ctr)]
+    #[arg(long, requires = "key", default_value_t = Mode::Ctr, value_parser = baked)]
     pub mode: Mode,
     /// A kernel as a paper describes it: hajihassani-2019 is 32 blocks a thread by state, which come and go through shared
     /// memory, 64 threads a thread block, Canright's S-box, MixColumns as in equation 5, and one-hot multiplexers
@@ -58,6 +58,12 @@ pub struct Args {
     pub force: bool,
 }
 
+/// The mode of this name, in which kernels have their key baked in.
+fn baked(name: &str) -> Result<Mode, String> {
+    let mode = name.parse().ok().filter(|mode| BAKED.contains(mode));
+    mode.ok_or_else(|| format!("kernels with a key baked in are of {}", BAKED.map(Mode::name).join(", ")))
+}
+
 /// Bakes, checks, writes and tells; returns where the manifest is.
 pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     let key_option = Zeroizing::new(args.key.unwrap_or_default());
@@ -65,10 +71,6 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     if let Some(preset) = args.preset.filter(|preset| !preset.modes().contains(&args.mode)) {
         let modes: Vec<&str> = preset.modes().iter().map(|mode| mode.name()).collect();
         bail!("`{preset}` has no mode `{}`: take {}", args.mode, modes.join(", "));
-    }
-    if !BAKED.contains(&args.mode) {
-        let modes = BAKED.map(Mode::name).join(", ");
-        bail!("no kernel of the mode `{}` has its key baked in: take {modes}", args.mode);
     }
     let key = key::read(&key_option)?;
     let folder = args.out.unwrap_or_else(|| files::target(root).join("baked"));

@@ -76,13 +76,15 @@ pub enum Command {
     Open(OpenArgs),
     /// Encrypt files or a stream in a raw mode, without authentication
     ///
-    /// With a given IV the output is byte for byte that of `openssl enc`; otherwise a new IV is in front of it.
+    /// With a given IV the output is byte for byte that of `openssl enc`, which pads ECB and CBC as --padding pkcs7 does; otherwise a new IV
+    /// is in front of it.
     #[command(override_usage = "aes-bitslice encrypt --mode MODE --key-file KEY [OPTIONS] [IN]...")]
     #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", crypt::EXAMPLES))]
     Encrypt(CryptArgs),
     /// Decrypt files or a stream in a raw mode
     ///
-    /// With a given IV the output is byte for byte that of `openssl enc -d`; otherwise the IV is in front of the input.
+    /// With a given IV the output is byte for byte that of `openssl enc -d`, which takes the padding of ECB and CBC off as --padding pkcs7
+    /// does; otherwise the IV is in front of the input.
     #[command(override_usage = "aes-bitslice decrypt --mode MODE --key-file KEY [OPTIONS] [IN]...")]
     #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", crypt::EXAMPLES))]
     Decrypt(CryptArgs),
