@@ -158,6 +158,9 @@ fn from_bytes(bytes: &[u8], kind: KeyKind, format: KeyFormat) -> Result<Key> {
     if !lengths(kind).contains(&bytes.len()) {
         let found = if format == KeyFormat::Hex { 2 * bytes.len() } else { bytes.len() };
         let is_other = match (kind, bytes.len()) {
+            _ if format == KeyFormat::Raw && bytes.trim_ascii_end().iter().all(u8::is_ascii_hexdigit) => {
+                ": these are hexadecimal digits; leave --key-format raw out"
+            }
             (KeyKind::Any | KeyKind::Aes256, 64) => ": this is a key of XTS, which is two",
             (KeyKind::Xts, 16 | 24) => ": this is one key, and XTS takes two, one behind the other",
             _ => "",

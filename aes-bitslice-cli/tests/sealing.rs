@@ -268,6 +268,11 @@ fn a_key_of_bytes() {
     let folder = folder(100);
     let folder = folder.path();
     fs::write(folder.join("raw"), common::unhex(KEY)).unwrap();
+    for digits in [KEY.to_string(), format!("{KEY}\n")] {
+        fs::write(folder.join("digits"), digits).unwrap();
+        let said = fail(folder, "seal -q -k digits --key-format raw -o sealed data", 3);
+        assert!(said.ends_with("these are hexadecimal digits; leave --key-format raw out"), "{said}");
+    }
     succeed(folder, "seal -q -k raw --key-format raw -o sealed data");
     assert!(succeed(folder, "open -q --key-env KEY sealed") == fs::read(folder.join("data")).unwrap());
     assert!(succeed(folder, "open -q -k raw --key-format raw sealed") == fs::read(folder.join("data")).unwrap());
