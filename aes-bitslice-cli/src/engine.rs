@@ -38,7 +38,10 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
     let engine = engine.map_err(|error| match (work, error) {
         (Work::Baked(_), CudaUnavailable { what, help }) => {
             // No other backend would do.
-            let message = format!("CUDA is not available, which the kernel of --baked is for: {what}; {help}, or give the key with --key-file");
+            let message = format!(
+                "CUDA is not available, which the kernel of --baked is for: {what}; {help}, or give the key with \
+                 --key-file"
+            );
             Error::new(Exit::Gpu, message)
         }
         (_, error) => error.into(),

@@ -282,8 +282,9 @@ pub enum Error {
         /// What to do about it.
         switch: String,
     },
-    /// An earlier CUDA error left the device's context unusable, or what a failed call wrote to sharded memory could not be cleared. Found before any work, and then nothing was changed; or in the
-    /// middle of a call during which another thread met that error, and then its output is cleared.
+    /// An earlier CUDA error left the device's context unusable, or what a failed call wrote to sharded memory could not be
+    /// cleared. Found before any work, and then nothing was changed; or in the middle of a call during which another thread
+    /// met that error, and then its output is cleared.
     #[error("the CUDA engine is unusable since an earlier error ({cause}): open it again in a new process")]
     Poisoned {
         /// The earlier error.

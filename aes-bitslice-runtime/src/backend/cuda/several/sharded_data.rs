@@ -46,7 +46,7 @@ fn check_cuts<O: Operation>(operation: &O, bytes: u64, cut: u64) -> Result<(), E
         return Err(Error::Length {
             operation: O::NAME,
             what: format!(
-                "{bytes} bytes in {MEMORY} end {rest} bytes behind a multiple of {cut}, where they are cut, and {least} are needed there: \
+                "{bytes} bytes in {MEMORY} end {rest} bytes behind a multiple of {cut} bytes, where they are cut, and {least} are needed there: \
                  use host memory, or the memory of one GPU"
             ),
         });
