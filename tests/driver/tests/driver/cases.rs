@@ -70,8 +70,17 @@ impl Case {
         }
     }
 
+    /// Whether something may be left behind a call of the driver that failed, by its name.
+    pub fn may_leave(&self, failed: &str) -> bool {
+        // What it was to free, or to wait for, may still be in use.
+        let may_be_in_use = ["Free", "Destroy", "Synchronize", "Unload", "SetCurrent"];
+        // cudarc loses memory if it cannot make the events that it has for it.
+        let is_lost_by_cudarc = self.uses_memory_of_cudarc() && ["cuEventCreate", "cuCtxGetCurrent"].contains(&failed);
+        is_lost_by_cudarc || may_be_in_use.iter().any(|part| failed.contains(part))
+    }
+
     /// Whether it takes memory of a device by cudarc, not by the driver.
-    pub fn uses_memory_of_cudarc(&self) -> bool {
+    fn uses_memory_of_cudarc(&self) -> bool {
         matches!(self.on, On::Host)
     }
 

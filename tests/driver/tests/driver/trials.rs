@@ -118,15 +118,19 @@ pub fn nothing_is_left() {
 }
 
 fn a_call_of_the_driver_that_fails_harms_nothing() {
-    a_call_that_fails_harms_nothing_on(1, |_| all_or(1, 7));
+    let machine = Machine { devices: 1, peers: 1, architecture: 80, at_once: false };
+    a_call_that_fails_harms_nothing_on(machine, |_| all_or(1, 7));
 }
 
-/// On an engine on `devices` devices that has made such a call before: of the calls of the driver, numbered from 0 in each call of the
-/// library, one of `step(place)` fails. The same call of the library is right behind it, and nothing is left when the engine is dropped.
-/// Returns the devices on which calls have failed.
-pub fn a_call_that_fails_harms_nothing_on(devices: u32, step: impl Fn(Place) -> u64) -> BTreeSet<u32> {
-    let (opened, mut failed_on) = (open(devices).expect("the stand-in"), BTreeSet::new());
+/// On an engine that has made such a call before, one for each case: of the calls of the driver, numbered from 0 in each call of the library,
+/// one of `step(place)` fails. The same call of the library is right behind it, and nothing is left when the engine is dropped, unless one of
+/// the calls that failed [may leave something](Case::may_leave). Returns the devices on which calls have failed.
+pub fn a_call_that_fails_harms_nothing_on(machine: Machine, step: impl Fn(Place) -> u64) -> BTreeSet<u32> {
+    let (devices, mut failed_on) = (machine.devices, BTreeSet::new());
     for (c, case) in CASES.iter().enumerate() {
+        stand_in::configure(machine);
+        let opened = open(devices).expect("the stand-in");
+        let mut may_leave = false;
         for (p, place) in case.places(devices).into_iter().enumerate() {
             let expected = expected(case, place);
             let engine = &place.of(opened.clone(), devices);
@@ -134,20 +138,20 @@ pub fn a_call_that_fails_harms_nothing_on(devices: u32, step: impl Fn(Place) -> 
             for (f, fault) in HARMLESS.into_iter().enumerate() {
                 let mut tried = 0;
                 for n in ((c + 2 * p + 3 * f) as u64 % step..calls).step_by(step as usize) {
-                    let trial = || a_call_that_fails(case, &expected, engine, place, n, fault);
+                    let mut trial = || {
+                        let failed = a_call_that_fails(case, &expected, engine, place, n, fault);
+                        may_leave |= failed.is_some_and(|failed| case.may_leave(failed));
+                        failed
+                    };
                     let mut held = stand_in::held();
                     let Some(failed) = trial() else { break };
                     failed_on.extend(stand_in::failed_on());
-                    // cudarc loses memory if it cannot make the events that it has for it.
-                    let is_leak_of_cudarc =
-                        |failed| case.uses_memory_of_cudarc() && ["cuEventCreate", "cuCtxGetCurrent"].contains(&failed);
-                    let may_lose = |failed| may_leave(failed) || is_leak_of_cudarc(failed);
                     // What is kept for the next call may be more than before. It is lost if there is more of it each time.
                     let grows = |_| {
                         let before = mem::replace(&mut held, stand_in::held());
-                        held > before && trial().is_some_and(|failed| !may_lose(failed))
+                        held > before && trial().is_some_and(|failed| !case.may_leave(failed))
                     };
-                    let is_lost = !may_lose(failed) && (0..8).all(grows);
+                    let is_lost = !case.may_leave(failed) && (0..8).all(grows);
                     assert!(
                         !is_lost,
                         "{}, {place:?}, {fault:?} of {failed}, call {n}: something is lost each time",
@@ -163,9 +167,9 @@ pub fn a_call_that_fails_harms_nothing_on(devices: u32, step: impl Fn(Place) -> 
                 );
             }
         }
+        drop(opened);
+        ends(case.name, may_leave);
     }
-    drop(opened);
-    nothing_is_left();
     failed_on
 }
 
@@ -256,22 +260,17 @@ pub fn from_the_beginning(
     } else {
         drop(opened);
     }
-    ends(&format!("{what}: {failed:?}"), failed);
+    ends(&format!("{what}: {failed:?}"), failed.is_some_and(|failed| case.may_leave(failed)));
     failed.is_some()
 }
 
-/// The end of a trial in which a call of the driver failed: nothing is left but, maybe, what that call was to free, or to wait for. The next
-/// trial begins anew.
-pub fn ends(what: &str, failed: Option<&str>) {
+/// The end of trials in which calls of the driver failed: nothing is left, unless [one of them may leave something](Case::may_leave). The
+/// next trial begins anew.
+pub fn ends(what: &str, may_leave: bool) {
     assert_eq!(stand_in::notes(), "", "{what}");
     let left = stand_in::left();
-    assert!(left.is_empty() || failed.is_some_and(may_leave), "{what} leaves {left}");
+    assert!(left.is_empty() || may_leave, "{what} leaves {left}");
     stand_in::begins_anew();
-}
-
-/// Whether something is left behind a call of the driver that failed, by its name: what it was to free, or to wait for, may still be in use.
-fn may_leave(name: &str) -> bool {
-    ["Free", "Destroy", "Synchronize", "Unload", "SetCurrent"].iter().any(|part| name.contains(part))
 }
 
 fn a_call_of_the_driver_that_takes_long_changes_nothing() {
