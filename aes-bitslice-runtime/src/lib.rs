@@ -1,4 +1,4 @@
-//! AES on bit-planes, run: on NVIDIA GPUs, on devices behind OpenCL, and on CPUs.
+//! Runs bitsliced AES on NVIDIA GPUs, on OpenCL devices, and on CPUs.
 //!
 //! ```
 //! use aes_bitslice_runtime::{Backend, Engine, GcmDecrypt, GcmEncrypt, Key, KeyBits, Nonce};
@@ -11,34 +11,35 @@
 //! # Ok::<(), aes_bitslice_runtime::Error>(())
 //! ```
 //!
-//! What is done with data is a value, an [`Operation`], and each kind of memory has one call for those that it has:
+//! An [`Operation`] is a value that says how to process data. Each kind of memory has one call for the operations that
+//! it supports:
 //!
 //! | the data is in | the call |
 //! |---|---|
 //! | host memory | [`Cipher::run`], [`Cipher::submit`] |
-//! | memory of a CUDA GPU | [`cuda::DeviceCipher::run`], and [`run_with_output`](cuda::DeviceCipher::run_with_output) for what returns a value |
-//! | memory sharded over several of them | [`cuda::ShardedCipher::run`] |
-//! | host memory, or that of a CUDA GPU, under many keys | [`Engine::run_jobs`], [`Engine::device_jobs`], with [`Jobs`] or [`EachKey`] |
+//! | memory of a CUDA GPU | [`cuda::DeviceCipher::run`], or [`run_with_output`](cuda::DeviceCipher::run_with_output) for a returned value |
+//! | memory sharded over several CUDA GPUs | [`cuda::ShardedCipher::run`] |
+//! | host memory or memory of a CUDA GPU, under many keys | [`Engine::run_jobs`], [`Engine::device_jobs`], with [`Jobs`] or [`EachKey`] |
 //! | OpenCL buffers | [`opencl::BufferCipher::run`] |
 //!
-//! Each folder uses those below it, and none above:
+//! Each folder uses only the folders below it in this table:
 //!
 //! | folder | idea |
 //! |---|---|
-//! | `api` | what a caller has: engines, ciphers, calls |
-//! | `backend` | where operations are done: a folder for each |
-//! | `exec` | how calls are carried out, whatever the operation and the backend |
+//! | `api` | the caller's types: engines, ciphers, calls |
+//! | `backend` | where operations run: a folder for each backend |
+//! | `exec` | how calls are executed, independent of the operation and the backend |
 //! | `op` | operations: one file is one operation |
 //! | `base` | errors, keys, counters, names of backends |
 //!
-//! Features: `cuda` and `opencl` (both on unless asked otherwise) have those backends; `bake` has the generator, which prints kernels
-//! with a key baked in at run time. Without them the CPU remains.
+//! Features: `cuda` and `opencl` (both on by default) add those backends; `bake` adds the generator, which prints kernels with a key baked
+//! in at run time. Without them only the CPU remains.
 //!
-//! To encrypt, take [`GcmEncrypt`], which authenticates. The raw modes, ECB, CBC, CTR and XTS, are for interoperating: if
-//! somebody changes ciphertext, plaintext changes and nothing tells.
-// `unsafe` lives in three modules only: those for devices, and that for vector instructions.
+//! To encrypt, use [`GcmEncrypt`], which authenticates. The raw modes, ECB, CBC, CTR and XTS, are for interoperability: if the ciphertext
+//! is modified, the plaintext changes undetected.
+// `unsafe` is confined to three modules: the two for devices, and the one for vector instructions.
 #![deny(unsafe_code)]
-// What only devices use is there in every build, and checked in every build.
+// Code that only devices use is compiled, and thus checked, in every build.
 #![cfg_attr(not(all(feature = "cuda", feature = "opencl")), allow(dead_code))]
 
 #[forbid(unsafe_code)]

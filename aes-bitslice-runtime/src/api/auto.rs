@@ -1,8 +1,8 @@
-//! Which backend is taken where none is named.
+//! Chooses a backend where none is named.
 //!
-//! The first CUDA GPU; else the first GPU behind OpenCL; else the CPU. A GPU gets a call on host memory where it is
-//! faster than the CPU: as was measured on it, else as is [built in](processor::gpu_is_faster_from). Where no call
-//! could be faster behind OpenCL, nothing of OpenCL is loaded.
+//! The order is: the first CUDA GPU; else the first OpenCL GPU; else the CPU. A GPU gets a call on host memory where it
+//! is faster than the CPU, according to measurements on it, else to a [built-in](processor::gpu_is_faster_from) value.
+//! Where no call could be faster through OpenCL, nothing of OpenCL is loaded.
 
 use crate::base::backend::Backend;
 use crate::base::error::Error;
@@ -10,30 +10,30 @@ use crate::exec::processor;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 
-/// What is known of this machine without opening a GPU.
+/// Information about this machine that is available without opening a GPU.
 trait Machine {
     /// Whether the first CUDA GPU is faster than the CPU for a call on host memory; `None` if there is no CUDA GPU.
     fn prefers_cuda(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> Option<bool>;
 
-    /// From how many bytes on a GPU behind OpenCL is faster than the CPU; `None` for never.
+    /// The number of bytes from which an OpenCL GPU is faster than the CPU; `None` for never.
     fn opencl_from(&self) -> Option<u64>;
 
-    /// The first GPU behind OpenCL, if there is one. To look for it loads the library of every OpenCL platform.
+    /// The first OpenCL GPU, if there is one. Looking for it loads the library of every OpenCL platform.
     fn first_of_opencl(&self) -> Option<Backend>;
 }
 
-/// The backend for calls of this mode on `bytes` bytes in host memory. `without_opencl` leaves OpenCL out.
+/// The backend for calls of this mode on `bytes` bytes in host memory. `without_opencl` excludes OpenCL.
 pub(crate) fn backend_for(mode: Mode, key_bits: KeyBits, bytes: u64, without_opencl: bool) -> Backend {
     choose(&ThisMachine { without_opencl }, mode, key_bits, bytes)
 }
 
-/// What `open` made of the first GPU that opens and may be faster than the CPU for some call, and why it is this one,
-/// or none.
+/// Returns the result of `open` for the first GPU that opens and may be faster than the CPU for some call, and why it
+/// is this one, or none.
 pub(crate) fn open_first<K>(open: impl Fn(Backend) -> Result<K, Error>) -> (Option<K>, String) {
     first(&ThisMachine { without_opencl: false }, open)
 }
 
-/// The same on a machine.
+/// The same on a given machine.
 fn first<K>(machine: &impl Machine, open: impl Fn(Backend) -> Result<K, Error>) -> (Option<K>, String) {
     let no_cuda = match open(Backend::Cuda { ordinal: 0 }) {
         Ok(gpu) => return (Some(gpu), "auto: a GPU is there".into()),
@@ -98,7 +98,7 @@ impl Machine for ThisMachine {
 mod tests {
     use super::*;
 
-    /// A machine with a CUDA GPU that is faster from 16 MiB on, or without; the CPU has AES instructions or not.
+    /// A machine with or without a CUDA GPU, which is faster from 16 MiB on; the CPU has AES instructions or not.
     struct Fake {
         cuda: bool,
         aes: bool,

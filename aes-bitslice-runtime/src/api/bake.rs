@@ -15,12 +15,12 @@ use aes_bitslice_gen::sbox::Sbox;
 
 impl Engine {
     /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC or the OpenCL driver: in the
-    /// layout that the device is fast in, where the strategy has it.
+    /// layout in which the device is fast, if the strategy has it.
     ///
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
-    /// [`Error::NoSuchKernel`] for an S-box of no known name, [`Error::WrongKeys`] for a key of XTS,
-    /// [`Error::SelfTestFailed`], and what the device reports.
+    /// [`Error::NoSuchKernel`] for an unknown S-box name, [`Error::WrongKeys`] for an XTS key,
+    /// [`Error::SelfTestFailed`], and errors of the device.
     pub fn bake(&self, key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Cipher, Error> {
         let key = key.only("a baked kernel")?;
         let (dialect, layout) = self.compiles("a baked kernel")?;
@@ -29,7 +29,7 @@ impl Engine {
     }
 }
 
-/// A kernel with this key baked in, in this layout where the strategy has it.
+/// A kernel with this key baked in, in this layout if the strategy has it.
 fn baked(key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str, layout: Layout) -> Result<KernelSpec, Error> {
     let sbox = Sbox::named(sbox).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
     let spec = KernelSpec::baked(mode, sbox, strategy, key.first()).expect("a key has one of the three lengths");

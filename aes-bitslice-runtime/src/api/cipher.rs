@@ -20,22 +20,22 @@ use std::sync::Arc;
 
 /// A key on an engine. Cloning is cheap, and clones share the expanded key, which is wiped with the last of them.
 ///
-/// Wrong arguments are found before any work and change nothing, and so is everything else that keeps a call from
-/// starting. If a call fails after it has begun to write, its output is cleared to zero: it never holds half a result.
-/// In a call that works in place, output is input.
+/// Wrong arguments, and everything else that keeps a call from starting, are found before any work and change nothing.
+/// If a call fails after it has begun to write, its output is cleared to zero: it never holds half a result. In a call
+/// that works in place, the output is the input.
 ///
-/// It is `Send` and `Sync`: any number of threads may share one cipher and make calls on it at the same time. The calls
-/// here return when they are done; [`submit`](crate::submit) has those that do not wait.
+/// It is `Send` and `Sync`: any number of threads may share one cipher and make calls on it concurrently. The calls
+/// here return when they complete; those in [`submit`](crate::submit) do not wait.
 #[derive(Clone)]
 pub struct Cipher {
     engine: Engine,
     key: KeyOn,
-    /// The key on the CPU, for what is serial, and for the calls that [`Engine::backend_for`] sends there; none where
-    /// the cipher is one kernel's.
+    /// The key on the CPU, for serial operations and for the calls that [`Engine::backend_for`] sends there; `None` in
+    /// a single-kernel cipher.
     cpu: Option<Arc<CpuKey>>,
 }
 
-/// A key on the backend of an engine.
+/// A key on an engine's backend.
 #[derive(Clone)]
 pub(crate) enum KeyOn {
     Cpu(Arc<CpuKey>),
@@ -88,7 +88,7 @@ impl Cipher {
         &self.engine
     }
 
-    /// Does an operation on host memory, and returns its output value: a tag or a hash from operations that
+    /// Performs an operation on host memory and returns its output value: a tag or a hash from operations that
     /// authenticate, `()` from the others.
     ///
     /// ```
@@ -103,10 +103,10 @@ impl Cipher {
     /// ```
     ///
     /// # Errors
-    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for other data than the operation takes, what the operation
-    /// refuses, [`Error::Unsupported`] where the engine has nothing for it ([`Engine::supports`]), [`Error::WrongKeys`]
-    /// for a key of another kind, [`Error::NeedsKey`] for what needs the key on the CPU on a cipher of one kernel; else
-    /// what the device reports.
+    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for data other than the operation takes, the operation's
+    /// own refusals, [`Error::Unsupported`] if the engine does not support it ([`Engine::supports`]),
+    /// [`Error::WrongKeys`] for a key of a different kind, [`Error::NeedsKey`] if the operation needs the key on the
+    /// CPU and this is a single-kernel cipher; else errors of the device.
     pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
         let data = data.into().accessed(O::ACCESS, O::NAME)?;
         self.check(&operation, data.len() as u64)?;
@@ -122,7 +122,7 @@ impl Cipher {
         }
     }
 
-    /// A cipher on the same engine for a call under a key of its own.
+    /// A cipher on the same engine for a call that has its own key.
     fn of_one_call(&self, own: &OwnKey<'_>, on_cpu: bool) -> Result<Self, Error> {
         if !on_cpu {
             return self.engine.cipher(own.key);
@@ -130,7 +130,7 @@ impl Cipher {
         Ok(Self::new(self.engine.clone(), own.cpu.clone().into(), Some(own.cpu.clone())))
     }
 
-    /// Does an operation that was keyed: one pass over the data after the other.
+    /// Performs an operation that has been keyed: one pass over the data after the other.
     fn passes<O: Operation>(&self, mut operation: O, mut data: Buffers<'_>, on_cpu: bool) -> Result<O::Output, Error> {
         loop {
             let of_pass = match operation.only_reads() {
@@ -149,18 +149,18 @@ impl Cipher {
         }
     }
 
-    /// The output value of a whole message, from those of calls on its parts, in any order: the hash of
-    /// [`Ghash`](crate::Ghash), the tag of [`GcmEncrypt`](crate::GcmEncrypt).
+    /// Combines the values that calls on the parts of a message returned, in any order, into the output value of the
+    /// whole message: the hash of [`Ghash`](crate::Ghash), the tag of [`GcmEncrypt`](crate::GcmEncrypt).
     ///
     /// # Errors
-    /// [`Error::PartsDoNotAdjoin`] where parts overlap or one is missing between others, [`Error::NeedsKey`] on a
-    /// cipher of one kernel, and what the operation itself returns.
+    /// [`Error::PartsDoNotAdjoin`] if parts overlap or one is missing between others, [`Error::NeedsKey`] on a
+    /// single-kernel cipher, and the operation's own errors.
     pub fn combine<O: Operation>(&self, operation: &O, parts: Vec<O::Part>) -> Result<O::Output, Error> {
         self.check_keys::<O>()?;
         finished(&keyed(operation.clone(), self.cpu.as_deref())?, parts)
     }
 
-    /// Refuses a key of another kind than the operation needs.
+    /// Refuses a key of a different kind than the operation needs.
     fn check_keys<O: Operation>(&self) -> Result<(), Error> {
         match (O::KEYS, &self.cpu) {
             (Keys::One, None) => Ok(()),
@@ -169,7 +169,7 @@ impl Cipher {
         }
     }
 
-    /// Refuses a call that cannot be, before any work.
+    /// Refuses an invalid call, before any work.
     pub(crate) fn check<O: Operation>(&self, operation: &O, bytes: u64) -> Result<(), Error> {
         operation.check(bytes)?;
         if !self.engine.supports(operation) {
@@ -178,22 +178,22 @@ impl Cipher {
         self.check_keys::<O>()
     }
 
-    /// Whether the CPU does it, whatever the engine.
+    /// Whether the CPU performs it, whatever the engine.
     fn is_on_cpu<O: Operation>(&self, operation: &O, bytes: u64) -> bool {
-        // To hash takes as long to copy as to encrypt, and so does counting the other way.
+        // Hashing takes as long to copy as encrypting does, and so does counting the other way.
         let mode = operation.mode().filter(|&mode| mode != Mode::CtrLe32);
         let mode = mode.or(operation.hashed().map(|_| Mode::Ctr));
         match (&self.cpu, mode) {
             _ if O::SERIAL => true,
             _ if !self.engine.device_supports(operation) => true,
-            // There are no others.
+            // There are no other kernels.
             _ if O::HAS_OWN_KEY && !self.engine.kernels().allow(Choice::Bitsliced) => true,
             (Some(cpu), Some(mode)) => self.engine.backend_for(mode, cpu.bits(), bytes) == Backend::Cpu,
             _ => false,
         }
     }
 
-    /// The key on the CPU; none on a cipher of one kernel.
+    /// The key on the CPU; `None` in a single-kernel cipher.
     #[cfg(any(feature = "cuda", feature = "opencl"))]
     pub(crate) fn cpu(&self) -> Option<&Arc<CpuKey>> {
         self.cpu.as_ref()

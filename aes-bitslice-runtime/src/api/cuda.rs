@@ -1,4 +1,4 @@
-//! What only a CUDA engine answers: several GPUs, device memory, and what was measured.
+//! Calls that only a CUDA engine supports: several GPUs, device memory, and measurements.
 
 use crate::api::cipher::{Cipher, KeyOn};
 use crate::api::engine::{Engine, Kind};
@@ -18,9 +18,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Engine {
-    /// Opens several GPUs, by their numbers, that share the work of every call, and are done at the same time: one that is
-    /// ahead takes from what another has left. The output is the same as that of one. If one of them fails, the call does,
-    /// and its output is cleared.
+    /// Opens several GPUs, by number, that share the work of every call and finish at the same time: one that is ahead takes over part of
+    /// what another has left. The output is the same as with one GPU. If one of them fails, the call fails and its output is cleared.
     ///
     /// ```no_run
     /// use aes_bitslice_runtime::{Counter, Ctr, Engine, Key, KeyBits, cuda::Shares};
@@ -37,21 +36,21 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadDevices`] for none, or for one twice; and as [`open`](Self::open).
+    /// [`Error::BadDevices`] for no GPU, or the same one twice; and as [`open`](Self::open).
     pub fn multi(ordinals: &[usize], shares: Shares) -> Result<Self, Error> {
         Ok(Self::new(Kind::Cuda(Group::open(ordinals, shares)?), None))
     }
 
-    /// What its CUDA GPU goes by, of several the first; `None` on others.
+    /// The tuning of its CUDA GPU, or of the first of several; `None` on other engines.
     pub fn tuning(&self) -> Option<&Tuning> {
         self.group("").ok().map(|group| group.first().tuning())
     }
 
-    /// Device memory of `len` bytes, all zero, sharded over this engine's GPUs: a share on each, as long as its share of
-    /// the work. For [`Cipher::sharded`]; of one GPU it is one share.
+    /// Allocates `len` bytes of zeroed device memory, sharded over this engine's GPUs: each has a share in proportion to its share of the
+    /// work. For [`Cipher::sharded`]; with one GPU it is one share.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] on other engines, [`Error::OutOfDeviceMemory`], and what the devices report.
+    /// [`Error::NotCuda`] on other engines, [`Error::OutOfDeviceMemory`], and errors of the devices.
     pub fn sharded(&self, len: usize) -> Result<ShardedBuffer, Error> {
         self.sharded_in(len, Cuts::USUAL)
     }
@@ -62,7 +61,7 @@ impl Engine {
         ShardedBuffer::new(self.group("sharded memory")?, len, cuts)
     }
 
-    /// The CUDA context that streams and buffers for [`Cipher::device`] belong to: the device's primary context.
+    /// The CUDA context to which streams and buffers for [`Cipher::device`] belong: the device's primary context.
     ///
     /// # Errors
     /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several.
@@ -70,7 +69,7 @@ impl Engine {
         Ok(self.gpu("a CUDA context")?.context().shared().clone())
     }
 
-    /// The same of each GPU, in the order in which they were given: what [`Cipher::devices`] works in.
+    /// The CUDA context of each GPU, in the order given: [`Cipher::devices`] works in these.
     ///
     /// # Errors
     /// [`Error::NotCuda`] on other engines.
@@ -79,8 +78,8 @@ impl Engine {
         Ok(members.iter().map(|member| member.device.context().shared().clone()).collect())
     }
 
-    /// Calls under many keys on the memory of its CUDA device: [`Jobs`](crate::Jobs), and [`EachKey`](crate::EachKey) with keys that lie
-    /// there.
+    /// Calls under many keys on the memory of its CUDA device: [`Jobs`](crate::Jobs), and [`EachKey`](crate::EachKey) with keys in that
+    /// memory.
     ///
     /// # Errors
     /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several.
@@ -88,33 +87,32 @@ impl Engine {
         Ok(DeviceJobs::new(self.gpu("device memory")?))
     }
 
-    /// Compiles a kernel that is no cipher, `ENTRY(const void *in, void *out, unsigned long long count)` in CUDA C, for thread blocks
-    /// of `threads`: to try and to measure. The source holds no key.
+    /// Compiles a kernel that is not a cipher, `ENTRY(const void *in, void *out, unsigned long long count)` in CUDA C, for thread blocks of
+    /// `threads`: for experiments and measurements. The source contains no key.
     ///
     /// # Errors
     /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several, [`Error::NvrtcUnavailable`],
-    /// [`Error::CompileFailed`], [`Error::NoSuchKernel`] if the entry point takes something else, and what the driver reports.
+    /// [`Error::CompileFailed`], [`Error::NoSuchKernel`] if the entry point takes other arguments, and errors of the driver.
     pub fn cuda_program(&self, source: &str, entry: &str, threads: u32) -> Result<Program, Error> {
         Program::load(self.gpu("a kernel")?, source, entry, threads)
     }
 
-    /// How long the driver takes to allocate this much pinned memory for its GPU, with nothing written to it: to measure. It is
-    /// freed again.
+    /// Measures how long the driver takes to allocate this much pinned memory for its GPU, with nothing written to it. It is freed again.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several, and what the driver reports.
+    /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several, and errors of the driver.
     pub fn pinning_time(&self, bytes: usize) -> Result<Duration, Error> {
         let context = self.gpu("pinned memory")?.context();
         context.enter()?;
         pinned::time_to_allocate(context, bytes)
     }
 
-    /// The GPU, for calls that only one answers.
+    /// The GPU, for calls that only a single GPU supports.
     fn gpu(&self, what: &'static str) -> Result<&Arc<Device>, Error> {
         self.group(what)?.sole().map(|member| &member.device).ok_or(Error::SeveralDevices { what })
     }
 
-    /// The GPUs, for calls that only they answer.
+    /// The GPUs, for calls that only a CUDA engine supports.
     fn group(&self, what: &'static str) -> Result<&Group, Error> {
         match self.kind() {
             Kind::Cuda(group) => Ok(group),
@@ -133,12 +131,12 @@ impl Cipher {
         Ok(DeviceCipher::new(&self.group_key("device memory")?.keys()[0], self.cpu()))
     }
 
-    /// The same of each of the engine's GPUs, in the order of [`Engine::cuda_contexts`]: for callers with buffers and
-    /// streams of their own on each.
+    /// The same calls on each of the engine's GPUs, in the order of [`Engine::cuda_contexts`]: for callers with their
+    /// own buffers and streams on each.
     ///
-    /// A message that lies on several GPUs is cut anywhere for CTR, and each part is given the place of its first byte in
-    /// the message as `offset`, with the same counter; for ECB it is cut at whole blocks; for CBC too, and the IV of a part
-    /// is the block of ciphertext before it, which in place has to be kept.
+    /// A message on several GPUs may be cut anywhere for CTR; each part gets the position of its first byte in the message as `offset`,
+    /// with the same counter. For ECB it is cut at whole blocks. So it is for CBC, where the IV of a part is the ciphertext block before
+    /// it, which has to be kept if the call works in place.
     ///
     /// # Errors
     /// [`Error::NotCuda`] if the engine has no CUDA device.

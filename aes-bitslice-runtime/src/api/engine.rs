@@ -23,10 +23,10 @@ use aes_bitslice_core::mode::Mode;
 use std::fmt;
 use std::sync::Arc;
 
-/// A backend that was opened. Cloning is cheap, and clones share the device.
+/// An open backend. Cloning is cheap, and clones share the device.
 ///
-/// It is `Send` and `Sync`: any number of threads may share one engine, and open keys and make calls on it at the same
-/// time.
+/// It is `Send` and `Sync`: any number of threads may share one engine, and open keys and make calls on it
+/// concurrently.
 #[derive(Clone)]
 pub struct Engine {
     opened: Arc<Inner>,
@@ -35,13 +35,13 @@ pub struct Engine {
 
 struct Inner {
     kind: Kind,
-    /// Why this backend, where it was not asked for by name.
+    /// Why this backend was chosen, if it was not requested by name.
     why: Option<String>,
-    /// What was submitted to it.
+    /// The calls submitted to it.
     queue: Queue,
 }
 
-/// The backends. To add one: a variant here, in [`each!`] and in [`Engine::open`].
+/// The backends. To add one, add a variant here, in [`each!`] and in [`Engine::open`].
 pub(crate) enum Kind {
     Cpu(OnCores),
     CpuBitsliced(OnVectors),
@@ -51,7 +51,7 @@ pub(crate) enum Kind {
     OpenCl(OpenClDevice),
 }
 
-/// The same expression for whichever backend it is: `device` in it is an [`Opened`].
+/// Evaluates the same expression for any backend; `device` in it is an [`Opened`].
 macro_rules! each {
     ($kind:expr, $device:ident => $call:expr) => {
         match $kind {
@@ -70,12 +70,12 @@ impl Engine {
     /// Opens a backend. [`Backend::Auto`] always succeeds.
     ///
     /// # Errors
-    /// [`Error::CudaUnavailable`], [`Error::NoSuchDevice`] or another CUDA error where a CUDA GPU was asked for and
-    /// cannot be used; [`Error::OpenClUnavailable`], [`Error::NoSuchOpenClDevice`] or another OpenCL error for a device
-    /// behind that; [`Error::NotBuilt`] for a backend that this program was built without.
+    /// [`Error::CudaUnavailable`], [`Error::NoSuchDevice`] or another CUDA error if a CUDA GPU was requested and cannot
+    /// be used; [`Error::OpenClUnavailable`], [`Error::NoSuchOpenClDevice`] or another OpenCL error for an OpenCL
+    /// device; [`Error::NotBuilt`] for a backend that this program was built without.
     pub fn open(backend: Backend) -> Result<Self, Error> {
         match backend {
-            // It has the CPU too, and asks for each call which is faster.
+            // This engine has the CPU as well, and decides for each call which is faster.
             Backend::Auto => {
                 let (gpu, why) = auto::open_first(Kind::open);
                 Ok(Self::new(gpu.map_or_else(|| Kind::open(Backend::Cpu), Ok)?, Some(why)))
@@ -84,14 +84,15 @@ impl Engine {
         }
     }
 
-    /// Opens what [`Backend::Auto`] would use for calls of this mode, each on `bytes` bytes in host memory, and for
-    /// nothing else. Where the CPU is faster no GPU is opened, which takes longer than most files do, and no OpenCL
-    /// library is loaded. `without_opencl` leaves OpenCL out, for kernels that it does not have.
+    /// Opens the backend that [`Backend::Auto`] would use for calls of this mode, each on `bytes` bytes in host memory,
+    /// and for nothing else. Where the CPU is faster, no GPU is opened, which would take longer than most files do, and
+    /// no OpenCL library is loaded. `without_opencl` excludes OpenCL, for kernels that it does not have.
     ///
-    /// The engine is of one backend: its calls are not asked about again. A GPU that does not open leaves the CPU.
+    /// The engine has a single backend: the choice is not made again for each call. If the GPU does not open, the CPU
+    /// is used.
     ///
     /// # Errors
-    /// None on the CPU.
+    /// The CPU returns none.
     pub fn open_for(mode: Mode, key_bits: KeyBits, bytes: u64, without_opencl: bool) -> Result<Self, Error> {
         match auto::backend_for(mode, key_bits, bytes, without_opencl) {
             Backend::Cpu => Self::open(Backend::Cpu),
@@ -104,7 +105,7 @@ impl Engine {
         Self { opened: Arc::new(Inner { kind, why, queue }), settings: Settings::default() }
     }
 
-    /// The bitsliced CPU engine on given vectors, rather than on the widest there are.
+    /// Opens the bitsliced CPU engine on the given vectors instead of the widest available.
     ///
     /// # Errors
     /// [`Error::IsaUnavailable`] if the processor lacks them.
@@ -115,27 +116,28 @@ impl Engine {
         Ok(Self::new(Kind::CpuBitsliced(OnVectors::new(isa)), None))
     }
 
-    /// The same engine with other GPU kernels; keys brought to it from now on use these. On a CPU it changes nothing.
+    /// Returns the same engine with other GPU kernels, for keys that are loaded on it from now on. On a CPU it changes
+    /// nothing.
     ///
-    /// For OpenCL there are bitsliced ones only. An engine that was opened as [`Backend::Auto`] and became OpenCL has
-    /// these whatever is asked for, as a CPU has its own; of one that was opened as OpenCL, [`cipher`](Self::cipher)
-    /// refuses to use others.
+    /// OpenCL has bitsliced kernels only. An engine that was opened as [`Backend::Auto`] and became OpenCL uses these
+    /// whatever is requested, as a CPU uses its own; on one that was opened as OpenCL, [`cipher`](Self::cipher) refuses
+    /// others.
     pub fn with_kernels(self, kernels: Kernels) -> Self {
         Self { settings: Settings { kernels, ..self.settings }, ..self }
     }
 
-    /// The same engine with other transfers between host memory and GPUs; keys brought to it from now on use these. On
-    /// a CPU it changes nothing.
+    /// Returns the same engine with other transfers between host memory and GPUs, for keys that are loaded on it from
+    /// now on. On a CPU it changes nothing.
     pub fn with_transfers(self, transfers: Transfers) -> Self {
         Self { settings: Settings { transfers, ..self.settings }, ..self }
     }
 
-    /// The kernels that keys brought to it may use.
+    /// The kernels that keys on this engine may use.
     pub fn kernels(&self) -> Kernels {
         self.settings.kernels
     }
 
-    /// Host memory of `len` bytes, all zero, that is fast for this engine.
+    /// Allocates `len` bytes of zeroed host memory that is fast for this engine.
     ///
     /// ```
     /// use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Key, KeyBits};
@@ -152,7 +154,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfHostMemory`], and what the device reports.
+    /// [`Error::OutOfHostMemory`], and errors of the device.
     pub fn host_buffer(&self, len: usize) -> Result<HostBuffer, Error> {
         match each!(&self.opened.kind, device => device.host_memory(len))? {
             Some(memory) => Ok(HostBuffer::of_backend(memory)),
@@ -160,20 +162,20 @@ impl Engine {
         }
     }
 
-    /// Whether host memory can be given to calls of this operation: some operations have no GPU kernels. Serial ones
-    /// are done by the CPU on every engine, and so are XTS and AES-GCM-SIV where there are no kernels for them; an engine that was
-    /// opened as [`Backend::Auto`] has the CPU, too.
+    /// Whether this operation can be called on host memory: some operations have no GPU kernels. The CPU performs serial ones on every
+    /// engine, and XTS and AES-GCM-SIV where there are no kernels for them; an engine that was opened as [`Backend::Auto`] has the CPU,
+    /// too.
     pub fn supports<O: Operation>(&self, operation: &O) -> bool {
         O::SERIAL || O::KEYS == Keys::Two || O::HAS_OWN_KEY || self.is_auto() || self.device_supports(operation)
     }
 
-    /// Whether the device itself does it.
+    /// Whether the device itself supports it.
     pub(crate) fn device_supports<O: Operation>(&self, operation: &O) -> bool {
         each!(&self.opened.kind, device => device.supports(KernelsNeeded::of(operation)))
     }
 
-    /// Where a call on this many bytes in host memory is computed: opened as [`Backend::Auto`] with a GPU, on whichever
-    /// of GPU and CPU is faster for it; else where the engine is.
+    /// The backend that computes a call on this many bytes in host memory. For an engine that was opened as
+    /// [`Backend::Auto`] and has a GPU, it is the faster of GPU and CPU; otherwise it is the engine's backend.
     pub fn backend_for(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> Backend {
         match !self.is_auto() || each!(&self.opened.kind, device => device.is_preferred(mode, key_bits, bytes)) {
             true => self.backend(),
@@ -186,12 +188,12 @@ impl Engine {
         self.opened.why.is_some()
     }
 
-    /// What was opened; never [`Backend::Auto`] or [`Backend::OpenClFirst`].
+    /// The backend that was opened; never [`Backend::Auto`] or [`Backend::OpenClFirst`].
     pub fn backend(&self) -> Backend {
         each!(&self.opened.kind, device => device.backend())
     }
 
-    /// One line for a reader: the device, and for [`Backend::Auto`] why it is this one.
+    /// One line of text for people: the device, and for [`Backend::Auto`] why it was chosen.
     pub fn description(&self) -> String {
         let what = each!(&self.opened.kind, device => device.description());
         match &self.opened.why {
@@ -200,12 +202,12 @@ impl Engine {
         }
     }
 
-    /// Where calls that were submitted wait for a thread.
+    /// The queue in which submitted calls wait for a thread.
     pub(crate) fn queue(&self) -> &Queue {
         &self.opened.queue
     }
 
-    /// How keys are brought to it.
+    /// The settings for loading keys on it.
     pub(crate) fn settings(&self) -> Settings {
         self.settings
     }
@@ -216,7 +218,7 @@ impl Engine {
 }
 
 impl Kind {
-    /// Opens a backend that was asked for by name, or that `auto` has chosen.
+    /// Opens a backend that was requested by name or chosen by `auto`.
     pub(crate) fn open(backend: Backend) -> Result<Self, Error> {
         match backend {
             Backend::Cuda { .. } | Backend::CudaAll => cuda(backend),

@@ -6,11 +6,12 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use zeroize::Zeroizing;
 
-/// Host memory of [`Engine::host_buffer`](crate::Engine::host_buffer): pinned (page-locked) for an engine with CUDA
-/// GPUs, so that copies go at the full speed of the link, ordinary on others. Wiped on drop. It may outlive the engine.
+/// Host memory from [`Engine::host_buffer`](crate::Engine::host_buffer): pinned (page-locked) for an engine with CUDA
+/// GPUs, so that copies run at the full speed of the link, ordinary for others. Wiped on drop. It may outlive the
+/// engine.
 ///
-/// Pinning takes long, about a millisecond for a MiB: use the memory more than once. It is taken from all other
-/// programs of the machine: use no more than is needed.
+/// Pinning is slow, about a millisecond per MiB: use the memory more than once. It is taken from all other programs on
+/// the machine: use no more than needed.
 pub struct HostBuffer(Memory);
 
 enum Memory {
@@ -69,7 +70,7 @@ impl AsMut<[u8]> for HostBuffer {
     }
 }
 
-/// What it holds is not shown.
+/// Does not show the contents.
 impl fmt::Debug for HostBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "HostBuffer({} bytes{})", self.len(), if self.is_pinned() { ", pinned" } else { "" })

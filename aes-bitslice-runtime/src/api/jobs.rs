@@ -1,4 +1,4 @@
-//! Calls under many keys, which take an engine and no cipher.
+//! Calls under many keys, on an engine and without a cipher.
 
 use crate::api::engine::Engine;
 use crate::base::error::Error;
@@ -6,11 +6,11 @@ use crate::op::buffers::Buffers;
 use crate::op::many_keys::{EachKey, Jobs, NAME};
 
 impl Engine {
-    /// Does jobs in host memory, on the cores of the CPU, whatever the engine.
+    /// Performs jobs in host memory, on the CPU cores, whatever the engine.
     ///
     /// # Errors
-    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for other data than the mode takes (key stream is written, the others replace
-    /// data), [`Error::Jobs`] for data that is too short. Nothing is changed then.
+    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for data other than the mode takes (key stream is written, the other modes
+    /// replace data), [`Error::Jobs`] for data that is too short. Nothing is changed then.
     pub fn run_jobs<'d>(&self, jobs: &Jobs, data: impl Into<Buffers<'d>>) -> Result<(), Error> {
         let data = data.into().accessed(jobs.flow.access(), NAME)?;
         jobs.check(data.len() as u64)?;
@@ -18,11 +18,11 @@ impl Engine {
         Ok(())
     }
 
-    /// Does the same number of bytes under each of `keys`, which lie side by side, in host memory, on the cores of the CPU, whatever the
+    /// Processes the same number of bytes under each of `keys`, which are concatenated, in host memory, on the CPU cores, whatever the
     /// engine.
     ///
     /// # Errors
-    /// As [`run_jobs`](Self::run_jobs), and [`Error::Jobs`] for keys or data of another length than they are for.
+    /// As [`run_jobs`](Self::run_jobs), and [`Error::Jobs`] if the length of keys or data does not match.
     pub fn run_each_key<'d>(&self, each: &EachKey, keys: &[u8], data: impl Into<Buffers<'d>>) -> Result<(), Error> {
         let data = data.into().accessed(each.flow.access(), NAME)?;
         each.check(keys.len() as u64, data.len() as u64)?;

@@ -1,4 +1,4 @@
-//! What brings keys to an engine: a key for the stored kernels, and kernels that are compiled for one key.
+//! Loading of keys on an engine: a key for the stored kernels, and kernels that are compiled for one key.
 
 use crate::api::cipher::Cipher;
 use crate::api::engine::{Engine, Kind, each};
@@ -18,13 +18,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Engine {
-    /// A key on this engine: expands it and, for a device, brings it there.
+    /// Returns a cipher for this key on this engine: expands the key and, for a device, copies it there.
     ///
     /// # Errors
-    /// None on the CPU; elsewhere what the device reports, and on an engine that was opened as OpenCL
-    /// [`Error::NoSuchKernel`] where [`with_kernels`](Self::with_kernels) allows no bitsliced kernels.
+    /// None on the CPU; elsewhere errors of the device, and on an engine that was opened as OpenCL
+    /// [`Error::NoSuchKernel`] if [`with_kernels`](Self::with_kernels) allows no bitsliced kernels.
     pub fn cipher(&self, key: &Key) -> Result<Cipher, Error> {
-        // A caller who did not ask for a device is not refused for what it lacks.
+        // A caller who did not ask for a device does not get an error for what it lacks.
         let is_opencl = self.backend().is_opencl();
         let settings = match self.is_auto() && is_opencl {
             true => Settings { kernels: Kernels::Auto, ..self.settings() },
@@ -40,24 +40,24 @@ impl Engine {
         })
     }
 
-    /// A kernel with its key baked in, as `cargo xtask gen --key` wrote it; `manifest` is its JSON file.
+    /// Loads a kernel with its key baked in, as written by `cargo xtask gen --key`; `manifest` is its JSON file.
     ///
-    /// Manifest and source are code that runs on the device: load only what you trust.
+    /// Manifest and source are code that runs on the device: load only trusted ones.
     ///
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::BadManifest`], also for a kernel in the language of another engine;
-    /// [`Error::CompileFailed`], for the source is compiled here and now, for which [`Error::NvrtcUnavailable`] and
-    /// [`Error::CompilerCache`] may stand in the way; [`Error::SelfTestFailed`], and what the device reports.
+    /// [`Error::CompileFailed`], [`Error::NvrtcUnavailable`] and [`Error::CompilerCache`], because the source is
+    /// compiled here and now; [`Error::SelfTestFailed`], and errors of the device.
     pub fn load_baked(&self, manifest: &Path) -> Result<Cipher, Error> {
         let (dialect, _) = self.compiles("a baked kernel")?;
         self.of_one_kernel(&sources::read_baked(manifest, dialect)?, None)
     }
 
-    /// The backend that a kernel with its key baked in is for, by its manifest: the first CUDA device, or
-    /// [`Backend::OpenClFirst`]. [`load_baked`](Self::load_baked) takes it there.
+    /// The backend for a kernel with its key baked in, according to its manifest: the first CUDA device, or
+    /// [`Backend::OpenClFirst`]. [`load_baked`](Self::load_baked) accepts the kernel there.
     ///
     /// # Errors
-    /// [`Error::BadManifest`] for what cannot be read, is no manifest, or is of a kernel without a key.
+    /// [`Error::BadManifest`] for a file that cannot be read, is not a manifest, or belongs to a kernel without a key.
     pub fn backend_of_baked(manifest: &Path) -> Result<Backend, Error> {
         Ok(match sources::manifest_of_baked(manifest)?.dialect {
             Dialect::Cuda => Backend::Cuda { ordinal: 0 },
@@ -65,17 +65,17 @@ impl Engine {
         })
     }
 
-    /// Any printed kernel, compiled here and now with NVRTC or the OpenCL driver, and a key for it. It runs its own
-    /// mode only: for experiments, and to measure.
+    /// Returns a cipher for any printed kernel and a key for it. The kernel is compiled here and now with NVRTC or the
+    /// OpenCL driver, and runs its own mode only: for experiments and measurements.
     ///
-    /// Dropping the last clone of it waits. On CUDA it waits for all that the devices are doing, which may still need
-    /// the code that is unloaded. On OpenCL it waits for what was launched with it, and only where its round keys lie
-    /// in device memory, as with the strategy `planes-in-memory`: these are cleared.
+    /// Dropping its last clone waits. On CUDA it waits for all work of the devices, which may still need the code that
+    /// is unloaded. On OpenCL it waits for what was launched with it, and only if its round keys are in device memory,
+    /// as with the strategy `planes-in-memory`: these are cleared.
     ///
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
     /// [`Error::NoSuchKernel`] for a kernel with another key baked in, or in another language than the engine's,
-    /// [`Error::WrongKeys`] for a key of XTS, [`Error::SelfTestFailed`], and what the device reports.
+    /// [`Error::WrongKeys`] for an XTS key, [`Error::SelfTestFailed`], and errors of the device.
     pub fn cipher_of(&self, key: &Key, kernel: &Printed) -> Result<Cipher, Error> {
         let key = key.only("a cipher of one kernel")?;
         let (dialect, _) = self.compiles("a printed kernel")?;
@@ -95,13 +95,13 @@ impl Engine {
         })
     }
 
-    /// The language of kernels that the device compiles, and the layout that it is fast in.
+    /// The kernel language that the device compiles, and the layout in which it is fast.
     pub(crate) fn compiles(&self, what: &'static str) -> Result<(Dialect, Layout), Error> {
         let compiles = each!(self.kind(), device => device.compiles());
         compiles.ok_or_else(|| Error::NoDevice { what, backend: self.backend().to_string() })
     }
 
-    /// A cipher of one kernel.
+    /// A single-kernel cipher.
     pub(crate) fn of_one_kernel(&self, kernel: &Printed, key: Option<&Key>) -> Result<Cipher, Error> {
         let on_backend = each!(self.kind(), device => Arc::new(device.kernel(kernel, key, self.settings())?).into());
         Ok(Cipher::new(self.clone(), on_backend, None))

@@ -1,18 +1,18 @@
-//! What a caller has: an engine, a key on it, and calls.
+//! The caller's types: an engine, a key on it, and calls.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `auto` | which backend is taken where none is named |
-//! | `engine` | a backend that was opened |
-//! | `keys` | what brings keys to an engine |
+//! | `auto` | choice of a backend where none is named |
+//! | `engine` | an open backend |
+//! | `keys` | loading of keys on an engine |
 //! | `cipher` | a key on an engine, and the one call that takes any operation |
 //! | `jobs` | calls under many keys |
-//! | `named` | the same call by the names of modes, for host memory |
+//! | `named` | the same call under the names of modes, for host memory |
 //! | `submit` | calls that return at once |
-//! | `rng` | key stream as random numbers |
+//! | `rng` | the key stream as random numbers |
 //! | `host_buffer` | host memory that is fast for an engine |
-//! | `cuda` | what only a CUDA engine answers |
-//! | `opencl` | what only an OpenCL engine answers |
+//! | `cuda` | what only a CUDA engine supports |
+//! | `opencl` | what only an OpenCL engine supports |
 //! | `bake` | kernels with a key baked in, printed at run time |
 
 mod auto;

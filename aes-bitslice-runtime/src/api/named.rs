@@ -1,4 +1,4 @@
-//! The modes by name, for host memory: each is one call of [`Cipher::run`].
+//! Methods named after modes, for host memory: each is one call of [`Cipher::run`].
 
 use crate::api::cipher::Cipher;
 use crate::base::counter::Counter;
@@ -7,7 +7,7 @@ use crate::op::cbc::{CbcDecrypt, CbcEncrypt};
 use crate::op::ctr::Ctr;
 use crate::op::ecb::Ecb;
 
-/// Writes a method that works in place and one from an input to an output.
+/// Defines a method that works in place and one from an input to an output.
 macro_rules! named {
     ($($(#[$doc:meta])* $name:ident, $name_to:ident($($parameter:ident: $type:ty),*) = $operation:expr;)*) => {
         impl Cipher { $(
@@ -19,7 +19,7 @@ macro_rules! named {
             #[doc = concat!("The same from `input` to `output`, as [`", stringify!($name), "`](Self::", stringify!($name), ").")]
             ///
             /// # Errors
-            /// As there, and [`Error::LengthMismatch`].
+            /// The same, and [`Error::LengthMismatch`].
             pub fn $name_to(&self, $($parameter: $type,)* input: &[u8], output: &mut [u8]) -> Result<(), Error> {
                 self.run($operation, (input, output))
             }

@@ -1,4 +1,4 @@
-//! What only an OpenCL engine answers: its context, memory and queues in it, and calls on buffers.
+//! Calls that only an OpenCL engine supports: its context, memory and queues in it, and calls on buffers.
 
 use crate::api::cipher::{Cipher, KeyOn};
 use crate::api::engine::{Engine, Kind};
@@ -11,8 +11,7 @@ use opencl3::{context, device};
 use std::sync::Arc;
 
 impl Engine {
-    /// The OpenCL context that queues and buffers for [`Cipher::opencl`] belong to. It is the engine's own, and has its device
-    /// only.
+    /// The OpenCL context to which queues and buffers for [`Cipher::opencl`] belong. It is the engine's own, and contains only its device.
     ///
     /// # Errors
     /// [`Error::NotOpenCl`] on other engines.
@@ -20,18 +19,18 @@ impl Engine {
         Ok(self.opencl("an OpenCL context")?.shared())
     }
 
-    /// Device memory of `len` bytes, all zero, for [`Cipher::opencl`].
+    /// Allocates `len` bytes of zeroed device memory for [`Cipher::opencl`].
     ///
     /// # Errors
-    /// [`Error::NotOpenCl`] on other engines, [`Error::OutOfDeviceMemory`], and what the driver reports.
+    /// [`Error::NotOpenCl`] on other engines, [`Error::OutOfDeviceMemory`], and errors of the driver.
     pub fn opencl_memory(&self, len: usize) -> Result<DeviceMemory, Error> {
         DeviceMemory::new(self.opencl("OpenCL memory")?, len)
     }
 
-    /// A queue for [`Cipher::opencl`], whose commands the device times.
+    /// Creates a queue for [`Cipher::opencl`], whose commands the device times.
     ///
     /// # Errors
-    /// [`Error::NotOpenCl`] on other engines, and what the driver reports.
+    /// [`Error::NotOpenCl`] on other engines, and errors of the driver.
     pub fn opencl_queue(&self) -> Result<TimedQueue, Error> {
         TimedQueue::new(self.opencl("an OpenCL queue")?)
     }
@@ -44,7 +43,7 @@ impl Engine {
         Ok(device::Device::new(self.opencl("an OpenCL device")?.device()))
     }
 
-    /// The device's context, for calls that only an OpenCL engine answers.
+    /// The device's context, for calls that only an OpenCL engine supports.
     fn opencl(&self, what: &'static str) -> Result<&Arc<Context>, Error> {
         match self.kind() {
             Kind::OpenCl(device) => Ok(device.context()),

@@ -1,4 +1,4 @@
-//! Key stream as random numbers, by the traits of the [`rand_core`] crate: on the CPU.
+//! The key stream as random numbers, through the traits of the [`rand_core`] crate, on the CPU.
 
 use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
@@ -13,14 +13,14 @@ use std::convert::Infallible;
 use std::fmt;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Bytes that are made at a time for small requests.
+/// Bytes generated at a time for small requests.
 const AHEAD: usize = 4096;
 
-/// AES-CTR key stream as a random number generator: the same numbers from the same key and counter, on every machine.
+/// AES-CTR key stream as a random number generator: the same key and counter give the same numbers on every machine.
 ///
-/// Numbers are little-endian, and take the next 4 or 8 bytes of the stream; [`fill_bytes`](rand_core::Rng::fill_bytes) takes as many
-/// as it fills, on all cores where they are many. So the numbers depend on the sequence of bytes alone. It is wiped on drop. It does
-/// not reseed itself, as SP 800-90A would have it.
+/// Numbers are little-endian and take the next 4 or 8 bytes of the stream; [`fill_bytes`](rand_core::Rng::fill_bytes) takes as many as it
+/// fills, on all cores if they are many. So the numbers depend on the sequence of bytes alone. The generator is wiped on drop. It does not
+/// reseed itself, as SP 800-90A would require.
 ///
 /// ```
 /// use aes_bitslice_runtime::{Counter, Key, KeyBits, KeystreamRng};
@@ -34,23 +34,23 @@ const AHEAD: usize = 4096;
 /// # Ok::<(), aes_bitslice_runtime::Error>(())
 /// ```
 pub struct KeystreamRng {
-    /// In one place, wherever the generator is moved to.
+    /// Boxed, so that it stays in place when the generator moves.
     key: Box<CpuKey>,
     counter: Counter,
-    /// Bytes of key stream made so far.
+    /// Bytes of key stream generated so far.
     made: u64,
     ahead: Zeroizing<Vec<u8>>,
-    /// Bytes of `ahead` that were given out.
+    /// Bytes of `ahead` handed out so far.
     given: usize,
 }
 
 impl KeystreamRng {
-    /// From the first byte of the key stream that starts at this initial counter block, of which all 128 bits count.
+    /// Starts at the first byte of the key stream of this initial counter block, all 128 bits of which count.
     ///
-    /// Give each generator under one key counter blocks of its own: where they overlap, so do the numbers.
+    /// Give each generator under one key its own counter blocks: where they overlap, so do the numbers.
     ///
     /// # Errors
-    /// [`Error::WrongKeys`] for a key of XTS.
+    /// [`Error::WrongKeys`] for an XTS key.
     pub fn new(key: &Key, block: [u8; 16]) -> Result<Self, Error> {
         let counter = Counter::new(CounterMode::Ctr128BE, block);
         let key = key.only("a generator of key stream")?;
@@ -58,7 +58,7 @@ impl KeystreamRng {
         Ok(Self { key, counter, made: 0, ahead: Zeroizing::new(vec![0; AHEAD]), given: AHEAD })
     }
 
-    /// The next bytes of the key stream, past those made ahead.
+    /// Generates the next bytes of the key stream, after those generated ahead.
     fn make(&mut self, bytes: &mut [u8]) {
         let stream = Keystream::new(&self.counter, self.made);
         self.made += bytes.len() as u64;
@@ -79,7 +79,7 @@ impl KeystreamRng {
         }
     }
 
-    /// Gives bytes out that were made ahead, no more than there are, and keeps no copy of them.
+    /// Hands out bytes that were generated ahead, no more than there are, and keeps no copy of them.
     fn give(&mut self, bytes: &mut [u8]) {
         let made = &mut self.ahead[self.given..self.given + bytes.len()];
         bytes.copy_from_slice(made);

@@ -1,17 +1,17 @@
-//! Calls on host memory that return at once, and tell when they are done.
+//! Calls on host memory that return at once and signal when they complete.
 //!
 //! There are three ways to call a [`Cipher`]:
 //!
-//! | the data is | the call | returns | is done |
+//! | the data is | the call | returns | completes |
 //! |---|---|---|---|
-//! | in host memory, borrowed | [`Cipher::run`] | when it is done | then |
+//! | in host memory, borrowed | [`Cipher::run`] | when it completes | then |
 //! | in host memory, given away for as long | [`Cipher::submit`] | at once | when the [`Submitted`] it gave is: `await` or [`wait`](Submitted::wait) gives the data back |
 //! | in GPU memory | [`DeviceCipher::run`](crate::cuda::DeviceCipher::run) | when it is on the caller's stream | when the stream has come to it, which an event tells: `stream.record_event(None)` after it |
 //! | in GPU memory, and a value is returned | [`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output) | when it is on the caller's stream | the same; [`Pending::wait`](crate::cuda::Pending::wait) gives the value |
 //! | in OpenCL buffers | [`BufferCipher::run`](crate::opencl::BufferCipher::run) | when it is in the caller's queue | when the queue has come to it |
 //!
-//! Calls on memory that is sharded over several GPUs ([`ShardedCipher`](crate::cuda::ShardedCipher)) are of the first
-//! kind.
+//! Calls on memory that is sharded over several GPUs ([`ShardedCipher`](crate::cuda::ShardedCipher)) behave like the
+//! first.
 //!
 //! ```
 //! use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Key, KeyBits};
@@ -31,21 +31,21 @@
 //!
 //! [`Engine`](crate::Engine), [`Cipher`], [`DeviceCipher`](crate::cuda::DeviceCipher),
 //! [`ShardedCipher`](crate::cuda::ShardedCipher), [`BufferCipher`](crate::opencl::BufferCipher) and [`Submitted`] are
-//! `Send` and `Sync`: any number of threads may share one of them, and make calls on it at the same time. So are
-//! [`HostBuffer`](crate::HostBuffer) and [`ShardedBuffer`](crate::cuda::ShardedBuffer), to look at; a call that writes
-//! has its own for as long.
+//! `Send` and `Sync`: any number of threads may share one of them, and make calls on it concurrently. So are
+//! [`HostBuffer`](crate::HostBuffer) and [`ShardedBuffer`](crate::cuda::ShardedBuffer), for reading; a call that writes
+//! has exclusive access while it runs.
 //!
-//! What was submitted is done by threads of the engine's own, which make the blocking call, in the order it came. They
-//! start when there is something for them to do and end when there has been nothing for a second. There are never more
-//! than as many as rayon's pool has on a CPU, for small calls, each of which one core does; and four for each device,
-//! of CUDA or OpenCL, where a large call keeps the link busy by itself, and while one small call waits the next is on
-//! its way. However much is submitted, the rest waits in a queue, whose only bound is the memory of the data in it.
+//! The engine's own threads make the blocking calls for submitted work, in the order of submission. They start when
+//! there is work and end after a second without any. On a CPU there are at most as many threads as in rayon's pool, for
+//! small calls, each of which runs on one core; with CUDA or OpenCL there are at most four for each device, where a
+//! large call keeps the link busy by itself, and while one small call waits, the next is on its way. However much is
+//! submitted, the rest waits in a queue, whose only bound is the memory of the data in it.
 //!
-//! They are not rayon's threads, whose pool a CPU engine spreads large calls over: a call that waits for a GPU must
-//! not keep a core from others, and a thread of rayon's that waits for its share of one call may begin another, on the
-//! same stack, a thousand deep. [`Submitted::wait`] may be called anywhere: on a thread of rayon's, it does what else
-//! that pool has to do. A future that is blocked on there by other means keeps a thread from the pool; if all do, none
-//! is left for the calls that they wait for.
+//! They are not threads of rayon's pool, over which a CPU engine spreads large calls: a call that waits for a GPU must
+//! not keep a core from other work, and a rayon thread that waits for its share of one call may begin another on the
+//! same stack, a thousand deep. [`Submitted::wait`] may be called anywhere: on a rayon thread, it does other work of
+//! that pool. Blocking on a future there by other means takes a thread from the pool; if all threads do so, none is
+//! left for the calls that they wait for.
 
 use crate::api::cipher::Cipher;
 use crate::exec::submitted::submit;
@@ -53,18 +53,17 @@ use crate::op::operation::{Operation, Steps};
 
 pub use crate::exec::submitted::{SubmitError, Submitted};
 
-/// A call that was submitted: a future of its data and the operation's output value.
+/// A submitted call: a future of its data and the operation's output value.
 pub type WithOutput<B, O> = Submitted<B, (B, <O as Steps>::Output)>;
 
 impl Cipher {
-    /// An operation on host memory, submitted: takes the data, returns at once, and gives the data back when it is
-    /// done.
+    /// Submits an operation on host memory: takes the data, returns at once, and gives the data back on completion.
     ///
     /// The data is both input and output, as far as the operation reads and writes.
     ///
     /// # Errors
-    /// At once, and with the data: what [`run`](Self::run) refuses, and [`Error::NoThread`](crate::Error::NoThread) if there is none and none
-    /// can be started. Through the future: what the device reports, and [`Error::Panicked`](crate::Error::Panicked).
+    /// At once, and with the data: what [`run`](Self::run) refuses, and [`Error::NoThread`](crate::Error::NoThread) if there is no thread
+    /// and none can be started. Through the future: errors of the device, and [`Error::Panicked`](crate::Error::Panicked).
     pub fn submit<O, B>(&self, operation: O, data: B) -> Result<Submitted<B>, SubmitError<B>>
     where
         O: Operation<Output = ()>,
@@ -73,7 +72,7 @@ impl Cipher {
         self.submit_for(operation, data, |data, ()| data)
     }
 
-    /// The same for operations that return a value, such as a hash: the future gives the data and that value.
+    /// Submits an operation that returns a value, such as a hash: the future gives the data and that value.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -112,7 +111,7 @@ mod tests {
     use crate::base::key::Key;
     use crate::op::ecb::Ecb;
 
-    /// Data that can be looked at `looks` times, then panics.
+    /// Data that can be accessed `looks` times, then panics.
     #[derive(Debug)]
     struct Brittle {
         bytes: [u8; 16],

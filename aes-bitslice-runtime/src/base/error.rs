@@ -1,27 +1,27 @@
-//! Everything that can go wrong, each with what to do about it.
+//! Everything that can go wrong, each error with a remedy.
 
 use std::path::PathBuf;
 
-/// Why a call did nothing, or did not finish.
+/// The reason why a call did nothing, or did not finish.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A key of no AES length.
+    /// A key whose length is not an AES key length.
     #[error("a key has 16, 24 or 32 bytes, not {bytes}")]
     KeyLength {
         /// The bytes given.
         bytes: usize,
     },
-    /// A key that is none of XTS.
+    /// A key that is not an XTS key.
     #[error("not a key of XTS: {what}")]
     XtsKey {
         /// What was wrong.
         what: String,
     },
-    /// A key of another kind than an operation needs.
+    /// A key of a different kind than the operation needs.
     #[error("{operation} needs {needs}")]
     WrongKeys {
-        /// The operation, or what else was asked for.
+        /// The operation, or whatever else was requested.
         operation: &'static str,
         /// The key that it needs.
         needs: &'static str,
@@ -38,12 +38,12 @@ pub enum Error {
         /// The bytes given.
         bytes: usize,
     },
-    /// The data, its nonce, the additional data or the key is not that which the tag was made of.
+    /// The data, nonce, additional data or key differs from the one that the tag was computed from.
     #[error(
         "authentication failed: the data was changed, or key, nonce or additional data are not those it was encrypted with"
     )]
     Unauthenticated,
-    /// A message that the mode has no room for.
+    /// A message length that the mode does not allow.
     #[error("{operation}: {what}")]
     Length {
         /// The operation.
@@ -51,16 +51,16 @@ pub enum Error {
         /// Which length is wrong, and which are right.
         what: String,
     },
-    /// Messages that cannot be done in one call.
+    /// Messages that cannot be processed in one call.
     #[error("a batch of messages: {what}")]
     Batch {
-        /// Which messages they are, what is wrong with them, and what is right.
+        /// Which messages, what is wrong with them, and what would be right.
         what: String,
     },
-    /// Work under many keys that cannot be done in one call.
+    /// Work under many keys that cannot be processed in one call.
     #[error("many keys: {what}")]
     Jobs {
-        /// What is wrong, and what is right.
+        /// What is wrong, and what would be right.
         what: String,
     },
     /// A key that is not written as hexadecimal digits; the message never repeats the text.
@@ -69,16 +69,16 @@ pub enum Error {
         /// What was wrong.
         what: String,
     },
-    /// The operating system gave no random bytes.
+    /// The operating system did not supply random bytes.
     #[error("the system's random number generator failed: {0}")]
     Random(#[from] getrandom::Error),
-    /// A name that is no backend's.
+    /// A name that is not the name of a backend.
     #[error("unknown backend `{name}`; known: auto, cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu, cpu-bitsliced")]
     UnknownBackend {
         /// The name given.
         name: String,
     },
-    /// A block mode on data that is no multiple of 16 bytes.
+    /// A block mode on data whose length is not a multiple of 16 bytes.
     #[error(
         "the operation works on whole blocks of 16 bytes, and {len} is no multiple of 16: pad the data, or use a mode of any length, such as CTR"
     )]
@@ -94,18 +94,18 @@ pub enum Error {
         /// Bytes of output.
         output: usize,
     },
-    /// Data that is not what an operation takes.
+    /// Data other than the operation takes.
     #[error("{operation} takes {takes}: give it that and nothing else")]
     WrongAccess {
         /// The operation.
         operation: &'static str,
-        /// What it takes.
+        /// The data that it takes.
         takes: &'static str,
     },
-    /// Parts of a message that do not follow one another.
+    /// Parts of a message that are not contiguous.
     #[error("the parts of the message do not adjoin: {what}")]
     PartsDoNotAdjoin {
-        /// Where they do not.
+        /// Where they are not.
         what: String,
     },
     /// An operation that an engine, or a kind of memory, does not support.
@@ -116,12 +116,12 @@ pub enum Error {
         /// The engine's backend, or the kind of memory.
         backend: String,
     },
-    /// An operation that another call does.
+    /// An operation that a different call performs.
     #[error("{operation} is done by `{call}` here: use that")]
     WrongCall {
         /// The operation.
         operation: &'static str,
-        /// The method that does it.
+        /// The method that performs it.
         call: &'static str,
     },
     /// An operation that returns a value, on a stream that is being captured into a graph.
@@ -137,31 +137,31 @@ pub enum Error {
     NotBuilt {
         /// What is missing.
         what: &'static str,
-        /// The feature that has it.
+        /// The feature that provides it.
         feature: &'static str,
     },
     /// Input and output ranges of device memory that overlap without being the same.
     #[error("input and output overlap: they must be the same range or lie apart")]
     Overlap,
-    /// A stream of another context than the engine's.
+    /// A stream that belongs to a different context than the engine.
     #[error("the stream belongs to another CUDA context than the engine: make it in the engine's context")]
     OtherContext,
-    /// A queue or a buffer of another OpenCL context than the engine's.
+    /// A queue or a buffer that belongs to a different OpenCL context than the engine.
     #[error(
         "the queue or a buffer belongs to another OpenCL context than the engine: make both in the engine's context"
     )]
     OtherOpenClContext,
-    /// A sharded buffer of another engine than the cipher's.
+    /// A sharded buffer that belongs to a different engine than the cipher.
     #[error("the sharded buffer belongs to another engine than the cipher: make it with the cipher's engine")]
     OtherEngine,
-    /// Bytes that a buffer does not have.
+    /// A range of bytes that is not within the buffer.
     #[error("a buffer of {len} bytes has no {bytes} bytes from byte {at} on: stay within it")]
     OutOfRange {
         /// The first byte asked for.
         at: usize,
-        /// How many were asked for.
+        /// The number of bytes asked for.
         bytes: usize,
-        /// Bytes there are.
+        /// The bytes in the buffer.
         len: usize,
     },
     /// The keystream would run past the counter's field and repeat itself.
@@ -169,11 +169,11 @@ pub enum Error {
         "the {bits}-bit counter has {left} blocks left, and this call needs {needed}: use another initial counter block or a wider counter"
     )]
     CounterOverflow {
-        /// Bits that count.
+        /// The number of bits that count.
         bits: u32,
         /// Blocks needed, counted from the initial counter block.
         needed: u128,
-        /// Blocks there are, counted from the initial counter block.
+        /// Blocks available, counted from the initial counter block.
         left: u128,
     },
     /// The processor lacks the vector instructions asked for.
@@ -182,7 +182,7 @@ pub enum Error {
         /// The instructions asked for.
         isa: String,
     },
-    /// A call that only a CUDA engine answers.
+    /// A call that only a CUDA engine supports.
     #[error("{what} needs a CUDA engine, and this one is {backend}: open the engine with the backend `cuda`")]
     NotCuda {
         /// What was asked for.
@@ -190,7 +190,7 @@ pub enum Error {
         /// The engine's backend.
         backend: String,
     },
-    /// A call that only an OpenCL engine answers.
+    /// A call that only an OpenCL engine supports.
     #[error("{what} needs an OpenCL engine, and this one is {backend}: open the engine with the backend `opencl`")]
     NotOpenCl {
         /// What was asked for.
@@ -198,7 +198,7 @@ pub enum Error {
         /// The engine's backend.
         backend: String,
     },
-    /// A call that only an engine with a device answers.
+    /// A call that only an engine with a device supports.
     #[error(
         "{what} needs a CUDA or OpenCL engine, and this one is {backend}: open the engine with the backend `cuda` or `opencl`"
     )]
@@ -213,16 +213,16 @@ pub enum Error {
     CudaUnavailable {
         /// What is missing.
         what: String,
-        /// What to do about it, other than to use the CPU.
+        /// What to do about it, other than using the CPU.
         help: String,
     },
-    /// GPUs that cannot work together as they were asked for.
+    /// GPUs that cannot work together as requested.
     #[error("cannot share work out to these GPUs: {what}; give different numbers, counted from 0")]
     BadDevices {
         /// What was wrong.
         what: String,
     },
-    /// A call that is one GPU's, on an engine that has several.
+    /// A call for a single GPU, on an engine that has several.
     #[error(
         "{what} is one GPU's, and this engine has several: open the engine with the backend `cuda:0`, or another of them"
     )]
@@ -230,18 +230,18 @@ pub enum Error {
         /// What was asked for.
         what: &'static str,
     },
-    /// A device number beyond those there are.
+    /// A device number that is too high.
     #[error("there is no CUDA device {ordinal}: this machine has {count}, and the highest number is {}", count.saturating_sub(1))]
     NoSuchDevice {
         /// The number asked for.
         ordinal: usize,
-        /// Devices there are.
+        /// The number of devices.
         count: usize,
     },
     /// A call of the CUDA driver failed. The engine may be poisoned by it.
     #[error("CUDA: {call} failed with {code}")]
     Cuda {
-        /// What was called.
+        /// The call that failed.
         call: String,
         /// The driver's name for the error.
         code: String,
@@ -251,28 +251,28 @@ pub enum Error {
     OpenClUnavailable {
         /// What is missing.
         what: String,
-        /// What to do about it, other than to use the CPU.
+        /// What to do about it, other than using the CPU.
         help: String,
     },
-    /// Numbers that no OpenCL device has.
+    /// Platform and device numbers that no OpenCL device has.
     #[error("there is no OpenCL device {platform}.{device}: this machine has {there}")]
     NoSuchOpenClDevice {
         /// The platform's number.
         platform: usize,
         /// The device's number in its platform.
         device: usize,
-        /// The devices that there are, by their numbers and names.
+        /// The available devices, by number and name.
         there: String,
     },
     /// A call of OpenCL failed.
     #[error("OpenCL: {call} failed with {code}")]
     OpenCl {
-        /// What was called.
+        /// The call that failed.
         call: String,
         /// OpenCL's name for the error.
         code: String,
     },
-    /// A kernel with its key baked in, and a compiler that may keep what it makes of it.
+    /// A kernel with its key baked in, and a compiler that may keep the compiled result.
     #[error(
         "the OpenCL compiler of {platform} may keep what it compiles on disk, and this kernel is the key: {switch}, or use a key given at run time"
     )]
@@ -282,24 +282,24 @@ pub enum Error {
         /// What to do about it.
         switch: String,
     },
-    /// An earlier CUDA error left the device's context unusable, or what a failed call wrote to sharded memory could not be
-    /// cleared. Found before any work, and then nothing was changed; or in the middle of a call during which another thread
-    /// met that error, and then its output is cleared.
+    /// An earlier CUDA error left the device's context unusable, or the output of a failed call could not be cleared in sharded memory. If
+    /// this is found before any work, nothing was changed; if it is found in the middle of a call, because another thread met that error
+    /// meanwhile, the output of the call is cleared.
     #[error("the CUDA engine is unusable since an earlier error ({cause}): open it again in a new process")]
     Poisoned {
         /// The earlier error.
         cause: String,
     },
-    /// The device has too little memory free.
+    /// The device has too little free memory.
     #[error("not enough memory on the device for {what}: free some of it, or use a smaller buffer")]
     OutOfDeviceMemory {
-        /// What it was to hold.
+        /// What the memory was needed for.
         what: String,
     },
-    /// This machine has too little memory free.
+    /// This machine has too little free memory.
     #[error("not enough memory for {what}: free some of it, or use less")]
     OutOfHostMemory {
-        /// What it was to hold.
+        /// What the memory was needed for.
         what: String,
     },
     /// A kernel did not compute the known answer on this device.
@@ -323,7 +323,7 @@ pub enum Error {
     CompileFailed {
         /// The kernel's name.
         kernel: String,
-        /// The compiler's words.
+        /// The compiler's output.
         log: String,
     },
     /// The manifest of a baked kernel cannot be used.
@@ -334,7 +334,7 @@ pub enum Error {
         /// What was wrong.
         what: String,
     },
-    /// A cipher of one kernel, asked for a mode that the kernel was not made for.
+    /// A single-kernel cipher was asked for a mode that the kernel was not made for.
     #[error("this kernel is for {has} only: for {wanted}, use another kernel, or the key itself")]
     NotInKernel {
         /// The mode asked for.
@@ -342,7 +342,8 @@ pub enum Error {
         /// What the kernel computes.
         has: String,
     },
-    /// A call that needs the key itself, on a cipher of one kernel, which has it or is launched with it.
+    /// A call that needs the key itself, on a single-kernel cipher, whose kernel contains the key or is launched with
+    /// it.
     #[error(
         "{what} needs the key itself, which a cipher of one kernel does not keep: make a cipher that is given the key"
     )]
@@ -350,25 +351,25 @@ pub enum Error {
         /// What was asked for.
         what: &'static str,
     },
-    /// There is no kernel as it was asked for.
+    /// The requested kernel does not exist.
     #[error("no such kernel: {what}")]
     NoSuchKernel {
-        /// What was wrong with what was asked for.
+        /// What was wrong with the request.
         what: String,
     },
-    /// No thread for what was submitted. Found before any work: nothing was changed.
+    /// No thread is available for a submitted call. This is found before any work: nothing was changed.
     #[error("no thread can be started for it ({why}): end others, or use the call that waits")]
     NoThread {
-        /// What the system said.
+        /// The reason that the system gave.
         why: String,
     },
-    /// What was submitted panicked; its data was cleared to zero.
+    /// A submitted call panicked; its data was cleared to zero.
     #[error("a call panicked ({what}): this is an error of this program, report it")]
     Panicked {
-        /// What the panic said.
+        /// The panic message.
         what: String,
     },
-    /// What was measured could not be kept.
+    /// Measurements could not be saved.
     #[error("cannot write `{}`: {what}", path.display())]
     TuningNotSaved {
         /// The file.
