@@ -1,4 +1,4 @@
-//! Many messages under one key in one call: as a device is told of them, and what comes of them.
+//! Many messages under one key in one call: their description for a device, and their results.
 
 use crate::base::error::Error;
 use crate::base::tag::Tag;
@@ -8,12 +8,12 @@ use std::fmt;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Many messages, as a device does them in one call.
+/// Many messages that a device processes in one call.
 #[derive(Clone, Copy)]
 pub enum Batch<'a> {
-    /// Encrypted or decrypted, with tags.
+    /// Messages to encrypt or decrypt, with tags.
     Gcm(OfGcm<'a>),
-    /// Read, and their tags made.
+    /// Messages to read and compute tags of.
     Cmac(OfCmac<'a>),
 }
 
@@ -27,7 +27,7 @@ impl Batch<'_> {
     }
 }
 
-/// Messages of GCM.
+/// GCM messages.
 #[derive(Clone, Copy)]
 pub struct OfGcm<'a> {
     pub(crate) messages: &'a [Message],
@@ -35,33 +35,33 @@ pub struct OfGcm<'a> {
     pub(crate) order: &'a [u32],
     /// The additional data of all of them.
     pub(crate) aad: &'a [u8],
-    /// For a decryption: the tag of each, filled up with zeros.
+    /// For decryption: the tag of each, padded with zeros.
     pub(crate) expected: Option<&'a [[u8; 16]]>,
-    /// Whether first counters tell the hash key: those of nonces that have not 12 bytes do.
+    /// Whether first counters reveal the hash key: they do if a nonce does not have 12 bytes.
     pub(crate) counters_are_secret: bool,
-    /// The key of the hash, where it was derived.
+    /// The hash key, if it was derived.
     pub(crate) hash: Option<&'a HashKey>,
 }
 
-/// Messages of CMAC.
+/// CMAC messages.
 #[derive(Clone, Copy)]
 pub struct OfCmac<'a> {
-    /// How many.
+    /// The number of messages.
     pub(crate) messages: usize,
-    /// As kernels have them described (`aes_bitslice_core::cmac`).
+    /// Their description for kernels (`aes_bitslice_core::cmac`).
     pub(crate) table: &'a [[u8; 4]],
-    /// K1 and K2, where they were derived.
+    /// K1 and K2, if they were derived.
     pub(crate) subkeys: Option<&'a [[u8; 16]]>,
 }
 
-/// What comes of a batch: of each message its tag, or whether it is authentic.
+/// The result of a batch: for each message its tag, or whether it is authentic.
 #[derive(Clone, Default)]
 pub struct Results {
     pub(crate) tags: Vec<[u8; 16]>,
     pub(crate) authentic: Vec<bool>,
 }
 
-/// Without tags.
+/// Does not show tags.
 impl fmt::Debug for Results {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Results of {} messages", self.tags.len() + self.authentic.len())
@@ -70,14 +70,14 @@ impl fmt::Debug for Results {
 
 /// The end of a call on a batch.
 pub trait EndOfAll: Clone + Send + Sync + 'static {
-    /// What the call returns.
+    /// The value that the call returns.
     type Output: Send + 'static;
 
-    /// The tags that are expected, filled up with zeros.
+    /// The expected tags, padded with zeros.
     #[doc(hidden)]
     fn expected(&self) -> Option<&[[u8; 16]]>;
 
-    /// What comes of messages that have these tags.
+    /// The results for messages that have these tags.
     #[doc(hidden)]
     fn of_tags(&self, tags: Vec<[u8; 16]>) -> Results;
 
@@ -85,24 +85,24 @@ pub trait EndOfAll: Clone + Send + Sync + 'static {
     fn end(&self, results: Results) -> Self::Output;
 }
 
-/// Tags are made: of each message one, of 16 bytes.
+/// Computes tags: one of 16 bytes for each message.
 #[derive(Clone, Debug)]
 pub struct MakeTags;
 
-/// Tags are verified: it is told which messages are authentic.
+/// Verifies tags: reports which messages are authentic.
 #[derive(Clone, Debug)]
 pub struct VerifyTags {
-    /// Filled up with zeros.
+    /// Padded with zeros.
     expected: Arc<[[u8; 16]]>,
-    /// How many bytes of each count.
+    /// The number of bytes of each that count.
     bytes: Arc<[u8]>,
 }
 
 impl VerifyTags {
-    /// Of the messages in their order.
+    /// The tags of the messages, in the order of the messages.
     ///
     /// # Errors
-    /// [`Error::Batch`] for another number of tags.
+    /// [`Error::Batch`] if the number of tags differs from the number of messages.
     pub(crate) fn new(tags: &[Tag], messages: usize) -> Result<Self, Error> {
         if tags.len() != messages {
             return refused(format!("{} tags for {messages} messages: give one for each", tags.len()));
@@ -137,7 +137,7 @@ impl EndOfAll for VerifyTags {
         Some(&self.expected)
     }
 
-    /// In constant time, and without leaving the tags of messages that somebody forged.
+    /// Runs in constant time, and does not leave the tags of forged messages in memory.
     fn of_tags(&self, tags: Vec<[u8; 16]>) -> Results {
         use subtle::ConstantTimeEq;
         let tags = Zeroizing::new(tags);
@@ -154,7 +154,7 @@ impl EndOfAll for VerifyTags {
     }
 }
 
-/// Which messages of a batch were authentic. Where messages are decrypted, the data of the others is cleared.
+/// Reports which messages of a batch were authentic. In a decryption, the data of the others is cleared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[must_use = "which messages failed is seen here only"]
 pub struct OpenedBatch {
@@ -162,17 +162,17 @@ pub struct OpenedBatch {
 }
 
 impl OpenedBatch {
-    /// The numbers of the messages that failed, from 0, ascending; none if all are good.
+    /// The numbers of the messages that failed, from 0, ascending; empty if all are good.
     pub fn failed(&self) -> &[usize] {
         &self.failed
     }
 
-    /// Whether the message of this number is authentic.
+    /// Whether the message with this number is authentic.
     pub fn is_authentic(&self, message: usize) -> bool {
         self.failed.binary_search(&message).is_err()
     }
 
-    /// For a caller who takes all messages or none.
+    /// For callers that accept either all messages or none.
     ///
     /// # Errors
     /// [`Error::Unauthenticated`] if any failed.
@@ -181,7 +181,7 @@ impl OpenedBatch {
     }
 }
 
-/// The most messages of a batch: kernels number them in 32 bits, and the last of these numbers means none.
+/// The maximum number of messages in a batch: kernels number them in 32 bits, and the last of these numbers means none.
 const MOST: usize = 1 << 31;
 
 /// Refuses more messages than a batch has room for.

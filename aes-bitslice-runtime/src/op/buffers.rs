@@ -1,4 +1,4 @@
-//! The host memory of one call: what is read, what is written, or both.
+//! The host memory of one call: its input, its output, or both.
 
 use crate::base::error::Error;
 use cipher::array::Array;
@@ -6,7 +6,7 @@ use cipher::consts::U16;
 use cipher::inout::InOutBuf;
 use std::ops::Range;
 
-/// What an operation does to its data.
+/// How an operation accesses its data.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
     /// Every byte of the input becomes a byte of the output.
@@ -18,7 +18,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// The error of a call whose data is not what an operation of this access takes.
+    /// The error of a call whose data does not fit an operation with this access.
     pub(crate) fn refused(self, operation: &'static str) -> Error {
         let takes = match self {
             Self::Maps => "an input and an output",
@@ -31,23 +31,23 @@ impl Access {
 
 /// The host memory of one call. Input and output, where there are both, have the same length.
 ///
-/// A call takes anything that becomes one: `&mut [u8]` is both input and output, `(&[u8], &mut [u8])` is an input and
-/// an output that lie apart, `&[u8]` is an input for an operation that only reads. An operation that only writes takes
+/// A call takes anything that converts into this: `&mut [u8]` is both input and output, `(&[u8], &mut [u8])` is a
+/// separate input and output, `&[u8]` is an input for an operation that only reads. An operation that only writes takes
 /// `&mut [u8]`.
 #[derive(Debug)]
 pub enum Buffers<'a> {
     /// The output replaces the input.
     InPlace(&'a mut [u8]),
-    /// The input stays as it is.
+    /// The input is unchanged.
     To {
         /// What is read.
         input: &'a [u8],
         /// What is written.
         output: &'a mut [u8],
     },
-    /// What is read. Nothing is written.
+    /// The input. Nothing is written.
     Read(&'a [u8]),
-    /// What is written, whatever was there before.
+    /// The output, whatever was there before.
     Write(&'a mut [u8]),
 }
 
@@ -94,11 +94,11 @@ impl<'a> From<(&'a [u8], &'a mut [u8])> for Buffers<'a> {
 }
 
 impl<'a> Buffers<'a> {
-    /// The same data as an operation takes it that accesses data in this way.
+    /// The same data, in the form for an operation with this access.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for an input and an output of different lengths, [`Error::WrongAccess`] where an input
-    /// or an output is missing, or one is there that the operation does not use.
+    /// [`Error::LengthMismatch`] for an input and an output of different lengths, [`Error::WrongAccess`] if an input or
+    /// an output is missing, or there is one that the operation does not use.
     pub(crate) fn accessed(self, access: Access, operation: &'static str) -> Result<Self, Error> {
         if let Self::To { input, output } = &self
             && input.len() != output.len()
@@ -114,7 +114,7 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// What is read, as it is before anything is written; nothing where nothing is read.
+    /// The input, as it is before anything is written; empty if nothing is read.
     pub(crate) fn input(&self) -> &[u8] {
         match self {
             Self::InPlace(data) => data,
@@ -123,7 +123,7 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// What is written: in place it holds the input. Nothing where nothing is written.
+    /// The output: in place it holds the input. Empty if nothing is written.
     pub(crate) fn output(&mut self) -> &mut [u8] {
         match self {
             Self::InPlace(data) | Self::Write(data) => data,
@@ -142,7 +142,7 @@ impl<'a> Buffers<'a> {
         !matches!(self, Self::Read(_))
     }
 
-    /// Bytes of the input and of the output, as far as there are both.
+    /// The length in bytes of the input, of the output, or of each if there are both.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::InPlace(data) | Self::Write(data) => data.len(),
@@ -166,7 +166,7 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// The same data, for as long as this is not used.
+    /// The same data, borrowed for as long as this value is not used.
     pub(crate) fn reborrow(&mut self) -> Buffers<'_> {
         match self {
             Self::InPlace(data) => Buffers::InPlace(data),
@@ -188,7 +188,7 @@ impl<'a> Buffers<'a> {
         })
     }
 
-    /// The parts at these ranges, which lie within the data, ascend and do not overlap.
+    /// The parts at these ranges, which are within the data, ascend and do not overlap.
     pub(crate) fn parts(self, ranges: impl IntoIterator<Item = Range<u64>>) -> impl Iterator<Item = Self> {
         let (mut rest, mut done) = (Some(self), 0);
         ranges.into_iter().map(move |Range { start, end }| {
@@ -199,7 +199,7 @@ impl<'a> Buffers<'a> {
         })
     }
 
-    /// All but the last `bytes`, and these.
+    /// All bytes except the last `bytes`, and the last `bytes`.
     pub(crate) fn split_at_end(self, bytes: usize) -> (Self, Self) {
         let at = self.len() - bytes;
         self.split_at(at)

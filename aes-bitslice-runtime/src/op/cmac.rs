@@ -1,7 +1,7 @@
-//! CMAC: a message authentication code of the block cipher alone (SP 800-38B).
+//! CMAC: a message authentication code based on the block cipher alone (SP 800-38B).
 //!
-//! Serial by nature: the input of each block is the output of the one before. On one core of the CPU, whatever the
-//! engine.
+//! It is inherently serial: the input of each block depends on the output of the one before. It runs on one core of the
+//! CPU, whatever the engine.
 
 use crate::base::error::Error;
 use crate::base::tag::Tag;
@@ -14,7 +14,7 @@ use cipher::inout::InOutBuf;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// CMAC of a whole message of any length: gives its tag, of 16 bytes. Check a tag with [`Tag`]'s comparison, which
+/// CMAC of a whole message of any length: returns its tag of 16 bytes. Check a tag with [`Tag`]'s comparison, which
 /// takes constant time.
 #[derive(Clone, Default)]
 pub struct Cmac {
@@ -22,7 +22,7 @@ pub struct Cmac {
 }
 
 impl Cmac {
-    /// Of a whole message.
+    /// CMAC of a whole message.
     pub fn new() -> Self {
         Self::default()
     }
@@ -41,7 +41,7 @@ impl Operation for Cmac {
     const SERIAL: bool = true;
 }
 
-/// Blocks that are chained at a time: they stay in the first-level cache.
+/// Blocks chained at a time: they stay in the first-level cache.
 const BATCH: usize = 256;
 
 impl Steps for Cmac {
@@ -67,7 +67,7 @@ impl Steps for Cmac {
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> [u8; 16] {
         let message = data.input();
         let [k1, k2, _] = self.derived.as_deref().expect("derived before the work");
-        // The last block, whole or not, is another.
+        // The last block, whole or not, is handled separately.
         let (first, last) = message.split_at((message.len() - 1) / 16 * 16);
         let mut state = [0; 16];
         let mut chained = [Block::default(); BATCH];
@@ -93,7 +93,7 @@ impl Steps for Cmac {
     }
 }
 
-/// What CMAC derives from a key: K1 and K2 (SP 800-38B, section 6.1), and the tag of an empty message.
+/// The values that CMAC derives from a key: K1 and K2 (SP 800-38B, section 6.1), and the tag of an empty message.
 pub(crate) type Derived = Zeroizing<[[u8; 16]; 3]>;
 
 pub(crate) fn derive(cipher: &impl CpuCipher) -> Derived {
@@ -109,8 +109,8 @@ pub(crate) fn derive(cipher: &impl CpuCipher) -> Derived {
     derived
 }
 
-/// Times x, in the field of SP 800-38B, section 6.1: a shift, and the polynomial if a bit was shifted out, without a
-/// branch.
+/// Multiplies by x in the field of SP 800-38B, section 6.1: a shift, and the polynomial if a bit was shifted out,
+/// without a branch.
 fn double(block: &mut [u8; 16]) {
     let number = u128::from_be_bytes(*block);
     *block = ((number << 1) ^ ((number >> 127) * 0x87)).to_be_bytes();

@@ -1,7 +1,7 @@
 //! CMAC of many messages in one call (SP 800-38B), under one key.
 //!
-//! The blocks of a message are chained, so messages go side by side: on a GPU all of them, on each core of a CPU a few at a time. They are
-//! taken in the order of their blocks, those with the most first, and in a group all end together: what has fewer begins later.
+//! The blocks of a message are chained, so messages are processed side by side: all of them on a GPU, a few at a time on each core of a
+//! CPU. They are ordered by number of blocks, longest first, and all messages of a group end together: one with fewer blocks begins later.
 
 use crate::base::error::Error;
 use crate::base::scrubbed::{DERIVED, scrubbed};
@@ -22,21 +22,21 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 
-/// CMAC of messages that are ranges of a call's data, and `E`, what is done with their tags.
+/// CMAC of messages that are ranges of a call's data; `E` says what is done with their tags.
 #[derive(Clone)]
 pub struct CmacMessages<E> {
     messages: Arc<[Message]>,
     /// Their numbers, those with the most blocks first.
     order: Arc<[u32]>,
-    /// One behind the last byte of any.
+    /// The end of the message that extends furthest.
     bytes: u64,
-    /// What a device is told of them, once it was asked for.
+    /// Their description for a device, once it was asked for.
     table: Arc<OnceLock<Vec<[u8; 4]>>>,
     derived: Option<Arc<Derived>>,
     end: E,
 }
 
-/// Gives the tag of each message, of 16 bytes, in their order. For shorter ones take [`Tag::truncated`].
+/// Returns the tag of each message, of 16 bytes, in the order of the messages. For shorter tags use [`Tag::truncated`].
 ///
 /// ```
 /// use aes_bitslice_runtime::{Backend, CmacBatch, CmacVerifyBatch, Engine, Error, Key, KeyBits};
@@ -51,37 +51,39 @@ pub struct CmacMessages<E> {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Ranges may have any length, also none, any order and gaps, and may overlap: what is returned of a message depends on no other.
+/// Ranges may have any length, including zero, any order and gaps, and may overlap: the result of a message does not depend on any other.
 ///
-/// In host memory it is done by the cores of the CPU, whatever the engine. In device memory of a CUDA engine it is one launch on the
-/// caller's stream ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), fast for messages that lie at multiples
-/// of 4 bytes. The blocks of a message come one after the other there, too: thousands of messages keep a GPU busy, and few do not.
+/// In host memory the CPU cores do the work, whatever the engine. In device memory of a CUDA engine it is one launch on the caller's stream
+/// ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), fast for messages that start at multiples of 4 bytes.
+/// There, too, the blocks of a message are processed one after the other: thousands of messages keep a GPU busy, and a few do not.
 pub type CmacBatch = CmacMessages<MakeTags>;
 
-/// Tells of each message whether it is the one that its tag was made of. That some fail is no error of the call.
+/// Reports for each message whether it is the one that its tag was computed from. It is not an error of the call if
+/// some fail.
 pub type CmacVerifyBatch = CmacMessages<VerifyTags>;
 
 impl CmacBatch {
-    /// Of these messages, by their first byte in the data and the one behind the last.
+    /// Takes messages as ranges of bytes in the data.
     ///
     /// # Errors
-    /// [`Error::Batch`] for a range that ends before it begins, and for more messages or bytes of one than there is room for.
+    /// [`Error::Batch`] for a range that ends before it begins, and for too many messages or too many bytes in one.
     pub fn new(messages: &[Range<u64>]) -> Result<Self, Error> {
         Self::of(messages, MakeTags)
     }
 }
 
 impl CmacVerifyBatch {
-    /// Of these messages, with the tag of each, or its first bytes. Everything is copied.
+    /// Takes these messages, with the tag of each, or the first bytes of the tag. Everything is copied.
     ///
     /// # Errors
-    /// As [`CmacBatch::new`], and [`Error::Batch`] for another number of tags.
+    /// As [`CmacBatch::new`], and [`Error::Batch`] if the number of tags differs from the number of messages.
     pub fn new(messages: &[Range<u64>], tags: &[Tag]) -> Result<Self, Error> {
         Self::of(messages, VerifyTags::new(tags, messages.len())?)
     }
 }
 
-/// Messages that a core has side by side at most: many times what processors encrypt at a time, and few enough for the first-level cache.
+/// The maximum number of messages side by side on a core: many times what processors encrypt at a time, and few enough for the first-level
+/// cache.
 const LANES: usize = 256;
 /// Messages that a thread describes to a device at a time.
 const PART: usize = 8192;
@@ -109,7 +111,7 @@ impl<E> CmacMessages<E> {
         })
     }
 
-    /// How many messages there are.
+    /// The number of messages.
     pub fn len(&self) -> usize {
         self.messages.len()
     }
@@ -136,7 +138,7 @@ impl<E> CmacMessages<E> {
         self.derived.as_deref().expect("derived before the work")
     }
 
-    /// The tags of some messages, [`LANES`] at most, by their numbers in their order.
+    /// Computes the tags of some messages, [`LANES`] at most, given by their numbers in the order of processing.
     fn tags(&self, cipher: &impl CpuCipher, data: &[u8], numbers: &[u32], tags: &mut [[u8; 16]]) {
         let [k1, k2, _] = self.derived();
         let messages: Vec<&Message> = numbers.iter().map(|&n| &self.messages[n as usize]).collect();
@@ -159,7 +161,7 @@ impl<E> CmacMessages<E> {
         states.fill(Block::default());
     }
 
-    /// What was made of messages in their order, in that in which they were given.
+    /// Reorders the results, from the order of processing to the order in which the messages were given.
     fn as_given(&self, made: &[[u8; 16]]) -> Vec<[u8; 16]> {
         let mut tags = vec![[0; 16]; made.len()];
         self.order.iter().zip(made).for_each(|(&n, tag)| tags[n as usize] = *tag);
@@ -171,7 +173,7 @@ fn add(state: &mut Block, block: &[u8; 16]) {
     *state = (u128::from_ne_bytes((*state).into()) ^ u128::from_ne_bytes(*block)).to_ne_bytes().into();
 }
 
-/// A last block with the padding that it takes and its subkey (section 6.2, steps 1 to 4).
+/// A last block with its padding and subkey (section 6.2, steps 1 to 4).
 fn last(bytes: &[u8], subkey: &[u8; 16]) -> [u8; 16] {
     let mut block = *subkey;
     block.iter_mut().zip(bytes).for_each(|(byte, data)| *byte ^= data);
@@ -230,7 +232,7 @@ impl<E: EndOfAll> Steps for CmacMessages<E> {
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
         let data = data.input();
         let mut made = Zeroizing::new(vec![[0; 16]; self.len()]);
-        // As many side by side as leave no core without any.
+        // Few enough side by side that no core is left without any.
         let lanes = self.len().div_ceil(threads()).clamp(1, LANES);
         let some = |(numbers, tags): (&[u32], &mut [[u8; 16]])| {
             scrubbed::<DERIVED, _>(|| self.tags(cipher, data, numbers, tags));
@@ -243,7 +245,7 @@ impl<E: EndOfAll> Steps for CmacMessages<E> {
     }
 
     fn finish(&self, mut parts: Vec<Results>) -> Result<E::Output, Error> {
-        // Without any data, all messages are empty, and nobody is asked.
+        // Without any data, all messages are empty, and no backend is called.
         let of_nothing = || self.end.of_tags(vec![self.derived()[2]; self.len()]);
         Ok(self.end.end(parts.pop().unwrap_or_else(of_nothing)))
     }
@@ -253,7 +255,7 @@ impl<E: EndOfAll> Steps for CmacMessages<E> {
 mod tests {
     use super::*;
 
-    /// By several threads, and with copies behind the last message.
+    /// By several threads, and with copies after the last message.
     #[test]
     fn a_device_is_told_of_all_messages() {
         for count in [0, 1, 256, 257, 2 * PART as u64, 2 * PART as u64 + 77] {

@@ -1,8 +1,8 @@
 //! Many keys in one call: jobs, each with a key, a first counter and a range of the data; or the same number of bytes under each of many
 //! keys.
 //!
-//! These are no [operations](crate::Operation): they have no cipher, and the key is part of the work. The modes are ECB and counter
-//! mode (SP 800-38A, sections 6.1 and 6.5) with counters of 128 bits that wrap, and the key stream of that.
+//! These are not [operations](crate::Operation): they have no cipher, and the key is part of the work. The modes are ECB, counter mode (SP
+//! 800-38A, sections 6.1 and 6.5) with 128-bit counters that wrap, and the key stream of counter mode.
 
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -19,25 +19,25 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 
-/// A job: a key, and what it is for.
+/// A job: a key, and the data that it is for.
 #[derive(Clone, Default)]
 pub struct Job<'a> {
-    /// The key: 16, 24 or 32 bytes. All jobs of a call have keys of one length.
+    /// The key: 16, 24 or 32 bytes. All keys of a call have the same length.
     pub key: &'a [u8],
-    /// The first counter block, a big-endian number of 128 bits, which wraps. ECB takes no notice of it.
+    /// The first counter block, a big-endian 128-bit number, which wraps. ECB ignores it.
     pub counter: [u8; 16],
-    /// The first byte in the data of the call, and the one behind the last. It may be empty; for ECB its length is a multiple of 16.
+    /// The range of bytes in the call's data. It may be empty; for ECB its length is a multiple of 16.
     pub range: Range<u64>,
 }
 
-/// Without the key.
+/// Does not show the key.
 impl fmt::Debug for Job<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Job({} bits, bytes {:?})", 8 * self.key.len(), self.range)
     }
 }
 
-/// Many jobs in one call, each with a key of its own.
+/// Many jobs in one call, each with its own key.
 ///
 /// ```
 /// use aes_bitslice_runtime::{Backend, Engine, Error, Job, Jobs, Key, KeyBits, Mode};
@@ -54,21 +54,21 @@ impl fmt::Debug for Job<'_> {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The data between jobs stays as it is. In host memory it is done by the cores of the CPU, whatever the engine
+/// The data between jobs is unchanged. In host memory the CPU cores do the work, whatever the engine
 /// ([`Engine::run_jobs`](crate::Engine::run_jobs)); in device memory of a CUDA engine it is one call on the caller's stream
 /// ([`Engine::device_jobs`](crate::Engine::device_jobs)), which expands the keys there.
 #[derive(Clone)]
 pub struct Jobs {
     pub(crate) flow: Flow,
     pub(crate) bits: KeyBits,
-    /// All keys, side by side.
+    /// All keys, concatenated.
     pub(crate) keys: Arc<Zeroizing<Vec<u8>>>,
     pub(crate) jobs: Arc<[core::Job]>,
-    /// What a GPU is told of them, once it was.
+    /// Their description for a GPU, once it was made.
     tables: Arc<OnceLock<Tables>>,
 }
 
-/// What a GPU is told of jobs: how long runs are, and the tables of jobs and of runs, as little-endian words.
+/// The description of jobs for a GPU: how long runs are, and the tables of jobs and of runs, as little-endian words.
 pub(crate) struct Tables {
     pub(crate) wide: u32,
     pub(crate) jobs: Vec<[u8; 4]>,
@@ -86,7 +86,7 @@ impl Tables {
 }
 
 /// The same number of bytes under each of many keys: the first key is for the first `bytes` bytes of the data, the second for the next
-/// ones, and so on. Counters, where the mode has them, begin anew under each key.
+/// `bytes`, and so on. Counters, if the mode has them, start again under each key.
 ///
 /// ```
 /// use aes_bitslice_runtime::{Backend, EachKey, Engine, Error, KeyBits, Mode};
@@ -107,14 +107,14 @@ pub struct EachKey {
     pub(crate) bytes: u64,
 }
 
-/// What the cipher is given, and where its output goes.
+/// The input of the cipher, and where its output goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Flow {
-    /// The data is given to it, in this direction, and replaced by its output.
+    /// The input is the data, which is processed in this direction and replaced by the output.
     Ecb(Direction),
-    /// Counters are, and the output is added to the data.
+    /// The input is counters, and the output is added to the data.
     Ctr,
-    /// Counters are, and the output is the data.
+    /// The input is counters, and the output is the data.
     Keystream,
 }
 
@@ -158,7 +158,7 @@ impl Flow {
         if self == Self::Keystream { Access::Writes } else { Access::Maps }
     }
 
-    /// Does data under a key on this core.
+    /// Processes data under a key on this core.
     fn on_cpu(self, key: &[u8], counter: u128, mut data: Buffers<'_>) {
         let key = CpuKey::new(&Key::new(key).expect("its length was checked"));
         match self {
@@ -175,33 +175,33 @@ impl Flow {
 /// The name, for messages.
 pub(crate) const NAME: &str = "a call under many keys";
 
-/// Blocks of a job at most: they have numbers of 32 bits.
+/// The maximum number of blocks in a job: block numbers have 32 bits.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
 /// Jobs that a core takes at a time, and bytes that they have at least.
 const AT_A_TIME: usize = 64;
 
 impl Jobs {
-    /// The mode of this name, if it is one that is done under many keys.
+    /// The mode with this name, if it is available under many keys.
     ///
     /// # Errors
-    /// [`Error::Jobs`] with the names of those that are.
+    /// [`Error::Jobs`] with the names of the available modes.
     pub fn mode_named(name: &str) -> Result<Mode, Error> {
         Flow::named(name).map(Flow::mode)
     }
 
-    /// These jobs, whose ranges ascend and do not overlap, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`],
+    /// Takes jobs, whose ranges ascend and do not overlap, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`],
     /// [`Mode::EcbDecrypt`] or [`Mode::Keystream`]. Everything is copied; the copy of the keys is wiped on drop.
     ///
-    /// In counter modes, two jobs with one key must have no counter in common: nothing checks that.
+    /// In counter modes, two jobs with the same key must not have a counter in common: nothing checks this.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for another mode, for keys of different lengths, for ranges that do not ascend, for ECB of a length that is no
-    /// multiple of 16, and for a job of more than 64 GiB; [`Error::KeyLength`] for a key of no AES length.
+    /// [`Error::Jobs`] for another mode, for keys of different lengths, for ranges that do not ascend, for an ECB length that is not a
+    /// multiple of 16, and for a job of more than 64 GiB; [`Error::KeyLength`] for a key whose length is not an AES key length.
     pub fn new(mode: Mode, jobs: &[Job<'_>]) -> Result<Self, Error> {
         let flow = Flow::of(mode)?;
         let bytes = jobs.first().map_or(16, |job| job.key.len());
         let bits = KeyBits::from_bytes(bytes).ok_or(Error::KeyLength { bytes })?;
-        // As long as they will be: growing would leave copies behind.
+        // Allocated at full length: growing would leave copies behind.
         let mut keys = Zeroizing::new(Vec::with_capacity(jobs.len() * bytes));
         let (mut all, mut end_of_last, mut runs) = (Vec::with_capacity(jobs.len()), 0, 0);
         for (n, Job { key, counter, range }) in jobs.iter().enumerate() {
@@ -238,7 +238,7 @@ impl Jobs {
         Ok(Self { flow, bits, keys: Arc::new(keys), jobs: all.into(), tables: Arc::default() })
     }
 
-    /// How many jobs there are.
+    /// The number of jobs.
     pub fn len(&self) -> usize {
         self.jobs.len()
     }
@@ -248,12 +248,12 @@ impl Jobs {
         self.jobs.is_empty()
     }
 
-    /// What a GPU is told of them.
+    /// Their description for a GPU.
     pub(crate) fn tables(&self) -> &Tables {
         self.tables.get_or_init(|| Tables::of(&self.jobs))
     }
 
-    /// Refuses data that has not all ranges.
+    /// Refuses data that does not contain all ranges.
     pub(crate) fn check(&self, bytes: u64) -> Result<(), Error> {
         match self.jobs.last().map(|job| job.at + job.bytes) {
             Some(end) if end > bytes => refused(format!("the last job ends at byte {end}, and the data has {bytes}")),
@@ -261,7 +261,8 @@ impl Jobs {
         }
     }
 
-    /// The same as equal shares of the data under each key from its first byte on, with the first counter in common, if they are that.
+    /// Returns the same work as an [`EachKey`], if the jobs are equal shares of the data from its first byte on, with the first counter in
+    /// common.
     pub(crate) fn as_each_key(&self) -> Option<EachKey> {
         let first = self.jobs.first()?;
         let (counter, bytes) = (first.counter, first.bytes);
@@ -277,7 +278,7 @@ impl Jobs {
         })
     }
 
-    /// Does all of them on the cores of the CPU.
+    /// Performs all of them on the CPU cores.
     pub(crate) fn on_cpu(&self, data: Buffers<'_>) {
         let parts = data.parts(self.jobs.iter().map(|job| job.at..job.at + job.bytes));
         let keys = self.keys.chunks(self.bits.bytes());
@@ -286,7 +287,7 @@ impl Jobs {
     }
 }
 
-/// Without keys.
+/// Does not show keys.
 impl fmt::Debug for Jobs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Jobs({:?}, {} keys of {} bits)", self.flow, self.jobs.len(), self.bits.bits())
@@ -294,12 +295,12 @@ impl fmt::Debug for Jobs {
 }
 
 impl EachKey {
-    /// For each key of `bits` bits the next `bytes` bytes, a multiple of 16, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`],
+    /// Assigns to each key of `bits` bits the next `bytes` bytes, a multiple of 16, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`],
     /// [`Mode::EcbDecrypt`] or [`Mode::Keystream`]. `counter` is the first counter block under each key, a big-endian number, which wraps;
-    /// ECB takes no notice of it.
+    /// ECB ignores it.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for another mode, and for no bytes or a number of them that is no multiple of 16.
+    /// [`Error::Jobs`] for another mode, and for zero bytes or a number that is not a multiple of 16.
     pub fn new(mode: Mode, bits: KeyBits, counter: [u8; 16], bytes: u64) -> Result<Self, Error> {
         if bytes == 0 || !bytes.is_multiple_of(16) {
             return refused(format!("{bytes} bytes for each key: a multiple of 16 is right, at least 16"));
@@ -307,7 +308,7 @@ impl EachKey {
         Ok(Self { flow: Flow::of(mode)?, bits, counter: u128::from_be_bytes(counter), bytes })
     }
 
-    /// Refuses data that is not as much as the keys are for.
+    /// Refuses data whose length does not match the keys.
     pub(crate) fn check(&self, keys: u64, bytes: u64) -> Result<(), Error> {
         let (of_key, each) = (self.bits.bytes() as u64, self.bytes);
         if !keys.is_multiple_of(of_key) {
@@ -323,7 +324,7 @@ impl EachKey {
         }
     }
 
-    /// Does all of it on the cores of the CPU.
+    /// Performs all of it on the CPU cores.
     pub(crate) fn on_cpu(&self, keys: &[u8], data: Buffers<'_>) {
         let parts = keys.chunks(self.bits.bytes()).zip(data.chunks(self.bytes as usize));
         on_cores(self.flow, parts.map(|(key, data)| (key, self.counter, data)).collect());

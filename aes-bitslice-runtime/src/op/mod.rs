@@ -1,18 +1,18 @@
-//! Operations: what is done with a call's data. One file is one operation.
-//! Outside its own file an operation is named here, in `by_mode`, and where it has a method by name, in `api/named.rs`.
+//! Operations: the ways to process a call's data. One file is one operation. Outside its own file, an operation is
+//! named only here, in `by_mode`, and, if it has a named method, in `api/named.rs`.
 //!
 //! | file | operation | data | source |
 //! |---|---|---|---|
 //! | `ecb` | [`Ecb`](ecb::Ecb) | maps whole blocks | SP 800-38A, section 6.1 |
 //! | `ctr` | [`Ctr`](ctr::Ctr) | maps any bytes | SP 800-38A, section 6.5 |
 //! | `keystream` | [`Keystream`](keystream::Keystream) | writes any bytes | SP 800-38A, section 6.5 |
-//! | `ghash` | [`Ghash`](ghash::Ghash) | reads whole blocks, gives a hash | SP 800-38D, section 6.4 |
+//! | `ghash` | [`Ghash`](ghash::Ghash) | reads whole blocks, returns a hash | SP 800-38D, section 6.4 |
 //! | `gcm` | [`GcmEncrypt`](gcm::GcmEncrypt), [`GcmDecrypt`](gcm::GcmDecrypt), [`GcmPart`](gcm::GcmPart) | maps any bytes, gives a tag | SP 800-38D |
 //! | `gcm_batch` | [`GcmEncryptBatch`](gcm_batch::GcmEncryptBatch), [`GcmDecryptBatch`](gcm_batch::GcmDecryptBatch) | maps any ranges of bytes, gives tags | SP 800-38D |
 //! | `gcm_siv` | [`GcmSivEncrypt`](gcm_siv::GcmSivEncrypt), [`GcmSivDecrypt`](gcm_siv::GcmSivDecrypt) | maps any bytes, gives a tag | RFC 8452 |
 //! | `many_keys` | [`Jobs`](many_keys::Jobs), [`EachKey`](many_keys::EachKey): no operations, for they have no cipher | maps ranges of bytes | SP 800-38A, sections 6.1 and 6.5 |
-//! | `gmac` | [`Gmac`](gmac::Gmac) | reads any bytes, gives a tag | SP 800-38D |
-//! | `cmac` | [`Cmac`](cmac::Cmac) | reads any bytes, gives a tag | SP 800-38B |
+//! | `gmac` | [`Gmac`](gmac::Gmac) | reads any bytes, returns a tag | SP 800-38D |
+//! | `cmac` | [`Cmac`](cmac::Cmac) | reads any bytes, returns a tag | SP 800-38B |
 //! | `cmac_batch` | [`CmacBatch`](cmac_batch::CmacBatch), [`CmacVerifyBatch`](cmac_batch::CmacVerifyBatch) | reads any ranges of bytes, gives tags | SP 800-38B |
 //! | `xts` | [`Xts`](xts::Xts) | maps data units | IEEE 1619, SP 800-38E |
 //! | `cbc` | [`CbcDecrypt`](cbc::CbcDecrypt), [`CbcEncrypt`](cbc::CbcEncrypt) | maps whole blocks | SP 800-38A, section 6.2 |
@@ -21,12 +21,12 @@
 //! |---|---|
 //! | `operation` | what an operation is, and what engines ask of it |
 //! | `cpu_cipher` | a key on the CPU, as operations use it |
-//! | `cpu_key` | such a key, by the `aes` crate |
+//! | `cpu_key` | a key on the CPU, based on the `aes` crate |
 //! | `buffers` | the host memory of a call |
-//! | `launch` | a call as launches of a kernel, with arguments by name |
-//! | `batch` | many messages as a device is told of them, and what comes of them |
+//! | `launch` | a call as kernel launches, with arguments by name |
+//! | `batch` | many messages as described to a device, and their results |
 //! | `partial_hash` | hashes of parts, and how they combine |
-//! | `by_mode` | the operation that the kernels of a mode do |
+//! | `by_mode` | the operation that the kernels of a mode perform |
 
 pub mod batch;
 pub mod buffers;
@@ -50,7 +50,7 @@ pub mod operation;
 pub mod partial_hash;
 pub mod xts;
 
-/// What callers name, from the top of the crate.
+/// Names for callers, re-exported at the top of the crate.
 pub mod names {
     pub use super::batch::OpenedBatch;
     pub use super::buffers::{Access, Buffers};

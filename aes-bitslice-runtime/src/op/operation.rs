@@ -1,4 +1,4 @@
-//! What an operation is, and what engines ask of it.
+//! The definition of an operation, and what engines ask of it.
 
 use crate::base::error::Error;
 use crate::base::key::{Key, ONE_KEY, TWO_KEYS};
@@ -13,40 +13,40 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 
-/// What is to be done with a call's data: a value, such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Calls on host
-/// memory take every operation that their engine [supports](crate::Engine::supports), those on memory of devices every
-/// one that has kernels.
+/// A way to process a call's data, as a value such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Calls on host memory
+/// take every operation that their engine [supports](crate::Engine::supports); calls on device memory take every
+/// operation that has kernels.
 ///
-/// It is implemented by the types of `op`, and by no others.
+/// Only the types of `op` implement it.
 pub trait Operation: Steps {
     /// The name, for messages.
     const NAME: &'static str;
-    /// What it does to its data.
+    /// How it accesses its data.
     const ACCESS: Access;
-    /// Which keys it needs.
+    /// The keys that it needs.
     const KEYS: Keys = Keys::One;
-    /// The lengths of keys that it is defined for.
+    /// The key lengths for which it is defined.
     const KEY_LENGTHS: &'static [KeyBits] = &KeyBits::ALL;
-    /// Whether the CPU does it in host memory, whatever the engine, and its data cannot be cut.
+    /// Whether the CPU performs it in host memory, whatever the engine, and its data cannot be cut.
     const SERIAL: bool = false;
-    /// Whether each call is done under a key of its own, which is derived from the cipher's: on the CPU, and on devices in
-    /// host memory and, with CUDA, in the memory of one GPU.
+    /// Whether each call has its own key, derived from the cipher's. The CPU supports such calls, and so do devices: in host memory and,
+    /// with CUDA, in the memory of one GPU.
     const HAS_OWN_KEY: bool = false;
-    /// Whether what it writes must not be used before it was verified.
+    /// Whether its output must not be used before it was verified.
     const VERIFIES: bool = false;
 }
 
-/// The data of which a hash is computed on a device.
+/// The data that a device hashes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hashed {
-    /// What is read, before anything is written.
+    /// The data that is read, before anything is written.
     Input,
-    /// What is written.
+    /// The data that is written.
     Output,
 }
 
 impl Hashed {
-    /// One of the two.
+    /// Selects one of the two.
     pub(crate) fn of<T>(self, input: T, output: T) -> T {
         match self {
             Self::Input => input,
@@ -55,77 +55,77 @@ impl Hashed {
     }
 }
 
-/// Which keys an operation needs.
+/// The keys that an operation needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keys {
-    /// One AES key. The kernel's is enough on a device, so it may be baked in.
+    /// One AES key. On a device the kernel's key is enough, so it may be baked in.
     One,
-    /// One AES key, which has to be on the CPU, too: something is derived from it before the data is cut, or all is
-    /// done there.
+    /// One AES key, which must also be on the CPU: something is derived from it before the data is cut, or all the work
+    /// is done there.
     OneOnCpu,
-    /// The two AES keys of XTS, on the CPU, too.
+    /// The two AES keys of XTS, which must also be on the CPU.
     Two,
 }
 
-/// A key that a call has of its own.
+/// A call's own key.
 pub struct OwnKey<'o> {
     pub(crate) key: &'o Key,
-    /// The same, expanded on the CPU.
+    /// The same key, expanded on the CPU.
     pub(crate) cpu: &'o Arc<CpuKey>,
 }
 
-/// The steps of an operation, as engines ask for them. Not for use outside the crate, where nothing can name it.
+/// The steps of an operation, as engines call them. Not for use outside the crate, where the trait cannot be named.
 pub trait Steps: Clone + Send + Sync + 'static {
-    /// What a chunk of a call returns in addition to what it writes.
+    /// The value that a chunk of a call returns in addition to its output.
     type Part: Send + Default;
 
-    /// What a call returns in addition to what it writes.
+    /// The value that a call returns in addition to its output.
     type Output: Send + 'static;
 
-    /// The mode of the kernels that do it; `None` for an operation without kernels.
+    /// The mode of the kernels that perform it; `None` for an operation without kernels.
     fn mode(&self) -> Option<Mode>;
 
-    /// Refuses a call on this many bytes that cannot be.
+    /// Refuses an invalid call on this many bytes.
     fn check(&self, bytes: u64) -> Result<(), Error>;
 
-    /// The same operation with what it derives from the key, once a call, before the data is cut. Only asked of
-    /// operations that need their [key on the CPU](Keys::OneOnCpu).
+    /// Returns the same operation with the values that it derives from the key. Called once per call, before the data
+    /// is cut, and only for operations that need their [key on the CPU](Keys::OneOnCpu).
     fn keyed(self, _cipher: &impl CpuCipher) -> Self {
         self
     }
 
-    /// The key of the call, of an operation that [has its own](Operation::HAS_OWN_KEY) and was [keyed](Self::keyed).
+    /// The call's key, for an operation that [has its own](Operation::HAS_OWN_KEY) and was [keyed](Self::keyed).
     fn own_key(&self) -> Option<OwnKey<'_>> {
         None
     }
 
-    /// Whether this pass over the data writes nothing, for another one does.
+    /// Whether this pass over the data writes nothing, because another pass does.
     fn only_reads(&self) -> bool {
         false
     }
 
-    /// The next pass over the data, which begins when this one is done and has returned these parts; `None` behind the last.
+    /// The next pass over the data, which begins when this one has completed and returned these parts; `None` after the last.
     fn next_pass(&self, _parts: &[Self::Part]) -> Result<Option<Self>, Error> {
         Ok(None)
     }
 
-    /// How many bytes (fewer than 16) into a block the data begins.
+    /// The number of bytes (fewer than 16) into a block at which the data begins.
     fn skip(&self) -> usize {
         0
     }
 
-    /// Bytes that all chunks but the last are multiples of, counted from the first byte of the call.
+    /// All chunks except the last are multiples of this many bytes, counted from the first byte of the call.
     fn grain(&self) -> u64 {
         16
     }
 
-    /// The fewest bytes that a last chunk behind others has.
+    /// The minimum number of bytes in a last chunk that follows others.
     fn least(&self) -> u64 {
         1
     }
 
-    /// The operation on what remains when the first `bytes` are done. `before` is the block of input before that byte;
-    /// it is only asked for by operations that are [chained](Self::is_chained).
+    /// The operation on the data that remains after the first `bytes`. `before` is the block of input before that byte;
+    /// only [chained](Self::is_chained) operations ask for it.
     fn after(&self, bytes: u64, before: impl FnOnce() -> [u8; 16]) -> Self;
 
     /// Whether [`after`](Self::after) asks for the block before.
@@ -133,56 +133,57 @@ pub trait Steps: Clone + Send + Sync + 'static {
         false
     }
 
-    /// The launches of a call, in order. Each works on bytes of its own, and the order in which they are done makes no
-    /// difference.
+    /// The launches of a call, in order. Each works on its own bytes, and the order of execution makes no difference.
     fn launches(&self, _shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
         unreachable!("there are no kernels for it")
     }
 
-    /// Which data GHASH is computed of on a device, besides what kernels of the [mode](Self::mode) do; none by default.
+    /// The data whose GHASH a device computes, in addition to running the kernels of the [mode](Self::mode); none by
+    /// default.
     fn hashed(&self) -> Option<Hashed> {
         None
     }
 
-    /// What tells a device whether `bytes` bytes, which are the whole message, are authentic, so that it clears them if
-    /// they are not; `None` for an operation that does not verify. Asked of operations that were [keyed](Self::keyed).
+    /// The data from which a device determines whether `bytes` bytes, which are the whole message, are authentic, so
+    /// that it clears them if they are not; `None` for an operation that does not verify. Called on operations that
+    /// were [keyed](Self::keyed).
     fn verdict(&self, _bytes: u64) -> Option<Verdict> {
         None
     }
 
-    /// The key of that hash; asked of operations that were [keyed](Self::keyed).
+    /// The key of that hash; called on operations that were [keyed](Self::keyed).
     fn hash_key(&self) -> &HashKey {
         unreachable!("nothing is hashed")
     }
 
-    /// What a chunk of `bytes` bytes returns that a device did, and of which it made this hash.
+    /// The value that a chunk of `bytes` bytes returns, if a device processed it and computed this hash.
     fn part(&self, _bytes: u64, _hash: &[u8; 16]) -> Self::Part {
         Self::Part::default()
     }
 
-    /// The messages of an operation that is many of them, and that GPUs do all at once; asked of operations that were
-    /// [keyed](Self::keyed), but for whether there are any.
+    /// The messages of a batch operation, which GPUs process all at once; called on operations that were
+    /// [keyed](Self::keyed), except to find out whether there are any.
     fn batch(&self) -> Option<Batch<'_>> {
         None
     }
 
-    /// What a call on a batch returns that a device did, and of which that returned these bytes.
+    /// The value that a call on a batch returns, if a device processed it and returned these bytes.
     fn part_of_batch(&self, _results: &[u8]) -> Self::Part {
         Self::Part::default()
     }
 
-    /// Does it on one core; of a [batch](Self::batch) on all.
+    /// Performs it on one core; a [batch](Self::batch) on all cores.
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Part;
 
-    /// What the call returns, from what its chunks returned, in any order. If it fails, the output of the call is
-    /// cleared.
+    /// The value that the call returns, from the values of its chunks, in any order. If it fails, the output of the
+    /// call is cleared.
     fn finish(&self, parts: Vec<Self::Part>) -> Result<Self::Output, Error>;
 }
 
-/// The operation with what it derives from the key on the CPU, which leaves nothing on the stack.
+/// The operation with the values that it derives from the key on the CPU. Leaves nothing of these on the stack.
 ///
 /// # Errors
-/// [`Error::NeedsKey`] for one that derives something, where there is no key on the CPU, and as [`check_length`].
+/// [`Error::NeedsKey`] for an operation that derives something, if there is no key on the CPU; and as [`check_length`].
 pub(crate) fn keyed<O: Operation>(operation: O, cpu: Option<&impl CpuCipher>) -> Result<O, Error> {
     match (O::KEYS, cpu) {
         (Keys::One, _) => Ok(operation),
@@ -194,8 +195,8 @@ pub(crate) fn keyed<O: Operation>(operation: O, cpu: Option<&impl CpuCipher>) ->
     }
 }
 
-/// Refuses a key of another kind than the operation needs: kernels would take the first half of a key of XTS for all of
-/// it.
+/// Refuses a key of a different kind than the operation needs: kernels would take the first half of an XTS key for the
+/// whole key.
 ///
 /// # Errors
 /// [`Error::WrongKeys`].
@@ -208,7 +209,7 @@ pub(crate) fn check_keys<O: Operation>(is_xts: bool) -> Result<(), Error> {
     Err(Error::WrongKeys { operation: O::NAME, needs })
 }
 
-/// Refuses a key of a length that the operation is not defined for: AES-GCM-SIV has none of 192 bits.
+/// Refuses a key length for which the operation is not defined: AES-GCM-SIV has no 192-bit keys.
 ///
 /// # Errors
 /// [`Error::WrongKeys`].
@@ -219,7 +220,7 @@ pub(crate) fn check_length<O: Operation>(bits: KeyBits) -> Result<(), Error> {
     }
 }
 
-/// The next pass over the data ([`next_pass`](Steps::next_pass)), which leaves nothing of what it is made of on the stack.
+/// The next pass over the data ([`next_pass`](Steps::next_pass)). Leaves nothing of what it is computed from on the stack.
 pub(crate) fn next_pass<O: Operation>(operation: &O, parts: &[O::Part]) -> Result<Option<O>, Error> {
     match O::HAS_OWN_KEY {
         false => operation.next_pass(parts),
@@ -227,7 +228,7 @@ pub(crate) fn next_pass<O: Operation>(operation: &O, parts: &[O::Part]) -> Resul
     }
 }
 
-/// What a call returns ([`finish`](Steps::finish)), which leaves nothing of what it is made of on the stack.
+/// The value that a call returns ([`finish`](Steps::finish)). Leaves nothing of what it is computed from on the stack.
 pub(crate) fn finished<O: Operation>(operation: &O, parts: Vec<O::Part>) -> Result<O::Output, Error> {
     match O::KEYS {
         Keys::One => operation.finish(parts),
