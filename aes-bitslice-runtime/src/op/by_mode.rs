@@ -1,4 +1,4 @@
-//! The operation that the kernels of a mode do.
+//! The operation that the kernels of a mode perform.
 
 use crate::base::error::Error;
 use crate::op::cbc::CbcDecrypt;
@@ -11,8 +11,8 @@ use crate::op::xts::Xts;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::self_test::UNITS;
 
-/// The launches of a mode's operation, from a counter block or, for CBC, an IV as a big-endian number: for the
-/// known-answer test of a kernel of the mode. Those of XTS are in the units of that test.
+/// The launches of a mode's operation, from a counter block or, for CBC, an IV, given as a big-endian number: for the
+/// known-answer test of a kernel of the mode. XTS launches use the data units of that test.
 pub(crate) fn launches_of(mode: Mode, start: u128, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
     match mode {
         Mode::EcbEncrypt => Ecb::encrypt().launches(shape),

@@ -1,7 +1,7 @@
 //! Cipher block chaining (SP 800-38A, section 6.2).
 //!
-//! Encryption is serial by nature: the input of each block is the output of the one before. Decryption is not, for all
-//! that it chains is ciphertext.
+//! Encryption is inherently serial: the input of each block depends on the output of the one before. Decryption is not,
+//! because it chains only ciphertext.
 //!
 //! | argument | value |
 //! |---|---|
@@ -20,11 +20,11 @@ use cipher::array::Array;
 
 /// CBC decryption of whole blocks.
 ///
-/// A long message may be cut at whole blocks and its parts decrypted in any order; the IV of each is the block of
-/// ciphertext before it, which in place has to be kept.
+/// A long message may be cut at whole blocks and its parts decrypted in any order; the IV of each is the ciphertext
+/// block before it, which has to be kept if decryption is in place.
 ///
-/// Nothing tells whether the ciphertext was changed. If others learn whether the padding inside was right, by an error
-/// or by time, they can have any ciphertext decrypted (a padding oracle): check a MAC first.
+/// Changes to the ciphertext are not detected. If attackers learn whether the padding inside was right, from an error
+/// or from timing, they can have any ciphertext decrypted (a padding oracle): check a MAC first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CbcDecrypt {
     iv: [u8; 16],
@@ -32,23 +32,22 @@ pub struct CbcDecrypt {
 
 /// CBC encryption of whole blocks: on one core of the CPU, whatever the engine.
 ///
-/// The IV must be unpredictable (SP 800-38A, appendix C): random bytes, new for every message. A long message
-/// may be cut at whole blocks and its parts encrypted in order; the IV of each is the last block of ciphertext before
-/// it.
+/// The IV must be unpredictable (SP 800-38A, appendix C): random bytes, new for every message. A long message may be
+/// cut at whole blocks and its parts encrypted in order; the IV of each is the last ciphertext block before it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CbcEncrypt {
     iv: [u8; 16],
 }
 
 impl CbcDecrypt {
-    /// With this IV: the block that the first block of ciphertext is chained to.
+    /// Takes the IV: the block that the first ciphertext block is chained to.
     pub fn new(iv: &[u8; 16]) -> Self {
         Self { iv: *iv }
     }
 }
 
 impl CbcEncrypt {
-    /// With this IV: the block that the first block of plaintext is chained to.
+    /// Takes the IV: the block that the first plaintext block is chained to.
     pub fn new(iv: &[u8; 16]) -> Self {
         Self { iv: *iv }
     }
@@ -66,7 +65,7 @@ impl Operation for CbcEncrypt {
     const SERIAL: bool = true;
 }
 
-/// Blocks that are decrypted at a time: whole batches of every engine, and little enough for the first-level cache.
+/// Blocks decrypted at a time: whole batches of every engine, and few enough for the first-level cache.
 const BATCH: usize = 512;
 
 impl Steps for CbcDecrypt {
@@ -89,7 +88,8 @@ impl Steps for CbcDecrypt {
         true
     }
 
-    /// In place, the end of a share would be overwritten while the next one wants it: those blocks are copied first.
+    /// In place, the end of a share would be overwritten while the next share still needs it: those blocks are copied
+    /// first.
     fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
         let blocks = shape.len / 16;
         let (shares, share) = shape.geometry.shares(blocks);
@@ -108,7 +108,7 @@ impl Steps for CbcDecrypt {
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
         let mut blocks = data.into_blocks();
-        // The ciphertext before each block of the batch, kept because in place it is overwritten.
+        // The ciphertext before each block of the batch, saved because it is overwritten in place.
         let mut previous = [Block::default(); BATCH + 1];
         previous[0] = self.iv.into();
         while !blocks.is_empty() {

@@ -1,4 +1,4 @@
-//! A key on the CPU, as operations use it, whatever computes with it there.
+//! A key on the CPU, as operations use it, whatever implementation computes with it.
 
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use cipher::array::Array;
@@ -10,13 +10,13 @@ pub(crate) type Block = Array<u8, U16>;
 
 /// A key on the CPU, as operations use it.
 pub trait CpuCipher: Sync {
-    /// The key's length; of XTS that of each of the two.
+    /// The key's length; for XTS, the length of each of the two keys.
     fn bits(&self) -> KeyBits;
 
     /// Runs blocks through the block cipher, each on its own.
     fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>);
 
-    /// The second key, of a key for XTS.
+    /// The second key of an XTS key.
     ///
     /// # Panics
     /// If there is none.

@@ -1,5 +1,5 @@
-//! A key on the CPU, of any length, by the `aes` and `ctr` crates: what the backend `cpu` computes with, and what every
-//! operation derives its secrets with, wherever its data is.
+//! A key on the CPU, of any length, based on the `aes` and `ctr` crates. The backend `cpu` computes with it, and every
+//! operation derives its secrets with it, wherever its data is.
 
 use crate::base::key::Key;
 use crate::base::scrubbed::scrubbed;
@@ -12,13 +12,13 @@ use cipher::{
     KeyInit, StreamCipher,
 };
 
-/// A key, or the two of XTS.
+/// A key, or the two keys of XTS.
 pub(crate) struct CpuKey {
     cipher: Aes,
     second: Option<Box<CpuKey>>,
 }
 
-/// A key of the `aes` crate, which wipes it on drop.
+/// A key in the `aes` crate, which wipes it on drop.
 enum Aes {
     Aes128(aes::Aes128),
     Aes192(aes::Aes192),
@@ -39,7 +39,7 @@ impl CpuKey {
 
 impl Aes {
     /// # Panics
-    /// If the key has not 16, 24 or 32 bytes.
+    /// If the key does not have 16, 24 or 32 bytes.
     fn new(key: &[u8]) -> Self {
         fn of<C: KeyInit>(key: &[u8]) -> C {
             C::new_from_slice(key).expect("a key of the cipher's length")
@@ -52,11 +52,11 @@ impl Aes {
     }
 }
 
-/// Bytes of stack that the `aes` and `ctr` crates take at most, with the round keys that they load: with VAES and keys of 256 bits 8.0 KB
-/// in a release build, and 9.5 KB in one for tests.
+/// The maximum bytes of stack used by the `aes` and `ctr` crates, including the round keys that they load: with VAES and 256-bit keys 8.0
+/// KB in a release build, and 9.5 KB in a test build.
 const STACK: usize = 16 << 10;
 
-/// Calls a generic function with the cipher of the key's length, and leaves nothing of it on the stack.
+/// Calls a generic function with the cipher for the key's length, and leaves nothing of it on the stack.
 macro_rules! with_cipher {
     ($key:expr, $cipher:ident => $call:expr) => {
         scrubbed::<STACK, _>(|| match &$key.cipher {

@@ -15,24 +15,24 @@ use crate::op::operation::{Operation, Steps, head};
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
 
-/// CTR from a byte of the key stream on: encryption and decryption both, on any number of bytes.
+/// CTR from a given byte of the key stream on: both encryption and decryption, on any number of bytes.
 ///
 /// Byte 0 of the key stream is the first byte of the encrypted initial counter block, so a long message may be cut
-/// anywhere and its parts done in any order, each with its own offset.
+/// anywhere and its parts processed in any order, each with its own offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ctr {
     counter: Counter,
-    /// Bytes of key stream before the data. Wider than what a caller gives, for a call goes on beyond it.
+    /// Bytes of key stream before the data. Wider than the caller's offset, because a call extends beyond it.
     position: u128,
 }
 
 impl Ctr {
-    /// From byte `offset` of the key stream that starts at `counter`.
+    /// Starts at byte `offset` of the key stream that begins with `counter`.
     pub fn new(counter: &Counter, offset: u64) -> Self {
         Self { counter: *counter, position: offset.into() }
     }
 
-    /// From a counter block on, as a big-endian number, that wraps mod 2^128.
+    /// Starts at a counter block, given as a big-endian number, which wraps mod 2^128.
     pub(crate) fn from_block(block: u128) -> Self {
         Self::new(&Counter::new(CounterMode::Ctr128BE, block.to_be_bytes()), 0)
     }
@@ -98,7 +98,7 @@ impl Steps for Ctr {
 }
 
 impl Ctr {
-    /// The same from `bytes` bytes on.
+    /// The same, `bytes` bytes further on.
     fn at(&self, bytes: u64) -> Self {
         Self { position: self.position + u128::from(bytes), ..*self }
     }
@@ -110,7 +110,8 @@ impl Ctr {
     }
 
     /// The launches for a range of bytes in which the counter does not wrap. Whole blocks of key stream that meet
-    /// aligned data go through the entry point for blocks; what comes before them, and after, through that for bytes.
+    /// aligned data go through the entry point for blocks; the bytes before and after them go through the entry point
+    /// for bytes.
     fn launches_of(&self, run: Range<u64>, shape: &Shape<'_>, launches: &mut Vec<Launch>) -> Result<(), Error> {
         let bytes = |at: u64, len: u64| {
             let from = self.at(at);

@@ -14,14 +14,14 @@ use aes_bitslice_core::mode::Mode;
 
 /// ECB in one direction, on whole blocks of 16 bytes.
 ///
-/// It shows which blocks are equal: do not encrypt messages with it.
+/// It reveals which blocks are equal: do not encrypt messages with it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ecb {
     direction: Direction,
 }
 
 impl Ecb {
-    /// In a direction.
+    /// ECB in the given direction.
     pub fn new(direction: Direction) -> Self {
         Self { direction }
     }

@@ -1,7 +1,7 @@
 //! Galois/counter mode: encryption with authentication (SP 800-38D).
 //!
 //! CTR from the counter block after J0 on, and GHASH of the additional data, the ciphertext and both lengths, encrypted
-//! with J0. A chunk gives the [`PartialHash`] of its ciphertext; the call's end makes the tag of them.
+//! with J0. A chunk returns the [`PartialHash`] of its ciphertext; the end of the call computes the tag from these.
 
 use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 /// The longest message, in bytes: 2^32 - 2 blocks (SP 800-38D, section 5.2.1.1).
 pub const LONGEST: u64 = (1 << 36) - 32;
 
-/// What the calls of GCM have in common: a nonce, the place in the message, and `E`, what is to come of it.
+/// The common part of GCM calls: a nonce, the position in the message, and `E`, the kind of result.
 #[derive(Clone, Debug)]
 pub struct Gcm<E> {
     direction: Direction,
@@ -32,7 +32,7 @@ pub struct Gcm<E> {
     end: E,
 }
 
-/// Encrypts a whole message, and gives its tag, of 16 bytes.
+/// Encrypts a whole message and returns its tag of 16 bytes.
 ///
 /// ```
 /// use aes_bitslice_runtime::{Backend, Engine, Error, GcmDecrypt, GcmEncrypt, Key, KeyBits, Nonce};
@@ -47,15 +47,15 @@ pub struct Gcm<E> {
 /// ```
 pub type GcmEncrypt = Gcm<Seal>;
 
-/// Decrypts a whole message, if it is the one that the tag was made of: otherwise the call fails with
+/// Decrypts a whole message if it is the one that the tag was computed from; otherwise the call fails with
 /// [`Error::Unauthenticated`], and its output is cleared.
 pub type GcmDecrypt = Gcm<Open>;
 
-/// Encrypts or decrypts a part of a message, and gives the hash of its ciphertext. Parts may be done in any order; the
-/// tag comes of all hashes, by [`Cipher::combine`](crate::Cipher::combine) with the [`GcmEncrypt`] or [`GcmDecrypt`] of
-/// the whole.
+/// Encrypts or decrypts a part of a message and returns the hash of its ciphertext. Parts may be processed in any
+/// order; [`Cipher::combine`](crate::Cipher::combine) computes the tag from all hashes, with the [`GcmEncrypt`] or
+/// [`GcmDecrypt`] of the whole.
 ///
-/// Plaintext of a part that was decrypted is **not authentic** before the tag of the whole message was checked.
+/// The plaintext of a decrypted part is **not authentic** until the tag of the whole message has been checked.
 pub type GcmPart = Gcm<Part>;
 
 /// The end of an encryption: the tag.
@@ -76,7 +76,7 @@ pub struct Open {
 pub struct Part;
 
 impl GcmEncrypt {
-    /// With a nonce that no other message under this key has, and additional data, which the tag authenticates and
+    /// Takes a nonce that no other message under this key has, and additional data, which the tag authenticates and
     /// which is not encrypted; it may be empty.
     pub fn new(nonce: &Nonce, aad: &[u8]) -> Self {
         Self::from_start(Direction::Encrypt, nonce, Seal { aad: aad.into() })
@@ -84,14 +84,15 @@ impl GcmEncrypt {
 }
 
 impl GcmDecrypt {
-    /// With the nonce and the additional data of the encryption, and the tag that it gave, or the first bytes of that.
+    /// Takes the nonce and the additional data of the encryption, and the tag that it returned, or the first bytes of
+    /// the tag.
     pub fn new(nonce: &Nonce, aad: &[u8], tag: &Tag) -> Self {
         Self::from_start(Direction::Decrypt, nonce, Open { aad: aad.into(), tag: *tag })
     }
 }
 
 impl GcmPart {
-    /// Of a message with this nonce, from byte `offset` on, a multiple of 16.
+    /// A part of the message with this nonce, from byte `offset` on, a multiple of 16.
     pub fn new(direction: Direction, nonce: &Nonce, offset: u64) -> Self {
         Self { offset, ..Self::from_start(direction, nonce, Part) }
     }
@@ -107,17 +108,17 @@ impl<E> Gcm<E> {
     }
 }
 
-/// What GCM derives from a key and a nonce.
+/// The values that GCM derives from a key and a nonce.
 #[derive(Clone, Debug)]
 pub(crate) struct Derived {
     pub(crate) hash: HashKey,
-    /// J0, the counter block before that of the first block.
+    /// J0, the counter block before the one of the first block.
     first: Counter,
-    /// The cipher of J0, which hides the hash.
+    /// The encrypted J0, which hides the hash.
     mask: Mask,
 }
 
-/// A secret block: in one place, wherever the value is moved to, wiped with the last clone, and never printed.
+/// A secret block. It stays in place when the value moves, is wiped with the last clone, and is never printed.
 #[derive(Clone)]
 struct Mask(Arc<Zeroizing<[u8; 16]>>);
 
@@ -135,7 +136,7 @@ impl Derived {
         Self::of_first(cipher, hash, first)
     }
 
-    /// Of J0.
+    /// The values for this J0.
     pub(crate) fn of_first(cipher: &impl CpuCipher, hash: HashKey, first: [u8; 16]) -> Self {
         let mut mask = Zeroizing::new(first);
         encrypt_block(cipher, &mut mask);
@@ -157,7 +158,7 @@ impl Derived {
         self.masked(self.hash.append_block(&both, &lengths(aad.1, ciphertext.bytes)))
     }
 
-    /// The tag of a hash of everything.
+    /// The tag for the hash of everything.
     pub(crate) fn masked(&self, hash: [u8; 16]) -> [u8; 16] {
         std::array::from_fn(|i| hash[i] ^ self.mask.0[i])
     }
@@ -169,7 +170,7 @@ impl Derived {
     }
 }
 
-/// J0, the counter block before that of the first block (SP 800-38D, section 7.1, step 2).
+/// J0, the counter block before the one of the first block (SP 800-38D, section 7.1, step 2).
 pub(crate) fn first_counter(hash: &HashKey, nonce: &[u8]) -> [u8; 16] {
     match nonce.len() {
         12 => {
@@ -182,28 +183,29 @@ pub(crate) fn first_counter(hash: &HashKey, nonce: &[u8]) -> [u8; 16] {
     }
 }
 
-/// The last block that is hashed: the lengths in bits, of bytes of additional data and of ciphertext.
+/// The last block to be hashed: the lengths in bits of the additional data and the ciphertext, which are given in
+/// bytes.
 pub(crate) fn lengths(aad: u64, ciphertext: u64) -> [u8; 16] {
     (u128::from(aad) << 67 | u128::from(ciphertext) << 3).to_be_bytes()
 }
 
-/// What comes of a call of GCM.
+/// The result of a GCM call.
 pub trait End: Clone + Send + Sync + 'static {
-    /// What the call returns.
+    /// The value that the call returns.
     type Output: Send + 'static;
 
-    /// Whether it tells that the output is good.
+    /// Whether it says that the output is authentic.
     #[doc(hidden)]
     const VERIFIES: bool = false;
 
-    /// What tells whether `bytes` bytes of ciphertext are authentic, where that is asked.
+    /// The data that determines whether `bytes` bytes of ciphertext are authentic, if that is verified.
     #[doc(hidden)]
     #[expect(private_interfaces, reason = "implemented here only")]
     fn verdict(&self, _derived: &Derived, _bytes: u64) -> Option<Verdict> {
         None
     }
 
-    /// It, of the parts of the message from byte `offset` on.
+    /// Computes the result from the parts of the message from byte `offset` on.
     #[doc(hidden)]
     #[expect(private_interfaces, reason = "implemented here only")]
     fn end(&self, derived: &Derived, offset: u64, parts: Vec<PartialHash>) -> Result<Self::Output, Error>;
@@ -223,7 +225,7 @@ impl End for Open {
     type Output = ();
     const VERIFIES: bool = true;
 
-    /// The tag is the hash of the ciphertext times H and something that does not depend on it.
+    /// The tag is the hash of the ciphertext times H, plus something that does not depend on that hash.
     fn verdict(&self, derived: &Derived, bytes: u64) -> Option<Verdict> {
         let nothing = PartialHash { bytes, ..PartialHash::default() };
         let computed = derived.tag((&derived.hash.hash(&self.aad), self.aad.len() as u64), &nothing);
@@ -256,7 +258,7 @@ impl<E: End> Operation for Gcm<E> {
     const VERIFIES: bool = E::VERIFIES;
 }
 
-/// Bytes that are encrypted and hashed at a time on a core: they stay in its second-level cache.
+/// Bytes encrypted and hashed at a time on a core: they stay in its second-level cache.
 const IN_CACHE: usize = 64 << 10;
 
 impl<E: End> Steps for Gcm<E> {

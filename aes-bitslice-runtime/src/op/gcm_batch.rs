@@ -1,7 +1,7 @@
-//! Many messages of Galois/counter mode in one call (SP 800-38D): under one key, each with a nonce, additional data and length of its own.
+//! Many messages of Galois/counter mode in one call (SP 800-38D): under one key, each with its own nonce, additional data and length.
 //!
-//! On a CPU the cores share out the messages; a GPU does all of them at once, by kernels that are told where they lie
-//! (`aes_bitslice_core::messages`).
+//! On a CPU the messages are divided between the cores; a GPU processes all of them at once, with kernels that get a
+//! description of where they are (`aes_bitslice_core::messages`).
 
 use crate::base::error::Error;
 use crate::base::scrubbed::{DERIVED, scrubbed};
@@ -21,18 +21,18 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 use zeroize::Zeroize;
 
-/// A message of a batch: what belongs to it besides its bytes, and where in the call's data these are.
+/// A message of a batch: its nonce and additional data, and where in the call's data its bytes are.
 #[derive(Clone, Debug, Default)]
 pub struct GcmMessage<'a> {
-    /// The nonce: 12 bytes, or any other number from 1 on. No two messages under one key may have the same.
+    /// The nonce: 12 bytes, or any other number from 1 on. No two messages under one key may have the same nonce.
     pub nonce: &'a [u8],
     /// Additional data, which the tag authenticates and which is not encrypted; it may be empty.
     pub aad: &'a [u8],
-    /// The first byte in the data of the call, and the one behind the last. It may be empty.
+    /// The range of bytes in the call's data. It may be empty.
     pub range: Range<u64>,
 }
 
-/// What the calls on a batch have in common: messages, and `E`, what is to come of them.
+/// The common part of calls on a batch: messages, and `E`, the kind of result.
 #[derive(Clone, Debug)]
 pub struct GcmBatch<E> {
     messages: Arc<Messages>,
@@ -40,15 +40,16 @@ pub struct GcmBatch<E> {
     order: Arc<[u32]>,
     /// The additional data of all messages.
     aad: Arc<[u8]>,
-    /// The nonces that are not of 12 bytes, with the numbers of their messages: J0 of these depends on the key.
+    /// The nonces that do not have 12 bytes, with the numbers of their messages: their J0 depends on the key.
     others: Arc<[(usize, Box<[u8]>)]>,
     hash: Option<HashKey>,
-    /// What comes of messages that are all without data, and of which nobody is asked therefore.
+    /// The results if none of the messages has data, in which case no backend is called.
     of_nothing: Option<Arc<Results>>,
     end: E,
 }
 
-/// Messages, whose first counters are overwritten on drop: of a nonce that has not 12 bytes it tells the hash key.
+/// Messages, whose first counters are overwritten on drop: the first counter reveals the hash key if the nonce does not
+/// have 12 bytes.
 #[derive(Clone, Debug)]
 struct Messages(Vec<Message>);
 
@@ -66,7 +67,7 @@ impl Deref for Messages {
     }
 }
 
-/// Encrypts messages, and gives the tag of each, of 16 bytes, in their order.
+/// Encrypts messages and returns the tag of each, of 16 bytes, in the order of the messages.
 ///
 /// ```
 /// use aes_bitslice_runtime::{Backend, Engine, Error, GcmDecryptBatch, GcmEncryptBatch, GcmMessage, Key, KeyBits};
@@ -87,24 +88,25 @@ impl Deref for Messages {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The data between messages stays as it is. What is read, written and returned of a message depends on no other.
+/// The data between messages is unchanged. What is read, written and returned for a message does not depend on any
+/// other.
 ///
-/// In host memory it is done by the cores of the CPU, whatever the engine. In device memory of a CUDA engine it is one call on the caller's
-/// stream ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), fast for messages that lie at multiples of 16
-/// bytes, nearly as fast for those at multiples of 4. Each message is hashed by an eighth of a thread block: one of many MiB is done
-/// sooner by a call of its own.
+/// In host memory the CPU cores do the work, whatever the engine. In device memory of a CUDA engine it is one call on the caller's stream
+/// ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), fast for messages that start at multiples of 16 bytes,
+/// nearly as fast for those at multiples of 4. An eighth of a thread block hashes each message: one of many MiB completes sooner in its own
+/// call.
 pub type GcmEncryptBatch = GcmBatch<MakeTags>;
 
-/// Decrypts messages, and tells of each whether it is the one that its tag was made of. What is not is cleared, and the others are good:
-/// that some fail is no error of the call.
+/// Decrypts messages and reports for each whether it is the one that its tag was computed from. Those that are not are cleared, and the
+/// others are valid: it is not an error of the call if some fail.
 pub type GcmDecryptBatch = GcmBatch<VerifyTags>;
 
 impl GcmEncryptBatch {
-    /// Of these messages, whose ranges ascend and do not overlap. Everything is copied.
+    /// Takes these messages, whose ranges ascend and do not overlap. Everything is copied.
     ///
     /// # Errors
-    /// [`Error::Batch`] for ranges that do not, for two messages with the same nonce, and for more data than a message or a batch has
-    /// room for; [`Error::NonceLength`] for an empty nonce.
+    /// [`Error::Batch`] for ranges that do not, for two messages with the same nonce, and for more data than a message or a batch can have;
+    /// [`Error::NonceLength`] for an empty nonce.
     pub fn new(messages: &[GcmMessage<'_>]) -> Result<Self, Error> {
         refuse_repeated_nonces(messages)?;
         Self::of(messages, |_| 16, MakeTags)
@@ -112,20 +114,21 @@ impl GcmEncryptBatch {
 }
 
 impl GcmDecryptBatch {
-    /// Of these messages, whose ranges ascend and do not overlap, with the tag of each, or its first bytes. Everything is copied.
+    /// Takes these messages, whose ranges ascend and do not overlap, with the tag of each, or the first bytes of the tag. Everything is
+    /// copied.
     ///
     /// # Errors
-    /// [`Error::Batch`] for ranges that do not, for another number of tags, and for more data than a message or a batch has room for;
-    /// [`Error::NonceLength`] for an empty nonce.
+    /// [`Error::Batch`] for ranges that do not, for a number of tags that differs from the number of messages, and for more data than a
+    /// message or a batch can have; [`Error::NonceLength`] for an empty nonce.
     pub fn new(messages: &[GcmMessage<'_>], tags: &[Tag]) -> Result<Self, Error> {
         let end = VerifyTags::new(tags, messages.len())?;
         Self::of(messages, |n| tags[n].as_bytes().len() as u32, end)
     }
 }
 
-/// Two messages with one nonce under one key give away both, and the key of the hash.
+/// Two messages with the same nonce under one key give away both messages and the hash key.
 fn refuse_repeated_nonces(messages: &[GcmMessage<'_>]) -> Result<(), Error> {
-    // Nonces that count are in order already.
+    // Nonces that count up are in order already.
     if messages.is_sorted_by(|one, next| one.nonce < next.nonce) {
         return Ok(());
     }
@@ -146,7 +149,7 @@ impl<E> GcmBatch<E> {
         let (mut all, mut others) = (Vec::with_capacity(messages.len()), Vec::new());
         let too_long =
             || refused("more than 4 GiB of additional data or 2 TiB of messages: make several batches".into());
-        // Before it is copied: there may be no memory for that.
+        // Checked before copying: there may not be enough memory for the copy.
         let bytes_of_aad =
             messages.iter().try_fold(0_u32, |sum, message| sum.checked_add(message.aad.len().try_into().ok()?));
         let Some(bytes_of_aad) = bytes_of_aad else { return too_long() };
@@ -196,7 +199,7 @@ impl<E> GcmBatch<E> {
         })
     }
 
-    /// How many messages there are.
+    /// The number of messages.
     pub fn len(&self) -> usize {
         self.messages.len()
     }
@@ -219,7 +222,7 @@ impl<E: EndOfAll> GcmBatch<E> {
         }
     }
 
-    /// Does one message on this core, and returns its tag.
+    /// Processes one message on this core and returns its tag.
     fn one(&self, cipher: &impl CpuCipher, message: &Message, data: Buffers<'_>) -> [u8; 16] {
         use ghash::universal_hash::UniversalHash;
         let hash = self.hash_key();

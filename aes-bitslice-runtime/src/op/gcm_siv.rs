@@ -1,4 +1,4 @@
-//! AES-GCM-SIV: encryption with authentication that bears a nonce used twice (RFC 8452).
+//! AES-GCM-SIV: authenticated encryption that tolerates nonce reuse (RFC 8452).
 //!
 //! ```text
 //! keys of the message  =  cipher of the nonce                      section 4: one of POLYVAL, one of AES
@@ -6,8 +6,8 @@
 //! ciphertext           =  plaintext  +  cipher of counters that begin with the tag
 //! ```
 //!
-//! The tag of all plaintext comes first, so encryption goes through a message twice: one pass makes the hashes of all chunks, the next one
-//! the ciphertext. Decryption has the tag, so one pass decrypts a chunk and hashes what comes of it. What kernels have of the counters is a
+//! The tag of the whole plaintext is needed first, so encryption makes two passes over a message: one computes the hashes of all chunks,
+//! the next the ciphertext. Decryption has the tag, so a single pass decrypts a chunk and hashes the result. Kernels take a counter as a
 //! number whose last 32 bits count: the block as a little-endian number.
 
 use crate::base::counter::{Counter, CounterMode};
@@ -32,23 +32,23 @@ use std::fmt;
 use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
-/// The most bytes of a message, and of its additional data (section 6).
+/// The maximum length of a message, and of its additional data, in bytes (section 6).
 const LONGEST: u64 = 1 << 36;
 
-/// What the calls of AES-GCM-SIV have in common: a nonce, additional data, and `E`, what is done with the tag.
+/// The common part of AES-GCM-SIV calls: a nonce, additional data, and `E`, which says what is done with the tag.
 #[derive(Clone, Debug)]
 pub struct GcmSiv<E> {
     nonce: Nonce,
     aad: Arc<[u8]>,
     /// The first byte of the data in its message.
     offset: u64,
-    /// The tag, which tells the counters; none where it is yet to be made.
+    /// The tag, which determines the counters; `None` until it is computed.
     tag: Option<[u8; 16]>,
     derived: Option<Derived>,
     end: E,
 }
 
-/// Encrypts a whole message by AES-GCM-SIV (RFC 8452), and gives its tag, of 16 bytes. Keys have 128 or 256 bits, nonces 12 bytes.
+/// Encrypts a whole message with AES-GCM-SIV (RFC 8452) and returns its tag of 16 bytes. Keys have 128 or 256 bits, nonces 12 bytes.
 ///
 /// ```
 /// use aes_bitslice_runtime::{Backend, Engine, Error, GcmSivDecrypt, GcmSivEncrypt, Key, KeyBits, Nonce};
@@ -62,15 +62,15 @@ pub struct GcmSiv<E> {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Where a nonce comes twice under a key, it is told that two messages with the same additional data are equal, and nothing else; take new
-/// nonces all the same, for limits are lower without (section 9).
+/// If a nonce is used twice under a key, this reveals whether two messages with the same additional data are equal, and nothing else. Use
+/// new nonces all the same, because limits are lower otherwise (section 9).
 ///
-/// It goes through the data twice, and the second time only when the first is done. So on a stream of a CUDA GPU the call itself waits for
-/// the first pass, which no other operation does.
+/// It makes two passes over the data, and the second begins only when the first has completed. So on a stream of a CUDA GPU the call itself
+/// waits for the first pass, as no other operation does.
 pub type GcmSivEncrypt = GcmSiv<MakeTag>;
 
-/// Decrypts a whole message, if it is the one that the tag was made of: otherwise the call fails with [`Error::Unauthenticated`], and its
-/// output is cleared.
+/// Decrypts a whole message if it is the one that the tag was computed from; otherwise the call fails with [`Error::Unauthenticated`], and
+/// its output is cleared.
 pub type GcmSivDecrypt = GcmSiv<VerifyTag>;
 
 /// The end of an encryption: the tag.
@@ -82,26 +82,26 @@ pub struct MakeTag;
 pub struct VerifyTag(Tag);
 
 impl GcmSivEncrypt {
-    /// With a nonce of 12 bytes and additional data, which the tag authenticates and which is not encrypted; it may be empty.
+    /// Takes a nonce of 12 bytes and additional data, which the tag authenticates and which is not encrypted; it may be empty.
     pub fn new(nonce: &Nonce, aad: &[u8]) -> Self {
         Self { nonce: nonce.clone(), aad: aad.into(), offset: 0, tag: None, derived: None, end: MakeTag }
     }
 }
 
 impl GcmSivDecrypt {
-    /// With the nonce and the additional data of the encryption, and the tag that it gave.
+    /// Takes the nonce and the additional data of the encryption, and the tag that it returned.
     pub fn new(nonce: &Nonce, aad: &[u8], tag: &Tag) -> Self {
         let (bytes, _) = tag.padded();
         Self { nonce: nonce.clone(), aad: aad.into(), offset: 0, tag: Some(bytes), derived: None, end: VerifyTag(*tag) }
     }
 }
 
-/// What comes of a call of AES-GCM-SIV.
+/// The result of an AES-GCM-SIV call.
 pub trait SivEnd: Clone + Send + Sync + 'static {
-    /// What the call returns.
+    /// The value that the call returns.
     type Output: Send + 'static;
 
-    /// Whether it tells that the output is good.
+    /// Whether it says that the output is authentic.
     #[doc(hidden)]
     const VERIFIES: bool;
 
@@ -144,7 +144,7 @@ impl SivEnd for VerifyTag {
 struct Derived {
     hash: HashKey,
     key: Arc<Key>,
-    /// The same on the CPU, for the tag.
+    /// The same key on the CPU, for the tag.
     cpu: Arc<CpuKey>,
 }
 
@@ -154,7 +154,7 @@ impl fmt::Debug for Derived {
     }
 }
 
-/// Blocks of key stream that are made at a time on a CPU.
+/// Blocks of key stream generated at a time on a CPU.
 const BATCH: usize = 1024;
 
 impl Derived {
@@ -178,7 +178,7 @@ impl Derived {
         Self { hash: HashKey::of_polyval(hash), cpu, key: Arc::new(key) }
     }
 
-    /// What is encrypted to the tag of a message of which this is the hash (section 5), but for the highest bit, which is to be 0.
+    /// The block whose encryption is the tag of a message with this hash (section 5), except for the highest bit, which must be 0.
     fn before_tag(&self, nonce: &[u8], aad: &[u8], message: &PartialHash) -> Zeroizing<[u8; 16]> {
         let lengths = u128::from(8 * message.bytes) << 64 | u128::from(8 * aad.len() as u64);
         let both = Zeroizing::new(match aad {
@@ -192,7 +192,7 @@ impl Derived {
     }
 }
 
-/// Which bits of the last byte count of what is encrypted to a tag.
+/// The bits that count in the last byte of the block that is encrypted to a tag.
 const COUNTS: u8 = 0x7f;
 
 impl<E> GcmSiv<E> {
@@ -210,7 +210,7 @@ impl<E> GcmSiv<E> {
         Ok(block)
     }
 
-    /// The counters (section 4) from the data's first byte on, as the number that kernels have of each.
+    /// The counters (section 4) from the data's first byte on, as numbers in the form that kernels take.
     fn counters(&self) -> (Counter, u128) {
         let mut block = self.tag.expect("made before data is encrypted");
         block[15] |= 0x80;
@@ -308,13 +308,13 @@ impl<E: SivEnd> Steps for GcmSiv<E> {
         }
     }
 
-    /// Compares what is encrypted to the tag, for that a device can do without the cipher.
+    /// Compares the blocks before encryption to the tag, because a device can do this without the cipher.
     fn verdict(&self, bytes: u64) -> Option<Verdict> {
         let tag = self.end.given()?;
         let derived = self.derived();
         let mut expected = Zeroizing::new(tag.padded().0);
         derived.cpu.process(Direction::Decrypt, InOutBuf::from(std::slice::from_mut((&mut *expected).into())));
-        // Of no message, whatever its hash: then the factor is 0, and a bit of the addend stays.
+        // Such a tag belongs to no message, whatever its hash: then the factor is 0, and a bit of the addend stays set.
         let never = 0_u8.wrapping_sub(expected[15] >> 7);
         let nothing = PartialHash { bytes, ..PartialHash::default() };
         let computed = derived.before_tag(self.nonce.as_bytes(), &self.aad, &nothing);
@@ -353,7 +353,7 @@ impl<E: SivEnd> Steps for GcmSiv<E> {
     fn finish(&self, parts: Vec<PartialHash>) -> Result<E::Output, Error> {
         match self.tag {
             Some(made) if !E::VERIFIES => self.end.end(&made),
-            // The right tag of a message that may be refused.
+            // Computes the right tag of a message that may be refused.
             _ => self.end.end(&*self.tag_of(parts)?),
         }
     }
@@ -367,7 +367,7 @@ mod tests {
         decrypt.keyed(&CpuKey::new(&Key::new(&[0x35; 32]).unwrap()))
     }
 
-    /// As a device finds out whether a message with this hash is authentic.
+    /// Determines, as a device does, whether a message with this hash is authentic.
     fn passes(verdict: &Verdict, hash: [u8; 16]) -> bool {
         let product = HashKey::from_bytes(*verdict.factor).hash(&hash);
         (0..16).all(|i| (product[i] ^ verdict.addend[i]) & verdict.mask[i] == 0)
@@ -394,7 +394,7 @@ mod tests {
                 assert!(!accepts(&flipped(&tag), hash) && of(&flipped(&tag)).finish(vec![part]).is_err(), "{bit}");
                 assert!(!accepts(&tag, flipped(&hash)), "{bit}");
             }
-            // A tag that nothing but the highest bit tells from the right one, before it is encrypted.
+            // A tag that differs from the right one only in the highest bit before encryption.
             let mut block = tag;
             let cpu = &siv.derived().cpu;
             cpu.process(Direction::Decrypt, InOutBuf::from(std::slice::from_mut((&mut block).into())));

@@ -1,8 +1,8 @@
 //! GHASH, the hash of Galois/counter mode (SP 800-38D, section 6.4), under the hash key that GCM derives from the
 //! cipher's key.
 //!
-//! It only reads. What comes of a part of a message is a [`PartialHash`]; those of all parts combine by their positions
-//! to the hash of the whole, in whatever order they were made ([`Cipher::combine`](crate::Cipher::combine)).
+//! It only reads. The result for a part of a message is a [`PartialHash`]; those of all parts combine by position into
+//! the hash of the whole, in whatever order they were computed ([`Cipher::combine`](crate::Cipher::combine)).
 
 use crate::base::error::Error;
 use crate::op::buffers::{Access, Buffers};
@@ -11,24 +11,24 @@ use crate::op::operation::{Hashed, Keys, Operation, Steps, whole_blocks};
 use crate::op::partial_hash::{HashKey, PartialHash};
 use aes_bitslice_core::mode::Mode;
 
-/// GHASH of whole blocks of 16 bytes, which lie at a place in their message.
+/// GHASH of whole blocks of 16 bytes, at a given position in their message.
 ///
-/// The hash key is H = the cipher of a block of zeros. GHASH alone is no MAC: GCM adds an encrypted counter block to it
-/// ([`Gmac`](crate::Gmac)).
+/// The hash key is H = the encryption of a block of zeros. GHASH alone is not a MAC: GCM adds an encrypted counter
+/// block to it ([`Gmac`](crate::Gmac)).
 #[derive(Clone, Debug, Default)]
 pub struct Ghash {
-    /// The block of the message that the data begins with.
+    /// The block of the message with which the data begins.
     block: u64,
     key: Option<HashKey>,
 }
 
 impl Ghash {
-    /// Of a message from its beginning.
+    /// GHASH of a message from its beginning.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Of a part of a message that begins with block number `block`, counted from 0.
+    /// GHASH of a part of a message that begins with block number `block`, counted from 0.
     pub fn from_block(block: u64) -> Self {
         Self { block, key: None }
     }

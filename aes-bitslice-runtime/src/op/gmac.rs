@@ -1,4 +1,4 @@
-//! GMAC: the tag of GCM over additional data alone (SP 800-38D, section 3), for messages that are authenticated and not
+//! GMAC: the tag of GCM over additional data alone (SP 800-38D, section 3), for messages that are authenticated but not
 //! encrypted.
 
 use crate::base::error::Error;
@@ -11,7 +11,7 @@ use crate::op::operation::{Hashed, Keys, Operation, Steps};
 use crate::op::partial_hash::{HashKey, PartialHash};
 use aes_bitslice_core::mode::Mode;
 
-/// GMAC of a whole message: gives its tag, of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant
+/// GMAC of a whole message: returns its tag of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant
 /// time.
 ///
 /// As in GCM, no two messages under one key may have the same nonce.
@@ -24,7 +24,7 @@ pub struct Gmac {
 }
 
 impl Gmac {
-    /// With a nonce that no other message under this key has.
+    /// Takes a nonce that no other message under this key has.
     pub fn new(nonce: &Nonce) -> Self {
         Self { nonce: nonce.clone(), offset: 0, derived: None }
     }

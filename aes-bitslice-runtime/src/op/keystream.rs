@@ -1,4 +1,4 @@
-//! Key stream: what counter mode XORs data with (SP 800-38A, section 6.5), as an output of its own.
+//! The key stream that counter mode XORs with data (SP 800-38A, section 6.5), as an output in itself.
 //!
 //! | argument | value |
 //! |---|---|
@@ -15,29 +15,29 @@ use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{Operation, Steps};
 use aes_bitslice_core::mode::Mode;
 
-/// The key stream of CTR from a byte on, written over whatever the output holds: any number of bytes.
+/// The key stream of CTR from a given byte on, which overwrites the output: any number of bytes.
 ///
-/// Under a secret key it cannot be told from random bytes, so it serves as a pseudorandom generator (SP 800-90A has
-/// CTR_DRBG for what must meet that standard). It is what [`Ctr`] with the same counter makes of zeros: never use both
-/// under one key where their counter blocks overlap.
+/// Under a secret key it cannot be distinguished from random bytes, so it serves as a pseudorandom generator (SP
+/// 800-90A has CTR_DRBG for uses that must meet that standard). It equals the output of [`Ctr`] with the same counter
+/// on zeros: never use both under one key if their counter blocks overlap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keystream {
     ctr: Ctr,
 }
 
 impl Keystream {
-    /// From byte `offset` of the key stream that starts at `counter`.
+    /// Starts at byte `offset` of the key stream that begins with `counter`.
     pub fn new(counter: &Counter, offset: u64) -> Self {
         Self { ctr: Ctr::new(counter, offset) }
     }
 
-    /// From a counter block on, as a big-endian number, that wraps mod 2^128.
+    /// Starts at a counter block, given as a big-endian number, which wraps mod 2^128.
     pub(crate) fn from_block(block: u128) -> Self {
         Self { ctr: Ctr::from_block(block) }
     }
 }
 
-/// Bytes that are made at a time on a core: they stay in its first-level cache.
+/// Bytes generated at a time on a core: they stay in its first-level cache.
 const BATCH: usize = 16 << 10;
 
 impl Operation for Keystream {

@@ -1,20 +1,20 @@
-//! What one call asks of a kernel: its launches one by one, with arguments by name, whatever drives the device.
+//! The work of one call for a kernel: its launches one by one, with arguments by name, whatever drives the device.
 //!
-//! Which names an operation gives its arguments stands with the operation; which it takes, and in which order, a kernel says
-//! itself (`aes_bitslice_core::signature`). `in` and `out` are where the launch's part of the data begins.
+//! The names that an operation gives its arguments are documented with the operation; a kernel itself declares which arguments it takes,
+//! and in which order (`aes_bitslice_core::signature`). `in` and `out` point to the start of the launch's part of the data.
 
 use crate::base::error::Error;
 use aes_bitslice_core::manifest::{Grid, GridSize, Manifest};
 
-/// What must be known of a kernel and a device to lay data out over thread blocks.
+/// The properties of a kernel and a device that are needed to lay data out over thread blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Geometry {
-    /// Threads of a thread block; the most of one where the grid says how many.
+    /// Threads in a thread block; the maximum if the grid determines the number.
     pub(crate) threads: u32,
-    /// Blocks of 16 bytes of a tile: what a thread block or a warp works on at a time.
+    /// Blocks of 16 bytes in a tile: the amount that a thread block or a warp works on at a time.
     pub(crate) tile_blocks: u32,
     pub(crate) grid: Grid,
-    /// Whether tiles begin where the counter is a multiple of their blocks.
+    /// Whether tiles begin where the counter is a multiple of the number of blocks in a tile.
     pub(crate) aligned_counters: bool,
     pub(crate) multiprocessors: u32,
 }
@@ -26,9 +26,9 @@ pub struct Launch {
     /// The first byte of its part of the data.
     pub(crate) at: u64,
     pub(crate) thread_blocks: u32,
-    /// Threads of each thread block.
+    /// Threads in each thread block.
     pub(crate) threads: u32,
-    /// The arguments by name, but for `in`, `out` and the key.
+    /// The arguments by name, except `in`, `out` and the key.
     pub(crate) values: Vec<(&'static str, Value)>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum Entry {
     Cmac,
     /// For the same number of blocks under each of many keys.
     Each,
-    /// Makes the round keys of many keys.
+    /// Computes the round keys of many keys.
     Expand,
     /// For jobs with these.
     Jobs,
@@ -58,42 +58,42 @@ pub(crate) enum Value {
     U64(u64),
     /// 16 bytes.
     Words([u32; 4]),
-    /// A place in the memory of the device that is not of the call's data.
+    /// An address in device memory that is not within the call's data.
     Address(u64),
-    /// A place this many bytes before the first byte of the call's input.
+    /// The address this many bytes before the first byte of the call's input.
     BeforeInput(u64),
-    /// Device memory into which blocks of the input are copied before the launch, and which is freed behind it.
+    /// Device memory into which blocks of the input are copied before the launch, and which is freed after it.
     Gathered(Gather),
 }
 
-/// Blocks of 16 bytes of the input that are to lie side by side in memory of their own, the first of them at byte 16 there: block
-/// b, from 1 on, is at 16 b.
+/// Blocks of 16 bytes of the input that are gathered in separate memory, contiguously, the first of them at byte 16 there: block b, from 1
+/// on, is at 16 b.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Gather {
     /// The first byte of the first block, in the call's input.
     pub(crate) first: u64,
-    /// Bytes from the first byte of a block to that of the next.
+    /// Bytes from the start of a block to the start of the next.
     pub(crate) apart: u64,
-    /// How many blocks; at least one.
+    /// The number of blocks; at least one.
     pub(crate) blocks: u64,
 }
 
 impl Gather {
-    /// Bytes of the memory that they are copied to: there is room in front of the first.
+    /// Bytes of the memory that they are copied to, which includes room before the first.
     pub(crate) fn bytes(&self) -> u64 {
         16 * (self.blocks + 1)
     }
 }
 
 impl Launch {
-    /// The value of the argument of this name, if there is one.
+    /// The value of the argument with this name, if there is one.
     pub(crate) fn value(&self, name: &str) -> Option<&Value> {
         self.values.iter().find(|(of, _)| *of == name).map(|(_, value)| value)
     }
 }
 
 impl Geometry {
-    /// That of a kernel, on a device of `multiprocessors` multiprocessors.
+    /// The geometry of a kernel on a device with `multiprocessors` multiprocessors.
     pub(crate) fn new(manifest: &Manifest, multiprocessors: u32) -> Self {
         Self {
             threads: manifest.threads,
@@ -104,8 +104,8 @@ impl Geometry {
         }
     }
 
-    /// Where blocks are chained, `blocks` of 16 bytes go by equal shares, of warps where they have tiles of their own, else of thread
-    /// blocks: how many there are with data in them, and the bytes of each; the last may be shorter.
+    /// Divides `blocks` chained blocks of 16 bytes into equal shares: one for each warp if warps have their own tiles, else one for each
+    /// thread block. Returns the number of shares with data in them, and the bytes of each; the last may be shorter.
     pub(crate) fn shares(&self, blocks: u64) -> (u64, u64) {
         let GridSize { thread_blocks, threads } = self.size(blocks);
         let all = match self.grid {
@@ -122,20 +122,20 @@ impl Geometry {
         self.grid.size(blocks.div_ceil(self.tile_blocks.into()), self.multiprocessors, self.threads)
     }
 
-    /// Which block of the first tile has this counter, if it is that of the first block.
+    /// The block of the first tile that has this counter, the counter of the first block.
     fn skipped(&self, counter: u128) -> u32 {
         if self.aligned_counters { counter as u32 % self.tile_blocks } else { 0 }
     }
 }
 
-/// The data of a call as an operation must know it to lay out its launches.
+/// The properties of a call's data that an operation needs to lay out its launches.
 pub struct Shape<'a> {
     pub(crate) geometry: &'a Geometry,
     /// Bytes of data.
     pub(crate) len: u64,
     /// Whether the output replaces the input.
     pub(crate) in_place: bool,
-    /// Whether byte `at` of the input and of the output, as far as there are both, lies at a multiple of 16 bytes.
+    /// Whether byte `at` of the input and of the output, as far as there are both, is at a multiple of 16 bytes.
     pub(crate) is_aligned: &'a dyn Fn(u64) -> bool,
 }
 
@@ -145,10 +145,10 @@ impl Shape<'_> {
         if (self.is_aligned)(at) { Entry::Blocks } else { Entry::Bytes }
     }
 
-    /// A launch for `blocks` blocks of 16 bytes from byte `at` of the data on; none for no blocks.
+    /// A launch for `blocks` blocks of 16 bytes from byte `at` of the data on; `None` for no blocks.
     ///
     /// # Errors
-    /// [`Error::OutOfDeviceMemory`] for more thread blocks than a grid has.
+    /// [`Error::OutOfDeviceMemory`] for more thread blocks than a grid can have.
     pub(crate) fn launch(
         &self,
         entry: Entry,
@@ -159,7 +159,7 @@ impl Shape<'_> {
         self.launch_from(entry, at, blocks, 0, values)
     }
 
-    /// The same where blocks are counters, of which `counter` is the first.
+    /// The same if blocks are counters, the first of which is `counter`.
     pub(crate) fn launch_from(
         &self,
         entry: Entry,
@@ -173,8 +173,8 @@ impl Shape<'_> {
         }
         let blocks_and_skipped = blocks + u64::from(self.geometry.skipped(counter));
         let GridSize { thread_blocks, threads } = self.geometry.size(blocks_and_skipped);
-        // A grid has 2^31 - 1 thread blocks, and warps number their tiles by 32 bits: that is 8 TiB or more, which no device has, but
-        // a length may say so.
+        // A grid has at most 2^31 - 1 thread blocks, and warps number their tiles in 32 bits: that is 8 TiB or more, which no device has,
+        // but a length may claim it.
         let tiles = blocks_and_skipped.div_ceil(self.geometry.tile_blocks.into());
         match u32::try_from(thread_blocks.max(tiles)).ok().filter(|&n| n <= i32::MAX as u32) {
             Some(_) => Ok(Some(Launch { entry, at, thread_blocks: thread_blocks as u32, threads, values })),

@@ -1,10 +1,11 @@
-//! The hash of a part of a message, and how those of all parts combine by position, in any order.
+//! The hash of a part of a message, and how the hashes of all parts combine by position, in any order.
 //!
 //! ```text
 //! GHASH(A || B) = GHASH(A) · H^n + GHASH(B)          n blocks in B
 //! ```
 //!
-//! POLYVAL (RFC 8452) is GHASH of blocks with their bytes reversed (`aes_bitslice_core::ghash::Blocks`), and here a hash of such blocks.
+//! POLYVAL (RFC 8452) is GHASH of blocks with their bytes reversed (`aes_bitslice_core::ghash::Blocks`), and is treated here as a hash of
+//! such blocks.
 
 use crate::base::error::Error;
 use crate::op::cpu_cipher::{CpuCipher, encrypt_block};
@@ -18,32 +19,33 @@ use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// Bytes of a hash.
+/// The length of a hash in bytes.
 pub(crate) const HASH: usize = 16;
 
-/// The GHASH of a part of a message (SP 800-38D, section 6.4), or of AES-GCM-SIV the POLYVAL in that form. A last block that is not
-/// whole is hashed with zeros behind it.
+/// The GHASH of a part of a message (SP 800-38D, section 6.4), or for AES-GCM-SIV the POLYVAL in that form. A last block that is not whole
+/// is padded with zeros.
 ///
-/// **It is a secret:** with the ciphertext it tells the hash key, by which any message under the key can be forged. Do
-/// not store it, send it or log it. It is not printed, compared in constant time, and not wiped.
+/// **It is a secret:** together with the ciphertext it reveals the hash key, with which any message under the key can
+/// be forged. Do not store it, send it or log it. It is not printed, it is compared in constant time, and it is not
+/// wiped.
 #[derive(Clone, Copy, Default)]
 pub struct PartialHash {
     /// The first byte of the part in its message, from 0: a multiple of 16.
     pub offset: u64,
-    /// Bytes of the part.
+    /// The length of the part in bytes.
     pub bytes: u64,
     /// GHASH of the part alone, in the bit order of SP 800-38D.
     pub hash: [u8; 16],
 }
 
-/// The key of the hash, H: the cipher of a block of zeros (SP 800-38D, section 7.1), or for POLYVAL the one by which that is GHASH.
-/// In one place, wherever the value is moved to, wiped with the last clone, and never printed.
+/// The hash key, H: the encryption of a block of zeros (SP 800-38D, section 7.1), or for POLYVAL the key with which that is GHASH. It stays
+/// in place when the value moves, is wiped with the last clone, and is never printed.
 #[derive(Clone)]
 pub struct HashKey(Arc<Of>);
 
 struct Of {
     key: Zeroizing<[u8; 16]>,
-    /// The key of POLYVAL, for which `key` stands.
+    /// The POLYVAL key that `key` represents.
     polyval: Option<Zeroizing<[u8; 16]>>,
 }
 
@@ -55,7 +57,7 @@ impl PartialEq for PartialHash {
 
 impl Eq for PartialHash {}
 
-/// Without the hash.
+/// Does not show the hash.
 impl fmt::Debug for PartialHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PartialHash").field("offset", &self.offset).field("bytes", &self.bytes).finish_non_exhaustive()
@@ -69,7 +71,7 @@ impl HashKey {
         Self(Arc::new(Of { key, polyval: None }))
     }
 
-    /// Of POLYVAL.
+    /// A POLYVAL key.
     pub(crate) fn of_polyval(key: &[u8; 16]) -> Self {
         let of = Of { key: Zeroizing::new(Blocks::Reversed.key(*key).to_block()), polyval: Some(Zeroizing::new(*key)) };
         Self(Arc::new(of))
@@ -80,24 +82,24 @@ impl HashKey {
         if self.0.polyval.is_some() { Blocks::Reversed } else { Blocks::AsTheyAre }
     }
 
-    /// With this H.
+    /// The key with this H.
     #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
     pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Arc::new(Of { key: Zeroizing::new(bytes), polyval: None }))
     }
 
-    /// H itself, for what is derived from it: never to be kept in memory that is not wiped.
+    /// H itself, for values derived from it: never keep it in memory that is not wiped.
     #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
     pub(crate) fn bytes(&self) -> &[u8; 16] {
         &self.0.key
     }
 
-    /// A hash of nothing so far, of blocks as they are.
+    /// A hasher without input so far, for blocks as they are.
     pub(crate) fn hasher(&self) -> GHash {
         GHash::new((&*self.0.key).into())
     }
 
-    /// The hash of bytes, the last block filled up with zeros.
+    /// The hash of bytes, the last block padded with zeros.
     pub(crate) fn hash(&self, bytes: &[u8]) -> [u8; 16] {
         fn of(mut hasher: impl UniversalHash<BlockSize = U16>, bytes: &[u8]) -> [u8; 16] {
             hasher.update_padded(bytes);
@@ -110,16 +112,16 @@ impl HashKey {
         }
     }
 
-    /// The hash of a message from its parts, the first of which begins at byte `offset`. That one is missing at the
-    /// end, the number of bytes tells.
+    /// The hash of a message from its parts, the first of which begins at byte `offset`. The number of bytes shows
+    /// whether a part is missing at the end.
     ///
     /// # Errors
-    /// [`Error::PartsDoNotAdjoin`] where parts overlap, one is missing between others, or one that does not end with a
+    /// [`Error::PartsDoNotAdjoin`] if parts overlap, one is missing between others, or one that does not end with a
     /// whole block is not the last.
     pub(crate) fn combine(&self, offset: u64, mut parts: Vec<PartialHash>) -> Result<PartialHash, Error> {
         parts.sort_by_key(|part| (part.offset, part.bytes));
         let mut whole = PartialHash { offset, ..PartialHash::default() };
-        // Most parts are equally long.
+        // Most parts have the same length.
         let mut power = (0, Zeroizing::new(ONE));
         for part in parts {
             let end = whole.offset.checked_add(whole.bytes);
@@ -150,21 +152,21 @@ impl HashKey {
         if n == 0 { Zeroizing::new(ONE) } else { power(&self.0.key, n) }
     }
 
-    /// The hash of two messages one after the other, the second of `blocks` blocks of 16 bytes.
+    /// The hash of two concatenated messages, the second of which has `blocks` blocks of 16 bytes.
     pub(crate) fn append(&self, first: &[u8; 16], second: &[u8; 16], blocks: u64) -> [u8; 16] {
         let moved = product(first, &self.power(blocks));
         std::array::from_fn(|i| moved[i] ^ second[i])
     }
 
-    /// The hash of a message with this hash, of whole blocks, and one block more.
+    /// The hash of a message of whole blocks with this hash, followed by one more block.
     pub(crate) fn append_block(&self, hash: &[u8; 16], block: &[u8; 16]) -> [u8; 16] {
         let sum = Zeroizing::new(std::array::from_fn(|i| hash[i] ^ block[i]));
         *product(&sum, &self.0.key)
     }
 }
 
-/// What tells from the hash of a message whether it is authentic: `hash · factor + addend` is zero in all bits of the
-/// mask.
+/// Determines from the hash of a message whether it is authentic: if so, `hash · factor + addend` is zero in all bits
+/// of the mask.
 pub struct Verdict {
     pub(crate) factor: Zeroizing<[u8; 16]>,
     pub(crate) addend: Zeroizing<[u8; 16]>,
@@ -177,8 +179,8 @@ impl fmt::Debug for HashKey {
     }
 }
 
-/// What a kernel must hash on a device before its first use, in blocks that it reads in this way, the hash key, and the hash: several
-/// tiles, and a last block that is not whole.
+/// The data that a kernel must hash on a device before its first use, in blocks that it reads in this way, the hash key, and the hash:
+/// several tiles, and a last block that is not whole.
 #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
 pub(crate) fn known_answer(blocks: Blocks) -> (Vec<u8>, HashKey, [u8; 16]) {
     const BYTES: u32 = (200 << 10) + 5;
@@ -195,7 +197,7 @@ pub(crate) fn known_answer(blocks: Blocks) -> (Vec<u8>, HashKey, [u8; 16]) {
 /// The element 1 of GHASH's field.
 pub(crate) const ONE: [u8; 16] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// x^n by squaring, where n is at least 1. The time depends on n alone, which is a length.
+/// x^n by squaring, for n of at least 1. The time depends only on n, which is a length.
 fn power(x: &[u8; 16], mut n: u64) -> Zeroizing<[u8; 16]> {
     let (mut result, mut square) = (None::<Zeroizing<[u8; 16]>>, Zeroizing::new(*x));
     loop {

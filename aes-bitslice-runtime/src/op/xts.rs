@@ -4,13 +4,13 @@
 //! T = E(key 2, number of the data unit)        block j:  C = E(key 1, P + T·α^j) + T·α^j
 //! ```
 //!
-//! The last two blocks of a unit that is not whole blocks share their bytes (ciphertext stealing). Kernels do that for
-//! the last unit of a call; units none of which is whole blocks are done on a CPU.
+//! If a unit is not a whole number of blocks, its last two blocks share bytes (ciphertext stealing). Kernels do this
+//! for the last unit of a call; if no unit consists of whole blocks, the CPU does the work.
 //!
 //! | argument | value |
 //! |---|---|
-//! | `blocks` | blocks of 16 bytes, but for two that share their bytes |
-//! | `ragged` | bytes of the last block, where it is not whole; else 0 |
+//! | `blocks` | blocks of 16 bytes, except for two that share their bytes |
+//! | `ragged` | bytes of the last block, if it is not whole; else 0 |
 //! | `unit_blocks` | blocks of a data unit |
 //! | `before`, `first_unit` | blocks of the first unit that come before the data, and the unit's number, least significant word first |
 
@@ -25,10 +25,10 @@ use aes_bitslice_core::reference::Units;
 use cipher::array::Array;
 use cipher::inout::InOutBuf;
 
-/// The most blocks of a data unit (IEEE 1619, section 5.1).
+/// The maximum number of blocks in a data unit (IEEE 1619, section 5.1).
 const MOST_BLOCKS: u64 = 1 << 20;
 
-/// XTS of neighbouring data units, with a [key for XTS](crate::Key::xts).
+/// XTS of consecutive data units, with a [key for XTS](crate::Key::xts).
 ///
 /// It encrypts data at rest. It does not authenticate: changes are not detected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,8 +41,8 @@ pub struct Xts {
 }
 
 impl Xts {
-    /// In a direction, on data units of `unit_bytes` bytes, the first of which has the number `first_unit`, the next
-    /// the number after that. The last may be shorter, down to 16 bytes.
+    /// XTS in the given direction, on data units of `unit_bytes` bytes, numbered consecutively from `first_unit`. The
+    /// last may be shorter, down to 16 bytes.
     ///
     /// # Errors
     /// [`Error::Length`] for units of fewer than 16 bytes or of more than 2^20 blocks of 16 bytes.
@@ -72,15 +72,15 @@ impl Xts {
         Self::new(Direction::Decrypt, unit_bytes, first_unit)
     }
 
-    /// The same from within a unit on, of units that are whole blocks.
+    /// The same, starting within a unit, for units of whole blocks.
     pub(crate) fn of_units(direction: Direction, Units { blocks, first, before }: Units) -> Self {
         Self { direction, unit_bytes: 16 * blocks, first_unit: first, before: 16 * before }
     }
 
-    /// The data of one unit, or of what of it comes from the block with this tweak on.
+    /// Processes the data of one unit, or its rest from the block with this tweak on.
     fn unit(&self, cipher: &impl CpuCipher, mut tweak: u128, data: Buffers<'_>) {
         let ragged = data.len() % 16;
-        // The last two blocks, where they share bytes.
+        // The last two blocks, if they share bytes.
         let tail = if ragged == 0 { 0 } else { 16 + ragged };
         let (blocks, mut tail_data) = data.split_at_end(tail);
         let mut blocks = blocks.into_blocks();
@@ -113,7 +113,7 @@ impl Xts {
         }
     }
 
-    /// Units of whole blocks that are done at a time, of `bytes` bytes; none where these begin within one.
+    /// The number of units of whole blocks to process at a time out of `bytes` bytes; 0 if these begin within a unit.
     fn whole_units_of_a_batch(&self, bytes: usize) -> usize {
         match self.before == 0 && self.unit_bytes.is_multiple_of(16) {
             true => ((16 * BATCH).min(bytes) as u64 / self.unit_bytes) as usize,
@@ -121,7 +121,7 @@ impl Xts {
         }
     }
 
-    /// Units of whole blocks, not more than a batch, each from its first tweak on.
+    /// Processes units of whole blocks, at most a batch, each from its first tweak on.
     fn units(&self, cipher: &impl CpuCipher, first_tweaks: &[Block], data: Buffers<'_>) {
         let blocks = data.into_blocks();
         let mut tweaks = [Block::default(); BATCH];
@@ -132,7 +132,7 @@ impl Xts {
         self.masked(cipher, tweaks, blocks);
     }
 
-    /// Blocks, each with its tweak before and behind the cipher.
+    /// Processes blocks, each XORed with its tweak before and after the cipher.
     fn masked(&self, cipher: &impl CpuCipher, tweaks: &[Block], mut blocks: InOutBuf<'_, '_, Block>) {
         let xor = |bytes: &mut [u8]| {
             bytes.iter_mut().zip(Array::slice_as_flattened(tweaks)).for_each(|(byte, tweak)| *byte ^= tweak);
@@ -155,10 +155,10 @@ impl Xts {
 /// Units whose tweaks are encrypted at a time.
 const UNITS: usize = 256;
 
-/// Blocks that are done at a time: whole batches of every engine, and little enough for the first-level cache.
+/// Blocks processed at a time: whole batches of every engine, and few enough for the first-level cache.
 const BATCH: usize = 512;
 
-/// Puts the tweaks of neighbouring blocks of a unit, and returns the next.
+/// Writes the tweaks of consecutive blocks of a unit and returns the next.
 fn put_tweaks(blocks: &mut [Block], first: u128) -> u128 {
     blocks.iter_mut().fold(first, |tweak, block| {
         *block = tweak.to_le_bytes().into();
@@ -166,12 +166,12 @@ fn put_tweaks(blocks: &mut [Block], first: u128) -> u128 {
     })
 }
 
-/// Times α: a shift, and the polynomial if a bit was shifted out, without a branch (IEEE 1619, section 5.2).
+/// Multiplies by α: a shift, and the polynomial if a bit was shifted out, without a branch (IEEE 1619, section 5.2).
 fn next(tweak: u128) -> u128 {
     (tweak << 1) ^ ((tweak >> 127) * 0x87)
 }
 
-/// Times α^n; n is a number of blocks, and no secret.
+/// Multiplies by α^n; n is a number of blocks and not secret.
 fn times_alpha(tweak: u128, n: u64) -> u128 {
     // 64 shifts at once: of the 64 bits that go out, the 8 bits of the polynomial come back in.
     let by_64 = |tweak: u128| {
@@ -192,7 +192,7 @@ impl Steps for Xts {
     type Part = ();
     type Output = ();
 
-    /// Where each unit ends in blocks that share bytes there are no kernels.
+    /// There are no kernels for units that each end in blocks that share bytes.
     fn mode(&self) -> Option<Mode> {
         self.unit_bytes.is_multiple_of(16).then(|| Mode::xts(self.direction))
     }
@@ -209,7 +209,7 @@ impl Steps for Xts {
         }
     }
 
-    /// Whole units where they are not whole blocks: the last two blocks of a unit are not cut apart.
+    /// Whole units, if they are not whole blocks: the last two blocks of a unit must not be separated.
     fn grain(&self) -> u64 {
         if self.unit_bytes.is_multiple_of(16) { 16 } else { self.unit_bytes }
     }
@@ -239,7 +239,7 @@ impl Steps for Xts {
             ];
             shape.launch(entry, 16 * from, blocks.max(u64::from(ragged > 0)), values)
         };
-        // Blocks that share bytes are for the entry point that takes bytes.
+        // Blocks that share bytes go to the entry point for bytes.
         let launches = match (shape.entry(0), ragged) {
             (Entry::Blocks, 1..) => [launch(Entry::Blocks, 0, blocks, 0)?, launch(Entry::Bytes, blocks, 0, ragged)?],
             (entry, _) => [launch(entry, 0, blocks, ragged)?, None],
