@@ -1,4 +1,4 @@
-//! The speed of GCM encryption on the CPU, tag included, in GB/s (10^9 bytes a second): median of the calls of a second, in place.
+//! The speed of GCM encryption on the CPU, tag included, in GB/s (10^9 bytes a second): median of one second of calls, in place.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-runtime --example cpu_gcm            # all cores
@@ -20,7 +20,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The median rate of a second of calls, each with a nonce of its own.
+/// The median rate of one second of calls, each with its own nonce.
 fn speed(cipher: &Cipher, len: usize) -> Result<f64, Error> {
     let mut data = vec![0; len];
     let (start, mut times) = (Instant::now(), Vec::new());

@@ -18,7 +18,7 @@ fn main() -> Result<(), Error> {
         let key = Key::generate(bits)?;
         for engine in &engines {
             let cipher = engine.cipher(&key)?;
-            // As one long message: no part of the key stream is used twice.
+            // Like one long message: no part of the key stream is used twice.
             let counter = Counter::random()?;
             let ctr = |call: u64| Ctr::new(&counter, call * BYTES as u64);
             print!("{:12.3}", speed(&cipher, |_| Ecb::encrypt())?);
@@ -31,10 +31,10 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes of a call: too few for more than one core.
+/// Bytes per call: too few for more than one core.
 const BYTES: usize = 256 << 10;
 
-/// The best rate of a second of calls, each with an operation made for its number.
+/// The best rate in one second of calls, each with an operation made for its number.
 fn speed<O: Operation>(cipher: &Cipher, operation: impl Fn(u64) -> O) -> Result<f64, Error> {
     let mut data = vec![0; BYTES];
     let (start, mut best) = (Instant::now(), Duration::MAX);

@@ -1,5 +1,5 @@
-//! Every CPU engine, the bitsliced one on every kind of vector there is: published answers, the `aes` crate block by
-//! block, and refusals that change nothing.
+//! Tests of every CPU engine, the bitsliced one on every available kind of vector: published answers, comparison with
+//! the `aes` crate block by block, and refusals that change nothing.
 
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Engine, Error, Key, KeyBits};

@@ -1,17 +1,18 @@
-//! Where to compute, by name.
+//! Names of the places to compute.
 
 use crate::base::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-/// Where to compute. Written `auto`, `cuda`, `cuda:N`, `cuda:all`, `opencl`, `opencl:P.D`, `cpu` or `cpu-bitsliced`.
+/// The place to compute. Written `auto`, `cuda`, `cuda:N`, `cuda:all`, `opencl`, `opencl:P.D`, `cpu` or
+/// `cpu-bitsliced`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The first CUDA device if it opens; else, where the processor has no AES instructions, the first GPU behind
-    /// OpenCL; else the CPU. Data in host memory goes to whichever of device and CPU is faster for it:
-    /// [`Engine::backend_for`](crate::Engine::backend_for). OpenCL is looked for only where it could be taken: to look
-    /// for it loads the library of every installed platform into the process
+    /// The first CUDA device if it opens; else, if the processor has no AES instructions, the first OpenCL GPU; else
+    /// the CPU. Data in host memory goes to whichever of device and CPU is faster for it:
+    /// [`Engine::backend_for`](crate::Engine::backend_for). OpenCL is searched for only where it could be chosen: the
+    /// search loads the library of every installed platform into the process
     /// ([`opencl`](crate::opencl#what-a-platforms-library-may-do)).
     #[default]
     Auto,
@@ -23,18 +24,18 @@ pub enum Backend {
     /// All NVIDIA GPUs of this machine, each with a share of every call in proportion to its multiprocessors and clock;
     /// or those of [`Engine::multi`](crate::Engine::multi).
     CudaAll,
-    /// A device behind OpenCL.
+    /// An OpenCL device.
     OpenCl {
         /// The platform's number, as the OpenCL loader counts them, from 0.
         platform: usize,
         /// The device's number in its platform, from 0.
         device: usize,
     },
-    /// The first GPU behind OpenCL, on any platform, else the first device.
+    /// The first OpenCL GPU, on any platform, else the first device.
     OpenClFirst,
     /// The `aes` crate on all cores: AES instructions where the processor has them.
     Cpu,
-    /// The generated bitsliced code on all cores, on the widest vectors the processor has.
+    /// The generated bitsliced code on all cores, on the widest vectors of the processor.
     CpuBitsliced,
 }
 
@@ -44,7 +45,7 @@ impl Backend {
         matches!(self, Self::Cuda { .. } | Self::CudaAll)
     }
 
-    /// Whether it is a device behind OpenCL.
+    /// Whether it is an OpenCL device.
     pub fn is_opencl(self) -> bool {
         matches!(self, Self::OpenCl { .. } | Self::OpenClFirst)
     }
@@ -69,7 +70,7 @@ impl FromStr for Backend {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        // `parse` alone would let a sign through.
+        // `parse` alone would accept a sign.
         let number = |text: &str| text.bytes().all(|d| d.is_ascii_digit()).then(|| text.parse().ok()).flatten();
         let of_opencl = |numbers: &str| {
             let (platform, device) = numbers.split_once('.')?;

@@ -1,21 +1,21 @@
-//! Where a keystream starts: the initial counter block, and which of its bits count (SP 800-38A, section 6.5 and
+//! The start of a keystream: the initial counter block, and which of its bits count (SP 800-38A, section 6.5 and
 //! appendix B.1).
 
 use crate::base::error::Error;
 
-/// Which bits of the counter block count, as a big-endian number at its end; the bits before them stay as they are.
+/// The bits of the counter block that count, as a big-endian number at its end; the bits before them do not change.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum CounterMode {
-    /// All 128 bits, wrapping to zero, as OpenSSL counts.
+    /// All 128 bits, wrapping to zero, as in OpenSSL.
     #[default]
     Ctr128BE,
     /// The last 8 bytes. A call that would run past the largest number is refused.
     Ctr64BE,
     /// The last 4 bytes. A call that would run past the largest number is refused.
     Ctr32BE,
-    /// The last 4 bytes, wrapping to zero, as GCM counts (SP 800-38D, section 6.2). A call that would come back to the
-    /// initial counter block is refused.
+    /// The last 4 bytes, wrapping to zero, as in GCM (SP 800-38D, section 6.2). A call that would return to the initial
+    /// counter block is refused.
     Inc32,
 }
 
@@ -23,7 +23,7 @@ impl CounterMode {
     /// All counter modes, widest first.
     pub const ALL: [Self; 4] = [Self::Ctr128BE, Self::Ctr64BE, Self::Ctr32BE, Self::Inc32];
 
-    /// How many bits count.
+    /// The number of bits that count.
     pub fn bits(self) -> u32 {
         match self {
             Self::Ctr128BE => 128,
@@ -38,7 +38,7 @@ const LAST_WORD: u128 = u32::MAX as u128;
 
 /// An initial counter block: the block that is encrypted into the first 16 bytes of keystream.
 ///
-/// Never use the same key twice with counter blocks that overlap: the XOR of the two plaintexts would be plain to see.
+/// Never use the same key twice with counter blocks that overlap: this would reveal the XOR of the two plaintexts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counter {
     mode: CounterMode,
@@ -46,26 +46,26 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// The counter that starts at `block` and counts as `mode` says.
+    /// Creates a counter that starts at `block` and counts according to `mode`.
     pub fn new(mode: CounterMode, block: [u8; 16]) -> Self {
         Self { mode, block: u128::from_be_bytes(block) }
     }
 
-    /// A new counter for a new message: a random initial counter block, of which all 128 bits count, from the operating
-    /// system's random number generator. Keep it: the message is decrypted with the same.
+    /// Generates a counter for a new message: a random initial counter block, all 128 bits of which count, from the
+    /// operating system's random number generator. Keep it: decryption needs the same counter.
     ///
     /// Counter blocks of two messages under one key overlap with a probability of less than n² b / 2^127, for n
     /// messages of b blocks of 16 bytes each: 2^-57 for a million messages of 16 GiB.
     ///
     /// # Errors
-    /// [`Error::Random`] when the system gives no random bytes.
+    /// [`Error::Random`] if the system does not supply random bytes.
     pub fn random() -> Result<Self, Error> {
         let mut block = [0; 16];
         getrandom::fill(&mut block)?;
         Ok(Self::new(CounterMode::Ctr128BE, block))
     }
 
-    /// Which bits count.
+    /// The bits that count.
     pub fn mode(&self) -> CounterMode {
         self.mode
     }
@@ -75,7 +75,7 @@ impl Counter {
         self.block.to_be_bytes()
     }
 
-    /// Refuses `bytes` bytes of key stream from byte `position` on where the counter would run past its field.
+    /// Refuses `bytes` bytes of key stream from byte `position` on if the counter would run past its field.
     pub(crate) fn check(&self, position: u128, bytes: u64) -> Result<(), Error> {
         let bits = self.mode.bits();
         if bits < 128 && bytes > 0 {
@@ -90,9 +90,9 @@ impl Counter {
         Ok(())
     }
 
-    /// The counter block that byte `position` of the key stream is of, as a big-endian number. Counting on from it mod
-    /// 2^128 is right for [as many bytes](Self::bytes_to_wrap) as come before the counter wraps in a narrower field;
-    /// where it does not wrap there, more is [refused](Self::check).
+    /// The counter block of byte `position` of the key stream, as a big-endian number. Counting on from it mod 2^128 is
+    /// right for the [number of bytes](Self::bytes_to_wrap) before the counter wraps in a narrower field; if it does
+    /// not wrap there, more is [refused](Self::check).
     pub(crate) fn at(&self, position: u128) -> u128 {
         let counted = self.block.wrapping_add(position / 16);
         match self.mode {
@@ -101,8 +101,8 @@ impl Counter {
         }
     }
 
-    /// Bytes of key stream from byte `position` on until the counter wraps in a field of fewer than 128 bits; `None`
-    /// where it never does.
+    /// Bytes of key stream from byte `position` on until the counter wraps in a field of fewer than 128 bits; `None` if
+    /// it never does.
     pub(crate) fn bytes_to_wrap(&self, position: u128) -> Option<u128> {
         let blocks = (LAST_WORD + 1) - (self.at(position) & LAST_WORD);
         (self.mode == CounterMode::Inc32).then(|| 16 * blocks - position % 16)

@@ -1,4 +1,4 @@
-//! The secret: an AES key, or the two of XTS, wiped when dropped and never printed.
+//! The secret: an AES key, or the two keys of XTS, wiped on drop and never printed.
 
 use crate::base::error::Error;
 use aes_bitslice_core::aes::KeyBits;
@@ -8,23 +8,23 @@ use zeroize::Zeroizing;
 
 /// An AES key, or two of them for XTS.
 ///
-/// Its bytes live in one place on the heap, so that moving the value leaves no copy behind, and are wiped on drop.
+/// Its bytes stay in one place on the heap, so that moving the value leaves no copy behind, and are wiped on drop.
 /// `Debug` prints the length only.
 #[derive(Clone)]
 pub struct Key {
     bytes: Zeroizing<Box<[u8]>>,
-    /// Of one AES key.
+    /// The length of one AES key.
     bits: KeyBits,
 }
 
-/// What takes one AES key says this of a key of XTS.
+/// The message for an XTS key where one AES key is needed.
 pub(crate) const ONE_KEY: &str = "one AES key, and this is a key of XTS: make a key of one alone";
 
-/// What takes a key of XTS says this of one AES key.
+/// The message for one AES key where an XTS key is needed.
 pub(crate) const TWO_KEYS: &str = "a key of XTS, which is two AES keys: make a key of both";
 
 impl Key {
-    /// The key with these 16, 24 or 32 bytes, in the byte order of FIPS 197.
+    /// Creates a key from 16, 24 or 32 bytes, in the byte order of FIPS 197.
     ///
     /// # Errors
     /// [`Error::KeyLength`] for any other number of bytes.
@@ -33,12 +33,12 @@ impl Key {
         Ok(Self { bytes: Zeroizing::new(bytes.into()), bits })
     }
 
-    /// The key of XTS with these 32 or 64 bytes: the key of the data, then that of the tweaks (IEEE 1619, section 5.1),
-    /// each of 128 or each of 256 bits.
+    /// Creates an XTS key from 32 or 64 bytes: the data key, then the tweak key (IEEE 1619, section 5.1), both of 128
+    /// or both of 256 bits.
     ///
     /// # Errors
-    /// [`Error::XtsKey`] for any other number of bytes, and for two keys that are equal (FIPS 140-3, implementation
-    /// guidance C.I).
+    /// [`Error::XtsKey`] for any other number of bytes, and for two equal keys (FIPS 140-3, implementation guidance
+    /// C.I).
     pub fn xts(bytes: &[u8]) -> Result<Self, Error> {
         let (data, tweak) = bytes.split_at(bytes.len() / 2);
         let bits = match bytes.len() {
@@ -51,24 +51,23 @@ impl Key {
         Ok(Self { bytes: Zeroizing::new(bytes.into()), bits })
     }
 
-    /// A new key of XTS from the operating system's random number generator, with two AES keys of `bits` bits, 128 or
-    /// 256.
+    /// Generates a new XTS key with the operating system's random number generator: two AES keys of `bits` bits, 128 or 256.
     ///
     /// # Errors
-    /// [`Error::XtsKey`] for 192 bits, [`Error::Random`] when the system gives no random bytes.
+    /// [`Error::XtsKey`] for 192 bits, [`Error::Random`] if the system does not supply random bytes.
     pub fn generate_xts(bits: KeyBits) -> Result<Self, Error> {
         let mut bytes = Zeroizing::new(vec![0; 2 * bits.bytes()]);
         getrandom::fill(&mut bytes)?;
         Self::xts(&bytes)
     }
 
-    /// The key written as 32, 48 or 64 hexadecimal digits of either case, first byte first, and nothing else.
+    /// Parses a key written as 32, 48 or 64 hexadecimal digits of either case, first byte first, and nothing else.
     ///
-    /// The time it takes depends on the number of digits alone, as long as they are digits.
+    /// The time it takes depends only on the number of digits, as long as they are digits.
     ///
     /// # Errors
-    /// [`Error::KeyHex`] for an odd number of digits or anything that is no digit, [`Error::KeyLength`] for another
-    /// length. Neither repeats any of the text.
+    /// [`Error::KeyHex`] for an odd number of digits or any other character, [`Error::KeyLength`] for another length.
+    /// Neither error repeats any of the text.
     pub fn from_hex(hex: &str) -> Result<Self, Error> {
         let digits = hex.as_bytes();
         let bytes = digits.len() / 2;
@@ -78,7 +77,7 @@ impl Key {
                 return Self::new(&decoded);
             }
         }
-        // It is no key, and may be looked at.
+        // It is not a key, and may be examined.
         Err(match digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
             Some(i) => Error::KeyHex { what: format!("character {} is no hexadecimal digit", i + 1) },
             None if digits.len() % 2 == 1 => {
@@ -88,30 +87,30 @@ impl Key {
         })
     }
 
-    /// A new key from the operating system's random number generator.
+    /// Generates a new key with the operating system's random number generator.
     ///
     /// # Errors
-    /// [`Error::Random`] when the system gives no random bytes.
+    /// [`Error::Random`] if the system does not supply random bytes.
     pub fn generate(bits: KeyBits) -> Result<Self, Error> {
         let mut bytes = Zeroizing::new(vec![0; bits.bytes()].into_boxed_slice());
         getrandom::fill(&mut bytes)?;
         Ok(Self { bytes, bits })
     }
 
-    /// The length of the AES key, or of each of the two of XTS.
+    /// The length of the AES key, or of each of the two XTS keys.
     pub fn bits(&self) -> KeyBits {
         self.bits
     }
 
-    /// Whether it is a key of XTS.
+    /// Whether it is an XTS key.
     pub fn is_xts(&self) -> bool {
         self.bytes.len() != self.bits.bytes()
     }
 
-    /// This key, for what takes one AES key.
+    /// This key, for operations that need one AES key.
     ///
     /// # Errors
-    /// [`Error::WrongKeys`] for a key of XTS, of which the first half would be taken for all of it.
+    /// [`Error::WrongKeys`] for an XTS key, because its first half would be taken for the whole key.
     pub(crate) fn only(&self, operation: &'static str) -> Result<&Self, Error> {
         match self.is_xts() {
             true => Err(Error::WrongKeys { operation, needs: ONE_KEY }),
@@ -119,17 +118,17 @@ impl Key {
         }
     }
 
-    /// The AES key; of XTS that of the data.
+    /// The AES key; for XTS, the data key.
     pub(crate) fn first(&self) -> &[u8] {
         &self.bytes[..self.bits.bytes()]
     }
 
-    /// The key of the tweaks, of a key of XTS.
+    /// The tweak key of an XTS key.
     pub(crate) fn second(&self) -> Option<&[u8]> {
         self.is_xts().then(|| &self.bytes[self.bits.bytes()..])
     }
 
-    /// The key's bytes, for a caller that stores them; of XTS both keys'. A copy made of them is not wiped.
+    /// The key's bytes, for callers that store them; for XTS, the bytes of both keys. Copies of them are not wiped.
     pub fn expose(&self) -> &[u8] {
         &self.bytes
     }

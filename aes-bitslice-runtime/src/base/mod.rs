@@ -1,16 +1,16 @@
-//! What everything else speaks of.
+//! Basic types that everything else uses.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `error` | everything that can go wrong, each with what to do about it |
+//! | `error` | everything that can go wrong, each error with a remedy |
 //! | `key` | a secret that is wiped and never printed |
 //! | `scrubbed` | work that leaves no key on the stack |
 //! | `counter` | where a key stream starts |
-//! | `nonce` | what is new for every message of GCM |
+//! | `nonce` | the value that is new for every GCM message |
 //! | `tag` | authentication tags, compared in constant time |
-//! | `backend` | where to compute, by name |
-//! | `sync` | what threads share state with |
-//! | `threads` | how many threads share a call's work |
+//! | `backend` | names of the places to compute |
+//! | `sync` | primitives for state shared between threads |
+//! | `threads` | the number of threads that share a call's work |
 
 pub mod backend;
 pub mod counter;

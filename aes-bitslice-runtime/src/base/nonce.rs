@@ -1,22 +1,23 @@
-//! Nonces of GCM: the initialisation vector that is new for every message (SP 800-38D, section 8).
+//! GCM nonces: the initialisation vector that is new for every message (SP 800-38D, section 8).
 
 use crate::base::error::Error;
 use std::sync::Arc;
 
-/// A nonce, which SP 800-38D calls an initialisation vector: 12 bytes as a rule, and any other number from 1 on.
+/// A nonce, which SP 800-38D calls an initialisation vector: usually 12 bytes, but any other number from 1 on is
+/// possible.
 ///
 /// **Never encrypt two messages under one key with the same nonce:** that gives away the XOR of the messages and the
-/// key of the hash, with which anybody can forge messages.
+/// hash key, with which anyone can forge messages.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Nonce {
     bytes: Arc<[u8]>,
 }
 
 impl Nonce {
-    /// The nonce with these bytes: 12, or any other number from 1 on.
+    /// Creates a nonce from these bytes: 12, or any other number from 1 on.
     ///
     /// # Errors
-    /// [`Error::NonceLength`] for none.
+    /// [`Error::NonceLength`] for zero bytes.
     pub fn new(bytes: &[u8]) -> Result<Self, Error> {
         match bytes.len() {
             0 => Err(Error::NonceLength { bytes: 0 }),
@@ -24,12 +25,13 @@ impl Nonce {
         }
     }
 
-    /// A new nonce of 12 random bytes, from the operating system's random number generator. Keep it with the message.
+    /// Generates a new nonce of 12 random bytes with the operating system's random number generator. Keep it with the
+    /// message.
     ///
     /// No more than 2^32 messages may be encrypted under one key with random nonces (SP 800-38D, section 8.3).
     ///
     /// # Errors
-    /// [`Error::Random`] when the system gives no random bytes.
+    /// [`Error::Random`] if the system does not supply random bytes.
     pub fn random() -> Result<Self, Error> {
         let mut bytes = [0; 12];
         getrandom::fill(&mut bytes)?;

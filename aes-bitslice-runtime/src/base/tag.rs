@@ -4,9 +4,9 @@ use crate::base::error::Error;
 use std::fmt;
 use subtle::ConstantTimeEq;
 
-/// An authentication tag: 16 bytes, or fewer where both sides agreed on that.
+/// An authentication tag: 16 bytes, or fewer if both sides agreed on that.
 ///
-/// Two tags are compared in time that depends on their lengths only.
+/// The time to compare two tags depends only on their lengths.
 #[derive(Clone, Copy)]
 pub struct Tag {
     bytes: [u8; 16],
@@ -14,10 +14,10 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// The tag with these bytes: 16, 15, 14, 13 or 12, or 8 or 4 (SP 800-38D, section 5.2.1.2).
+    /// Creates a tag from these bytes: 16, 15, 14, 13 or 12, or 8 or 4 (SP 800-38D, section 5.2.1.2).
     ///
-    /// A forged message is accepted with a probability of 2^-8n for a tag of n bytes, and of more for long messages:
-    /// those of 8 and 4 are for what appendix C of SP 800-38D allows only.
+    /// A forged message is accepted with a probability of 2^-8n for a tag of n bytes, and a higher one for long
+    /// messages: use tags of 8 and 4 bytes only where appendix C of SP 800-38D allows them.
     ///
     /// # Errors
     /// [`Error::TagLength`] for any other number of bytes.
@@ -36,10 +36,10 @@ impl Tag {
         Self { bytes, len: 16 }
     }
 
-    /// The first `len` bytes as a tag of their own.
+    /// The first `len` bytes as a shorter tag.
     ///
     /// # Errors
-    /// [`Error::TagLength`] for a length that [`new`](Self::new) refuses, or of more than this tag has.
+    /// [`Error::TagLength`] for a length that [`new`](Self::new) refuses, or one greater than the length of this tag.
     pub fn truncated(&self, len: usize) -> Result<Self, Error> {
         Self::new(self.as_bytes().get(..len).ok_or(Error::TagLength { bytes: len })?)
     }
@@ -49,12 +49,12 @@ impl Tag {
         &self.bytes[..self.len]
     }
 
-    /// Its bytes with zeros behind them, and which of these 16 are its bytes (0xff).
+    /// Its bytes padded with zeros to 16, and a mask (0xff) of which of these are its bytes.
     pub(crate) fn padded(&self) -> ([u8; 16], [u8; 16]) {
         (self.bytes, std::array::from_fn(|i| if i < self.len { 0xff } else { 0 }))
     }
 
-    /// Refuses a tag that is not the one computed, all of it or as much as this has.
+    /// Refuses a tag that differs from the computed one, in as many bytes as this tag has.
     pub(crate) fn verify(&self, computed: &[u8; 16]) -> Result<(), Error> {
         match bool::from(self.as_bytes().ct_eq(&computed[..self.len])) {
             true => Ok(()),
@@ -77,7 +77,7 @@ impl AsRef<[u8]> for Tag {
     }
 }
 
-/// The bytes as hexadecimal digits: a tag is no secret.
+/// Shows the bytes as hexadecimal digits: a tag is not secret.
 impl fmt::Debug for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Tag(")?;

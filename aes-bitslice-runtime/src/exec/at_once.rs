@@ -1,13 +1,13 @@
-//! Work on several items at the same time, on a thread each; on the caller's where the system starts no more.
+//! Work on several items concurrently, each on its own thread, or on the caller's if the system starts no more.
 
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does `work` on all items at the same time, and returns what comes of each, in order. All are done when it returns,
+/// Runs `work` on all items concurrently and returns the result of each, in order. All have completed when it returns
 /// or panics.
 pub fn at_once<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    // An item is taken by its thread, or by this one where none was started for it.
+    // An item is taken by its thread, or by this one if none was started for it.
     let items: Vec<_> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
     let do_one = |item: &Mutex<Option<T>>| {
         let item = item.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,4 +1,4 @@
-//! What an engine asks of a backend, and a cipher of a key on it.
+//! The interface that an engine needs from a backend, and that a cipher needs from a key on it.
 
 use crate::base::backend::Backend;
 use crate::base::error::Error;
@@ -14,59 +14,60 @@ use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use std::ops::DerefMut;
 
-/// How keys are brought to a backend.
+/// The settings for loading keys on a backend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) kernels: Kernels,
     pub(crate) transfers: Transfers,
 }
 
-/// The kernels that a device needs for an operation: one of the two at least.
+/// The kernels that a device needs for an operation: at least one of the two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct KernelsNeeded {
-    /// Those of a mode; `None` if the cipher has nothing to do.
+    /// The kernels of a mode; `None` if the cipher has nothing to do.
     pub(crate) mode: Option<Mode>,
-    /// The data of which one computes GHASH; `None` if nothing is hashed.
+    /// The data whose GHASH a kernel computes; `None` if nothing is hashed.
     pub(crate) hashed: Option<Hashed>,
 }
 
 impl KernelsNeeded {
-    /// For an operation; `None` if no kernels do it.
+    /// The kernels for an operation; `None` if no kernels perform it.
     pub(crate) fn of<O: Operation>(operation: &O) -> Option<Self> {
         let needed = Self { mode: operation.mode(), hashed: operation.hashed() };
         (needed.mode.is_some() || needed.hashed.is_some()).then_some(needed)
     }
 }
 
-/// A backend that was opened.
+/// An open backend.
 pub(crate) trait Opened: Send + Sync {
     /// A key on it.
     type Key: OnBackend;
 
-    /// What was opened; never [`Backend::Auto`] or [`Backend::OpenClFirst`].
+    /// The backend that was opened; never [`Backend::Auto`] or [`Backend::OpenClFirst`].
     fn backend(&self) -> Backend;
 
-    /// One line for a reader: the device.
+    /// One line of text for people: the device.
     fn description(&self) -> String;
 
-    /// Whether it has what computes an operation that takes these kernels on a device; `None` if no kernels do it.
+    /// Whether it can compute an operation that takes these kernels on a device; `kernels` is `None` if no kernels
+    /// perform it.
     fn supports(&self, kernels: Option<KernelsNeeded>) -> bool;
 
     /// Whether a call on host memory is computed here rather than by the `aes` crate, where the choice is free.
     fn is_preferred(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> bool;
 
-    /// Calls that are made at the same time, of those that were submitted.
+    /// The number of submitted calls that are made at the same time.
     fn calls_at_once(&self) -> usize;
 
-    /// Host memory of `len` bytes, all zero, that is fast for this backend; `None` if ordinary memory is.
+    /// Host memory of `len` bytes, all zero, that is fast for this backend; `None` if ordinary memory is fast.
     fn host_memory(&self, _len: usize) -> Result<Option<Box<dyn HostMemory>>, Error> {
         Ok(None)
     }
 
-    /// Brings a key here.
+    /// Loads a key on this backend.
     fn key(&self, key: &Key, settings: Settings) -> Result<Self::Key, Error>;
 
-    /// The language of kernels that it compiles and the layout that it is fast in; `None` if it compiles none.
+    /// The kernel language that it compiles and the layout in which it is fast; `None` if it compiles none.
     fn compiles(&self) -> Option<(Dialect, Layout)> {
         None
     }
@@ -79,10 +80,10 @@ pub(crate) trait Opened: Send + Sync {
 
 /// A key on a backend.
 pub(crate) trait OnBackend: Send + Sync {
-    /// Does a call on host memory, which the operation has checked and which is not empty, and returns what comes of
-    /// each chunk, in order. If it fails it has either written nothing or cleared all of the output.
+    /// Performs a call on host memory, which the operation has checked and which is not empty, and returns the result
+    /// of each chunk, in order. If it fails, it has either written nothing or cleared all of the output.
     fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error>;
 }
 
-/// Host memory of a backend's own kind, wiped on drop.
+/// A backend's own kind of host memory, wiped on drop.
 pub(crate) trait HostMemory: DerefMut<Target = [u8]> + Send + Sync {}

@@ -1,4 +1,4 @@
-//! Which kernels a caller allows ([`Kernels`]), and which one a call takes, with its geometry ([`Choice`]).
+//! The kernels that a caller allows ([`Kernels`]), and the one that a call uses, with its geometry ([`Choice`]).
 
 use crate::base::error::Error;
 use aes_bitslice_core::aes::KeyBits;
@@ -7,14 +7,14 @@ use aes_bitslice_core::named::UnknownName;
 use std::fmt;
 use std::str::FromStr;
 
-/// Which kernels a GPU engine may use. Written `auto`, `bitsliced`, `tbox`, `co-resident` or `auto-any`.
+/// The kernels that a GPU engine may use. Written `auto`, `bitsliced`, `tbox`, `co-resident` or `auto-any`.
 ///
-/// Table kernels look tables up at addresses that depend on key and data. They are used only if asked for: by `Tbox`,
+/// Table kernels perform look-ups at addresses that depend on key and data. They are used only on request: with `Tbox`,
 /// `CoResident` or `AutoAny`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Kernels {
-    /// The fastest of those in which no branch, no address and no table index depends on key or data.
+    /// The fastest kernels in which no branch, address or table index depends on key or data.
     #[default]
     Auto,
     /// The bitsliced kernels.
@@ -43,7 +43,7 @@ impl Kernels {
         }
     }
 
-    /// Whether a call may take this choice.
+    /// Whether a call may use this choice.
     pub fn allow(self, choice: Choice) -> bool {
         match self {
             Self::Auto | Self::Bitsliced => choice == Choice::Bitsliced,
@@ -53,7 +53,7 @@ impl Kernels {
         }
     }
 
-    /// The kernels that a call may take, as their manifests say.
+    /// The kernels that a call may use, as their manifests say.
     pub(crate) fn choices(self) -> Vec<Choice> {
         [Choice::Bitsliced, Choice::Tbox, Choice::CO_RESIDENT]
             .into_iter()
@@ -77,9 +77,9 @@ impl FromStr for Kernels {
     }
 }
 
-/// A kernel, with what is left to choose of it. Written `bitsliced`, `tbox` or `co-resident:THOUSANDTHS`.
+/// A kernel, with its remaining parameters. Written `bitsliced`, `tbox` or `co-resident:THOUSANDTHS`.
 ///
-/// A call by one whose number is out of bounds fails with [`Error::NoSuchKernel`].
+/// A call with a choice whose number is out of bounds fails with [`Error::NoSuchKernel`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Choice {
@@ -95,7 +95,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Both, each with what it gets done in the time of the other, as measured on an H200.
+    /// Both, with shares that take the same time, as measured on an H200.
     pub const CO_RESIDENT: Self = Self::CoResident { bitsliced: 240 };
 
     /// The kernel's name, without the geometry.
@@ -114,7 +114,7 @@ impl Choice {
         }
     }
 
-    /// The same if its number is within its bounds.
+    /// Returns this choice if its number is within bounds.
     pub(crate) fn checked(self) -> Result<Self, Error> {
         let what = || format!("`{self}` has a number out of bounds: use 1 to 999 for a co-resident kernel's share");
         if self.is_within_bounds() { Ok(self) } else { Err(Error::NoSuchKernel { what: what() }) }
@@ -125,10 +125,10 @@ impl Choice {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 
-    /// What is worth measuring for calls of a size: every kernel with every share that makes a difference there. Of
-    /// each kernel, the first is what is built in.
+    /// The choices worth measuring for calls of a given size: every kernel with every share that makes a difference
+    /// there. The first choice of each kernel is the built-in one.
     pub fn candidates(bytes: u64) -> Vec<Self> {
-        /// Below this the second launch costs more than it can bring.
+        /// Below this the second launch costs more than it can gain.
         const SMALLEST_CO_RESIDENT: u64 = 1 << 20;
         let shares = (bytes >= SMALLEST_CO_RESIDENT)
             .then_some([150, 180, 200, 215, 225, 235, 245, 255, 265, 275, 285, 300, 330]);
@@ -169,7 +169,7 @@ impl FromStr for Choice {
     }
 }
 
-/// What one call asks for.
+/// The properties of one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Call {
     /// Its mode.
@@ -178,7 +178,7 @@ pub struct Call {
     pub key_bits: KeyBits,
     /// Bytes of data.
     pub bytes: u64,
-    /// Whether input and output lie at multiples of 16 bytes.
+    /// Whether input and output are at multiples of 16 bytes.
     pub aligned: bool,
 }
 

@@ -1,19 +1,19 @@
-//! A call cut into chunks that can be done in any order.
+//! A call cut into chunks that can be processed in any order.
 
 use crate::op::buffers::Buffers;
 use crate::op::operation::Operation;
 
-/// A chunk of a call's data, with what is to be done with it.
+/// A chunk of a call's data, with the operation to perform on it.
 pub(crate) struct Chunk<'a, O> {
     pub(crate) operation: O,
     pub(crate) data: Buffers<'a>,
 }
 
-/// Cuts the data into chunks that end where blocks end: all but the first of `bytes` bytes, that one shorter by what is
-/// missing of its first block, and the last as long as there is data. `bytes` is a multiple of 16; chunks are shorter,
-/// or longer, where the operation's [grain](crate::op::operation::Steps::grain) does not divide it.
+/// Cuts the data into chunks of `bytes` bytes that end at block boundaries. The first is shorter by the missing part of
+/// its first block, and the last ends with the data. `bytes` is a multiple of 16; chunks are shorter, or longer, if the
+/// operation's [grain](crate::op::operation::Steps::grain) does not divide it.
 ///
-/// What a chunk is chained to is read now, before anything is overwritten.
+/// The block that a chunk is chained to is read now, before anything is overwritten.
 pub(crate) fn cut<O: Operation>(operation: O, data: Buffers<'_>, bytes: usize) -> Vec<Chunk<'_, O>> {
     debug_assert!(bytes > 0 && bytes.is_multiple_of(16));
     let grain = operation.grain() as usize;

@@ -13,8 +13,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// costs nothing in comparison.
 pub(crate) const CHUNK: usize = 256 << 10;
 
-/// Does a call on all cores; one of a single chunk, or where there are no other threads, stays on this thread. Returns what comes of
-/// each chunk, in order.
+/// Performs a call on all cores; a call of a single chunk, or one without other threads, stays on this thread. Returns the result of each
+/// chunk, in order.
 pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, operation: O, data: Buffers<'_>) -> Vec<O::Part> {
     if data.len() <= CHUNK || O::SERIAL || threads() == 1 {
         return vec![on_this(cipher, &operation, data)];
@@ -33,13 +33,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does the jobs of all numbers below `jobs`, divided between the cores. Of one type for all operations, so that dividing is compiled
-/// once, here, and not for each operation in each crate that has calls of it.
+/// Runs the jobs with all numbers below `jobs`, divided between the cores. It has the same type for all operations, so that the division is
+/// compiled once, here, and not for each operation in each crate that calls it.
 fn on_all(jobs: usize, job: &(dyn Fn(usize) + Sync)) {
     (0..jobs).into_par_iter().for_each(job);
 }
 
-/// Does a chunk on the core that this thread is on, and leaves nothing on the stack of what the operation derived from the key.
+/// Processes a chunk on the core of this thread, and leaves nothing on the stack of what the operation derived from the key.
 fn on_this<O: Operation>(cipher: &impl CpuCipher, operation: &O, data: Buffers<'_>) -> O::Part {
     match O::KEYS {
         Keys::One => operation.on_cpu(cipher, data),
@@ -55,7 +55,7 @@ pub(crate) fn clear(data: &mut [u8]) {
     }
 }
 
-/// Copies memory of one length, on all cores.
+/// Copies memory of equal length, on all cores.
 pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
     const PIECE: usize = 512 << 10;
     match threads() {

@@ -1,5 +1,5 @@
 //! The known answer that a kernel must give on a device before its first use, whatever drives the device: compilers and
-//! drivers err too.
+//! drivers have bugs too.
 
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -9,23 +9,24 @@ use aes_bitslice_core::self_test;
 
 /// A device with a kernel to test, and room for its data.
 pub(crate) trait Candidate {
-    /// Copies `data` to byte `from` of the room, runs the kernel from there to byte `to` (the same, or so far that they
-    /// do not meet) with the launches of its mode from [`self_test::COUNTER`] on, and copies the answer back.
+    /// Copies `data` to byte `from` of the room, runs the kernel from there to byte `to` (the same, or far enough away
+    /// that they do not overlap) with the launches of its mode from [`self_test::COUNTER`] on, and copies the answer
+    /// back.
     fn answer(&mut self, data: &[u8], from: usize, to: usize) -> Result<Vec<u8>, Error>;
 }
 
-/// Bytes of the room.
+/// The size of the room in bytes.
 pub(crate) fn room() -> usize {
     2 * (16 * self_test::BLOCKS + 16)
 }
 
-/// What is asked. It is made before the slot is taken that it is tested in: then it outlives what the slot was given of
-/// it, even in a panic.
+/// The input of the test. It is created before the slot for the test is taken, so that it outlives the use of it in the
+/// slot, even in a panic.
 pub(crate) fn data() -> Vec<u8> {
     self_test::input()
 }
 
-/// Asks for [`data`] through both entry points, in place and not; `is_right` judges the answers.
+/// Runs [`data`] through both entry points, in place and not; `is_right` judges the answers.
 pub(crate) fn check(
     kernel: &str,
     data: &[u8],
@@ -42,7 +43,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// A key of each length to test a kernel with that takes its keys at launch, and the right answer under it.
+/// A key of each length for testing a kernel that takes its keys at launch, and the right answer under it.
 pub(crate) fn keys(mode: Mode) -> impl Iterator<Item = (Key, Vec<u8>)> {
     let bytes = |n: usize| -> Vec<u8> { (0..n as u8).map(|i| i.wrapping_mul(29) ^ 0xa7).collect() };
     let schedule = |key: &[u8], mode: Mode| KeySchedule::new(key, mode.direction()).expect("a key length");
@@ -51,7 +52,7 @@ pub(crate) fn keys(mode: Mode) -> impl Iterator<Item = (Key, Vec<u8>)> {
             let key = bytes(bits.bytes());
             return Some((Key::new(&key).expect("a key length"), self_test::expected(mode, &schedule(&key, mode))));
         }
-        // There is no XTS of two keys of 192 bits.
+        // There is no XTS with two 192-bit keys.
         let key = Key::xts(&bytes(2 * bits.bytes())).ok()?;
         let tweak = schedule(key.second()?, Mode::XtsEncrypt);
         let expected = self_test::expected_xts(mode, &schedule(key.first(), mode), &tweak);

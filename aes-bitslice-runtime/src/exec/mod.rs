@@ -1,21 +1,21 @@
-//! How calls are carried out, whatever the operation and whatever the backend.
+//! Execution of calls, independent of the operation and the backend.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `backend` | what an engine asks of a backend |
-//! | `chunk` | a call cut into chunks that can be done in any order |
-//! | `cores` | its chunks over the cores |
-//! | `processor` | what the processor has for AES, and when a GPU is faster |
-//! | `pipeline` | its chunks over the slots of devices |
+//! | `chunk` | a call cut into chunks that can be processed in any order |
+//! | `cores` | distribution of its chunks over the cores |
+//! | `processor` | AES support of the processor, and when a GPU is faster |
+//! | `pipeline` | distribution of its chunks over the slots of devices |
 //! | `schedule` | which device takes which chunk |
 //! | `steps` | what a device launches for a chunk, in order |
-//! | `slots` | how the slots of a device are given out |
-//! | `transfers` | in which chunks data in host memory goes to devices and back |
+//! | `slots` | allocation of the slots of a device |
+//! | `transfers` | the chunks in which data in host memory goes to devices and back |
 //! | `choice` | which kernels a caller allows, and which one a call takes |
-//! | `known_answer` | what a kernel must answer before its first use |
+//! | `known_answer` | the answer that a kernel must give before its first use |
 //! | `sources` | kernels that are compiled at run time |
 //! | `queue` | jobs on a bounded number of threads |
-//! | `submitted` | a call that such a thread makes, and what its caller waits on |
+//! | `submitted` | a call that such a thread makes, and the object that its caller waits on |
 
 pub(crate) mod at_once;
 pub(crate) mod backend;

@@ -1,5 +1,5 @@
-//! The chunks of a call, each brought to a device and back in a slot, several at a time: while one is on its way there,
-//! another is computed, and a third on its way back.
+//! The chunks of a call, each copied to a device and back in a slot, several at a time: while one is being copied
+//! there, another is being computed, and a third is being copied back.
 //!
 //! ```text
 //! worker 0   slot 0   in | kernel | out      in | kernel | out
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A worker is a thread with a few slots of one device. It starts a chunk in every slot, then waits for the oldest and
-//! starts the next in its place. What is copied to slots and from them by the worker itself is copied by as many
+//! starts the next in its place. Copies to and from slots that the worker itself makes are thus spread over as many
 //! threads as there are workers.
 
 use crate::base::error::Error;
@@ -21,22 +21,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Room for one chunk at a time, on a device. A slot that is dropped waits for what it has started.
+/// Room for one chunk at a time on a device. Dropping a slot waits for the work that it has started.
 pub(crate) trait Slot<'a, O: Operation> {
     /// Starts a chunk, on an idle slot, without waiting for more than its own copies. A slot that fails is not used again.
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error>;
 
-    /// Waits for the chunk, and returns what came of it. Called only if `start` succeeded. Then its output is written, and nothing of it is
-    /// used any more, whatever is returned.
+    /// Waits for the chunk and returns its result. Called only if `start` succeeded. Afterwards the chunk's output is written and the chunk
+    /// is no longer in use, whatever is returned.
     fn finish(&mut self) -> Result<O::Part, Error>;
 }
 
-/// Runs all chunks, and returns what came of each, in order. `workers` has the device of each worker, `weights` how
-/// fast the devices are, and `slots` gives a worker its slots, one at least: on its own thread. A worker for which
-/// there is no memory leaves its chunks to the others.
+/// Runs all chunks and returns the result of each, in order. `workers` has the device of each worker, `weights` the
+/// speeds of the devices, and `slots` gives a worker its slots, at least one, on the worker's thread. A worker for
+/// which there is no memory leaves its chunks to the others.
 ///
-/// After the first failure, or a panic, nothing is started any more; what was started is waited for. `started` tells
-/// whether any chunk was.
+/// After the first failure, or a panic, nothing more is started; chunks already started are waited for. `started` says
+/// whether any chunk was started.
 pub(crate) fn run<'a, O: Operation, L: Slot<'a, O>>(
     chunks: Vec<Chunk<'a, O>>,
     weights: &[f64],
@@ -70,7 +70,7 @@ pub(crate) fn run<'a, O: Operation, L: Slot<'a, O>>(
     };
     run_workers(workers, work)?;
     match no_room.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        // Nobody was there to do it.
+        // No worker was left to process it.
         Some(e) if schedule.next(0).is_some() => Err(e),
         _ => Ok(outputs.into_inner().unwrap_or_else(PoisonError::into_inner)),
     }
@@ -80,7 +80,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells that something failed, unless it is forgotten.
+/// Reports a failure when dropped, unless it is forgotten.
 struct FailOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for FailOnDrop<'_> {
@@ -89,8 +89,8 @@ impl Drop for FailOnDrop<'_> {
     }
 }
 
-/// Runs every worker, the first on this thread. `work` is of one type for all operations, so that starting threads is
-/// compiled once, here.
+/// Runs every worker, the first on this thread. `work` has the same type for all operations, so that the code that
+/// starts threads is compiled once, here.
 fn run_workers(workers: &[usize], work: &(dyn Fn(usize) -> Result<(), Error> + Sync)) -> Result<(), Error> {
     let Some((&mine, others)) = workers.split_first() else { return Ok(()) };
     if others.is_empty() {
@@ -103,13 +103,13 @@ fn run_workers(workers: &[usize], work: &(dyn Fn(usize) -> Result<(), Error> + S
         let spawned: Vec<_> = others.iter().filter_map(|device| spawn(device).ok()).collect();
         let own = work(mine);
         let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        // All are waited for, whatever the first of them says.
+        // All are waited for, whatever the first of them returns.
         let outcomes: Vec<_> = spawned.into_iter().map(join).collect();
         outcomes.into_iter().fold(own, Result::and)
     })
 }
 
-/// What one worker does; `done` gets what came of each chunk.
+/// The work of one worker; `done` gets the result of each chunk.
 fn work_through<'a, O: Operation, L: Slot<'a, O>>(
     slots: Vec<L>,
     next: impl Fn() -> Option<(usize, Chunk<'a, O>)>,
@@ -155,10 +155,11 @@ mod tests {
         delay: Duration,
         /// Does nothing until the counter has reached this number.
         waits_for: Option<(&'g AtomicUsize, usize)>,
-        /// Counts what it has done.
+        /// Counts the chunks that it has processed.
         counts: Option<&'g AtomicUsize>,
         panics: bool,
-        /// Which chunk of those that it is given fails, counted from 1, when it is started or when it is waited for.
+        /// The number of the chunk, among those it is given and counted from 1, that fails, and whether it fails when
+        /// started or when waited for.
         fails: Option<(usize, bool)>,
         given: AtomicUsize,
         in_flight: AtomicUsize,
@@ -270,8 +271,8 @@ mod tests {
         assert_eq!(device[0].most_in_flight.load(Ordering::SeqCst), 3);
     }
 
-    /// A device that falls behind is left with less, though the shares were equal: it does nothing until the other has
-    /// done more than its share.
+    /// A device that falls behind is left with less, although the shares were equal: it does nothing until the other
+    /// has done more than its share.
     #[test]
     fn a_slow_device_does_less() {
         let gate = AtomicUsize::new(0);
@@ -282,7 +283,7 @@ mod tests {
         assert!(done[0] + done[1] == 40 && done[1] >= 30, "{done:?}");
     }
 
-    /// Workers without slots leave the work to those that have some; an error only if there are none.
+    /// Workers without slots leave the work to workers with slots; it is an error only if there are none.
     #[test]
     fn workers_without_room_leave_it_to_others() {
         for with_room in [0, 1, 2] {
@@ -310,7 +311,7 @@ mod tests {
         assert!(devices[1].given.load(Ordering::SeqCst) < 1900);
     }
 
-    /// Whenever it happens and whichever device it is: an error, nothing in flight any more, and not everything tried.
+    /// Whenever it happens and whichever device it is: an error, nothing left in flight, and not everything tried.
     #[test]
     fn a_device_that_fails_ends_the_call() {
         for which in [1, 2, 9] {

@@ -1,4 +1,4 @@
-//! What the processor has for AES, how many threads share the work, and when a GPU is faster.
+//! AES support of the processor, the number of threads that share the work, and when a GPU is faster.
 
 use crate::base::threads;
 
@@ -7,7 +7,7 @@ pub(crate) fn description() -> String {
     format!("{}, {}", instructions(), threads())
 }
 
-/// How many threads share the work, in words.
+/// The number of threads that share the work, in words.
 pub(crate) fn threads() -> String {
     match threads::threads() {
         1 => "1 thread".into(),
@@ -20,14 +20,14 @@ pub(crate) fn has_aes() -> bool {
     instructions() != NO_INSTRUCTIONS
 }
 
-/// From how many bytes of host memory on a GPU is faster than the processor, transfers counted, where nobody measured it: for
-/// CUDA and OpenCL alike. `None` where the processor is faster for every size.
+/// The number of bytes in host memory from which a GPU is faster than the processor, including transfers, if it was not measured: for CUDA
+/// and OpenCL alike. `None` if the processor is faster for every size.
 pub(crate) fn gpu_is_faster_from() -> Option<u64> {
     built_in_crossover(has_aes())
 }
 
-/// With AES instructions a core does several GB/s, and many do what the link does: only measuring tells. Without them no number of
-/// cores comes near it. Two copies and a launch cost about what a core does of a MiB meanwhile.
+/// With AES instructions a core processes several GB/s, and many cores match the link: only measurement shows which is faster. Without them
+/// no number of cores comes near the link. Two copies and a launch take about as long as a core takes for a MiB.
 pub(crate) fn built_in_crossover(aes_instructions: bool) -> Option<u64> {
     (!aes_instructions).then_some(1 << 20)
 }

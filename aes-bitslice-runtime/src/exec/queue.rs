@@ -1,5 +1,5 @@
-//! Jobs in the order they came, on a bounded number of threads, which start when they are needed and end when they are
-//! not.
+//! Runs jobs in the order of arrival on a bounded number of threads, which start when they are needed and end when they
+//! are not.
 
 use crate::base::error::Error;
 use crate::base::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
@@ -10,10 +10,10 @@ use std::time::Duration;
 /// How long a thread waits for another job before it ends.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// What a thread is to do. A panic ends the job, not the thread.
+/// A job for a thread. A panic ends the job, not the thread.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
-/// A queue of jobs and the threads that do them.
+/// A queue of jobs and the threads that run them.
 pub(crate) struct Queue {
     shared: Arc<Shared>,
     most_threads: usize,
@@ -39,7 +39,7 @@ impl Queue {
         Self { shared: Arc::new(shared), most_threads }
     }
 
-    /// Adds a job and returns; a thread does it when those before it have been begun.
+    /// Adds a job and returns; a thread runs it once all earlier jobs have begun.
     ///
     /// # Errors
     /// [`Error::NoThread`] if there is no thread and none can be started. The job is dropped, and was not begun.
@@ -50,7 +50,7 @@ impl Queue {
             match thread::Builder::new().name("aes-bitslice".into()).spawn(move || shared.work()) {
                 Ok(_) => state.threads += 1,
                 Err(error) if state.threads == 0 => return Err(Error::NoThread { why: error.to_string() }),
-                // Those that are there do it.
+                // The existing threads run it.
                 Err(_) => {}
             }
         }
@@ -66,13 +66,13 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a thread does all its life.
+    /// The main loop of a thread.
     fn work(&self) {
         let mut state = self.lock();
         loop {
             if let Some(job) = state.jobs.pop_front() {
                 drop(state);
-                // What the job was to tell of it, it has told.
+                // The job itself has reported the panic to anyone who needs to know.
                 let _ = catch_unwind(AssertUnwindSafe(job));
                 state = self.lock();
                 continue;

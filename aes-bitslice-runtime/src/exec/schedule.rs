@@ -1,5 +1,5 @@
-//! Which of several workers takes which chunk of a call: its own share first, front to back, then what the slowest of
-//! the others has left.
+//! The assignment of a call's chunks to several workers: each takes its own share first, front to back, then from what
+//! the slowest of the others has left.
 
 use crate::base::sync::{Mutex, MutexGuard, PoisonError};
 use std::ops::Range;
@@ -13,12 +13,13 @@ struct Share {
 }
 
 impl Schedule {
-    /// For this many chunks, in shares proportional to the weights; no weight is negative, and not all are zero.
+    /// A schedule for this many chunks, in shares proportional to the weights; no weight is negative, and not all are
+    /// zero.
     pub(crate) fn new(chunks: usize, weights: &[f64]) -> Self {
         Self::of(shares(chunks, weights), weights)
     }
 
-    /// These shares, for owners of these weights.
+    /// A schedule with these shares, for owners with these weights.
     pub(crate) fn of(shares: Vec<Range<usize>>, weights: &[f64]) -> Self {
         Self(Mutex::new(shares.into_iter().zip(weights).map(|(left, &weight)| Share { left, weight }).collect()))
     }
@@ -33,9 +34,9 @@ impl Schedule {
         self.lock()[owner].left.next()
     }
 
-    /// The last chunk of the share whose owner would take longest for what is left of it, so that all owners end
-    /// together even if the weights were wrong. Only from shares that `may_take_of` allows and that keep `leave` chunks
-    /// or more.
+    /// The last chunk of the share whose owner would need the longest time for the rest of it, so that all owners end
+    /// together even if the weights were wrong. Takes only from shares that `may_take_of` allows and that keep at least
+    /// `leave` chunks.
     pub(crate) fn next_of_others(&self, leave: usize, may_take_of: impl Fn(usize) -> bool) -> Option<usize> {
         let mut shares = self.lock();
         let time = |share: &Share| share.left.len() as f64 / share.weight.max(f64::MIN_POSITIVE);
@@ -105,7 +106,7 @@ mod tests {
         assert_eq!(schedule.next(2), Some(8));
     }
 
-    /// Who cannot reach the slowest takes of the next; what is to be left to an owner is left.
+    /// An owner that may not take from the slowest takes from the next; chunks reserved for an owner are left to it.
     #[test]
     fn chunks_are_taken_of_whom_one_may_take() {
         let schedule = Schedule::of(vec![0..0, 0..4, 4..7], &[1.0, 1.0, 1.0]);

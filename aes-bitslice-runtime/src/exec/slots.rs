@@ -1,5 +1,5 @@
-//! How the slots of a device are given out, whatever drives the device: a bounded number, kept from call to call, and
-//! some of them for those who have none.
+//! Allocation of the slots of a device, whatever drives the device: a bounded number, kept from call to call, some of
+//! them reserved for callers that have none.
 
 use crate::base::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -19,20 +19,20 @@ struct State<R> {
 /// A slot that is in use: it goes back on drop.
 pub(crate) struct Lease<'s, R> {
     slots: &'s Slots<R>,
-    /// None where the slot is new. What is here on drop is kept.
+    /// `None` if the slot is new. Anything here on drop is kept.
     pub(crate) resources: Option<R>,
 }
 
 impl<R> Slots<R> {
-    /// At most `most` slots. `reserve` of them are given by [`take`](Self::take) only, so that a large call leaves some
-    /// to small ones.
+    /// At most `most` slots. Only [`take`](Self::take) hands out the last `reserve` of them, so that a large call
+    /// leaves some for small ones.
     pub(crate) fn new(most: usize, reserve: usize) -> Self {
         let state = Mutex::new(State { kept: Vec::new(), leased: 0 });
         Self { most, reserve, state, returned: Condvar::new() }
     }
 
-    /// A slot: a kept one that fits, else any, else a new one. Waits while all are in use: a thread that has one
-    /// already must not call it.
+    /// Takes a slot: a kept one that fits, else any kept one, else a new one. Waits while all are in use: a thread that
+    /// already has one must not call it.
     pub(crate) fn take(&self, fits: impl Fn(&R) -> bool) -> Lease<'_, R> {
         let mut state = self.lock();
         while state.leased == self.most {

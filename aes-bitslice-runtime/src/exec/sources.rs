@@ -1,5 +1,5 @@
-//! Kernels that are compiled at run time: with a key baked in, read from files, and any other that was printed. Nothing
-//! that holds a key is written to disk here, and what is held in memory is wiped.
+//! Kernels that are compiled at run time: those with a key baked in, read from files, and any other printed kernel.
+//! Nothing that contains a key is written to disk here, and copies in memory are wiped.
 
 use crate::base::error::Error;
 use crate::base::key::{Key, TWO_KEYS};
@@ -15,7 +15,7 @@ use std::io::Read;
 use std::path::Path;
 use zeroize::Zeroizing;
 
-/// No source or manifest is larger; what is, is something else.
+/// No source or manifest is larger; a larger file is something else.
 const LARGEST_FILE: u64 = 16 << 20;
 
 /// The manifest of a kernel with its key baked in.
@@ -44,7 +44,7 @@ pub(crate) fn read_baked(path: &Path, dialect: Dialect) -> Result<Printed, Error
     Ok(Printed { source, manifest })
 }
 
-/// Refuses a kernel with another key baked in than this one.
+/// Refuses a kernel with a key other than this one baked in.
 pub(crate) fn check_baked_key(manifest: &Manifest, key: &Key) -> Result<(), Error> {
     let mode = manifest.mode().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
     match is_known_answer(manifest, &self_test::expected(mode, &schedule(mode, key))) {
@@ -53,7 +53,7 @@ pub(crate) fn check_baked_key(manifest: &Manifest, key: &Key) -> Result<(), Erro
     }
 }
 
-/// The round keys of a mode's direction.
+/// The round keys for a mode's direction.
 pub(crate) fn schedule(mode: Mode, key: &Key) -> KeySchedule {
     KeySchedule::new(key.first(), mode.direction()).expect("a key has one of the three lengths")
 }
@@ -64,17 +64,17 @@ pub(crate) fn key_words(manifest: &Manifest, key: &Key) -> Result<Zeroizing<Vec<
     Ok(words.expect("a key has one of the three lengths"))
 }
 
-/// The words of the key of tweaks that a kernel is launched with; `None` for one without tweaks.
+/// The words of the tweak key that a kernel is launched with; `None` for a kernel without tweaks.
 ///
 /// # Errors
-/// [`Error::WrongKeys`] where the kernel has tweaks and the key is not one of XTS.
+/// [`Error::WrongKeys`] if the kernel has tweaks and the key is not an XTS key.
 pub(crate) fn tweak_words(manifest: &Manifest, key: &Key) -> Result<Option<Zeroizing<Vec<u32>>>, Error> {
     let basis = manifest.tweak_key_basis().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
     let words = |basis| expanded(key).tweak_words(basis).ok_or(Error::WrongKeys { operation: "XTS", needs: TWO_KEYS });
     basis.map(words).transpose()
 }
 
-/// Refuses a kernel with tweaks where there is one key.
+/// Refuses a kernel with tweaks if there is only one key.
 pub(crate) fn has_one_key(manifest: &Manifest) -> Result<(), Error> {
     match manifest.tweak_basis {
         Some(_) => Err(Error::NoSuchKernel { what: format!("{} takes two keys, and is given one", manifest.kernel) }),
@@ -82,7 +82,7 @@ pub(crate) fn has_one_key(manifest: &Manifest) -> Result<(), Error> {
     }
 }
 
-/// A key expanded, of XTS both.
+/// The expanded key; for XTS, both keys.
 pub(crate) fn expanded(key: &Key) -> ExpandedKey {
     let expanded = match key.second() {
         Some(tweak) => ExpandedKey::xts(key.first(), tweak),

@@ -1,5 +1,4 @@
-//! What a device launches for a chunk of a call, in order, and the hash that comes back of it: the same on every
-//! device.
+//! The launches of a device for a chunk of a call, in order, and the hash that they return: the same on every device.
 
 use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
@@ -10,33 +9,32 @@ use aes_bitslice_core::mode::Mode;
 /// A step of an operation on a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// The cipher, by kernels of this mode.
+    /// The cipher, with kernels of this mode.
     Cipher(Mode),
-    /// The hash of this data, added to what was hashed before.
+    /// The hash of this data, continuing what was hashed before.
     Hash(Hashed),
 }
 
-/// A slot of a device, as far as hashes go: it has `HASH` bytes of device memory for one.
+/// A slot of a device, as far as hashes are concerned: it has `HASH` bytes of device memory for one.
 pub(crate) trait HashSlot {
-    /// Sets them to zero; done when the device has come to it.
+    /// Enqueues setting them to zero; complete when the device reaches it.
     fn clear_hash(&mut self) -> Result<(), Error>;
 
-    /// Copies them to host memory of the slot; done when the device has come to it.
+    /// Enqueues copying them to host memory of the slot; complete when the device reaches it.
     fn copy_hash(&mut self) -> Result<(), Error>;
 
-    /// What was copied there, when the slot was waited for.
+    /// The copy in host memory, after the slot was waited for.
     fn hash_copied(&self) -> [u8; HASH];
 }
 
 impl KernelsNeeded {
-    /// The steps, in order: what is read is hashed before the cipher overwrites it.
+    /// The steps, in order: the input is hashed before the cipher overwrites it.
     pub(crate) fn steps(self) -> impl Iterator<Item = Step> {
         let hash = |of| (self.hashed == Some(of)).then_some(Step::Hash(of));
         [hash(Hashed::Input), self.mode.map(Step::Cipher), hash(Hashed::Output)].into_iter().flatten()
     }
 
-    /// Launches all steps in a slot, without waiting; a hash begins with zeros, and is copied to host memory in the
-    /// end.
+    /// Launches all steps in a slot, without waiting; a hash begins with zeros and is copied to host memory at the end.
     pub(crate) fn launch_in<S: HashSlot>(
         self,
         slot: &mut S,
@@ -52,7 +50,7 @@ impl KernelsNeeded {
         Ok(())
     }
 
-    /// What a chunk of `bytes` bytes returns that was done in a slot, which was waited for.
+    /// The result of a chunk of `bytes` bytes that was processed in a slot, which was waited for.
     pub(crate) fn part<O: Operation>(self, operation: &O, bytes: u64, slot: &impl HashSlot) -> O::Part {
         match self.hashed {
             Some(_) => operation.part(bytes, &slot.hash_copied()),

@@ -1,4 +1,4 @@
-//! A call that a thread of the queue makes, and what its caller waits on meanwhile.
+//! A call that a thread of the queue makes, and the object that its caller waits on meanwhile.
 
 use crate::base::error::Error;
 use crate::base::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,37 +13,37 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// A call that was submitted: a future of `T`: its data, of type `B`, or the data and
-/// the operation's output value. It needs no executor of any kind, and works with each.
+/// A submitted call: a future of `T`, which is its data of type `B`, or the data and the operation's output value. It
+/// does not need an executor, and works with any.
 ///
-/// Dropping it neither cancels the call nor waits for it; the data is dropped when the call is done. What is not done
-/// when the process ends is lost.
+/// Dropping it neither cancels the call nor waits for it; the data is dropped when the call completes. Calls that have
+/// not completed when the process ends are lost.
 #[must_use = "the data comes back through it"]
 pub struct Submitted<B, T = B> {
     call: Arc<Call<B, T>>,
 }
 
-/// Why a call gave no result, and its data: as it was, if the call was refused or failed before it began to write,
-/// else cleared to zero.
+/// The reason why a call gave no result, and its data: unchanged if the call was refused or failed before it began to
+/// write, else cleared to zero.
 ///
 /// In a function that returns [`Error`], `?` keeps the error and drops the data.
 pub struct SubmitError<B> {
     /// What was wrong.
     pub error: Error,
-    /// What was submitted.
+    /// The data that was submitted.
     pub data: B,
 }
 
-/// What the caller and the thread that makes the call share.
+/// State shared by the caller and the thread that makes the call.
 struct Call<B, T> {
     state: Mutex<State<B, T>>,
-    /// Told when `stage` becomes `Done`.
+    /// Notified when `stage` becomes `Done`.
     done: Condvar,
 }
 
 struct State<B, T> {
     stage: Stage<B, T>,
-    /// Of the task that asked last.
+    /// The waker of the task that polled last.
     waker: Option<Waker>,
 }
 
@@ -51,11 +51,11 @@ enum Stage<B, T> {
     Queued(B),
     Running,
     Done(Result<T, SubmitError<B>>),
-    /// The result was given out.
+    /// The result was returned.
     Taken,
 }
 
-/// Has a thread of the queue do `work`, which accesses the data as is said.
+/// Has a thread of the queue run `work`, which accesses the data according to `access`.
 pub(crate) fn submit<B, R, T>(
     queue: &Queue,
     data: B,
@@ -93,10 +93,10 @@ impl<B, T> Call<B, T> {
         matches!(self.lock().stage, Stage::Done(_) | Stage::Taken)
     }
 
-    /// The result, if it is there.
+    /// The result, if it is available.
     ///
     /// # Panics
-    /// If it was given out before.
+    /// If it was returned before.
     fn take(&self, state: &mut State<B, T>) -> Option<Result<T, SubmitError<B>>> {
         match mem::replace(&mut state.stage, Stage::Taken) {
             Stage::Done(result) => Some(result),
@@ -110,11 +110,11 @@ impl<B, T> Call<B, T> {
 }
 
 impl<B: AsMut<[u8]>, T> Call<B, T> {
-    /// Does `work`, and tells all that wait for it. If it panics, data that it writes to comes back cleared.
+    /// Runs `work` and notifies all that wait for it. If it panics, data that it writes to comes back cleared.
     fn run<R>(&self, access: Access, work: impl FnOnce(&mut [u8]) -> Result<R, Error>, result: fn(B, R) -> T) {
         let mut data = self.begin();
         let outcome = catch_unwind(AssertUnwindSafe(|| work(data.as_mut())));
-        // Dropping what a panic threw may panic too: not before all were told.
+        // Dropping a panic's payload may panic too, so it is dropped only after all were notified.
         let (result, _thrown) = match outcome {
             Ok(Ok(output)) => (Ok(result(data, output)), None),
             Ok(Err(error)) => (Err(SubmitError { error, data }), None),
@@ -136,31 +136,32 @@ impl<B: AsMut<[u8]>, T> Call<B, T> {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn words(thrown: &(dyn Any + Send)) -> String {
     let text = thrown.downcast_ref::<&str>().copied().or(thrown.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("without a word").into()
 }
 
 impl<B, T> Submitted<B, T> {
-    /// Whether it is done: then a `poll` is ready, and [`wait`](Self::wait) returns at once.
+    /// Whether the call has completed: then a `poll` is ready, and [`wait`](Self::wait) returns at once.
     pub fn is_done(&self) -> bool {
         self.call.is_done()
     }
 
-    /// Waits until it is done; for those without an executor.
+    /// Waits until the call completes; for callers without an executor.
     ///
     /// # Errors
-    /// What went wrong in the call.
+    /// The error of the call.
     ///
     /// # Panics
-    /// If it was polled to its end before.
+    /// If it was polled to completion before.
     pub fn wait(self) -> Result<T, SubmitError<B>> {
-        /// How soon a thread of rayon's that found nothing to do looks again.
+        /// How soon a rayon thread that found nothing to do looks again.
         const LOOK: Duration = Duration::from_micros(100);
         let call = &*self.call;
         loop {
-            // The call may need the pool that this thread is of: meanwhile it does what there is to do for that.
+            // The call may need the pool that this thread belongs to: meanwhile the thread does other work of that
+            // pool.
             let did_other_work = rayon::yield_now() == Some(rayon::Yield::Executed);
             let mut state = call.lock();
             if let Some(result) = call.take(&mut state) {
@@ -183,7 +184,7 @@ impl<B, T> Future for Submitted<B, T> {
     /// # Panics
     /// If it was ready before.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // Cloned and dropped while nothing is locked: what a waker does then is up to its executor.
+        // Cloned and dropped while nothing is locked: what a waker does there is up to its executor.
         let waker = context.waker().clone();
         let mut state = self.call.lock();
         if let Some(result) = self.call.take(&mut state) {

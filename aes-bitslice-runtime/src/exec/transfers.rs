@@ -1,24 +1,25 @@
-//! How data in host memory goes to a GPU and back: in chunks of which size, on how many streams, by how many threads.
+//! How data in host memory goes to a GPU and back: the size of chunks, the number of streams, and the number of
+//! threads.
 //!
-//! Measured on an H200 behind PCIe 5, with sixteen cores (BENCHMARKS.md): data that is pinned wants large chunks, and
-//! few threads, for nobody copies but the GPU. Data that is not is staged through pinned memory by threads, which copy
-//! slower than the link: as many as there are cores, with chunks that all together stay in the last cache. The less
-//! data, the smaller the chunks, so that the first is not long on its way alone; and what is hardly longer than the way
-//! itself is not cut at all (Li et al. 2012, table IV). What is smaller still kernels read and write over the link,
-//! where they can.
+//! Measured on an H200 on PCIe 5, with sixteen cores (BENCHMARKS.md): pinned data needs large chunks and few threads,
+//! because only the GPU copies. Unpinned data is staged through pinned memory by threads, which copy slower than the
+//! link: one for each core, with chunks that together stay in the last-level cache. The less data, the smaller the
+//! chunks, so that the first is not in flight alone for long; data that takes hardly longer than the transfer latency
+//! is not cut at all (Li et al. 2012, table IV). Even smaller data is read and written over the link by kernels, where
+//! they can.
 
 use std::thread;
 
-/// What is worth copying, in chunks, so that both directions are busy: a kernel that reads and writes over the link
-/// does not come near its rate, but a small call is done before the first copy would be.
+/// The size from which data is worth copying, in chunks, so that both directions are busy: a kernel that reads and
+/// writes over the link does not come near its rate, but a small call completes before the first copy would.
 const WORTH_COPYING: usize = 4 << 20;
 
-/// How data in host memory goes to a GPU and back. What is `None` is chosen by the size of the call.
+/// How data in host memory goes to a GPU and back. Fields that are `None` are chosen according to the size of the call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Transfers {
-    /// Bytes of a chunk, taken as the next multiple of 16; at most 64 MiB.
+    /// Bytes of a chunk, rounded up to a multiple of 16; at most 64 MiB.
     pub chunk_bytes: Option<usize>,
-    /// Chunks that are on their way at the same time, for each thread: 1 to 32.
+    /// Chunks in flight at the same time, for each thread: 1 to 32.
     pub streams: Option<usize>,
     /// Threads for each GPU: 1 to 16.
     pub workers: Option<usize>,
@@ -36,17 +37,17 @@ pub(crate) struct Plan {
 }
 
 impl Transfers {
-    /// For a call on `bytes` bytes, pinned or not, on `devices` GPUs, that copies all of them.
+    /// The plan for a call on `bytes` bytes, pinned or not, on `devices` GPUs, that copies all of them.
     pub(crate) fn plan(self, bytes: usize, pinned: bool, devices: usize) -> Plan {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         self.plan_with(bytes, pinned, devices, cores)
     }
 
-    /// The same for a call whose kernels can read and write host memory, which small ones do.
+    /// The same for a call whose kernels can read and write host memory, as they do in small calls.
     pub(crate) fn plan_over_link(self, bytes: usize, pinned: bool, devices: usize) -> Plan {
         match self.chunk_bytes {
             None if bytes < WORTH_COPYING => {
-                // Pinned memory is not cut: nothing is copied by a thread.
+                // Pinned memory is not cut, because no thread copies anything.
                 let whole = Self { chunk_bytes: pinned.then_some(bytes.next_multiple_of(4096)), ..self };
                 Plan { over_link: true, ..whole.plan(bytes, pinned, devices) }
             }
@@ -55,13 +56,13 @@ impl Transfers {
     }
 
     fn plan_with(self, bytes: usize, pinned: bool, devices: usize, cores: usize) -> Plan {
-        /// What is worth bringing to another GPU, too.
+        /// The size from which data is worth sending to another GPU.
         const WORTH_A_GPU: usize = 8 << 20;
         let devices = match self.chunk_bytes {
             Some(_) => devices,
             None => (bytes / WORTH_A_GPU).clamp(1, devices),
         };
-        // A part of what a GPU gets, between a size that is worth a launch and one beyond which nothing is gained.
+        // A fraction of a GPU's data, between a size that is worth a launch and one beyond which nothing is gained.
         let part = |parts: usize, least: usize, most: usize| {
             (bytes / devices / parts).clamp(least, most).next_power_of_two().min(most)
         };
@@ -78,14 +79,14 @@ impl Transfers {
                 (set, bytes.div_ceil(set).max(1))
             }
             None => {
-                // All of the same size: a short one at the end would be on its way alone.
+                // All of the same size: a short one at the end would be in flight alone.
                 let chunks = (bytes / chunk_bytes).max(1);
                 (bytes.div_ceil(chunks).next_multiple_of(4096), chunks)
             }
         };
         let streams = self.streams.unwrap_or(streams).clamp(1, 32);
         let workers = devices * self.workers.unwrap_or(workers).clamp(1, 16);
-        // No thread without work; and of few chunks each gets its own thread before one gets two.
+        // No thread without work; and if there are few chunks, each gets its own thread before a thread gets two.
         let workers = workers.min(chunks);
         Plan { chunk_bytes, streams: streams.min(chunks.div_ceil(workers)), workers, over_link: false }
     }
@@ -124,7 +125,7 @@ mod tests {
         }
         let Plan { chunk_bytes, streams, workers, .. } = transfers.plan_over_link((4 << 20) - 1, true, 1);
         assert_eq!((chunk_bytes, streams, workers), (4 << 20, 1, 1));
-        // What is copied is cut as before.
+        // Copied data is cut as before.
         let Plan { streams, over_link, .. } = plan(3 << 20, true, 1);
         assert_eq!((streams, over_link), (3, false));
     }
