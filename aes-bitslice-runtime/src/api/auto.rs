@@ -1,8 +1,8 @@
 //! Chooses a backend where none is named.
 //!
 //! The order is: the first CUDA GPU; else the first OpenCL GPU; else the CPU. A GPU gets a call on host memory where it
-//! is faster than the CPU, according to measurements on it, else to a [built-in](processor::gpu_is_faster_from) value.
-//! Where no call could be faster through OpenCL, nothing of OpenCL is loaded.
+//! is faster than the CPU, according to measurements on it, or else to a [built-in](processor::gpu_is_faster_from)
+//! value. Where no call could be faster through OpenCL, nothing of OpenCL is loaded.
 
 use crate::base::backend::Backend;
 use crate::base::error::Error;

@@ -20,7 +20,7 @@ impl Engine {
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
     /// [`Error::NoSuchKernel`] for an unknown S-box name, [`Error::WrongKeys`] for an XTS key,
-    /// [`Error::SelfTestFailed`], and errors of the device.
+    /// [`Error::SelfTestFailed`], and errors from the device.
     pub fn bake(&self, key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Cipher, Error> {
         let key = key.only("a baked kernel")?;
         let (dialect, layout) = self.compiles("a baked kernel")?;

@@ -103,10 +103,10 @@ impl Cipher {
     /// ```
     ///
     /// # Errors
-    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for data other than the operation takes, the operation's
-    /// own refusals, [`Error::Unsupported`] if the engine does not support it ([`Engine::supports`]),
+    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for data other than the operation takes, the errors of the
+    /// operation's own checks, [`Error::Unsupported`] if the engine does not support it ([`Engine::supports`]),
     /// [`Error::WrongKeys`] for a key of a different kind, [`Error::NeedsKey`] if the operation needs the key on the
-    /// CPU and this is a single-kernel cipher; else errors of the device.
+    /// CPU and this is a single-kernel cipher; else errors from the device.
     pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
         let data = data.into().accessed(O::ACCESS, O::NAME)?;
         self.check(&operation, data.len() as u64)?;
@@ -180,7 +180,7 @@ impl Cipher {
 
     /// Whether the CPU performs it, whatever the engine.
     fn is_on_cpu<O: Operation>(&self, operation: &O, bytes: u64) -> bool {
-        // Hashing takes as long to copy as encrypting does, and so does counting the other way.
+        // Copying takes as long for hashing as for encrypting, and also for counting the other way.
         let mode = operation.mode().filter(|&mode| mode != Mode::CtrLe32);
         let mode = mode.or(operation.hashed().map(|_| Mode::Ctr));
         match (&self.cpu, mode) {

@@ -50,7 +50,7 @@ impl Engine {
     /// work. For [`Cipher::sharded`]; with one GPU it is one share.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] on other engines, [`Error::OutOfDeviceMemory`], and errors of the devices.
+    /// [`Error::NotCuda`] on other engines, [`Error::OutOfDeviceMemory`], and errors from the devices.
     pub fn sharded(&self, len: usize) -> Result<ShardedBuffer, Error> {
         self.sharded_in(len, Cuts::USUAL)
     }
@@ -92,7 +92,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several, [`Error::NvrtcUnavailable`],
-    /// [`Error::CompileFailed`], [`Error::NoSuchKernel`] if the entry point takes other arguments, and errors of the driver.
+    /// [`Error::CompileFailed`], [`Error::NoSuchKernel`] if the entry point takes other arguments, and errors from the driver.
     pub fn cuda_program(&self, source: &str, entry: &str, threads: u32) -> Result<Program, Error> {
         Program::load(self.gpu("a kernel")?, source, entry, threads)
     }
@@ -100,7 +100,7 @@ impl Engine {
     /// Measures how long the driver takes to allocate this much pinned memory for its GPU, with nothing written to it. It is freed again.
     ///
     /// # Errors
-    /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several, and errors of the driver.
+    /// [`Error::NotCuda`] on other engines, [`Error::SeveralDevices`] where there are several, and errors from the driver.
     pub fn pinning_time(&self, bytes: usize) -> Result<Duration, Error> {
         let context = self.gpu("pinned memory")?.context();
         context.enter()?;
@@ -135,8 +135,8 @@ impl Cipher {
     /// own buffers and streams on each.
     ///
     /// A message on several GPUs may be cut anywhere for CTR; each part gets the position of its first byte in the message as `offset`,
-    /// with the same counter. For ECB it is cut at whole blocks. So it is for CBC, where the IV of a part is the ciphertext block before
-    /// it, which has to be kept if the call works in place.
+    /// with the same counter. For ECB it is cut at whole blocks. The same goes for CBC, where the IV of a part is the ciphertext block
+    /// before it, which has to be kept if the call works in place.
     ///
     /// # Errors
     /// [`Error::NotCuda`] if the engine has no CUDA device.

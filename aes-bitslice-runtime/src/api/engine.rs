@@ -92,7 +92,7 @@ impl Engine {
     /// is used.
     ///
     /// # Errors
-    /// The CPU returns none.
+    /// None on the CPU.
     pub fn open_for(mode: Mode, key_bits: KeyBits, bytes: u64, without_opencl: bool) -> Result<Self, Error> {
         match auto::backend_for(mode, key_bits, bytes, without_opencl) {
             Backend::Cpu => Self::open(Backend::Cpu),
@@ -154,7 +154,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfHostMemory`], and errors of the device.
+    /// [`Error::OutOfHostMemory`], and errors from the device.
     pub fn host_buffer(&self, len: usize) -> Result<HostBuffer, Error> {
         match each!(&self.opened.kind, device => device.host_memory(len))? {
             Some(memory) => Ok(HostBuffer::of_backend(memory)),

@@ -1,4 +1,4 @@
-//! Loading of keys on an engine: a key for the stored kernels, and kernels that are compiled for one key.
+//! Loads keys on an engine: a key for the stored kernels, and kernels that are compiled for one key.
 
 use crate::api::cipher::Cipher;
 use crate::api::engine::{Engine, Kind, each};
@@ -21,7 +21,7 @@ impl Engine {
     /// Returns a cipher for this key on this engine: expands the key and, for a device, copies it there.
     ///
     /// # Errors
-    /// None on the CPU; elsewhere errors of the device, and on an engine that was opened as OpenCL
+    /// None on the CPU; elsewhere errors from the device, and on an engine that was opened as OpenCL
     /// [`Error::NoSuchKernel`] if [`with_kernels`](Self::with_kernels) allows no bitsliced kernels.
     pub fn cipher(&self, key: &Key) -> Result<Cipher, Error> {
         // A caller who did not ask for a device does not get an error for what it lacks.
@@ -47,7 +47,7 @@ impl Engine {
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::BadManifest`], also for a kernel in the language of another engine;
     /// [`Error::CompileFailed`], [`Error::NvrtcUnavailable`] and [`Error::CompilerCache`], because the source is
-    /// compiled here and now; [`Error::SelfTestFailed`], and errors of the device.
+    /// compiled here and now; [`Error::SelfTestFailed`], and errors from the device.
     pub fn load_baked(&self, manifest: &Path) -> Result<Cipher, Error> {
         let (dialect, _) = self.compiles("a baked kernel")?;
         self.of_one_kernel(&sources::read_baked(manifest, dialect)?, None)
@@ -75,7 +75,7 @@ impl Engine {
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
     /// [`Error::NoSuchKernel`] for a kernel with another key baked in, or in another language than the engine's,
-    /// [`Error::WrongKeys`] for an XTS key, [`Error::SelfTestFailed`], and errors of the device.
+    /// [`Error::WrongKeys`] for an XTS key, [`Error::SelfTestFailed`], and errors from the device.
     pub fn cipher_of(&self, key: &Key, kernel: &Printed) -> Result<Cipher, Error> {
         let key = key.only("a cipher of one kernel")?;
         let (dialect, _) = self.compiles("a printed kernel")?;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `auto` | choice of a backend where none is named |
 //! | `engine` | an open backend |
-//! | `keys` | loading of keys on an engine |
+//! | `keys` | loading keys on an engine |
 //! | `cipher` | a key on an engine, and the one call that takes any operation |
 //! | `jobs` | calls under many keys |
 //! | `named` | the same call under the names of modes, for host memory |

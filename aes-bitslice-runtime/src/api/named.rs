@@ -31,7 +31,7 @@ named! {
     /// Encrypts whole blocks in place, each on its own ([`Ecb`]).
     ///
     /// # Errors
-    /// [`Error::NotWholeBlocks`] for a length that is no multiple of 16; else what the device reports.
+    /// [`Error::NotWholeBlocks`] for a length that is not a multiple of 16; else errors from the device.
     ecb_encrypt, ecb_encrypt_to() = Ecb::encrypt();
 
     /// Decrypts whole blocks in place, each on its own ([`Ecb`]).
@@ -43,13 +43,13 @@ named! {
     /// Encrypts whole blocks in place, each chained to the one before, on one core of the CPU ([`CbcEncrypt`]).
     ///
     /// # Errors
-    /// [`Error::NotWholeBlocks`] for a length that is no multiple of 16, [`Error::NeedsKey`] on a cipher of one kernel.
+    /// [`Error::NotWholeBlocks`] for a length that is not a multiple of 16, [`Error::NeedsKey`] on a single-kernel cipher.
     cbc_encrypt, cbc_encrypt_to(iv: &[u8; 16]) = CbcEncrypt::new(iv);
 
     /// Decrypts whole blocks in place, each chained to the ciphertext block before it ([`CbcDecrypt`]).
     ///
     /// # Errors
-    /// [`Error::NotWholeBlocks`] for a length that is no multiple of 16; else what the device reports.
+    /// [`Error::NotWholeBlocks`] for a length that is not a multiple of 16; else errors from the device.
     cbc_decrypt, cbc_decrypt_to(iv: &[u8; 16]) = CbcDecrypt::new(iv);
 
     /// XORs `data` with the key stream from byte `offset` on: encryption and decryption both ([`Ctr`]).

@@ -22,7 +22,7 @@ impl Engine {
     /// Allocates `len` bytes of zeroed device memory for [`Cipher::opencl`].
     ///
     /// # Errors
-    /// [`Error::NotOpenCl`] on other engines, [`Error::OutOfDeviceMemory`], and errors of the driver.
+    /// [`Error::NotOpenCl`] on other engines, [`Error::OutOfDeviceMemory`], and errors from the driver.
     pub fn opencl_memory(&self, len: usize) -> Result<DeviceMemory, Error> {
         DeviceMemory::new(self.opencl("OpenCL memory")?, len)
     }
@@ -30,7 +30,7 @@ impl Engine {
     /// Creates a queue for [`Cipher::opencl`], whose commands the device times.
     ///
     /// # Errors
-    /// [`Error::NotOpenCl`] on other engines, and errors of the driver.
+    /// [`Error::NotOpenCl`] on other engines, and errors from the driver.
     pub fn opencl_queue(&self) -> Result<TimedQueue, Error> {
         TimedQueue::new(self.opencl("an OpenCL queue")?)
     }

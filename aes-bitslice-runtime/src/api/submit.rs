@@ -2,16 +2,16 @@
 //!
 //! There are three ways to call a [`Cipher`]:
 //!
-//! | the data is | the call | returns | completes |
+//! | the data is | the call | returns | is done |
 //! |---|---|---|---|
-//! | in host memory, borrowed | [`Cipher::run`] | when it completes | then |
+//! | in host memory, borrowed | [`Cipher::run`] | when it is done | then |
 //! | in host memory, given away for as long | [`Cipher::submit`] | at once | when the [`Submitted`] it gave is: `await` or [`wait`](Submitted::wait) gives the data back |
 //! | in GPU memory | [`DeviceCipher::run`](crate::cuda::DeviceCipher::run) | when it is on the caller's stream | when the stream has come to it, which an event tells: `stream.record_event(None)` after it |
 //! | in GPU memory, and a value is returned | [`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output) | when it is on the caller's stream | the same; [`Pending::wait`](crate::cuda::Pending::wait) gives the value |
 //! | in OpenCL buffers | [`BufferCipher::run`](crate::opencl::BufferCipher::run) | when it is in the caller's queue | when the queue has come to it |
 //!
-//! Calls on memory that is sharded over several GPUs ([`ShardedCipher`](crate::cuda::ShardedCipher)) behave like the
-//! first.
+//! Calls on memory that is sharded over several GPUs ([`ShardedCipher`](crate::cuda::ShardedCipher)) are of the first
+//! kind.
 //!
 //! ```
 //! use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Key, KeyBits};
@@ -63,7 +63,7 @@ impl Cipher {
     ///
     /// # Errors
     /// At once, and with the data: what [`run`](Self::run) refuses, and [`Error::NoThread`](crate::Error::NoThread) if there is no thread
-    /// and none can be started. Through the future: errors of the device, and [`Error::Panicked`](crate::Error::Panicked).
+    /// and none can be started. Through the future: errors from the device, and [`Error::Panicked`](crate::Error::Panicked).
     pub fn submit<O, B>(&self, operation: O, data: B) -> Result<Submitted<B>, SubmitError<B>>
     where
         O: Operation<Output = ()>,

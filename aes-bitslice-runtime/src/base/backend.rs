@@ -1,10 +1,10 @@
-//! Names of the places to compute.
+//! The backends, by name.
 
 use crate::base::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-/// The place to compute. Written `auto`, `cuda`, `cuda:N`, `cuda:all`, `opencl`, `opencl:P.D`, `cpu` or
+/// A backend: where to compute. Written `auto`, `cuda`, `cuda:N`, `cuda:all`, `opencl`, `opencl:P.D`, `cpu` or
 /// `cpu-bitsliced`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]

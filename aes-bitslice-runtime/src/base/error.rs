@@ -15,7 +15,7 @@ pub enum Error {
     /// A key that is not an XTS key.
     #[error("not a key of XTS: {what}")]
     XtsKey {
-        /// What was wrong.
+        /// The problem.
         what: String,
     },
     /// A key of a different kind than the operation needs.
@@ -60,13 +60,13 @@ pub enum Error {
     /// Work under many keys that cannot be processed in one call.
     #[error("many keys: {what}")]
     Jobs {
-        /// What is wrong, and what would be right.
+        /// The problem, and what would be right.
         what: String,
     },
     /// A key that is not written as hexadecimal digits; the message never repeats the text.
     #[error("the key is not hexadecimal: {what}")]
     KeyHex {
-        /// What was wrong.
+        /// The problem.
         what: String,
     },
     /// The operating system did not supply random bytes.
@@ -135,7 +135,7 @@ pub enum Error {
     /// A backend that this program was built without.
     #[error("this program was built without {what}: build `aes-bitslice-runtime` with the feature `{feature}`")]
     NotBuilt {
-        /// What is missing.
+        /// The missing component.
         what: &'static str,
         /// The feature that provides it.
         feature: &'static str,
@@ -185,7 +185,7 @@ pub enum Error {
     /// A call that only a CUDA engine supports.
     #[error("{what} needs a CUDA engine, and this one is {backend}: open the engine with the backend `cuda`")]
     NotCuda {
-        /// What was asked for.
+        /// The item requested.
         what: &'static str,
         /// The engine's backend.
         backend: String,
@@ -193,7 +193,7 @@ pub enum Error {
     /// A call that only an OpenCL engine supports.
     #[error("{what} needs an OpenCL engine, and this one is {backend}: open the engine with the backend `opencl`")]
     NotOpenCl {
-        /// What was asked for.
+        /// The item requested.
         what: &'static str,
         /// The engine's backend.
         backend: String,
@@ -203,7 +203,7 @@ pub enum Error {
         "{what} needs a CUDA or OpenCL engine, and this one is {backend}: open the engine with the backend `cuda` or `opencl`"
     )]
     NoDevice {
-        /// What was asked for.
+        /// The item requested.
         what: &'static str,
         /// The engine's backend.
         backend: String,
@@ -211,15 +211,15 @@ pub enum Error {
     /// No CUDA on this machine.
     #[error("CUDA is not available: {what}; {help}, or use the backend `cpu`")]
     CudaUnavailable {
-        /// What is missing.
+        /// The missing component.
         what: String,
-        /// What to do about it, other than using the CPU.
+        /// A remedy other than using the CPU.
         help: String,
     },
     /// GPUs that cannot work together as requested.
     #[error("cannot share work out to these GPUs: {what}; give different numbers, counted from 0")]
     BadDevices {
-        /// What was wrong.
+        /// The problem.
         what: String,
     },
     /// A call for a single GPU, on an engine that has several.
@@ -227,7 +227,7 @@ pub enum Error {
         "{what} is one GPU's, and this engine has several: open the engine with the backend `cuda:0`, or another of them"
     )]
     SeveralDevices {
-        /// What was asked for.
+        /// The item requested.
         what: &'static str,
     },
     /// A device number that is too high.
@@ -249,9 +249,9 @@ pub enum Error {
     /// No OpenCL on this machine.
     #[error("OpenCL is not available: {what}; {help}, or use the backend `cpu`")]
     OpenClUnavailable {
-        /// What is missing.
+        /// The missing component.
         what: String,
-        /// What to do about it, other than using the CPU.
+        /// A remedy other than using the CPU.
         help: String,
     },
     /// Platform and device numbers that no OpenCL device has.
@@ -279,7 +279,7 @@ pub enum Error {
     CompilerCache {
         /// The platform's name.
         platform: String,
-        /// What to do about it.
+        /// The remedy.
         switch: String,
     },
     /// An earlier CUDA error left the device's context unusable, or the output of a failed call could not be cleared in sharded memory. If
@@ -313,9 +313,9 @@ pub enum Error {
     /// No run-time compiler on this machine.
     #[error("the CUDA run-time compiler is not available: {what}; {help}")]
     NvrtcUnavailable {
-        /// What is missing.
+        /// The missing component.
         what: String,
-        /// What to do about it.
+        /// The remedy.
         help: String,
     },
     /// A kernel did not compile.
@@ -331,7 +331,7 @@ pub enum Error {
     BadManifest {
         /// The manifest's file.
         path: PathBuf,
-        /// What was wrong.
+        /// The problem.
         what: String,
     },
     /// A single-kernel cipher was asked for a mode that the kernel was not made for.
@@ -348,7 +348,7 @@ pub enum Error {
         "{what} needs the key itself, which a cipher of one kernel does not keep: make a cipher that is given the key"
     )]
     NeedsKey {
-        /// What was asked for.
+        /// The item requested.
         what: &'static str,
     },
     /// The requested kernel does not exist.
@@ -374,7 +374,7 @@ pub enum Error {
     TuningNotSaved {
         /// The file.
         path: PathBuf,
-        /// What was wrong.
+        /// The problem.
         what: String,
     },
 }

@@ -51,7 +51,7 @@ impl Key {
         Ok(Self { bytes: Zeroizing::new(bytes.into()), bits })
     }
 
-    /// Generates a new XTS key with the operating system's random number generator: two AES keys of `bits` bits, 128 or 256.
+    /// Generates a new XTS key, two AES keys of `bits` bits (128 or 256), with the operating system's random number generator.
     ///
     /// # Errors
     /// [`Error::XtsKey`] for 192 bits, [`Error::Random`] if the system does not supply random bytes.

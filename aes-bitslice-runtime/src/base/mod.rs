@@ -8,7 +8,7 @@
 //! | `counter` | where a key stream starts |
 //! | `nonce` | the value that is new for every GCM message |
 //! | `tag` | authentication tags, compared in constant time |
-//! | `backend` | names of the places to compute |
+//! | `backend` | the backends, by name |
 //! | `sync` | primitives for state shared between threads |
 //! | `threads` | the number of threads that share a call's work |
 

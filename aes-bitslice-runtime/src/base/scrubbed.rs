@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Secrets that a job must keep for longer than it runs belong on the heap, in memory that is wiped.
-//! `tests/tests/secrets.rs` searches a process for remains.
+//! `tests/tests/secrets.rs` searches a process for what remains.
 
 use zeroize::zeroize_stack;
 

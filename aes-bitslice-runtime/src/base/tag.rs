@@ -49,7 +49,7 @@ impl Tag {
         &self.bytes[..self.len]
     }
 
-    /// Its bytes padded with zeros to 16, and a mask (0xff) of which of these are its bytes.
+    /// Its bytes padded with zeros to 16, and a mask that is 0xff for its own bytes.
     pub(crate) fn padded(&self) -> ([u8; 16], [u8; 16]) {
         (self.bytes, std::array::from_fn(|i| if i < self.len { 0xff } else { 0 }))
     }

@@ -301,7 +301,7 @@ mod tests {
         }
     }
 
-    /// A panic on one thread ends the call for all, and comes out of it.
+    /// A panic on one thread ends the call for all, and propagates out of it.
     #[test]
     fn a_panic_ends_the_call() {
         let devices =

@@ -28,7 +28,7 @@ pub struct Submitted<B, T = B> {
 ///
 /// In a function that returns [`Error`], `?` keeps the error and drops the data.
 pub struct SubmitError<B> {
-    /// What was wrong.
+    /// The problem.
     pub error: Error,
     /// The data that was submitted.
     pub data: B,

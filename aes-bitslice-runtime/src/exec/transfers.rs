@@ -4,9 +4,9 @@
 //! Measured on an H200 on PCIe 5, with sixteen cores (BENCHMARKS.md): pinned data needs large chunks and few threads,
 //! because only the GPU copies. Unpinned data is staged through pinned memory by threads, which copy slower than the
 //! link: one for each core, with chunks that together stay in the last-level cache. The less data, the smaller the
-//! chunks, so that the first is not in flight alone for long; data that takes hardly longer than the transfer latency
-//! is not cut at all (Li et al. 2012, table IV). Even smaller data is read and written over the link by kernels, where
-//! they can.
+//! chunks, so that the first is not in flight alone for long; data whose transfer takes hardly longer than the latency
+//! itself is not cut at all (Li et al. 2012, table IV). Even smaller data is read and written over the link by kernels,
+//! where they can.
 
 use std::thread;
 

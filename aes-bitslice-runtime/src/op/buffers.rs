@@ -40,9 +40,9 @@ pub enum Buffers<'a> {
     InPlace(&'a mut [u8]),
     /// The input is unchanged.
     To {
-        /// What is read.
+        /// The input.
         input: &'a [u8],
-        /// What is written.
+        /// The output.
         output: &'a mut [u8],
     },
     /// The input. Nothing is written.

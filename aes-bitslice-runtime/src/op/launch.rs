@@ -122,7 +122,7 @@ impl Geometry {
         self.grid.size(blocks.div_ceil(self.tile_blocks.into()), self.multiprocessors, self.threads)
     }
 
-    /// The block of the first tile that has this counter, the counter of the first block.
+    /// The position in the first tile of the block with this counter, if it is the counter of the first block.
     fn skipped(&self, counter: u128) -> u32 {
         if self.aligned_counters { counter as u32 % self.tile_blocks } else { 0 }
     }

@@ -38,8 +38,8 @@ pub struct PartialHash {
     pub hash: [u8; 16],
 }
 
-/// The hash key, H: the encryption of a block of zeros (SP 800-38D, section 7.1), or for POLYVAL the key with which that is GHASH. It stays
-/// in place when the value moves, is wiped with the last clone, and is never printed.
+/// The hash key, H: the encryption of a block of zeros (SP 800-38D, section 7.1), or for POLYVAL the equivalent key of GHASH. It stays in
+/// place when the value moves, is wiped with the last clone, and is never printed.
 #[derive(Clone)]
 pub struct HashKey(Arc<Of>);
 

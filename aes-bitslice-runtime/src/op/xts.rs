@@ -59,7 +59,7 @@ impl Xts {
     /// Plaintext to ciphertext, as [`new`](Self::new).
     ///
     /// # Errors
-    /// As there.
+    /// As [`new`](Self::new).
     pub fn encrypt(unit_bytes: u64, first_unit: u128) -> Result<Self, Error> {
         Self::new(Direction::Encrypt, unit_bytes, first_unit)
     }
@@ -67,7 +67,7 @@ impl Xts {
     /// Ciphertext to plaintext, as [`new`](Self::new).
     ///
     /// # Errors
-    /// As there.
+    /// As [`new`](Self::new).
     pub fn decrypt(unit_bytes: u64, first_unit: u128) -> Result<Self, Error> {
         Self::new(Direction::Decrypt, unit_bytes, first_unit)
     }
