@@ -43,7 +43,8 @@ named! {
     /// Encrypts whole blocks in place, each chained to the one before, on one core of the CPU ([`CbcEncrypt`]).
     ///
     /// # Errors
-    /// [`Error::NotWholeBlocks`] for a length that is not a multiple of 16, [`Error::NeedsKey`] on a single-kernel cipher.
+    /// [`Error::NotWholeBlocks`] for a length that is not a multiple of 16, [`Error::NeedsKey`] on a single-kernel
+    /// cipher.
     cbc_encrypt, cbc_encrypt_to(iv: &[u8; 16]) = CbcEncrypt::new(iv);
 
     /// Decrypts whole blocks in place, each chained to the ciphertext block before it ([`CbcDecrypt`]).

@@ -32,7 +32,7 @@ pub trait Operation: Steps {
     /// Whether each call has its own key, derived from the cipher's. The CPU supports such calls, and so do devices: in host memory and,
     /// with CUDA, in the memory of one GPU.
     const HAS_OWN_KEY: bool = false;
-    /// Whether its output must not be used before it was verified.
+    /// Whether its output must not be used before it has been verified.
     const VERIFIES: bool = false;
 }
 
