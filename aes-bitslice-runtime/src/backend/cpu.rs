@@ -1,5 +1,4 @@
-//! The CPU as a backend, by the `aes` and `ctr` crates: what a caller should get where there is no GPU, and what is serial wherever there
-//! is one.
+//! The CPU as a backend, using the `aes` and `ctr` crates: for callers without a GPU, and for serial operations even with one.
 
 use crate::base::backend::Backend;
 use crate::base::error::Error;
@@ -14,7 +13,7 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 
 impl OnBackend for CpuKey {
-    /// On all cores, or on this thread if it is serial.
+    /// On all cores, or on this thread if the operation is serial.
     fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
         Ok(match O::SERIAL {
             true => vec![operation.on_cpu(self, data)],

@@ -1,13 +1,13 @@
-//! Where operations are done, by backend.
+//! The backends: where operations run.
 //!
 //! | module | idea |
 //! |---|---|
-//! | `cpu` | the `aes` and `ctr` crates on the cores of the processor |
-//! | `bitsliced` | the generated engine on vectors of the processor |
+//! | `cpu` | the `aes` and `ctr` crates on the processor's cores |
+//! | `bitsliced` | the generated engine on the processor's vectors |
 //! | `cuda` | the generated kernels on NVIDIA GPUs |
-//! | `opencl` | the same on devices behind OpenCL |
+//! | `opencl` | the same on OpenCL devices |
 //!
-//! `past_caches` is a copy past the processor's caches, out of what is staged.
+//! `past_caches` copies staged data past the processor's caches.
 
 #[allow(unsafe_code)]
 pub mod bitsliced;

@@ -1,9 +1,10 @@
-//! A copy to memory that nobody reads soon: past the caches, so that the processor need not read what it overwrites.
+//! A copy to memory that will not be read soon. It bypasses the caches, so that the processor need not read what it
+//! overwrites.
 
-/// Copies `from` to `to`, which are of the same length.
+/// Copies `from` to `to`, which have the same length.
 ///
 /// # Panics
-/// If they are not.
+/// If the lengths differ.
 pub(crate) fn past_caches(from: &[u8], to: &mut [u8]) {
     assert_eq!(from.len(), to.len());
     #[cfg(target_arch = "x86_64")]
@@ -18,12 +19,11 @@ pub(crate) fn past_caches(from: &[u8], to: &mut [u8]) {
         for (from, to) in lines_from.iter().zip(lines_to) {
             let (from, to) = (from.as_ptr().cast::<__m128i>(), to.as_mut_ptr().cast::<__m128i>());
             for i in 0..4 {
-                // SAFETY: each line has room for four; those that are written begin at multiples of 64 bytes.
+                // SAFETY: each line has room for four vectors; the lines written begin at multiples of 64 bytes.
                 unsafe { _mm_stream_si128(to.add(i), _mm_loadu_si128(from.add(i))) };
             }
         }
-        // Before anybody else is told that it is there.
-        // SAFETY: every x86-64 processor has it.
+        // SAFETY: every x86-64 processor has this instruction.
         unsafe { _mm_sfence() };
         to_tail.copy_from_slice(from_tail);
     }

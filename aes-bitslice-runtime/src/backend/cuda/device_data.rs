@@ -1,4 +1,4 @@
-//! Data in device memory: on the caller's stream, in place or not, without a synchronisation here.
+//! Calls on data in device memory: on the caller's stream, in place or not, without synchronisation.
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
@@ -20,44 +20,44 @@ use std::sync::Arc;
 
 /// Calls of a [`Cipher`](crate::Cipher) on device memory.
 ///
-/// They return when the work is on the stream, not when it is done; an error on the device shows when the caller waits for the stream.
-/// `stream.record_event(None)` after a call gives an event that tells when it is done: it can be asked, waited for, and made to hold up
-/// another stream. Round keys travel with each launch, so the cipher may be dropped before the stream has come to it; dropping a cipher
-/// that has memory of its own on the device waits for everything there: one whose kernel is its own, such as that of
-/// [`Engine::load_baked`](crate::Engine::load_baked) or [`Engine::cipher_of`](crate::Engine::cipher_of), and one that has hashed (GCM,
-/// GMAC, GHASH). Buffers and streams belong to the engine's context, [`Engine::cuda_context`](crate::Engine::cuda_context).
+/// They return when the work is on the stream, not when it completes; a device error shows when the caller waits for the stream.
+/// `stream.record_event(None)` after a call gives an event for its completion: it can be queried, waited for, or used to hold up another
+/// stream. Round keys travel with each launch, so the cipher may be dropped before the stream reaches the call. Dropping a cipher that has
+/// its own memory on the device waits for everything there: a cipher with its own kernel, such as that of
+/// [`Engine::load_baked`](crate::Engine::load_baked) or [`Engine::cipher_of`](crate::Engine::cipher_of), or one that has hashed (GCM, GMAC,
+/// GHASH). Buffers and streams belong to the engine's context, [`Engine::cuda_context`](crate::Engine::cuda_context).
 ///
 /// It is `Send` and `Sync`: any number of threads may use one at the same time, each on its own stream or all on one.
 ///
-/// Any alignment is right; data aligned to 16 bytes is fast. For key stream, as in [`Ctr`](crate::Ctr), what counts is the
-/// alignment of the byte that the first whole block of it meets: with `offset` 5 into the key stream, byte 11 of the data.
+/// Any alignment works; data aligned to 16 bytes is fast. For key stream, as in [`Ctr`](crate::Ctr), the alignment that counts is that of
+/// the data byte where the first whole block of key stream begins: with `offset` 5 into the key stream, byte 11 of the data.
 ///
-/// Every call may fail with [`Error::Poisoned`], and the first of a mode with [`Error::SelfTestFailed`]; a baked kernel
-/// answers other modes with [`Error::NotInKernel`]. Key stream for data that is not all whole aligned blocks is up to three
-/// launches. Two co-resident kernels are up to four launches for CTR and two for ECB, over the caller's stream and one of the
-/// engine's, for which the caller's then waits. If the driver refuses one of them, the output holds what the others write, and
-/// after a call in place nothing tells which: throw it away. [`CbcDecrypt`](crate::CbcDecrypt) in place takes a little device
-/// memory on the stream, 16 bytes for each thread block.
+/// Every call may fail with [`Error::Poisoned`], and the first call of a mode with [`Error::SelfTestFailed`]; a baked kernel answers other
+/// modes with [`Error::NotInKernel`]. Key stream for data that is not all whole aligned blocks takes up to three launches. Two co-resident
+/// kernels take up to four launches for CTR and two for ECB, over the caller's stream and one of the engine's, for which the caller's
+/// stream then waits. If the driver refuses one of them, the output holds what the others write. After a call in place nothing tells which
+/// parts those are: discard the output. [`CbcDecrypt`](crate::CbcDecrypt) in place allocates a little device memory on the stream, 16 bytes
+/// for each thread block.
 ///
-/// The first call that takes a kernel loads it and waits for the known answer it must give. Which one a call takes may
-/// depend on its size and its alignment ([`Kernels::AutoAny`](crate::Kernels::AutoAny)), so that a later call may load
-/// another. [`prepare`](Self::prepare) loads them before time counts.
+/// The first call that uses a kernel loads it and waits for the known answer it must give. The kernel that a call uses may depend on the
+/// size and alignment of its data ([`Kernels::AutoAny`](crate::Kernels::AutoAny)), so a later call may load another.
+/// [`prepare`](Self::prepare) loads them in advance, before time counts.
 ///
 /// # Graphs
-/// A stream may be captured into a graph. Nothing can be loaded meanwhile: [`prepare`](Self::prepare) before. The graph, and each
-/// that is instantiated or cloned from it, owns a share of the code and of the keys that its calls need: engine and cipher may be
-/// dropped before it is launched. It holds the round keys, as launch arguments in the driver's memory, until it is destroyed. Buffers
-/// are the caller's to keep. Co-resident kernels come one after the other in a graph. Where a cipher that waits when it is
-/// dropped is dropped while a stream of the context is being captured, the driver refuses to wait, which spoils that capture, and kernel
-/// and tables stay as long as the context; so with each call of AES-GCM-SIV, which has tables of its own.
+/// A stream may be captured into a graph. Nothing can be loaded during capture: call [`prepare`](Self::prepare) first. The graph, and each
+/// graph instantiated or cloned from it, shares ownership of the code and the keys that its calls need, so the engine and the cipher may be
+/// dropped before it is launched. It holds the round keys, as launch arguments in the driver's memory, until it is destroyed. The caller
+/// keeps the buffers alive. Co-resident kernels run one after the other in a graph. If a cipher whose drop waits is dropped while a stream
+/// of the context is being captured, the driver refuses to wait: that invalidates the capture, and the kernel and the tables stay as long
+/// as the context does. The same holds for each call of AES-GCM-SIV, which has its own tables.
 pub struct DeviceCipher<'a> {
     key: &'a DeviceKey,
-    /// The key on the CPU; none of a cipher of one kernel.
+    /// The key on the CPU; `None` for a cipher of one kernel.
     cpu: Option<&'a Arc<CpuKey>>,
     choice: Option<Choice>,
 }
 
-/// The memory, for messages.
+/// The name of the memory, for messages.
 const MEMORY: &str = "device memory";
 
 impl<'a> DeviceCipher<'a> {
@@ -65,33 +65,32 @@ impl<'a> DeviceCipher<'a> {
         Self { key, cpu, choice: None }
     }
 
-    /// The same calls by this kernel with this geometry, whatever is fastest: for measuring. A cipher of one kernel keeps
-    /// to that.
+    /// Makes the same calls with this kernel and this geometry, whatever is fastest: for measuring. A cipher of one kernel keeps to that
+    /// kernel.
     ///
-    /// Every call fails with [`Error::NoSuchKernel`] if there is no such kernel for its mode,
-    /// [`Engine::with_kernels`](crate::Engine::with_kernels) does not allow it, or a number of the geometry is out of
-    /// bounds.
+    /// Every call fails with [`Error::NoSuchKernel`] if there is no such kernel for its mode, if
+    /// [`Engine::with_kernels`](crate::Engine::with_kernels) does not allow it, or if a number of the geometry is out of bounds.
     pub fn by(self, choice: Choice) -> Self {
         Self { choice: Some(choice), ..self }
     }
 
-    /// Loads every kernel that calls of a mode may take, whatever their size, and waits for the known answers they must
-    /// give, unless that was done before: what [`by`](Self::by) names, else all that
-    /// [`Engine::with_kernels`](crate::Engine::with_kernels) allows. Those of
-    /// [`Kernels::AutoAny`](crate::Kernels::AutoAny) are all that there are for the mode on this device.
+    /// Loads every kernel that calls of a mode may use, whatever their size, and waits for the known answers they must give, unless that
+    /// was done before. These are the kernels that [`by`](Self::by) names, else all that
+    /// [`Engine::with_kernels`](crate::Engine::with_kernels) allows. [`Kernels::AutoAny`](crate::Kernels::AutoAny) allows every kernel for
+    /// the mode on this device.
     ///
     /// # Errors
-    /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a kernel for another mode, [`Error::NoSuchKernel`] if there is
-    /// none as asked for, and what the driver reports.
+    /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a kernel for another mode, [`Error::NoSuchKernel`] if there is no such kernel,
+    /// and what the driver reports.
     pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
         self.key.prepare(mode, self.choice)
     }
 
-    /// Loads all that calls of an operation take, unless that was done before: of one that hashes the GHASH kernel and the tables of the
-    /// key, too. Tables of AES-GCM-SIV are of one message, and made in its call.
+    /// Loads everything that calls of an operation need, unless that was done before: if it hashes, also the GHASH kernel and the tables of
+    /// the key. AES-GCM-SIV has tables for each message, built in its call.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare), and [`Error::NeedsKey`] for an operation that hashes on a cipher of one kernel.
+    /// As [`prepare`](Self::prepare), and [`Error::NeedsKey`] for an operation that hashes, on a cipher of one kernel.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
         if let Some(batch) = operation.batch() {
             self.supports::<O>(&batch)?;
@@ -105,7 +104,7 @@ impl<'a> DeviceCipher<'a> {
         let operation = keyed(operation.clone(), self.cpu.map(|cpu| &**cpu))?;
         self.key.device().enter()?;
         match operation.own_key() {
-            // Its own tables are made in each call.
+            // Its own tables are built in each call.
             Some(own) => {
                 let key = self.key.of_one_call(own.key)?;
                 needed.mode.map_or(Ok(()), |mode| key.prepare(mode, self.choice))?;
@@ -134,23 +133,23 @@ impl<'a> DeviceCipher<'a> {
         unsafe { self.run_raw(stream.cu_stream(), operation, pointer, pointer, len) }
     }
 
-    /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt): on `data`, in place, or reading it.
-    /// It returns when the work is on the stream; the value is there when the stream has come to it.
+    /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt): on `data`, in place, or only reading
+    /// it. It returns when the work is on the stream; the value is available once the stream has reached it.
     ///
-    /// [`GcmDecrypt`](crate::GcmDecrypt) writes plaintext, and clears it on the same stream if it is not authentic: look at it, from the
-    /// host or from another stream, only behind that, and use nothing of it before [`Pending::wait`] has said that it is good. What
-    /// comes next on the stream sees the message or zeros.
+    /// [`GcmDecrypt`](crate::GcmDecrypt) writes plaintext, and clears it on the same stream if it is not authentic. Look at it, from the
+    /// host or from another stream, only after that, and use none of it before [`Pending::wait`] has reported that it is authentic. Later
+    /// work on the same stream sees the message or zeros.
     ///
-    /// The first call under a key makes the tables of its hash, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
+    /// The first call under a key builds the hash tables of the key, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
     ///
-    /// AES-GCM-SIV has a key and tables of its own for each message. So each of its calls waits until these are on the device, and
-    /// [`Pending`], when it has the value or is dropped, for all that the device is doing. [`GcmSivEncrypt`](crate::GcmSivEncrypt) goes
-    /// through the data twice, and waits here until the stream has come to the end of the first time;
-    /// [`GcmSivDecrypt`](crate::GcmSivDecrypt) does not wait for the stream, unless that is the default stream or one that was made
-    /// without `CU_STREAM_NON_BLOCKING`: copies of the tables wait for those.
+    /// AES-GCM-SIV has its own key and tables for each message. So each call waits until these are on the device, and its [`Pending`], when
+    /// it has the value or is dropped, waits for everything the device is doing. [`GcmSivEncrypt`](crate::GcmSivEncrypt) makes two passes
+    /// over the data, and waits here until the stream reaches the end of the first. [`GcmSivDecrypt`](crate::GcmSivDecrypt) does not wait
+    /// for the stream, unless it is the default stream or was created without `CU_STREAM_NON_BLOCKING`: copies of the tables wait for such
+    /// streams.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`Error::WrongCall`] for what returns no value; [`Error::NeedsKey`] on a cipher of one kernel;
+    /// As [`run`](Self::run); [`Error::WrongCall`] for an operation that returns no value; [`Error::NeedsKey`] on a cipher of one kernel;
     /// [`Error::InCapture`] on a stream that is being captured into a graph.
     pub fn run_with_output<O: Operation, D: DevicePtrMut<u8>>(
         &self,
@@ -166,10 +165,10 @@ impl<'a> DeviceCipher<'a> {
         unsafe { self.run_raw_with_output(stream.cu_stream(), operation, pointer, pointer, len) }
     }
 
-    /// The same on raw device pointers and a raw stream, as [`run_raw`](Self::run_raw).
+    /// As [`run_with_output`](Self::run_with_output), on raw device pointers and a raw stream, like [`run_raw`](Self::run_raw).
     ///
     /// # Safety
-    /// As there.
+    /// As for [`run_raw`](Self::run_raw).
     ///
     /// # Errors
     /// As [`run_with_output`](Self::run_with_output), and [`Error::Overlap`].
@@ -205,7 +204,7 @@ impl<'a> DeviceCipher<'a> {
             }
             let own = operation.own_key().map(|own| self.key.of_one_call(own.key)).transpose()?;
             let key = own.as_ref().unwrap_or(self.key);
-            // Before anything is written: its known answer may be a wrong one.
+            // Before anything is written: its known-answer test may fail.
             key.hash_kernel(operation.hash_key())?;
             let mut operation = operation;
             while operation.only_reads() {
@@ -223,10 +222,10 @@ impl<'a> DeviceCipher<'a> {
         }
     }
 
-    /// Puts a pass over data on a stream, without waiting. The memory of its hash is zeros where it makes none.
+    /// Puts a pass over data on a stream, without waiting. The memory of its hash is zeros where the pass computes none.
     ///
     /// # Safety
-    /// As [`run_raw`](Self::run_raw), of the span.
+    /// As for [`run_raw`](Self::run_raw), for the span.
     unsafe fn pass<O: Operation>(
         &self,
         key: &DeviceKey,
@@ -243,7 +242,7 @@ impl<'a> DeviceCipher<'a> {
                 let launched = kernels.steps().try_for_each(launch);
                 launched.and_then(|()| key.clear_unless_authentic(stream, span, operation, hash)).inspect_err(|_| {
                     if let Some(output) = span.output.filter(|_| O::VERIFIES && span.len > 0) {
-                        // What is not verified is not left there; if even that fails, nothing more can be done.
+                        // Data that was not verified must not stay there; if even this fails, nothing more can be done.
                         let _ = result::memset_d8_async(output, 0, span.len as usize, stream);
                     }
                 })
@@ -252,10 +251,10 @@ impl<'a> DeviceCipher<'a> {
         Ok(memory)
     }
 
-    /// The same of many messages.
+    /// The same for many messages.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`run_raw`](Self::run_raw).
     unsafe fn run_batch<O: Operation>(
         &self,
         stream: CUstream,
@@ -268,7 +267,7 @@ impl<'a> DeviceCipher<'a> {
         operation.check(len)?;
         let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
         let batch = operation.batch().expect("asked before");
-        // What comes of messages that are all empty was made with the key.
+        // The results for messages that are all empty were computed with the key.
         if batch.is_empty() || len == 0 {
             return Ok(Pending::new(operation, Results::None, None));
         }
@@ -281,7 +280,7 @@ impl<'a> DeviceCipher<'a> {
             return Err(Error::InCapture { operation: O::NAME });
         }
         self.key.prepare_batch(&batch)?;
-        // SAFETY: as above; the messages lie within the length, as was checked.
+        // SAFETY: as above; the messages are within the length, as was checked.
         let memory = unsafe { self.key.launch_batch(stream, span, &batch) }?;
         Ok(Pending::new(operation, Results::Batch(memory), None))
     }
@@ -320,12 +319,12 @@ impl<'a> DeviceCipher<'a> {
         unsafe { self.run_raw(stream.cu_stream(), operation, from, to, len) }
     }
 
-    /// Does an operation on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. An operation that
-    /// only writes takes no notice of `input`, which may be 0.
+    /// Does an operation on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. An operation that only
+    /// writes ignores `input`, which may be 0.
     ///
     /// # Safety
-    /// `input` and `output`, as far as the operation reads and writes, point to `len` bytes of memory that this device can reach,
-    /// live until the work is done; `stream` is live and of the engine's context.
+    /// `input` and `output`, as far as the operation reads and writes them, point to `len` bytes of memory that this device can reach, live
+    /// until the work is done; `stream` is live and belongs to the engine's context.
     ///
     /// # Errors
     /// As [`run`](Self::run), and [`Error::Overlap`] if the ranges overlap without being the same.

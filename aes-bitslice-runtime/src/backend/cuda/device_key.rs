@@ -21,21 +21,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct DeviceKey {
     device: Arc<Device>,
     code: Arc<Code>,
-    /// What launches of the GHASH kernel read under this key, once it was asked for.
+    /// What launches of the GHASH kernel read under this key, once requested.
     hash_tables: Arc<Mutex<Option<Arc<KeyMemory>>>>,
-    /// The same of its launches for many messages.
+    /// The same for its launches on many messages.
     message_tables: Arc<Mutex<Option<Arc<KeyMemory>>>>,
 }
 
 enum Code {
-    /// The stored kernels that are allowed, and the key in every form that they take it in.
+    /// The stored kernels that are allowed, and the key in every form they take.
     Stored { kernels: Kernels, key_bits: KeyBits, is_xts: bool, keys: Vec<(KeyForm, RoundKeys)> },
-    /// One kernel, which is the key or is launched with it.
+    /// One kernel, which has the key baked in or is launched with it.
     One(Kernel, Option<RoundKeys>),
 }
 
 impl DeviceKey {
-    /// A key for the stored kernels that are allowed. The device was entered.
+    /// A key for the stored kernels that are allowed. The caller has entered the device.
     pub(crate) fn with_stored(device: Arc<Device>, key: &Key, kernels: Kernels) -> Self {
         let (key_bits, is_xts, key) = (key.bits(), key.is_xts(), sources::expanded(key));
         let choices = kernels.choices();
@@ -54,7 +54,7 @@ impl DeviceKey {
         }
     }
 
-    /// A key that one call has of its own, for the same kernels on the same device, which was entered.
+    /// A key for one call only, for the same kernels on the same device, which the caller has entered.
     pub(crate) fn of_one_call(&self, key: &Key) -> Result<Self, Error> {
         match *self.code {
             Code::Stored { kernels, .. } => {
@@ -74,8 +74,8 @@ impl DeviceKey {
         }
     }
 
-    /// The GHASH kernel, and its tables of this key, whose hash key `key` is; made at their first use. The device was
-    /// entered.
+    /// The GHASH kernel, and its tables for this key, whose hash key is `key`; built on first use. The caller has
+    /// entered the device.
     pub(crate) fn hash_kernel(&self, key: &HashKey) -> Result<(HashKernel, Arc<KeyMemory>), Error> {
         let kernel = self.device.hash_kernel()?;
         let mut tables = self.hash_tables.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +99,7 @@ impl DeviceKey {
         &self.device
     }
 
-    /// The kernels that are allowed, and the length of the key; nothing where there is one kernel only.
+    /// The kernels that are allowed, and the length of the key; `None` where there is only one kernel.
     pub(crate) fn allowed(&self) -> Option<(Kernels, KeyBits)> {
         match *self.code {
             Code::Stored { kernels, key_bits, .. } => Some((kernels, key_bits)),
@@ -107,18 +107,18 @@ impl DeviceKey {
         }
     }
 
-    /// Whether it is the two keys of XTS.
+    /// Whether it consists of the two keys of XTS.
     pub(crate) fn is_xts(&self) -> bool {
         matches!(*self.code, Code::Stored { is_xts: true, .. })
     }
 
-    /// The kernel for a mode and a choice, and the round keys to launch it with; loads it at its first use.
+    /// The kernel for a mode and a choice, and the round keys to launch it with; loads it on first use.
     pub(crate) fn kernel(&self, mode: Mode, choice: Choice) -> Result<(Kernel, Option<&RoundKeys>), Error> {
         match &*self.code {
             Code::Stored { .. } => {
                 let found = match StoredKind::of(choice) {
                     &[kind] => self.stored(mode, kind, choice)?,
-                    // What launches several has them one by one.
+                    // A choice that launches several kernels gets them one by one.
                     _ => return Err(self.none_for(mode, choice)),
                 };
                 Ok((found.0, Some(found.1)))
@@ -130,7 +130,7 @@ impl DeviceKey {
         }
     }
 
-    /// Loads all that a choice launches, unless that was done before.
+    /// Loads everything that a choice launches, unless that was done before.
     pub(crate) fn load(&self, mode: Mode, choice: Choice) -> Result<(), Error> {
         match &*self.code {
             Code::Stored { .. } => {
@@ -143,7 +143,8 @@ impl DeviceKey {
     /// A stored kernel, and the round keys to launch it with.
     ///
     /// # Errors
-    /// [`Error::NoSuchKernel`] where `choice`, for which it is, is not allowed, or there is none for this device.
+    /// [`Error::NoSuchKernel`] if `choice`, which the kernel is for, is not allowed, or if this device has no such
+    /// kernel.
     pub(crate) fn stored(&self, mode: Mode, kind: StoredKind, choice: Choice) -> Result<(Kernel, &RoundKeys), Error> {
         self.find(mode, kind, choice)?.ok_or_else(|| self.none_for(mode, choice))
     }

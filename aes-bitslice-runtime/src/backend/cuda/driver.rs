@@ -1,4 +1,4 @@
-//! Whether CUDA is there, which devices it has, and its errors by name.
+//! Whether CUDA is there, its devices, and its errors by name.
 
 use crate::base::error::Error;
 use cudarc::driver::sys::{self, CUresult};
@@ -16,15 +16,15 @@ pub struct DeviceInfo {
     pub compute_capability: (u32, u32),
     /// Its multiprocessors.
     pub multiprocessors: u32,
-    /// The clock that its multiprocessors can have, in kHz.
+    /// The highest clock of its multiprocessors, in kHz.
     pub clock_khz: u32,
     /// Its memory, in bytes.
     pub memory_bytes: u64,
-    /// Shared memory that a thread block may have, in bytes.
+    /// The shared memory that a thread block may have, in bytes.
     pub shared_memory_bytes: u32,
     /// The newest CUDA that its driver supports.
     pub driver_version: String,
-    /// The driver's release, such as `580.159.04`, where the system tells it.
+    /// The driver's release, such as `580.159.04`, where the system reports it.
     pub driver_release: Option<String>,
 }
 
@@ -36,11 +36,11 @@ pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
     (0..count()?).map(describe).collect()
 }
 
-/// Describes a device without making a context on it.
+/// Describes a device without creating a context on it.
 fn describe(ordinal: usize) -> Result<DeviceInfo, Error> {
     use sys::CUdevice_attribute as Attribute;
     let device = result::device::get(ordinal as i32).map_err(|e| error("cuDeviceGet", e))?;
-    // SAFETY: the device is one that the driver gave.
+    // SAFETY: the driver returned this device.
     let attribute =
         |a| unsafe { result::device::get_attribute(device, a) }.map_err(|e| error("cuDeviceGetAttribute", e));
     Ok(DeviceInfo {
@@ -67,13 +67,13 @@ fn describe(ordinal: usize) -> Result<DeviceInfo, Error> {
 const OLDEST_ARCHITECTURE: u32 = 75;
 const OLDEST_DRIVER: i32 = 13000;
 
-/// What the kernel module says of itself, on Linux.
+/// The version that the kernel module reports, on Linux.
 fn driver_release() -> Option<String> {
     let release = std::fs::read_to_string("/sys/module/nvidia/version").ok()?.trim().to_string();
     (!release.is_empty()).then_some(release)
 }
 
-/// A device that can run the stored kernels, or why there is none of this number.
+/// A device that can run the stored kernels, or why the device with this number is not one.
 pub(crate) fn usable(ordinal: usize) -> Result<DeviceInfo, Error> {
     let count = count()?;
     if ordinal >= count {
@@ -96,10 +96,11 @@ pub(crate) fn usable(ordinal: usize) -> Result<DeviceInfo, Error> {
     Ok(info)
 }
 
-/// How many devices there are; at least one.
+/// The number of devices; at least one.
 pub(crate) fn count() -> Result<usize, Error> {
     let unavailable = |what: &str, help: &str| Error::CudaUnavailable { what: what.into(), help: help.into() };
-    // SAFETY: only looks whether the library opens. Asked before any other call: those panic without it.
+    // SAFETY: only checks whether the library opens. Called before any other call, because those panic without the
+    // library.
     if !unsafe { sys::is_culib_present() } {
         return Err(unavailable(
             "no NVIDIA driver was found",
@@ -125,7 +126,7 @@ pub(crate) fn count() -> Result<usize, Error> {
 /// The newest CUDA that the driver supports: 13000 for 13.0.
 fn driver_version() -> Result<i32, Error> {
     let mut version = 0;
-    // SAFETY: the library is there, as all that ask have checked; the pointer is to a live integer.
+    // SAFETY: the library is there, as all callers have checked; the pointer is to a live integer.
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(|e| error("cuDriverGetVersion", e))?;
     Ok(version)
 }
@@ -135,7 +136,7 @@ pub(crate) fn name(e: DriverError) -> String {
     format!("{:?}", e.0)
 }
 
-/// A driver's error as one of this crate.
+/// Converts a driver error to this crate's error.
 pub(crate) fn error(call: &str, e: DriverError) -> Error {
     match e.0 {
         CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::OutOfDeviceMemory { what: format!("what {call} asks for") },
@@ -146,7 +147,7 @@ pub(crate) fn error(call: &str, e: DriverError) -> Error {
 /// Whether an error leaves the context unusable: every later call on it would fail too.
 pub(crate) fn is_sticky(e: DriverError) -> bool {
     use CUresult::*;
-    /// `CUDA_ERROR_CONTAINED`, which bindings of older versions have no name for.
+    /// `CUDA_ERROR_CONTAINED`, which the bindings of older versions do not name.
     const CONTAINED: u32 = 226;
     let is_named = matches!(
         e.0,

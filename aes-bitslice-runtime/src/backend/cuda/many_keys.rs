@@ -1,11 +1,11 @@
-//! Calls under many keys in device memory, on the caller's stream and without waiting: kernels that expand the keys themselves.
+//! Calls under many keys in device memory, on the caller's stream and without waiting. The kernels expand the keys themselves.
 //!
 //! ```text
 //! jobs             keys and tables there | round keys | all jobs | round keys and keys cleared
 //! each key         one launch: each thread expands the keys of its blocks while it uses them
 //! ```
 //!
-//! Jobs that are short and equal are done as the second.
+//! Short jobs of equal length take the second way.
 
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::kernel::capture;
@@ -26,14 +26,14 @@ use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use std::ops::Range;
 
-/// Bytes under each key up to which keys are expanded again for each tile of 4 KiB, rather than once into memory.
+/// The bytes under each key below which keys are expanded again for each tile of 4 KiB, rather than once into memory.
 const SHORT: u64 = 512;
 
 /// Calls under many keys on the memory of a CUDA device ([`Engine::device_jobs`](crate::Engine::device_jobs)).
 ///
 /// They return when the work is on the stream, as those of [`DeviceCipher`](crate::cuda::DeviceCipher) do. Keys are expanded on the device,
-/// in constant time. Data of any alignment is right, and fast at multiples of four bytes. Jobs of a few KiB or more are fast; for short
-/// ones [`run_each_key`](Self::run_each_key) is, with the same number of bytes under each key, for jobs take a description of 48 bytes
+/// in constant time. Data of any alignment works; it is fast at multiples of four bytes. Jobs of a few KiB or more are fast. For short jobs
+/// with the same number of bytes under each key, [`run_each_key`](Self::run_each_key) is fast, because jobs take a description of 48 bytes
 /// each, and work in runs of 32 blocks.
 ///
 /// The first call that encrypts, and the first that decrypts, load a kernel and wait for the known answers it must give, unless
@@ -42,13 +42,13 @@ pub struct DeviceJobs<'a> {
     device: &'a Device,
 }
 
-/// A call under many keys that is on its stream. Its memory, in which keys are, is wiped and used again when this is dropped, which waits
-/// until the stream has come there.
+/// A call under many keys that is on its stream. Its memory, which holds keys, is wiped and reused when this is dropped. Dropping it waits
+/// until the stream has reached the call.
 #[must_use = "dropping it waits for the stream: keep it as long as there is other work to do"]
 pub struct PendingJobs(Option<BatchMemory>);
 
 impl PendingJobs {
-    /// Waits until the stream has come to it.
+    /// Waits until the stream has reached it.
     ///
     /// # Errors
     /// What the driver reports.
@@ -57,7 +57,7 @@ impl PendingJobs {
     }
 }
 
-/// Where in the memory of a call things are, in bytes.
+/// Where things are in the memory of a call, in bytes.
 struct Places {
     jobs: Range<usize>,
     runs: Range<usize>,
@@ -96,7 +96,7 @@ impl<'a> DeviceJobs<'a> {
         [Direction::Encrypt, Direction::Decrypt].into_iter().try_for_each(|direction| self.prepare_for(direction))
     }
 
-    /// The same of one of them.
+    /// The same for one of them.
     fn prepare_for(&self, direction: Direction) -> Result<(), Error> {
         self.device.test_many_keys(direction, || self.test(direction))
     }
@@ -120,12 +120,12 @@ impl<'a> DeviceJobs<'a> {
         unsafe { self.run_raw(stream.cu_stream(), jobs, pointer, pointer, len) }
     }
 
-    /// Does jobs on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. Key stream takes no notice of
-    /// `input`, which may be 0.
+    /// Does jobs on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. Key stream ignores `input`, which
+    /// may be 0.
     ///
     /// # Safety
-    /// `input` and `output`, as far as the mode reads and writes, point to `len` bytes of memory that this device can reach, live until the
-    /// work is done; `stream` is live and of the engine's context.
+    /// `input` and `output`, as far as the mode reads and writes them, point to `len` bytes of memory that this device can reach, live
+    /// until the work is done; `stream` is live and belongs to the engine's context.
     ///
     /// # Errors
     /// As [`run`](Self::run), and [`Error::Overlap`] if the ranges overlap without being the same.
@@ -148,16 +148,16 @@ impl<'a> DeviceJobs<'a> {
             return Err(Error::InCapture { operation: NAME });
         }
         self.prepare_for(jobs.flow.mode().direction())?;
-        // SAFETY: as above; all jobs lie within the length, as was checked.
+        // SAFETY: as above; all jobs are within the length, as was checked.
         unsafe { self.launch(stream, span, jobs) }.map(|memory| PendingJobs(Some(memory)))
     }
 
-    /// Does the same number of bytes under each of `keys`, which lie side by side in device memory, on `data`: in place, or into it where
-    /// the mode only writes. The keys stay as they are, and are the caller's to clear. One launch, which may be captured into a graph once
+    /// Does the same number of bytes under each of `keys`, which are contiguous in device memory, on `data`: in place, or into it where the
+    /// mode only writes. The keys stay as they are; the caller clears them. It is one launch, which may be captured into a graph once
     /// [`prepare`](Self::prepare) was called.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for keys or data of another length than they are for, and for keys that are not at a multiple of four bytes;
+    /// [`Error::Jobs`] for keys or data of the wrong length, and for keys that are not at a multiple of four bytes;
     /// [`Error::OtherContext`], and what the driver reports.
     pub fn run_each_key<K: DevicePtr<u8>, D: DevicePtrMut<u8>>(
         &self,
@@ -179,7 +179,7 @@ impl<'a> DeviceJobs<'a> {
     /// The same on raw device pointers and a raw stream, as [`run_raw`](Self::run_raw): `bytes_of_keys` bytes of keys at `keys`.
     ///
     /// # Safety
-    /// As there; and so are the keys, which do not overlap the output.
+    /// As for [`run_raw`](Self::run_raw); the same goes for the keys, which do not overlap the output.
     ///
     /// # Errors
     /// As [`run_each_key`](Self::run_each_key), and [`Error::Overlap`] if input and output overlap without being the same.
@@ -215,14 +215,14 @@ impl<'a> DeviceJobs<'a> {
         unsafe { launch_each(&kernel, stream, span, each, keys) }
     }
 
-    /// That of ECB in the direction in which the cipher runs: counters are data.
+    /// The kernel of ECB in the direction in which the cipher runs: counters are data.
     fn kernel(&self, flow: Flow) -> Result<Kernel, Error> {
         let kernel = self.device.kernel(Mode::ecb(flow.mode().direction()), StoredKind::Planes)?;
         kernel.ok_or_else(|| Error::NoSuchKernel { what: "there is none for many keys on this device".into() })
     }
 
     /// # Safety
-    /// As [`run_raw`](Self::run_raw); the jobs lie within the span.
+    /// As for [`run_raw`](Self::run_raw); the jobs are within the span.
     unsafe fn launch(&self, stream: CUstream, span: Span, jobs: &Jobs) -> Result<BatchMemory, Error> {
         let kernel = self.kernel(jobs.flow)?;
         let each = jobs.as_each_key().filter(|each| each.bytes < SHORT && span.len / 16 <= u32::MAX.into());
@@ -272,7 +272,8 @@ impl<'a> DeviceJobs<'a> {
         }
     }
 
-    /// The known answers that a kernel must give before its first use: jobs and equal shares, in each mode and with keys of each length.
+    /// Tests the known answers that a kernel must give before its first use: jobs and equal shares, in each mode and with keys of each
+    /// length.
     fn test(&self, direction: Direction) -> Result<(), Error> {
         const BYTES: usize = 12_000;
         let data: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
@@ -307,7 +308,7 @@ impl<'a> DeviceJobs<'a> {
         let mut slot = self.device.slots().take(data.len())?;
         let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
         let span = Span::in_place(Access::Maps, place, data.len() as u64);
-        // SAFETY: waited for before anything is looked at or freed; the data lies in the slot's memory.
+        // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.
         let started = unsafe {
             slot.copy_in(0, data)
                 .and_then(|()| self.launch(slot.stream(), span, jobs))
@@ -319,7 +320,7 @@ impl<'a> DeviceJobs<'a> {
     }
 }
 
-/// Entry points have an input, which they do not read where they make key stream.
+/// Entry points take an input, which they do not read when they make key stream.
 fn both(span: Span) -> Span {
     Span { input: span.input.or(span.output), ..span }
 }
@@ -334,7 +335,7 @@ fn span(access: Access, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Re
 /// Puts equal shares under each key on a stream.
 ///
 /// # Safety
-/// The span and the keys lie in memory of the device that is live until the work is done; the stream is live.
+/// The span and the keys are in memory of the device that is live until the work is done; the stream is live.
 unsafe fn launch_each(
     kernel: &Kernel,
     stream: CUstream,
@@ -375,7 +376,7 @@ fn values_of_expansion(bits: KeyBits, all: u32, keys: CUdeviceptr, round_keys: C
     ]
 }
 
-/// `tables`: those of jobs and of runs, and the round keys.
+/// `tables`: the tables of jobs and of runs, and the round keys.
 fn values_of_jobs(flow: Flow, bits: KeyBits, tables: [CUdeviceptr; 3], runs: u32, wide: u32) -> Values {
     let [jobs, of_runs, round_keys] = tables.map(Value::Address);
     vec![
@@ -394,8 +395,8 @@ fn key_words(bits: KeyBits) -> Value {
     Value::U32(bits.bytes() as u32 / 4)
 }
 
-/// The launch of an entry point whose threads expand keys, on `lanes` blocks or keys: as many thread blocks on a multiprocessor as their
-/// shared memory and registers have room for.
+/// The launch of an entry point whose threads expand keys, on `lanes` blocks or keys: as many thread blocks on a multiprocessor as fit in
+/// its shared memory and registers.
 fn launch_of_own_keys(shape: &Shape<'_>, kernel: &Kernel, entry: Entry, lanes: u64, values: Values) -> Launch {
     let geometry = shape.geometry;
     let threads = kernel.threads_of_own_keys();
@@ -410,7 +411,7 @@ mod tests {
     use crate::backend::cuda::kernel::binding::Binding;
     use crate::backend::cuda::select::stored::Stored;
 
-    /// What a launch is given is what the kernel says that it takes: name for name, and size for size.
+    /// The values given to a launch are those that the kernel declares: name for name, and size for size.
     #[test]
     fn the_stored_kernel_finds_its_arguments() {
         let stored = Stored::for_device(48 << 10);

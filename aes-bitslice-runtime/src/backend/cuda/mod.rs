@@ -1,8 +1,8 @@
-//! NVIDIA GPUs through the CUDA driver, which is looked for when it is first needed: a machine without one builds
-//! and runs everything else.
+//! NVIDIA GPUs through the CUDA driver. The driver is looked up on first use, so a machine without one still builds and
+//! runs everything else.
 //!
-//! Data in host memory goes through [`Cipher`](crate::Cipher) like on any engine. Data in device memory goes through
-//! [`DeviceCipher`], on the caller's stream and without a synchronisation:
+//! Data in host memory goes through [`Cipher`](crate::Cipher), as on any engine. Data in device memory goes through
+//! [`DeviceCipher`], on the caller's stream and without synchronisation:
 //!
 //! ```no_run
 //! use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Key, KeyBits};
@@ -19,20 +19,20 @@
 //!
 //! | file or folder | idea |
 //! |---|---|
-//! | `driver` | is CUDA there; errors by name; which of them are fatal to a context |
+//! | `driver` | whether CUDA is there; errors by name; which errors are fatal to a context |
 //! | `context` | a device's context, and whether an error has left it unusable |
 //! | `memory` | device memory, pinned memory, and copies |
 //! | `kernel` | a loaded kernel: its arguments, its launches, and the known answer it must give first |
 //! | `select` | which kernels a device has, and which is fastest |
-//! | `device` | a device that was opened |
+//! | `device` | an open device |
 //! | `device_key` | a key on a device |
-//! | `one_kernel` | kernels that are compiled at run time |
-//! | `program` | kernels that are no cipher |
-//! | `launch` | one call on device memory: which kernel it takes, and its launch |
+//! | `one_kernel` | kernels compiled at run time |
+//! | `program` | kernels that are not ciphers |
+//! | `launch` | one call on device memory: its choice of kernel, and its launch |
 //! | `gcm_batch`, `cmac_batch`, `batch` | one call on many messages in device memory |
-//! | `batch_self_test` | the known answers that its kernels must give first |
+//! | `batch_self_test` | the known answers that the batch kernels must give first |
 //! | `many_keys` | calls under many keys in device memory |
-//! | `pending` | what a call on device memory returns, when its stream has come to it |
+//! | `pending` | the result of a call on device memory, available once its stream reaches it |
 //! | `device_data` | calls on data in device memory |
 //! | `several` | one GPU or several: data in host memory, and in memory that is sharded over them |
 

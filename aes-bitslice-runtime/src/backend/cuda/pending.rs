@@ -1,4 +1,4 @@
-//! What a call on device memory returns besides what it writes: it is there when the stream has come to it.
+//! The value that a call on device memory returns besides its output: it is available once the stream has reached it.
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
@@ -6,24 +6,24 @@ use crate::backend::cuda::memory::hash_memory::HashMemory;
 use crate::base::error::Error;
 use crate::op::operation::{Operation, finished};
 
-/// What a call on device memory returns, such as a tag, when the caller's stream has come to it.
+/// The value that a call on device memory returns, such as a tag, available once the caller's stream has reached it.
 ///
 /// Dropping it waits for that point of the stream.
 #[must_use = "the value comes through it"]
 pub struct Pending<O: Operation> {
     operation: O,
     results: Results,
-    /// The key of the call, where it has one of its own: what is on the stream reads its tables.
+    /// The key of the call, where it has its own: work on the stream reads its tables.
     _own: Option<DeviceKey>,
 }
 
-/// What the value is made of, when it is there.
+/// What the value is computed from, once it is available.
 pub(crate) enum Results {
     /// Nothing: the data is empty.
     None,
     /// The hash of this number of bytes.
     Hash(u64, HashMemory),
-    /// Those of a batch.
+    /// The results of a batch.
     Batch(BatchMemory),
 }
 
@@ -32,7 +32,7 @@ impl<O: Operation> Pending<O> {
         Self { operation, results, _own: own }
     }
 
-    /// Waits until the stream has come to it, and returns the value.
+    /// Waits until the stream has reached it, and returns the value.
     ///
     /// # Errors
     /// What the operation returns as an error, and what the driver reports.

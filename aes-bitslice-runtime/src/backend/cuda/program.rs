@@ -1,4 +1,4 @@
-//! Kernels that are no cipher: CUDA C of the caller's own, compiled here, to try and to measure.
+//! Kernels that are not ciphers: the caller's CUDA C, compiled here, for trials and measurements.
 
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::kernel::image::Image;
@@ -11,13 +11,13 @@ use aes_bitslice_core::signature::{EntryPoint, Kind, Parameter};
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use std::sync::Arc;
 
-/// A kernel `ENTRY(const void *in, void *out, unsigned long long count)` of the caller's own, on one GPU.
+/// A kernel `ENTRY(const void *in, void *out, unsigned long long count)` from the caller, on one GPU.
 ///
 /// Nothing checks where it reads and writes. Dropping it waits for everything on the GPU.
 pub struct Program {
     device: Arc<Device>,
     function: Function,
-    /// Unloaded behind the function.
+    /// Unloaded after the function.
     _module: Module,
     threads: u32,
 }
@@ -40,7 +40,8 @@ impl Program {
     /// [`Error::OtherContext`] for a stream or a buffer of another device, and what the driver reports.
     ///
     /// # Safety
-    /// With this number of thread blocks and this count, the code reads within the input and writes within the output.
+    /// With this number of thread blocks and this count, the code reads only within the input and writes only within
+    /// the output.
     pub unsafe fn run<I: DevicePtr<u8>, O: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -68,7 +69,7 @@ impl Program {
         let arguments =
             self.function.binding.arguments(span, &launch, None, |_, _| unreachable!("nothing of it is gathered"))?;
         let grid = GridSize { thread_blocks: thread_blocks.into(), threads: self.threads };
-        // SAFETY: the entry point takes these arguments; the buffers are live memory of the device that the stream's
+        // SAFETY: the entry point takes these arguments; the buffers are live memory of the device, which the stream's
         // order keeps until the launch is done; the caller guarantees that the code stays within them.
         unsafe { self.function.launch(self.device.context(), grid, 0, false, stream.cu_stream(), &arguments) }
     }

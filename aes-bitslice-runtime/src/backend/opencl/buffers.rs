@@ -1,4 +1,4 @@
-//! Data in the caller's buffers: in the caller's queue, in place or not, without waiting.
+//! Calls on data in the caller's buffers: in the caller's queue, in place or not, without waiting.
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::device_key::DeviceKey;
@@ -22,34 +22,34 @@ use std::ptr;
 
 /// A [`Cipher`](crate::Cipher) on OpenCL buffers.
 ///
-/// Calls return when the work is in the queue, not when it is done; an error on the device shows when the caller waits for the queue, or
-/// for an event of `enqueue_marker_with_wait_list`. Nothing is flushed. Cipher and buffers may be dropped before the queue has come to it:
-/// OpenCL keeps what it needs. What has to be cleared waits, when it is dropped, for what was launched with it:
-/// [`DeviceMemory`], [`Pending`], and the last clone of a cipher that has hashed (GCM, GMAC, GHASH), or whose round keys lie in device
-/// memory, as some of [`Engine::cipher_of`](crate::Engine::cipher_of) do. Do not drop these where something else has to happen first
+/// Calls return when the work is in the queue, not when it completes; a device error shows when the caller waits for the queue, or for an
+/// event of `enqueue_marker_with_wait_list`. Nothing is flushed. The cipher and the buffers may be dropped before the queue reaches the
+/// call: OpenCL keeps what it needs. Objects whose memory must be cleared wait, when dropped, for the launches that use them:
+/// [`DeviceMemory`], [`Pending`], and the last clone of a cipher that has hashed (GCM, GMAC, GHASH), or whose round keys are in device
+/// memory, as for some ciphers of [`Engine::cipher_of`](crate::Engine::cipher_of). Do not drop these where something else must happen first
 /// for the queue to go on.
 ///
-/// Queues and buffers belong to the engine's context, [`Engine::opencl_context`](crate::Engine::opencl_context). Kernels may
-/// read the input, and write the output: not what was made with `CL_MEM_WRITE_ONLY` or `CL_MEM_READ_ONLY`.
+/// Queues and buffers belong to the engine's context, [`Engine::opencl_context`](crate::Engine::opencl_context). Kernels must be able to
+/// read the input and write the output: buffers created with `CL_MEM_WRITE_ONLY` or `CL_MEM_READ_ONLY`, respectively, do not work.
 ///
-/// It is `Send` and `Sync`: any number of threads may use one at the same time, each with its own queue or all with one.
-/// Queues may be out of order, too: what belongs together waits for one another.
+/// It is `Send` and `Sync`: any number of threads may use one at the same time, each with its own queue or all with one. Queues may also be
+/// out of order: commands that belong together wait for one another.
 ///
-/// Any place in a buffer works; one that is a multiple of 16 bytes is fast. For CTR what counts is the place of the byte
-/// that the first whole block of key stream meets: with `offset` 5 into the key stream, byte 11 of the data. CTR on data that
-/// is not all whole aligned blocks is up to three launches. If the driver refuses one of them, the output holds what the
-/// others write, and after a call in place nothing tells which: throw it away.
+/// Any position in a buffer works; a multiple of 16 bytes is fast. For CTR, the position that counts is that of the data byte where the
+/// first whole block of key stream begins: with `offset` 5 into the key stream, byte 11 of the data. CTR on data that is not all whole
+/// aligned blocks takes up to three launches. If the driver refuses one of them, the output holds what the others write. After a call in
+/// place nothing tells which parts those are: discard the output.
 ///
 /// The first call of a mode compiles its kernel, which takes seconds, and waits for the known answer that it must give
-/// ([`Error::CompileFailed`], [`Error::SelfTestFailed`]); [`prepare`](Self::prepare) does that before time counts. A cipher of
+/// ([`Error::CompileFailed`], [`Error::SelfTestFailed`]); [`prepare`](Self::prepare) does that in advance, before time counts. A cipher of
 /// one kernel answers other modes with [`Error::NotInKernel`].
 pub struct BufferCipher<'a> {
     key: &'a DeviceKey,
-    /// The key on the CPU; none of a cipher of one kernel.
+    /// The key on the CPU; `None` for a cipher of one kernel.
     cpu: Option<&'a CpuKey>,
 }
 
-/// The memory, for messages.
+/// The name of the memory, for messages.
 const MEMORY: &str = "OpenCL buffers";
 
 impl<'a> BufferCipher<'a> {
@@ -60,35 +60,34 @@ impl<'a> BufferCipher<'a> {
     /// Compiles the kernel for a mode, and waits for the known answer that it must give, unless that was done before.
     ///
     /// # Errors
-    /// [`Error::CompileFailed`], [`Error::SelfTestFailed`], [`Error::NoSuchKernel`] where there is none, [`Error::NotInKernel`] on a
-    /// kernel for another mode, and what the driver reports.
+    /// [`Error::CompileFailed`], [`Error::SelfTestFailed`], [`Error::NoSuchKernel`] where there is no such kernel, [`Error::NotInKernel`]
+    /// on a kernel for another mode, and what the driver reports.
     pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
         self.key.prepare(mode)
     }
 
-    /// Compiles and tests all that calls of an operation take, unless that was done before: of one that hashes the GHASH kernel, too, and
-    /// makes the tables of the key.
+    /// Compiles and tests everything that calls of an operation need, unless that was done before: if it hashes, also the GHASH kernel, and
+    /// builds the tables of the key.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare), [`Error::Unsupported`] for an operation without kernels, [`Error::WrongKeys`], and [`Error::NeedsKey`]
-    /// for one that hashes on a cipher of one kernel.
+    /// As [`prepare`](Self::prepare), [`Error::Unsupported`] for an operation without kernels, [`Error::WrongKeys`], and
+    /// [`Error::NeedsKey`] for an operation that hashes, on a cipher of one kernel.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
         check_keys::<O>(self.key.is_xts())?;
         let operation = keyed(operation.clone(), self.cpu)?;
         self.kernels(&operation).map(|_| ())
     }
 
-    /// Puts an operation that maps its input to an output of the same length into the queue. The same slice twice is a call in
+    /// Puts an operation that maps its input to an output of the same length into the queue. Passing the same slice twice makes a call in
     /// place.
     ///
-    /// CBC decryption in place takes a little device memory, 16 bytes for each work-group.
+    /// CBC decryption in place allocates a little device memory, 16 bytes for each work-group.
     ///
     /// # Errors
     /// [`Error::WrongAccess`] for an operation that only reads or only writes, [`Error::WrongCall`] for one that hashes, what the operation
-    /// refuses,
-    /// [`Error::LengthMismatch`], [`Error::OutOfRange`] for bytes that a buffer does not have, [`Error::Overlap`] if the slices
-    /// overlap without being the same, [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the
-    /// operation, [`Error::NotInKernel`] on a kernel for another mode, and what the driver reports.
+    /// refuses, [`Error::LengthMismatch`], [`Error::OutOfRange`] for bytes that a buffer does not have, [`Error::Overlap`] if the slices
+    /// overlap without being the same, [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the operation,
+    /// [`Error::NotInKernel`] on a kernel for another mode, and what the driver reports.
     pub fn run<O: Operation<Output = ()>>(
         &self,
         queue: &CommandQueue,
@@ -112,19 +111,19 @@ impl<'a> BufferCipher<'a> {
         self.enqueue(queue, operation, Access::Writes, None, output)
     }
 
-    /// Puts an operation that maps its input to an output of the same length, and returns a value, such as the tag of
-    /// [`GcmEncrypt`](crate::GcmEncrypt), into the queue. The value is there when the queue has come to it.
+    /// Puts an operation into the queue that maps its input to an output of the same length and returns a value, such as the tag of
+    /// [`GcmEncrypt`](crate::GcmEncrypt). The value is available once the queue has reached it.
     ///
-    /// [`GcmDecrypt`](crate::GcmDecrypt) writes plaintext, and clears it in the same queue if it is not authentic: look at it, from the
-    /// host or from another queue, only behind that, and use nothing of it before [`Pending::wait`] has said that it is good. What
-    /// comes next in the queue (behind a barrier, if it is out of order) sees the message or zeros.
+    /// [`GcmDecrypt`](crate::GcmDecrypt) writes plaintext, and clears it in the same queue if it is not authentic. Look at it, from the
+    /// host or from another queue, only after that, and use none of it before [`Pending::wait`] has reported that it is authentic. Later
+    /// commands in the queue (after a barrier, if it is out of order) see the message or zeros.
     ///
-    /// The first call under a key makes the tables of its hash, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
+    /// The first call under a key builds the hash tables of the key, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`Error::WrongCall`] for what returns no value; [`Error::NeedsKey`] on a cipher of one kernel. If the driver
-    /// refuses a launch, the output holds what those before it write, and after [`GcmDecrypt`](crate::GcmDecrypt) zeros, or what was there
-    /// if nothing was launched yet: throw it away.
+    /// As [`run`](Self::run); [`Error::WrongCall`] for an operation that returns no value; [`Error::NeedsKey`] on a cipher of one kernel.
+    /// If the driver refuses a launch, the output holds what the launches before it write, and after [`GcmDecrypt`](crate::GcmDecrypt)
+    /// zeros, or its previous contents if nothing was launched yet: discard it.
     pub fn run_with_output<O: Operation>(
         &self,
         queue: &CommandQueue,
@@ -135,7 +134,8 @@ impl<'a> BufferCipher<'a> {
         self.enqueue_with_output(queue, operation, Access::Maps, input, Some(output))
     }
 
-    /// Puts an operation that only reads, such as [`Gmac`](crate::Gmac), into the queue. The value is there when the queue has come to it.
+    /// Puts an operation that only reads, such as [`Gmac`](crate::Gmac), into the queue. The value is available once the queue has reached
+    /// it.
     ///
     /// # Errors
     /// [`Error::WrongAccess`] for an operation that writes; else as [`run_with_output`](Self::run_with_output).
@@ -170,7 +170,7 @@ impl<'a> BufferCipher<'a> {
         operation.check(len)?;
         let (queue, span) = self.span(queue, Some(input), output)?;
         let operation = keyed(operation, self.cpu)?;
-        // Before anything is written: a known answer may be a wrong one.
+        // Before anything is written: a known-answer test may fail.
         let kernels = self.kernels(&operation)?;
         if len == 0 {
             return Ok(Pending::new(operation, None));
@@ -181,7 +181,7 @@ impl<'a> BufferCipher<'a> {
         let mut launches = vec![clear(queue, at_hash, HASH)?];
         let mut writes = false;
         let launched = kernels.steps().try_for_each(|step| {
-            // What comes next waits for what is in the queue.
+            // The next commands wait for what is in the queue.
             barrier(queue)?;
             writes |= matches!(step, Step::Cipher(_));
             // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
@@ -192,7 +192,7 @@ impl<'a> BufferCipher<'a> {
             unsafe { self.key.clear_unless_authentic(queue, span, &operation, hash.raw(), &mut launches) }
         });
         if let (Err(_), true, true, Some(output)) = (&launched, O::VERIFIES, writes, span.output) {
-            // What is not verified is not left there; if even that fails, nothing more can be done.
+            // Data that was not verified must not stay there; if even this fails, nothing more can be done.
             let _ = clear(queue, output, len as usize).map(|cleared| launches.push(cleared));
         }
         for launch in &launches {
@@ -202,7 +202,7 @@ impl<'a> BufferCipher<'a> {
         launched.map(|()| Pending::new(operation, Some((len, hash))))
     }
 
-    /// The kernels of an operation that was keyed, compiled and tested.
+    /// The kernels of a keyed operation, compiled and tested.
     fn kernels<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
         if KernelsNeeded::of(operation).is_none() || operation.batch().is_some() || O::HAS_OWN_KEY {
             return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
@@ -234,12 +234,12 @@ impl<'a> BufferCipher<'a> {
         let mut launches = Vec::new();
         // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
         let launched = unsafe { self.key.launch(queue, span, &operation, mode, &mut launches) };
-        // After a failure, too: those before it are in the queue.
+        // After a failure, too: the launches before it are in the queue.
         are_used_by(input.unwrap_or(output), Some(output), span.in_place, &launches);
         launched
     }
 
-    /// Where a call's data lies, and the queue, when both were checked.
+    /// The location of a call's data, and the queue, once both were checked.
     fn span(
         &self,
         queue: &CommandQueue,
@@ -271,7 +271,7 @@ impl<'a> BufferCipher<'a> {
     }
 }
 
-/// Tells the engine's memory among the slices of the launches that use them.
+/// Records, in those of the slices that are the engine's memory, the launches that use them.
 fn are_used_by(input: BufferSlice<'_>, output: Option<BufferSlice<'_>>, in_place: bool, launches: &[Event]) {
     for launch in launches {
         input.is_used_by(launch);
@@ -281,14 +281,14 @@ fn are_used_by(input: BufferSlice<'_>, output: Option<BufferSlice<'_>>, in_place
     }
 }
 
-/// Has what comes later in a queue wait for what is in it.
+/// Makes later commands in a queue wait for what is in it.
 fn barrier(queue: cl_command_queue) -> Result<(), Error> {
     // SAFETY: the queue is alive.
     let barrier = unsafe { command_queue::enqueue_barrier_with_wait_list(queue, 0, ptr::null()) };
     event_of("clEnqueueBarrierWithWaitList", barrier).map(drop)
 }
 
-/// Sets `len` bytes from a place on to zero, behind what is in the queue; returns what tells when it is done.
+/// Sets `len` bytes from a place on to zero, after what is in the queue; returns the event of its completion.
 fn clear(queue: cl_command_queue, output: Place, len: usize) -> Result<Event, Error> {
     barrier(queue)?;
     let zero = 0_u8;
@@ -300,11 +300,11 @@ fn clear(queue: cl_command_queue, output: Place, len: usize) -> Result<Event, Er
     event_of("clEnqueueFillBuffer", cleared)
 }
 
-/// Where a slice lies in memory, also if it is of a sub-buffer.
+/// The position of a slice in memory, even if it belongs to a sub-buffer.
 struct Extent {
     /// The buffer that has the memory.
     root: u64,
-    /// The slice's first byte there.
+    /// The position of the slice's first byte there.
     at: u64,
     /// Whether the slice's own buffer begins at a multiple of 16 bytes.
     aligned: bool,
@@ -324,7 +324,7 @@ impl Extent {
         }
         let parent = ask(memory::CL_MEM_ASSOCIATED_MEMOBJECT)?;
         let root = if parent == 0 { buffer as u64 } else { parent };
-        // The caller's memory may begin anywhere.
+        // The caller's memory may begin at any address.
         let aligned = ask(memory::CL_MEM_HOST_PTR)?.is_multiple_of(16);
         Ok(Self { root, at: ask(memory::CL_MEM_OFFSET)? + at as u64, aligned })
     }
@@ -365,7 +365,7 @@ mod tests {
         Device::open(Wanted::First).unwrap()
     }
 
-    /// A queue that is held up until it is opened, with a call in it on memory of the engine's.
+    /// A queue that is held up until it is opened, with a call in it on memory of the engine.
     struct HeldUp {
         queue: TimedQueue,
         gate: Event,
@@ -390,7 +390,7 @@ mod tests {
             Self { queue, gate, memory, expected }
         }
 
-        /// After a while, so that a thread that does not wait is done before.
+        /// After a while, so that a thread that does not wait finishes before.
         fn open_soon(gate: &Event) {
             std::thread::sleep(std::time::Duration::from_millis(100));
             event::set_user_event_status(gate.raw(), event::CL_COMPLETE).unwrap();

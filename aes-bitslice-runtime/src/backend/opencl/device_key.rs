@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex};
 pub(crate) struct DeviceKey {
     device: Arc<Device>,
     code: Code,
-    /// Tables of the hash key, when they were made.
+    /// Tables of the hash key, once built.
     hash_tables: Mutex<Option<Arc<KeyMemory>>>,
     transfers: Transfers,
 }
@@ -33,7 +33,7 @@ pub(crate) struct DeviceKey {
 enum Code {
     /// The stored kernels; each is launched with its round keys.
     Stored { keys: Vec<(Mode, Option<RoundKeys>)>, is_xts: bool },
-    /// One kernel, which is the key or is launched with it.
+    /// One kernel, which has the key baked in or is launched with it.
     One(Arc<Kernel>, Option<RoundKeys>),
 }
 
@@ -84,8 +84,7 @@ impl DeviceKey {
     /// The mode of an operation's kernel. `memory` is the kind of memory that the call is on, for the message.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where there is no kernel, [`Error::NotInKernel`] where there is one for another mode
-    /// only.
+    /// [`Error::Unsupported`] where there is no kernel, [`Error::NotInKernel`] where the only kernel is for another mode.
     pub(crate) fn mode_of<O: Operation>(&self, operation: &O, memory: &str) -> Result<Mode, Error> {
         let unsupported = || Error::Unsupported { operation: O::NAME, backend: memory.into() };
         let mode = operation.mode().ok_or_else(unsupported)?;
@@ -96,7 +95,7 @@ impl DeviceKey {
         }
     }
 
-    /// The kernels of an operation, compiled and tested; it was keyed.
+    /// The kernels of a keyed operation, compiled and tested.
     ///
     /// # Errors
     /// As [`mode_of`](Self::mode_of), and as [`prepare`](Self::prepare).
@@ -110,7 +109,7 @@ impl DeviceKey {
         Ok(needed)
     }
 
-    /// The GHASH kernel, and the tables of the key's hash key, of which there is one.
+    /// The GHASH kernel, and the tables of the key's only hash key.
     fn hash(&self, key: &HashKey) -> Result<(Arc<HashKernel>, Arc<KeyMemory>), Error> {
         let kernel = self.device.hash_kernel()?;
         let mut tables = lock(&self.hash_tables);
@@ -121,7 +120,7 @@ impl DeviceKey {
         Ok((kernel, tables.clone().expect("made above")))
     }
 
-    /// Whether it is the two keys of XTS.
+    /// Whether it consists of the two keys of XTS.
     pub(crate) fn is_xts(&self) -> bool {
         matches!(self.code, Code::Stored { is_xts: true, .. })
     }
@@ -150,11 +149,10 @@ impl DeviceKey {
         }
     }
 
-    /// Puts an operation into a queue, by the kernel for its mode, without waiting; what tells when its commands are
-    /// done is added to `events`.
+    /// Puts an operation into a queue, with the kernel for its mode, without waiting; adds the events of its commands to `events`.
     ///
     /// # Safety
-    /// The span lies in buffers of the device's context, and the queue is of it too; all are valid.
+    /// The span is within buffers of the device's context, and the queue belongs to it too; all are valid.
     pub(crate) unsafe fn launch<O: Operation>(
         &self,
         queue: cl_command_queue,
@@ -172,7 +170,7 @@ impl DeviceKey {
     /// Puts all steps of an operation into the queue of a slot, without waiting.
     ///
     /// # Safety
-    /// The span lies in buffers of the device's context, which are valid.
+    /// The span is within buffers of the device's context, which are valid.
     pub(crate) unsafe fn launch_in<O: Operation>(
         &self,
         slot: &mut Slot<'_>,
@@ -187,11 +185,12 @@ impl DeviceKey {
         })
     }
 
-    /// Puts a step of an operation into a queue, without waiting: the cipher as in [`launch`](Self::launch), a hash is
-    /// added to the 16 bytes at `hash`.
+    /// Puts a step of an operation into a queue, without waiting: the cipher as in [`launch`](Self::launch); a hash is added to the 16
+    /// bytes at `hash`.
     ///
     /// # Safety
-    /// As there, and `hash` lies in a buffer of the context at a multiple of 4 bytes; the queue is in order, or has come to what is before.
+    /// As there, and `hash` is in a buffer of the context at a multiple of 4 bytes; the queue is in order, or has reached the end of
+    /// earlier work.
     pub(crate) unsafe fn launch_step<O: Operation>(
         &self,
         queue: cl_command_queue,
@@ -212,8 +211,8 @@ impl DeviceKey {
         unsafe { kernel.run(queue, data, span.aligned, span.len, &tables, hash) }?.into(events)
     }
 
-    /// Behind all [steps](Self::launch_step) of an operation that verifies, on all its data: clears the output if the hash that begins the
-    /// buffer `hash` tells that it is not authentic. Does nothing for other operations.
+    /// After all [steps](Self::launch_step) of an operation that verifies, on all its data: clears the output if the hash at the start of
+    /// the buffer `hash` shows that it is not authentic. Does nothing for other operations.
     ///
     /// # Safety
     /// As there.

@@ -1,6 +1,6 @@
-//! OpenCL's objects, each released when its owner is dropped, and its errors in this crate's words.
+//! OpenCL's objects, each released when its owner is dropped, and its errors in this crate's terms.
 //!
-//! (The owners of the crate `opencl3` panic where a release fails, as it may on a device that is lost.)
+//! (The owning types of the crate `opencl3` panic if a release fails, as it may on a device that is lost.)
 
 use crate::base::error::Error;
 use opencl3::error_codes::{self, cl_int};
@@ -20,7 +20,7 @@ macro_rules! handle {
 
         impl $name {
             /// # Safety
-            /// The object is valid, and a reference to it is handed over, which nobody else releases.
+            /// The object is valid, and the caller hands over a reference to it that nothing else releases.
             pub(crate) unsafe fn owning(raw: $raw) -> Self {
                 Self(raw)
             }
@@ -32,9 +32,8 @@ macro_rules! handle {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                // Nothing can be done here about an error. What the device still needs lives on until it is done with
+                // An error cannot be handled here. What the device still needs lives on until the device is done with
                 // it.
-                // SAFETY: this owns it, and it is not used after this.
                 let _ = unsafe { $release(self.0) };
             }
         }
@@ -50,7 +49,7 @@ handle! {
     Buffer(cl_mem), memory::release_mem_object
 }
 handle! {
-    /// An event: when a command is done, and whether it failed.
+    /// An event: whether a command is complete, and whether it failed.
     Event(cl_event), event::release_event
 }
 handle! {
@@ -58,18 +57,18 @@ handle! {
     Program(cl_program), program::release_program
 }
 handle! {
-    /// A kernel object: an entry point of a program. Not for two threads at a time: its arguments are its state.
+    /// A kernel object: an entry point of a program. Only one thread may use it at a time: its arguments are its state.
     KernelObject(cl_kernel), kernel::release_kernel
 }
 
-// SAFETY: every function of OpenCL's is safe to call from several threads at once but `clSetKernelArg` on one kernel.
+// SAFETY: every OpenCL function is safe to call from several threads at once except `clSetKernelArg` on one kernel.
 unsafe impl Sync for Queue {}
 // SAFETY: as above.
 unsafe impl Sync for Buffer {}
 // SAFETY: as above.
 unsafe impl Sync for Event {}
 
-/// A device of a platform: known as long as the process lives, and released by nobody.
+/// A device of a platform: it exists as long as the process lives, and is never released.
 #[derive(Clone, Copy)]
 pub(crate) struct DeviceId(cl_device_id);
 
@@ -79,7 +78,7 @@ unsafe impl Send for DeviceId {}
 unsafe impl Sync for DeviceId {}
 
 impl DeviceId {
-    /// The device of a number that a platform gave.
+    /// Wraps a device handle that a platform returned.
     pub(crate) fn new(raw: cl_device_id) -> Self {
         Self(raw)
     }
@@ -90,18 +89,18 @@ impl DeviceId {
 }
 
 impl Queue {
-    /// A queue whose commands are done in order.
+    /// A queue that runs its commands in order.
     ///
     /// # Safety
     /// Context and device are valid, and the context has the device.
     pub(crate) unsafe fn new(context: cl_context, device: cl_device_id) -> Result<Self, Error> {
         // SAFETY: as the caller guarantees.
         let queue = call("clCreateCommandQueue", unsafe { command_queue::create_command_queue(context, device, 0) })?;
-        // SAFETY: made just now.
+        // SAFETY: created just now.
         Ok(unsafe { Self::owning(queue) })
     }
 
-    /// Has the device begin with what is in the queue.
+    /// Makes the device begin with what is in the queue.
     pub(crate) fn flush(&self) -> Result<(), Error> {
         call("clFlush", command_queue::flush(self.0))
     }
@@ -139,7 +138,7 @@ impl Buffer {
         unsafe { Self::with_flags(context, memory::CL_MEM_READ_WRITE, len) }
     }
 
-    /// The same in host memory of the driver's.
+    /// The same in host memory of the driver.
     ///
     /// # Safety
     /// The context is valid.
@@ -149,30 +148,30 @@ impl Buffer {
     }
 
     /// # Safety
-    /// The context is valid, and the flags speak of no memory of the caller's.
+    /// The context is valid, and the flags refer to no memory of the caller.
     unsafe fn with_flags(context: cl_context, flags: cl_mem_flags, len: usize) -> Result<Self, Error> {
         // SAFETY: as the caller guarantees.
         let buffer = unsafe { memory::create_buffer(context, flags, len, std::ptr::null_mut()) };
-        // SAFETY: made just now.
+        // SAFETY: created just now.
         for_buffer("clCreateBuffer", len, buffer).map(|buffer| unsafe { Self::owning(buffer) })
     }
 
-    /// A buffer of `len` bytes, at least one, all zero: it has its memory.
+    /// A buffer of `len` bytes, at least one, all zero: its memory is already allocated.
     ///
     /// # Safety
-    /// The context is valid, and the queue's.
+    /// The context is valid, and the queue belongs to it.
     pub(crate) unsafe fn zeroed(context: cl_context, queue: &Queue, len: usize) -> Result<Self, Error> {
         // SAFETY: as the caller guarantees.
         let buffer = unsafe { Self::new(context, len) }?;
         let filled = for_buffer("clEnqueueFillBuffer", len, queue.fill(&buffer, 0, len))?;
-        // SAFETY: the event was made by the call for us.
+        // SAFETY: the call created the event for us.
         let filled = unsafe { Event::owning(filled) };
         for_buffer("clWaitForEvents", len, Event::waited(&[filled])).map(|()| buffer)
     }
 }
 
 impl Event {
-    /// Another owner of the same.
+    /// Another owner of the same event.
     pub(crate) fn another(&self) -> Result<Self, Error> {
         // SAFETY: the event is alive.
         call("clRetainEvent", unsafe { event::retain_event(self.0) })?;
@@ -180,18 +179,18 @@ impl Event {
         Ok(unsafe { Self::owning(self.0) })
     }
 
-    /// Whether its command is done, or failed.
+    /// Whether its command has completed or failed.
     pub(crate) fn is_over(&self) -> bool {
         self.status().is_some_and(|status| status <= event::CL_COMPLETE)
     }
 
-    /// How far its command is, or the error that it failed with; none if the driver does not tell.
+    /// The state of its command, or the error that it failed with; `None` if the driver does not report it.
     fn status(&self) -> Option<cl_int> {
         let status = event::get_event_data(self.0, event::CL_EVENT_COMMAND_EXECUTION_STATUS);
         number("clGetEventInfo", status).ok().map(|status| status as cl_int)
     }
 
-    /// Waits for the commands of all of them, and tells with what the first of those failed that did.
+    /// Waits for the commands of all events, and returns the error of the first one that failed.
     pub(crate) fn wait<'e>(events: impl IntoIterator<Item = &'e Self>) -> Result<(), Error> {
         call("clWaitForEvents", Self::waited(events))
     }
@@ -204,10 +203,10 @@ impl Event {
         let raw: Vec<cl_event> = events.iter().map(|event| event.raw()).collect();
         let waited = event::wait_for_events(&raw);
         if waited == Err(error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
-            // It does not say that it waited for the others.
+            // The call does not promise that it waited for the others.
             raw.iter().for_each(|&event| _ = event::wait_for_events(&[event]));
         }
-        // Some drivers have no error for a wait for what failed (NVIDIA's, 580).
+        // Some drivers return no error when waiting for a failed command (NVIDIA's, 580).
         match (waited, events.iter().filter_map(|event| event.status()).find(|&status| status < 0)) {
             (Ok(()) | Err(error_codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST), Some(status)) => Err(status),
             (waited, _) => waited,
@@ -217,11 +216,11 @@ impl Event {
 
 /// The result of a call that puts a command into a queue.
 pub(crate) fn event_of(name: &str, result: Result<cl_event, cl_int>) -> Result<Event, Error> {
-    // SAFETY: the event was made by the call for the caller.
+    // SAFETY: the call created the event for the caller.
     call(name, result).map(|event| unsafe { Event::owning(event) })
 }
 
-/// The result of a call, in this crate's words.
+/// The result of a call, in this crate's terms.
 pub(crate) fn call<T>(name: &str, result: Result<T, cl_int>) -> Result<T, Error> {
     result.map_err(|code| match code {
         error_codes::DLOPEN_RUNTIME_LOAD_FAILED => Error::OpenClUnavailable {
@@ -241,8 +240,8 @@ pub(crate) fn call<T>(name: &str, result: Result<T, cl_int>) -> Result<T, Error>
     })
 }
 
-/// The result of a call that makes a buffer of `len` bytes, or is the first to use it, which is when it gets its
-/// memory.
+/// The result of a call that creates a buffer of `len` bytes, or is the first to use it, which is when its memory is
+/// allocated.
 pub(crate) fn for_buffer<T>(name: &str, len: usize, result: Result<T, cl_int>) -> Result<T, Error> {
     use error_codes::{CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES};
     match result {
@@ -253,7 +252,7 @@ pub(crate) fn for_buffer<T>(name: &str, len: usize, result: Result<T, cl_int>) -
     }
 }
 
-/// A number that an object tells of itself: of four or eight bytes, in the order of this machine.
+/// A number that an object reports about itself: four or eight bytes, in this machine's byte order.
 pub(crate) fn number(name: &str, bytes: Result<Vec<u8>, cl_int>) -> Result<u64, Error> {
     let bytes = call(name, bytes)?;
     let unknown = || Error::OpenCl { call: name.into(), code: format!("{} bytes for a number", bytes.len()) };
@@ -265,7 +264,7 @@ pub(crate) fn number(name: &str, bytes: Result<Vec<u8>, cl_int>) -> Result<u64, 
     .ok_or_else(unknown)
 }
 
-/// A text that an object tells of itself, which ends with a NUL.
+/// A text that an object reports about itself, which ends with a NUL.
 pub(crate) fn text(name: &str, bytes: Result<Vec<u8>, cl_int>) -> Result<String, Error> {
     let bytes = call(name, bytes)?;
     Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\0').trim().into())
@@ -279,7 +278,7 @@ fn code_name(code: cl_int) -> String {
     }
 }
 
-/// What is said where there is no platform.
+/// The error where there is no platform.
 pub(crate) fn no_platform() -> Error {
     Error::OpenClUnavailable {
         what: "there is no OpenCL platform".into(),
@@ -287,7 +286,7 @@ pub(crate) fn no_platform() -> Error {
     }
 }
 
-/// What is behind a lock, even if a thread panicked that held it.
+/// Locks a mutex, even if a thread panicked while holding it.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

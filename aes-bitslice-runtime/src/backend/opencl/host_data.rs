@@ -1,5 +1,5 @@
-//! Data in host memory: to the device, through the kernel, and back, in chunks, so that both directions of the link are busy
-//! at once. A worker copies a chunk to the pinned memory of its slot, and what comes back from there.
+//! Data in host memory: to the device, through the kernel, and back, in chunks, so that both directions of the link are busy at once. A
+//! worker copies a chunk into the pinned memory of its slot, and the result out of it.
 
 use crate::backend::opencl::device_key::DeviceKey;
 use crate::backend::opencl::kernel::span::Span;
@@ -24,7 +24,7 @@ impl OnBackend for DeviceKey {
         let slots = |_| self.slots(&plan, kernels);
         let run = || pipeline::run(chunks, &[1.0], &vec![0; plan.workers], slots, &started);
         let outcome = catch_unwind(AssertUnwindSafe(run));
-        // Not even a panic hands half a result out.
+        // Not even a panic lets half a result out.
         if !matches!(outcome, Ok(Ok(_))) && started.into_inner() {
             data.output().fill(0);
         }
@@ -32,12 +32,12 @@ impl OnBackend for DeviceKey {
     }
 }
 
-/// How large a chunk can be on a device that has little memory free.
+/// The size of the largest possible chunk on a device that has little memory free.
 fn room_on(pool: &Pool, wanted: usize) -> Result<usize, Error> {
     Ok((pool.take(wanted)?.len() / 16 * 16).min(wanted))
 }
 
-/// Bytes of a chunk for a GPU. A driver for OpenCL wants larger ones than CUDA's, and one on its way for each of many threads
+/// The size of a chunk for a GPU, in bytes. OpenCL drivers want larger chunks than CUDA, and one in flight for each of many threads
 /// (measured on an H200: BENCHMARKS.md).
 fn fastest_chunk(bytes: usize) -> usize {
     (bytes / 128).clamp(4 << 20, 8 << 20).min(bytes / 8).max(1 << 20)
@@ -48,7 +48,7 @@ impl DeviceKey {
     fn plan(&self, bytes: usize) -> Result<Plan, Error> {
         let context = self.device().context();
         let mut transfers = self.transfers();
-        // The processor itself has no cores to spare for copies.
+        // A device that is the processor itself has no cores to spare for copies.
         if context.is_cpu() {
             transfers.workers = transfers.workers.or(Some(1));
         } else {
@@ -69,7 +69,7 @@ impl DeviceKey {
         if first.len() < plan.chunk_bytes {
             return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {} bytes", plan.chunk_bytes) });
         }
-        // More of them make it faster. Without them it works as well.
+        // More slots make it faster, but it works without them.
         let more = (1..plan.streams).map_while(|_| pool.try_take(plan.chunk_bytes)?.ok());
         let more = more.filter(|slot| slot.len() >= plan.chunk_bytes);
         Ok([first].into_iter().chain(more).map(host_slot).collect())
@@ -87,14 +87,14 @@ struct HostSlot<'k, 'a, O> {
 impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
         let Self { key, kernels, slot, chunk: in_flight } = self;
-        // Kept before anything is put into the queue: from here on there is something to wait for.
+        // Stored before anything is put into the queue: from here on there is something to wait for.
         let Chunk { operation, data } = in_flight.insert(chunk);
         let (at, reads, writes) = (operation.skip(), data.reads(), data.writes());
         let span = Span::of(slot.buffer(), at, data.len(), reads, writes);
         if reads {
             slot.copy_in(at, data.input())?;
         }
-        // SAFETY: the span lies in the slot's buffer.
+        // SAFETY: the span is within the slot's buffer.
         unsafe { key.launch_in(slot, span, operation, *kernels) }?;
         if writes {
             slot.copy_out(at, data.len())?;

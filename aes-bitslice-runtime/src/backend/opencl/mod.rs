@@ -1,9 +1,9 @@
-//! Devices behind OpenCL, of every vendor: GPUs, and processors. The loader (`libOpenCL.so.1`) is looked for when it is
-//! first needed: a machine without one builds and runs everything else.
+//! OpenCL devices of every vendor: GPUs and processors. The loader (`libOpenCL.so.1`) is looked up on first use, so a
+//! machine without one still builds and runs everything else.
 //!
-//! Kernels are compiled by the device's driver, from source: each mode's when it is first used. Data in host memory
-//! goes through [`Cipher`](crate::Cipher) like on any engine. Data in the caller's buffers goes through
-//! [`BufferCipher`], in the caller's queue and without waiting:
+//! The device's driver compiles kernels from source: the kernel of each mode on its first use. Data in host memory goes
+//! through [`Cipher`](crate::Cipher), as on any engine. Data in the caller's buffers goes through [`BufferCipher`], in
+//! the caller's queue and without waiting:
 //!
 //! ```no_run
 //! use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Key, KeyBits};
@@ -18,40 +18,39 @@
 //! # Ok::<(), aes_bitslice_runtime::Error>(())
 //! ```
 //!
-//! Each file uses those below it, and none above:
+//! Each file uses only those below it:
 //!
 //! | file | idea |
 //! |---|---|
-//! | `opened` | an OpenCL device as an engine has it |
+//! | `opened` | an open OpenCL device, as an engine holds it |
 //! | `buffers` | data in the caller's buffers |
-//! | `pending` | what a call on them returns besides what it writes |
-//! | `host_data` | data in host memory: to the device, through the kernel, back |
-//! | `one_kernel` | a kernel that is compiled for one key |
+//! | `pending` | the value that a call on them returns besides its output |
+//! | `host_data` | data in host memory: to the device, through the kernel, and back |
+//! | `one_kernel` | a kernel compiled for one key |
 //! | `device_key` | a key on a device |
-//! | `device` | a device that was opened: its context, its slots, and its kernels |
+//! | `device` | an open device: its context, its slots, and its kernels |
 //! | `kernel` | a kernel: compiled, tested, launched |
 //! | `memory` | device memory: slots, round keys, and memory and queues for callers |
 //! | `context` | a device's context, and a queue in it |
-//! | `platforms` | is OpenCL there, and which devices it has |
-//! | `handles` | its objects and its errors, in this crate's words |
+//! | `platforms` | whether OpenCL is there, and its devices |
+//! | `handles` | OpenCL's objects, and its errors in this crate's terms |
 //!
 //! # What a platform's library may do
 //!
-//! To look for devices loads the library of every installed platform into the process, whether it has a device or not.
+//! Looking for devices loads the library of every installed platform into the process, whether it has a device or not.
 //! Such a library can start threads, install signal handlers, read environment variables, write files, reserve memory,
-//! and end the process if it does not get that memory: it is code of somebody else's, in this process. What looks for
-//! devices is [`Backend::OpenClFirst`](crate::Backend::OpenClFirst), [`Backend::OpenCl`](crate::Backend::OpenCl),
-//! [`devices`] and [`first_gpu`], and [`Backend::Auto`](crate::Backend::Auto) only where a GPU behind OpenCL could be
-//! taken.
+//! and end the process if it does not get that memory: it is third-party code in this process. These look for devices:
+//! [`Backend::OpenClFirst`](crate::Backend::OpenClFirst), [`Backend::OpenCl`](crate::Backend::OpenCl), [`devices`] and
+//! [`first_gpu`], and [`Backend::Auto`](crate::Backend::Auto) only where it could choose an OpenCL GPU.
 //!
 //! # Secrets
 //!
-//! As on CUDA, what is held in host memory is wiped, and the engine's device memory is cleared before it is released or
-//! used for something else. A key that travels with a launch is overwritten in the kernel's arguments as soon as that
-//! is in its queue; what the driver copied of it is the driver's, and so are its copies of data, and the source of a
-//! kernel with its key baked in, as long as the program lives. Such a kernel is refused unless the driver was told to
-//! keep nothing of what it compiles on disk ([`Error::CompilerCache`](crate::Error::CompilerCache)). PoCL writes files
-//! even then, and does not delete all of them: it must be given a `POCL_CACHE_DIR`, which ought to be in memory.
+//! As on CUDA, secrets in host memory are wiped, and the engine's device memory is cleared before it is released or
+//! reused. A key that travels with a launch is overwritten in the kernel's arguments as soon as the launch is in its
+//! queue. The driver's copies of the key and of data remain with the driver, and so does the source of a kernel with
+//! its key baked in, as long as the program lives. Such a kernel is refused unless the driver was configured to keep
+//! nothing that it compiles on disk ([`Error::CompilerCache`](crate::Error::CompilerCache)). PoCL writes files even
+//! then, and does not delete all of them: it must be given a `POCL_CACHE_DIR`, which should be in memory.
 
 pub(crate) mod buffers;
 pub(crate) mod context;

@@ -1,17 +1,17 @@
-//! What a call on OpenCL buffers returns besides what it writes: it is there when the queue has come to it.
+//! The value that a call on OpenCL buffers returns besides its output: it is available once the queue has reached it.
 
 use crate::backend::opencl::memory::device_memory::DeviceMemory;
 use crate::base::error::Error;
 use crate::op::operation::{Operation, finished};
 use crate::op::partial_hash::HASH;
 
-/// What a call on OpenCL buffers returns, such as a tag, when the caller's queue has come to it.
+/// The value that a call on OpenCL buffers returns, such as a tag, available once the caller's queue has reached it.
 ///
-/// Dropping it waits for that point of the queue. Of a queue that is held up, by an event that nobody sets, it waits for ever.
+/// Dropping it waits for that point of the queue. If the queue is held up by an event that is never set, it waits forever.
 #[must_use = "the value comes through it"]
 pub struct Pending<O: Operation> {
     operation: O,
-    /// The number of bytes that are hashed, and the memory that the hash comes into; `None` if there is no data.
+    /// The number of bytes that are hashed, and the memory that receives the hash; `None` if there is no data.
     hash: Option<(u64, DeviceMemory)>,
 }
 
@@ -20,11 +20,11 @@ impl<O: Operation> Pending<O> {
         Self { operation, hash }
     }
 
-    /// Waits until the queue has come to it, and returns the value.
+    /// Waits until the queue has reached it, and returns the value.
     ///
     /// # Errors
-    /// What the operation returns as an error, and what the driver reports: then nothing of the output is to be used, as whether it is
-    /// authentic was not found out.
+    /// What the operation returns as an error, and what the driver reports. On a driver error, use none of the output: whether it is
+    /// authentic was not determined.
     pub fn wait(self) -> Result<O::Output, Error> {
         let mut parts = vec![];
         if let Some((len, memory)) = self.hash {

@@ -1,4 +1,4 @@
-//! What was measured on this machine: which kernels are how fast, and what data in host memory takes.
+//! The measurements made on this machine: how fast each kernel is, and how long data in host memory takes.
 
 use crate::backend::cuda::driver::DeviceInfo;
 use crate::exec::choice::{Choice, Kernels};
@@ -7,7 +7,7 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use serde::{Deserialize, Serialize};
 
-/// What measurements hold for.
+/// The configuration that measurements hold for.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Subject {
     /// The GPU's name.
@@ -16,8 +16,8 @@ pub struct Subject {
     pub driver: String,
     /// This program's version.
     pub version: String,
-    /// The processor's AES instructions and the threads that share the work. Only what has to do with data in host
-    /// memory depends on it.
+    /// The processor's AES instructions and the number of threads that share the work. Only the results for data in
+    /// host memory depend on it.
     pub cpu: String,
 }
 
@@ -36,7 +36,7 @@ impl Subject {
 /// Everything that was measured on a GPU.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measurements {
-    /// What it holds for.
+    /// The configuration it holds for.
     pub subject: Subject,
     /// Kernels on data in the GPU's memory.
     pub kernels: Vec<KernelRates>,
@@ -55,7 +55,7 @@ pub struct KernelRates {
     pub key_bits: KeyBits,
     /// Bytes a call.
     pub bytes: u64,
-    /// What was measured; of each kernel at least the fastest.
+    /// The rates measured; at least the fastest of each kernel.
     pub rates: Vec<Rate>,
 }
 
@@ -69,7 +69,7 @@ pub struct Rate {
     pub gbytes_per_second: f64,
 }
 
-/// The rates of calls of one kind from host memory to host memory, the transfers counted; 10^9 bytes a second.
+/// The rates of calls of one kind from host memory to host memory, including transfers; 10^9 bytes a second.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct HostRates {
     /// Their mode.
@@ -80,21 +80,21 @@ pub struct HostRates {
     pub key_bits: KeyBits,
     /// Bytes a call.
     pub bytes: u64,
-    /// Of [`Backend::Cpu`](crate::Backend::Cpu).
+    /// The rate of [`Backend::Cpu`](crate::Backend::Cpu).
     pub cpu: f64,
-    /// Of the GPU.
+    /// The rate of the GPU.
     pub cuda: f64,
 }
 
 impl KernelRates {
-    /// The fastest of what is allowed and available.
+    /// The fastest kernel that is allowed and available.
     pub fn fastest(&self, kernels: Kernels, available: impl Fn(Choice) -> bool) -> Option<Rate> {
         let fits = |rate: &&Rate| kernels.allow(rate.kernel) && available(rate.kernel);
         self.rates.iter().filter(fits).max_by(|a, b| a.gbytes_per_second.total_cmp(&b.gbytes_per_second)).copied()
     }
 }
 
-/// Of the lengths of keys measured for a mode the shortest that is no shorter than `bits`, else the longest.
+/// The shortest key length measured for a mode that is no shorter than `bits`, else the longest.
 pub(crate) fn nearest_bits(
     measured: impl Iterator<Item = (Mode, KeyBits)>,
     mode: Mode,
@@ -104,12 +104,12 @@ pub(crate) fn nearest_bits(
     lengths.min_by_key(|b| (b.bits() < bits.bits(), b.bits().abs_diff(bits.bits())))
 }
 
-/// How many times as large one size is as another.
+/// The ratio of two sizes.
 pub(crate) fn ratio(a: u64, b: u64) -> f64 {
     a.max(1) as f64 / b.max(1) as f64
 }
 
-/// A value as the text that it is written as.
+/// A value in its text form.
 mod text {
     use serde::de::Error as _;
     use serde::{Deserialize as _, Deserializer, Serializer};
@@ -125,7 +125,7 @@ mod text {
     }
 }
 
-/// A length of key as a number of bits.
+/// A key length as a number of bits.
 mod bits {
     use aes_bitslice_core::aes::KeyBits;
     use serde::de::Error as _;

@@ -1,4 +1,4 @@
-//! One GPU, or several that share the work of a call: the CUDA backend, opened.
+//! One GPU, or several that share the work of a call: the open CUDA backend.
 
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_key::DeviceKey;
@@ -22,31 +22,31 @@ use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How the work of a call is shared out to several GPUs. One that is done before the others takes from what they have
-/// left, so that it says where a call begins, not where it ends.
+/// How the work of a call is shared out to several GPUs. A GPU that finishes first takes over part of what the others
+/// have left, so this determines where a call begins, not where it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Shares {
-    /// To all the same.
+    /// The same to all.
     Equal,
-    /// By multiprocessors and clock, as the driver tells them.
+    /// By multiprocessors and clock, as the driver reports them.
     #[default]
     Rated,
-    /// By what each does in a short test when the engine is opened: some milliseconds of CTR on its own memory, all at
-    /// the same time.
+    /// By each GPU's speed in a short test when the engine is opened: some milliseconds of CTR on its own memory, all
+    /// at the same time.
     Measured,
 }
 
-/// GPUs that share the work of a call; one at least.
+/// GPUs that share the work of a call; at least one.
 pub(crate) struct Group {
     members: Vec<Member>,
 }
 
-/// One of them.
+/// A GPU of a group.
 pub(crate) struct Member {
     pub(crate) ordinal: usize,
     pub(crate) device: Arc<Device>,
-    /// How much it gets of the work, in proportion to the others.
+    /// Its share of the work, in proportion to the others.
     pub(crate) weight: f64,
 }
 
@@ -71,7 +71,7 @@ impl Group {
         Ok(Self { members: devices.into_iter().zip(weights).map(member).collect() })
     }
 
-    /// All GPUs that there are.
+    /// Opens all GPUs.
     pub(crate) fn open_all() -> Result<Self, Error> {
         Self::open(&(0..driver::count()?).collect::<Vec<_>>(), Shares::default())
     }
@@ -80,7 +80,7 @@ impl Group {
         &self.members
     }
 
-    /// The GPU, if it is one.
+    /// The GPU, if there is only one.
     pub(crate) fn sole(&self) -> Option<&Member> {
         match self.members.as_slice() {
             [member] => Some(member),
@@ -88,7 +88,7 @@ impl Group {
         }
     }
 
-    /// The GPU that is asked about all of them.
+    /// The GPU that answers questions about all of them.
     pub(crate) fn first(&self) -> &Arc<Device> {
         &self.members[0].device
     }
@@ -105,7 +105,7 @@ impl Group {
     }
 }
 
-/// Calls on each GPU that are made at the same time, of those that were submitted.
+/// The number of submitted calls that run at the same time on each GPU.
 const SUBMITTED_AT_ONCE: usize = 4;
 
 impl Opened for Group {
@@ -153,7 +153,7 @@ impl Opened for Group {
     }
 }
 
-/// How fast each GPU is, all of them working at the same time: the bytes a second of CTR by the bitsliced kernel.
+/// The speed of each GPU while all of them work: bytes a second of CTR with the bitsliced kernel.
 fn measured(devices: &[(usize, Arc<Device>)]) -> Result<Vec<f64>, Error> {
     /// Bytes of a run.
     const BYTES: usize = 64 << 20;
@@ -174,7 +174,7 @@ fn measured(devices: &[(usize, Arc<Device>)]) -> Result<Vec<f64>, Error> {
             slot.wait()?;
             Ok(start.elapsed())
         };
-        // Clocks rise.
+        // A first run raises the clocks.
         run(RUNS)?;
         Ok(span.len as f64 * f64::from(RUNS) / run(RUNS)?.as_secs_f64().max(1e-9))
     };

@@ -20,12 +20,12 @@ pub(crate) struct GroupKey {
     keys: Vec<DeviceKey>,
     weights: Vec<f64>,
     transfers: Transfers,
-    /// Calls on host memory so far.
+    /// The number of calls on host memory so far.
     calls: AtomicUsize,
 }
 
 impl GroupKey {
-    /// Of the same key on each GPU, and how much each gets of the work.
+    /// From the same key on each GPU, and each GPU's share of the work.
     pub(crate) fn new(keys: Vec<DeviceKey>, weights: Vec<f64>, transfers: Transfers) -> Self {
         Self { keys, weights, transfers, calls: AtomicUsize::new(0) }
     }
@@ -34,19 +34,19 @@ impl GroupKey {
         &self.keys
     }
 
-    /// Loads every kernel that calls of this mode may take, on all GPUs, unless that was done before. One that is known
-    /// to be lost is told of first: others may give its error for theirs.
+    /// Loads every kernel that calls of this mode may use, on all GPUs, unless that was done before. A GPU known to be
+    /// lost is reported first, because other GPUs may report its error as their own.
     pub(crate) fn prepare(&self, mode: Mode) -> Result<(), Error> {
         self.keys.iter().try_for_each(|key| key.device().enter())?;
         self.keys.iter().try_for_each(|key| key.prepare(mode, None))
     }
 
-    /// How much each gets of the work, in proportion to the others.
+    /// Each GPU's share of the work, in proportion to the others.
     pub(crate) fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// A number for a call, one after the other.
+    /// The number of a call, counting up.
     fn next_call(&self) -> usize {
         self.calls.fetch_add(1, Ordering::Relaxed)
     }
@@ -68,7 +68,7 @@ impl OnBackend for GroupKey {
             bytes => self.keys.iter().try_fold(bytes, |bytes, key| room_on(key, bytes))?,
         };
         let plan = Plan { chunk_bytes, ..plan };
-        // Calls that are too small for all GPUs begin with one after the other.
+        // Calls too small for all GPUs each start on the next GPU.
         let first = self.next_call();
         let workers: Vec<_> = (0..plan.workers).map(|worker| first.wrapping_add(worker) % self.keys.len()).collect();
         let chunks = cut(operation, data.reborrow(), chunk_bytes);
@@ -76,7 +76,7 @@ impl OnBackend for GroupKey {
         let slots = |device: usize| host_data::slots(&self.keys[device], kernels, &plan, staged);
         let run = || pipeline::run(chunks, &self.weights, &workers, slots, &started);
         let outcome = catch_unwind(AssertUnwindSafe(run));
-        // Not even a panic hands half a result out.
+        // Not even a panic lets half a result out.
         if !matches!(outcome, Ok(Ok(_))) && started.into_inner() {
             data.output().fill(0);
         }

@@ -2,10 +2,10 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `host_data` | data in host memory: to a GPU, through the kernel, back |
+//! | `host_data` | data in host memory: to a GPU, through the kernel, and back |
 //! | `group_key` | a key on all GPUs, and its calls on host memory |
-//! | `group` | the GPUs: the backend, opened |
-//! | `peers` | which GPU reaches the memory of which |
+//! | `group` | the GPUs: the open backend |
+//! | `peers` | which GPU can access which GPU's memory |
 //! | `sharded_buffer` | device memory sharded over the GPUs |
 //! | `chunks` | work on it in chunks: all GPUs at once, each on its own share and then on what another has left |
 //! | `sharded_data` | calls on data in it |

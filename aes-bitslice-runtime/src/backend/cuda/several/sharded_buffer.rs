@@ -20,33 +20,33 @@ use std::sync::Arc;
 pub struct Cuts {
     /// Shares begin at multiples of this many bytes, which is a multiple of 16.
     pub(crate) share: usize,
-    /// Bytes of a chunk, a multiple of that; `None` where they are chosen by the length of the shares.
+    /// The size of a chunk in bytes, a multiple of `share`; `None` where the length of the shares determines it.
     pub(crate) chunk: Option<usize>,
 }
 
 impl Cuts {
-    /// Those that callers get.
+    /// The cuts that callers get.
     pub(crate) const USUAL: Self = Self { share: 1 << 20, chunk: None };
 
-    /// Both at each multiple of `bytes` bytes: 16 or a multiple of that, less than 2^31.
+    /// Both at each multiple of `bytes` bytes, which is a multiple of 16 and less than 2^31.
     pub const fn every(bytes: usize) -> Self {
         assert!(bytes > 0 && bytes.is_multiple_of(16) && bytes < 1 << 31);
         Self { share: bytes, chunk: Some(bytes) }
     }
 }
 
-/// Device memory of [`Engine::sharded`](crate::Engine::sharded): one run of bytes, cut into adjoining shares, one on
-/// each GPU of the engine, as long as its share of the work ([`Shares`](crate::cuda::Shares)). Cleared before it is
-/// freed. It may outlive the engine.
+/// Device memory from [`Engine::sharded`](crate::Engine::sharded): one run of bytes, cut into adjoining shares, one on each GPU of the
+/// engine. A share is as long as that GPU's share of the work ([`Shares`](crate::cuda::Shares)). It is cleared before it is freed, and may
+/// outlive the engine.
 ///
-/// It is for [`Cipher::sharded`](crate::Cipher::sharded), whose calls return when their work is done. Other work on it,
-/// by the addresses of [`shares`](Self::shares), has to be waited for before the next call.
+/// It is for [`Cipher::sharded`](crate::Cipher::sharded), whose calls return when their work is done. Wait for any other work on it,
+/// through the addresses of [`shares`](Self::shares), before the next call.
 pub struct ShardedBuffer {
-    /// One for each GPU of the engine, in order; some may be empty.
+    /// One share for each GPU of the engine, in order; some may be empty.
     shares: Vec<Memory>,
     len: usize,
     cuts: Cuts,
-    /// For each GPU, whether it reaches the share of each.
+    /// For each GPU, whether it can access the share of each GPU.
     reach: Vec<Vec<bool>>,
 }
 
@@ -54,11 +54,11 @@ pub struct ShardedBuffer {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ShardedShare {
-    /// The number of the GPU that it is on.
+    /// The number of the GPU that holds it.
     pub ordinal: usize,
-    /// Which bytes of the buffer it has; none where the buffer is too small for all GPUs.
+    /// The bytes of the buffer in it; none where the buffer is too small for all GPUs.
     pub range: Range<usize>,
-    /// Where they are, in that GPU's memory; 0 if there are none.
+    /// The address of the bytes in that GPU's memory; 0 if there are none.
     pub pointer: CUdeviceptr,
 }
 
@@ -74,10 +74,10 @@ impl ShardedBuffer {
         Self::with_weights(group, len, cuts, &weights)
     }
 
-    /// The same in other shares than the group's.
+    /// The same with other shares than the group's.
     pub(crate) fn with_weights(group: &Group, len: usize, cuts: Cuts, weights: &[f64]) -> Result<Self, Error> {
         let devices: Vec<_> = group.members().iter().map(|member| &member.device).collect();
-        // Before anything asks one of them about another: it would take that one's error for its own.
+        // Before anything asks one of them about another: the driver would report the other's error for the first.
         devices.iter().try_for_each(|device| device.enter())?;
         let reach = peers::reach(&devices)?;
         let shares = group.members().iter().zip(cut(len, cuts.share, weights));
@@ -85,12 +85,12 @@ impl ShardedBuffer {
         Ok(Self { shares: shares.collect::<Result<_, _>>()?, len, cuts, reach })
     }
 
-    /// Bytes.
+    /// The length in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no bytes.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -100,15 +100,15 @@ impl ShardedBuffer {
         self.cuts
     }
 
-    /// What lies where: adjoining ranges that cover all, one for each GPU of the engine, in order.
+    /// The location of each part: adjoining ranges that cover the buffer, one for each GPU of the engine, in order.
     pub fn shares(&self) -> Vec<ShardedShare> {
         self.shares.iter().map(|memory| memory.share.clone()).collect()
     }
 
-    /// Copies `data` to the bytes from `at` on, over the links of all GPUs at once, and waits for it.
+    /// Copies `data` to the bytes from `at` on, over the links of all GPUs at once, and waits for the copy.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] beyond the end; else what the devices report, and then some of it may be copied.
+    /// [`Error::OutOfRange`] beyond the end; else what the devices report, in which case some of the data may have been copied.
     pub fn copy_from_host(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
         let mut rest = data;
         let chunks = self.overlapping(at, data.len())?.into_iter().map(|(memory, from)| {
@@ -116,16 +116,16 @@ impl ShardedBuffer {
             (memory, from.start, chunk)
         });
         let copy = |slot: &mut Slot<'_>, pointer, chunk: &[u8]| {
-            // SAFETY: the range lies in the share, which is borrowed until the copy was waited for.
+            // SAFETY: the range is within the share, which is borrowed until the copy was waited for.
             unsafe { result::memcpy_htod_async(pointer, chunk, slot.stream()) }
         };
         copy_at_once(chunks.collect(), "cuMemcpyHtoDAsync", copy)
     }
 
-    /// Copies the bytes from `at` on to `data`, over the links of all GPUs at once, and waits for it.
+    /// Copies the bytes from `at` on to `data`, over the links of all GPUs at once, and waits for the copy.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] beyond the end; else what the devices report, and then some of it may be copied.
+    /// [`Error::OutOfRange`] beyond the end; else what the devices report, in which case some of the data may have been copied.
     pub fn copy_to_host(&self, at: usize, data: &mut [u8]) -> Result<(), Error> {
         let overlapping = self.overlapping(at, data.len())?;
         let mut rest = data;
@@ -134,13 +134,13 @@ impl ShardedBuffer {
             (memory, from.start, chunk)
         });
         let copy = |slot: &mut Slot<'_>, pointer, chunk: &mut [u8]| {
-            // SAFETY: the range lies in the share; the chunk is borrowed until the copy was waited for.
+            // SAFETY: the range is within the share; the chunk is borrowed until the copy was waited for.
             unsafe { result::memcpy_dtoh_async(chunk, pointer, slot.stream()) }
         };
         copy_at_once(chunks.collect(), "cuMemcpyDtoHAsync", copy)
     }
 
-    /// The shares that have some of `bytes` bytes from `at` on, and which of their own bytes those are.
+    /// The shares that hold some of the `bytes` bytes from `at` on, and the range of these bytes within each share.
     fn overlapping(&self, at: usize, bytes: usize) -> Result<Vec<(&Memory, Range<usize>)>, Error> {
         let end = at.checked_add(bytes).filter(|&end| end <= self.len);
         let end = end.ok_or(Error::OutOfRange { at, bytes, len: self.len })?;
@@ -155,13 +155,13 @@ impl ShardedBuffer {
         self.shares.iter().map(|memory| (&memory.device, &memory.share))
     }
 
-    /// Whether a GPU reaches the share of another.
+    /// Whether a GPU can access the share of another.
     pub(crate) fn reaches(&self, gpu: usize, owner: usize) -> bool {
         self.reach[gpu][owner]
     }
 
-    /// Sets all of it to zero. Where a device cannot do that, later calls that use the device return [`Error::Poisoned`], so that they copy
-    /// nothing from there.
+    /// Sets all of it to zero. If a device cannot do that, later calls that use the device return [`Error::Poisoned`], so that they copy
+    /// nothing from it.
     pub(crate) fn clear(&mut self) {
         for memory in &mut self.shares {
             if let Err(error) = memory.clear() {
@@ -177,7 +177,7 @@ fn cut(len: usize, grain: usize, weights: &[f64]) -> Vec<Range<usize>> {
     shares(len.div_ceil(grain), weights).into_iter().map(|grains| bytes(grains.start)..bytes(grains.end)).collect()
 }
 
-/// Copies chunks, each from or to byte `at` of a share, on a thread each.
+/// Copies chunks, each from or to byte `at` of a share, on one thread per chunk.
 fn copy_at_once<T: Send>(
     chunks: Vec<(&Memory, usize, T)>,
     call: &str,
@@ -212,9 +212,9 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Sets all of it to zero and waits for it. Nothing else is at work on it: the reference is the only one.
+    /// Sets all of it to zero and waits for that. Nothing else works on it: this reference is the only one.
     fn clear(&mut self) -> Result<(), Error> {
-        // Tried again: the first failure may have been temporary.
+        // Retried once: the first failure may have been temporary.
         self.set_to_zero().or_else(|_| self.set_to_zero())
     }
 
@@ -225,7 +225,7 @@ impl Memory {
         let context = self.device.context();
         context.call("cuCtxSetCurrent", context.make_current())?;
         let default_stream = ptr::null_mut();
-        // SAFETY: the memory is this value's own, and no call works on it while this one has it.
+        // SAFETY: this value owns the memory, and no call works on it while this one has it.
         let cleared = unsafe {
             result::memset_d8_async(self.share.pointer, 0, self.share.range.len(), default_stream)
                 .and_then(|()| result::stream::synchronize(default_stream))
@@ -237,9 +237,9 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.share.pointer != 0 {
-            // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+            // An error cannot be handled here; on a context that is lost, the memory is lost with it.
             let _ = self.clear();
-            // SAFETY: allocated here, and not used after this. Without its context current, the driver may refuse.
+            // SAFETY: allocated here, and not used after this. The driver may refuse if its context is not current.
             let _ = unsafe { result::free_sync(self.share.pointer) };
         }
     }

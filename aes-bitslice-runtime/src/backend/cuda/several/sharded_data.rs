@@ -18,25 +18,25 @@ use std::sync::Arc;
 
 /// Calls of a [`Cipher`](crate::Cipher) on sharded memory ([`Engine::sharded`](crate::Engine::sharded)).
 ///
-/// They return when the work is done, and keep the thread busy until then. Each GPU works on its own share, all at the same
-/// time; one that is done before the others takes from what they have left, where the GPUs reach each other's memory. The
-/// output is the same as that of one GPU. Key stream, as in [`Ctr`](crate::Ctr), is fast from multiples of 16 on.
+/// They return when the work is done, and keep the thread busy until then. All GPUs work at the same time, each on its own share; one that
+/// finishes first takes over part of what the others have left, where the GPUs can access each other's memory. The output is the same as
+/// that of one GPU. Key stream, as in [`Ctr`](crate::Ctr), is fast from offsets that are multiples of 16.
 ///
-/// Every call may fail with [`Error::Poisoned`], and the first of a mode with [`Error::SelfTestFailed`]; a baked kernel answers
-/// other modes with [`Error::NotInKernel`]. Wrong arguments change nothing. If a call fails after work was begun, on any
-/// GPU, its output is cleared to zero. If a GPU cannot do that, all later calls of the engine that use this GPU return
-/// [`Error::Poisoned`], copies from there among them; only its memory's addresses still reach what is there. In place, output is input.
+/// Every call may fail with [`Error::Poisoned`], and the first call of a mode with [`Error::SelfTestFailed`]; a baked kernel answers other
+/// modes with [`Error::NotInKernel`]. Wrong arguments change nothing. If a call fails after work began, on any GPU, its output is cleared
+/// to zero. If a GPU cannot do that, all later calls of the engine that use this GPU return [`Error::Poisoned`], including copies from it;
+/// what is there can then be reached only through the addresses of its memory. In place, the output is the input.
 pub struct ShardedCipher<'a> {
     key: &'a GroupKey,
-    /// The key on the CPU; none of a cipher of one kernel.
+    /// The key on the CPU; `None` for a cipher of one kernel.
     cpu: Option<&'a Arc<CpuKey>>,
 }
 
-/// The memory, for messages.
+/// The name of the memory, for messages.
 const MEMORY: &str = "sharded memory";
 
-/// Refuses an operation on `bytes` bytes that cannot be cut at multiples of `cut`, as shares and chunks are: the last may be any bytes that
-/// remain.
+/// Refuses an operation on `bytes` bytes that cannot be cut at multiples of `cut`, as shares and chunks are. The last piece may be whatever
+/// bytes remain.
 fn check_cuts<O: Operation>(operation: &O, bytes: u64, cut: u64) -> Result<(), Error> {
     if !cut.is_multiple_of(operation.grain()) {
         return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
@@ -59,8 +59,8 @@ impl<'a> ShardedCipher<'a> {
         Self { key, cpu }
     }
 
-    /// Loads every kernel that calls of a mode may take, on all GPUs, and waits for the known answers they must give, unless
-    /// that was done before.
+    /// Loads every kernel that calls of a mode may use, on all GPUs, and waits for the known answers they must give, unless that was done
+    /// before.
     ///
     /// # Errors
     /// As [`DeviceCipher::prepare`](crate::cuda::DeviceCipher::prepare).
@@ -68,13 +68,13 @@ impl<'a> ShardedCipher<'a> {
         self.key.prepare(mode)
     }
 
-    /// Does an operation on `data`: in place, reading it, or into it where the operation only writes. Returns its output value, such as the
-    /// tag of [`GcmEncrypt`](crate::GcmEncrypt), which is made of the hashes of all GPUs' parts.
+    /// Does an operation on `data`: in place, only reading it, or into it where the operation only writes. Returns its output value, such
+    /// as the tag of [`GcmEncrypt`](crate::GcmEncrypt), which is computed from the hashes of all GPUs' parts.
     ///
     /// # Errors
-    /// What the operation refuses or returns as an error, [`Error::Unsupported`] for one without kernels, [`Error::Length`] for XTS of 1 to
-    /// 15 bytes behind a multiple of 1 MiB within a data unit, [`Error::NeedsKey`] for one that needs the key on the CPU on a cipher of one
-    /// kernel, [`Error::OtherEngine`], and what the devices report.
+    /// What the operation refuses or returns as an error, [`Error::Unsupported`] for an operation without kernels, [`Error::Length`] for
+    /// XTS of 1 to 15 bytes past a multiple of 1 MiB within a data unit, [`Error::NeedsKey`] for an operation that needs the key on the
+    /// CPU, on a cipher of one kernel, [`Error::OtherEngine`], and what the devices report.
     pub fn run<O: Operation>(&self, operation: O, data: &mut ShardedBuffer) -> Result<O::Output, Error> {
         self.call(operation, None, data)
     }
@@ -119,7 +119,7 @@ impl<'a> ShardedCipher<'a> {
         outcome.inspect_err(|_| clear_output(O::ACCESS, output))
     }
 
-    /// Whether both buffers are of these GPUs, and cut in the same places.
+    /// Checks that both buffers belong to these GPUs and are cut in the same places.
     fn check(&self, input: Option<&ShardedBuffer>, output: &ShardedBuffer) -> Result<(), Error> {
         for buffer in input.into_iter().chain([output]) {
             let devices = self.key.keys().iter().map(DeviceKey::device);
@@ -132,12 +132,12 @@ impl<'a> ShardedCipher<'a> {
         if input.len() != output.len() {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
-        // One engine cuts all buffers of a length in the same places, but for those with cuts of their own.
+        // One engine cuts all buffers of the same length in the same places, except those with their own cuts.
         let same_shares = input.memory().zip(output.memory()).all(|((_, a), (_, b))| a.range == b.range);
         if same_shares { Ok(()) } else { Err(Error::OtherEngine) }
     }
 
-    /// What came of the chunks that each GPU did.
+    /// The results of the chunks that each GPU did.
     fn run_in_chunks<O: Operation>(
         &self,
         operation: O,
@@ -174,7 +174,7 @@ impl<'a> ShardedCipher<'a> {
             let waited = gpu.wait().or_else(|_| gpu.wait());
             let is_at_work = waited.is_err() && !gpu.key.device().context().is_poisoned();
             if is_at_work && let Err(error) = &waited {
-                // It may write once more behind the clearing, to any share that it reaches.
+                // It may still write after the clearing, to any share that it can access.
                 let cause = format!("work on sharded memory cannot be waited for: {error}");
                 self.key.keys().iter().for_each(|key| key.device().context().poison(cause.clone()));
             }
@@ -186,8 +186,7 @@ impl<'a> ShardedCipher<'a> {
         outcome.map(|()| gpus.into_iter().map(|gpu| gpu.done).collect())
     }
 
-    /// The GPUs with slots, one at least; always in the same order, so that calls that wait for slots do not wait for one
-    /// another.
+    /// The GPUs with slots, at least one each; always in the same order, so that calls waiting for slots do not wait for one another.
     fn gpus<O: Operation>(
         &self,
         kernels: KernelsNeeded,
@@ -198,13 +197,13 @@ impl<'a> ShardedCipher<'a> {
         let all: usize = shares.iter().map(Range::len).sum();
         let gpu = |((key, share), owned): ((&'a DeviceKey, &Range<usize>), &Range<usize>)| {
             key.device().enter()?;
-            // What has no share of its own is for the others' chunks.
+            // A GPU without a share works on the others' chunks.
             let bytes = if share.is_empty() { all / shares.len() } else { share.len() };
             let choice = kernels.mode.map(|mode| key.choose(mode, bytes as u64, aligned, None)).transpose()?;
             let slots = key.device().slots();
             // With room for the last block of each chunk.
             let first = slots.take(16 * owned.len().max(1))?;
-            // More of them make it faster. Without them it works as well.
+            // More slots make it faster, but it works without them.
             let more = (1..DEPTH).map_while(|_| slots.try_take(16)?.ok());
             Ok(Gpu::new(key, kernels, choice, [first].into_iter().chain(more).collect()))
         };
@@ -212,7 +211,7 @@ impl<'a> ShardedCipher<'a> {
     }
 }
 
-/// Clears what a call that failed has written.
+/// Clears what a failed call has written.
 fn clear_output(access: Access, output: &mut ShardedBuffer) {
     if access != Access::Reads {
         output.clear();
@@ -237,7 +236,7 @@ mod tests {
 
     const BYTES: usize = 48 * (1 << 20) + 16 * 5;
 
-    /// A key on several GPUs and on the CPU, and buffers that lie on the last GPU.
+    /// A key on several GPUs and on the CPU, and buffers that are on the last GPU.
     struct Gpus {
         cipher: Cipher,
         cpu: Cipher,
@@ -294,7 +293,7 @@ mod tests {
 
     const CUT: u64 = Cuts::USUAL.share as u64;
 
-    /// Of a data unit, the last two blocks are not cut apart.
+    /// The last two blocks of a data unit are not cut apart.
     #[test]
     fn what_cannot_be_cut_is_refused_with_the_reason() {
         let xts = Xts::encrypt(16 << 20, 0).unwrap();
@@ -308,12 +307,12 @@ mod tests {
                 "{refused}"
             );
         }
-        // Units that are no whole blocks have no kernels there; any bytes are whole blocks of CTR.
+        // Units that are not whole blocks have no kernels there; for CTR, any bytes are whole blocks.
         assert!(matches!(check_cuts(&Xts::encrypt(520, 0).unwrap(), 520, CUT), Err(Error::Unsupported { .. })));
         check_cuts(&Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0), (1 << 20) + 1, CUT).unwrap();
     }
 
-    /// All data lies on the last GPU, and the others, which reach it, do most of it.
+    /// All data is on the last GPU, and the others, which can access it, do most of the work.
     #[test]
     #[ignore = "needs several CUDA GPUs that reach each other's memory"]
     fn chunks_are_taken_of_the_slowest() {
