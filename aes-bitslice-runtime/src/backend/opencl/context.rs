@@ -1,4 +1,4 @@
-//! A device's context: what its memory, its queues and its programs are made in.
+//! A device's context, in which its memory, its queues and its programs are created.
 
 use crate::backend::opencl::handles::{Buffer, Queue, call};
 use crate::backend::opencl::platforms::{self, DeviceInfo, DeviceKind, Found, Wanted};
@@ -9,18 +9,17 @@ use opencl3::types::{cl_context, cl_device_id};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-/// A device behind OpenCL, and a context that has this device only.
+/// An OpenCL device, and a context of this device only.
 pub(crate) struct Context {
     found: Found,
-    /// Released by `Drop` here. It lives on until all that was made in it is released, too.
+    /// Released by `Drop` here. It lives on until everything created in it is released, too.
     context: ManuallyDrop<context::Context>,
     queue: Queue,
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // Not by its own drop, which panics where this fails.
-        // SAFETY: not used after this.
+        // Not by its own drop, which panics if this fails.
         let _ = unsafe { calls::release_context(self.context.get()) };
     }
 }
@@ -31,9 +30,9 @@ impl Context {
         let id = found.id.raw();
         let made = calls::create_context(&[id], std::ptr::null(), None, std::ptr::null_mut());
         let context = ManuallyDrop::new(context::Context::new(call("clCreateContext", made)?, &[id]));
-        // SAFETY: the context was made for this device just now.
+        // SAFETY: the context was created for this device just now.
         let queue = unsafe { Queue::new(context.get(), id) }.inspect_err(|_| {
-            // SAFETY: made above, and not used after this.
+            // SAFETY: created above, and not used after this.
             let _ = unsafe { calls::release_context(context.get()) };
         })?;
         Ok(Arc::new(Self { found, context, queue }))
@@ -44,7 +43,7 @@ impl Context {
         &self.found.info
     }
 
-    /// The context, as the crate `opencl3` has it.
+    /// The context as the type of the crate `opencl3`.
     pub(crate) fn shared(&self) -> &context::Context {
         &self.context
     }
@@ -64,7 +63,7 @@ impl Context {
         self.found.is_nvidia
     }
 
-    /// Bytes that one buffer may have.
+    /// The maximum size of one buffer, in bytes.
     pub(crate) fn largest_buffer(&self) -> u64 {
         self.found.largest_buffer
     }
@@ -74,7 +73,7 @@ impl Context {
         self.info().kind == DeviceKind::Cpu
     }
 
-    /// The layout that is fast there: by column where threads exchange words, by state elsewhere.
+    /// The layout that is fast on this device: by column where threads exchange words, by state elsewhere.
     pub(crate) fn layout(&self) -> Layout {
         if self.is_nvidia() { Layout::Column } else { Layout::State }
     }
@@ -86,7 +85,7 @@ impl Context {
 
     /// Another queue.
     pub(crate) fn new_queue(&self) -> Result<Queue, Error> {
-        // SAFETY: the context is that of the device.
+        // SAFETY: the context is the device's.
         unsafe { Queue::new(self.raw(), self.device()) }
     }
 
@@ -96,13 +95,13 @@ impl Context {
         unsafe { Buffer::new(self.raw(), len) }
     }
 
-    /// A buffer of `len` bytes, at least one, in host memory of the driver's.
+    /// A buffer of `len` bytes, at least one, in host memory of the driver.
     pub(crate) fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
         // SAFETY: the context is alive.
         unsafe { Buffer::on_host(self.raw(), len) }
     }
 
-    /// A buffer of `len` bytes, at least one, all zero. The queue is one of this context's.
+    /// A buffer of `len` bytes, at least one, all zero. The queue belongs to this context.
     pub(crate) fn zeroed(&self, queue: &Queue, len: usize) -> Result<Buffer, Error> {
         // SAFETY: the context is alive; the driver refuses queues of another.
         unsafe { Buffer::zeroed(self.raw(), queue, len) }

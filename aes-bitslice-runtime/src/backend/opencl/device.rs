@@ -1,4 +1,4 @@
-//! A device that was opened: its context, its slots, and its kernels, each compiled when it is first used.
+//! An open device: its context, its slots, and its kernels, each compiled on first use.
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::lock;
@@ -16,15 +16,15 @@ use aes_bitslice_core::mode::Mode;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// A device behind OpenCL that was opened.
+/// An open OpenCL device.
 pub(crate) struct Device {
     /// Slots for data from the host.
     pool: Pool,
     kernels: Mutex<HashMap<Mode, Arc<Kernel>>>,
-    /// The GHASH kernel, when it was compiled.
+    /// The GHASH kernel, once compiled.
     hash: Mutex<Option<Arc<HashKernel>>>,
-    /// Held while a kernel is compiled and tested. Not `kernels`: the test waits for a slot, and a thread that has one
-    /// launches, and looks there.
+    /// Held while a kernel is compiled and tested. This cannot be the lock of `kernels`: the test waits for a slot, and
+    /// a thread that holds one launches kernels, and looks there.
     loading: Mutex<()>,
 }
 
@@ -47,7 +47,7 @@ impl Device {
         self.find(mode).is_ok()
     }
 
-    /// The stored kernel for a mode, compiled and tested at its first use.
+    /// The stored kernel for a mode, compiled and tested on first use.
     pub(crate) fn stored(&self, mode: Mode) -> Result<Arc<Kernel>, Error> {
         let loaded = || lock(&self.kernels).get(&mode).cloned();
         if let Some(kernel) = loaded() {
@@ -68,7 +68,7 @@ impl Device {
         Ok(kernel)
     }
 
-    /// The GHASH kernel, compiled and tested at its first use.
+    /// The GHASH kernel, compiled and tested on first use.
     pub(crate) fn hash_kernel(&self) -> Result<Arc<HashKernel>, Error> {
         let compiled = || lock(&self.hash).clone();
         if let Some(kernel) = compiled() {

@@ -1,4 +1,4 @@
-//! A kernel that is compiled at run time for one key: with it baked in, or to be launched with it.
+//! A kernel compiled at run time for one key, which is baked in or passed at launch.
 
 use crate::backend::opencl::device::Device;
 use crate::backend::opencl::device_key::DeviceKey;
@@ -13,7 +13,7 @@ use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::self_test;
 use std::sync::Arc;
 
-/// Compiles a kernel, and tests it. `key` is `None` if one is baked in.
+/// Compiles a kernel, and tests it. `key` is `None` if a key is baked in.
 pub(crate) fn compile(
     device: &Arc<Device>,
     Printed { source, manifest }: &Printed,

@@ -1,4 +1,4 @@
-//! An OpenCL device as an engine has it.
+//! An open OpenCL device, as an engine holds it.
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::device::Device;
@@ -17,10 +17,10 @@ use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 
-/// Calls that are made at the same time, of those that were submitted.
+/// The number of submitted calls that run at the same time.
 const SUBMITTED_AT_ONCE: usize = 4;
 
-/// A device that was opened. Cloning is cheap, and clones share the device.
+/// An open device. Cloning is cheap, and clones share the device.
 #[derive(Clone)]
 pub(crate) struct OpenClDevice(Arc<Device>);
 

@@ -1,4 +1,4 @@
-//! Whether OpenCL is there, and which devices it has.
+//! Whether OpenCL is there, and its devices.
 
 use crate::backend::opencl::handles::{DeviceId, call, lock, no_platform, number, text};
 use crate::base::backend::Backend;
@@ -9,7 +9,7 @@ use opencl3::types::{cl_device_id, cl_device_info, cl_platform_id, cl_platform_i
 use std::fmt;
 use std::sync::Mutex;
 
-/// A device behind OpenCL, as its driver describes it.
+/// An OpenCL device, as its driver describes it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeviceInfo {
@@ -19,21 +19,21 @@ pub struct DeviceInfo {
     pub platform_name: String,
     /// The platform's vendor.
     pub platform_vendor: String,
-    /// The version of OpenCL that the platform has.
+    /// The version of OpenCL that the platform supports.
     pub platform_version: String,
     /// The device's number in its platform, from 0.
     pub device: usize,
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// The kind of device.
     pub kind: DeviceKind,
-    /// The version of OpenCL that it has.
+    /// The version of OpenCL that it supports.
     pub version: String,
     /// The release of its driver.
     pub driver: String,
     /// Its compute units: multiprocessors, or cores.
     pub compute_units: u32,
-    /// Local memory that a work-group may have, in bytes.
+    /// The local memory that a work-group may have, in bytes.
     pub local_memory_bytes: u64,
     /// Its memory, in bytes.
     pub global_memory_bytes: u64,
@@ -46,7 +46,7 @@ impl DeviceInfo {
     }
 }
 
-/// What a device is.
+/// The kind of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum DeviceKind {
@@ -71,17 +71,16 @@ impl fmt::Display for DeviceKind {
     }
 }
 
-/// The OpenCL devices of this machine. A platform that does not answer is left out.
+/// The OpenCL devices of this machine. Platforms that do not answer are left out.
 ///
 /// # Errors
-/// [`Error::OpenClUnavailable`] without a loader or a device, and what the driver reports if none of its platforms
-/// answers.
+/// [`Error::OpenClUnavailable`] without a loader or a device, and what the driver reports if no platform answers.
 pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
     Ok(found()?.into_iter().map(|found| found.info).collect())
 }
 
-/// The first GPU behind OpenCL that can run kernels, as a [`Backend::OpenCl`]: what [`Backend::Auto`] opens where there
-/// is no CUDA and the processor has no AES instructions. Nothing is opened.
+/// The first OpenCL GPU that can run kernels, as a [`Backend::OpenCl`]: the one that [`Backend::Auto`] opens where
+/// there is no CUDA and the processor has no AES instructions. Nothing is opened.
 pub fn first_gpu() -> Option<Backend> {
     find(Wanted::FirstGpu).ok().map(|found| found.info.backend())
 }
@@ -92,7 +91,7 @@ pub(crate) struct Found {
     pub(crate) id: DeviceId,
     /// Whether its compiler is NVIDIA's: it takes that compiler's options, and threads of a warp exchange words.
     pub(crate) is_nvidia: bool,
-    /// Bytes that one buffer may have.
+    /// The maximum size of one buffer, in bytes.
     pub(crate) largest_buffer: u64,
     /// Why no kernel can run there, if so.
     unusable: Option<String>,
@@ -109,7 +108,7 @@ pub(crate) enum Wanted {
     FirstGpu,
 }
 
-/// The device that is wanted, if it can run kernels.
+/// The wanted device, if it can run kernels.
 pub(crate) fn find(wanted: Wanted) -> Result<Found, Error> {
     if let Wanted::Numbered { platform, device } = wanted {
         let mut all = found()?;
@@ -145,7 +144,7 @@ pub(crate) fn find(wanted: Wanted) -> Result<Found, Error> {
 
 /// All devices of all platforms that answer.
 fn found() -> Result<Vec<Found>, Error> {
-    // Drivers start when they are asked first, and PoCL 3.1 does not bear two threads that ask it then.
+    // Drivers start when they are first queried, and PoCL 3.1 cannot handle two threads that query it at that time.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _asking = lock(&ONE_AT_A_TIME);
     let platforms = call("clGetPlatformIDs", get_platform_ids())?;
@@ -205,7 +204,7 @@ fn of_platform(number: usize, platform: cl_platform_id) -> Result<Vec<Found>, Er
         let largest_buffer = device_number(id, device::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?;
         Ok(Found { info, id: DeviceId::new(id), is_nvidia, largest_buffer, unusable })
     };
-    // One that does not answer is left out where others do.
+    // Devices that do not answer are left out where others do.
     let described: Vec<Result<Found, Error>> = ids.iter().enumerate().map(describe).collect();
     match described.iter().any(Result::is_ok) {
         true => Ok(described.into_iter().flatten().collect()),
@@ -216,14 +215,14 @@ fn of_platform(number: usize, platform: cl_platform_id) -> Result<Vec<Found>, Er
 /// The version of OpenCL that kernels and calls need.
 const NEEDED: (u32, u32) = (1, 2);
 
-/// Why not, unless this is a version of OpenCL that will do.
+/// Why this version of OpenCL will not do; `None` if it will.
 fn too_old(whose: &str, version: &str) -> Option<String> {
     let (major, minor) = NEEDED;
     let will_do = numbers(version).is_some_and(|numbers| numbers >= NEEDED);
     (!will_do).then(|| format!("{whose} `{version}`, and the kernels need OpenCL {major}.{minor}"))
 }
 
-/// The numbers of a version, which is written `OpenCL <major>.<minor> <what the vendor likes>`.
+/// The numbers of a version, which has the form `OpenCL <major>.<minor> <what the vendor likes>`.
 fn numbers(version: &str) -> Option<(u32, u32)> {
     let (major, minor) = version.strip_prefix("OpenCL ")?.split_whitespace().next()?.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))

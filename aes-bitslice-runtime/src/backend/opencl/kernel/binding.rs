@@ -1,4 +1,4 @@
-//! The arguments of a launch: those that the kernel's manifest lists, in its order, each found by its name.
+//! The arguments of a launch: those that the kernel's manifest lists, in its order, each found by name.
 
 use crate::backend::opencl::handles::{KernelObject, call, lock};
 use crate::backend::opencl::kernel::gather::Gathered;
@@ -14,10 +14,10 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::MutexGuard;
 
-/// What words are overwritten with in the arguments of an entry point: as many as the longest key has.
+/// The words that overwrite words in an entry point's arguments: as many as the longest key has.
 static ZEROS: [u32; 61] = [0; 61];
 
-/// Where the values of a launch's arguments are found.
+/// The sources of the values of a launch's arguments.
 pub(crate) struct Values<'a> {
     pub(crate) span: Span,
     pub(crate) launch: &'a Launch,
@@ -26,7 +26,7 @@ pub(crate) struct Values<'a> {
     pub(crate) keys: Option<&'a RoundKeys>,
 }
 
-/// The value of a parameter, as it is set: a place is two arguments.
+/// The value of a parameter, in the form in which it is set: a place is two arguments.
 enum Found<'a> {
     /// A buffer, and an offset into it in units of the parameter's type.
     Place(cl_mem, u64),
@@ -38,8 +38,8 @@ enum Found<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// The value of a parameter of an entry point whose input and output are counted in units of these many bytes; `None` if there is none
-    /// of its name and kind.
+    /// The value of a parameter of an entry point that counts positions in its input and output in units of these many bytes; `None` if
+    /// there is no value of its name and kind.
     fn find(&self, parameter: &Parameter, [unit_in, unit_out]: [u64; 2]) -> Option<Found<'a>> {
         let Self { span, launch, gathered, keys } = *self;
         let name = parameter.name.as_str();
@@ -50,7 +50,7 @@ impl<'a> Values<'a> {
             Kind::Input => span.input.map(|place| data(place, unit_in)),
             Kind::Output => span.output.map(|place| data(place, unit_out)),
             Kind::Pointer => match of_launch? {
-                // Wrapping, for nothing is looked up before the input's buffer.
+                // Wrapping, because nothing is read before the input's buffer.
                 Value::BeforeInput(bytes) => {
                     span.input.map(|input| Found::Place(input.buffer, input.at.wrapping_sub(*bytes)))
                 }
@@ -60,7 +60,7 @@ impl<'a> Values<'a> {
                 _ => None,
             },
             Kind::Buffer => match (of_launch, of_key()) {
-                // In OpenCL a place in the memory of a device is a buffer.
+                // In OpenCL, an address in device memory is a buffer.
                 (Some(&Value::Address(buffer)), _) => Some(Found::Buffer(buffer as cl_mem)),
                 (None, Some(KeyValue::Planes(planes))) => Some(Found::Buffer(planes)),
                 _ => None,
@@ -82,7 +82,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// An entry point with its arguments set: nobody else sets them meanwhile. Words among them are overwritten on drop, at the latest.
+/// An entry point with its arguments set: nothing else sets them meanwhile. Words among them are overwritten on drop, at the latest.
 pub(crate) struct Bound<'k> {
     object: MutexGuard<'k, KernelObject>,
     /// The argument that the next value is for.
@@ -95,7 +95,7 @@ impl<'k> Bound<'k> {
     /// Sets all arguments.
     ///
     /// # Errors
-    /// [`Error::NoSuchKernel`] for a parameter that there is no value for, and what the driver reports.
+    /// [`Error::NoSuchKernel`] for a parameter without a value, and what the driver reports.
     ///
     /// # Safety
     /// The entry point takes what its parameters say, and all buffers are valid.
@@ -119,12 +119,12 @@ impl<'k> Bound<'k> {
         self.object.raw()
     }
 
-    /// Overwrites the words: a launch has its own copy of the arguments, and none is to stay behind here.
+    /// Overwrites the words: a launch has its own copy of the arguments, and no other must remain here.
     pub(crate) fn wipe(mut self) -> Result<(), Error> {
         self.wipe_words()
     }
 
-    /// All of them, even if one cannot be; what kept the first from it.
+    /// Overwrites all of them, even if one cannot be; returns the first error.
     fn wipe_words(&mut self) -> Result<(), Error> {
         let mut wiped = Ok(());
         for (argument, words) in std::mem::take(&mut self.words) {
@@ -170,7 +170,7 @@ impl<'k> Bound<'k> {
     /// # Safety
     /// The next argument is of this size, and the value is one that it may have.
     unsafe fn bytes(&mut self, size: usize, value: *const c_void) -> Result<(), Error> {
-        // SAFETY: as the caller guarantees; nobody else sets arguments meanwhile, and the value is copied by the call.
+        // SAFETY: as the caller guarantees; nothing else sets arguments meanwhile, and the value is copied by the call.
         call("clSetKernelArg", unsafe { kernel::set_kernel_arg(self.object.raw(), self.next, size, value) })?;
         self.next += 1;
         Ok(())
@@ -179,7 +179,7 @@ impl<'k> Bound<'k> {
 
 impl Drop for Bound<'_> {
     fn drop(&mut self) {
-        // Nothing can be done here about an error.
+        // An error cannot be handled here.
         let _ = self.wipe_words();
     }
 }
@@ -211,10 +211,10 @@ mod tests {
             out[at] = keys.w[0]; out[at + 1] = keys.w[60]; out[at + 2] = (uint)number;\n\
         }\n";
 
-    /// The entry point of [`SOURCE`], whose last parameter is said to be of this kind.
+    /// The entry point of [`SOURCE`], whose last parameter is declared to be of this kind.
     fn entry_point(context: &Context, number: Kind) -> EntryPoint {
         let made = program::create_program_with_source(context.raw(), &[SOURCE]).unwrap();
-        // SAFETY: made just now.
+        // SAFETY: created just now.
         let program = unsafe { Program::owning(made) };
         program::build_program(made, &[context.device()], c"-cl-std=CL1.2", None, ptr::null_mut()).unwrap();
         let parameters = [("out", Kind::Output), ("keys", Kind::Words(61)), ("number", number)];
@@ -269,18 +269,18 @@ mod tests {
         bound.wipe().unwrap();
         assert_eq!(launched(&context, &buffer, lock(&entry.object).raw()), [0, 0, 7]);
 
-        // The key is set before it is found that the next argument is missing, or of another kind.
+        // The key is set before the next argument proves to be missing, or of another kind.
         for without in [vec![], vec![("number", Value::U32(7))]] {
             let refused = bind(&launch(without)).err().expect("refused");
             assert!(matches!(&refused, Error::NoSuchKernel { what } if what.contains("`number`")), "{refused}");
             assert_eq!(launched(&context, &buffer, lock(&entry.object).raw()), [0, 0, 7]);
         }
 
-        // Nor where the driver refuses an argument.
+        // The same where the driver refuses an argument.
         let entry = entry_point(&context, Kind::U32);
         let wrong = launch(vec![("number", Value::U32(7))]);
         let values = Values { span, launch: &wrong, gathered: &[], keys: Some(&keys) };
-        // SAFETY: as above, but for the number, which is refused.
+        // SAFETY: as above, except for the number, which is refused.
         let refused = unsafe { Bound::new(&entry, &values) }.err().expect("refused");
         assert!(matches!(&refused, Error::OpenCl { call, .. } if call == "clSetKernelArg"), "{refused}");
         let object = lock(&entry.object);

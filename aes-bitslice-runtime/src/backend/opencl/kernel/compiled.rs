@@ -1,4 +1,4 @@
-//! A kernel that was compiled for a device, and its launches.
+//! A compiled kernel on a device, and its launches.
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Event, event_of};
@@ -44,12 +44,12 @@ impl Kernel {
         self.mode
     }
 
-    /// Puts the launches that `launches` lays out into a queue, without waiting; what tells when its commands are done
-    /// is added to `events`.
+    /// Puts the launches that `launches` lays out into a queue, without waiting; adds the events of its commands to
+    /// `events`.
     ///
     /// # Safety
-    /// The span lies in buffers of the context, and the queue is of it too; all are valid. The launches stay within the
-    /// span.
+    /// The span is within buffers of the context, and the queue belongs to it too; all are valid. The launches stay
+    /// within the span.
     pub(crate) unsafe fn run(
         &self,
         context: &Context,
@@ -69,7 +69,7 @@ impl Kernel {
     }
 
     /// # Safety
-    /// As [`Kernel::run`]; the launch is one of this kernel's for the span.
+    /// As [`Kernel::run`]; the launch is one of this kernel for the span.
     unsafe fn launch(
         &self,
         context: &Context,
@@ -82,7 +82,7 @@ impl Kernel {
         let mut gathered = Vec::new();
         for (name, value) in &launch.values {
             if let (Value::Gathered(gather), Some(input)) = (value, span.input) {
-                // SAFETY: as the caller guarantees; the blocks lie in the span.
+                // SAFETY: as the caller guarantees; the blocks are within the span.
                 gathered.push((*name, unsafe { Gathered::new(context, queue, input, *gather) }?));
             }
         }
@@ -92,7 +92,7 @@ impl Kernel {
                 if let Some(keys) = keys {
                     keys.is_read_by(&launched);
                 }
-                // Whatever else failed: it is in the queue.
+                // Whatever else failed, the launch is in the queue.
                 events.push(launched);
                 wiped
             }
@@ -104,7 +104,7 @@ impl Kernel {
         }
     }
 
-    /// Puts a launch into a queue. Returns when it is done, and whether its key was overwritten in the arguments.
+    /// Puts a launch into a queue. Returns its event, and whether its key was overwritten in the arguments.
     ///
     /// # Safety
     /// As [`Kernel::run`], for the values.
@@ -121,8 +121,8 @@ impl Kernel {
         let (global, local) = ([*thread_blocks as usize * threads], [threads]);
         let before: Vec<cl_event> = values.gathered.iter().map(|(_, blocks)| blocks.done().raw()).collect();
         let first = if before.is_empty() { ptr::null() } else { before.as_ptr() };
-        // SAFETY: every argument was set, and the entry point is locked since; the caller guarantees the span and the
-        // queue; the geometry is the one the kernel was compiled for; event and sizes are alive.
+        // SAFETY: every argument was set, and the entry point has been locked since; the caller guarantees the span and
+        // the queue; the geometry is the one the kernel was compiled for; event and sizes are alive.
         let launched = unsafe {
             let (global, local) = (global.as_ptr(), local.as_ptr());
             let object = bound.raw();

@@ -1,4 +1,4 @@
-//! Blocks of the input, copied to memory of their own before a launch that may overwrite them.
+//! Blocks of the input, copied to separate memory before a launch that may overwrite them.
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Buffer, Event, for_buffer};
@@ -10,7 +10,7 @@ use opencl3::types::{cl_command_queue, cl_mem};
 use std::ptr;
 
 /// Copies of blocks of the input, side by side. The launch that reads them keeps the memory as long as it needs it.
-/// What was ciphertext need not be cleared.
+/// They were ciphertext, so they need not be cleared.
 pub(crate) struct Gathered {
     buffer: Buffer,
     done: Event,
@@ -20,8 +20,8 @@ impl Gathered {
     /// Puts the copies into a queue.
     ///
     /// # Safety
-    /// The input lies in a buffer of the context, and has these blocks; the queue is of the context, too, and all are
-    /// valid.
+    /// The input is within a buffer of the context, and has these blocks; the queue belongs to the context, too, and
+    /// all are valid.
     pub(crate) unsafe fn new(
         context: &Context,
         queue: cl_command_queue,
@@ -30,11 +30,11 @@ impl Gathered {
     ) -> Result<Self, Error> {
         let len = gather.bytes() as usize;
         let buffer = context.buffer(len)?;
-        // A row for each block, which begins it. The column is less than a row is long.
+        // One row for each block, at its start. The column is less than the row length.
         let (first, row) = ((input.at + gather.first) as usize, gather.apart as usize);
         let (from, to) = ([first % row, first / row, 0], [16, 0, 0]);
         let region = [16, gather.blocks as usize, 1];
-        // SAFETY: the caller guarantees queue and input; the copies have room for all.
+        // SAFETY: the caller guarantees queue and input; the copies have room for all blocks.
         let copied = unsafe {
             command_queue::enqueue_copy_buffer_rect(
                 queue,
@@ -52,7 +52,7 @@ impl Gathered {
             )
         };
         let copied = for_buffer("clEnqueueCopyBufferRect", len, copied)?;
-        // SAFETY: made by the call for this caller.
+        // SAFETY: the call created it for this caller.
         Ok(Self { buffer, done: unsafe { Event::owning(copied) } })
     }
 
@@ -60,7 +60,7 @@ impl Gathered {
         self.buffer.raw()
     }
 
-    /// When they are copied.
+    /// The event of the copies.
     pub(crate) fn done(&self) -> &Event {
         &self.done
     }

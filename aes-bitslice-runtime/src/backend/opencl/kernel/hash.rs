@@ -1,5 +1,5 @@
-//! The GHASH kernel on a device, and its launches. A launch adds the hash of its data to 16 bytes in the memory of the
-//! device; another clears what such a hash tells not to be authentic (`aes_bitslice_core::hash_manifest`).
+//! The GHASH kernel on a device, and its launches. A launch adds the hash of its data to 16 bytes in device memory; another clears data
+//! that such a hash shows not to be authentic (`aes_bitslice_core::hash_manifest`).
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Event, event_of};
@@ -25,7 +25,7 @@ use zeroize::{Zeroize, Zeroizing};
 pub(crate) struct HashKernel {
     manifest: HashManifest,
     entry_points: EntryPoints,
-    /// Work-groups at most, for which tables are made.
+    /// The maximum number of work-groups, for which tables are built.
     units: u32,
 }
 
@@ -39,17 +39,18 @@ impl HashKernel {
         Ok(Self { manifest, entry_points, units })
     }
 
-    /// What launches under a hash key read.
+    /// The tables that launches under a hash key read.
     pub(crate) fn tables(&self, context: &Arc<Context>, key: &HashKey) -> Result<KeyMemory, Error> {
         let tables = ghash::tables(key.blocks(), Element::from_block(*key.bytes()), &self.manifest.shape, self.units);
         KeyMemory::new(context, &tables)
     }
 
-    /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting. `aligned` is whether the input's buffer begins at a multiple of 16 bytes.
+    /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting. `aligned` is whether the input's buffer
+    /// begins at a multiple of 16 bytes.
     ///
     /// # Safety
-    /// Both lie in buffers of the context, and the queue is of it too; all are valid. The tables are of this kernel;
-    /// `out` is at a multiple of 4 bytes.
+    /// Both are within buffers of the context, and the queue belongs to it too; all are valid. The tables belong to this kernel; `out` is
+    /// at a multiple of 4 bytes.
     pub(crate) unsafe fn run(
         &self,
         queue: cl_command_queue,
@@ -77,10 +78,11 @@ impl HashKernel {
         Ok(launched)
     }
 
-    /// Clears `len` bytes from `output` on, unless the hash that begins the buffer `hash` tells that they are authentic, without waiting.
+    /// Clears `len` bytes from `output` on, unless the hash at the start of the buffer `hash` shows that they are authentic, without
+    /// waiting.
     ///
     /// # Safety
-    /// As [`run`](Self::run), behind which it comes in the queue.
+    /// As [`run`](Self::run), which it follows in the queue.
     pub(crate) unsafe fn clear_unless_authentic(
         &self,
         queue: cl_command_queue,
@@ -98,7 +100,7 @@ impl HashKernel {
             ("mask", Value::Words(block_words(&verdict.mask))),
         ];
         let threads = manifest.threads;
-        // Few, for nearly always there is nothing to clear.
+        // Few, because there is almost never anything to clear.
         let thread_blocks = (*units).min(len.div_ceil(threads.into()).try_into().unwrap_or(u32::MAX));
         let mut launch = Launch { entry: Entry::Bytes, at: 0, thread_blocks, threads, values };
         let span = Span { input: None, output: Some(output), len, in_place: false, aligned: true };
@@ -112,8 +114,8 @@ impl HashKernel {
         launched
     }
 
-    /// Runs the entry points that hash in a slot against the hashes of each kind on the CPU; and the one that clears, on what is authentic
-    /// and on what differs in one bit.
+    /// Runs the entry points that hash in a slot against the hashes of each kind on the CPU; and the entry point that clears, on authentic
+    /// data and on data that differs in one bit.
     ///
     /// # Errors
     /// [`Error::SelfTestFailed`], and what the driver reports.
@@ -128,7 +130,7 @@ impl HashKernel {
         for at in [0, 1] {
             let started = slot.copy_in(at, &data).and_then(|()| slot.clear_hash()).and_then(|()| {
                 let (input, out) = (slot.place(at), slot.hash());
-                // SAFETY: all lies in the slot's buffer, and the queue is the slot's.
+                // SAFETY: everything is within the slot's buffer, and the queue is the slot's.
                 slot.launch(|_, queue, events| unsafe {
                     self.run(queue, input, true, data.len() as u64, &tables, out)?.into(events)
                 })
@@ -164,14 +166,14 @@ impl HashKernel {
 
 /// A launch that is in a queue.
 pub(crate) struct Launched {
-    /// What tells when it is done.
+    /// The event of its completion.
     done: Event,
     /// Whether its arguments were overwritten.
     wiped: Result<(), Error>,
 }
 
 impl Launched {
-    /// Adds what tells when it is done to `events`: whatever else failed, it is in the queue.
+    /// Adds its event to `events`: whatever else failed, it is in the queue.
     pub(crate) fn into(self, events: &mut Vec<Event>) -> Result<(), Error> {
         events.push(self.done);
         self.wiped
@@ -189,7 +191,7 @@ unsafe fn enqueue(queue: cl_command_queue, entry: &EntryPoint, span: Span, launc
     let local = [launch.threads as usize];
     let global = [launch.thread_blocks as usize * local[0]];
     let (global, local) = (global.as_ptr(), local.as_ptr());
-    // SAFETY: every argument was set, and the entry point is locked since; the caller guarantees the rest.
+    // SAFETY: every argument was set, and the entry point has been locked since; the caller guarantees the rest.
     let launched = unsafe {
         command_queue::enqueue_nd_range_kernel(queue, bound.raw(), 1, ptr::null(), global, local, 0, ptr::null())
     };

@@ -2,12 +2,12 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `program` | a source that the driver compiles; where it must not keep what it compiles |
-//! | `span` | where a call's data lies |
+//! | `program` | a source that the driver compiles, and when it must not keep the result |
+//! | `span` | the location of a call's data |
 //! | `gather` | blocks of the input, copied before a launch that overwrites them |
 //! | `binding` | the arguments of a launch, as the kernel's manifest lists them |
-//! | `compiled` | a kernel that was compiled, and its launches |
-//! | `hash` | the kernel of GHASH, and its launches |
+//! | `compiled` | a compiled kernel, and its launches |
+//! | `hash` | the GHASH kernel, and its launches |
 //! | `self_test` | the known answer that it must give first |
 //! | `stored` | the kernels that come with this crate |
 

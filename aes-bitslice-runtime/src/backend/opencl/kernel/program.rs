@@ -1,4 +1,4 @@
-//! A source that the driver compiles for a device: how, and where what it compiles must not be kept.
+//! A source that the driver compiles for a device: how, and when the driver must not keep the result.
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{KernelObject, Program, call, number, text};
@@ -13,28 +13,28 @@ use opencl3::program::{self, CL_PROGRAM_BUILD_LOG};
 use std::ffi::CString;
 use std::sync::Mutex;
 
-/// What is compiled, as its manifest has it.
+/// A source to compile, as its manifest describes it.
 pub(crate) struct Source<'a> {
     /// The kernel's name.
     pub(crate) kernel: &'a str,
     pub(crate) text: &'a str,
-    /// The entry point for blocks, and that for any alignment.
+    /// The entry points for blocks and for any alignment.
     pub(crate) entries: [&'a signature::EntryPoint; 2],
-    /// The one that clears, of a hash.
+    /// The entry point that clears, of a hash kernel.
     pub(crate) clears: Option<&'a signature::EntryPoint>,
     /// Threads of a work-group.
     pub(crate) threads: u32,
-    /// Work-groups that there have to be registers for on one multiprocessor of NVIDIA's; 0 for any number.
+    /// The number of work-groups that must have registers on one NVIDIA multiprocessor; 0 for any number.
     pub(crate) groups_per_sm: u32,
-    /// Bytes of what offsets into the input, and into the output, are counted in, by the entry point for blocks.
+    /// The units, in bytes, of the offsets into the input and into the output, for the entry point for blocks.
     pub(crate) units: [u64; 2],
-    /// Bytes of what offsets into the output are counted in, by the other one.
+    /// The unit, in bytes, of the offsets into the output, for the other entry point.
     pub(crate) byte_unit: u64,
-    /// Whether a key is in the text.
+    /// Whether the text contains a key.
     pub(crate) secret: bool,
 }
 
-/// The entry points of a kernel: for aligned blocks, for any alignment, and what clears.
+/// The entry points of a kernel: for aligned blocks, for any alignment, and for clearing.
 pub(crate) struct EntryPoints {
     blocks: EntryPoint,
     bytes: EntryPoint,
@@ -44,9 +44,9 @@ pub(crate) struct EntryPoints {
 /// An entry point on a device.
 pub(crate) struct EntryPoint {
     pub(crate) object: Mutex<KernelObject>,
-    /// What it takes.
+    /// The parameters that it takes.
     pub(crate) signature: signature::EntryPoint,
-    /// Bytes of what it counts offsets into its input in, and those into its output.
+    /// The units, in bytes, of its offsets into the input and into the output.
     pub(crate) units: [u64; 2],
 }
 
@@ -83,7 +83,7 @@ impl<'a> Source<'a> {
 }
 
 impl EntryPoints {
-    /// Compiles a kernel for a device, on which it must have room.
+    /// Compiles a kernel for a device, whose limits it must fit.
     pub(crate) fn compile(context: &Context, source: &Source<'_>) -> Result<Self, Error> {
         if source.secret {
             cache_is_off(&context.info().platform_name, &context.info().platform_vendor, |name| {
@@ -100,7 +100,7 @@ impl EntryPoints {
         })
     }
 
-    /// The one that clears, of a hash.
+    /// The entry point that clears, of a hash kernel.
     pub(crate) fn clears(&self) -> &EntryPoint {
         self.clears.as_ref().expect("a hash has one")
     }
@@ -126,7 +126,7 @@ impl EntryPoint {
         let no_kernel = |what: String| Error::NoSuchKernel { what };
         let name = CString::new(signature.name.as_str()).map_err(|e| no_kernel(e.to_string()))?;
         let made = call("clCreateKernel", kernel::create_kernel(program.raw(), &name))?;
-        // SAFETY: made just now.
+        // SAFETY: created just now.
         let object = unsafe { KernelObject::owning(made) };
         let taken = number("clGetKernelInfo", kernel::get_kernel_data(made, kernel::CL_KERNEL_NUM_ARGS))?;
         let said: usize = signature.parameters.iter().map(|parameter| parameter.kind.opencl_arguments()).sum();
@@ -151,7 +151,7 @@ impl EntryPoint {
 
 fn build(context: &Context, source: &Source<'_>) -> Result<Program, Error> {
     let made = program::create_program_with_source(context.raw(), &[source.text]);
-    // SAFETY: made just now.
+    // SAFETY: created just now.
     let program = call("clCreateProgramWithSource", made).map(|program| unsafe { Program::owning(program) })?;
     let options = CString::new(options(source, context.is_nvidia())).expect("letters and numbers");
     let built = program::build_program(program.raw(), &[context.device()], &options, None, std::ptr::null_mut());
@@ -171,24 +171,24 @@ fn build(context: &Context, source: &Source<'_>) -> Result<Program, Error> {
     }
 }
 
-/// What the compiler is told.
+/// The compiler's options.
 fn options(source: &Source<'_>, is_nvidia: bool) -> String {
-    /// Registers of a multiprocessor, and those that a thread can name.
+    /// Registers of a multiprocessor, and the number that a thread can address.
     const REGISTERS: u32 = 1 << 16;
     const OF_A_THREAD: u32 = 255;
     let mut options = String::from("-cl-std=CL1.2");
     let threads = source.threads.saturating_mul(source.groups_per_sm);
     if is_nvidia && let Some(registers) = REGISTERS.checked_div(threads) {
-        // They are given out by eight.
+        // Registers are allocated in units of eight.
         options += &format!(" -cl-nv-maxrregcount={}", (registers.min(OF_A_THREAD) / 8 * 8).max(16));
     }
     options
 }
 
-/// The user's word that no compiler keeps anything, where it is not known here how to tell.
+/// The user's assurance that the compiler keeps nothing, where this crate does not know its switch.
 const NO_CACHE: &str = "AES_BITSLICE_OPENCL_NO_CACHE";
 
-/// The switches that have a driver keep nothing of what it compiles on disk, by a word in the platform's name or vendor.
+/// The switches that make a driver keep nothing that it compiles on disk, by a word in the platform's name or vendor.
 const SWITCHES: [(&str, &str, &str); 5] = [
     ("nvidia", "CUDA_CACHE_DISABLE", "1"),
     (POCL, "POCL_KERNEL_CACHE", "0"),
@@ -199,11 +199,11 @@ const SWITCHES: [(&str, &str, &str); 5] = [
 
 const POCL: &str = "portable computing language";
 
-/// Where PoCL writes files in any case: it deletes them with the program, but not where a process ends before, nor what does
-/// not compile.
+/// Where PoCL writes files in any case: it deletes them with the program, but not if the process ends first, and not the files of sources
+/// that do not compile.
 const POCL_FILES: &str = "POCL_CACHE_DIR";
 
-/// Refuses unless a kernel that is a key may be given to the compiler of this platform.
+/// Refuses unless a kernel that contains a key may be given to the compiler of this platform.
 fn cache_is_off(platform: &str, vendor: &str, set: impl Fn(&str) -> Option<String>) -> Result<(), Error> {
     let said = format!("{platform} {vendor}").to_lowercase();
     let known = SWITCHES.iter().find(|(word, ..)| said.contains(word));
@@ -240,7 +240,7 @@ mod tests {
         };
         let Error::CompileFailed { kernel, log } = refused("kernel void k() { unheard_of }") else { panic!() };
         assert!(kernel == stored.name && log.contains("unheard_of"), "{log}");
-        // Compiled, and not what it says it is.
+        // It compiles, but is not what it claims to be.
         let source =
             format!("kernel void {}() {{}} kernel void {}() {{}}", manifest.entry.name, manifest.entry_bytes.name);
         assert!(matches!(refused(&source), Error::NoSuchKernel { .. }));
@@ -278,7 +278,7 @@ mod tests {
         }
         let pocl = ("Portable Computing Language", "The pocl project");
         assert_eq!(refused(pocl.0, pocl.1, ("POCL_KERNEL_CACHE", "0")), None);
-        // Which writes files, too.
+        // PoCL, which writes files, too.
         for set in [(POCL_FILES, ""), ("POCL_KERNEL_CACHE", "1")] {
             assert!(refused(pocl.0, pocl.1, set).unwrap().contains("POCL_CACHE_DIR to a folder in memory"));
         }

@@ -17,13 +17,13 @@ pub(crate) fn self_test(
     keys: Option<&RoundKeys>,
     is_right: impl Fn(&[u8]) -> bool,
 ) -> Result<(), Error> {
-    // Before the slot, which is waited for when it is dropped.
+    // Before the slot, whose drop waits.
     let data = known_answer::data();
     let slot = pool.take(known_answer::room())?;
     known_answer::check(kernel.name(), &data, &mut UnderTest { kernel, keys, slot }, is_right)
 }
 
-/// A kernel with keys and a slot to be tested in.
+/// A kernel under test, with its keys and its slot.
 struct UnderTest<'a> {
     kernel: &'a Kernel,
     keys: Option<&'a RoundKeys>,
@@ -44,7 +44,7 @@ impl Candidate for UnderTest<'_> {
             .copy_in(from, data)
             .and_then(|()| {
                 slot.launch(|context, queue, events| {
-                    // SAFETY: the span lies in the slot's buffer, and the queue is the slot's.
+                    // SAFETY: the span is within the slot's buffer, and the queue is the slot's.
                     unsafe { kernel.run(context, queue, span, launches, *keys, events) }
                 })
             })

@@ -1,4 +1,4 @@
-//! Where a call's data lies.
+//! The location of a call's data.
 
 use crate::backend::opencl::handles::Buffer;
 use opencl3::types::cl_mem;
@@ -7,18 +7,19 @@ use opencl3::types::cl_mem;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) buffer: cl_mem,
-    /// Bytes of the buffer before it.
+    /// The number of bytes of the buffer before it.
     pub(crate) at: u64,
 }
 
-/// Where a call's data lies: as many bytes of input and of output. They are the same range, or do not overlap.
+/// The location of a call's data: the same number of bytes of input and of output. They are the same range, or do not
+/// overlap.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
     /// The first byte that is read; `None` for an operation that only writes.
     pub(crate) input: Option<Place>,
     /// The first byte that is written; `None` for an operation that only reads.
     pub(crate) output: Option<Place>,
-    /// Bytes.
+    /// The length in bytes.
     pub(crate) len: u64,
     /// Whether the output replaces the input.
     pub(crate) in_place: bool,
@@ -27,7 +28,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// `len` bytes of a buffer of the engine's, from byte `at` on, as far as they are read and written.
+    /// `len` bytes of the engine's buffer, from byte `at` on, as far as they are read and written.
     pub(crate) fn of(buffer: &Buffer, at: usize, len: usize, reads: bool, writes: bool) -> Self {
         let place = Place { buffer: buffer.raw(), at: at as u64 };
         Self {
@@ -39,7 +40,7 @@ impl Span {
         }
     }
 
-    /// Whether byte `at` of the input and of the output, as far as there are both, lies at a multiple of 16 bytes.
+    /// Whether byte `at` of the input and of the output, where present, is at a multiple of 16 bytes.
     pub(crate) fn is_aligned(&self, at: u64) -> bool {
         let places = [self.input, self.output].into_iter().flatten();
         self.aligned && places.map(|place| place.at + at).all(|at| at.is_multiple_of(16))

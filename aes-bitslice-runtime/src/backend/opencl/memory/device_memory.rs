@@ -1,4 +1,4 @@
-//! Device memory for callers that have no OpenCL buffers of their own.
+//! Device memory for callers without OpenCL buffers.
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Buffer, Event, event_of};
@@ -9,24 +9,23 @@ use opencl3::command_queue;
 use opencl3::types::{CL_TRUE, cl_mem};
 use std::sync::Arc;
 
-/// Bytes of device memory that belong to an engine ([`Engine::opencl_memory`](crate::Engine::opencl_memory)). They are zero at
-/// first, and set to zero again when it is dropped.
+/// Device memory that belongs to an engine ([`Engine::opencl_memory`](crate::Engine::opencl_memory)). It is zero at first, and set to zero
+/// again when dropped.
 ///
-/// Copies, [`clear`](Self::clear) and drop wait for every call that was given a [slice](Self::slice) of it before, in
-/// any queue: after a call, [`copy_to_host`](Self::copy_to_host) sees its output. If such a call failed on the device,
-/// the first of them that waits for it returns its error, and copies nothing. A queue that is held up, by an event that nobody
-/// sets, holds them up too.
+/// Copies, [`clear`](Self::clear) and drop wait for every earlier call that was given a [slice](Self::slice) of it, in any queue: after a
+/// call, [`copy_to_host`](Self::copy_to_host) sees its output. If such a call failed on the device, the first of these operations that
+/// waits for it returns its error, and copies nothing. A queue held up by an event that is never set holds them up too.
 pub struct DeviceMemory {
     context: Arc<Context>,
     buffer: Buffer,
     len: usize,
-    /// Calls that may use it still.
+    /// Calls that may still use it.
     calls: InFlight,
 }
 
 impl DeviceMemory {
     pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
-        // There are no buffers of no bytes.
+        // OpenCL has no buffers of zero bytes.
         let buffer = context.zeroed(context.queue(), len.max(1))?;
         Ok(Self::of_buffer(context, buffer, len))
     }
@@ -41,17 +40,17 @@ impl DeviceMemory {
         self.buffer.raw()
     }
 
-    /// Tells it of a launch that uses it.
+    /// Records a launch that uses it.
     pub(crate) fn is_used_by(&self, launch: &Event) {
         self.calls.add(launch);
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -64,7 +63,7 @@ impl DeviceMemory {
     /// Copies from host memory, to byte `at` on, after all calls that use it, and waits.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], and what the driver reports, also of those calls.
+    /// [`Error::OutOfRange`], and what the driver reports, also for those calls.
     pub fn copy_from_host(&mut self, at: usize, host: &[u8]) -> Result<(), Error> {
         self.check(at, host.len())?;
         if host.is_empty() {
@@ -116,7 +115,7 @@ impl DeviceMemory {
     /// Sets all bytes to zero, after all calls that use it, and waits.
     ///
     /// # Errors
-    /// What the driver reports, also of those calls; after which it was cleared none the less, if it could be.
+    /// What the driver reports, also for those calls; even then it was cleared, if possible.
     pub fn clear(&mut self) -> Result<(), Error> {
         let waited = self.calls.wait();
         let cleared = self.context.queue().clear(&self.buffer, self.len.max(1));
@@ -133,7 +132,7 @@ impl DeviceMemory {
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
-        // Nothing can be done here about an error.
+        // An error cannot be handled here.
         let _ = self.clear();
     }
 }

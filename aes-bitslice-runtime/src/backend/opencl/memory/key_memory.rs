@@ -1,4 +1,4 @@
-//! Round keys as kernels take them: with the launch, or in memory of the device.
+//! Round keys in the form that kernels take: with the launch, or in device memory.
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Buffer, Event, for_buffer};
@@ -11,19 +11,19 @@ use opencl3::types::{CL_TRUE, cl_mem};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Round keys as a kernel is launched with them.
+/// Round keys in the form that a kernel is launched with.
 pub(crate) enum RoundKeys {
     /// They travel with the launch.
     Argument(Zeroizing<Vec<u32>>),
-    /// So do those of a key of XTS.
+    /// The two keys of XTS, which also travel with the launch.
     Two { data: Zeroizing<Vec<u32>>, tweaks: Zeroizing<Vec<u32>> },
-    /// Their planes lie in memory of the device.
+    /// Their bit-planes are in device memory.
     Memory { planes: KeyMemory, rounds: u32 },
 }
 
 impl RoundKeys {
-    /// The words of a key, for a kernel that takes them from there; none where it is in the code. `tweaks` are those of
-    /// the key of tweaks, for a kernel that has them.
+    /// The words of a key, for a kernel that takes the key from `source`; `None` where it is in the code. `tweaks` are
+    /// the words of the tweak key, for a kernel that has one.
     pub(crate) fn new(
         context: &Arc<Context>,
         source: KeySource,
@@ -43,7 +43,7 @@ impl RoundKeys {
         })
     }
 
-    /// The value that a kernel's parameter of this name takes of a key.
+    /// The part of a key that is the value of a kernel's parameter of this name.
     pub(crate) fn value(&self, name: &str) -> Option<KeyValue<'_>> {
         match (name, self) {
             ("keys", Self::Argument(words) | Self::Two { data: words, .. }) => Some(KeyValue::Words(words)),
@@ -54,7 +54,7 @@ impl RoundKeys {
         }
     }
 
-    /// Tells device memory of a launch that reads it.
+    /// Records a launch that reads the device memory.
     pub(crate) fn is_read_by(&self, launch: &Event) {
         if let Self::Memory { planes, .. } = self {
             planes.is_read_by(launch);
@@ -62,23 +62,23 @@ impl RoundKeys {
     }
 }
 
-/// What a parameter takes of a key.
+/// The part of a key that a parameter takes.
 pub(crate) enum KeyValue<'k> {
     /// Words that travel with the launch.
     Words(&'k [u32]),
-    /// The buffer that the planes are in.
+    /// The buffer that holds the bit-planes.
     Planes(cl_mem),
-    /// How many rounds they are for.
+    /// The number of rounds they are for.
     Rounds(u32),
 }
 
-/// Round keys, or tables of a hash key, in device memory, for kernels that read them there: cleared on drop, when every
-/// launch that was given them is done.
+/// Round keys, or tables of a hash key, in device memory, for kernels that read them there: cleared on drop, once every
+/// launch that was given them has completed.
 pub(crate) struct KeyMemory {
     context: Arc<Context>,
     buffer: Buffer,
     len: usize,
-    /// Launches that may read it still.
+    /// Launches that may still read it.
     readers: InFlight,
 }
 
@@ -89,7 +89,7 @@ impl KeyMemory {
         let buffer = context.buffer(len)?;
         let memory = Self { context: context.clone(), buffer, len, readers: InFlight::default() };
         let (queue, raw) = (context.queue().raw(), memory.buffer.raw());
-        // SAFETY: the words are as long as the buffer, and were read when the call returns.
+        // SAFETY: the words are as long as the buffer, and have been read when the call returns.
         let written = unsafe {
             command_queue::enqueue_write_buffer(
                 queue,
@@ -103,7 +103,7 @@ impl KeyMemory {
             )
         };
         let written = for_buffer("clEnqueueWriteBuffer", len, written)?;
-        // SAFETY: made by the call for this caller.
+        // SAFETY: the call created it for this caller.
         drop(unsafe { Event::owning(written) });
         Ok(memory)
     }
@@ -114,7 +114,7 @@ impl KeyMemory {
         self.buffer.raw()
     }
 
-    /// Tells it of a launch that reads it.
+    /// Records a launch that reads it.
     pub(crate) fn is_read_by(&self, launch: &Event) {
         self.readers.add(launch);
     }
@@ -122,7 +122,7 @@ impl KeyMemory {
 
 impl Drop for KeyMemory {
     fn drop(&mut self) {
-        // Nothing can be done here about an error.
+        // An error cannot be handled here.
         let _ = self.readers.wait();
         let _ = self.context.queue().clear(&self.buffer, self.len);
         let _ = self.context.queue().finish();

@@ -1,4 +1,4 @@
-//! Host memory of the driver's (`CL_MEM_ALLOC_HOST_PTR`), mapped as long as it lives: most drivers keep it where it is
+//! Host memory of the driver (`CL_MEM_ALLOC_HOST_PTR`), mapped as long as it lives: most drivers keep it in place
 //! (page-locked), and copy from and to it at the full speed of the bus.
 
 use crate::backend::opencl::context::Context;
@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use std::slice;
 
-/// Mapped memory, all zero at first. [`unmap`](Self::unmap) gives it back.
+/// Mapped memory, all zero at first. [`unmap`](Self::unmap) returns it.
 pub(crate) struct Pinned {
     buffer: Buffer,
     start: NonNull<u8>,
@@ -28,7 +28,7 @@ impl Pinned {
     pub(crate) fn new(context: &Context, queue: &Queue, len: usize) -> Result<Self, Error> {
         let buffer = context.host_buffer(len)?;
         let mut start = ptr::null_mut();
-        // SAFETY: queue and buffer are alive and of one context; the call returns when it is mapped.
+        // SAFETY: queue and buffer are alive and belong to one context; the call returns when it is mapped.
         let mapped = unsafe {
             command_queue::enqueue_map_buffer(
                 queue.raw(),
@@ -43,16 +43,16 @@ impl Pinned {
             )
         };
         let mapped = for_buffer("clEnqueueMapBuffer", len, mapped)?;
-        // SAFETY: made by the call for this caller.
+        // SAFETY: the call created it for this caller.
         drop(unsafe { Event::owning(mapped) });
         let no_room = || Error::OutOfHostMemory { what: format!("a buffer of {len} bytes") };
         let start = NonNull::new(start.cast()).ok_or_else(no_room)?;
-        // SAFETY: as many bytes are mapped from there on, and nobody else has them.
+        // SAFETY: `len` bytes are mapped from there on, and nothing else has access to them.
         unsafe { start.write_bytes(0, len) };
         Ok(Self { buffer, start, len })
     }
 
-    /// Clears it and gives it back, through a queue of its context in which nothing is left that uses it.
+    /// Clears it and returns it, through a queue of its context that holds no more work using it.
     pub(crate) fn unmap(mut self, queue: &Queue) -> Result<(), Error> {
         // The compiler keeps these writes: it cannot see what the driver does with the memory.
         self.fill(0);
@@ -81,7 +81,7 @@ impl Deref for Pinned {
 
 impl DerefMut for Pinned {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and nobody else has a reference.
+        // SAFETY: as above, and nothing else has a reference.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }

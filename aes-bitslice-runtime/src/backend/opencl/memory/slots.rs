@@ -1,10 +1,9 @@
 //! Slots: queues with device memory and pinned host memory to stage data in, each for one chunk of a call at a time.
 //!
-//! The device copies from and to what is staged only: whatever a driver still does after it has failed, it does to memory of the
-//! slot's, which is then left to it.
+//! The device copies only from and to staged data. Whatever a driver still does after a failure, it does to memory of the slot, which is
+//! then left to the driver.
 //!
-//! A device has at most 40 of them, and further requests wait. They are kept from call to call, cleared, until the engine is
-//! dropped.
+//! A device has at most 40 slots; further requests wait. Slots are kept from call to call, cleared, until the engine is dropped.
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Buffer, Event, Queue, event_of};
@@ -19,10 +18,10 @@ use opencl3::types::{CL_FALSE, cl_command_queue};
 use std::ptr;
 use std::sync::Arc;
 
-/// Slots that a device has at most: two for each of sixteen workers, and the reserve.
+/// The maximum number of slots of a device: two for each of sixteen workers, and the reserve.
 const MOST: usize = 32 + RESERVE;
 
-/// Slots that are only for workers that have none: a large call leaves them to small ones.
+/// Slots reserved for workers that have none: a large call leaves them to small calls.
 const RESERVE: usize = 8;
 
 /// The slots of a device.
@@ -31,32 +30,32 @@ pub(crate) struct Pool {
     slots: Slots<Resources>,
 }
 
-/// What a slot has.
+/// The resources of a slot.
 struct Resources {
     queue: Queue,
-    /// Of `len` bytes, and a hash behind them.
+    /// `len` bytes, followed by a hash.
     buffer: Buffer,
     len: usize,
-    /// As long as the buffer; there until drop.
+    /// As long as the buffer; present until drop.
     staging: Option<Pinned>,
 }
 
-/// A slot that is in use. It goes back on drop, once nothing in its queue is left to do.
+/// A slot that is in use. It goes back on drop, once its queue has completed all its work.
 pub(crate) struct Slot<'p> {
     context: &'p Context,
-    /// Its resources are there from the beginning on.
+    /// Its resources are always present.
     lease: Lease<'p, Resources>,
     /// What was put into the queue since it was waited for.
     events: Vec<Event>,
-    /// Bytes, from the first on, that have to be cleared.
+    /// The number of bytes, from the first on, that must be cleared.
     used: usize,
     failed: bool,
-    /// Whether the driver may still use what the slot has: it could not be waited for.
+    /// Whether the driver may still use the slot's resources: waiting for it failed.
     abandoned: bool,
 }
 
 impl Pool {
-    /// The slots of a device: none are made yet.
+    /// The slots of a device: none are created yet.
     pub(crate) fn new(context: Arc<Context>) -> Self {
         Self { context, slots: Slots::new(MOST, RESERVE) }
     }
@@ -66,13 +65,13 @@ impl Pool {
         &self.context
     }
 
-    /// A slot with `wanted` bytes of device memory or, where the device has too little, fewer: half as many, or a quarter,
-    /// but no less than one MiB. Waits while all slots are in use: a worker that has one already must not call it.
+    /// A slot with `wanted` bytes of device memory or, if the device has too little, fewer: half as many, or a quarter, but no less than
+    /// one MiB. Waits while all slots are in use: a worker that has one already must not call it.
     pub(crate) fn take(&self, wanted: usize) -> Result<Slot<'_>, Error> {
         Slot::new(&self.context, self.slots.take(|kept| kept.len >= wanted), wanted)
     }
 
-    /// The same where slots are free, and some left for workers that have none.
+    /// The same if slots are free, with some left for workers that have none.
     pub(crate) fn try_take(&self, wanted: usize) -> Option<Result<Slot<'_>, Error>> {
         let lease = self.slots.try_take(|kept| kept.len >= wanted)?;
         Some(Slot::new(&self.context, lease, wanted))
@@ -80,12 +79,12 @@ impl Pool {
 }
 
 impl<'p> Slot<'p> {
-    /// No buffer is made smaller than this for want of memory.
+    /// Lack of memory makes no buffer smaller than this.
     pub(crate) const SMALLEST: usize = 1 << 20;
 
     fn new(context: &'p Context, mut lease: Lease<'p, Resources>, wanted: usize) -> Result<Self, Error> {
         if lease.resources.as_ref().is_none_or(|kept| kept.len < wanted) {
-            // One that is too small first makes room.
+            // A buffer that is too small is freed first.
             lease.resources = None;
             lease.resources = Some(Resources::new(context, wanted)?);
         }
@@ -105,17 +104,17 @@ impl<'p> Slot<'p> {
         Place { buffer: self.buffer().raw(), at: at as u64 }
     }
 
-    /// Where the 16 bytes of a hash are, behind the data.
+    /// The position of the 16 bytes of a hash, after the data.
     pub(crate) fn hash(&self) -> Place {
         self.place(self.len())
     }
 
-    /// Bytes of device memory.
+    /// The size of the device memory, in bytes.
     pub(crate) fn len(&self) -> usize {
         self.resources().len
     }
 
-    /// A part of the staging memory, whose bytes from `at` on are those of the buffer from there on.
+    /// The part of the staging memory that corresponds to the `len` bytes of the buffer from `at` on.
     pub(crate) fn staged(&mut self, at: usize, len: usize) -> &mut [u8] {
         assert!(self.events.is_empty(), "the queue was waited for");
         self.used = self.used.max(at + len);
@@ -123,15 +122,15 @@ impl<'p> Slot<'p> {
         &mut resources.staging.as_mut().expect("there until drop")[at..at + len]
     }
 
-    /// Stages data, and copies it to the buffer, from byte `at` on; done when the queue has come to it.
+    /// Stages data, and copies it to the buffer, from byte `at` on; complete once the queue has reached it.
     pub(crate) fn copy_in(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
         let staged = self.staged(at, data.len());
         staged.copy_from_slice(data);
         let from = staged.as_ptr().cast_mut().cast();
         let Resources { queue, buffer, .. } = self.resources();
         let (queue, buffer) = (queue.raw(), buffer.raw());
-        // SAFETY: the range lies in the buffer, which is as long as the staging memory; that stays until the queue was waited for,
-        // or for good.
+        // SAFETY: the range is within the buffer, which is as long as the staging memory; that stays until the queue was waited for, or for
+        // good.
         let copied = unsafe {
             command_queue::enqueue_write_buffer(queue, buffer, CL_FALSE, at, data.len(), from, 0, ptr::null())
         };
@@ -148,10 +147,10 @@ impl<'p> Slot<'p> {
         launches(self.context, queue, &mut self.events)
     }
 
-    /// Copies from the buffer, from byte `at` on, to what is [staged](Self::staged); done when the queue has come to it.
+    /// Copies from the buffer, from byte `at` on, to the [staging](Self::staged) memory; complete once the queue has reached it.
     pub(crate) fn copy_out(&mut self, at: usize, len: usize) -> Result<(), Error> {
         assert!(at + len <= self.len());
-        // What comes from there was written there by a kernel.
+        // A kernel wrote what is copied from there.
         self.used = self.used.max(at + len);
         self.copy_to_staging(at, len)
     }
@@ -160,8 +159,8 @@ impl<'p> Slot<'p> {
     fn copy_to_staging(&mut self, at: usize, len: usize) -> Result<(), Error> {
         let Resources { queue, buffer, staging, .. } = self.lease.resources.as_mut().expect("there until drop");
         let to = staging.as_mut().expect("there until drop")[at..].as_mut_ptr().cast();
-        // SAFETY: the range lies in the buffer, as asserted, and in the staging memory, which stays until the queue was waited
-        // for, or for good.
+        // SAFETY: the range is within the buffer, as asserted, and within the staging memory, which stays until the queue was waited for,
+        // or for good.
         let copied = unsafe {
             command_queue::enqueue_read_buffer(queue.raw(), buffer.raw(), CL_FALSE, at, len, to, 0, ptr::null())
         };
@@ -169,15 +168,15 @@ impl<'p> Slot<'p> {
         Ok(())
     }
 
-    /// Has the device begin with all that is in the queue.
+    /// Makes the device begin with everything in the queue.
     pub(crate) fn begin(&self) -> Result<(), Error> {
         self.resources().queue.flush()
     }
 
-    /// Waits for everything in the queue, and tells whether any of it failed.
+    /// Waits for everything in the queue, and reports whether any of it failed.
     pub(crate) fn wait(&mut self) -> Result<(), Error> {
         let waited = Event::wait(&std::mem::take(&mut self.events));
-        // After an error, too: whatever is told, the device must be done with it.
+        // After an error, too: whatever is reported, the device must be done with it.
         let finished = self.resources().queue.finish();
         self.abandoned |= finished.is_err();
         let waited = waited.and(finished);
@@ -246,7 +245,7 @@ impl Resources {
 
 impl Drop for Resources {
     fn drop(&mut self) {
-        // Nothing can be done here about an error.
+        // An error cannot be handled here.
         let _ = self.queue.clear(&self.buffer, self.len + HASH);
         let _ = self.staging.take().map(|staging| staging.unmap(&self.queue));
         let _ = self.queue.finish();

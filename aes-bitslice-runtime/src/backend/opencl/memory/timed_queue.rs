@@ -1,4 +1,4 @@
-//! A queue whose commands are timed by the device's own clock, for callers that have no queue.
+//! A queue whose commands are timed with the device's own clock, for callers without a queue.
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Event, call, event_of, number};
@@ -10,12 +10,12 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A queue of an engine's ([`Engine::opencl_queue`](crate::Engine::opencl_queue)), whose commands are done in order,
-/// and timed.
+/// A queue of an engine ([`Engine::opencl_queue`](crate::Engine::opencl_queue)), whose commands run in order and are
+/// timed.
 pub struct TimedQueue {
-    /// What it belongs to.
+    /// The context it belongs to.
     _context: Arc<Context>,
-    /// Released by `Drop`: its own panics where that fails.
+    /// Released by `Drop`: the queue's own drop panics if that fails.
     queue: ManuallyDrop<CommandQueue>,
 }
 
@@ -41,11 +41,11 @@ impl TimedQueue {
         call("clFinish", command_queue::finish(self.queue.get()))
     }
 
-    /// How long the device takes, by its own clock, for what `work` puts into the queue: from the end of all that is in
-    /// it now. It waits for that.
+    /// The time that the device takes, by its own clock, for what `work` puts into the queue, measured from the end of
+    /// everything now in the queue. It waits for that work.
     ///
     /// # Errors
-    /// Those of `work`, and what the driver reports.
+    /// The errors of `work`, and what the driver reports.
     pub fn time<E: From<Error>>(&self, work: impl FnOnce(&CommandQueue) -> Result<(), E>) -> Result<Duration, E> {
         let start = self.mark()?;
         let worked = work(&self.queue);
@@ -59,7 +59,7 @@ impl TimedQueue {
         Ok(Duration::from_nanos(at(&end?)?.saturating_sub(at(&start)?)))
     }
 
-    /// A command that does nothing, behind all others.
+    /// A command that does nothing, after all others.
     fn mark(&self) -> Result<Event, Error> {
         // SAFETY: the queue is alive; there is no list of events.
         let mark: Result<cl_event, _> =
@@ -70,8 +70,7 @@ impl TimedQueue {
 
 impl Drop for TimedQueue {
     fn drop(&mut self) {
-        // Nothing can be done here about an error.
-        // SAFETY: this owns it, and it is not used after this.
+        // An error cannot be handled here.
         let _ = unsafe { command_queue::release_command_queue(self.queue.get()) };
     }
 }
