@@ -3,10 +3,10 @@
 //!
 //! | parameter | value |
 //! |---|---|
-//! | of kind `Input`, `Output` | where the launch's part of the data begins |
-//! | `keys`, `tweak_keys` | the words of the key, and of the key of tweaks, which travel with the launch |
-//! | `key_planes`, `rounds` | where the key's planes lie in device memory, and its number of rounds |
-//! | any other | the operation's, by its name |
+//! | of kind `Input`, `Output` | the start of the launch's part of the data |
+//! | `keys`, `tweak_keys` | the words of the key, and of the tweak key, which travel with the launch |
+//! | `key_planes`, `rounds` | the address of the key's planes in device memory, and its number of rounds |
+//! | any other | the operation's value of that name |
 
 use crate::backend::cuda::kernel::round_keys::RoundKeys;
 use crate::backend::cuda::memory::span::Span;
@@ -17,12 +17,12 @@ use cudarc::driver::sys::CUdeviceptr;
 use std::ffi::c_void;
 use std::ptr;
 
-/// Where each parameter of an entry point finds its value: worked out once, when the kernel is loaded.
+/// The source of the value of each parameter of an entry point, determined once, when the kernel is loaded.
 pub(crate) struct Binding {
     parameters: Vec<(Source, Parameter)>,
 }
 
-/// Where a parameter finds its value.
+/// The source of a parameter's value.
 #[derive(Clone, Copy)]
 enum Source {
     Input,
@@ -31,11 +31,11 @@ enum Source {
     TweakWords,
     KeyPlanes,
     Rounds,
-    /// With the operation, by the parameter's name.
+    /// The operation, by the parameter's name.
     Operation,
 }
 
-/// An argument: what is pointed to lives as long as this does.
+/// An argument. What it points to lives as long as it does.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Argument<'a> {
     Address(CUdeviceptr),
@@ -45,7 +45,7 @@ pub(crate) enum Argument<'a> {
 }
 
 impl Argument<'_> {
-    /// Bytes.
+    /// The size in bytes.
     fn size(&self) -> usize {
         match self {
             Self::Address(_) | Self::U64(_) => 8,
@@ -54,7 +54,7 @@ impl Argument<'_> {
         }
     }
 
-    /// As the driver takes it: a pointer to the value, which it only reads.
+    /// The argument in the driver's form: a pointer to the value, which the driver only reads.
     pub(crate) fn pointer(&self) -> *mut c_void {
         match self {
             Self::Address(address) => ptr::from_ref(address).cast_mut().cast(),
@@ -80,16 +80,16 @@ impl Binding {
         Self { parameters: parameters.collect() }
     }
 
-    /// Bytes of each parameter, in order.
+    /// The size of each parameter in bytes, in order.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = usize> {
         self.parameters.iter().map(|(_, parameter)| parameter.kind.cuda_bytes())
     }
 
     /// The arguments of a launch on a part of the data at `span`, in order; `gathered` copies blocks of the input and
-    /// tells where to.
+    /// returns their address.
     ///
     /// # Errors
-    /// [`Error::NoSuchKernel`] if a parameter finds no value of its kind, and what `gathered` fails with.
+    /// [`Error::NoSuchKernel`] if a parameter has no value of its kind, and the errors of `gathered`.
     pub(crate) fn arguments<'a>(
         &self,
         span: Span,
@@ -112,7 +112,7 @@ impl Binding {
                     (Some(Value::U64(number)), Kind::U64, _) => Some(Argument::U64(number)),
                     (Some(Value::Words(words)), Kind::Words(_), _) => Some(Argument::Words(words)),
                     (Some(Value::Address(address)), Kind::Buffer, _) => Some(Argument::Address(*address)),
-                    // Wrapping, for nothing is looked up there by the first thread block.
+                    // Wrapping, because the first thread block reads nothing there.
                     (Some(Value::BeforeInput(bytes)), Kind::Pointer, Some(input)) => {
                         Some(Argument::Address(input.wrapping_sub(*bytes)))
                     }
@@ -122,7 +122,7 @@ impl Binding {
                     _ => None,
                 },
             };
-            // What is shorter than the parameter would be read beyond its end.
+            // A value shorter than the parameter would be read beyond its end.
             let argument = argument.filter(|argument| argument.size() == parameter.kind.cuda_bytes());
             arguments.push(argument.ok_or_else(|| no_value(parameter))?);
         }

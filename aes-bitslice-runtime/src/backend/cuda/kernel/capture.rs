@@ -1,6 +1,6 @@
-//! Calls on a stream that is being captured into a graph. The graph is launched later, any number of times, and needs the code and
-//! the keys of the calls then, though the cipher may be gone. So the graph owns a share of them, by a user object of the
-//! driver's, and so does every graph that is made of it, instantiated ones included:
+//! Calls on a stream that is being captured into a graph. The graph is launched later, any number of times, and needs the code and the keys
+//! of the calls then, though the cipher may be gone. So the graph shares ownership of them, through a user object of the driver, and so
+//! does every graph made from it, instantiated ones included:
 //!
 //! ```text
 //! cipher ──┐
@@ -8,8 +8,8 @@
 //! graph' ──┘
 //! ```
 //!
-//! The last of them that goes drops them, if it is a graph on a thread of this module's: the driver tells of it where nothing of CUDA
-//! may be called.
+//! The last owner to go drops them. If that is a graph, this happens on a thread of this module: the driver reports it where CUDA must not
+//! be called.
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
@@ -20,10 +20,10 @@ use std::mem::{self, ManuallyDrop};
 use std::ptr;
 use std::sync::LazyLock;
 
-/// Whether what is put on a stream is captured into a graph.
+/// Whether work put on a stream is captured into a graph.
 ///
 /// # Safety
-/// The stream is live and of the context.
+/// The stream is live and belongs to the context.
 pub(crate) unsafe fn is_in_capture(context: &Context, stream: CUstream) -> Result<bool, Error> {
     let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
     // SAFETY: the caller guarantees the stream; the pointer is to a live value.
@@ -32,10 +32,10 @@ pub(crate) unsafe fn is_in_capture(context: &Context, stream: CUstream) -> Resul
     Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
 }
 
-/// If the stream is being captured, has the graph keep a clone of `used` as long as it lives, and every graph made of it.
+/// If the stream is being captured, makes the graph keep a clone of `used` as long as it lives, and every graph made from it.
 ///
 /// # Safety
-/// The stream is live and of the context, which was entered on this thread.
+/// The stream is live and belongs to the context, which was entered on this thread.
 pub(crate) unsafe fn keep<T: Clone + Send + 'static>(
     context: &Context,
     stream: CUstream,
@@ -54,44 +54,44 @@ pub(crate) unsafe fn keep<T: Clone + Send + 'static>(
     // SAFETY: the pointers are to live values, and `drop_clone` takes the clone over.
     let made = unsafe { sys::cuUserObjectCreate(&mut object, clone.cast(), Some(drop_clone), 1, flags) };
     if let Err(e) = made.result() {
-        // SAFETY: from `Box::into_raw`, and nobody else has it.
+        // SAFETY: from `Box::into_raw`, and nothing else has it.
         drop(unsafe { Box::from_raw(clone) });
         return context.call("cuUserObjectCreate", Err(e));
     }
     let moved = sys::CUuserObjectRetain_flags::CU_GRAPH_USER_OBJECT_MOVE as u32;
-    // SAFETY: the graph is that of a capture that goes on, and takes over the one reference to the object.
+    // SAFETY: the graph belongs to a capture that is still active, and takes over the one reference to the object.
     let retained = unsafe { sys::cuGraphRetainUserObject(graph, object, 1, moved) };
     context.call("cuGraphRetainUserObject", retained.result()).inspect_err(|_| {
-        // SAFETY: the reference is still this function's.
+        // SAFETY: this function still owns the reference.
         let _ = unsafe { sys::cuUserObjectRelease(object, 1) };
     })
 }
 
-/// What a graph keeps, behind a thin pointer.
+/// What a graph keeps, as a thin pointer.
 type Kept = Box<Box<dyn Send>>;
 
-/// Called by the driver when the last graph is gone that keeps a clone.
+/// Called by the driver when the last graph that keeps a clone is gone.
 unsafe extern "C" fn drop_clone(clone: *mut c_void) {
     static DROPPED: LazyLock<Queue> = LazyLock::new(|| Queue::new(1));
     // SAFETY: from `Box::into_raw` above, and the driver calls this once.
     let clone = ManuallyDrop::new(unsafe { Box::from_raw(clone.cast::<Box<dyn Send>>()) });
     let job = move || {
-        // What frees memory would else spoil a graph that another thread captures meanwhile.
+        // Otherwise, freeing memory would invalidate a graph that another thread captures meanwhile.
         let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the pointer is to a live value.
         let _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) };
         drop(ManuallyDrop::into_inner(clone));
     };
-    // Where no thread can be started the clone stays as long as the process: nothing of it may be dropped here.
+    // If no thread can be started, the clone stays as long as the process: it must not be dropped here.
     let _ = DROPPED.push(Box::new(job));
 }
 
 /// The graph that a stream is being captured into.
 ///
 /// # Safety
-/// The stream is live, of the context, and in capture.
+/// The stream is live, belongs to the context, and is in capture.
 unsafe fn graph_of(context: &Context, stream: CUstream) -> Result<CUgraph, Error> {
-    /// As of CUDA 11.3, which every driver has kept: bindings have this or a later form, by their version.
+    /// The form of CUDA 11.3, which every driver has kept: bindings have this or a later form, depending on their version.
     type GetCaptureInfo = unsafe extern "C" fn(
         CUstream,
         *mut CUstreamCaptureStatus,
@@ -111,12 +111,12 @@ unsafe fn graph_of(context: &Context, stream: CUstream) -> Result<CUgraph, Error
         let code = "no cuStreamGetCaptureInfo".into();
         return Err(Error::Cuda { call: "cuGetProcAddress".into(), code });
     }
-    // SAFETY: it is the function of this name as of this version, whose type this is.
+    // SAFETY: it is the function of this name in this version, whose type this is.
     let get_capture_info: GetCaptureInfo = unsafe { mem::transmute(function) };
     let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
     let mut graph = ptr::null_mut();
     let none = ptr::null_mut();
-    // SAFETY: the caller guarantees the stream; the pointers are to live values, or null where nothing is asked for.
+    // SAFETY: the caller guarantees the stream; the pointers are to live values, or null where no value is wanted.
     let asked = unsafe { get_capture_info(stream, &mut status, ptr::null_mut(), &mut graph, none, ptr::null_mut()) };
     context.call("cuStreamGetCaptureInfo", asked.result())?;
     match status {

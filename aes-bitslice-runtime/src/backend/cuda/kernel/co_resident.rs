@@ -1,16 +1,16 @@
-//! Two kernels at the same time on shares of one input: one that looks tables up, which keeps shared memory busy, and a
-//! bitsliced one, which keeps the logic units busy. On one multiprocessor they get in each other's way little.
+//! Two kernels at the same time on shares of one input: one that looks up tables, which keeps shared memory busy, and a
+//! bitsliced one, which keeps the logic units busy. On one multiprocessor they interfere little.
 //!
 //! The table kernel has one thread block on every multiprocessor, and takes the front of the data; thread blocks of the
-//! bitsliced one fill what it leaves of registers and shared memory, on a side stream:
+//! bitsliced kernel fill the registers and shared memory that it leaves, on a side stream:
 //!
 //! ```text
 //! caller's stream ──┬── table kernel, front ─────────┬──►
 //!             fork  └── bitsliced kernel, back ──────┘  join
 //! ```
 //!
-//! On a stream that is captured into a graph, the two come one after the other: a side stream in the capture could not
-//! be used for anything else until it ends.
+//! On a stream that is captured into a graph, the two run one after the other: a side stream in the capture could not
+//! be used for anything else until the capture ends.
 
 use crate::backend::cuda::kernel::capture::is_in_capture;
 use crate::backend::cuda::kernel::loaded::Kernel;
@@ -21,7 +21,7 @@ use crate::base::error::Error;
 use crate::op::operation::{Operation, head};
 use cudarc::driver::sys::CUstream;
 
-/// The front is whole multiples of this many bytes, so that both shares stay aligned.
+/// The front is a whole multiple of this many bytes, so that both shares stay aligned.
 const GRAIN: u64 = 64 << 10;
 
 /// How many of `len` bytes are for the table kernel, if `bitsliced` (fewer than 1000) thousandths are for the other:
@@ -32,7 +32,7 @@ fn front(len: u64, head: u64, bitsliced: u32) -> u64 {
     grains.and_then(|grains| grains.checked_add(head)).map_or(len, |front| front.min(len))
 }
 
-/// A kernel that is launched on a share of a call, and the round keys that it is launched with.
+/// A kernel launched on a share of a call, and the round keys for the launch.
 pub(crate) struct Part<'a> {
     pub(crate) kernel: Kernel,
     pub(crate) keys: &'a RoundKeys,
@@ -54,7 +54,7 @@ impl Part<'_> {
 /// for that with `tables`. Both are of the operation's mode.
 ///
 /// # Safety
-/// The span lies in memory of the device that is live until the work is done, and the stream is live.
+/// The span is within memory of the device that is live until the work is done, and the stream is live.
 pub(crate) unsafe fn launch<O: Operation>(
     side_streams: &SideStreams,
     stream: CUstream,
@@ -67,7 +67,7 @@ pub(crate) unsafe fn launch<O: Operation>(
     let front = front(span.len, head(operation), bitsliced);
     let after = operation.after(front, || unreachable!("no co-resident kernels are stored for what is chained"));
     let (front, back) = (span.part(0, front), span.part(front, span.len - front));
-    // SAFETY: parts of the span that the caller answers for; they do not meet.
+    // SAFETY: parts of the span that the caller guarantees; they do not overlap.
     unsafe {
         if is_in_capture(tables.kernel.context(), stream)? {
             tables.launch(stream, front, operation)?;
@@ -113,7 +113,7 @@ mod tests {
                     let case = format!("{front} of {len}, head {head}, {bitsliced} thousandths");
                     assert!(front <= len, "{case}");
                     assert!(front == len || (front - head).is_multiple_of(GRAIN), "{case}");
-                    // What was asked for, rounded up to a grain.
+                    // The requested share, rounded up to a grain.
                     let share = u128::from(len) * u128::from(1000 - bitsliced) / 1000;
                     let over = u128::from(front).checked_sub(share).expect("no less than its share");
                     assert!(over <= u128::from(GRAIN + head), "{case}");

@@ -1,6 +1,6 @@
 //! A GHASH kernel on a device, and its launches.
 //!
-//! A launch adds the hash of its data to 16 bytes in the memory of the device; another clears what such a hash tells not to be authentic
+//! A launch adds the hash of its data to 16 bytes in device memory; another clears data that such a hash shows not to be authentic
 //! (`aes_bitslice_core::hash_manifest`).
 
 use crate::backend::cuda::context::Context;
@@ -28,15 +28,15 @@ pub(crate) struct HashKernel {
 
 struct Code {
     manifest: HashManifest,
-    /// Thread blocks at most, for which tables are made.
+    /// The maximum number of thread blocks, for which tables are built.
     units: u32,
     blocks: Function,
     bytes: Function,
     clear: Function,
-    /// For many messages at a time: what makes tags, and what clears.
+    /// For many messages at a time: the functions that compute tags and that clear.
     messages: Option<(Function, Function)>,
     multiprocessors: u32,
-    /// Whether it may begin before what is ahead of it on the stream is done, and waits for that itself.
+    /// Whether it may begin before earlier work on the stream completes, and waits for that work itself.
     overlaps: bool,
     module: Module,
 }
@@ -46,7 +46,7 @@ pub(crate) fn is_there_for(architecture: u32) -> bool {
     stored(architecture).is_some()
 }
 
-/// The fastest for an architecture, and its manifest.
+/// The fastest kernel for an architecture, and its manifest.
 fn stored(architecture: u32) -> Option<(&'static aes_bitslice_kernels::HashKernel, HashManifest)> {
     HASHES.iter().find_map(|kernel| {
         let manifest = HashManifest::parse(kernel.manifest).expect("the manifests of stored kernels are tested");
@@ -56,7 +56,7 @@ fn stored(architecture: u32) -> Option<(&'static aes_bitslice_kernels::HashKerne
 }
 
 impl HashKernel {
-    /// Loads the fastest for a device; none if there is none. Its context was entered on this thread.
+    /// Loads the fastest kernel for a device; `None` if there is none. Its context was entered on this thread.
     pub(crate) fn load(context: &Arc<Context>, architecture: u32, multiprocessors: u32) -> Result<Option<Self>, Error> {
         let Some((kernel, manifest)) = stored(architecture) else { return Ok(None) };
         let image = Image::of(architecture, kernel.name, kernel.cubins, kernel.ptx.unwrap_or_default())?;
@@ -80,14 +80,14 @@ impl HashKernel {
         &self.code.manifest.kernel
     }
 
-    /// What launches under a hash key read, in the memory of the device, whose context was entered on this thread.
+    /// The tables that launches under a hash key read, in the memory of the device, whose context was entered on this thread.
     pub(crate) fn tables(&self, key: &HashKey) -> Result<KeyMemory, Error> {
         let Code { manifest, units, module, .. } = &*self.code;
         let tables = ghash::tables(key.blocks(), Element::from_block(*key.bytes()), &manifest.shape, *units);
         KeyMemory::new(&module.context, &tables)
     }
 
-    /// The same of launches for many messages.
+    /// The same for launches on many messages.
     pub(crate) fn tables_of_messages(&self, key: &HashKey) -> Result<KeyMemory, Error> {
         let Code { manifest, module, .. } = &*self.code;
         let of_messages = manifest.messages.as_ref().ok_or_else(|| self.none_of_messages())?;
@@ -102,7 +102,7 @@ impl HashKernel {
     /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting.
     ///
     /// # Safety
-    /// Both lie in memory of the device that is live until the work is done, as are the tables, which are of this kernel; `out` is
+    /// Both are in memory of the device that is live until the work is done, as are the tables, which belong to this kernel; `out` is
     /// aligned to 4 bytes; the stream is live.
     pub(crate) unsafe fn run(
         &self,
@@ -129,15 +129,14 @@ impl HashKernel {
         let arguments =
             function.binding.arguments(span, &launch, None, |_, _| unreachable!("nothing of it is gathered"))?;
         let grid = GridSize { thread_blocks: tiles.into(), threads };
-        // SAFETY: the arguments are those of the entry point; the caller guarantees what they point to; the geometry is the
-        // manifest's.
+        // SAFETY: the arguments are those of the entry point; the caller guarantees what they point to; the geometry is the manifest's.
         unsafe { function.launch(&module.context, grid, shared, *overlaps, stream, &arguments) }
     }
 
-    /// Clears `len` bytes from `output` on, unless the hash in the 16 bytes at `hash` tells that they are authentic, without waiting.
+    /// Clears `len` bytes from `output` on, unless the hash in the 16 bytes at `hash` shows that they are authentic, without waiting.
     ///
     /// # Safety
-    /// As [`run`](Self::run), behind which it comes on the stream.
+    /// As [`run`](Self::run), which it follows on the stream.
     pub(crate) unsafe fn clear_unless_authentic(
         &self,
         stream: CUstream,
@@ -155,7 +154,7 @@ impl HashKernel {
             ("mask", Value::Words(block_words(&verdict.mask))),
         ];
         let threads = manifest.threads;
-        // Few, for nearly always there is nothing to clear, and launching more takes longer.
+        // Few, because there is almost never anything to clear, and launching more takes longer.
         let thread_blocks = (2 * multiprocessors).min(len.div_ceil(threads.into()).try_into().unwrap_or(u32::MAX));
         let mut launch = Launch { entry: Entry::Bytes, at: 0, thread_blocks, threads, values };
         let span = Span { input: None, output: Some(output), len };
@@ -172,11 +171,11 @@ impl HashKernel {
         launched
     }
 
-    /// Makes 16 bytes for each message at `out`: its hash and its mask, added, without waiting.
+    /// Computes 16 bytes for each message at `out`, the sum of its hash and its mask, without waiting.
     ///
     /// # Safety
-    /// All lie in memory of the device that is live until the work is done, as are the tables, which are of this kernel and for messages;
-    /// what describes the messages names nothing outside; the stream is live.
+    /// All are in memory of the device that is live until the work is done, as are the tables, which belong to this kernel and are for
+    /// messages; the description of the messages refers to nothing outside; the stream is live.
     pub(crate) unsafe fn make_tags(
         &self,
         stream: CUstream,
@@ -201,11 +200,11 @@ impl HashKernel {
         unsafe { self.launch_for_messages(stream, function, manifest.shared_bytes, thread_blocks, span, values) }
     }
 
-    /// Clears the messages from `output` on whose 16 bytes at `hashes` and mask differ, as far as their tags count, and says which at
+    /// Clears the messages from `output` on whose 16 bytes at `hashes` and mask differ, as far as their tags count, and reports which at
     /// `verdicts`, without waiting.
     ///
     /// # Safety
-    /// As [`make_tags`](Self::make_tags), behind which it comes on the stream.
+    /// As [`make_tags`](Self::make_tags), which it follows on the stream.
     pub(crate) unsafe fn clear_messages(
         &self,
         stream: CUstream,
@@ -223,7 +222,7 @@ impl HashKernel {
             ("expected", Value::Address(of.masks)),
             ("verdicts", Value::Address(verdicts)),
         ];
-        // A message is a warp's work at a time.
+        // Each warp works on one message at a time.
         let thread_blocks = of.all.div_ceil(manifest.threads / 32).min(16 * multiprocessors);
         let span = Span { input: None, output: Some(output), len: 0 };
         // SAFETY: as the caller promises.
@@ -231,7 +230,7 @@ impl HashKernel {
     }
 
     /// # Safety
-    /// As above; the values are those of the function.
+    /// As above; the values belong to the function.
     unsafe fn launch_for_messages(
         &self,
         stream: CUstream,
@@ -251,11 +250,11 @@ impl HashKernel {
     }
 }
 
-/// Where what describes messages lies in the memory of the device, and their masks.
+/// The device addresses of the data that describes messages, and of their masks.
 pub(crate) struct OfMessages {
     pub(crate) messages: CUdeviceptr,
     pub(crate) order: CUdeviceptr,
-    /// How many messages there are.
+    /// The number of messages.
     pub(crate) all: u32,
     pub(crate) aad: CUdeviceptr,
     pub(crate) masks: CUdeviceptr,

@@ -8,8 +8,8 @@ use crate::op::partial_hash::{self, ONE, Verdict};
 use aes_bitslice_core::ghash::Blocks;
 use zeroize::Zeroizing;
 
-/// Runs the entry points that hash in a slot of the device, which was entered, against the hash on the CPU; and the one
-/// that clears, on what is authentic and on what differs in one bit.
+/// Runs the entry points that hash in a slot of the device, which was entered, against the hash on the CPU; and the
+/// entry point that clears, on authentic data and on data that differs in one bit.
 pub(crate) fn run(kernel: &HashKernel, slots: &Slots) -> Result<(), Error> {
     Blocks::ALL.into_iter().try_for_each(|blocks| answers(kernel, slots, blocks))
 }
@@ -21,7 +21,7 @@ fn answers(kernel: &HashKernel, slots: &Slots, blocks: Blocks) -> Result<(), Err
     for at in [0, 1] {
         let hash = slot.hash();
         let input = slot.room(at, data.len());
-        // SAFETY: waited for before anything is looked at or freed; all lies in the slot's memory.
+        // SAFETY: waited for before anything is looked at or freed; everything is in the slot's memory.
         let started = unsafe {
             slot.copy_in(at, &data)
                 .and_then(|()| slot.clear_hash())

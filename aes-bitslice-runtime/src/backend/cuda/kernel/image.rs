@@ -1,4 +1,4 @@
-//! What the driver loads as a kernel: stored, or compiled here.
+//! The code that the driver loads as a kernel: stored, or compiled here.
 
 use crate::backend::cuda::kernel::parameters;
 use crate::base::error::Error;
@@ -7,23 +7,22 @@ use aes_bitslice_nvrtc as nvrtc;
 use std::ffi::c_void;
 use zeroize::Zeroizing;
 
-/// What the driver loads: machine code, or PTX that it compiles. Wiped, for a key may be baked in.
+/// The code that the driver loads: machine code, or PTX that it compiles. Wiped, because a key may be baked in.
 pub(crate) struct Image {
     bytes: Zeroizing<Vec<u8>>,
-    /// The architecture that machine code is for; none for PTX, which was made for the oldest.
+    /// The architecture that machine code is for; `None` for PTX, which was generated for the oldest.
     architecture: Option<u32>,
 }
 
 impl Image {
-    /// The stored form of a kernel that fits an architecture (`sm_90`: 90): machine code where it is stored for that,
-    /// else PTX.
+    /// The stored form of a kernel that fits an architecture (`sm_90`: 90): machine code where stored for it, else PTX.
     pub(crate) fn of_stored(architecture: u32, kernel: &aes_bitslice_kernels::Kernel) -> Result<Self, Error> {
         Self::of(architecture, kernel.name, kernel.cubins, kernel.ptx)
     }
 
-    /// The same of machine code by architecture and of PTX, either of which may be missing.
+    /// The same for machine code by architecture and for PTX, either of which may be missing.
     pub(crate) fn of(architecture: u32, name: &str, cubins: &[(&str, &[u8])], ptx: &str) -> Result<Self, Error> {
-        // Machine code runs on its own architecture and on later ones of the same generation; that with an `a`, only on
+        // Machine code runs on its own architecture and on later ones of the same generation; code with an `a`, only on
         // its own.
         let fits = |of: &str| match of.strip_prefix("sm_").map(|sm| (sm.strip_suffix('a'), sm)) {
             Some((Some(sm), _)) => sm.parse() == Ok(architecture),
@@ -42,8 +41,8 @@ impl Image {
         }
     }
 
-    /// Compiles a source for an architecture, in which a key may be baked in. To machine code: PTX would end up, key
-    /// and all, in the driver's cache on disk.
+    /// Compiles a source, in which a key may be baked, for an architecture. It compiles to machine code: PTX would end
+    /// up, key and all, in the driver's cache on disk.
     pub(crate) fn compile(architecture: u32, manifest: &Manifest, source: &str) -> Result<Self, Error> {
         let name = &manifest.kernel;
         match nvrtc::compile(name, source, nvrtc::Target::Cubin(architecture)) {
@@ -56,31 +55,31 @@ impl Image {
         }
     }
 
-    /// Bytes of each parameter of an entry point, in order; `None` if the code has no such entry point.
+    /// The size of each parameter of an entry point in bytes, in order; `None` if the code has no such entry point.
     pub(crate) fn parameter_sizes(&self, entry: &str) -> Option<Vec<usize>> {
         parameters::sizes(&self.bytes, entry)
     }
 
-    /// Whether code that may overlap what is ahead of it on its stream waits for that itself: what was compiled for an
-    /// architecture that has the instruction.
+    /// Whether code that may overlap earlier work on its stream waits for that work itself: true if it was compiled for
+    /// an architecture that has the instruction.
     pub(crate) fn waits_itself(&self) -> bool {
         self.architecture.is_some_and(|architecture| architecture >= 90)
     }
 
-    /// Compiles a source without a manifest, which holds no key.
+    /// Compiles a source without a manifest, which contains no key.
     pub(crate) fn compile_source(architecture: u32, name: &str, source: &str) -> Result<Self, Error> {
         let compiled = nvrtc::compile(name, source, nvrtc::Target::Cubin(architecture));
         let image = |bytes| Self { bytes: Zeroizing::new(bytes), architecture: Some(architecture) };
         compiled.map(|compiled| image(compiled.image)).map_err(|error| not_compiled(name, error))
     }
 
-    /// Where it begins: a cubin, or PTX that ends with a NUL.
+    /// Its start: a cubin, or PTX that ends with a NUL.
     pub(crate) fn as_ptr(&self) -> *const c_void {
         self.bytes.as_ptr().cast()
     }
 }
 
-/// Why there is no machine code of a source that holds no key.
+/// Why a source that contains no key has no machine code.
 fn not_compiled(name: &str, error: nvrtc::Error) -> Error {
     match error {
         nvrtc::Error::NotFound => Error::NvrtcUnavailable {

@@ -1,4 +1,4 @@
-//! A kernel on a device: how it is loaded and launched.
+//! A kernel on a device: loading and launches.
 
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::kernel::image::Image;
@@ -14,12 +14,12 @@ use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUstream};
 use std::sync::Arc;
 
-/// What was loaded.
+/// The loaded code.
 struct Code {
     name: String,
     mode: Mode,
     shared_bytes: u32,
-    /// Whether it may begin before what is ahead of it on its stream is done, for it waits itself.
+    /// Whether it may begin before earlier work on its stream completes, because it waits itself.
     overlaps: bool,
     blocks: Function,
     bytes: Function,
@@ -37,7 +37,7 @@ struct ManyKeys {
     each: Function,
     expand: Function,
     jobs: Function,
-    /// Threads of a thread block at most, of the first two.
+    /// The maximum number of threads of a thread block, for the first two.
     threads: u32,
 }
 
@@ -52,8 +52,8 @@ impl Kernel {
     /// Loads a kernel on a device of `multiprocessors` multiprocessors.
     ///
     /// # Errors
-    /// [`Error::NoSuchKernel`] if the code takes something else than the manifest says, [`Error::CudaUnavailable`] if the driver is
-    /// too old for it, and what the driver reports.
+    /// [`Error::NoSuchKernel`] if the code takes other parameters than the manifest says, [`Error::CudaUnavailable`] if the driver is too
+    /// old for it, and what the driver reports.
     pub(crate) fn load(
         context: &Arc<Context>,
         multiprocessors: u32,
@@ -80,7 +80,7 @@ impl Kernel {
         Ok(Self { code, geometry: Geometry::new(manifest, multiprocessors) })
     }
 
-    /// For multiprocessors that it shares with another kernel: all on-chip memory is shared memory, so that both fit.
+    /// Prepares the kernel for multiprocessors that it shares with another kernel: all on-chip memory is shared memory, so that both fit.
     pub(crate) fn share_multiprocessors(&self) -> Result<(), Error> {
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
         for Function { function, .. } in [&self.code.blocks, &self.code.bytes] {
@@ -95,7 +95,7 @@ impl Kernel {
         &self.code.name
     }
 
-    /// Threads at most of a thread block whose threads expand keys.
+    /// The maximum number of threads of a thread block whose threads expand keys.
     pub(crate) fn threads_of_own_keys(&self) -> u32 {
         self.code.many_keys.as_ref().map_or(self.geometry.threads, |many| many.threads)
     }
@@ -111,8 +111,8 @@ impl Kernel {
     /// Puts `launches` of a call on a stream, without waiting.
     ///
     /// # Safety
-    /// The span lies in memory of the device that is live until the work is done, and the stream is live. The launches are those of
-    /// an operation of the kernel's mode, of the shape that they are given.
+    /// The span is within memory of the device that is live until the work is done, and the stream is live. The launches belong to an
+    /// operation of the kernel's mode, for the shape that they are given.
     pub(crate) unsafe fn run(
         &self,
         stream: CUstream,
@@ -128,7 +128,7 @@ impl Kernel {
     }
 
     /// # Safety
-    /// As [`Kernel::run`]; the launch is one of this kernel's for the span.
+    /// As [`Kernel::run`]; the launch is one of this kernel for the span.
     unsafe fn launch(
         &self,
         stream: CUstream,
@@ -149,21 +149,21 @@ impl Kernel {
         let function = function.ok_or_else(|| Error::NoSuchKernel {
             what: format!("{} is for one message and one key at a time", self.code.name),
         })?;
-        // Freed on the stream, behind the launch.
+        // Freed on the stream, after the launch.
         let mut copies = Vec::new();
         let arguments = function.binding.arguments(span, launch, keys, |input, blocks| {
-            // SAFETY: the blocks lie in the input, which the caller guarantees.
+            // SAFETY: the blocks are within the input, which the caller guarantees.
             let copy = unsafe { Gathered::new(self.context(), stream, input, blocks) }?;
             let pointer = copy.pointer();
             copies.push(copy);
             Ok(pointer)
         })?;
         let grid = GridSize { thread_blocks: launch.thread_blocks.into(), threads: launch.threads };
-        // Those for many messages and keys do not wait for what is ahead of them on the stream: they must not begin early.
+        // Launches for many messages and keys do not wait for earlier work on the stream: they must not begin early.
         let overlaps = self.code.overlaps && matches!(launch.entry, Entry::Blocks | Entry::Bytes);
         let shared_bytes = self.code.shared_bytes;
-        // SAFETY: the arguments are those of the entry point; the caller guarantees the span; the geometry is the one the kernel
-        // was compiled for. What overlaps waits, before it touches data, until what is ahead of it is done.
+        // SAFETY: the arguments are those of the entry point; the caller guarantees the span; the geometry is the one the kernel was
+        // compiled for. A launch that overlaps waits, before it touches data, until earlier work is done.
         unsafe { function.launch(self.context(), grid, shared_bytes, overlaps, stream, &arguments) }
     }
 }

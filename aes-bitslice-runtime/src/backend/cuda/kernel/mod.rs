@@ -2,14 +2,14 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `image` | what the driver loads: stored, or compiled here |
-//! | `parameters` | how large the parameters of an entry point are, as its code says |
-//! | `round_keys` | round keys as kernels take them |
+//! | `image` | the code that the driver loads: stored, or compiled here |
+//! | `parameters` | the sizes of an entry point's parameters, according to its code |
+//! | `round_keys` | round keys in the form that kernels take |
 //! | `binding` | the arguments of a launch, in the order in which the kernel's manifest lists its parameters |
 //! | `module` | a module of the driver, and its functions |
-//! | `loaded` | a kernel that was loaded, and its launches |
+//! | `loaded` | a loaded kernel, and its launches |
 //! | `hash` | a GHASH kernel, and its launches |
-//! | `hash_self_test` | the known answer that a kernel of a hash must give first |
+//! | `hash_self_test` | the known answer that a hash kernel must give first |
 //! | `self_test` | the known answer that a kernel of a mode must give first |
 //! | `capture` | what a graph keeps of the calls that are captured into it |
 //! | `side_stream` | a second stream next to the caller's |

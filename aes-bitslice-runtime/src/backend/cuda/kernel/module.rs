@@ -13,38 +13,37 @@ use std::ffi::CString;
 use std::ptr;
 use std::sync::Arc;
 
-/// A module of the driver, unloaded on drop when everything on the device is done. Graphs that need it own a share of
-/// it (`capture`).
+/// A module of the driver, unloaded on drop once everything on the device is done. Graphs that need it share ownership
+/// of it (`capture`).
 pub(crate) struct Module {
     pub(crate) context: Arc<Context>,
     module: CUmodule,
 }
 
-// SAFETY: a handle, which any thread may use that has made the context its own; unloading does that.
+// SAFETY: a handle, which any thread that has made the context current may use; unloading does that.
 unsafe impl Send for Module {}
 // SAFETY: as above; nothing is changed after loading.
 unsafe impl Sync for Module {}
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // Launches may be in flight on streams of callers: wait. Where that cannot be done, they may still run the
-        // code, so it stays; and a context that is lost has lost the module too.
+        // Launches may be in flight on streams of callers, so wait. If waiting fails, they may still run the code, so
+        // it stays; and a context that is lost has lost the module too.
         if self.context.make_current().and_then(|()| result::ctx::synchronize()).is_ok() {
-            // Nothing can be done here about an error.
-            // SAFETY: loaded here, not used after this, and nothing runs that needs it.
+            // An error cannot be handled here.
             let _ = unsafe { result::module::unload(self.module) };
         }
     }
 }
 
-/// A function of a module, and what it is launched with.
+/// A function of a module, and the binding of its arguments.
 pub(crate) struct Function {
     pub(crate) function: CUfunction,
     pub(crate) binding: Binding,
 }
 
-// SAFETY: functions are handles, which any thread may use that has made the context its own; nothing is changed
-// after loading.
+// SAFETY: functions are handles, which any thread that has made the context current may use; nothing is changed after
+// loading.
 unsafe impl Send for Function {}
 // SAFETY: as above.
 unsafe impl Sync for Function {}
@@ -71,7 +70,7 @@ impl Module {
     /// The function of an entry point of a kernel, launched with `shared_bytes` of shared memory.
     ///
     /// # Errors
-    /// [`Error::NoSuchKernel`] if the code takes something else than the manifest says, and what the driver reports.
+    /// [`Error::NoSuchKernel`] if the code takes other parameters than the manifest says, and what the driver reports.
     pub(crate) fn function(
         &self,
         kernel: &str,
@@ -85,7 +84,7 @@ impl Module {
         let function = unsafe { result::module::get_function(self.module, name) };
         let function = self.context.call("cuModuleGetFunction", function)?;
         let binding = Binding::new(entry);
-        // What is launched with other arguments than it takes reads beyond them.
+        // A function launched with other arguments than it takes reads beyond them.
         if !image.parameter_sizes(&entry.name).is_some_and(|sizes| sizes.into_iter().eq(binding.sizes())) {
             return Err(no_kernel(format!("the code of {kernel} takes other arguments than {entry}")));
         }
@@ -95,13 +94,13 @@ impl Module {
 }
 
 impl Function {
-    /// Launches it: as many thread blocks, of as many threads, as `grid` says; if it `overlaps`, maybe before what is
-    /// ahead of it on the stream is done.
+    /// Launches it with the thread blocks and threads of `grid`; if it `overlaps`, possibly before earlier work on the
+    /// stream completes.
     ///
     /// # Safety
     /// The arguments are those of the entry point, and what they point to is live until the work is done; grid and
-    /// shared memory are what the code was made for; the stream is live. Code that overlaps waits itself for what is
-    /// ahead of it.
+    /// shared memory are what the code was compiled for; the stream is live. Code that overlaps waits for earlier work
+    /// itself.
     pub(crate) unsafe fn launch(
         &self,
         context: &Context,
@@ -111,7 +110,7 @@ impl Function {
         stream: CUstream,
         arguments: &[Argument<'_>],
     ) -> Result<(), Error> {
-        // The driver copies arguments when it is called.
+        // The driver copies the arguments during the call.
         let mut pointers: Vec<_> = arguments.iter().map(Argument::pointer).collect();
         let mut attribute = sys::CUlaunchAttribute {
             id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
@@ -156,7 +155,7 @@ mod tests {
 
     const SOURCE: &CStr = c".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n";
 
-    /// While another stream is captured the device cannot be waited for, so what is dropped meanwhile stays usable.
+    /// While another stream is captured, the device cannot be waited for, so objects dropped meanwhile stay usable.
     #[test]
     #[ignore = "needs a CUDA GPU"]
     fn what_cannot_be_waited_for_stays() {
@@ -170,7 +169,7 @@ mod tests {
             let function = result::module::get_function(module, c"nothing".into()).unwrap();
             stream::begin_capture(captured, sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL).unwrap();
             drop(Module { context: context.clone(), module });
-            // What was called meanwhile has ended the capture, by an error or not.
+            // The calls made meanwhile have ended the capture, with an error or without.
             let _ = stream::end_capture(captured);
             result::launch_kernel(function, (1, 1, 1), (1, 1, 1), 0, other, &mut []).unwrap();
             stream::synchronize(other).unwrap();

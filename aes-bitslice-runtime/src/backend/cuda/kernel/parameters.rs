@@ -1,15 +1,15 @@
-//! How large the parameters of an entry point are, as its code says: machine code in notes to each function, PTX in its
-//! head.
+//! The sizes of an entry point's parameters, according to its code: machine code has them in notes to each function,
+//! PTX in the function's head.
 //!
-//! To ask the driver would not do: before CUDA 13.2 it tells how many there are only by the error for one that is not
-//! there.
+//! Asking the driver would not do: before CUDA 13.2 it reveals their number only through the error for a parameter that
+//! does not exist.
 
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSection};
 use std::collections::BTreeMap;
 
-/// Bytes of each parameter of an entry point, in order; `None` if this is no code that has the entry point. `image` is
-/// machine code (a cubin) or PTX.
+/// The size of each parameter of an entry point in bytes, in order; `None` if this is not code that has the entry
+/// point. `image` is machine code (a cubin) or PTX.
 pub(crate) fn sizes(image: &[u8], entry: &str) -> Option<Vec<usize>> {
     match image.starts_with(b"\x7fELF") {
         true => of_machine_code(image, entry),
@@ -17,8 +17,8 @@ pub(crate) fn sizes(image: &[u8], entry: &str) -> Option<Vec<usize>> {
     }
 }
 
-/// The notes to a function are a section of its own. A note is a byte for its form, one for what it is about, and two
-/// bytes: its value or, of one form, the number of bytes of the value that follows.
+/// Each function's notes are a separate section. A note is a byte for its form, a byte for its subject, and two bytes:
+/// its value or, in one form, the number of bytes of the value that follows.
 fn of_machine_code(code: &[u8], entry: &str) -> Option<Vec<usize>> {
     const VALUE_FOLLOWS: u8 = 4;
     const PARAMETER: u8 = 0x17;
@@ -29,7 +29,7 @@ fn of_machine_code(code: &[u8], entry: &str) -> Option<Vec<usize>> {
         let len = if *form == VALUE_FOLLOWS { u16::from_le_bytes([*low, *high]) } else { 0 };
         let (value, rest) = after.split_at_checked(len.into())?;
         if (*form, *about) == (VALUE_FOLLOWS, PARAMETER) {
-            // Four bytes that say nothing here, its number, where it begins, and its size from bit 18 on.
+            // Four bytes that do not matter here, its number, its offset, and its size from bit 18 on.
             let &[_, _, _, _, n0, n1, _, _, s0, s1, s2, s3] = value else { return None };
             sizes.insert(u16::from_le_bytes([n0, n1]), (u32::from_le_bytes([s0, s1, s2, s3]) >> 18) as usize);
         }
@@ -39,7 +39,7 @@ fn of_machine_code(code: &[u8], entry: &str) -> Option<Vec<usize>> {
     is_whole.then(|| sizes.into_values().collect())
 }
 
-/// A parameter is written `.param .u64 name` or `.param .align 4 .b8 name[16]`.
+/// A parameter has the form `.param .u64 name` or `.param .align 4 .b8 name[16]`.
 fn of_ptx(text: &str, entry: &str) -> Option<Vec<usize>> {
     let begin = format!(".entry {entry}(");
     let list = &text[text.find(&begin)? + begin.len()..];

@@ -1,4 +1,4 @@
-//! Round keys as kernels take them: with the launch, or in memory of the device.
+//! Round keys in the form that kernels take: with the launch, or in device memory.
 
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::memory::key_memory::KeyMemory;
@@ -8,18 +8,18 @@ use cudarc::driver::sys::CUdeviceptr;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Round keys as a kernel is launched with them.
+/// Round keys in the form that a kernel is launched with.
 pub(crate) enum RoundKeys {
     /// They travel with the launch.
     Argument(Zeroizing<Vec<u32>>),
-    /// So do those of a key of XTS.
+    /// The two keys of XTS, which also travel with the launch.
     Two { data: Zeroizing<Vec<u32>>, tweaks: Zeroizing<Vec<u32>> },
-    /// Their planes lie in memory of the device, which outlives the launches that are given it.
+    /// Their bit-planes are in device memory, which outlives the launches that are given it.
     Memory { planes: KeyMemory, rounds: u32 },
 }
 
 impl RoundKeys {
-    /// For a kernel that reads their planes in memory of the device, whose context was entered on this thread.
+    /// For a kernel that reads their bit-planes in the memory of the device, whose context was entered on this thread.
     pub(crate) fn in_memory(context: &Arc<Context>, planes: &[u32]) -> Result<Self, Error> {
         Ok(Self::Memory { planes: KeyMemory::new(context, planes)?, rounds: (planes.len() / PLANES) as u32 - 1 })
     }
@@ -32,7 +32,7 @@ impl RoundKeys {
         }
     }
 
-    /// Those of the key of tweaks; `None` if there is none.
+    /// The words of the tweak key; `None` if there is none.
     pub(crate) fn tweak_words(&self) -> Option<&[u32]> {
         match self {
             Self::Two { tweaks, .. } => Some(tweaks),
@@ -40,7 +40,7 @@ impl RoundKeys {
         }
     }
 
-    /// Where the planes lie; `None` if the keys travel with the launch.
+    /// The address of the bit-planes; `None` if the keys travel with the launch.
     pub(crate) fn planes(&self) -> Option<CUdeviceptr> {
         match self {
             Self::Argument(_) | Self::Two { .. } => None,
@@ -48,7 +48,7 @@ impl RoundKeys {
         }
     }
 
-    /// The number of rounds, where it is an argument of its own.
+    /// The number of rounds, where it is a separate argument.
     pub(crate) fn rounds(&self) -> Option<&u32> {
         match self {
             Self::Argument(_) | Self::Two { .. } => None,

@@ -18,14 +18,14 @@ pub(crate) fn run(
     is_right: impl Fn(&[u8]) -> bool,
 ) -> Result<(), Error> {
     kernel.context().enter()?;
-    // Before the slot, which is waited for when it is dropped.
+    // Before the slot, whose drop waits.
     let data = known_answer::data();
     let slot = slots.take(known_answer::room())?;
     let mut candidate = UnderTest { kernel, keys, slot };
     known_answer::check(kernel.name(), &data, &mut candidate, is_right)
 }
 
-/// A kernel with keys and a slot to be tested in.
+/// A kernel under test, with its keys and its slot.
 struct UnderTest<'a> {
     kernel: &'a Kernel,
     keys: Option<&'a RoundKeys>,
@@ -40,7 +40,7 @@ impl Candidate for UnderTest<'_> {
         let span = Span { input: Some(input), output: Some(output), len: data.len() as u64 };
         let mode = kernel.mode();
         // SAFETY: waited for below before the answer is looked at or freed, and the data outlives the slot, which waits
-        // when it is dropped; the span lies in the slot's buffer.
+        // when it is dropped; the span is within the slot's buffer.
         let started = unsafe {
             slot.copy_in(from, data)
                 .and_then(|()| kernel.run(slot.stream(), span, *keys, |shape| launches_of(mode, COUNTER, shape)))

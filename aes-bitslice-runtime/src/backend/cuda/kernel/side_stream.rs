@@ -1,4 +1,4 @@
-//! A second stream next to the caller's, on which one launch of a call runs while another runs on the caller's.
+//! A second stream next to the caller's, for a launch of a call that runs at the same time as another on the caller's stream.
 //!
 //! ```text
 //! caller's stream ──┬── work ────┬──►
@@ -12,27 +12,27 @@ use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUstream};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many side streams are kept between calls.
+/// The number of side streams kept between calls.
 const KEPT: usize = 8;
 
 /// A second stream, and the events that order the two.
 ///
-/// Calls return before their work is done, so a stream that is kept for the next call may still have work that waits for
-/// another caller's stream. It is taken again only when that is done, so no caller waits for another.
+/// Calls return before their work is done, so a stream kept for the next call may still have work that waits for another caller's stream.
+/// It is taken again only when that work is done, so no caller waits for another.
 struct SideStream {
     context: Arc<Context>,
-    // Null until it is made.
+    // Null until created.
     stream: CUstream,
     forked: CUevent,
     joined: CUevent,
 }
 
-// SAFETY: handles, which any thread may use that has made the context its own.
+// SAFETY: handles, which any thread that has made the context current may use.
 unsafe impl Send for SideStream {}
 
 impl SideStream {
     fn new(context: &Arc<Context>) -> Result<Self, Error> {
-        // What is made is destroyed on drop, if what comes after it cannot be made.
+        // If a later part cannot be created, drop destroys the earlier ones.
         let mut side = Self {
             context: context.clone(),
             stream: ptr::null_mut(),
@@ -47,12 +47,12 @@ impl SideStream {
         Ok(side)
     }
 
-    /// Whether everything that it was used for is done. An error is none of this call's: then it only is not taken.
+    /// Whether everything that it was used for is done. An error does not belong to this call: the stream is just not taken.
     fn is_idle(&self) -> bool {
-        // To ask for an event would spoil a graph that is captured meanwhile, of another stream or by another thread, but
-        // for a thread that says that it has nothing to do with those.
+        // Querying an event would invalidate a graph that is captured meanwhile, from another stream or by another thread, except in a
+        // thread that declares that it has nothing to do with such captures.
         let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the pointer is to a live value, where the mode until now is put; the event is alive.
+        // SAFETY: the pointer is to a live value, which receives the previous mode; the event is alive.
         unsafe {
             if sys::cuThreadExchangeStreamCaptureMode(&mut mode).result().is_err() {
                 return false;
@@ -66,9 +66,9 @@ impl SideStream {
 
 impl Drop for SideStream {
     fn drop(&mut self) {
-        // Nothing can be done here about an error. The driver lets what is on the stream end first, without a wait here.
+        // An error cannot be handled here. The driver lets the work on the stream finish first, without a wait here.
         let _ = self.context.make_current();
-        // SAFETY: all three were made here, and are not used after this.
+        // SAFETY: all three were created here, and are not used after this.
         unsafe {
             for event in [self.forked, self.joined].into_iter().filter(|event| !event.is_null()) {
                 let _ = result::event::destroy(event);
@@ -87,16 +87,16 @@ pub(crate) struct SideStreams {
 }
 
 impl SideStreams {
-    /// Those of a device with this context; none is made before it is needed.
+    /// The side streams of a device with this context; none is created before it is needed.
     pub(crate) fn new(context: Arc<Context>) -> Self {
         Self { context, kept: Mutex::default() }
     }
 
-    /// Runs `on_side` on a stream that it is given, and `work` on the caller's, at the same time; what comes after on the caller's
-    /// waits for both.
+    /// Runs `on_side` on the stream passed to it, and `work` on the caller's, at the same time; later work on the caller's stream waits for
+    /// both.
     ///
     /// # Safety
-    /// The caller's stream is live, of the device's context, and not in capture.
+    /// The caller's stream is live, belongs to the device's context, and is not in capture.
     pub(crate) unsafe fn run(
         &self,
         stream: CUstream,
@@ -109,15 +109,13 @@ impl SideStreams {
         unsafe { context.order(stream, side.forked, side.stream) }?;
         let launched = work().and_then(|()| on_side(side.stream));
         // Also after an error: the caller's stream has to wait for what was launched.
-        // SAFETY: as above.
         let joined = unsafe { context.order(side.stream, side.joined, stream) };
         match joined {
             Ok(()) => self.give_back(side),
             Err(_) => {
-                // The caller's stream does not wait for what was launched here, so the caller has to.
                 // SAFETY: the stream is the side stream's and alive.
                 let waited = unsafe { result::stream::synchronize(side.stream) };
-                // The errors to report came before this one; it may have told that the context is lost.
+                // The errors to report came before this one; it may have shown that the context is lost.
                 let _ = context.call("cuStreamSynchronize", waited);
             }
         }

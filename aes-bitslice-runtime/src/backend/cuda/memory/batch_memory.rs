@@ -1,5 +1,5 @@
-//! What a call on many messages takes besides its data: pinned memory and as much device memory, and the point of a stream from which on
-//! the results are there. They are kept from call to call, so that a call seldom allocates.
+//! Memory that a call on many messages takes besides its data: pinned memory and the same amount of device memory, and the point of a
+//! stream after which the results are available. It is kept from call to call, so that a call seldom allocates.
 //!
 //! ```text
 //! copies            to the device ──┐
@@ -16,8 +16,8 @@ use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 use zeroize::Zeroizing;
 
-/// How many are kept between calls at most, of how many bytes in all, and how large each is at least, in bytes. What takes more is freed
-/// behind its call.
+/// The maximum number kept between calls, their maximum total size, and the minimum size of each, in bytes. Memory beyond that is freed
+/// after its call.
 const KEPT: usize = 16;
 const MOST: usize = 256 << 20;
 const LEAST: usize = 1 << 16;
@@ -25,7 +25,7 @@ const LEAST: usize = 1 << 16;
 /// The memory for batches of a device that is kept between calls.
 pub(crate) struct BatchMemories {
     context: Arc<Context>,
-    /// In the order of their last use.
+    /// In the order of last use.
     kept: Mutex<Vec<Memory>>,
 }
 
@@ -33,24 +33,24 @@ struct Memory {
     context: Arc<Context>,
     pinned: Pinned,
     pointer: CUdeviceptr,
-    /// A stream on which what the call reads goes to the device, while the caller's is busy with what is ahead of the call.
+    /// A stream that copies the call's input to the device, while the caller's stream is busy with earlier work.
     copies: CUstream,
-    /// When it is there.
+    /// Marks the end of that copy.
     there: CUevent,
-    /// When the call is done.
+    /// Marks the end of the call.
     event: CUevent,
 }
 
-// SAFETY: handles, which any thread may use that has made the context its own.
+// SAFETY: handles, which any thread that has made the context current may use.
 unsafe impl Send for Memory {}
 
 /// Memory for one call. It goes back on drop, which waits for the call.
 pub(crate) struct BatchMemory {
     memories: Arc<BatchMemories>,
-    /// There until drop.
+    /// Present until drop.
     memory: Option<Memory>,
     results: Range<usize>,
-    /// What is cleared in the pinned memory, too, before it is kept.
+    /// The bytes that are also cleared in the pinned memory, before it is kept.
     secret: Range<usize>,
     state: State,
 }
@@ -59,14 +59,14 @@ pub(crate) struct BatchMemory {
 enum State {
     /// Nothing accesses it.
     Idle,
-    /// All accesses are before the event, or were waited for.
+    /// All accesses come before the event, or were waited for.
     InUse,
-    /// Maybe to be accessed at a time that nobody knows.
+    /// It may be accessed at an unknown time.
     Lost,
 }
 
 impl BatchMemories {
-    /// Those of a device with this context; none is made before it is needed.
+    /// The memory of a device with this context; none is allocated before it is needed.
     pub(crate) fn new(context: Arc<Context>) -> Arc<Self> {
         Arc::new(Self { context, kept: Mutex::default() })
     }
@@ -93,11 +93,11 @@ impl BatchMemory {
     }
 
     /// Copies the first `bytes` bytes to the device, does work there, copies the results back, and clears what is secret, on a stream and
-    /// without waiting, unless a call of the driver fails.
+    /// without waiting, unless a driver call fails.
     ///
     /// # Safety
-    /// The stream is live and of the context, which was entered on this thread; the work is all on it. The ranges are within the length
-    /// that was asked for.
+    /// The stream is live and belongs to the context, which was entered on this thread; all the work is on it. The ranges are within the
+    /// requested length.
     pub(crate) unsafe fn run(
         &mut self,
         stream: CUstream,
@@ -110,17 +110,17 @@ impl BatchMemory {
         (self.results, self.secret) = (results.clone(), secret.clone());
         let Memory { context, pinned, pointer, copies, there, event } = self.memory.as_mut().expect("there until drop");
         let at = |offset: usize| *pointer + offset as u64;
-        // SAFETY: both are as long, and stay until the event; nothing else uses them before; streams and event are live.
+        // SAFETY: both have this length, and stay until the event; nothing else uses them before; streams and event are live.
         let (copied, may_still_be_read) = unsafe {
             let copied = result::memcpy_htod_async(*pointer, &pinned[..bytes], *copies);
             let copied =
                 context.call("cuMemcpyHtoDAsync", copied).and_then(|()| context.order(*copies, *there, stream));
-            // After an error the caller's stream does not wait for it, so the caller has to.
+            // After an error the caller's stream does not wait for the copy, so the caller has to.
             let may_still_be_read = copied.is_err() && result::stream::synchronize(*copies).is_err();
             (copied, may_still_be_read)
         };
         let worked = copied.and_then(|()| work(*pointer));
-        // After a failure there may be something else in their place, which is secret.
+        // After a failure, their place may hold other data, which is secret.
         let back = match worked {
             Ok(()) if results.is_empty() => Ok(()),
             // SAFETY: as above; nothing else accesses the pinned memory before the event.
@@ -153,7 +153,7 @@ impl BatchMemory {
 impl Drop for BatchMemory {
     fn drop(&mut self) {
         let Some(mut memory) = self.memory.take() else { return };
-        // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+        // An error cannot be handled here; on a context that is lost, the memory is lost with it.
         match self.state {
             State::Idle => {}
             State::InUse if memory.context.make_current().is_ok() && memory.wait().is_ok() => {}
@@ -172,16 +172,16 @@ impl Drop for BatchMemory {
     }
 }
 
-/// Of memories with these lengths, in the order of their last use, the number of one that is not kept; nothing where all are.
+/// The index of a memory that is not kept, among memories with these lengths, in the order of last use; `None` if all are kept.
 fn surplus(lengths: impl Iterator<Item = usize> + Clone) -> Option<usize> {
     let too_large = lengths.clone().position(|len| len > MOST);
-    // The one that was not used for the longest time: calls of other sizes may have come since.
+    // The one least recently used: calls of other sizes may have come since.
     too_large.or((lengths.clone().count() > KEPT || lengths.sum::<usize>() > MOST).then_some(0))
 }
 
 impl Memory {
     fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
-        // What is made is freed on drop, if what comes after it cannot be made.
+        // If a later part cannot be created, drop frees the earlier ones.
         let pinned = Pinned::new(context, len)?;
         let mut memory = Self {
             context: context.clone(),
@@ -211,8 +211,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let _ = self.context.make_current();
-        // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
-        // SAFETY: made here, not used after this, and nothing accesses the memory; clearing comes before freeing.
+        // SAFETY: created here, not used after this, and nothing accesses the memory; clearing comes before freeing.
         unsafe {
             if self.pointer != 0 {
                 let _ = result::memset_d8_async(self.pointer, 0, self.pinned.len(), self.copies);
@@ -246,9 +245,9 @@ mod tests {
         assert_eq!(kept(&[LEAST; KEPT]), [LEAST; KEPT]);
         assert_eq!(kept(&[&[2 * LEAST][..], &[LEAST; KEPT]].concat()), [LEAST; KEPT]);
         assert_eq!(kept(&[MOST / 2, MOST / 2]), [MOST / 2, MOST / 2]);
-        // Calls on little memory do not lose it to one that a call on much left behind.
+        // Calls on little memory do not lose it to memory left behind by a call on much.
         assert_eq!(kept(&[MOST, LEAST, LEAST]), [LEAST, LEAST]);
-        // What is too large for itself drives no other out.
+        // Memory that is itself too large evicts no other.
         assert_eq!(kept(&[LEAST, MOST + 1, MOST / 2]), [LEAST, MOST / 2]);
     }
 }

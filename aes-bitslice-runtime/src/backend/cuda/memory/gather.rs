@@ -1,5 +1,5 @@
-//! Blocks of device memory that are copied side by side before they are overwritten: what an operation is chained to in
-//! place, where what follows a share of a kernel's would overwrite the ciphertext before the next one.
+//! Blocks of device memory that are copied side by side before they are overwritten: the blocks that an operation in
+//! place is chained to, where one share of a kernel's work could overwrite the ciphertext before the next share.
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
@@ -9,11 +9,11 @@ use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
 use std::ptr;
 use std::sync::Arc;
 
-/// Copies `blocks` blocks of 16 bytes, each `apart` bytes (fewer than 2^31) behind the one before, side by side to
+/// Copies `blocks` blocks of 16 bytes, each `apart` bytes (fewer than 2^31) after the previous one, side by side to
 /// `to`.
 ///
 /// # Safety
-/// All of them and the room for them lie in memory that the device reaches, and that is live until the copy is done;
+/// All of them and the room for them are in memory that the device can access, and that is live until the copy is done;
 /// the stream is live.
 pub(crate) unsafe fn gather(
     context: &Context,
@@ -59,7 +59,7 @@ impl Gathered {
     /// Copies blocks of the data that begins at `input`, on the stream.
     ///
     /// # Safety
-    /// The blocks lie in memory of the device that is live until the copy is done; the stream is live.
+    /// The blocks are within memory of the device that is live until the copy is done; the stream is live.
     pub(crate) unsafe fn new(
         context: &Arc<Context>,
         stream: CUstream,
@@ -70,12 +70,12 @@ impl Gathered {
         let memory = unsafe { result::malloc_async(stream, blocks.bytes() as usize) };
         let memory = context.call("cuMemAllocAsync", memory)?;
         let gathered = Self { context: context.clone(), stream, memory };
-        // SAFETY: as the caller guarantees; there is room for all of them behind the first 16 bytes.
+        // SAFETY: as the caller guarantees; there is room for all of them after the first 16 bytes.
         unsafe { gather(context, stream, input + blocks.first, blocks.apart, blocks.blocks, memory + 16) }?;
         Ok(gathered)
     }
 
-    /// Where the memory begins.
+    /// The start of the memory.
     pub(crate) fn pointer(&self) -> CUdeviceptr {
         self.memory
     }
@@ -83,7 +83,7 @@ impl Gathered {
 
 impl Drop for Gathered {
     fn drop(&mut self) {
-        // Nothing can be done here about an error; what was ciphertext need not be cleared.
+        // An error cannot be handled here; the blocks were ciphertext, so they need not be cleared.
         let _ = self.context.make_current();
         // SAFETY: allocated on this stream, and used on it only, before this.
         let _ = unsafe { result::free_async(self.memory, self.stream) };

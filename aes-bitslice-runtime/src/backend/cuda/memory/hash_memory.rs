@@ -1,5 +1,5 @@
-//! 16 bytes of device memory for a hash, and the point of a stream from which on it is there. They are kept from call
-//! to call, cleared, so that a call neither allocates nor clears anything on the caller's stream.
+//! 16 bytes of device memory for a hash, and the point of a stream after which the hash is available. They are kept
+//! from call to call, cleared, so that a call neither allocates nor clears anything on the caller's stream.
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
@@ -9,7 +9,7 @@ use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many are kept between calls at most.
+/// The maximum number kept between calls.
 const KEPT: usize = 256;
 
 /// The memory for hashes of a device that is kept between calls.
@@ -22,19 +22,19 @@ pub(crate) struct HashMemories {
 struct Memory {
     context: Arc<Context>,
     pointer: CUdeviceptr,
-    // Null until they are made.
-    /// On which it is read and cleared.
+    // Null until created.
+    /// The stream on which it is read and cleared.
     stream: CUstream,
     event: CUevent,
 }
 
-// SAFETY: handles, which any thread may use that has made the context its own.
+// SAFETY: handles, which any thread that has made the context current may use.
 unsafe impl Send for Memory {}
 
 /// Memory for the hash of one call. It goes back on drop, which waits for the call.
 pub(crate) struct HashMemory {
     memories: Arc<HashMemories>,
-    /// There until drop.
+    /// Present until drop.
     memory: Option<Memory>,
     state: State,
 }
@@ -45,12 +45,12 @@ enum State {
     Cleared,
     /// Written, or to be written before the event.
     InUse,
-    /// Maybe to be written at a time that nobody knows.
+    /// It may be written at an unknown time.
     Lost,
 }
 
 impl HashMemories {
-    /// Those of a device with this context; none is made before it is needed.
+    /// The memory of a device with this context; none is allocated before it is needed.
     pub(crate) fn new(context: Arc<Context>) -> Arc<Self> {
         Arc::new(Self { context, kept: Mutex::default() })
     }
@@ -71,14 +71,14 @@ impl HashMemory {
     /// Does work on a stream that adds a hash to the memory.
     ///
     /// # Safety
-    /// The stream is live and of the context, which was entered on this thread; the work is all on it.
+    /// The stream is live and belongs to the context, which was entered on this thread; all the work is on it.
     pub(crate) unsafe fn fill(
         &mut self,
         stream: CUstream,
         work: impl FnOnce(CUdeviceptr) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.state = State::Lost;
-        // After a failure, too, some of it may be on the stream.
+        // Even after a failure, some of it may be on the stream.
         let worked = work(self.memory().pointer);
         let Memory { context, event, .. } = self.memory();
         // SAFETY: the caller guarantees the stream, and the event is live.
@@ -87,7 +87,7 @@ impl HashMemory {
         worked
     }
 
-    /// Waits for the hash; what it was read from is cleared.
+    /// Waits for the hash, and clears the memory it is read from.
     pub(crate) fn read(mut self) -> Result<[u8; HASH], Error> {
         self.memories.context.enter()?;
         let mut hash = [0; HASH];
@@ -102,7 +102,7 @@ impl HashMemory {
 impl Drop for HashMemory {
     fn drop(&mut self) {
         let Some(memory) = self.memory.take() else { return };
-        // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
+        // An error cannot be handled here; on a context that is lost, the memory is lost with it.
         let cleared = match self.state {
             State::Cleared => true,
             State::InUse if memory.context.make_current().is_ok() && memory.wait().is_ok() => memory.clear().is_ok(),
@@ -118,7 +118,7 @@ impl Drop for HashMemory {
 
 impl Memory {
     fn new(context: &Arc<Context>) -> Result<Self, Error> {
-        // What is made is freed on drop, if what comes after it cannot be made.
+        // If a later part cannot be created, drop frees the earlier ones.
         let mut memory = Self { context: context.clone(), pointer: 0, stream: ptr::null_mut(), event: ptr::null_mut() };
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
         memory.stream = context.call("cuStreamCreate", stream)?;
@@ -130,14 +130,14 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Waits for the call that writes.
+    /// Waits for the call that writes it.
     fn wait(&self) -> Result<(), Error> {
         // SAFETY: the event is live.
         self.context.call("cuEventSynchronize", unsafe { result::event::synchronize(self.event) })
     }
 
     fn read(&self, hash: &mut [u8; HASH]) -> Result<(), Error> {
-        // SAFETY: as long as was allocated; waited for here.
+        // SAFETY: the length is the allocated length; waited for here.
         let copied = unsafe {
             result::memcpy_dtoh_async(hash, self.pointer, self.stream)
                 .and_then(|()| result::stream::synchronize(self.stream))
@@ -146,7 +146,7 @@ impl Memory {
     }
 
     fn clear(&self) -> Result<(), Error> {
-        // SAFETY: as long as was allocated; waited for here, for another stream uses it next.
+        // SAFETY: the length is the allocated length; waited for here, because another stream uses it next.
         let cleared = unsafe {
             result::memset_d8_async(self.pointer, 0, HASH, self.stream)
                 .and_then(|()| result::stream::synchronize(self.stream))
@@ -158,8 +158,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let _ = self.context.make_current();
-        // Nothing can be done here about an error.
-        // SAFETY: made here, not used after this, and nothing writes to the memory.
+        // SAFETY: created here, not used after this, and nothing writes to the memory.
         unsafe {
             if self.pointer != 0 {
                 let _ = result::free_sync(self.pointer);

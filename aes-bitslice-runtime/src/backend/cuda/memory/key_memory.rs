@@ -7,7 +7,7 @@ use cudarc::driver::sys::CUdeviceptr;
 use std::ptr;
 use std::sync::Arc;
 
-/// Key material in device memory: cleared and freed on drop, when everything on the device is done.
+/// Key material in device memory: cleared and freed on drop, once everything on the device is done.
 pub(crate) struct KeyMemory {
     context: Arc<Context>,
     buffer: CUdeviceptr,
@@ -23,12 +23,12 @@ impl KeyMemory {
         let memory = Self { context: context.clone(), buffer, len };
         // SAFETY: the buffer is as long as the words.
         context.call("cuMemcpyHtoD", unsafe { result::memcpy_htod_sync(buffer, words) })?;
-        // SAFETY: every context has the default stream, which the copy is on, and for which other streams do not wait.
+        // SAFETY: every context has the default stream, which the copy is on, and which other streams do not wait for.
         context.call("cuStreamSynchronize", unsafe { result::stream::synchronize(ptr::null_mut()) })?;
         Ok(memory)
     }
 
-    /// Where they begin.
+    /// The start of the words.
     pub(crate) fn pointer(&self) -> CUdeviceptr {
         self.buffer
     }
@@ -36,11 +36,10 @@ impl KeyMemory {
 
 impl Drop for KeyMemory {
     fn drop(&mut self) {
-        // Launches may be in flight on streams of callers: wait. Where that cannot be done, they may still read the
-        // keys, and a context that is lost has lost the memory too.
+        // Launches may be in flight on streams of callers, so wait. If waiting fails, they may still read the keys, and
+        // a context that is lost has lost the memory too.
         if self.context.make_current().and_then(|()| result::ctx::synchronize()).is_ok() {
-            // Nothing can be done here about an error.
-            // SAFETY: allocated here, not used after this; clearing comes before freeing on the default stream.
+            // An error cannot be handled here.
             unsafe {
                 let _ = result::memset_d8_sync(self.buffer, 0, self.len);
                 let _ = result::stream::synchronize(ptr::null_mut());

@@ -1,12 +1,12 @@
-//! Memory: of the host, of a device, and the copies between them.
+//! Host memory, device memory, and the copies between them.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `span` | where a call's data lies in device memory |
+//! | `span` | the location of a call's data in device memory |
 //! | `pinned` | host memory that is copied from and to while kernels run |
 //! | `slots` | streams with device memory and pinned memory, cleared between calls |
 //! | `hash_memory` | memory for hashes, cleared between calls |
-//! | `batch_memory` | memory for what describes many messages, and for what comes of them |
+//! | `batch_memory` | memory for the descriptions of many messages, and for their results |
 //! | `key_memory` | round keys and tables of a hash key in device memory |
 //! | `gather` | blocks that are copied side by side |
 

@@ -1,4 +1,4 @@
-//! Host memory that the driver keeps where it is (page-locked): copied from and to at the full speed of the bus, while
+//! Host memory that the driver keeps in place (page-locked): copied from and to at the full speed of the bus, while
 //! kernels run.
 
 use crate::backend::cuda::context::Context;
@@ -14,8 +14,8 @@ use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Pinned memory for all devices of this process, cleared before it is freed. To allocate it takes the driver long: use
-/// it more than once.
+/// Pinned memory for all devices of this process, cleared before it is freed. Allocating it takes the driver a long
+/// time: use it more than once.
 pub(crate) struct Pinned {
     context: Arc<Context>,
     start: NonNull<u8>,
@@ -32,7 +32,7 @@ impl Pinned {
     pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
         let no_room = || Error::OutOfHostMemory { what: format!("{len} bytes of page-locked memory") };
         let start = match len {
-            // What the driver refuses, and what no slice may have.
+            // The driver refuses these lengths, and no slice may have the second.
             0 => NonNull::dangling(),
             _ if isize::try_from(len).is_err() => return Err(no_room()),
             _ => {
@@ -44,7 +44,7 @@ impl Pinned {
                 }
             }
         };
-        // SAFETY: as many bytes were allocated from there on, and nobody else has them yet.
+        // SAFETY: `len` bytes were allocated from there on, and nothing else has access to them yet.
         unsafe { start.write_bytes(0, len) };
         Ok(Self { context: context.clone(), start, len })
     }
@@ -60,14 +60,14 @@ impl Deref for Pinned {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: `len` bytes are there, written when they were allocated, as long as this value.
+        // SAFETY: `len` bytes are there, written when they were allocated, for as long as this value lives.
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
 impl DerefMut for Pinned {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and nobody else has a reference.
+        // SAFETY: as above, and nothing else has a reference.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
@@ -82,25 +82,26 @@ impl Drop for Pinned {
         // The compiler keeps these writes: it cannot see what the driver does with the memory.
         cores::clear(self);
         let _ = self.context.make_current();
-        // SAFETY: allocated by us, and not used after this. An error can be met by nothing here.
+        // SAFETY: allocated by us, and not used after this. An error cannot be handled here.
         let _ = unsafe { result::free_host(self.start.as_ptr().cast::<c_void>()) };
     }
 }
 
-/// How long the driver takes to allocate this much pinned memory for one device; it is freed again. The context was
-/// entered on this thread.
+/// The time that the driver takes to allocate this much pinned memory for one device; the memory is freed again. The
+/// context was entered on this thread.
 pub(crate) fn time_to_allocate(context: &Context, bytes: usize) -> Result<Duration, Error> {
     let start = Instant::now();
     // SAFETY: the context is current on this thread.
     let allocated = unsafe { result::malloc_host(bytes, 0) };
     let time = start.elapsed();
     let memory = context.call("cuMemHostAlloc", allocated)?;
-    // SAFETY: allocated above, and used by nobody.
+    // SAFETY: allocated above, and not in use.
     context.call("cuMemFreeHost", unsafe { result::free_host(memory) })?;
     Ok(time)
 }
 
-/// Where kernels reach this memory, which is pinned; `None` where they do not. The context is current on this thread.
+/// The address at which kernels access this memory, which is pinned; `None` if they cannot. The context is current on
+/// this thread.
 pub(crate) fn on_device(data: &[u8]) -> Option<CUdeviceptr> {
     let mut pointer: CUdeviceptr = 0;
     let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER;
@@ -122,8 +123,7 @@ pub(crate) fn is_pinned(data: &[u8]) -> bool {
     ];
     let mut values: [*mut c_void; 3] =
         [(&raw mut kind).cast(), (&raw mut range_start).cast(), (&raw mut range_len).cast()];
-    // All at once: of memory that the driver does not know that is no error, and the values are zero.
-    // SAFETY: each value is as large as its attribute, and both arrays are as long as is said.
+    // SAFETY: each value is as large as its attribute, and both arrays have the stated length.
     let asked = unsafe {
         sys::cuPointerGetAttributes(attributes.len() as u32, attributes.as_mut_ptr(), values.as_mut_ptr(), start)
     };

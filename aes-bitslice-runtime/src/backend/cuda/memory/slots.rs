@@ -1,8 +1,8 @@
-//! Slots: streams of the engine's own with device memory and, where data has to be staged, pinned host memory; each for one
-//! chunk of a call at a time. Behind the data there is room for a hash, of 16 bytes.
+//! Slots: streams of the engine with device memory and, where data has to be staged, pinned host memory; each for one chunk of a call at a
+//! time. After the data there is room for a hash of 16 bytes.
 //!
-//! A device has at most 40 of them, however many are asked for at the same time: a caller that wants another one waits. They are
-//! kept from call to call, cleared, until the engine is dropped.
+//! A device has at most 40 slots, however many are requested at the same time: a caller that wants another waits. Slots are kept from call
+//! to call, cleared, until the engine is dropped.
 
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::memory::pinned::Pinned;
@@ -14,10 +14,10 @@ use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUresult, CUstream, cuStreamQuery};
 use std::sync::Arc;
 
-/// Slots that a device has at most: two for each of sixteen workers, and the reserve.
+/// The maximum number of slots of a device: two for each of sixteen workers, and the reserve.
 pub(crate) const MOST: usize = 32 + RESERVE;
 
-/// Slots that only those get who have none: a large call leaves them to small ones.
+/// Slots reserved for callers that have none: a large call leaves them to small calls.
 const RESERVE: usize = 8;
 
 /// The slots of a device.
@@ -27,19 +27,18 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Those of a device with this context; none is made before it is asked for.
+    /// The slots of a device with this context; none is created before it is requested.
     pub(crate) fn new(context: Arc<Context>) -> Self {
         Self { context, slots: slots::Slots::new(MOST, RESERVE) }
     }
 
-    /// A slot with `wanted` bytes of device memory or, where the device has too little, fewer: half as many, or a quarter,
-    /// but no less than one MiB. Waits while all slots are in use: a caller that has one already must not. The context was
-    /// entered on this thread.
+    /// A slot with `wanted` bytes of device memory or, if the device has too little, fewer: half as many, or a quarter, but no less than
+    /// one MiB. Waits while all slots are in use: a caller that has one already must not call it. The context was entered on this thread.
     pub(crate) fn take(&self, wanted: usize) -> Result<Slot<'_>, Error> {
         self.slot(self.slots.take(|kept| kept.len >= wanted), wanted)
     }
 
-    /// The same where slots are free, and some left for those who have none.
+    /// The same if slots are free, with some left for callers that have none.
     pub(crate) fn try_take(&self, wanted: usize) -> Option<Result<Slot<'_>, Error>> {
         let lease = self.slots.try_take(|kept| kept.len >= wanted)?;
         Some(self.slot(lease, wanted))
@@ -56,7 +55,7 @@ impl Slots {
     }
 }
 
-/// What a slot has.
+/// The resources of a slot.
 struct Resources {
     context: Arc<Context>,
     stream: CUstream,
@@ -66,21 +65,21 @@ struct Resources {
     hash_staging: Option<Pinned>,
 }
 
-// SAFETY: stream and buffer are handles, which any thread may use that has made the context its own.
+// SAFETY: stream and buffer are handles, which any thread that has made the context current may use.
 unsafe impl Send for Resources {}
 
-/// A slot that is in use. It goes back on drop, once nothing on its stream is left to do.
+/// A slot that is in use. It goes back on drop, once its stream has completed all its work.
 pub(crate) struct Slot<'d> {
     context: &'d Arc<Context>,
-    /// Its resources are there from the beginning on.
+    /// Its resources are always present.
     lease: Lease<'d, Resources>,
-    /// How many bytes of it have to be cleared.
+    /// The number of bytes that must be cleared.
     used: usize,
     failed: bool,
 }
 
 impl Slot<'_> {
-    /// No device buffer is made smaller than this for want of memory.
+    /// Lack of memory makes no device buffer smaller than this.
     pub(crate) const SMALLEST: usize = 1 << 20;
 
     /// The same with pinned host memory for `len` bytes.
@@ -110,48 +109,48 @@ impl Slot<'_> {
         self.shared().buffer
     }
 
-    /// Device memory to write to, `len` bytes from byte `at` on: where it begins. It is cleared before the slot is used again.
+    /// The start of `len` bytes of device memory to write to, from byte `at` on. They are cleared before the slot is used again.
     pub(crate) fn room(&mut self, at: usize, len: usize) -> CUdeviceptr {
         assert!(at + len <= self.len());
         self.used = self.used.max(at + len);
         self.buffer() + at as u64
     }
 
-    /// Where the 16 bytes of a hash are, behind the device buffer.
+    /// The address of the 16 bytes of a hash, after the device buffer.
     pub(crate) fn hash(&self) -> CUdeviceptr {
         self.buffer() + self.len() as u64
     }
 
-    /// Bytes of device memory.
+    /// The size of the device memory, in bytes.
     pub(crate) fn len(&self) -> usize {
         self.shared().len
     }
 
-    /// A part of the staging memory; of a slot that has it.
+    /// A part of the staging memory; the slot must have it.
     pub(crate) fn staging(&mut self, at: usize, len: usize) -> &mut [u8] {
         self.used = self.used.max(at + len);
         &mut self.resources().staging.as_mut().expect("a slot with staging")[at..at + len]
     }
 
-    /// Copies to the device buffer, from byte `at` on; done when the stream has come to it.
+    /// Copies to the device buffer, from byte `at` on; complete once the stream has reached it.
     ///
     /// # Safety
     /// `data` stays as it is until the stream was waited for.
     pub(crate) unsafe fn copy_in(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
         let to = self.room(at, data.len());
-        // SAFETY: the range lies in the buffer, as asserted there; the caller guarantees the data.
+        // SAFETY: the range is within the buffer, as asserted there; the caller guarantees the data.
         let copied = unsafe { result::memcpy_htod_async(to, data, self.stream()) };
         self.context.call("cuMemcpyHtoDAsync", copied)
     }
 
-    /// Copies from the device buffer, from byte `at` on; done when the stream has come to it.
+    /// Copies from the device buffer, from byte `at` on; complete once the stream has reached it.
     ///
     /// # Safety
-    /// Nobody uses `data` until the stream was waited for.
+    /// Nothing uses `data` until the stream was waited for.
     pub(crate) unsafe fn copy_out(&mut self, at: usize, data: &mut [u8]) -> Result<(), Error> {
-        // What comes from there was written there by a kernel.
+        // A kernel wrote what is copied from there.
         let from = self.room(at, data.len());
-        // SAFETY: the range lies in the buffer, as asserted there; the caller guarantees the data.
+        // SAFETY: the range is within the buffer, as asserted there; the caller guarantees the data.
         let copied = unsafe { result::memcpy_dtoh_async(data, from, self.stream()) };
         self.context.call("cuMemcpyDtoHAsync", copied)
     }
@@ -159,7 +158,7 @@ impl Slot<'_> {
     /// As [`copy_in`](Self::copy_in), from the same place of the staging memory.
     pub(crate) fn copy_in_staged(&mut self, at: usize, len: usize) -> Result<(), Error> {
         let staged: *const [u8] = self.staging(at, len);
-        // SAFETY: it is the slot's own, whose next use is behind a wait.
+        // SAFETY: it is the slot's own, and its next use comes after a wait.
         unsafe { self.copy_in(at, &*staged) }
     }
 
@@ -204,7 +203,7 @@ impl Slot<'_> {
         if let Some(staging) = &mut resources.staging {
             staging.clear(used);
         }
-        // SAFETY: the range lies in the buffer.
+        // SAFETY: the range is within the buffer.
         let cleared =
             unsafe { result::memset_d8_async(resources.buffer, 0, used.min(resources.len), resources.stream) };
         self.context.call("cuMemsetD8Async", cleared)
@@ -227,7 +226,7 @@ impl HashSlot for Slot<'_> {
             resources.hash_staging = Some(Pinned::new(context, HASH)?);
         }
         let to = resources.hash_staging.as_mut().expect("made above");
-        // SAFETY: both are the slot's own, whose next use is behind a wait.
+        // SAFETY: both are the slot's own, and their next use comes after a wait.
         let copied = unsafe { result::memcpy_dtoh_async(&mut to[..], from, stream) };
         context.call("cuMemcpyDtoHAsync", copied)
     }
@@ -241,7 +240,7 @@ impl HashSlot for Slot<'_> {
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
         let _ = self.context.make_current();
-        // What is on the stream may still write to the staging memory.
+        // Work on the stream may still write to the staging memory.
         match self.wait() {
             Ok(()) if !self.failed && self.clear().is_ok() => {}
             Ok(()) => self.lease.resources = None,
@@ -259,13 +258,13 @@ impl Resources {
         Ok(Self { context: context.clone(), stream, buffer: 0, len: 0, staging: None, hash_staging: None })
     }
 
-    /// With a buffer of `wanted` bytes, or fewer where the device has too little memory.
+    /// Provides a buffer of `wanted` bytes, or fewer if the device has too little memory.
     fn grow(&mut self, wanted: usize) -> Result<(), Error> {
         if self.len >= wanted {
             return Ok(());
         }
         self.free();
-        // What lies behind it is aligned.
+        // So that the hash after it is aligned.
         let mut len = wanted.next_multiple_of(16);
         self.buffer = loop {
             // SAFETY: the context is current on this thread, as the caller has entered it.
@@ -287,8 +286,7 @@ impl Resources {
     /// Clears and frees the buffer, if there is one.
     fn free(&mut self) {
         if self.len > 0 {
-            // Nothing can be done here about an error; on a context that is lost, the memory is lost with it.
-            // SAFETY: made here, alive, and not used after this; clearing comes before freeing on the same stream.
+            // SAFETY: created here, alive, and not used after this; clearing comes before freeing on the same stream.
             unsafe {
                 let _ = result::memset_d8_async(self.buffer, 0, self.len + HASH, self.stream);
                 let _ = result::stream::synchronize(self.stream);
@@ -303,7 +301,7 @@ impl Drop for Resources {
     fn drop(&mut self) {
         let _ = self.context.make_current();
         self.free();
-        // SAFETY: made here, alive, and not used after this.
+        // SAFETY: created here, alive, and not used after this.
         let _ = unsafe { result::stream::destroy(self.stream) };
     }
 }

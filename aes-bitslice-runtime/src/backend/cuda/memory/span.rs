@@ -1,22 +1,22 @@
-//! Where a call's data lies in the memory of a device.
+//! The location of a call's data in device memory.
 
 use crate::op::buffers::Access;
 use cudarc::driver::sys::CUdeviceptr;
 
-/// Where a call's data lies, as far as it is read and written. Where it is both, either the same range twice, or ranges
-/// that do not overlap.
+/// The location of a call's data, as far as it is read and written. If it is both, either the same range twice, or
+/// ranges that do not overlap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Span {
-    /// What is read; `None` where nothing is.
+    /// The data that is read; `None` if there is none.
     pub(crate) input: Option<CUdeviceptr>,
-    /// What is written; `None` where nothing is.
+    /// The data that is written; `None` if there is none.
     pub(crate) output: Option<CUdeviceptr>,
-    /// Bytes.
+    /// The length in bytes.
     pub(crate) len: u64,
 }
 
 impl Span {
-    /// As much of these as an operation uses that accesses its data in this way.
+    /// The parts of these that an operation with this kind of access uses.
     pub(crate) fn new(access: Access, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Self {
         let (reads, writes) = (access != Access::Writes, access != Access::Reads);
         Self { input: reads.then_some(input), output: writes.then_some(output), len }
@@ -32,7 +32,7 @@ impl Span {
         self.input.is_some() && self.input == self.output
     }
 
-    /// Whether byte `at` of all that is used lies at a multiple of 16 bytes.
+    /// Whether byte `at` of every range used is at a multiple of 16 bytes.
     pub(crate) fn is_aligned(&self, at: u64) -> bool {
         let is_aligned = |start: CUdeviceptr| start.wrapping_add(at).is_multiple_of(16);
         self.input.into_iter().chain(self.output).all(is_aligned)
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!((span(Access::Maps).input, span(Access::Maps).output), (Some(64), Some(97)));
         assert_eq!((span(Access::Reads).input, span(Access::Reads).output), (Some(64), None));
         assert_eq!((span(Access::Writes).input, span(Access::Writes).output), (None, Some(97)));
-        // Only what is used counts.
+        // Only the ranges used count.
         assert!(span(Access::Reads).is_aligned(0) && !span(Access::Reads).is_aligned(15));
         assert!(!span(Access::Writes).is_aligned(0) && span(Access::Writes).is_aligned(15));
         assert!((0..16).all(|at| !span(Access::Maps).is_aligned(at)));

@@ -27,7 +27,7 @@ impl InFlight {
         pending.push(Arc::new(command));
     }
 
-    /// Waits for all that were added before, and tells whether one of them failed.
+    /// Waits for all commands that were added before, and reports whether one of them failed.
     pub(crate) fn wait(&self) -> Result<(), Error> {
         // They stay until they complete, for other threads that wait meanwhile.
         let pending = lock(&self.0).clone();

@@ -45,7 +45,7 @@ pub(crate) struct Slot<'p> {
     context: &'p Context,
     /// Its resources are always present.
     lease: Lease<'p, Resources>,
-    /// What was put into the queue since it was waited for.
+    /// The events of the commands put into the queue since the last wait.
     events: Vec<Event>,
     /// The number of bytes, from the first on, that must be cleared.
     used: usize,
