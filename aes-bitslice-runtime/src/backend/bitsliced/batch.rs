@@ -1,4 +1,4 @@
-//! ECB and CTR over a batch of blocks at a time, one block a lane, for any vector.
+//! ECB and CTR over a batch of blocks at a time, one block per lane, for any vector.
 
 use crate::op::cpu_cipher::Block;
 use aes_bitslice_core::aes::Direction;
@@ -8,14 +8,14 @@ use cipher::array::Array;
 use cipher::consts::U64;
 use cipher::inout::InOutBuf;
 
-/// The most lanes a vector has.
+/// The maximum number of lanes of a vector.
 pub(super) const MAX_LANES: usize = 512;
 
-/// A word of lanes, with the way from blocks to planes and back.
+/// A word of lanes, with the conversion from blocks to planes and back.
 ///
-/// Which lane a block takes is the vector's own choice, for the cipher does not care.
+/// Each vector chooses which lane a block takes, because it makes no difference to the cipher.
 pub(super) trait Vector: Lanes {
-    /// Lanes, a power of two, at most [`MAX_LANES`]: the blocks of a batch.
+    /// The number of lanes, a power of two, at most [`MAX_LANES`]: the blocks of a batch.
     const LANES: usize;
 
     /// The planes of [`LANES`](Self::LANES) blocks: plane `8 * j + b` holds bit `b` of byte `j`.
@@ -28,9 +28,9 @@ pub(super) trait Vector: Lanes {
     fn index_plane(bit: usize) -> Self;
 }
 
-/// The functions below for one vector, behind pointers, so that they are chosen at run time.
+/// The functions below for one vector, as pointers, so that they can be chosen at run time.
 pub(super) struct Functions {
-    /// Blocks of a batch.
+    /// The number of blocks of a batch.
     pub(super) lanes: usize,
     /// Runs blocks through the block cipher: [`ecb`].
     pub(super) ecb: fn(Direction, &[[u32; 128]], InOutBuf<'_, '_, Block>),
@@ -84,7 +84,8 @@ pub(super) fn ecb<V: Vector, C: Core>(direction: Direction, keys: &[[u32; 128]],
             V::load(batch.get_in(), &mut planes);
         } else {
             partial[..n].copy_from_slice(batch.get_in());
-            // The other lanes compute what is computed anyway: not the cipher of zeros, from which modes derive keys.
+            // The other lanes compute what is computed anyway: not the encryption of zeros, from which modes derive
+            // keys.
             let last = partial[n - 1];
             partial[n..].fill(last);
             V::load(partial, &mut planes);

@@ -21,8 +21,8 @@ use zeroize::ZeroizeOnDrop;
 /// It works on batches of blocks: 512 with AVX-512, 256 with AVX2, 64 elsewhere. A batch that is not full costs as much
 /// as a full one, so a single block costs as much as hundreds.
 ///
-/// Key expansion looks bytes up in a table and is not constant-time; everything after it is. The expanded key is wiped
-/// on drop.
+/// Key expansion uses table look-ups and is not constant-time; everything after it is. The expanded key is wiped on
+/// drop.
 #[derive(Clone)]
 pub struct BitslicedAes<K> {
     inner: Bitsliced,
@@ -38,7 +38,7 @@ pub type BitslicedAes256 = BitslicedAes<U32>;
 
 /// CTR mode with a 128-bit big-endian counter through the [`ctr`] crate: a `StreamCipher` that can seek.
 ///
-/// The `ctr` crate asks for the blocks of an incomplete batch one by one, and each costs as much as a batch. Calls on
+/// The `ctr` crate requests the blocks of an incomplete batch one by one, and each costs as much as a batch. Calls on
 /// many whole batches are fast; for other lengths use [`Cipher::run`](crate::Cipher::run).
 pub type Ctr128BE<C> = ctr::Ctr128BE<C>;
 

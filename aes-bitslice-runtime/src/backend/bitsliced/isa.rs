@@ -19,12 +19,12 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// What this processor has, fastest first.
+    /// The instructions that this processor has, fastest first.
     pub fn available() -> Vec<Self> {
         [Self::Avx512, Self::Avx2, Self::Portable].into_iter().filter(|isa| isa.functions().is_some()).collect()
     }
 
-    /// The first of [`available`](Self::available): what is used unless something else is asked for.
+    /// The first of [`available`](Self::available), used unless another is requested.
     pub fn best() -> Self {
         Self::available()[0]
     }

@@ -24,10 +24,10 @@ use zeroize::Zeroizing;
 #[derive(Clone)]
 pub(crate) struct Bitsliced {
     pub(super) functions: &'static Functions,
-    /// Round keys in the order of use, a word of 0 or `!0` a key bit.
+    /// Round keys in the order of use, one word of 0 or `!0` per key bit.
     encrypt: Zeroizing<Vec<[u32; 128]>>,
     decrypt: Zeroizing<Vec<[u32; 128]>>,
-    /// Of XTS.
+    /// The second key of XTS.
     second: Option<Arc<Self>>,
 }
 
@@ -36,7 +36,7 @@ impl Bitsliced {
     /// [`Error::IsaUnavailable`] if the processor lacks the instructions.
     ///
     /// # Panics
-    /// If the key has not 16, 24 or 32 bytes.
+    /// If the key is not 16, 24 or 32 bytes long.
     pub(crate) fn new(key: &[u8], isa: Isa) -> Result<Self, Error> {
         let functions = isa.functions().ok_or(Error::IsaUnavailable { isa: isa.to_string() })?;
         let planes = |direction| {
@@ -73,7 +73,7 @@ impl CpuCipher for Bitsliced {
         (self.functions.ctr)(&self.encrypt, counter, skip, data);
     }
 
-    /// A batch for each block, since each waits for the one before.
+    /// A batch for each block, since each waits for the previous one.
     fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {
         let mut state: Block = (*iv).into();
         for mut block in blocks {
@@ -96,7 +96,7 @@ pub(crate) struct OnVectors {
 }
 
 impl OnVectors {
-    /// Those of these instructions, which the processor has.
+    /// The vectors of these instructions, which the processor has.
     pub(crate) fn new(isa: Isa) -> Self {
         Self { isa }
     }

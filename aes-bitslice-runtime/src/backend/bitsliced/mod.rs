@@ -1,10 +1,10 @@
-//! The generated engine on the CPU: AES as a Boolean circuit over bit-planes, one block a lane of a vector.
+//! The generated engine on the CPU: AES as a Boolean circuit over bit-planes, one block per lane of a vector.
 //!
-//! Its time depends on the number of blocks alone: no branch, address or table index depends on key or data once the
-//! key is expanded. A processor with AES instructions is faster with those (`Backend::Cpu`).
+//! Its time depends only on the number of blocks: no branch, address or table index depends on key or data once the key
+//! is expanded. A processor with AES instructions is faster with those (`Backend::Cpu`).
 //!
-//! [`BitslicedAes128`] and its siblings are block ciphers to the [`cipher`] crate, and so work with everything
-//! that is written against its traits.
+//! [`BitslicedAes128`] and its siblings are block ciphers of the [`cipher`] crate, and so work with everything written
+//! against its traits.
 //!
 //! | file | idea |
 //! |---|---|

@@ -8,7 +8,7 @@
 //! blocks[l][j] >> b & 1  ==  planes[8 * j + b] >> l & 1      l < 32,  j < 16,  b < 8
 //! ```
 //!
-//! Wider lanes are several words a plane: `[[u32; N]; 128]`, where word `g` belongs to blocks `32 * g` to `32 * g +
+//! Wider lanes are several words per plane: `[[u32; N]; 128]`, where word `g` belongs to blocks `32 * g` to `32 * g +
 //! 31`.
 //!
 //! The work is four transpositions of 32×32 bits, one for each column of the AES state, each in five rounds of
@@ -57,7 +57,7 @@ pub fn to_wide_planes<const N: usize>(blocks: &[[u8; 16]]) -> [[u32; N]; 128] {
 /// The `32 * N` blocks of planes of `N` words: the inverse of [`to_wide_planes`].
 ///
 /// # Panics
-/// If there is not room for `32 * N` blocks.
+/// If there is not room for exactly `32 * N` blocks.
 pub fn to_wide_blocks<const N: usize>(planes: &[[u32; N]; 128], blocks: &mut [[u8; 16]]) {
     assert_eq!(blocks.len(), 32 * N, "one block a lane");
     for (group, blocks) in blocks.as_chunks_mut().0.iter_mut().enumerate() {

@@ -1,9 +1,9 @@
 //! 256 lanes with AVX2, 512 with AVX-512.
 //!
-//! Registers are rows of 16-byte groups, one block a group: 128 registers hold a batch, register `i` the blocks
-//! `i * G` to `i * G + G - 1` for `G` groups a register. Interleaving bytes within the groups transposes 16 registers
-//! by 16 bytes, and masked exchanges transpose 8 registers by 8 bits; together they take block `i * G + g` to lane
-//! `128 * g + i`. Both are their own inverses.
+//! Registers are rows of 16-byte groups, one block per group: 128 registers hold a batch, register `i` the blocks `i *
+//! G` to `i * G + G - 1` for `G` groups per register. Interleaving bytes within the groups transposes 16 registers by
+//! 16 bytes, and masked exchanges transpose 8 registers by 8 bits; together they take block `i * G + g` to lane `128 *
+//! g + i`. Both are their own inverses.
 
 use crate::backend::bitsliced::batch::{self, Functions, Lut3, TwoInput, Vector};
 use crate::op::cpu_cipher::Block;
@@ -13,7 +13,7 @@ use cipher::inout::InOutBuf;
 use std::arch::x86_64::*;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
-/// A vector register; a value exists only in functions that its instructions were enabled for.
+/// A vector register; a value exists only in functions for which its instructions are enabled.
 trait Register: Lanes {
     /// Groups of 16 bytes.
     const GROUPS: usize;
@@ -24,7 +24,7 @@ trait Register: Lanes {
     /// # Safety
     /// `to` is writable for `16 * GROUPS` bytes.
     unsafe fn write(self, to: *mut u8);
-    /// The bytes of the low halves of each group of `a` and `b` in turn, and those of the high halves.
+    /// The interleaved bytes of the low halves of each group of `a` and `b`, and likewise of the high halves.
     fn interleave(a: Self, b: Self) -> [Self; 2];
     /// Each 64-bit word shifted.
     fn shift_left<const N: u32>(self) -> Self;
@@ -76,7 +76,7 @@ impl Not for Avx512 {
 impl Lanes for Avx2 {
     #[inline(always)]
     fn splat(mask: u32) -> Self {
-        // SAFETY: called in functions that AVX2 was enabled for, as every use of this type.
+        // SAFETY: called in functions for which AVX2 is enabled, like every use of this type.
         Self(unsafe { _mm256_set1_epi32(mask as i32) })
     }
 }
@@ -84,7 +84,7 @@ impl Lanes for Avx2 {
 impl Lanes for Avx512 {
     #[inline(always)]
     fn splat(mask: u32) -> Self {
-        // SAFETY: called in functions that AVX-512 was enabled for, as every use of this type.
+        // SAFETY: called in functions for which AVX-512 is enabled, like every use of this type.
         Self(unsafe { _mm512_set1_epi32(mask as i32) })
     }
 
@@ -100,13 +100,13 @@ impl Register for Avx2 {
 
     #[inline(always)]
     unsafe fn read(from: *const u8) -> Self {
-        // SAFETY: readable, as the caller says; no alignment is asked for.
+        // SAFETY: readable, as the caller guarantees; no alignment is required.
         Self(unsafe { _mm256_loadu_si256(from.cast()) })
     }
 
     #[inline(always)]
     unsafe fn write(self, to: *mut u8) {
-        // SAFETY: writable, as the caller says; no alignment is asked for.
+        // SAFETY: writable, as the caller guarantees; no alignment is required.
         unsafe { _mm256_storeu_si256(to.cast(), self.0) }
     }
 
@@ -134,13 +134,13 @@ impl Register for Avx512 {
 
     #[inline(always)]
     unsafe fn read(from: *const u8) -> Self {
-        // SAFETY: readable, as the caller says; no alignment is asked for.
+        // SAFETY: readable, as the caller guarantees; no alignment is required.
         Self(unsafe { _mm512_loadu_si512(from.cast()) })
     }
 
     #[inline(always)]
     unsafe fn write(self, to: *mut u8) {
-        // SAFETY: writable, as the caller says; no alignment is asked for.
+        // SAFETY: writable, as the caller guarantees; no alignment is required.
         unsafe { _mm512_storeu_si512(to.cast(), self.0) }
     }
 
@@ -166,11 +166,12 @@ impl Register for Avx512 {
 /// Transposes 16 registers by 16 bytes, in each group.
 #[inline(always)]
 fn transpose_bytes<R: Register>(rows: [R; 16]) -> [R; 16] {
-    /// Moves every bit of the register's number up one place; the highest goes to the lowest place of the number of the
-    /// byte in its group, whose highest comes down in exchange. Four times, and the numbers have changed places.
+    /// Shifts the bits of the register's index up one place; the highest becomes the lowest bit of the byte's index in
+    /// its group, whose highest becomes the lowest of the register's index. After four times, the two indices are
+    /// exchanged.
     #[inline(always)]
     fn rotate<R: Register>(rows: [R; 16]) -> [R; 16] {
-        // Spelled out, for the compiler to keep the rows in registers.
+        // Written out, so that the compiler keeps the rows in registers.
         let [a0, a1] = R::interleave(rows[0], rows[8]);
         let [a2, a3] = R::interleave(rows[1], rows[9]);
         let [a4, a5] = R::interleave(rows[2], rows[10]);
@@ -191,7 +192,7 @@ fn transpose_bits<R: Register>(rows: &mut [R; 8]) {
     fn exchange<const WIDTH: u32, R: Register>(rows: &mut [R; 8], mask: u32) {
         let width = WIDTH as usize;
         for pair in 0..4 {
-            // Those of 0 to 7 without the bit `width`.
+            // The numbers 0 to 7 without the bit `width`.
             let i = 2 * pair - pair % width;
             let exchange = (rows[i].shift_right::<WIDTH>() ^ rows[i + width]) & R::splat(mask);
             rows[i + width] = rows[i + width] ^ exchange;
@@ -273,7 +274,7 @@ static INDEX_PLANES: [[[u8; 64]; 9]; 2] = {
     planes
 };
 
-/// The batch functions compiled for one instruction set, given out only where the processor has it.
+/// The batch functions compiled for one instruction set, returned only where the processor has it.
 macro_rules! functions {
     ($name:ident: $register:ident, $core:ident, $features:literal, $($feature:tt),*) => {
         pub(super) fn $name() -> Option<&'static Functions> {

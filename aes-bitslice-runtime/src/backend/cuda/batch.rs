@@ -1,5 +1,5 @@
-//! A call on many messages in device memory (`op/batch`): which kernels GCM and CMAC need, and which launches they take. The call's
-//! [`BatchMemory`] brings back its tags or verdicts.
+//! A call on many messages in device memory (`op/batch`): which kernels and launches GCM and CMAC take. The call's [`BatchMemory`] brings
+//! back its tags or verdicts.
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
@@ -22,11 +22,11 @@ impl Batch<'_> {
 }
 
 impl DeviceKey {
-    /// Puts a call on many messages on a stream, without waiting. Its results come through the memory that is returned. If it fails, part
-    /// of it may have been put there, but nothing that was decrypted is left.
+    /// Puts a call on many messages on a stream, without waiting. Its results come through the memory returned. If it fails, part of it may
+    /// have been put there, but no decrypted data is left.
     ///
     /// # Safety
-    /// The span lies in memory of the device that is live until the work is done, and has all messages; the stream is live.
+    /// The span is within memory of the device that is live until the work is done, and has all messages; the stream is live.
     pub(crate) unsafe fn launch_batch(
         &self,
         stream: CUstream,

@@ -1,4 +1,4 @@
-//! What a call on many messages in device memory takes: loaded, and tested by known answers, before its first use.
+//! The kernels of a call on many messages in device memory: loaded, and tested with known answers, before their first use.
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::span::Span;
@@ -16,7 +16,7 @@ use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
 
 impl DeviceKey {
-    /// Loads and tests all that a call on these messages takes, unless that was done before. The device was entered.
+    /// Loads and tests everything that a call on these messages needs, unless that was done before. The device was entered.
     pub(crate) fn prepare_batch(&self, batch: &Batch<'_>) -> Result<(), Error> {
         match batch {
             Batch::Gcm(batch) => self.prepare_gcm(batch.hash.expect("derived before the work")),
@@ -24,7 +24,7 @@ impl DeviceKey {
         }
     }
 
-    /// Loads and tests all that a call takes, unless that was done before. The device was entered.
+    /// Loads and tests everything that a call needs, unless that was done before. The device was entered.
     fn prepare_gcm(&self, hash: &HashKey) -> Result<(), Error> {
         self.kernel(Mode::Ctr, Choice::Bitsliced)?;
         self.hash_kernel_of_messages(hash)?;
@@ -38,13 +38,13 @@ impl DeviceKey {
     }
 }
 
-/// Does an operation that was keyed on a copy of the data on the device, and waits: what is there then, and what the operation returns.
+/// Does a keyed operation on a copy of the data on the device, and waits. Returns the data then on the device, and the operation's output.
 fn on_device<O: Operation>(key: &DeviceKey, operation: &O, data: &[u8]) -> Result<(Vec<u8>, O::Output), Error> {
     let batch = operation.batch().expect("a batch");
     let mut slot = key.device().slots().take(data.len())?;
     let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
     let span = Span::in_place(O::ACCESS, place, data.len() as u64);
-    // SAFETY: waited for before anything is looked at or freed; the data lies in the slot's memory.
+    // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.
     let started = unsafe {
         slot.copy_in(0, data)
             .and_then(|()| key.launch_batch(slot.stream(), span, &batch))
@@ -55,8 +55,8 @@ fn on_device<O: Operation>(key: &DeviceKey, operation: &O, data: &[u8]) -> Resul
     Ok((found, finished(operation, vec![part])?))
 }
 
-/// The known answers that the kernels must give before their first use for many messages: encrypts a few on the device, and decrypts them
-/// with one wrong tag.
+/// Tests the known answers that the kernels must give before their first use for many messages: encrypts a few on the device, and decrypts
+/// them with one wrong tag.
 fn test_gcm(key: &DeviceKey) -> Result<(), Error> {
     const BYTES: usize = 9000;
     let device = key.device();
@@ -89,7 +89,7 @@ fn test_gcm(key: &DeviceKey) -> Result<(), Error> {
     if is_right { Ok(()) } else { Err(Error::SelfTestFailed { kernel: names() }) }
 }
 
-/// The known answers that the kernel must give before its first use: tags of several lengths, and one that is wrong.
+/// Tests the known answers that the kernel must give before its first use: tags of several lengths, and a wrong one.
 fn test_cmac(key: &DeviceKey) -> Result<(), Error> {
     let secret = Key::new(&std::array::from_fn::<u8, 24, _>(|i| (i * 5 + 1) as u8))?;
     let (key, cpu) = (DeviceKey::with_stored(key.device().clone(), &secret, Kernels::Bitsliced), CpuKey::new(&secret));

@@ -1,4 +1,4 @@
-//! CMAC of many messages in device memory (`op/cmac_batch`): what describes them goes to the device with the subkeys, one launch makes all
+//! CMAC of many messages in device memory (`op/cmac_batch`): their description goes to the device with the subkeys, one launch computes all
 //! tags, and they come back, all on the caller's stream.
 
 use crate::backend::cuda::device_key::DeviceKey;
@@ -31,7 +31,7 @@ impl DeviceKey {
         let pinned = memory.pinned();
         cores::copy(&mut pinned[table.clone()], batch.table.as_flattened());
         pinned[subkeys.clone()].copy_from_slice(batch.subkeys.expect("derived before the work").as_flattened());
-        // Tags that somebody else is to be refused, too, where they are verified.
+        // The tags, too: when verifying, others must not learn them.
         let secret = subkeys.start..tags.end;
         // SAFETY: as the caller promises.
         unsafe {
@@ -47,7 +47,7 @@ impl DeviceKey {
     }
 }
 
-/// What a launch on this number of messages takes, whose table, subkeys and tags lie in memory that begins there.
+/// The values for a launch on this number of messages, whose table, subkeys and tags are in memory that begins there.
 fn values(begin: CUdeviceptr, all: usize, [table, subkeys, tags]: [&Range<usize>; 3]) -> Vec<(&'static str, Value)> {
     let at = |range: &Range<usize>| Value::Address(begin + range.start as u64);
     vec![("messages", at(table)), ("all", Value::U32(all as u32)), ("subkeys", at(subkeys)), ("tags", at(tags))]
@@ -62,7 +62,7 @@ mod tests {
     use crate::op::launch::Launch;
     use zeroize::Zeroizing;
 
-    /// What a launch is given is what the kernel says that it takes: name for name, and size for size.
+    /// The values given to a launch are those that the kernel declares: name for name, and size for size.
     #[test]
     fn the_stored_kernel_finds_its_arguments() {
         let stored = Stored::for_device(48 << 10);

@@ -1,4 +1,4 @@
-//! A device's context: what all else of a device is made in, what its driver calls report, and whether an error has left it
+//! A device's context, in which everything else of the device is created; the results of its driver calls; and whether an error has left it
 //! unusable.
 
 use crate::backend::cuda::driver::{self, DeviceInfo};
@@ -7,7 +7,7 @@ use cudarc::driver::sys::{CUevent, CUevent_wait_flags, CUstream};
 use cudarc::driver::{CudaContext, DriverError, result};
 use std::sync::{Arc, OnceLock};
 
-/// The primary context of a device. Everything that is made in it keeps it, to be freed in it.
+/// The primary context of a device. Everything created in it keeps it, to be freed in it.
 pub(crate) struct Context {
     context: Arc<CudaContext>,
     /// The first error after which the context cannot be used, or must not be.
@@ -15,7 +15,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// That of a usable device.
+    /// The context of a usable device.
     pub(crate) fn open(device: &DeviceInfo) -> Result<Self, Error> {
         let context = CudaContext::new(device.ordinal).map_err(|e| Error::CudaUnavailable {
             what: format!("{} does not open ({})", device.name, driver::name(e)),
@@ -24,12 +24,12 @@ impl Context {
         Ok(Self { context, poison: OnceLock::new() })
     }
 
-    /// The context as callers have it, to which buffers and streams must belong.
+    /// The context in the form that callers have, to which buffers and streams must belong.
     pub(crate) fn shared(&self) -> &Arc<CudaContext> {
         &self.context
     }
 
-    /// Refuses if an earlier error left the context unusable, and makes it this thread's.
+    /// Refuses if an earlier error left the context unusable, else makes it this thread's.
     pub(crate) fn enter(&self) -> Result<(), Error> {
         match self.poison.get() {
             Some(cause) => Err(Error::Poisoned { cause: cause.clone() }),
@@ -37,14 +37,14 @@ impl Context {
         }
     }
 
-    /// Makes the context this thread's, usable or not: for what is freed. (`CudaContext::bind_to_thread` would report, and
-    /// forget, errors of others first.)
+    /// Makes the context this thread's, usable or not: for freeing. (`CudaContext::bind_to_thread` would first report, and forget, errors
+    /// of others.)
     pub(crate) fn make_current(&self) -> Result<(), DriverError> {
         // SAFETY: the context is retained as long as this value lives.
         unsafe { result::ctx::set_current(self.context.cu_ctx()) }
     }
 
-    /// The result of a driver call, with its error as one of this crate; remembers an error that is fatal to the context.
+    /// The result of a driver call, with its error as this crate's; remembers an error that is fatal to the context.
     pub(crate) fn call<T>(&self, call: &str, result: Result<T, DriverError>) -> Result<T, Error> {
         result.map_err(|e| {
             if driver::is_sticky(e) {
@@ -59,16 +59,16 @@ impl Context {
         self.poison.get().is_some()
     }
 
-    /// Makes [`enter`](Self::enter) refuse from now on. The first cause is the one that it gives.
+    /// Makes [`enter`](Self::enter) refuse from now on. It reports the first cause.
     pub(crate) fn poison(&self, cause: String) {
         let _ = self.poison.set(cause);
     }
 
-    /// Records an event, for the host to wait for what is on a stream so far. Where that fails, waits for the stream here: the event then
-    /// need not be waited for, and waiting for it returns at once.
+    /// Records an event, for the host to wait for what is on a stream so far. If that fails, waits for the stream here: the event then need
+    /// not be waited for, and waiting for it returns at once.
     ///
     /// # Safety
-    /// Both are live and of this context, which was entered on this thread.
+    /// Both are live and belong to this context, which was entered on this thread.
     pub(crate) unsafe fn record(&self, event: CUevent, stream: CUstream) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
         let recorded = self.call("cuEventRecord", unsafe { result::event::record(event, stream) });
@@ -77,10 +77,10 @@ impl Context {
         recorded.or_else(|error| self.call("cuStreamSynchronize", wait()).map_err(|_| error))
     }
 
-    /// Makes what comes on one stream from now on wait for what is on another.
+    /// Makes later work on one stream wait for what is on another.
     ///
     /// # Safety
-    /// Both streams and the event are live and of this context.
+    /// Both streams and the event are live and belong to this context.
     pub(crate) unsafe fn order(&self, before: CUstream, event: CUevent, after: CUstream) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
         unsafe {

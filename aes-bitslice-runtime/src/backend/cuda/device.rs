@@ -1,4 +1,4 @@
-//! A device that was opened: its context, its kernels, and memory kept ready for data from the host.
+//! An open device: its context, its kernels, and memory kept ready for data from the host.
 
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::driver;
@@ -23,7 +23,7 @@ use aes_bitslice_core::mode::Mode;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A CUDA device that was opened.
+/// An open CUDA device.
 pub(crate) struct Device {
     context: Arc<Context>,
     name: String,
@@ -34,10 +34,10 @@ pub(crate) struct Device {
     /// The stored kernels for this device.
     stored: Stored,
     kernels: Mutex<HashMap<(Mode, StoredKind), Kernel>>,
-    /// The GHASH kernel, when it was loaded.
+    /// The GHASH kernel, once loaded.
     hash: Mutex<Option<HashKernel>>,
-    /// Held while a kernel is loaded and tested. Not `kernels`: the test waits for a slot, and a call that has one launches, and
-    /// looks there.
+    /// Held while a kernel is loaded and tested. This cannot be the lock of `kernels`: the test waits for a slot, and a call that holds one
+    /// launches kernels, and looks there.
     loading: Mutex<()>,
     tuning: Tuning,
     /// Slots for data from the host.
@@ -48,7 +48,7 @@ pub(crate) struct Device {
     batch_memories: Arc<BatchMemories>,
     /// Whether the kernels for many messages gave their known answers.
     batches_tested: Mutex<bool>,
-    /// Whether that for CMAC of many messages did.
+    /// Whether the kernel for CMAC of many messages did.
     cmac_tested: Mutex<bool>,
     /// Whether the kernels for many keys did: those that encrypt, and those that decrypt.
     many_keys_tested: (Mutex<bool>, Mutex<bool>),
@@ -89,7 +89,7 @@ impl Device {
         self.architecture
     }
 
-    /// The device's name, as its driver tells it.
+    /// The device's name, as its driver reports it.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -99,7 +99,7 @@ impl Device {
         &self.tuning
     }
 
-    /// How fast it ought to be, in proportion to others.
+    /// Its expected speed, in proportion to others.
     pub(crate) fn rating(&self) -> f64 {
         f64::from(self.multiprocessors.max(1)) * f64::from(self.clock_khz.max(1))
     }
@@ -108,7 +108,7 @@ impl Device {
         &self.context
     }
 
-    /// Refuses if an earlier error left the context unusable, and makes the context this thread's.
+    /// Refuses if an earlier error left the context unusable, else makes the context this thread's.
     pub(crate) fn enter(&self) -> Result<(), Error> {
         self.context.enter()
     }
@@ -133,12 +133,12 @@ impl Device {
         once(&self.batches_tested, test)
     }
 
-    /// The same of that for CMAC of many messages.
+    /// The same for the kernel for CMAC of many messages.
     pub(crate) fn test_cmac(&self, test: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
         once(&self.cmac_tested, test)
     }
 
-    /// The same of that for many keys in a direction.
+    /// The same for the kernel for many keys in a direction.
     pub(crate) fn test_many_keys(
         &self,
         direction: Direction,
@@ -162,8 +162,7 @@ impl Device {
         &self.stored
     }
 
-    /// A stored kernel for keys given at launch, loaded and tested at its first use; none if there is none for this
-    /// device.
+    /// A stored kernel for keys given at launch, loaded and tested on first use; `None` if this device has none.
     pub(crate) fn kernel(&self, mode: Mode, kind: StoredKind) -> Result<Option<Kernel>, Error> {
         let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let loaded = || kernels().get(&(mode, kind)).cloned();
@@ -193,7 +192,7 @@ impl Device {
             && (hashed.is_none() || hash::is_there_for(self.architecture))
     }
 
-    /// The GHASH kernel, loaded and tested at its first use. The device was entered.
+    /// The GHASH kernel, loaded and tested on first use. The device was entered.
     ///
     /// # Errors
     /// [`Error::NoSuchKernel`] if there is none for this device, [`Error::SelfTestFailed`], and what the driver reports.
@@ -249,7 +248,7 @@ mod tests {
     use super::*;
     use crate::backend::cuda::select::stored::StoredKernel;
 
-    /// Thread blocks of the warps that there is memory for, each of which has several tiles.
+    /// Thread blocks of as many warps as memory allows, each of which has several tiles.
     #[test]
     #[ignore = "needs a CUDA GPU"]
     fn tweaks_in_little_shared_memory() {

@@ -1,5 +1,5 @@
-//! A call on many messages of GCM in device memory (`op/gcm_batch`): what describes them goes to the device, counter mode and hash are a
-//! launch each for all of them, and the results come back, all on the caller's stream.
+//! A call on many messages of GCM in device memory (`op/gcm_batch`): their description goes to the device, counter mode and the hash take
+//! one launch each for all messages, and the results come back, all on the caller's stream.
 //!
 //! ```text
 //! encryption   tables there | counter mode, masks | tags of the ciphertext, masked          | tags back
@@ -22,18 +22,18 @@ use cudarc::driver::sys::CUstream;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Where in the memory of a call things are, in bytes.
+/// Where things are in the memory of a call, in bytes.
 struct Places {
     messages: Range<usize>,
     order: Range<usize>,
     first_messages: Range<usize>,
-    /// Runs of counters; not a place.
+    /// The number of counter runs; not a place.
     runs: u64,
     expected: Range<usize>,
     aad: Range<usize>,
-    /// The cipher of each first counter, 16 bytes for a message; tags in the end, where they are encrypted.
+    /// The encrypted first counter of each message, 16 bytes each; when encrypting, the tags in the end.
     masks: Range<usize>,
-    /// The hash of each message and the tag that is expected, added.
+    /// The sum of each message's hash and its expected tag.
     hashes: Range<usize>,
     verdicts: Range<usize>,
 }
@@ -62,7 +62,7 @@ impl Places {
         }
     }
 
-    /// Writes what goes to the device: all up to the end of the additional data. Of many messages, on all cores.
+    /// Writes what goes to the device: everything up to the end of the additional data. For many messages, on all cores.
     fn write(&self, batch: &OfGcm<'_>, memory: &mut [u8]) {
         let mut rest = Rest { memory, at: 0 };
         let mut words = rest.split(&self.messages).as_chunks_mut::<{ 4 * MESSAGE_WORDS }>().0;
@@ -97,7 +97,7 @@ impl Places {
     }
 }
 
-/// Messages that a thread describes at a time.
+/// The number of messages that a thread describes at a time.
 const PART: usize = 2048;
 
 /// Takes the next `n` from the front.
@@ -114,7 +114,7 @@ struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// This range of it, which does not begin before the end of the one before.
+    /// This range of it, which does not begin before the end of the previous one.
     fn split(&mut self, range: &Range<usize>) -> &'a mut [u8] {
         next(&mut self.memory, range.start - self.at);
         self.at = range.end;
@@ -137,7 +137,7 @@ impl DeviceKey {
         let launched = unsafe { self.launch_gcm_in(stream, span, batch, places, memory) };
         launched.inspect_err(|_| {
             let Some(output) = span.output.filter(|_| batch.expected.is_some()) else { return };
-            // What may have been decrypted was not verified; if even that fails, nothing more can be done.
+            // Data that may have been decrypted was not verified; if even this fails, nothing more can be done.
             for message in batch.messages.iter().filter(|message| message.bytes > 0) {
                 // SAFETY: as above.
                 let _ = unsafe { result::memset_d8_async(output + message.at, 0, message.bytes as usize, stream) };
@@ -159,7 +159,7 @@ impl DeviceKey {
         let (hasher, tables) = self.hash_kernel_of_messages(batch.hash.expect("derived before the work"))?;
         places.write(batch, memory.pinned());
         let all = batch.messages.len() as u32;
-        // First counters of nonces that have not 12 bytes are made of the hash key, which they tell.
+        // First counters for nonces that are not 12 bytes long are computed from the hash key, which they reveal.
         let secret_from = if batch.counters_are_secret { places.messages.start } else { places.masks.start };
         let secret = secret_from..places.hashes.end;
         let results = if batch.expected.is_some() { &places.verdicts } else { &places.masks }.clone();
@@ -193,7 +193,7 @@ impl DeviceKey {
                     crypt()?;
                     return hasher.make_tags(stream, output, &tables, &of(&places.masks), at(&places.masks));
                 }
-                // What the kernel does not come to is not authentic.
+                // A message that the kernel does not reach is not authentic.
                 let doubted = result::memset_d8_async(at(&places.verdicts), 0xff, places.verdicts.len(), stream);
                 self.device().context().call("cuMemsetD8Async", doubted)?;
                 // Before anything is overwritten.

@@ -1,4 +1,4 @@
-//! One call on data in device memory, wherever it came from: which kernel it takes, and its launch.
+//! One call on data in device memory, wherever it came from: its choice of kernel, and its launch.
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::co_resident::{self, Part};
@@ -14,10 +14,10 @@ use crate::op::operation::{Operation, head};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 
-/// What the kernels compute that do an operation, in memory of this kind.
+/// The mode that an operation's kernels compute, in memory of this kind.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for an operation that has no kernels, [`Error::WrongCall`] for one of which a hash is to come back.
+/// [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that returns a hash.
 pub(crate) fn kernel_mode<O: Operation>(operation: &O, memory: &str) -> Result<Mode, Error> {
     match kernels(operation, memory)? {
         KernelsNeeded { mode: Some(mode), hashed: None } => Ok(mode),
@@ -25,26 +25,26 @@ pub(crate) fn kernel_mode<O: Operation>(operation: &O, memory: &str) -> Result<M
     }
 }
 
-/// The kernels that do an operation, in memory of this kind.
+/// The kernels of an operation, in memory of this kind.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for an operation that has none.
+/// [`Error::Unsupported`] for an operation without kernels.
 pub(crate) fn kernels<O: Operation>(operation: &O, memory: &str) -> Result<KernelsNeeded, Error> {
     let kernels = KernelsNeeded::of(operation).filter(|_| !O::SERIAL);
     kernels.ok_or_else(|| Error::Unsupported { operation: O::NAME, backend: memory.into() })
 }
 
 impl DeviceKey {
-    /// Loads every kernel that a call of this mode may take, unless that was done before.
+    /// Loads every kernel that a call of this mode may use, unless that was done before.
     pub(crate) fn prepare(&self, mode: Mode, asked: Option<Choice>) -> Result<(), Error> {
         self.device().enter()?;
         let choices = match (self.allowed(), asked) {
-            // One kernel, whatever is asked for.
+            // Only one kernel, whatever is requested.
             (None, _) => vec![Choice::Bitsliced],
             (Some(_), Some(choice)) => vec![choice.checked()?],
             (Some((kernels, _)), None) => {
                 let mut all = kernels.choices();
-                // Of several, those there are; one that was asked for has to be there.
+                // Of several, those that exist; a requested one must exist.
                 all.retain(|&choice| kernels != Kernels::AutoAny || self.device().stored().has(mode, choice));
                 all
             }
@@ -52,7 +52,7 @@ impl DeviceKey {
         choices.into_iter().try_for_each(|choice| self.load(mode, choice))
     }
 
-    /// Loads all that a call of an operation may take, unless that was done before.
+    /// Loads everything that a call of an operation may need, unless that was done before.
     pub(crate) fn prepare_all(
         &self,
         operation: &impl Operation,
@@ -70,7 +70,7 @@ impl DeviceKey {
     /// Puts all steps of an operation on the stream of a slot, without waiting.
     ///
     /// # Safety
-    /// The span lies in memory of the device that is live until the work is done.
+    /// The span is within memory of the device that is live until the work is done.
     pub(crate) unsafe fn launch_in<O: Operation>(
         &self,
         slot: &mut Slot<'_>,
@@ -85,11 +85,11 @@ impl DeviceKey {
         })
     }
 
-    /// Puts a step of an operation on a stream, without waiting: the cipher as in [`launch`](Self::launch), a hash is added to the 16
-    /// bytes at `hash`.
+    /// Puts a step of an operation on a stream, without waiting: the cipher as in [`launch`](Self::launch); a hash is added to the 16 bytes
+    /// at `hash`.
     ///
     /// # Safety
-    /// As there; and `hash` lies in memory of the device, aligned to 4 bytes, that is live until the work is done.
+    /// As there; and `hash` is in memory of the device, aligned to 4 bytes, that is live until the work is done.
     pub(crate) unsafe fn launch_step<O: Operation>(
         &self,
         stream: CUstream,
@@ -110,7 +110,7 @@ impl DeviceKey {
         unsafe { kernel.run(stream, data, span.len, &tables, hash) }
     }
 
-    /// Behind all [steps](Self::launch_step) of an operation that verifies, on all its data: clears the output if it is not authentic. Does
+    /// After all [steps](Self::launch_step) of an operation that verifies, on all its data: clears the output if it is not authentic. Does
     /// nothing for other operations.
     ///
     /// # Safety
@@ -132,11 +132,11 @@ impl DeviceKey {
         unsafe { kernel.clear_unless_authentic(stream, output, span.len, hash, &verdict) }
     }
 
-    /// Puts an operation on a stream, without waiting; as `asked`, else as is fastest of what the key's kernels may be. Its kernels
-    /// compute `mode`.
+    /// Puts an operation on a stream, without waiting: with the `asked` choice, else with the fastest of the kernels that the key allows.
+    /// Its kernels compute `mode`.
     ///
     /// # Safety
-    /// The span lies in memory of the device that is live until the work is done, and the stream is live.
+    /// The span is within memory of the device that is live until the work is done, and the stream is live.
     pub(crate) unsafe fn launch<O: Operation>(
         &self,
         stream: CUstream,
@@ -158,7 +158,7 @@ impl DeviceKey {
         unsafe { kernel.run(stream, span, keys, |shape| operation.launches(shape)) }
     }
 
-    /// The choice for a call. Where there is one kernel only, it says nothing, whatever was asked for.
+    /// The choice for a call. With only one kernel it means nothing, whatever was requested.
     pub(crate) fn choose(&self, mode: Mode, bytes: u64, aligned: bool, asked: Option<Choice>) -> Result<Choice, Error> {
         match (self.allowed(), asked) {
             (None, _) => Ok(Choice::Bitsliced),
@@ -188,7 +188,7 @@ mod tests {
         assert!(refused.to_string().contains("device memory"), "{refused}");
     }
 
-    /// To load a kernel takes a slot, for its test, and calls that have slots launch meanwhile.
+    /// Loading a kernel takes a slot, for its test, and calls that hold slots launch meanwhile.
     #[test]
     #[ignore = "needs a CUDA GPU"]
     fn a_kernel_is_loaded_while_all_slots_are_in_use() {

@@ -1,4 +1,4 @@
-//! Ciphers of one kernel, which is compiled at run time on a CUDA device.
+//! Ciphers of one kernel, compiled at run time on a CUDA device.
 
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_key::DeviceKey;
@@ -11,7 +11,7 @@ use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::self_test;
 use std::sync::Arc;
 
-/// Compiles a kernel, and tests it: with this key, or with that which is baked in.
+/// Compiles a kernel, and tests it: with this key, or with the one baked in.
 pub(crate) fn load(device: &Arc<Device>, printed: &Printed, key: Option<&Key>) -> Result<DeviceKey, Error> {
     device.enter()?;
     let Printed { source, manifest } = printed;

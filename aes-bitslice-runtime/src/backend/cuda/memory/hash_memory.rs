@@ -43,7 +43,7 @@ pub(crate) struct HashMemory {
 enum State {
     /// Zeros that nothing writes to.
     Cleared,
-    /// Written, or to be written before the event.
+    /// Written, or will be written before the event.
     InUse,
     /// It may be written at an unknown time.
     Lost,

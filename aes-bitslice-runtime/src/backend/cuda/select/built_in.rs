@@ -3,22 +3,22 @@
 use crate::exec::choice::{Call, Choice, Kernels};
 use aes_bitslice_core::mode::Mode;
 
-/// A line of the table of what is fastest where nothing was measured.
+/// A row of the table of what is fastest where nothing was measured.
 struct Row {
-    /// Compute capability, as in `sm_90`: 90. Every one if `None`.
+    /// Compute capability, as in `sm_90`: 90. `None` for every one.
     architecture: Option<u32>,
-    /// Every mode if `None`.
+    /// `None` for every mode.
     mode: Option<Mode>,
-    /// From calls of this size on.
+    /// The smallest call size it applies to.
     bytes: u64,
     choice: Choice,
 }
 
-/// What is fastest where nothing was measured: of the lines that fit, and that are allowed, the last.
+/// What is fastest where nothing was measured: the last of the rows that fit and are allowed.
 const BUILT_IN: &[Row] = &[
     Row { architecture: None, mode: None, bytes: 0, choice: Choice::Bitsliced },
-    // Measured on an H200. A table kernel copies its tables to shared memory first: that pays when there is enough to
-    // look up. On other devices nobody measured where.
+    // Measured on an H200. A table kernel first copies its tables to shared memory, which pays off only with enough
+    // look-ups. The threshold on other devices was not measured.
     Row { architecture: Some(90), mode: None, bytes: 16 << 20, choice: Choice::Tbox },
     Row { architecture: Some(90), mode: Some(Mode::EcbEncrypt), bytes: 16 << 20, choice: Choice::CO_RESIDENT },
     Row { architecture: Some(90), mode: Some(Mode::EcbDecrypt), bytes: 16 << 20, choice: Choice::CO_RESIDENT },
@@ -26,10 +26,10 @@ const BUILT_IN: &[Row] = &[
     Row { architecture: Some(90), mode: Some(Mode::Ctr), bytes: 128 << 20, choice: CTR_CO_RESIDENT },
 ];
 
-/// What `tune` finds for CTR on an H200 and an H100, over all sizes and lengths of keys.
+/// The value that `tune` finds for CTR on an H200 and an H100, over all sizes and key lengths.
 const CTR_CO_RESIDENT: Choice = Choice::CoResident { bitsliced: 285 };
 
-/// What a call takes on a device where nothing was measured. `available` tells what the device can run.
+/// The choice for a call on a device where nothing was measured. `available` tells what the device can run.
 pub(crate) fn built_in(architecture: u32, kernels: Kernels, call: &Call, available: impl Fn(Choice) -> bool) -> Choice {
     let fits = |row: &&Row| {
         row.architecture.is_none_or(|a| a == architecture)
@@ -38,7 +38,7 @@ pub(crate) fn built_in(architecture: u32, kernels: Kernels, call: &Call, availab
             && kernels.allow(row.choice)
             && available(row.choice)
     };
-    // What was asked for by name is taken whether it is there or not: the call will say that it is not.
+    // A kernel requested by name is taken whether it exists or not: the call will report that it does not.
     BUILT_IN.iter().rfind(fits).map_or(kernels.choices()[0], |row| row.choice)
 }
 
@@ -51,7 +51,7 @@ mod tests {
         Call { mode: Mode::Ctr, key_bits: KeyBits::Aes128, bytes, aligned: true }
     }
 
-    /// Whatever the size and the device, code whose addresses depend on secrets has to be asked for.
+    /// Whatever the size and the device, code whose addresses depend on secrets must be requested.
     #[test]
     fn table_kernels_are_never_taken_unasked() {
         for architecture in [75, 80, 86, 89, 90, 100, 120] {
@@ -77,7 +77,8 @@ mod tests {
         assert_eq!(any(80, 1 << 30), Choice::Bitsliced);
         assert_eq!(any(90, 16 << 20), Choice::Tbox);
         assert_eq!(any(90, 1 << 30), CTR_CO_RESIDENT);
-        // What the device cannot run is passed over, unless it was asked for by name: then the call says why it fails.
+        // What the device cannot run is passed over, unless it was requested by name: then the call reports why it
+        // fails.
         let bitsliced = |choice| Kernels::Bitsliced.allow(choice);
         assert_eq!(built_in(90, Kernels::AutoAny, &call(1 << 30), bitsliced), Choice::Bitsliced);
         assert_eq!(built_in(90, Kernels::Tbox, &call(1 << 30), bitsliced), Choice::Tbox);

@@ -1,4 +1,4 @@
-//! From which size of a call on the GPU is faster than the CPU for data in host memory, the transfers counted.
+//! The call size from which the GPU is faster than the CPU for data in host memory, including transfers.
 
 use crate::backend::cuda::select::measurements::{HostRates, Measurements, nearest_bits, ratio};
 use crate::exec::processor;
@@ -6,15 +6,15 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 
 impl Measurements {
-    /// How many bytes in host memory a call has to have at least for the GPU to be faster than the CPU; `None` where
-    /// the CPU is for every size.
+    /// The minimum number of bytes in host memory for which a call is faster on the GPU than on the CPU; `None` where
+    /// the CPU is faster for every size.
     pub fn cuda_from(&self, mode: Mode, key_bits: KeyBits) -> Option<u64> {
         crossover(&self.host, mode, key_bits)
     }
 }
 
-/// Where the GPU begins to be faster for calls of a mode: as measured with the nearest length of key, else as is built
-/// in.
+/// The size from which the GPU is faster for calls of a mode: as measured with the nearest key length, else the
+/// built-in one.
 pub(crate) fn crossover(host: &[HostRates], mode: Mode, key_bits: KeyBits) -> Option<u64> {
     let bits = nearest_bits(host.iter().map(|h| (h.mode, h.key_bits)), mode, key_bits);
     let mut measured: Vec<_> = host.iter().filter(|h| h.mode == mode && Some(h.key_bits) == bits).collect();
@@ -22,8 +22,8 @@ pub(crate) fn crossover(host: &[HostRates], mode: Mode, key_bits: KeyBits) -> Op
     if measured.is_empty() { processor::gpu_is_faster_from() } else { meeting(&measured) }
 }
 
-/// Where the GPU's rate passes the CPU's for good: between two measured sizes, where straight lines through the
-/// logarithms meet. In the largest size the faster one has it for all that are larger.
+/// The point where the GPU's rate passes the CPU's for good: between two measured sizes, where straight lines through
+/// the logarithms meet. The faster one at the largest size is faster for all larger sizes.
 fn meeting(by_size: &[&HostRates]) -> Option<u64> {
     let gain = |h: &HostRates| (h.cuda / h.cpu).ln();
     let first = by_size.iter().rposition(|h| gain(h) <= 0.0).map_or(0, |last_of_cpu| last_of_cpu + 1);

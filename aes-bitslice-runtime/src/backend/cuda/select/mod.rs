@@ -1,12 +1,12 @@
-//! Which kernel a call takes: those that are stored for a device, and what is fastest on it.
+//! Which kernel a call takes: the kernels stored for a device, and the fastest on it.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `stored` | the kernels that come with this crate, and which of them a device runs |
 //! | `built_in` | which is fastest where nothing was measured |
-//! | `measurements` | what was measured |
+//! | `measurements` | the measurements |
 //! | `tuning_file` | measurements in a file |
-//! | `crossover` | from which size on the GPU is faster for data in host memory |
+//! | `crossover` | the size from which the GPU is faster for data in host memory |
 //! | `tuning` | what a device goes by |
 
 pub(crate) mod built_in;

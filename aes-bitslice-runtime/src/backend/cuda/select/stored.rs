@@ -22,10 +22,9 @@ pub(crate) enum StoredKind {
     Planes,
     /// With look-up tables.
     Tbox,
-    /// On bit-planes, for multiprocessors that it shares with one with look-up tables: it leaves shared memory alone as far as it
-    /// can.
+    /// On bit-planes, sharing multiprocessors with a look-up-table kernel: it avoids shared memory as far as it can.
     CoResidentBits,
-    /// With look-up tables, for multiprocessors that it shares with one on bit-planes: it leaves registers for that.
+    /// With look-up tables, sharing multiprocessors with a bit-plane kernel, which it leaves registers for.
     CoResidentTbox,
 }
 
@@ -33,7 +32,7 @@ impl StoredKind {
     /// All kinds.
     pub(crate) const ALL: [Self; 4] = [Self::Planes, Self::Tbox, Self::CoResidentBits, Self::CoResidentTbox];
 
-    /// What a choice launches.
+    /// The kinds that a choice launches.
     pub(crate) fn of(choice: Choice) -> &'static [Self] {
         match choice {
             Choice::Bitsliced => &[Self::Planes],
@@ -47,7 +46,7 @@ impl StoredKind {
         matches!(self, Self::CoResidentBits | Self::CoResidentTbox)
     }
 
-    /// How the names of its kernels end, the better ones first.
+    /// The endings of its kernels' names, the better kernels first.
     fn names(self) -> &'static [&'static str] {
         match self {
             Self::Planes => &["planes"],
@@ -58,13 +57,13 @@ impl StoredKind {
     }
 }
 
-/// How a kernel takes its key: kernels of the same form are launched with the same words.
+/// The form in which a kernel takes its key: kernels of the same form are launched with the same words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct KeyForm {
     source: KeySource,
     direction: Direction,
     basis: ColumnBasis,
-    /// The basis of the key of tweaks, for kernels that have them.
+    /// The basis of the tweak key, for kernels that have one.
     tweaks: Option<ColumnBasis>,
 }
 
@@ -101,10 +100,10 @@ fn all() -> &'static [StoredKernel] {
     ALL.get_or_init(|| aes_bitslice_kernels::KERNELS.iter().map(parse).collect())
 }
 
-/// The stored kernels that a device runs: of each mode and kind the best, where there is one.
+/// The stored kernels that a device runs: the best of each mode and kind, where there is one.
 pub(crate) struct Stored {
     kernels: HashMap<(Mode, StoredKind), StoredKernel>,
-    /// The forms that kernels of each kind take their keys in, each once.
+    /// The forms in which kernels of each kind take their keys, each once.
     key_forms: Vec<(StoredKind, KeyForm)>,
 }
 
@@ -131,12 +130,12 @@ impl Stored {
         stored
     }
 
-    /// That of a mode and a kind, if there is one.
+    /// The kernel of a mode and a kind, if there is one.
     pub(crate) fn find(&self, mode: Mode, kind: StoredKind) -> Option<&StoredKernel> {
         self.kernels.get(&(mode, kind))
     }
 
-    /// Whether there is all that a choice launches.
+    /// Whether it has everything that a choice launches.
     pub(crate) fn has(&self, mode: Mode, choice: Choice) -> bool {
         StoredKind::of(choice).iter().all(|&kind| self.find(mode, kind).is_some())
     }
@@ -146,7 +145,7 @@ impl Stored {
         self.kernels.keys().any(|(of, _)| *of == mode)
     }
 
-    /// The forms that kernels of each kind take their keys in, each once.
+    /// The forms in which kernels of each kind take their keys, each once.
     pub(crate) fn key_forms(&self) -> &[(StoredKind, KeyForm)] {
         &self.key_forms
     }
@@ -182,7 +181,7 @@ mod tests {
         }
     }
 
-    /// What an operation gives a launch is what the kernel says that it takes: name for name, and size for size.
+    /// The values that an operation gives a launch are those that the kernel declares: name for name, and size for size.
     #[test]
     fn every_stored_kernel_finds_its_arguments() {
         let keys = [ExpandedKey::new(&[7; 32]).unwrap(), ExpandedKey::xts(&[7; 32], &[8; 32]).unwrap()];

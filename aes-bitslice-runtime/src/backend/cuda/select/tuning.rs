@@ -1,9 +1,9 @@
-//! What a device goes by, measured or built in: which kernel a call takes, and whether data in host memory is worth
+//! The data a device goes by, measured or built in: which kernel a call takes, and whether data in host memory is worth
 //! bringing to the GPU.
 //!
-//! `aes-bitslice tune` measures and [saves](crate::cuda::Measurements::save); opening a device reads what was saved.
-//! What cannot be used is ignored, and [`Tuning::warning`] says so: nothing computes wrongly without it, only less
-//! fast.
+//! `aes-bitslice tune` measures and [saves](crate::cuda::Measurements::save); opening a device reads the saved
+//! measurements. Unusable data is ignored, and [`Tuning::warning`] says so: nothing computes wrongly without it, only
+//! less fast.
 
 use crate::backend::cuda::driver::{self, DeviceInfo};
 use crate::backend::cuda::select::built_in::built_in;
@@ -17,21 +17,21 @@ use aes_bitslice_core::mode::Mode;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What is known of the device with this number, without opening it.
+/// The tuning of the device with this number, without opening it.
 ///
 /// # Errors
-/// [`Error::CudaUnavailable`] and [`Error::NoSuchDevice`], as opening it.
+/// [`Error::CudaUnavailable`] and [`Error::NoSuchDevice`], as for opening it.
 pub fn tuning(ordinal: usize) -> Result<Tuning, Error> {
     Ok(Tuning::of(&driver::usable(ordinal)?))
 }
 
-/// What a device goes by: measurements, or what is built in.
+/// The data a device goes by: measurements, or built-in values.
 #[derive(Clone, Debug)]
 pub struct Tuning {
     /// Compute capability, as in `sm_90`: 90.
     architecture: u32,
     kernels: Vec<KernelRates>,
-    /// From how many bytes in host memory on the GPU is faster, for every mode and length of key.
+    /// The number of bytes in host memory from which the GPU is faster, for every mode and key length.
     crossovers: Vec<((Mode, KeyBits), Option<u64>)>,
     host_measured: bool,
     measured: Option<PathBuf>,
@@ -39,7 +39,7 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// What is known of a device: what was saved if it can be used, else what is built in.
+    /// The tuning of a device: the saved measurements if they can be used, else the built-in values.
     pub(crate) fn of(device: &DeviceInfo) -> Self {
         let (major, minor) = device.compute_capability;
         let built_in = Self::built_in(10 * major + minor);
@@ -68,13 +68,13 @@ impl Tuning {
         Self { crossovers, host_measured: !host.is_empty(), ..self }
     }
 
-    /// What a GPU of compute capability 9.0 goes by whose file holds `text`: fuzzing has no GPU.
+    /// The tuning of a GPU of compute capability 9.0 whose file holds `text`: fuzzing has no GPU.
     #[doc(hidden)]
     pub fn of_text(text: &str, subject: &Subject) -> Self {
         Self::built_in(90).with_found("tuning.json".into(), tuning_file::parse(text, subject).map(Some), subject)
     }
 
-    /// With what a file holds for `subject`, if there is one.
+    /// With the contents of a file for `subject`, if there is one.
     fn with_file(self, path: PathBuf, subject: &Subject) -> Self {
         let found = tuning_file::read(&path, subject);
         self.with_found(path, found, subject)
@@ -107,26 +107,26 @@ impl Tuning {
         }
     }
 
-    /// The file that the measurements are from; `None` for what is built in.
+    /// The file that the measurements are from; `None` for built-in values.
     pub fn file(&self) -> Option<&Path> {
         self.measured.as_deref()
     }
 
-    /// Whether the engine that gets data in host memory was measured on this machine.
+    /// Whether the choice of engine for data in host memory was measured on this machine.
     pub fn is_host_measured(&self) -> bool {
         self.host_measured
     }
 
-    /// One line about measurements that were found and could not be used.
+    /// One line about measurements that were found but could not be used.
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
 
-    /// The kernel for a call: the fastest of those that `kernels` allows, as measured in the nearest size and the
-    /// nearest length of key. `available` tells what the device can run; what was asked for by name is not asked about.
+    /// The kernel for a call: the fastest that `kernels` allows, as measured at the nearest size and the nearest key
+    /// length. `available` tells what the device can run; it is not consulted for a kernel requested by name.
     #[doc(hidden)]
     pub fn choose(&self, kernels: Kernels, call: &Call, available: impl Fn(Choice) -> bool) -> Choice {
-        // Nothing is measured on unaligned data, and no kernel is made for it: all that counts is to be safe.
+        // Nothing is measured on unaligned data, and no kernel is built for it, so only safety counts.
         let kernels = if kernels == Kernels::AutoAny && !call.aligned { Kernels::Auto } else { kernels };
         let bits = nearest_bits(self.kernels.iter().map(|k| (k.mode, k.key_bits)), call.mode, call.key_bits);
         let measured = self.kernels.iter().filter(|k| k.mode == call.mode && Some(k.key_bits) == bits);
@@ -135,19 +135,19 @@ impl Tuning {
         found.map_or_else(|| built_in(self.architecture, kernels, call, available), |rate| rate.kernel)
     }
 
-    /// Whether the GPU is faster than the CPU for a call on this many bytes in host memory, the transfers counted.
+    /// Whether the GPU is faster than the CPU for a call on this many bytes in host memory, including transfers.
     pub fn prefers_cuda(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> bool {
         self.cuda_from(mode, key_bits).is_some_and(|from| bytes >= from)
     }
 
-    /// How many bytes in host memory a call has to have at least for the GPU to be faster than the CPU; `None` where
-    /// the CPU is for every size.
+    /// The minimum number of bytes in host memory for which a call is faster on the GPU than on the CPU; `None` where
+    /// the CPU is faster for every size.
     pub fn cuda_from(&self, mode: Mode, key_bits: KeyBits) -> Option<u64> {
         self.crossovers.iter().find(|(call, _)| *call == (mode, key_bits)).and_then(|(_, from)| *from)
     }
 }
 
-/// What a file says is quoted, and a terminal must not obey it.
+/// The contents of a file are quoted, and a terminal must not obey them.
 fn in_one_line(text: String) -> String {
     let shown = |sign: char| if sign.is_control() { sign.escape_default().to_string() } else { sign.into() };
     text.chars().map(shown).collect()
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(tuning.choose(Kernels::AutoAny, &unaligned, |_| true).to_string(), "bitsliced");
     }
 
-    /// Whatever was measured: a table kernel has to be asked for.
+    /// Whatever was measured, a table kernel must be requested.
     #[test]
     fn the_fastest_table_kernel_is_not_taken_unasked() {
         let mut measured = measurements();
@@ -237,13 +237,13 @@ mod tests {
         for (bytes, cuda) in [(0, false), (32767, false), (32768, true), (u64::MAX, true)] {
             assert_eq!(tuning(measurements()).prefers_cuda(Mode::Ctr, KeyBits::Aes128, bytes), cuda);
         }
-        // One that was measured is its mode's alone.
+        // A measured crossover applies to its mode only.
         let tuning = tuning(measurements());
         assert_eq!(tuning.cuda_from(Mode::Ctr, KeyBits::Aes192), Some(32768));
         assert_eq!(tuning.cuda_from(Mode::EcbEncrypt, KeyBits::Aes128), processor::gpu_is_faster_from());
     }
 
-    /// What a device goes by if its file holds `text`; the built-in kernels, if it is no good.
+    /// The tuning of a device whose file holds `text`, and its choice; the built-in kernels if the text is unusable.
     fn opened(text: &[u8]) -> (Tuning, Choice) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tuning.json");

@@ -1,5 +1,5 @@
-//! Measurements as JSON in the user's cache folder: a file for each kind of GPU with each driver and version, which
-//! appears complete or not at all. It holds no secret.
+//! Measurements as JSON in the user's cache folder: one file for each kind of GPU with each driver and version, which
+//! appears complete or not at all. It contains no secrets.
 
 use crate::backend::cuda::select::measurements::{Measurements, Subject};
 use crate::base::error::Error;
@@ -11,10 +11,10 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// The version of what is in a file.
+/// The version of a file's contents.
 const FORMAT: u32 = 2;
 
-/// Bytes. No file of measurements is larger.
+/// The maximum size in bytes of a file of measurements.
 pub(crate) const LARGEST: u64 = 4 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -25,9 +25,9 @@ struct Contents<'a> {
 }
 
 impl Measurements {
-    /// Saves them in the user's cache folder, from where every device of this name that this driver and this version
-    /// open from now on has them, and tells where. The folder is that of the environment variable `AES_BITSLICE_CACHE`,
-    /// else `aes-bitslice` in `XDG_CACHE_HOME`, else in `.cache` in the user's home.
+    /// Saves them in the user's cache folder, and returns the path. Every device of this name that is opened from now
+    /// on with this driver and this version uses them. The folder is that of the environment variable
+    /// `AES_BITSLICE_CACHE`, else `aes-bitslice` in `XDG_CACHE_HOME`, else in `.cache` in the user's home.
     ///
     /// # Errors
     /// [`Error::TuningNotSaved`] if there is no such folder or it cannot be written.
@@ -41,20 +41,20 @@ impl Measurements {
         Ok(path)
     }
 
-    /// What [`save`](Self::save) writes.
+    /// The text that [`save`](Self::save) writes.
     pub fn to_json(&self) -> String {
         let contents = Contents { format: FORMAT, measurements: Cow::Borrowed(self) };
         serde_json::to_string_pretty(&contents).expect("names, numbers and lists") + "\n"
     }
 }
 
-/// Where the measurements of a GPU with a driver and a version are kept.
+/// The path of the measurements of a GPU with a driver and a version.
 pub(crate) fn path(subject: &Subject) -> Option<PathBuf> {
     let folder = folder(|name| std::env::var_os(name), std::env::home_dir())?;
     Some(folder.join(name(subject)))
 }
 
-/// What differs in signs only, the file itself tells apart.
+/// Subjects that differ only in the characters lost here share a name; the file itself tells them apart.
 fn name(Subject { gpu, driver, version, .. }: &Subject) -> String {
     let name = format!("tuning-{gpu}-{driver}-{version}.json").to_ascii_lowercase();
     name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-")
@@ -62,13 +62,14 @@ fn name(Subject { gpu, driver, version, .. }: &Subject) -> String {
 
 fn folder(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
     let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    // The XDG base directory specification wants relative paths ignored.
+    // The XDG base directory specification requires relative paths to be ignored.
     let absolute = |path: &PathBuf| path.is_absolute();
     let cache = || set("XDG_CACHE_HOME").filter(absolute).or_else(|| Some(home.filter(absolute)?.join(".cache")));
     set("AES_BITSLICE_CACHE").or_else(|| Some(cache()?.join("aes-bitslice")))
 }
 
-/// What a file holds for this GPU, driver and version; nothing if there is none, and why if it cannot be used.
+/// The measurements in a file for this GPU, driver and version; `None` if there is no file, and the reason if it cannot
+/// be used.
 pub(crate) fn read(path: &Path, subject: &Subject) -> Result<Option<Measurements>, String> {
     let text = match text(path) {
         Ok(text) => text,
@@ -78,14 +79,14 @@ pub(crate) fn read(path: &Path, subject: &Subject) -> Result<Option<Measurements
     parse(&text, subject).map(Some)
 }
 
-/// What the text of a file holds for this GPU, driver and version, or why it cannot be used.
+/// The measurements in a file's text for this GPU, driver and version, or why it cannot be used.
 pub(crate) fn parse(text: &str, subject: &Subject) -> Result<Measurements, String> {
     let damaged = |what: String| format!("it is damaged ({what})");
     let json: serde_json::Value = serde_json::from_str(text).map_err(|e| damaged(e.to_string()))?;
     if json["format"] != FORMAT {
         return Err("it is of another format than this version's".into());
     }
-    // Before what it holds is looked at: what another version wrote may mean something else.
+    // Before its contents are looked at: data that another version wrote may mean something else.
     let theirs = Subject::deserialize(&json["subject"]).map_err(|e| damaged(e.to_string()))?;
     let same = [
         ("GPU", &theirs.gpu, &subject.gpu),
@@ -103,7 +104,7 @@ pub(crate) fn parse(text: &str, subject: &Subject) -> Result<Measurements, Strin
 }
 
 fn text(path: &Path) -> io::Result<String> {
-    // Opening a pipe would wait for somebody who writes to it.
+    // Opening a pipe would wait for a writer.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is no ordinary file"));
     }
@@ -122,7 +123,7 @@ fn is_plausible(measurements: &Measurements) -> bool {
         && measurements.host.iter().all(|h| size(h.bytes) && rate(h.cpu) && rate(h.cuda))
 }
 
-/// Writes a new file in the same folder, under an unpredictable name, then gives it its own.
+/// Writes a new file in the same folder, under an unpredictable name, then renames it.
 fn write(path: &Path, measurements: &Measurements) -> io::Result<()> {
     let folder = path.parent().ok_or_else(|| io::Error::other("it is in no folder"))?;
     fs::create_dir_all(folder)?;
@@ -151,7 +152,7 @@ mod tests {
         assert_eq!(names, ["tuning.json"], "nothing else is left");
     }
 
-    /// Somebody who can write to the folder cannot have this program write anywhere else.
+    /// Anyone who can write to the folder cannot make this program write anywhere else.
     #[test]
     #[cfg(unix)]
     fn links_that_were_laid_are_not_followed() {
@@ -183,7 +184,7 @@ mod tests {
         assert_eq!(name(&subject()), "tuning-nvidia-h200-580.1-0.1.0.json");
         let driver = "../CUDA 13.0".into();
         assert_eq!(name(&Subject { driver, ..subject() }), "tuning-nvidia-h200-..-cuda-13.0-0.1.0.json");
-        // Kernels do not depend on it: what is measured of them holds with another processor, too.
+        // Kernels do not depend on it: their measurements hold with another processor, too.
         assert_eq!(name(&Subject { cpu: "2 threads".into(), ..subject() }), name(&subject()));
     }
 

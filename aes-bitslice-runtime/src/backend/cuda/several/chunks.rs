@@ -1,8 +1,8 @@
 //! Chunks of memory that is sharded over GPUs: how shares are cut, and one thread that keeps all GPUs busy with them.
 //!
-//! Each GPU has a few chunks on streams of its own, so that the thread blocks of the next begin where those of the last
-//! end; whenever one is done, another is launched. A GPU that is through with its share takes the last chunk of
-//! another's, where it reaches that one's memory.
+//! Each GPU has a few chunks on separate streams, so that the thread blocks of the next begin where those of the last
+//! end; whenever a chunk completes, another is launched. A GPU that finishes its share takes the last chunk of
+//! another's, where it can access that GPU's memory.
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::gather::gather;
@@ -18,14 +18,15 @@ use cudarc::driver::result;
 use std::ops::Range;
 use std::thread;
 
-/// Chunks that a GPU has at a time: one that ends, one that is at work, one that begins.
+/// The number of chunks that a GPU has at a time: one that ends, one that is at work, one that begins.
 pub(crate) const DEPTH: usize = 3;
 
-/// Chunks that are left to their owner: it is done with them before another could be, which reaches them over a link.
+/// The number of chunks that are left to their owner: it finishes them before another GPU could, which accesses them
+/// over a link.
 const LEFT_TO_OWNER: usize = 1;
 
-/// Bytes of a chunk, where the largest share has `share` bytes: few chunks, for each has thread blocks that wait for
-/// the last of the one before; not too few, for what is taken of another is a chunk.
+/// The size of a chunk in bytes, where the largest share has `share` bytes. Few chunks, because thread blocks of each
+/// wait for the last of the previous one; not too few, because GPUs take over whole chunks from one another.
 pub(crate) fn chunk_bytes(share: usize) -> usize {
     (share / 16).clamp(256 << 20, 1 << 30).next_multiple_of(1 << 20)
 }
@@ -34,12 +35,13 @@ pub(crate) fn chunk_bytes(share: usize) -> usize {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ShareChunk {
     pub(crate) share: usize,
-    /// Where it begins, in the whole buffer.
+    /// Its start in the whole buffer.
     pub(crate) at: usize,
     pub(crate) len: usize,
 }
 
-/// Cuts shares into chunks of `bytes` bytes, the last of each share shorter; and which chunks are whose.
+/// Cuts shares into chunks of `bytes` bytes, the last of each share shorter; also returns which chunks belong to which
+/// share.
 pub(crate) fn cut(shares: &[Range<usize>], bytes: usize) -> (Vec<ShareChunk>, Vec<Range<usize>>) {
     let mut chunks = Vec::new();
     let owned = |(share, range): (usize, &Range<usize>)| {
@@ -55,13 +57,13 @@ pub(crate) fn cut(shares: &[Range<usize>], bytes: usize) -> (Vec<ShareChunk>, Ve
 /// A GPU at work on a call.
 pub(crate) struct Gpu<'k, O: Operation> {
     pub(crate) key: &'k DeviceKey,
-    /// What they compute.
+    /// The kernels that compute the operation.
     pub(crate) kernels: KernelsNeeded,
-    /// Of the cipher's kernels, if it has something to do.
+    /// The choice of the cipher's kernel, if the cipher has work to do.
     pub(crate) choice: Option<Choice>,
     pub(crate) idle: Vec<Slot<'k>>,
     pub(crate) busy: Vec<Busy<'k, O>>,
-    /// What the chunks return that it was given.
+    /// The results of its completed chunks.
     pub(crate) done: Vec<O::Part>,
 }
 
@@ -73,7 +75,7 @@ pub(crate) struct Busy<'k, O> {
 }
 
 impl<'k, O: Operation> Gpu<'k, O> {
-    /// One that is to work in these slots.
+    /// A GPU that works in these slots.
     pub(crate) fn new(
         key: &'k DeviceKey,
         kernels: KernelsNeeded,
@@ -86,7 +88,7 @@ impl<'k, O: Operation> Gpu<'k, O> {
     /// Launches a chunk in an idle slot.
     ///
     /// # Safety
-    /// The span lies in memory that this device reaches and that is live until the work is done.
+    /// The span is within memory that this device can access and that is live until the work is done.
     unsafe fn launch(&mut self, operation: O, span: Span) -> Result<(), Error> {
         self.key.device().enter()?;
         let slot = self.idle.pop().expect("asked for where a slot is idle");
@@ -97,7 +99,7 @@ impl<'k, O: Operation> Gpu<'k, O> {
         unsafe { self.key.launch_in(slot, span, operation, self.kernels, self.choice) }
     }
 
-    /// Takes back the slots that are done; whether there were any.
+    /// Takes back the slots that are done; returns whether there were any.
     fn reap(&mut self) -> Result<bool, Error> {
         let busy = self.busy.len();
         let mut index = 0;
@@ -113,10 +115,10 @@ impl<'k, O: Operation> Gpu<'k, O> {
         Ok(self.busy.len() < busy)
     }
 
-    /// Waits for all that was launched.
+    /// Waits for everything that was launched.
     pub(crate) fn wait(&mut self) -> Result<(), Error> {
         let mut outcome = Ok(());
-        // All of them, whatever the first says.
+        // For each of them, whatever the first returns.
         for busy in &mut self.busy {
             outcome = outcome.and(busy.slot.wait());
         }
@@ -140,15 +142,15 @@ pub(crate) fn drive<O: Operation>(
             if gpu.idle.is_empty() {
                 continue;
             }
-            // Of others only when there is nothing of one's own but what is at work.
+            // Takes from others only when its own share has only chunks that are at work.
             let of_others = || {
                 let may = |owner| owner != index && reaches(index, owner);
                 (gpu.busy.len() <= 1).then(|| schedule.next_of_others(LEFT_TO_OWNER, may))?
             };
             if let Some((operation, span)) = schedule.next_own(index).or_else(of_others).map(&chunk) {
                 (moved, *started) = (true, true);
-                // SAFETY: chunks of buffers that the caller has borrowed until all was waited for, in reach of this
-                // GPU.
+                // SAFETY: chunks of buffers that the caller has borrowed until all was waited for, and that this GPU
+                // can access.
                 unsafe { gpu.launch(operation, span) }?;
             }
         }
@@ -161,7 +163,7 @@ pub(crate) fn drive<O: Operation>(
     }
 }
 
-/// The last block of every chunk, as it is before anything is overwritten: what the next is chained to.
+/// The last block of every chunk, before anything is overwritten: the next chunk is chained to it.
 pub(crate) fn ends<O: Operation>(
     gpus: &mut [Gpu<'_, O>],
     data: &ShardedBuffer,
@@ -170,7 +172,7 @@ pub(crate) fn ends<O: Operation>(
 ) -> Result<Vec<[u8; 16]>, Error> {
     let mut ends = vec![[0; 16]; chunks.len()];
     let mut of_shares = ends.as_flattened_mut();
-    // All are on their way before the first is waited for.
+    // All copies are in flight before the first is waited for.
     let mut copies = Vec::new();
     for ((gpu, owned), (_, share)) in gpus.iter_mut().zip(owned).zip(data.memory()) {
         let chunks = &chunks[owned.clone()];
@@ -179,8 +181,8 @@ pub(crate) fn ends<O: Operation>(
         let (context, slot) = (gpu.key.device().context(), &mut gpu.idle[0]);
         context.enter()?;
         let room = slot.room(0, to.len());
-        // SAFETY: all chunks but the last are as long as the first, and end where the next begins, in a share that is
-        // borrowed until the slot was waited for, here or on drop; the slot has room for one block of each.
+        // SAFETY: all chunks except the last are as long as the first, and end where the next begins, in a share that
+        // is borrowed until the slot was waited for, here or on drop; the slot has room for one block of each.
         unsafe {
             let (apart, others) = (first.len as u64, chunks.len() as u64 - 1);
             gather(context, slot.stream(), share.pointer + apart - 16, apart, others, room)?;

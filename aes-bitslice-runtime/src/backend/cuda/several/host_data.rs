@@ -1,10 +1,10 @@
 //! Data in host memory: to the GPUs, through the kernel, and back, in chunks, so that both directions of the links are
 //! busy at once.
 //!
-//! Memory that is pinned is copied from and to as it is. Other memory is staged: a worker copies a chunk to the pinned
-//! memory of its slot, and what comes back from there. For small calls without a hash, on aligned data, kernels read
-//! and write pinned memory, the caller's or the slot's, over the link themselves. (Pinning the caller's pages for the
-//! time of a call was measured, too: it takes longer than the copies, BENCHMARKS.md.)
+//! Pinned memory is copied from and to directly. Other memory is staged: a worker copies a chunk into the pinned memory
+//! of its slot, and the result out of it. For small calls without a hash, on aligned data, kernels read and write
+//! pinned memory, the caller's or the slot's, over the link themselves. (Pinning the caller's pages for the duration of
+//! a call was measured, too: it takes longer than the copies, BENCHMARKS.md.)
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::pinned::{is_pinned, on_device};
@@ -19,7 +19,7 @@ use crate::exec::transfers::Plan;
 use crate::op::buffers::Buffers;
 use crate::op::operation::{Operation, head};
 
-/// What is staged: what is read or written, and not pinned.
+/// The data that is staged: data that is read or written, and not pinned.
 #[derive(Clone, Copy)]
 pub(crate) struct Staged {
     input: bool,
@@ -33,7 +33,7 @@ impl Staged {
         Self { input, output: data.writes() && !is_pinned(data.output()) }
     }
 
-    /// Whether nothing is.
+    /// Whether nothing is staged.
     pub(crate) fn is_nothing(self) -> bool {
         !self.input && !self.output
     }
@@ -44,7 +44,7 @@ impl Staged {
     }
 }
 
-/// How large a chunk can be on a device that has little memory free.
+/// The size of the largest possible chunk on a device that has little memory free.
 pub(crate) fn room_on(key: &DeviceKey, wanted: usize) -> Result<usize, Error> {
     key.device().enter()?;
     let slot = key.device().slots().take(wanted)?;
@@ -65,7 +65,7 @@ pub(crate) fn slots<'k, 'a, O: Operation>(
     if first.len() < plan.chunk_bytes {
         return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {} bytes", plan.chunk_bytes) });
     }
-    // More of them make it faster. Without them it works as well.
+    // More slots make it faster, but it works without them.
     let more = (1..plan.streams).map_while(|_| slots.try_take(plan.chunk_bytes)?.ok());
     let more =
         more.map_while(|slot| staged.slot(slot, plan.chunk_bytes).ok()).filter(|slot| slot.len() >= plan.chunk_bytes);
@@ -83,8 +83,8 @@ pub(crate) struct HostSlot<'k, 'a, O> {
     chunk: Option<Chunk<'a, O>>,
 }
 
-/// Where kernels reach a chunk's data in host memory: the caller's, or what is staged `at` this byte of the slot's.
-/// `None` where they do not, or only byte by byte.
+/// The addresses at which kernels access a chunk's data in host memory: the caller's, or the data staged `at` this byte
+/// of the slot's. `None` if they cannot, or only byte by byte.
 fn span_over_link<O: Operation>(
     slot: &mut Slot<'_>,
     staged: Staged,
@@ -110,7 +110,7 @@ fn span_over_link<O: Operation>(
 impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
         let Self { key, kernels, slot, staged, over_link, chunk: in_flight } = self;
-        // Kept before anything is put on the stream: from here on there is something to wait for.
+        // Stored before anything is put on the stream: from here on there is something to wait for.
         let Chunk { operation, data } = in_flight.insert(chunk);
         let (at, len) = (operation.skip(), data.len());
         key.device().enter()?;
@@ -119,17 +119,17 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         }
         if *over_link && let Some(span) = span_over_link(slot, *staged, at, operation, data) {
             // SAFETY: the chunk is kept, and left alone, until the stream was waited for: by `finish` or on drop; the
-            // staging memory is the slot's own, whose next use is behind a wait.
+            // staging memory is the slot's own, and its next use comes after a wait.
             return unsafe { key.launch_in(slot, span, operation, *kernels, None) };
         }
         let span = Span::in_place(O::ACCESS, slot.room(at, len), len as u64);
         if staged.input {
             slot.copy_in_staged(at, len)?;
         } else if data.reads() {
-            // SAFETY: as above, of the chunk.
+            // SAFETY: as above, for the chunk.
             unsafe { slot.copy_in(at, data.input()) }?;
         }
-        // SAFETY: the span lies in the slot's buffer, which outlives the wait.
+        // SAFETY: the span is within the slot's buffer, which outlives the wait.
         unsafe { key.launch_in(slot, span, operation, *kernels, None) }?;
         if staged.output {
             slot.copy_out_staged(at, len)
@@ -142,7 +142,7 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
     }
 
     fn finish(&mut self) -> Result<O::Part, Error> {
-        // Whether or not the device is refused meanwhile: something may be on the stream.
+        // Even if the device is refused meanwhile: something may be on the stream.
         let entered = self.key.device().enter();
         self.slot.wait().and(entered)?;
         let Chunk { operation, mut data } = self.chunk.take().expect("a chunk that was started");
@@ -156,7 +156,7 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
 
 impl<O> Drop for HostSlot<'_, '_, O> {
     fn drop(&mut self) {
-        // After a failure: what was started may still read and write the caller's memory.
+        // After a failure: work that was started may still read and write the caller's memory.
         if self.chunk.is_some() {
             let _ = self.key.device().enter();
             let _ = self.slot.wait();

@@ -1,4 +1,4 @@
-//! Which GPU reaches the memory of which, over NVLink or the bus.
+//! Which GPU can access which GPU's memory, over NVLink or the bus.
 
 use crate::backend::cuda::device::Device;
 use crate::base::error::Error;
@@ -6,14 +6,14 @@ use cudarc::driver::DriverError;
 use cudarc::driver::sys::{self, CUresult};
 use std::sync::Arc;
 
-/// For each GPU, whether it reaches the memory of each. Where it can, it does from now on, for as long as the process
-/// lives.
+/// For each GPU, whether it can access the memory of each GPU. Where access is possible, it is enabled for the rest of
+/// the process's life.
 pub(crate) fn reach(devices: &[&Arc<Device>]) -> Result<Vec<Vec<bool>>, Error> {
     let row = |from: &Arc<Device>| devices.iter().map(|to| enable(from, to)).collect();
     devices.iter().map(|from| row(from)).collect()
 }
 
-/// Lets kernels of one GPU have the memory of another, where that is possible.
+/// Gives kernels of one GPU access to the memory of another, where possible.
 fn enable(from: &Arc<Device>, to: &Arc<Device>) -> Result<bool, Error> {
     if Arc::ptr_eq(from, to) {
         return Ok(true);
