@@ -23,6 +23,7 @@ pub(crate) fn past_caches(from: &[u8], to: &mut [u8]) {
                 unsafe { _mm_stream_si128(to.add(i), _mm_loadu_si128(from.add(i))) };
             }
         }
+        // Before any other thread learns that the data is there.
         // SAFETY: every x86-64 processor has this instruction.
         unsafe { _mm_sfence() };
         to_tail.copy_from_slice(from_tail);

@@ -57,7 +57,7 @@ pub fn to_wide_planes<const N: usize>(blocks: &[[u8; 16]]) -> [[u32; N]; 128] {
 /// The `32 * N` blocks of planes of `N` words: the inverse of [`to_wide_planes`].
 ///
 /// # Panics
-/// If there is not room for exactly `32 * N` blocks.
+/// If there is not room for `32 * N` blocks.
 pub fn to_wide_blocks<const N: usize>(planes: &[[u32; N]; 128], blocks: &mut [[u8; 16]]) {
     assert_eq!(blocks.len(), 32 * N, "one block a lane");
     for (group, blocks) in blocks.as_chunks_mut().0.iter_mut().enumerate() {

@@ -20,6 +20,7 @@ pub(crate) struct Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // Not by its own drop, which panics if this fails.
+        // SAFETY: not used after this.
         let _ = unsafe { calls::release_context(self.context.get()) };
     }
 }

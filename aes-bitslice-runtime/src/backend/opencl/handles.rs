@@ -32,8 +32,8 @@ macro_rules! handle {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                // An error cannot be handled here. What the device still needs lives on until the device is done with
-                // it.
+                // An error cannot be handled here. What the device still needs lives on until the device is done with it.
+                // SAFETY: this owns it, and it is not used after this.
                 let _ = unsafe { $release(self.0) };
             }
         }

@@ -31,6 +31,7 @@ impl Drop for Module {
         // it stays; and a context that is lost has lost the module too.
         if self.context.make_current().and_then(|()| result::ctx::synchronize()).is_ok() {
             // An error cannot be handled here.
+            // SAFETY: loaded here, not used after this, and nothing runs that needs it.
             let _ = unsafe { result::module::unload(self.module) };
         }
     }

@@ -109,10 +109,12 @@ impl SideStreams {
         unsafe { context.order(stream, side.forked, side.stream) }?;
         let launched = work().and_then(|()| on_side(side.stream));
         // Also after an error: the caller's stream has to wait for what was launched.
+        // SAFETY: as above.
         let joined = unsafe { context.order(side.stream, side.joined, stream) };
         match joined {
             Ok(()) => self.give_back(side),
             Err(_) => {
+                // The caller's stream does not wait for what was launched here, so the caller has to.
                 // SAFETY: the stream is the side stream's and alive.
                 let waited = unsafe { result::stream::synchronize(side.stream) };
                 // The errors to report came before this one; it may have shown that the context is lost.

@@ -211,6 +211,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let _ = self.context.make_current();
+        // An error cannot be handled here; on a context that is lost, the memory is lost with it.
         // SAFETY: created here, not used after this, and nothing accesses the memory; clearing comes before freeing.
         unsafe {
             if self.pointer != 0 {

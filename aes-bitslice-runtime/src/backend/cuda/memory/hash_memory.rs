@@ -158,6 +158,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let _ = self.context.make_current();
+        // An error cannot be handled here.
         // SAFETY: created here, not used after this, and nothing writes to the memory.
         unsafe {
             if self.pointer != 0 {

@@ -40,6 +40,7 @@ impl Drop for KeyMemory {
         // a context that is lost has lost the memory too.
         if self.context.make_current().and_then(|()| result::ctx::synchronize()).is_ok() {
             // An error cannot be handled here.
+            // SAFETY: allocated here, not used after this; clearing comes before freeing on the default stream.
             unsafe {
                 let _ = result::memset_d8_sync(self.buffer, 0, self.len);
                 let _ = result::stream::synchronize(ptr::null_mut());

@@ -123,6 +123,7 @@ pub(crate) fn is_pinned(data: &[u8]) -> bool {
     ];
     let mut values: [*mut c_void; 3] =
         [(&raw mut kind).cast(), (&raw mut range_start).cast(), (&raw mut range_len).cast()];
+    // All at once: for memory that the driver does not know, that is not an error, and the values are zero.
     // SAFETY: each value is as large as its attribute, and both arrays have the stated length.
     let asked = unsafe {
         sys::cuPointerGetAttributes(attributes.len() as u32, attributes.as_mut_ptr(), values.as_mut_ptr(), start)

@@ -286,6 +286,7 @@ impl Resources {
     /// Clears and frees the buffer, if there is one.
     fn free(&mut self) {
         if self.len > 0 {
+            // An error cannot be handled here; on a context that is lost, the memory is lost with it.
             // SAFETY: created here, alive, and not used after this; clearing comes before freeing on the same stream.
             unsafe {
                 let _ = result::memset_d8_async(self.buffer, 0, self.len + HASH, self.stream);

@@ -71,6 +71,7 @@ impl TimedQueue {
 impl Drop for TimedQueue {
     fn drop(&mut self) {
         // An error cannot be handled here.
+        // SAFETY: this owns it, and it is not used after this.
         let _ = unsafe { command_queue::release_command_queue(self.queue.get()) };
     }
 }
