@@ -16,7 +16,7 @@ use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
 
 impl DeviceKey {
-    /// Loads and tests everything that a call on these messages needs, unless that was done before. The device was entered.
+    /// Loads and tests everything that a call on these messages needs, unless that was done before. The caller has entered the device.
     pub(crate) fn prepare_batch(&self, batch: &Batch<'_>) -> Result<(), Error> {
         match batch {
             Batch::Gcm(batch) => self.prepare_gcm(batch.hash.expect("derived before the work")),
@@ -24,14 +24,14 @@ impl DeviceKey {
         }
     }
 
-    /// Loads and tests everything that a call needs, unless that was done before. The device was entered.
+    /// Loads and tests everything that a call needs, unless that was done before. The caller has entered the device.
     fn prepare_gcm(&self, hash: &HashKey) -> Result<(), Error> {
         self.kernel(Mode::Ctr, Choice::Bitsliced)?;
         self.hash_kernel_of_messages(hash)?;
         self.device().test_batches(|| test_gcm(self))
     }
 
-    /// Loads and tests the kernel, unless that was done before. The device was entered.
+    /// Loads and tests the kernel, unless that was done before. The caller has entered the device.
     fn prepare_cmac(&self) -> Result<(), Error> {
         self.kernel(Mode::EcbEncrypt, Choice::Bitsliced)?;
         self.device().test_cmac(|| test_cmac(self))

@@ -94,7 +94,7 @@ impl Device {
         &self.name
     }
 
-    /// What is fastest on it.
+    /// Which kernels are fastest on it.
     pub(crate) fn tuning(&self) -> &Tuning {
         &self.tuning
     }
@@ -192,10 +192,10 @@ impl Device {
             && (hashed.is_none() || hash::is_there_for(self.architecture))
     }
 
-    /// The GHASH kernel, loaded and tested on first use. The device was entered.
+    /// The GHASH kernel, loaded and tested on first use. The caller has entered the device.
     ///
     /// # Errors
-    /// [`Error::NoSuchKernel`] if there is none for this device, [`Error::SelfTestFailed`], and what the driver reports.
+    /// [`Error::NoSuchKernel`] if there is none for this device, [`Error::SelfTestFailed`], and any error the driver reports.
     pub(crate) fn hash_kernel(&self) -> Result<HashKernel, Error> {
         let loaded = || self.hash.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(kernel) = loaded() {

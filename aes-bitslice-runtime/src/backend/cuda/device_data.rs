@@ -81,7 +81,7 @@ impl<'a> DeviceCipher<'a> {
     ///
     /// # Errors
     /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a kernel for another mode, [`Error::NoSuchKernel`] if there is no such kernel,
-    /// and what the driver reports.
+    /// and any error the driver reports.
     pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
         self.key.prepare(mode, self.choice)
     }
@@ -117,8 +117,8 @@ impl<'a> DeviceCipher<'a> {
     /// Does an operation on `data`: in place, or into it where the operation only writes.
     ///
     /// # Errors
-    /// What the operation refuses, [`Error::Unsupported`] for one without kernels, [`Error::WrongCall`] for one that hashes,
-    /// [`Error::OtherContext`], and what the driver reports.
+    /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that
+    /// hashes, [`Error::OtherContext`], and any error the driver reports.
     pub fn run<O: Operation<Output = ()>, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct DeviceKey {
     device: Arc<Device>,
     code: Arc<Code>,
-    /// What launches of the GHASH kernel read under this key, once requested.
+    /// The tables that launches of the GHASH kernel read under this key, once requested.
     hash_tables: Arc<Mutex<Option<Arc<KeyMemory>>>>,
     /// The same for its launches on many messages.
     message_tables: Arc<Mutex<Option<Arc<KeyMemory>>>>,

@@ -63,7 +63,7 @@ fn describe(ordinal: usize) -> Result<DeviceInfo, Error> {
     })
 }
 
-/// What the stored kernels need: the compute capability of their PTX, and a driver that knows its version.
+/// The requirements of the stored kernels: the compute capability of their PTX, and a driver that knows its version.
 const OLDEST_ARCHITECTURE: u32 = 75;
 const OLDEST_DRIVER: i32 = 13000;
 

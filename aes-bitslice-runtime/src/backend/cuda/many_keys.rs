@@ -51,7 +51,7 @@ impl PendingJobs {
     /// Waits until the stream has reached it.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Any error the driver reports.
     pub fn wait(self) -> Result<(), Error> {
         self.0.map_or(Ok(()), |memory| memory.read().map(|_| ()))
     }
@@ -90,7 +90,7 @@ impl<'a> DeviceJobs<'a> {
     /// Loads the kernels, and waits for the known answers they must give, unless that was done before.
     ///
     /// # Errors
-    /// [`Error::SelfTestFailed`], [`Error::NoSuchKernel`], and what the driver reports.
+    /// [`Error::SelfTestFailed`], [`Error::NoSuchKernel`], and any error the driver reports.
     pub fn prepare(&self) -> Result<(), Error> {
         self.device.enter()?;
         [Direction::Encrypt, Direction::Decrypt].into_iter().try_for_each(|direction| self.prepare_for(direction))
@@ -104,8 +104,8 @@ impl<'a> DeviceJobs<'a> {
     /// Does jobs on `data`: in place, or into it where they only write.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is
-    /// being captured into a graph, and what the driver reports.
+    /// [`Error::Jobs`] for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is being captured into a
+    /// graph, and any error the driver reports.
     pub fn run<D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -158,7 +158,7 @@ impl<'a> DeviceJobs<'a> {
     ///
     /// # Errors
     /// [`Error::Jobs`] for keys or data of the wrong length, and for keys that are not at a multiple of four bytes;
-    /// [`Error::OtherContext`], and what the driver reports.
+    /// [`Error::OtherContext`], and any error the driver reports.
     pub fn run_each_key<K: DevicePtr<u8>, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,

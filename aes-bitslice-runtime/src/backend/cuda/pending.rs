@@ -17,7 +17,7 @@ pub struct Pending<O: Operation> {
     _own: Option<DeviceKey>,
 }
 
-/// What the value is computed from, once it is available.
+/// The data from which the value is computed, once available.
 pub(crate) enum Results {
     /// Nothing: the data is empty.
     None,
@@ -35,7 +35,7 @@ impl<O: Operation> Pending<O> {
     /// Waits until the stream has reached it, and returns the value.
     ///
     /// # Errors
-    /// What the operation returns as an error, and what the driver reports.
+    /// Any error of the operation, and any error the driver reports.
     pub fn wait(self) -> Result<O::Output, Error> {
         let parts = match self.results {
             Results::None => vec![],

@@ -37,7 +37,7 @@ impl Program {
     /// Puts a launch of `thread_blocks` on a stream, without waiting. `count` is the kernel's third argument.
     ///
     /// # Errors
-    /// [`Error::OtherContext`] for a stream or a buffer of another device, and what the driver reports.
+    /// [`Error::OtherContext`] for a stream or a buffer of another device, and any error the driver reports.
     ///
     /// # Safety
     /// With this number of thread blocks and this count, the code reads only within the input and writes only within

@@ -61,7 +61,7 @@ impl<'a> BufferCipher<'a> {
     ///
     /// # Errors
     /// [`Error::CompileFailed`], [`Error::SelfTestFailed`], [`Error::NoSuchKernel`] where there is no such kernel, [`Error::NotInKernel`]
-    /// on a kernel for another mode, and what the driver reports.
+    /// on a kernel for another mode, and any error the driver reports.
     pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
         self.key.prepare(mode)
     }
@@ -84,10 +84,10 @@ impl<'a> BufferCipher<'a> {
     /// CBC decryption in place allocates a little device memory, 16 bytes for each work-group.
     ///
     /// # Errors
-    /// [`Error::WrongAccess`] for an operation that only reads or only writes, [`Error::WrongCall`] for one that hashes, what the operation
-    /// refuses, [`Error::LengthMismatch`], [`Error::OutOfRange`] for bytes that a buffer does not have, [`Error::Overlap`] if the slices
-    /// overlap without being the same, [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the operation,
-    /// [`Error::NotInKernel`] on a kernel for another mode, and what the driver reports.
+    /// [`Error::WrongAccess`] for an operation that only reads or only writes, [`Error::WrongCall`] for one that hashes, any error of the
+    /// operation's own checks, [`Error::LengthMismatch`], [`Error::OutOfRange`] for bytes that a buffer does not have, [`Error::Overlap`]
+    /// if the slices overlap without being the same, [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the
+    /// operation, [`Error::NotInKernel`] on a kernel for another mode, and any error the driver reports.
     pub fn run<O: Operation<Output = ()>>(
         &self,
         queue: &CommandQueue,
@@ -288,7 +288,7 @@ fn barrier(queue: cl_command_queue) -> Result<(), Error> {
     event_of("clEnqueueBarrierWithWaitList", barrier).map(drop)
 }
 
-/// Sets `len` bytes from a place on to zero, after what is in the queue; returns the event of its completion.
+/// Zeroes `len` bytes from a place on, after what is in the queue; returns the event of its completion.
 fn clear(queue: cl_command_queue, output: Place, len: usize) -> Result<Event, Error> {
     barrier(queue)?;
     let zero = 0_u8;

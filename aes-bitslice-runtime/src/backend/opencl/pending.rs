@@ -23,8 +23,8 @@ impl<O: Operation> Pending<O> {
     /// Waits until the queue has reached it, and returns the value.
     ///
     /// # Errors
-    /// What the operation returns as an error, and what the driver reports. On a driver error, use none of the output: whether it is
-    /// authentic was not determined.
+    /// Any error of the operation, and any error the driver reports. On a driver error, use none of the output: whether it is authentic was
+    /// not determined.
     pub fn wait(self) -> Result<O::Output, Error> {
         let mut parts = vec![];
         if let Some((len, memory)) = self.hash {

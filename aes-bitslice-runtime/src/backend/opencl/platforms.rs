@@ -74,7 +74,7 @@ impl fmt::Display for DeviceKind {
 /// The OpenCL devices of this machine. Platforms that do not answer are left out.
 ///
 /// # Errors
-/// [`Error::OpenClUnavailable`] without a loader or a device, and what the driver reports if no platform answers.
+/// [`Error::OpenClUnavailable`] without a loader or a device, and any error the driver reports if no platform answers.
 pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
     Ok(found()?.into_iter().map(|found| found.info).collect())
 }

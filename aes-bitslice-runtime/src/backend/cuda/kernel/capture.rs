@@ -67,7 +67,7 @@ pub(crate) unsafe fn keep<T: Clone + Send + 'static>(
     })
 }
 
-/// What a graph keeps, as a thin pointer.
+/// The clone that a graph keeps, as a thin pointer.
 type Kept = Box<Box<dyn Send>>;
 
 /// Called by the driver when the last graph that keeps a clone is gone.

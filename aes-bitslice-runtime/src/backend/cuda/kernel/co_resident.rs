@@ -51,7 +51,7 @@ impl Part<'_> {
 }
 
 /// Puts an operation on a stream, without waiting, `bitsliced` thousandths of it for the bitsliced kernel and the rest
-/// for that with `tables`. Both are of the operation's mode.
+/// for the table kernel. Both kernels are for the operation's mode.
 ///
 /// # Safety
 /// The span is within memory of the device that is live until the work is done, and the stream is live.

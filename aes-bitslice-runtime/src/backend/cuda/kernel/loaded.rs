@@ -53,7 +53,7 @@ impl Kernel {
     ///
     /// # Errors
     /// [`Error::NoSuchKernel`] if the code takes other parameters than the manifest says, [`Error::CudaUnavailable`] if the driver is too
-    /// old for it, and what the driver reports.
+    /// old for it, and any error the driver reports.
     pub(crate) fn load(
         context: &Arc<Context>,
         multiprocessors: u32,

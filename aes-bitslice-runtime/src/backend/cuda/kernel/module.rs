@@ -53,7 +53,7 @@ impl Module {
     /// Loads an image on a device whose context is current on this thread.
     ///
     /// # Errors
-    /// [`Error::CudaUnavailable`] if the driver is too old for it, and what the driver reports.
+    /// [`Error::CudaUnavailable`] if the driver is too old for it, and any error the driver reports.
     pub(crate) fn load(context: &Arc<Context>, image: &Image) -> Result<Self, Error> {
         // SAFETY: the image is a cubin, or PTX with its NUL, and outlives the call.
         let module = match unsafe { result::module::load_data(image.as_ptr()) } {
@@ -71,7 +71,8 @@ impl Module {
     /// The function of an entry point of a kernel, launched with `shared_bytes` of shared memory.
     ///
     /// # Errors
-    /// [`Error::NoSuchKernel`] if the code takes other parameters than the manifest says, and what the driver reports.
+    /// [`Error::NoSuchKernel`] if the code takes other parameters than the manifest says, and any error the driver
+    /// reports.
     pub(crate) fn function(
         &self,
         kernel: &str,

@@ -71,7 +71,7 @@ unsafe impl Send for Resources {}
 /// A slot that is in use. It goes back on drop, once its stream has completed all its work.
 pub(crate) struct Slot<'d> {
     context: &'d Arc<Context>,
-    /// Its resources are always present.
+    /// Its resources are present from the start.
     lease: Lease<'d, Resources>,
     /// The number of bytes that must be cleared.
     used: usize,

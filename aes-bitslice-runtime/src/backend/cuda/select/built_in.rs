@@ -14,7 +14,7 @@ struct Row {
     choice: Choice,
 }
 
-/// What is fastest where nothing was measured: the last of the rows that fit and are allowed.
+/// The fastest choices where nothing was measured: of the rows that fit and are allowed, the last one counts.
 const BUILT_IN: &[Row] = &[
     Row { architecture: None, mode: None, bytes: 0, choice: Choice::Bitsliced },
     // Measured on an H200. A table kernel first copies its tables to shared memory, which pays off only with enough

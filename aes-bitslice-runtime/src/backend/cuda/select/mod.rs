@@ -7,7 +7,7 @@
 //! | `measurements` | the measurements |
 //! | `tuning_file` | measurements in a file |
 //! | `crossover` | the size from which the GPU is faster for data in host memory |
-//! | `tuning` | what a device goes by |
+//! | `tuning` | the tuning of a device: measurements, or built-in values |
 
 pub(crate) mod built_in;
 pub(crate) mod crossover;

@@ -238,7 +238,7 @@ mod tests {
         assert!(all_of_it.has(Mode::Ctr, Choice::Tbox) && !little.has(Mode::Ctr, Choice::Tbox));
     }
 
-    /// It is not in the manifests: a device with little of it is given what is left.
+    /// The manifests do not list it: a device with little shared memory is given what is left.
     #[test]
     fn code_declares_no_more_shared_memory_than_is_left_for_it() {
         let has_shares = |manifest: &Manifest| manifest.shared_bytes > 0 && matches!(manifest.grid, Grid::Warps { .. });

@@ -1,4 +1,4 @@
-//! The data a device goes by, measured or built in: which kernel a call takes, and whether data in host memory is worth
+//! The tuning of a device, measured or built in: which kernel a call takes, and whether data in host memory is worth
 //! bringing to the GPU.
 //!
 //! `aes-bitslice tune` measures and [saves](crate::cuda::Measurements::save); opening a device reads the saved
@@ -25,7 +25,7 @@ pub fn tuning(ordinal: usize) -> Result<Tuning, Error> {
     Ok(Tuning::of(&driver::usable(ordinal)?))
 }
 
-/// The data a device goes by: measurements, or built-in values.
+/// The tuning of a device: measurements, or built-in values.
 #[derive(Clone, Debug)]
 pub struct Tuning {
     /// Compute capability, as in `sm_90`: 90.

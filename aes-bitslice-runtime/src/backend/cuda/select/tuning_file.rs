@@ -54,7 +54,8 @@ pub(crate) fn path(subject: &Subject) -> Option<PathBuf> {
     Some(folder.join(name(subject)))
 }
 
-/// Subjects that differ only in the characters lost here share a name; the file itself tells them apart.
+/// Subjects that differ only in the characters replaced here share a file name; the contents of the file tell them
+/// apart.
 fn name(Subject { gpu, driver, version, .. }: &Subject) -> String {
     let name = format!("tuning-{gpu}-{driver}-{version}.json").to_ascii_lowercase();
     name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-")

@@ -30,7 +30,7 @@ fn enable(from: &Arc<Device>, to: &Arc<Device>) -> Result<bool, Error> {
     // SAFETY: both contexts are retained as long as their devices are open.
     match unsafe { sys::cuCtxEnablePeerAccess(peer.cu_ctx(), 0) } {
         CUresult::CUDA_SUCCESS | CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(true),
-        // It works without, only each on its own.
+        // It works without access, only each GPU on its own share.
         CUresult::CUDA_ERROR_TOO_MANY_PEERS | CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED => Ok(false),
         other => from.call("cuCtxEnablePeerAccess", Err(DriverError(other))),
     }

@@ -77,7 +77,7 @@ impl ShardedBuffer {
     /// The same with other shares than the group's.
     pub(crate) fn with_weights(group: &Group, len: usize, cuts: Cuts, weights: &[f64]) -> Result<Self, Error> {
         let devices: Vec<_> = group.members().iter().map(|member| &member.device).collect();
-        // Before anything asks one of them about another: the driver would report the other's error for the first.
+        // Before anything asks one of them about another: it would take the other's error for its own.
         devices.iter().try_for_each(|device| device.enter())?;
         let reach = peers::reach(&devices)?;
         let shares = group.members().iter().zip(cut(len, cuts.share, weights));
@@ -108,7 +108,7 @@ impl ShardedBuffer {
     /// Copies `data` to the bytes from `at` on, over the links of all GPUs at once, and waits for the copy.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] beyond the end; else what the devices report, in which case some of the data may have been copied.
+    /// [`Error::OutOfRange`] beyond the end; else any error the devices report, in which case some of the data may have been copied.
     pub fn copy_from_host(&mut self, at: usize, data: &[u8]) -> Result<(), Error> {
         let mut rest = data;
         let chunks = self.overlapping(at, data.len())?.into_iter().map(|(memory, from)| {
@@ -125,7 +125,7 @@ impl ShardedBuffer {
     /// Copies the bytes from `at` on to `data`, over the links of all GPUs at once, and waits for the copy.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] beyond the end; else what the devices report, in which case some of the data may have been copied.
+    /// [`Error::OutOfRange`] beyond the end; else any error the devices report, in which case some of the data may have been copied.
     pub fn copy_to_host(&self, at: usize, data: &mut [u8]) -> Result<(), Error> {
         let overlapping = self.overlapping(at, data.len())?;
         let mut rest = data;

@@ -72,9 +72,9 @@ impl<'a> ShardedCipher<'a> {
     /// as the tag of [`GcmEncrypt`](crate::GcmEncrypt), which is computed from the hashes of all GPUs' parts.
     ///
     /// # Errors
-    /// What the operation refuses or returns as an error, [`Error::Unsupported`] for an operation without kernels, [`Error::Length`] for
-    /// XTS of 1 to 15 bytes past a multiple of 1 MiB within a data unit, [`Error::NeedsKey`] for an operation that needs the key on the
-    /// CPU, on a cipher of one kernel, [`Error::OtherEngine`], and what the devices report.
+    /// Any error of the operation's own checks or of its result, [`Error::Unsupported`] for an operation without kernels, [`Error::Length`]
+    /// for XTS of 1 to 15 bytes past a multiple of 1 MiB within a data unit, [`Error::NeedsKey`] for an operation that needs the key on the
+    /// CPU, on a cipher of one kernel, [`Error::OtherEngine`], and any error the devices report.
     pub fn run<O: Operation>(&self, operation: O, data: &mut ShardedBuffer) -> Result<O::Output, Error> {
         self.call(operation, None, data)
     }
@@ -132,7 +132,7 @@ impl<'a> ShardedCipher<'a> {
         if input.len() != output.len() {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
-        // One engine cuts all buffers of the same length in the same places, except those with their own cuts.
+        // An engine cuts all buffers of the same length in the same places, except those with their own cuts.
         let same_shares = input.memory().zip(output.memory()).all(|((_, a), (_, b))| a.range == b.range);
         if same_shares { Ok(()) } else { Err(Error::OtherEngine) }
     }

@@ -95,7 +95,7 @@ impl<'k> Bound<'k> {
     /// Sets all arguments.
     ///
     /// # Errors
-    /// [`Error::NoSuchKernel`] for a parameter without a value, and what the driver reports.
+    /// [`Error::NoSuchKernel`] for a parameter without a value, and any error the driver reports.
     ///
     /// # Safety
     /// The entry point takes what its parameters say, and all buffers are valid.

@@ -118,7 +118,7 @@ impl HashKernel {
     /// data and on data that differs in one bit.
     ///
     /// # Errors
-    /// [`Error::SelfTestFailed`], and what the driver reports.
+    /// [`Error::SelfTestFailed`], and any error the driver reports.
     pub(crate) fn test(&self, pool: &Pool) -> Result<(), Error> {
         Blocks::ALL.into_iter().try_for_each(|blocks| self.answers(pool, blocks))
     }

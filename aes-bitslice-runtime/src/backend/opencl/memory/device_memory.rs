@@ -63,7 +63,7 @@ impl DeviceMemory {
     /// Copies from host memory, to byte `at` on, after all calls that use it, and waits.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], and what the driver reports, also for those calls.
+    /// [`Error::OutOfRange`], and any error the driver reports, also for those calls.
     pub fn copy_from_host(&mut self, at: usize, host: &[u8]) -> Result<(), Error> {
         self.check(at, host.len())?;
         if host.is_empty() {
@@ -115,7 +115,7 @@ impl DeviceMemory {
     /// Sets all bytes to zero, after all calls that use it, and waits.
     ///
     /// # Errors
-    /// What the driver reports, also for those calls; even then it was cleared, if possible.
+    /// Any error the driver reports, also for those calls; even then it was cleared, if possible.
     pub fn clear(&mut self) -> Result<(), Error> {
         let waited = self.calls.wait();
         let cleared = self.context.queue().clear(&self.buffer, self.len.max(1));

@@ -43,7 +43,7 @@ struct Resources {
 /// A slot that is in use. It goes back on drop, once its queue has completed all its work.
 pub(crate) struct Slot<'p> {
     context: &'p Context,
-    /// Its resources are always present.
+    /// Its resources are present from the start.
     lease: Lease<'p, Resources>,
     /// The events of the commands put into the queue since the last wait.
     events: Vec<Event>,

@@ -36,7 +36,7 @@ impl TimedQueue {
     /// Waits for everything in the queue.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// Any error the driver reports.
     pub fn finish(&self) -> Result<(), Error> {
         call("clFinish", command_queue::finish(self.queue.get()))
     }
@@ -45,7 +45,7 @@ impl TimedQueue {
     /// everything now in the queue. It waits for that work.
     ///
     /// # Errors
-    /// The errors of `work`, and what the driver reports.
+    /// The errors of `work`, and any error the driver reports.
     pub fn time<E: From<Error>>(&self, work: impl FnOnce(&CommandQueue) -> Result<(), E>) -> Result<Duration, E> {
         let start = self.mark()?;
         let worked = work(&self.queue);
