@@ -31,7 +31,7 @@ struct Places {
     runs: u64,
     expected: Range<usize>,
     aad: Range<usize>,
-    /// The encrypted first counter of each message, 16 bytes each; when encrypting, the tags in the end.
+    /// The encrypted first counter of each message, 16 bytes each; when encrypting, finally the tags.
     masks: Range<usize>,
     /// The sum of each message's hash and its expected tag.
     hashes: Range<usize>,

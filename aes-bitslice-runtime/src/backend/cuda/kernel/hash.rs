@@ -133,7 +133,7 @@ impl HashKernel {
         unsafe { function.launch(&module.context, grid, shared, *overlaps, stream, &arguments) }
     }
 
-    /// Clears `len` bytes from `output` on, unless the hash in the 16 bytes at `hash` shows that they are authentic, without waiting.
+    /// Clears `len` bytes from `output` on, without waiting, unless the hash in the 16 bytes at `hash` shows that they are authentic.
     ///
     /// # Safety
     /// As [`run`](Self::run), which it follows on the stream.

@@ -32,7 +32,7 @@ impl Pinned {
     pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
         let no_room = || Error::OutOfHostMemory { what: format!("{len} bytes of page-locked memory") };
         let start = match len {
-            // The driver refuses these lengths, and no slice may have the second.
+            // The driver refuses the first length, and no slice may have the second.
             0 => NonNull::dangling(),
             _ if isize::try_from(len).is_err() => return Err(no_room()),
             _ => {

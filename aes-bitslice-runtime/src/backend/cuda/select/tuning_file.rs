@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(names, ["tuning.json"], "nothing else is left");
     }
 
-    /// Anyone who can write to the folder cannot make this program write anywhere else.
+    /// Write access to the folder does not let anyone make this program write anywhere else.
     #[test]
     #[cfg(unix)]
     fn links_that_were_laid_are_not_followed() {

@@ -78,8 +78,8 @@ impl HashKernel {
         Ok(launched)
     }
 
-    /// Clears `len` bytes from `output` on, unless the hash at the start of the buffer `hash` shows that they are authentic, without
-    /// waiting.
+    /// Clears `len` bytes from `output` on, without waiting, unless the hash at the start of the buffer `hash` shows that they are
+    /// authentic.
     ///
     /// # Safety
     /// As [`run`](Self::run), which it follows in the queue.
