@@ -19,9 +19,10 @@ pub fn render(page: &mut Page) {
     page.table(&words(["reference", "Gbit/s:", "mode", "GPU", "granularity"], &TABLE_3));
     page.say("### Tables VI, VII and VIII: where the keys are, bytes a thread, threads a thread block");
     page.say(
-        "ECB encryption, four T-boxes in shared memory, rounds in a loop, Gbit/s; the best of a GPU and size is bold. 48 and 64 B a \
-         thread and 64 threads are not in the paper's tables: its text names several blocks a thread, table II 64 threads. An auto-tuner \
-         that chooses among these is the paper's future work; this project has none for these kernels.",
+        "ECB encryption, four T-boxes in shared memory, rounds in a loop, Gbit/s; the best rate of a GPU and size is \
+         bold. 48 and 64 B a thread and 64 threads are not in the paper's tables: its text names several blocks a \
+         thread, and its table II has 64 threads. The paper leaves an auto-tuner that chooses among these to future \
+         work; this project has none for these kernels.",
     );
     for (index, size) in SIZES.iter().enumerate() {
         page.say(&format!("{} MB:", size.bytes >> 20));
@@ -39,11 +40,12 @@ pub fn render(page: &mut Page) {
 fn table_2(page: &mut Page) {
     page.say("### Table II: occupancy");
     page.say(&format!(
-        "Threads that a multiprocessor has at a time, in parts of all that it may have: in the paper for a kernel that is limited by \
-         threads and thread blocks alone, on compute capability 5.2; on {} for the kernels of tables VI to VIII with the keys in shared \
-         memory, as the driver tells it, with registers a thread and bytes of local memory a thread in parentheses. The compiler is \
-         asked for registers for 2,048 threads a multiprocessor with 16 B a thread, 1,024 with 32, 640 with 48 and 512 with 64, or for one thread block: more \
-         blocks a thread need more registers, so that granularities differ in occupancy too.",
+        "Resident threads of a multiprocessor as a part of the maximum. The paper's are for a kernel that is limited \
+         by threads and thread blocks alone, on compute capability 5.2. Those of the {} are for the kernels of tables \
+         VI to VIII with keys in shared memory, as the driver reports them, with registers of a thread and bytes of \
+         local memory of a thread in parentheses. The compiler is asked to leave room for 2,048 threads a \
+         multiprocessor with 16 B a thread, 1,024 with 32, 640 with 48 and 512 with 64, or for one thread block: more \
+         blocks a thread need more registers, so granularities also differ in occupancy.",
         page.gpu()
     ));
     let mut rows = vec![["threads", "thread blocks:", "there:"].map(String::from).to_vec()];
@@ -80,8 +82,8 @@ fn table_2(page: &mut Page) {
             cells.join(", ")
         };
         page.say(&format!(
-            "That 64 threads leave a multiprocessor with less occupancy than 128, {} % to {} %, {so}: it is {} with 64 threads, by \
-             bytes a thread, and {} with 128.",
+            "That 64 threads give a multiprocessor less occupancy than 128, {} % against {} %, {so}: it is {} with 64 \
+             threads, by bytes a thread, and {} with 128.",
             TABLE_2[0].2,
             TABLE_2[1].2,
             cells(|pair| pair.0),

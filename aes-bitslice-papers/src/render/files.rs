@@ -42,17 +42,18 @@ fn heading(measured: &Measured, page: &mut Page) {
     page.say("Measured by `cargo xtask papers`; all figures are in [papers.json](papers.json):");
     page.say(&measured.runs.iter().map(machine).collect::<String>());
     page.say(
-        "AES-128 where nothing else is said, random key and data. A rate is that of the median run, in Gbit/s, 10^9 bits a second; \
-         the runs, 5 to 20, come after warm-up. Unless copies are counted, the time is the GPU's own, between two events around \
-         the kernel, from one buffer in its memory to another. All of a cipher's output was compared with that of the `aes` and `ctr` \
-         crates before a case was timed and once more after, and that of a kernel that is no cipher with its definition; orders of words \
-         and planes that the processor makes are tested elsewhere. MB in a paper is taken as 2^20 bytes. The papers' kernels are \
-         printed by this project's generator, from what the papers' texts say; their figures are theirs, in the precision they give. What \
-         is not measured yet says so in its place.",
+        "AES-128 unless stated otherwise, with random key and data. A rate is that of the median run, in Gbit/s, 10^9 \
+         bits per second; 5 to 20 runs follow a warm-up. Unless copies are counted, the time is the GPU's own, \
+         between two events around the kernel, from one buffer in its memory to another. The complete output of each \
+         cipher was compared with that of the `aes` and `ctr` crates before a case was timed and again afterwards, \
+         and the output of any other kernel with its definition; tests elsewhere cover the orders of words and planes \
+         that the processor produces. MB in a paper is taken as 2^20 bytes. This project's generator prints the \
+         papers' kernels from the descriptions in their texts; the papers' figures are quoted in the precision they \
+         give. Whatever is not measured yet is marked so.",
     );
     page.say(
-        "Table kernels look tables up at addresses that depend on key and data; only the bitsliced ones are constant-time \
-         ([README](../README.md#what-it-is-not)).",
+        "Table kernels access tables at addresses that depend on key and data; only the bitsliced kernels are \
+         constant-time ([README](../README.md#what-it-is-not)).",
     );
 }
 
@@ -86,8 +87,8 @@ fn machine(run: &Run) -> String {
     text += &format!("Beside it {}.", run.cpu);
     if let Some(largest) = run.largest {
         text += &format!(
-            " **A quick run, which only shows that everything works: nothing was measured with more than {}, whatever the \
-             tables say, and no figure of it means anything.**",
+            " **A quick run, which only shows that everything works: nothing larger than {} was measured, whatever the \
+             tables say, and its figures mean nothing.**",
             aes_bitslice_plot::size(largest)
         );
     }

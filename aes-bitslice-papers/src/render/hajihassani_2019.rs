@@ -54,9 +54,9 @@ fn dollars(page: &Page) -> Option<f64> {
 fn priced(page: &Page) -> String {
     let ours = match &page.run.price {
         Some(Price { dollars, date }) => format!("the {} is counted as ${dollars} ({date})", page.gpu()),
-        None => format!("for the {} none was given (`--price`), so that its columns say “no price”", page.gpu()),
+        None => format!("no price was given for the {} (`--price`), so its columns say “no price”", page.gpu()),
     };
-    format!("Prices are of different years: the paper's GPUs have the paper's; {ours}.")
+    format!("Prices are from different years: the paper's GPUs have the paper's prices; {ours}.")
 }
 
 /// Single and double precision in Gflop/s, and memory bandwidth in GB/s, by what the driver tells of clocks.
@@ -77,8 +77,8 @@ fn peaks(gpu: &Gpu) -> [Option<f64>; 3] {
 fn table_2(page: &mut Page) {
     page.say("### Table 2: the GPUs");
     page.say(&format!(
-        "Of {}, multiprocessors times clock times lanes times two, and two transfers of the memory's bus a clock: peaks, as the driver's \
-         clocks have them.",
+        "Peaks of the {}: multiprocessors times clock times lanes times two, and two transfers of the memory bus per \
+         clock, from the clocks that the driver reports.",
         page.gpu()
     ));
     let names = ["GPU", "single precision, Gflop/s:", "double precision, Gflop/s:", "memory bandwidth, GB/s:"];
@@ -101,13 +101,15 @@ fn table_2(page: &mut Page) {
 fn tables_3_and_4(page: &mut Page) {
     page.say("### Tables 3 and 4: throughput of ECB and CTR encryption");
     page.say(&format!(
-        "Gbit/s. {} is what the paper's threads encrypt at once, 32 blocks each; {} keeps this GPU busy for longer. The kernels \
-         hajihassani-2019 on {} are the paper's: 32 blocks a thread by state, Canright's S-box of two-input gates, MixColumns by equation 5 and \
-         algorithm 1, AddRoundKey apart, 64 threads a thread block with their data in shared memory, and the keys in its two ways (section \
-         4.6): fetched from memory round by round, or in the code, picked by one-hot multiplexers (`cargo xtask gen --preset \
-         hajihassani-2019`). The others are this project's: bitsliced, four T-boxes or one with a copy for each lane of a warp, and \
-         four T-boxes and bitsliced at once on shares of the data. Here CTR is the encryption of data that is read from memory; the \
-         paper's counters are made in the code, and its shared memory holds the input data (section 6.4). {}",
+        "Gbit/s. {} is what the paper's threads encrypt at once, 32 blocks each; {} keeps this GPU busy for longer. \
+         The kernels hajihassani-2019 on the {} are the paper's: 32 blocks a thread by state, Canright's S-box of \
+         two-input gates, MixColumns by equation 5 and algorithm 1, a separate AddRoundKey, 64 threads a thread block \
+         with their data in shared memory, and keys in both of its ways (section 4.6): fetched from memory round by \
+         round, or in the code, selected by one-hot multiplexers (`cargo xtask gen --preset hajihassani-2019`). The \
+         others are this project's: bitsliced, with four T-boxes or with one that has a copy for each lane of a warp, \
+         and with four T-boxes beside bitslicing on shares of the data. CTR here encrypts data that is read from \
+         memory; the paper computes its counters in the code, and its shared memory holds the input data (section \
+         6.4). {}",
         size(SIZES[0]),
         size(SIZES[1]),
         page.gpu(),
@@ -143,8 +145,8 @@ fn tables_3_and_4(page: &mut Page) {
 fn table_1(page: &mut Page) {
     page.say("### Table 1: CBC");
     page.say(
-        "Of all modes but ECB and CTR the paper says that they are sequential (section 5); its table 1 has a CBC of others, whose \
-         decryption is parallel, as it says itself (section 3).",
+        "The paper calls all modes except ECB and CTR sequential (section 5). Its table 1 lists a CBC implementation \
+         of other authors; CBC decryption is parallel, as the paper itself says (section 3).",
     );
     let Related { authors, gpu, gbits } = &RELATED_CBC[0];
     let mut rows = vec![["work", "GPU", "CBC decryption, Gbit/s:", "to theirs:"].map(String::from).to_vec()];
@@ -164,9 +166,9 @@ fn table_1(page: &mut Page) {
 fn figures_12_and_13(page: &mut Page) {
     page.say("### Figures 12 and 13: compared with the work of others, as the paper quotes it");
     page.say(&format!(
-        "{}, Gbit/s, and Gbit/s for a dollar. {} Others' GPUs have the price that the paper's own tables imply, or, since its appendix G \
-         is not at hand, the one that they were announced at: the C2050 $2,499 (2009), the GTX 480 $499 (2010), the HD 7970 $549 (2011). \
-         For the K40m none was found.",
+        "{}, Gbit/s, and Gbit/s for a dollar. {} Other authors' GPUs have the price that the paper's own tables imply \
+         or, because its appendix G is not at hand, their price at launch: the C2050 $2,499 (2009), the GTX 480 $499 \
+         (2010), the HD 7970 $549 (2011). No price was found for the K40m.",
         size(BYTES),
         priced(page)
     ));
@@ -243,8 +245,8 @@ fn bars_14(page: &mut Page) -> Vec<Bar> {
 fn figure_14(page: &mut Page) {
     page.say("### Fig. 14: encryption and decryption");
     page.say(&format!(
-        "ECB, {} and {}, Gbit/s. The paper's figures are in its picture only; decryption is slower there, its MixColumns being \
-         the larger circuit.",
+        "ECB, {} and {}, Gbit/s. The paper gives its figures only as a plot; decryption is slower there because its \
+         MixColumns is the larger circuit.",
         size(SIZES[0]),
         size(SIZES[1]),
     ));
@@ -267,12 +269,13 @@ fn figure_14(page: &mut Page) {
 fn changes(page: &mut Page) {
     page.say("### Section 4.6, and from the paper's kernel to this project's: one change after the other");
     page.say(&format!(
-        "{}, Gbit/s, each kernel to the one that it is but for one thing; rows 7 and 9 change several at once. Staging is the way of the data through shared memory. The paper's \
-         layers are of two-input gates, which the compiler may merge, with AddRoundKey apart; in the fewest LUT3s MixColumns and \
-         AddRoundKey are one circuit that was searched for, and Canright's S-box is covered by LUT3s: row 7 is both at once. By column \
-         (row 9) a thread holds a column instead of a state, which changes the threads of a thread block too, from 128 to 512, the thread blocks of a multiprocessor, from \
-         two to one, and how the key is put into the code; and in CTR the first two \
-         rounds are done once for many blocks.",
+        "{}, Gbit/s. Each kernel is compared with the one that differs in one thing; rows 7 and 9 change several at \
+         once. Staging is how data passes through shared memory. The paper's layers consist of two-input gates, which \
+         the compiler may merge, and a separate AddRoundKey. In the fewest LUT3s, MixColumns and AddRoundKey are one \
+         circuit, found by a search, and Canright's S-box is covered with LUT3s: row 7 changes both. By column (row \
+         9), a thread holds a column instead of a state. This also changes the threads of a thread block from 128 to \
+         512, the thread blocks of a multiprocessor from two to one, and how the key is put into the code; and in CTR \
+         the first two rounds are computed once for many blocks.",
         size(CHANGES_BYTES)
     ));
     let mut rows = vec![["", "kernel", "to"].map(String::from).to_vec()];
@@ -317,10 +320,12 @@ fn gates(page: &mut Page) {
     let lut3 = CANRIGHT.lut3(Direction::Encrypt).gates().len();
     page.say("### Section 4.3: the gates of the S-box");
     page.say(&format!(
-        "The paper counts {SBOX_GATES} gates. Here each operator of two inputs is one: {} in Canright's S-box, {sums} XOR or XNOR and {products} AND \
-         or OR, and {} in its inverse, {inverse_sums} and {inverse_products}; complements are in the XNORs. In gates of the area of a NAND, with {} for an XOR \
-         and one for the others, the S-box has {:.0}. No way of counting these gives {SBOX_GATES}: not the one, not the other, not both together, which are {}, and not \
-         NANDs; the paper's circuit (its appendix A) is not at hand. In LUT3s, which one instruction of a GPU is, the S-box takes {lut3}.",
+        "The paper counts {SBOX_GATES} gates. Counted here as operators of two inputs, Canright's S-box has {}: \
+         {sums} XOR or XNOR and {products} AND or OR. Its inverse has {}: {inverse_sums} and {inverse_products}. \
+         Complements are part of the XNORs. In gate equivalents of a NAND, with {} for an XOR and one for the others, \
+         the S-box has {:.0}. None of these counts gives {SBOX_GATES}: not the S-box, not its inverse, not both \
+         together, which are {}, and not NANDs; the paper's circuit (its appendix A) is not at hand. In LUT3s, each \
+         one instruction of a GPU, the S-box takes {lut3}.",
         sums + products,
         inverse_sums + inverse_products,
         1.75,
@@ -332,9 +337,9 @@ fn gates(page: &mut Page) {
 fn profile(page: &mut Page) {
     page.say("### Section 6.2: profile");
     page.say(
-        "ECB encryption. The paper's profile, of a GTX 1050 Ti, is in its appendix C, which is not at hand. Registers a thread, local memory \
-         a thread, shared memory a thread block, and the threads of a multiprocessor in parts of all that it may have, as the driver \
-         tells them.",
+        "ECB encryption. The paper's profile of a GTX 1050 Ti is in its appendix C, which is not at hand. Registers \
+         and local memory of a thread, shared memory of a thread block, and the occupancy of a multiprocessor are as \
+         the driver reports them.",
     );
     let names = ["kernel", "registers:", "local, bytes:", "shared, bytes:", "threads:", "thread blocks:", "occupancy:"];
     let mut rows = vec![names.map(String::from).to_vec()];
@@ -358,14 +363,15 @@ fn profile(page: &mut Page) {
 fn counted(page: &mut Page) {
     let run = page.run;
     if run.counters.is_empty() {
-        page.say("The instruction mix is counted by NVIDIA's profiler, `ncu`, where it is on the path: not measured.");
+        page.say("NVIDIA's profiler, `ncu`, counts the instruction mix where it is on the path: not measured.");
         return;
     }
     page.say(&format!(
-        "Counted by NVIDIA's profiler, `ncu`, over {}: instructions of warps by the pipe that executes them, wavefronts for each load from \
-         shared memory (without bank conflicts 1 for loads of a word, 4 for loads of 16 bytes), instructions a cycle of a quarter of a multiprocessor, and the warps that were there, \
-         of all. Li et al.'s kernel is there for comparison. The data is random: the threads of a \
-         warp look up different entries of its T-boxes.",
+        "Counted by NVIDIA's profiler, `ncu`, over {}: warp instructions by the pipe that executes them, wavefronts \
+         per load from shared memory (without bank conflicts 1 for loads of a word, 4 for loads of 16 bytes), \
+         instructions per cycle of a quarter of a multiprocessor, and the resident warps as a part of the maximum. Li \
+         et al.'s kernel is listed for comparison. The data is random: the threads of a warp look up different \
+         entries of its T-boxes.",
         size(COUNTED_BYTES)
     ));
     let names =
@@ -396,11 +402,12 @@ fn counted(page: &mut Page) {
 fn representation(page: &mut Page) {
     page.say("### Section 6.3: the change of representation");
     page.say(&format!(
-        "{}: 32 blocks to 128 planes, nothing encrypted, from one buffer to another. On the GPU once, with its memory accesses; and {} times, of \
-         which all but one are undone, so that the difference is the change without them. On the processor both are on all cores, and no ratio \
-         is given: the change is plain Rust on words of 32 bits, while this project's bitsliced engine encrypts on the processor's widest \
-         vectors. ECB changes the representation twice. The paper's two orders of magnitude are given without figures, and without a \
-         word on which of these they are.",
+        "{}: 32 blocks to 128 planes without encryption, from one buffer to another. On the GPU it is measured once, \
+         with its memory accesses; and {} times, of which all but one are undone, so that the difference is the \
+         change without memory accesses. On the processor both run on all cores, and no ratio is given: the change is \
+         plain Rust on words of 32 bits, while this project's bitsliced engine encrypts on the processor's widest \
+         vectors. ECB changes the representation twice. The paper's two orders of magnitude come without figures, and \
+         it does not say which of these they refer to.",
         size(BYTES),
         TIMES[1]
     ));
@@ -433,10 +440,10 @@ fn representation(page: &mut Page) {
 fn lfsr(page: &mut Page) {
     page.say("### Section 4.1: shift registers");
     page.say(
-        "Registers of 16 bits with linear feedback, as kernels that write all new bits to memory. The paper counts clocks: for 1,024 bits \
-         1,024 of one register, 64 of 16 threads with a register each, and 4 of 16 threads with 16 registers each in words of 16 bits. A \
-         GPU's words have 32. The one register of fig. 4 is not timed. The last row is the paper's number of threads, whose time is that of \
-         a launch.",
+        "Linear-feedback shift registers of 16 bits, as kernels that write all new bits to memory. The paper counts \
+         clocks: for 1,024 bits, 1,024 with one register, 64 with 16 threads of one register each, and 4 with 16 \
+         threads of 16 registers each in words of 16 bits. A GPU's words have 32. The single register of fig. 4 is \
+         not timed. The last row has the paper's number of threads; its time is that of a launch.",
     );
     let mut rows = vec![
         ["registers", "bits a clock of 16 threads:", "clocks for 1,024 bits:", "Gbit/s:", "to parallel:", "time, µs:"]

@@ -28,9 +28,9 @@ pub fn render(page: &mut Page) {
 fn table_3(page: &mut Page) {
     page.say("### Table III: granularity, T-box, key and plaintext memory");
     page.say(
-        "ECB encryption of 256 MB, four T-boxes, rounds in a loop, 512 threads a thread block, and 4 thread blocks a multiprocessor (there 60 altogether, \
-         2 a multiprocessor), which loop over the data. AoS and SoA are where threads that share a block keep its state between rounds; without them it \
-         stays in registers.",
+        "ECB encryption of 256 MB, four T-boxes, rounds in a loop, 512 threads a thread block, and 4 thread blocks a \
+         multiprocessor (in the paper 60 in all, 2 a multiprocessor), which loop over the data. With AoS and SoA, \
+         threads that share a block keep its state in shared memory between rounds; otherwise it stays in registers.",
     );
     let ours: Vec<_> = COLUMNS.iter().map(|column| page.gbits(TABLE_3, &column.name(), BYTES)).collect();
     let (our_best, their_best) = (best(ours.clone()), best(COLUMNS.iter().map(|column| Some(column.gbits))));
@@ -60,8 +60,8 @@ fn table_3(page: &mut Page) {
 fn chosen(page: &mut Page) {
     page.say("### Sections V.B to VI.B: one thing changed");
     page.say(
-        "256 MB; each kernel next to one of table III, or of this table, that is the same but for one thing. The paper gives figures for \
-         none of these.",
+        "256 MB. Each kernel is compared with a kernel of table III, or of this table, that differs in one thing. The \
+         paper gives no figures for these.",
     );
     let mut rows = vec![vec!["kernel".into(), format!("{}, Gbit/s:", page.gpu()), "to".into(), "ratio:".into()]];
     for (_, name, other) in choices() {
@@ -88,7 +88,8 @@ fn narrow(page: &mut Page) {
     let about = if within(ABOUT) { "about as fast as" } else { "not about as fast as" };
     let so = if within(NARROW_WITHIN) { "holds" } else { "does not hold" };
     page.say(&format!(
-        "256 threads are {about} 512: {lowest:.3} to {highest:.3} times over the {} kernels of table III. The paper's 0.1 % to {} % (VI.B) {so} here.",
+        "256 threads are {about} 512: {lowest:.3} to {highest:.3} times over the {} kernels of table III. The paper's \
+         0.1 % to {} % (VI.B) {so} here.",
         COLUMNS.len(),
         100.0 * NARROW_WITHIN,
     ));
@@ -97,9 +98,10 @@ fn narrow(page: &mut Page) {
 fn overlap(page: &mut Page) {
     page.say("### Section VI.C: copies counted");
     page.say(&format!(
-        "16 B a thread, T-boxes and round keys in shared memory, 256 MB. From pinned host memory to the GPU, through the kernel, \
-         and back, by the host's clock; with several chunks, each on a stream of its own, one chunk is copied while another is \
-         encrypted. The paper's text has 22.0 Gbit/s for 4 chunks, its abstract {ABSTRACT}; it tried other numbers, without figures.",
+        "16 B a thread, T-boxes and round keys in shared memory, 256 MB. From pinned host memory to the GPU, through \
+         the kernel and back, by the host's clock. With several chunks, each on its own stream, one chunk is copied \
+         while another is encrypted. The paper's text has 22.0 Gbit/s for 4 chunks, its abstract {ABSTRACT}; it tried \
+         other numbers, without figures.",
     ));
     let mut rows = vec![["data in", "Gbit/s:", "Gbit/s:", "ours to theirs:"].map(String::from).to_vec()];
     rows[0][1] = format!("{GPU}, Gbit/s:");
@@ -116,8 +118,8 @@ fn processor(page: &mut Page) {
     let (cpu, rate, ratio) = CPU;
     page.say("### Section VI.C: the processor");
     page.say(&format!(
-        "The best kernel of table III against AES by four T-boxes on one core of the processor. The paper does not say on how many cores \
-         its {cpu} reached {rate} Gbit/s; 35.2 are 29.3 times that, and the paper has {ratio}.",
+        "The best kernel of table III against AES with four T-boxes on one core of the processor. The paper does not \
+         say on how many cores its {cpu} reached {rate} Gbit/s; 35.2 is 29.3 times that, and the paper has {ratio}.",
     ));
     let ours = page.gbits(PROCESSOR, ONE_CORE, PROCESSOR_BYTES);
     let gpu = best(COLUMNS.iter().map(|column| page.gbits(TABLE_3, &column.name(), BYTES)).collect::<Vec<_>>());

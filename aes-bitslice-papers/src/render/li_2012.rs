@@ -27,8 +27,10 @@ pub fn render(page: &mut Page) {
 fn figure_1(page: &mut Page) {
     page.say("### Fig. 1: throughput over the size of the input");
     page.say(&format!(
-        "Four T-boxes in shared memory, 16 B a thread, 512 threads a thread block, rounds unrolled, blocks loaded as vectors of 16 bytes; \
-         for CBC decryption, ciphertext kept in shared memory, too. Of its curves the paper's text gives the highest point, {FASTEST} Gbit/s on a {GPU}, and that they look alike: all ratios are to that point."
+        "Four T-boxes in shared memory, 16 B a thread, 512 threads a thread block, rounds unrolled, blocks loaded as \
+         vectors of 16 bytes; for CBC decryption, ciphertext is kept in shared memory, too. Of its curves, the \
+         paper's text gives only the highest point, {FASTEST} Gbit/s on a {GPU}, and says that they look alike: all \
+         ratios are to that point."
     ));
     let mut rows = vec![vec!["size".into()]];
     for mode in MODES {
@@ -64,10 +66,11 @@ fn figure_1(page: &mut Page) {
 fn variants(page: &mut Page) {
     page.say("### Section V.C and the appendices: the order of words, and rounds");
     page.say(&format!(
-        "{}. The paper's host reorders blocks, so that all first words lie side by side, then all second ones, and its kernels read \
-         and write single words (`dev_input[index]`); vectors of 16 bytes are the other way that it names. Its kernels unroll the \
-         rounds; table III of Iwai et al. and tables VI to VIII of Abdelrahman et al. on this page are of kernels with rounds in a loop. \
-         Reordering is counted on the processor, all cores, before the kernel; the order of the result is left as it is.",
+        "{}. The paper's host reorders blocks so that all first words are adjacent, followed by all second words, and \
+         so on; its kernels read and write single words (`dev_input[index]`). Vectors of 16 bytes are the other way \
+         that it names. Its kernels unroll the rounds; table III of Iwai et al. and tables VI to VIII of Abdelrahman \
+         et al. on this page are of kernels with rounds in a loop. Where reordering is counted, all cores of the \
+         processor do it before the kernel; the result is left in that order.",
         size(VARIANT_BYTES)
     ));
     let mut rows = vec![vec!["kernel".to_string()]];
@@ -99,8 +102,8 @@ fn processor(page: &mut Page) {
     let (cpu, rate, ratio) = CPU;
     page.say("### Section VI.B: the processor");
     page.say(&format!(
-        "The fastest point of fig. 1 against AES by four T-boxes on one core of the processor. The paper takes its processor's rate from \
-         Iwai et al. 2010, a {cpu}, and calls its own sequential.",
+        "The fastest point of fig. 1 against AES with four T-boxes on one core of the processor. The paper takes its \
+         processor's rate from Iwai et al. 2010, a {cpu}, and calls its own code sequential.",
     ));
     let ours = page.gbits(VARIANTS, ONE_CORE, PROCESSOR_BYTES);
     let mut points = Vec::new();
@@ -120,10 +123,11 @@ fn processor(page: &mut Page) {
 fn table_4(page: &mut Page) {
     page.say("### Table IV: streams");
     page.say(&format!(
-        "CBC decryption, rounds unrolled, from host memory to the GPU, through the kernel and back, by the host's clock, in milliseconds; and the driver's \
-         allocation of pinned memory of that size, nothing written to it, with {} GPU(s) in the machine. With n streams the data is in n \
-         chunks, each on its own stream, in pinned memory, which streams need; with none, in one, in pageable or pinned memory: the \
-         paper does not say which its column is of.",
+        "CBC decryption, rounds unrolled, from host memory to the GPU, through the kernel and back, by the host's \
+         clock, in milliseconds; and the driver's allocation of pinned memory of that size, without writing to it, \
+         with {} GPU(s) in the machine. With n streams the data is in n chunks, each on its own stream, in pinned \
+         memory, which streams need. Without streams it is one chunk, in pageable or pinned memory: the paper does \
+         not say which of the two its column is for.",
         page.run.gpus.len()
     ));
     let faster = |theirs: Option<f64>, ours: Option<f64>| times(ours.and(theirs), ours.unwrap_or(1.0));
@@ -171,10 +175,10 @@ fn table_4(page: &mut Page) {
     }
     page.table(&rows);
     page.say(&format!(
-        "What these come to: without streams (our kernel, data in pageable memory), with the best number of streams, and with one allocation of \
-         pinned memory of that size counted, too. The text has {WITH_COPIES} Gbit/s at most with copies that are not overlapped, 23.2 \
-         with 8 streams, 14.22 with the allocation, and that streams make a small file, such as 256 KiB, slower: they do where the \
-         allocation is counted.",
+        "The resulting rates: without streams (our kernel, data in pageable memory), with the best number of streams, \
+         and with one allocation of pinned memory of that size counted, too. The paper's text has {WITH_COPIES} \
+         Gbit/s at most with copies that are not overlapped, 23.2 with 8 streams and 14.22 with the allocation, and \
+         says that streams make a small file, such as 256 KiB, slower: they do where the allocation is counted.",
     ));
     page.table(&sums);
 }

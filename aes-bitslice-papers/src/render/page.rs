@@ -74,9 +74,10 @@ impl<'a> Page<'a> {
     pub fn claims(&mut self, paper: &Paper) {
         self.say("### What holds, and what does not");
         self.say(&format!(
-            "Each row compares two cases of the tables above, by one thing that differs, or it says what else does: how many times as \
-             fast the first is as the second. Within {:.0} % there is no difference; about the same is within {:.0} %. “Turned \
-             round” is the opposite of a figure that the paper prints; all else that is not so here “does not hold”.",
+            "Each row compares two cases of the tables above that differ in one thing, or in what the row says: how \
+             many times as fast the first is as the second. Within {:.0} % there is no difference; “about the same” \
+             means within {:.0} %. “Turned round” is the opposite of a figure that the paper prints; any other \
+             deviation “does not hold”.",
             100.0 * SAME,
             100.0 * ABOUT
         ));

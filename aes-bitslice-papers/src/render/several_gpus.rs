@@ -10,17 +10,18 @@ use aes_bitslice_plot::size;
 pub fn render<'a>(page: &mut Page<'a>, run: Option<&'a Run>) {
     page.say("### Section 6.6: several GPUs");
     let what = format!(
-        "The paper's kernel with one-hot keys, one host thread a GPU, from the moment at which all of them may start until the last is \
-         done, by the host's clock. The data is in the memory of the GPUs, {}; or in pinned host memory, {}, from which it is distributed \
-         and where it is collected, which the paper names among what is lost with 4 and 8 GPUs. Shares are equal, rated by multiprocessors times \
-         clock, or as each GPU alone was measured. A GPU of half the rate is one that does its share twice, and is rated so. The \
-         paper's two GTX 980 come to {} of twice one, and its text does not say whether copies are counted.",
+        "The paper's kernel with one-hot keys and one host thread per GPU, timed by the host's clock from the moment \
+         at which all of them may start until the last one has finished. The data is in the memory of the GPUs, {}; \
+         or in pinned host memory, {}, from which it is distributed and where it is collected: the paper names this \
+         among the losses with 4 and 8 GPUs. Shares are equal, rated by multiprocessors times clock, or rated by \
+         measuring each GPU alone. A GPU of half the rate does its share twice, and is rated accordingly. The paper's \
+         two GTX 980 reach {} of twice the rate of one; its text does not say whether copies are counted.",
         size(4 << 30),
         size(1 << 30),
         percent(Some(TWO_GPUS), Some(1.0)),
     );
     let Some(run) = run else {
-        page.say(&format!("{what} Not measured yet: it takes a machine with several GPUs (`--paper {}`).", PAPER.name));
+        page.say(&format!("{what} Not measured yet: this needs a machine with several GPUs (`--paper {}`).", PAPER.name));
         return;
     };
     page.run = run;

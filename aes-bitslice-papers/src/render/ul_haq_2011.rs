@@ -38,9 +38,9 @@ fn constant_sbox(page: &mut Page) {
     let is_slow = |ratio: Option<f64>| ratio.map(|ratio| ratio < 1.0 - SAME);
     if [global, constant, local].map(is_slow) == [Some(true), Some(false), Some(true)] {
         page.say(
-            "An S-box in constant memory is slow with the keys in global memory (the first row) and in local memory (key expansion, S-box \
-             constant); with the keys in constant memory, too, there is no such difference (the second row). The cause was not looked \
-             at; what key expansion costs, the S-box in local memory shows.",
+            "An S-box in constant memory is slow with keys in global memory (the first row) and in local memory (key \
+             expansion, S-box constant); with keys in constant memory, too, there is no such difference (the second \
+             row). The cause was not investigated; the S-box in local memory shows the cost of key expansion.",
         );
     }
 }
@@ -67,18 +67,20 @@ fn described(page: &Page, kind: Kind) -> String {
         Clock::Host => "by the host's clock, which counts the launch, too",
     };
     format!(
-        "The {kind} is {name}, {compute_units} compute units, on the platform {platform}, driver {driver}; times are {clock}."
+        "The {kind} is {name}, {compute_units} compute units, on the platform {platform}, driver {driver}; times are \
+         {clock}."
     )
 }
 
 fn figure_11(page: &mut Page, charts: &mut Vec<Chart>) {
     page.say("### Fig. 11: kernels on the GPU, over the size of the input");
     page.say(&format!(
-        "ECB encryption with keys of {} bits, milliseconds from one buffer in the GPU's memory to another; the shortest of a size \
-         is bold. A thread has a block, as bytes. The basic kernel has its tables and the expanded key in buffers in global memory, and \
-         reads and writes byte by byte into the columns of its state; the others have one thing or more elsewhere, and each is there \
-         with vectors of 16 bytes, too. Keys that are local are expanded there by the first thread of each work-group, of 256; all \
-         others by the host. The last kernel is this project's bitsliced one, in OpenCL C, too. {}",
+        "ECB encryption with keys of {} bits, milliseconds from one buffer in the GPU's memory to another; the \
+         shortest time of a size is bold. A thread has one block, as bytes. The basic kernel has its tables and the \
+         expanded key in buffers in global memory, and reads and writes byte by byte into the columns of its state. \
+         The others have one or more of these elsewhere; each is also measured with vectors of 16 bytes. Local keys \
+         are expanded by the first thread of each work-group of 256; all others by the host. The last kernel is this \
+         project's bitsliced one, also in OpenCL C. {}",
         KEY_BITS.bits(),
         described(page, Kind::Gpu),
     ));
@@ -137,9 +139,9 @@ fn short(name: &str) -> String {
 fn others(page: &mut Page) {
     page.say("### Keys of all lengths, and decryption");
     page.say(&format!(
-        "{}, milliseconds. Decryption is the inverse cipher; round keys serve both as they are. The article says that all transformations but \
-         SubBytes stay the same in it: that is an error. ShiftRows goes the other way, and MixColumns multiplies by other numbers (FIPS \
-         197, section 5.3), as it does here.",
+        "{}, milliseconds. Decryption is the inverse cipher, with the same round keys. The article says that all \
+         transformations except SubBytes stay the same in it: that is an error. ShiftRows goes the other way, and \
+         MixColumns multiplies by other constants (FIPS 197, section 5.3), as it does here.",
         size(LARGEST)
     ));
     let mut rows = vec![vec!["kernel".to_string()]];
@@ -163,13 +165,13 @@ fn ratio(a: Option<f64>, b: Option<f64>) -> String {
 fn figure_12(page: &mut Page) {
     page.say("### Fig. 12: GPU and processor through OpenCL");
     page.say(&format!(
-        "The same kernels on the processor, milliseconds, of 3 runs at least. {}",
+        "The same kernels on the processor, milliseconds, at least 3 runs. {}",
         described(page, Kind::Cpu)
     ));
     over_sizes(page, FIGURE_12, Kind::Cpu, main_ways(Direction::Encrypt), &CPU_POWERS);
     page.say(&format!(
-        "The fastest of the paper's kernels on each, milliseconds, and this project's; and, for scale, the processor without OpenCL, \
-         from host memory to host memory by the host's clock: {}.",
+        "Milliseconds of the fastest of the paper's kernels on each device, and of this project's; and, for scale, of \
+         the processor without OpenCL, from host memory to host memory by the host's clock: {}.",
         page.run.cpu
     ));
     let mut rows = vec![vec!["size".to_string()]];
@@ -215,9 +217,9 @@ fn figure_13(page: &mut Page, charts: &mut Vec<Chart>) {
     page.say("### Fig. 13: how many times as fast the GPU is");
     let theirs = SPEED_UPS.map(|(gpu, most)| format!("up to {most} times with a {gpu}")).join(" and ");
     page.say(&format!(
-        "The paper has {theirs}, both against a {CPU} with 8 threads through OpenCL. Here {} against {}: the basic kernel on both; the \
-         fastest of the paper's kernels of fig. 12 on each; this project's on both; and the fastest kernel on the GPU against the \
-         processor's AES instructions, without OpenCL.",
+        "The paper has {theirs}, both against a {CPU} with 8 threads through OpenCL. Here it is {} against {}: the \
+         basic kernel on both; the fastest of the paper's kernels of fig. 12 on each; this project's on both; and the \
+         fastest kernel on the GPU against the processor's AES instructions, without OpenCL.",
         name(page, Kind::Gpu),
         name(page, Kind::Cpu),
     ));
