@@ -37,7 +37,7 @@
 //!
 //! To encrypt, use [`GcmEncrypt`], which authenticates. The raw modes, ECB, CBC, CTR and XTS, are for interoperability: if the ciphertext
 //! is modified, the plaintext changes undetected.
-// `unsafe` is confined to three modules: the two for devices, and the one for vector instructions.
+// `unsafe` is confined to four modules of `backend`: the two for devices, and those for vector instructions and for writes past the caches.
 #![deny(unsafe_code)]
 // Code that only devices use is compiled, and thus checked, in every build.
 #![cfg_attr(not(all(feature = "cuda", feature = "opencl")), allow(dead_code))]

@@ -21,7 +21,10 @@ pub fn render<'a>(page: &mut Page<'a>, run: Option<&'a Run>) {
         percent(Some(TWO_GPUS), Some(1.0)),
     );
     let Some(run) = run else {
-        page.say(&format!("{what} Not measured yet: this needs a machine with several GPUs (`--paper {}`).", PAPER.name));
+        page.say(&format!(
+            "{what} Not measured yet: this needs a machine with several GPUs (`--paper {}`).",
+            PAPER.name
+        ));
         return;
     };
     page.run = run;

@@ -1,14 +1,14 @@
 //! Calls on host memory that return at once and signal when they complete.
 //!
-//! There are three ways to call a [`Cipher`]:
+//! The ways to call a [`Cipher`]:
 //!
-//! | the data is | the call | returns | is done |
+//! | the data is | the call | returns | completes |
 //! |---|---|---|---|
-//! | in host memory, borrowed | [`Cipher::run`] | when it is done | then |
-//! | in host memory, given away for as long | [`Cipher::submit`] | at once | when the [`Submitted`] it gave is: `await` or [`wait`](Submitted::wait) gives the data back |
-//! | in GPU memory | [`DeviceCipher::run`](crate::cuda::DeviceCipher::run) | when it is on the caller's stream | when the stream has come to it, which an event tells: `stream.record_event(None)` after it |
-//! | in GPU memory, and a value is returned | [`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output) | when it is on the caller's stream | the same; [`Pending::wait`](crate::cuda::Pending::wait) gives the value |
-//! | in OpenCL buffers | [`BufferCipher::run`](crate::opencl::BufferCipher::run) | when it is in the caller's queue | when the queue has come to it |
+//! | in host memory, borrowed | [`Cipher::run`] | when it completes | then |
+//! | in host memory, handed over until then | [`Cipher::submit`] | at once | when its [`Submitted`] does: `await` or [`wait`](Submitted::wait) returns the data |
+//! | in GPU memory | [`DeviceCipher::run`](crate::cuda::DeviceCipher::run) | when it is on the caller's stream | when the stream reaches it, which an event reports: `stream.record_event(None)` after it |
+//! | in GPU memory, and a value is returned | [`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output) | when it is on the caller's stream | the same; [`Pending::wait`](crate::cuda::Pending::wait) returns the value |
+//! | in OpenCL buffers | [`BufferCipher::run`](crate::opencl::BufferCipher::run) | when it is in the caller's queue | when the queue reaches it |
 //!
 //! Calls on memory that is sharded over several GPUs ([`ShardedCipher`](crate::cuda::ShardedCipher)) are of the first
 //! kind.

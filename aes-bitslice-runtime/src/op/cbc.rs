@@ -6,7 +6,7 @@
 //! | argument | value |
 //! |---|---|
 //! | `blocks` | blocks of 16 bytes |
-//! | `previous`, `stride` | where the ciphertext block before share n is, less n times the stride in bytes; there is none before the first |
+//! | `previous`, `stride` | the address of the ciphertext block before share n, less n times the stride in bytes; the first share has none |
 //! | `iv` | the IV, its bytes in order |
 
 use crate::base::error::Error;

@@ -177,7 +177,7 @@ pub(crate) const NAME: &str = "a call under many keys";
 
 /// The maximum number of blocks in a job: block numbers have 32 bits.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
-/// Jobs that a core takes at a time, and bytes that they have at least.
+/// The maximum number of jobs that a core takes at a time.
 const AT_A_TIME: usize = 64;
 
 impl Jobs {

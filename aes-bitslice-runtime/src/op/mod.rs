@@ -6,14 +6,14 @@
 //! | `ecb` | [`Ecb`](ecb::Ecb) | maps whole blocks | SP 800-38A, section 6.1 |
 //! | `ctr` | [`Ctr`](ctr::Ctr) | maps any bytes | SP 800-38A, section 6.5 |
 //! | `keystream` | [`Keystream`](keystream::Keystream) | writes any bytes | SP 800-38A, section 6.5 |
-//! | `ghash` | [`Ghash`](ghash::Ghash) | reads whole blocks, gives a hash | SP 800-38D, section 6.4 |
-//! | `gcm` | [`GcmEncrypt`](gcm::GcmEncrypt), [`GcmDecrypt`](gcm::GcmDecrypt), [`GcmPart`](gcm::GcmPart) | maps any bytes, gives a tag | SP 800-38D |
-//! | `gcm_batch` | [`GcmEncryptBatch`](gcm_batch::GcmEncryptBatch), [`GcmDecryptBatch`](gcm_batch::GcmDecryptBatch) | maps any ranges of bytes, gives tags | SP 800-38D |
-//! | `gcm_siv` | [`GcmSivEncrypt`](gcm_siv::GcmSivEncrypt), [`GcmSivDecrypt`](gcm_siv::GcmSivDecrypt) | maps any bytes, gives a tag | RFC 8452 |
-//! | `many_keys` | [`Jobs`](many_keys::Jobs), [`EachKey`](many_keys::EachKey): no operations, for they have no cipher | maps ranges of bytes | SP 800-38A, sections 6.1 and 6.5 |
-//! | `gmac` | [`Gmac`](gmac::Gmac) | reads any bytes, gives a tag | SP 800-38D |
-//! | `cmac` | [`Cmac`](cmac::Cmac) | reads any bytes, gives a tag | SP 800-38B |
-//! | `cmac_batch` | [`CmacBatch`](cmac_batch::CmacBatch), [`CmacVerifyBatch`](cmac_batch::CmacVerifyBatch) | reads any ranges of bytes, gives tags | SP 800-38B |
+//! | `ghash` | [`Ghash`](ghash::Ghash) | reads whole blocks, returns a hash | SP 800-38D, section 6.4 |
+//! | `gcm` | [`GcmEncrypt`](gcm::GcmEncrypt), [`GcmDecrypt`](gcm::GcmDecrypt), [`GcmPart`](gcm::GcmPart) | maps any bytes, returns a tag | SP 800-38D |
+//! | `gcm_batch` | [`GcmEncryptBatch`](gcm_batch::GcmEncryptBatch), [`GcmDecryptBatch`](gcm_batch::GcmDecryptBatch) | maps any ranges of bytes, returns tags | SP 800-38D |
+//! | `gcm_siv` | [`GcmSivEncrypt`](gcm_siv::GcmSivEncrypt), [`GcmSivDecrypt`](gcm_siv::GcmSivDecrypt) | maps any bytes, returns a tag | RFC 8452 |
+//! | `many_keys` | [`Jobs`](many_keys::Jobs), [`EachKey`](many_keys::EachKey): not operations, because they have no cipher | maps ranges of bytes | SP 800-38A, sections 6.1 and 6.5 |
+//! | `gmac` | [`Gmac`](gmac::Gmac) | reads any bytes, returns a tag | SP 800-38D |
+//! | `cmac` | [`Cmac`](cmac::Cmac) | reads any bytes, returns a tag | SP 800-38B |
+//! | `cmac_batch` | [`CmacBatch`](cmac_batch::CmacBatch), [`CmacVerifyBatch`](cmac_batch::CmacVerifyBatch) | reads any ranges of bytes, returns tags | SP 800-38B |
 //! | `xts` | [`Xts`](xts::Xts) | maps data units | IEEE 1619, SP 800-38E |
 //! | `cbc` | [`CbcDecrypt`](cbc::CbcDecrypt), [`CbcEncrypt`](cbc::CbcEncrypt) | maps whole blocks | SP 800-38A, section 6.2 |
 //!

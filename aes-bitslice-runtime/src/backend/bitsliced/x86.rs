@@ -290,7 +290,7 @@ macro_rules! functions {
 
             static FUNCTIONS: Functions = Functions {
                 lanes: $register::LANES,
-                // SAFETY: a value of this type is made below only.
+                // SAFETY: this table is returned only where the processor has the features, below.
                 ecb: |direction, keys, blocks| unsafe { ecb(direction, keys, blocks) },
                 // SAFETY: likewise.
                 ctr: |keys, counter, skip, data| unsafe { ctr(keys, counter, skip, data) },

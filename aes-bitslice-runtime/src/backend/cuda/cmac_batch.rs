@@ -37,7 +37,7 @@ impl DeviceKey {
         unsafe {
             memory.run(stream, subkeys.end, tags.clone(), secret, |begin| {
                 let values = values(begin, all, [&table, &subkeys, &tags]);
-                // A tile is as many messages as it has blocks elsewhere.
+                // A message counts as a block: a tile has the same number of messages as it has blocks in other modes.
                 kernel.run(stream, span, keys, |shape| {
                     Ok(shape.launch(Entry::Cmac, 0, all as u64, values)?.into_iter().collect())
                 })

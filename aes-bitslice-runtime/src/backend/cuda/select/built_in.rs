@@ -22,7 +22,7 @@ const BUILT_IN: &[Row] = &[
     Row { architecture: Some(90), mode: None, bytes: 16 << 20, choice: Choice::Tbox },
     Row { architecture: Some(90), mode: Some(Mode::EcbEncrypt), bytes: 16 << 20, choice: Choice::CO_RESIDENT },
     Row { architecture: Some(90), mode: Some(Mode::EcbDecrypt), bytes: 16 << 20, choice: Choice::CO_RESIDENT },
-    // And CTR makes its parts, too, for both co-resident kernels.
+    // CTR also prepares its counter parts for both co-resident kernels, which pays off only from a larger size.
     Row { architecture: Some(90), mode: Some(Mode::Ctr), bytes: 128 << 20, choice: CTR_CO_RESIDENT },
 ];
 
