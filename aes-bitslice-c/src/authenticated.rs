@@ -11,8 +11,8 @@ use aes_bitslice_runtime::{
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
-/// What comes of a part of a GCM message, and the tag of all parts is made of. It tells about the hash key: keep it as secret as the
-/// key until the tag is made.
+/// The result of one part of a GCM message. The tag is computed from the results of all parts. It reveals information about the hash key:
+/// keep it as secret as the key until the tag is computed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -30,7 +30,7 @@ impl From<PartialHash> for Part {
     }
 }
 
-/// The place of a tag, as the caller has it.
+/// The caller's place for a tag.
 pub(crate) type TagPlace = NonNull<[u8; 16]>;
 
 /// A nonce.
@@ -45,17 +45,17 @@ pub(crate) unsafe fn nonce(nonce: *const u8, len: usize) -> Result<Nonce, Failur
 /// Writes a whole tag.
 ///
 /// # Safety
-/// The place is 16 bytes of the caller's.
+/// The place is 16 bytes of the caller's memory.
 pub(crate) unsafe fn write_tag(place: TagPlace, tag: &Tag) {
     let bytes = *tag.as_bytes().first_chunk().expect("a computed tag is whole");
     // SAFETY: as the caller guarantees.
     unsafe { place.write(bytes) };
 }
 
-/// Encrypts a whole message with GCM (SP 800-38D, section 7.1), of `len` bytes, 0 to 2^36 - 32, and writes its tag, 16 bytes, to `tag`.
+/// Encrypts a whole message of `len` bytes, 0 to 2^36 - 32, with GCM (SP 800-38D, section 7.1), and writes its tag, 16 bytes, to `tag`.
 ///
-/// `nonce` has `nonce_len` bytes, 12 as a rule, and must be new for every message under a key. `aad` is additional data of `aad_len`
-/// bytes, which is authenticated and not encrypted; there may be none.
+/// `nonce` has `nonce_len` bytes, usually 12, and must be new for every message under a key. `aad` is additional data of `aad_len` bytes,
+/// which is authenticated but not encrypted; there may be none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_encrypt(
     cipher: *const CipherHandle,
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_encrypt(
     call(|| {
         let data = Data::maps(input, output, len)?;
         let place: TagPlace = data.place_apart(tag.cast(), "tag")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let aad = values(aad.cast(), aad_len, "aad")?;
             let operation = GcmEncrypt::new(&self::nonce(nonce, nonce_len)?, aad);
@@ -82,10 +82,10 @@ pub unsafe extern "C" fn aes_bitslice_gcm_encrypt(
     })
 }
 
-/// Decrypts a whole message with GCM (SP 800-38D, section 7.2), if it is the one that the tag was made of: otherwise it fails with
-/// AES_BITSLICE_UNAUTHENTICATED, and clears the output.
+/// Decrypts a whole message with GCM (SP 800-38D, section 7.2), if its tag is right. Otherwise fails with AES_BITSLICE_UNAUTHENTICATED and
+/// clears the output.
 ///
-/// Nonce and additional data are those of the encryption. `tag` has `tag_len` bytes: 16, or the first 12 to 15, 8 or 4 where both sides
+/// Nonce and additional data are the same as for encryption. `tag` has `tag_len` bytes: 16, or the first 12 to 15, 8 or 4 if both sides
 /// agreed on that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_decrypt(
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_decrypt(
 ) -> c_int {
     call(|| {
         let data = Data::maps(input, output, len)?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let tag = Tag::new(values(tag, tag_len, "tag")?)?;
             let aad = values(aad.cast(), aad_len, "aad")?;
@@ -112,10 +112,11 @@ pub unsafe extern "C" fn aes_bitslice_gcm_decrypt(
     })
 }
 
-/// Encrypts or decrypts a part of a GCM message, `len` bytes from byte `offset` of the message on, and writes what the tag is made of to
-/// `part`. Parts may be done in any order, and at the same time; `offset` is a multiple of 16, and so is `len` but for the last part.
+/// Encrypts or decrypts a part of a GCM message, `len` bytes from byte `offset` of the message on, and writes its contribution to the tag
+/// to `part`. Parts may be processed in any order and at the same time; `offset` is a multiple of 16, and so is `len` except for the last
+/// part.
 ///
-/// The tag of the whole message comes of all parts, by aes_bitslice_gcm_tag; plaintext that was decrypted is NOT AUTHENTIC before
+/// aes_bitslice_gcm_tag computes the tag of the whole message from all parts; decrypted plaintext is NOT AUTHENTIC until
 /// aes_bitslice_gcm_verify has found the tag right.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_part(
@@ -132,7 +133,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_part(
     call(|| {
         let data = Data::maps(input, output, len)?;
         let place = data.place_apart(part, "part")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let operation = GcmPart::new(self::direction(direction)?, &self::nonce(nonce, nonce_len)?, offset);
             let hash = reference(cipher, "cipher")?.run(operation, data)?;
@@ -142,7 +143,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_part(
     })
 }
 
-/// The parts of a message, as the library has them.
+/// The parts of a message in the library's types.
 ///
 /// # Safety
 /// It is NULL, or points to `count` parts.
@@ -152,9 +153,9 @@ unsafe fn parts(parts: *const Part, count: usize) -> Result<Vec<PartialHash>, Fa
     Ok(parts.iter().map(|part| PartialHash { offset: part.offset, bytes: part.bytes, hash: part.hash }).collect())
 }
 
-/// The tag, 16 bytes, of a GCM message that was encrypted in parts: of all its `count` parts, in any order, and its additional data.
-/// Parts that overlap, or one that is missing between others, are refused with AES_BITSLICE_INVALID; that one is missing at the end
-/// cannot be seen.
+/// Computes the tag, 16 bytes, of a GCM message that was encrypted in parts, from all its `count` parts, in any order, and its additional
+/// data. Parts that overlap, or a missing part between others, are refused with AES_BITSLICE_INVALID; a part missing at the end cannot be
+/// detected.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_tag(
     cipher: *const CipherHandle,
@@ -168,7 +169,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_tag(
 ) -> c_int {
     call(|| {
         let place: TagPlace = place(tag.cast(), "tag")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let parts = self::parts(parts, count)?;
             let operation = GcmEncrypt::new(&self::nonce(nonce, nonce_len)?, values(aad.cast(), aad_len, "aad")?);
@@ -179,7 +180,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_tag(
     })
 }
 
-/// Whether a GCM message that was decrypted in parts is the one that the tag, of `tag_len` bytes, was made of: AES_BITSLICE_OK, or
+/// Verifies the tag, `tag_len` bytes, of a GCM message that was decrypted in parts: returns AES_BITSLICE_OK, or
 /// AES_BITSLICE_UNAUTHENTICATED, and then its plaintext must be thrown away.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_verify(
@@ -194,7 +195,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_verify(
     tag_len: usize,
 ) -> c_int {
     call(|| {
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let parts = self::parts(parts, count)?;
             let tag = Tag::new(values(tag, tag_len, "tag")?)?;
@@ -205,12 +206,12 @@ pub unsafe extern "C" fn aes_bitslice_gcm_verify(
     })
 }
 
-/// Encrypts a whole message with AES-GCM-SIV (RFC 8452), of `len` bytes, 0 to 2^36, and writes its tag, 16 bytes, to `tag`. The key
-/// has 128 or 256 bits.
+/// Encrypts a whole message of `len` bytes, 0 to 2^36, with AES-GCM-SIV (RFC 8452), and writes its tag, 16 bytes, to `tag`. The key has 128
+/// or 256 bits.
 ///
-/// `nonce` has `nonce_len` bytes, which is 12, and is new for every message; one that is used twice under a key tells whether two messages
-/// with the same additional data are equal, and nothing else. `aad` is additional data of `aad_len` bytes, which is authenticated and not
-/// encrypted; there may be none.
+/// `nonce` has `nonce_len` bytes, which is 12, and is new for every message; a nonce used twice under a key reveals only whether two
+/// messages with the same additional data are equal. `aad` is additional data of `aad_len` bytes, which is authenticated but not encrypted;
+/// there may be none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_siv_encrypt(
     cipher: *const CipherHandle,
@@ -226,7 +227,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_siv_encrypt(
     call(|| {
         let data = Data::maps(input, output, len)?;
         let place: TagPlace = data.place_apart(tag.cast(), "tag")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let aad = values(aad.cast(), aad_len, "aad")?;
             let operation = GcmSivEncrypt::new(&self::nonce(nonce, nonce_len)?, aad);
@@ -237,10 +238,10 @@ pub unsafe extern "C" fn aes_bitslice_gcm_siv_encrypt(
     })
 }
 
-/// Decrypts a whole message with AES-GCM-SIV (RFC 8452), if it is the one that the tag was made of: otherwise it fails with
-/// AES_BITSLICE_UNAUTHENTICATED, and clears the output.
+/// Decrypts a whole message with AES-GCM-SIV (RFC 8452), if its tag is right. Otherwise fails with AES_BITSLICE_UNAUTHENTICATED and clears
+/// the output.
 ///
-/// Nonce and additional data are those of the encryption. `tag` has `tag_len` bytes, which is 16.
+/// Nonce and additional data are the same as for encryption. `tag` has `tag_len` bytes, which is 16.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_siv_decrypt(
     cipher: *const CipherHandle,
@@ -256,7 +257,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_siv_decrypt(
 ) -> c_int {
     call(|| {
         let data = Data::maps(input, output, len)?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let tag = Tag::new(values(tag, tag_len, "tag")?)?;
             let aad = values(aad.cast(), aad_len, "aad")?;
@@ -266,8 +267,8 @@ pub unsafe extern "C" fn aes_bitslice_gcm_siv_decrypt(
     })
 }
 
-/// GMAC (SP 800-38D, section 3): the tag, 16 bytes, of `len` bytes that are authenticated and not encrypted, any number. As in GCM, the
-/// nonce must be new for every message under a key.
+/// Computes the GMAC tag (SP 800-38D, section 3), 16 bytes, of `len` bytes, any number, which are authenticated but not encrypted. As in
+/// GCM, the nonce must be new for every message under a key.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gmac(
     cipher: *const CipherHandle,
@@ -280,7 +281,7 @@ pub unsafe extern "C" fn aes_bitslice_gmac(
     call(|| {
         let data = Data::reads(input, len)?;
         let place: TagPlace = data.place_apart(tag.cast(), "tag")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let operation = Gmac::new(&self::nonce(nonce, nonce_len)?);
             let tag = reference(cipher, "cipher")?.run(operation, data)?;
@@ -290,7 +291,7 @@ pub unsafe extern "C" fn aes_bitslice_gmac(
     })
 }
 
-/// CMAC (SP 800-38B): the tag, 16 bytes, of `len` bytes, any number. Serial, on one core of the CPU with every engine.
+/// Computes the CMAC tag (SP 800-38B), 16 bytes, of `len` bytes, any number. Serial, on one CPU core whatever the engine.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_cmac(
     cipher: *const CipherHandle,
@@ -301,7 +302,7 @@ pub unsafe extern "C" fn aes_bitslice_cmac(
     call(|| {
         let data = Data::reads(input, len)?;
         let place: TagPlace = data.place_apart(tag.cast(), "tag")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let tag = reference(cipher, "cipher")?.run(Cmac::new(), data)?;
             write_tag(place, &tag);
@@ -310,8 +311,8 @@ pub unsafe extern "C" fn aes_bitslice_cmac(
     })
 }
 
-/// Compares a tag that was computed, 16 bytes, with one that was received, the first `received_len` bytes of it (16 to 12, 8 or 4), in
-/// constant time: AES_BITSLICE_OK, or AES_BITSLICE_UNAUTHENTICATED. Never compare tags with memcmp, whose time tells how much was right.
+/// Compares a computed tag, 16 bytes, in constant time with a received one, its first `received_len` bytes (16 to 12, 8 or 4): returns
+/// AES_BITSLICE_OK or AES_BITSLICE_UNAUTHENTICATED. Never compare tags with memcmp: its timing reveals how much was right.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_tag_verify(
     computed: *const u8,
@@ -319,7 +320,7 @@ pub unsafe extern "C" fn aes_bitslice_tag_verify(
     received_len: usize,
 ) -> c_int {
     call(|| {
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         let (computed, received) = unsafe {
             (Tag::new(values(computed, 16, "computed")?)?, Tag::new(values(received, received_len, "received")?)?)
         };

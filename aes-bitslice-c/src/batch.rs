@@ -1,4 +1,4 @@
-//! Many messages under one key in one call, in host memory. Each returns when it is done.
+//! Many messages under one key in one call, in host memory. Each call returns when it is done.
 
 use crate::border::call;
 use crate::handles::CipherHandle;
@@ -11,34 +11,34 @@ use std::ffi::{c_int, c_void};
 use std::ops;
 use std::ptr::NonNull;
 
-/// Where a message, or what a job is for, lies in the data of a call.
+/// The range of a message, or of a job, in the data of a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// Where it begins, in bytes.
     pub offset: u64,
-    /// How many bytes it has; it may have none.
+    /// The number of bytes; may be 0.
     pub bytes: u64,
 }
 
-/// A message of a batch of GCM. All are under one key, and no two of them may have the same nonce.
+/// A message of a GCM batch. All messages are under one key, and no two may have the same nonce.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The nonce, `nonce_len` bytes.
     pub nonce: *const u8,
-    /// Bytes of the nonce: 12 as a rule.
+    /// Bytes of the nonce: usually 12.
     pub nonce_len: usize,
-    /// Additional data, `aad_len` bytes, which is authenticated and not encrypted.
+    /// Additional data, `aad_len` bytes, which is authenticated but not encrypted.
     pub aad: *const c_void,
     /// Bytes of the additional data; there may be none.
     pub aad_len: usize,
-    /// Where the message lies in the data of the call.
+    /// The range of the message in the data of the call.
     pub range: Range,
 }
 
 impl Range {
-    /// As the library has it, of what is called so and has this number.
+    /// The range in the library's type. `what` and `n` name it in an error.
     pub(crate) fn of(self, what: &str, n: usize) -> Result<ops::Range<u64>, Failure> {
         let end = self.offset.checked_add(self.bytes);
         let end = end.ok_or_else(|| Failure::invalid(format!("{what} {n} ends behind byte 2^64 - 1")))?;
@@ -46,7 +46,7 @@ impl Range {
     }
 }
 
-/// The places of messages.
+/// The ranges of messages.
 ///
 /// # Safety
 /// `ranges` is NULL, or points to `count` of them.
@@ -56,11 +56,10 @@ pub(crate) unsafe fn ranges(ranges: *const Range, count: usize) -> Result<Vec<op
     ranges.iter().enumerate().map(|(n, range)| range.of("message", n)).collect()
 }
 
-/// Messages, as the library has them.
+/// Messages in the library's types.
 ///
 /// # Safety
-/// `messages` is NULL, or points to `count` of them, whose nonces and additional data are as they say, and nobody changes any of it for
-/// `'a`.
+/// `messages` is NULL, or points to `count` of them, with nonces and additional data as they describe; none of it changes for `'a`.
 pub(crate) unsafe fn messages<'a>(messages: *const Message, count: usize) -> Result<Vec<GcmMessage<'a>>, Failure> {
     // SAFETY: as the caller guarantees.
     let messages = unsafe { values(messages, count, "messages") }?;
@@ -76,10 +75,10 @@ pub(crate) unsafe fn messages<'a>(messages: *const Message, count: usize) -> Res
     messages.iter().enumerate().map(one).collect()
 }
 
-/// The tags of `count` messages, of `tag_len` bytes each, side by side.
+/// The tags of `count` messages, `tag_len` bytes each, contiguous.
 ///
 /// # Safety
-/// `tags` is NULL, or points to as many bytes.
+/// `tags` is NULL, or points to that many bytes.
 pub(crate) unsafe fn tags(tags: *const u8, tag_len: usize, count: usize) -> Result<Vec<Tag>, Failure> {
     if tag_len == 0 && count > 0 {
         return Err(Failure::invalid("`tag_len` is 0: a tag has 16 bytes, or the first 12 to 15, 8 or 4 of them"));
@@ -90,7 +89,7 @@ pub(crate) unsafe fn tags(tags: *const u8, tag_len: usize, count: usize) -> Resu
     tags.chunks(tag_len.max(1)).map(|tag| Ok(Tag::new(tag)?)).collect()
 }
 
-/// Writes whole tags side by side.
+/// Writes whole tags contiguously.
 ///
 /// # Safety
 /// The place has room for them.
@@ -102,7 +101,7 @@ pub(crate) unsafe fn write_tags(place: NonNull<[u8; 16]>, tags: &[Tag]) {
     }
 }
 
-/// Writes of each message whether it is authentic, and fails if one is not.
+/// Writes for each message whether it is authentic, and fails if one is not.
 ///
 /// # Safety
 /// The place has room for `count` bytes.
@@ -129,11 +128,11 @@ pub(crate) fn all_authentic(count: usize, opened: &OpenedBatch) -> Result<(), Fa
     }
 }
 
-/// Encrypts `count` messages with GCM (SP 800-38D, section 7.1), each with a nonce and additional data of its own, and writes their tags,
-/// of 16 bytes each, side by side to `tags`. In host memory, on the cores of the CPU with every engine.
+/// Encrypts `count` messages with GCM (SP 800-38D, section 7.1), each with its own nonce and additional data, and writes their tags, 16
+/// bytes each, contiguously to `tags`. Runs in host memory, on the CPU cores whatever the engine.
 ///
-/// Messages are ranges of the data, of `len` bytes; they ascend and do not overlap. Bytes of `output` between them stay as they are. Two
-/// with the same nonce are refused.
+/// Messages are ranges of the data, which has `len` bytes; they ascend and do not overlap. Bytes of `output` between them stay as they are.
+/// Two messages with the same nonce are refused.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_encrypt_batch(
     cipher: *const CipherHandle,
@@ -147,7 +146,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_encrypt_batch(
     call(|| {
         let data = Data::maps(input, output, len)?;
         let place = data.places_apart(tags.cast(), count, "tags")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let operation = GcmEncryptBatch::new(&self::messages(messages, count)?)?;
             let tags = reference(cipher, "cipher")?.run(operation, data)?;
@@ -157,12 +156,11 @@ pub unsafe extern "C" fn aes_bitslice_gcm_encrypt_batch(
     })
 }
 
-/// Decrypts `count` messages with GCM (SP 800-38D, section 7.2), and writes to `authentic`, a byte for each, 1 if the message is the one
-/// that its tag was made of, and 0 if it is not: then its output is cleared. Fails with AES_BITSLICE_UNAUTHENTICATED if any is not; the
-/// others are good all the same.
+/// Decrypts `count` messages with GCM (SP 800-38D, section 7.2), and writes one byte for each to `authentic`: 1 if its tag is right, 0 if
+/// not, and then its output is cleared. Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong; the other messages are still good.
 ///
-/// Messages are those of the encryption, or some of them. `tags` are their tags side by side, of `tag_len` bytes each: 16, or the first 12
-/// to 15, 8 or 4 where both sides agreed on that.
+/// Messages are the encrypted ones, or some of them. `tags` are their tags, contiguous, `tag_len` bytes each: 16, or the first 12 to 15, 8
+/// or 4 if both sides agreed on that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_decrypt_batch(
     cipher: *const CipherHandle,
@@ -178,7 +176,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_decrypt_batch(
     call(|| {
         let data = Data::maps(input, output, len)?;
         let place = data.places_apart(authentic, count, "authentic")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let tags = self::tags(tags, tag_len, count)?;
             let operation = GcmDecryptBatch::new(&self::messages(messages, count)?, &tags)?;
@@ -188,10 +186,10 @@ pub unsafe extern "C" fn aes_bitslice_gcm_decrypt_batch(
     })
 }
 
-/// CMAC (SP 800-38B) of `count` messages: writes their tags, of 16 bytes each, side by side to `tags`. In host memory, on the cores of the
-/// CPU with every engine.
+/// Computes the CMAC tags (SP 800-38B) of `count` messages, and writes them, 16 bytes each, contiguously to `tags`. Runs in host memory, on
+/// the CPU cores whatever the engine.
 ///
-/// Messages are ranges of the data, of `len` bytes, in any order; they may overlap.
+/// Messages are ranges of the data, which has `len` bytes, in any order; they may overlap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_cmac_batch(
     cipher: *const CipherHandle,
@@ -204,7 +202,7 @@ pub unsafe extern "C" fn aes_bitslice_cmac_batch(
     call(|| {
         let data = Data::reads(input, len)?;
         let place = data.places_apart(tags.cast(), count, "tags")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let operation = CmacBatch::new(&ranges(messages, count)?)?;
             let tags = reference(cipher, "cipher")?.run(operation, data)?;
@@ -214,11 +212,11 @@ pub unsafe extern "C" fn aes_bitslice_cmac_batch(
     })
 }
 
-/// Writes to `authentic`, a byte for each of `count` messages, 1 if the message is the one that its tag was made of by CMAC (SP 800-38B),
-/// and 0 if it is not. Fails with AES_BITSLICE_UNAUTHENTICATED if any is not. Tags are compared in constant time.
+/// Verifies the CMAC tags (SP 800-38B) of `count` messages, and writes one byte for each to `authentic`: 1 if its tag is right, 0 if not.
+/// Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong. Tags are compared in constant time.
 ///
-/// Messages are ranges of the data, of `len` bytes, in any order; they may overlap. `tags` are their tags side by side, of `tag_len` bytes
-/// each: 16, or the first 12 to 15, 8 or 4 where both sides agreed on that.
+/// Messages are ranges of the data, which has `len` bytes, in any order; they may overlap. `tags` are their tags, contiguous, `tag_len`
+/// bytes each: 16, or the first 12 to 15, 8 or 4 if both sides agreed on that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_cmac_verify_batch(
     cipher: *const CipherHandle,
@@ -233,7 +231,7 @@ pub unsafe extern "C" fn aes_bitslice_cmac_verify_batch(
     call(|| {
         let data = Data::reads(input, len)?;
         let place = data.places_apart(authentic, count, "authentic")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let tags = self::tags(tags, tag_len, count)?;
             let operation = CmacVerifyBatch::new(&ranges(messages, count)?, &tags)?;

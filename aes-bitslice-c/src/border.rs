@@ -1,4 +1,4 @@
-//! What every function goes through: no panic leaves the library, and a failure leaves a code and a message.
+//! The wrapper of every function: no panic leaves the library, and a failure leaves a code and a message.
 
 use crate::status::{AES_BITSLICE_BUG, AES_BITSLICE_OK, Failure};
 use std::any::Any;
@@ -11,7 +11,7 @@ thread_local! {
     static MESSAGE: RefCell<CString> = RefCell::default();
 }
 
-/// Does `work`; its failure, or its panic, becomes a code and this thread's message.
+/// Does `work`; a failure or a panic becomes a code and this thread's message.
 pub(crate) fn call(work: impl FnOnce() -> Result<(), Failure>) -> c_int {
     match caught(work) {
         Ok(()) => AES_BITSLICE_OK,
@@ -22,7 +22,7 @@ pub(crate) fn call(work: impl FnOnce() -> Result<(), Failure>) -> c_int {
     }
 }
 
-/// Does `work`, whose panic becomes a failure.
+/// Does `work`; a panic becomes a failure.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let what = said(&*panic);
@@ -33,14 +33,14 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, 
     })
 }
 
-/// Frees a handle of the library's. What that panics with, nobody can be told.
+/// Frees a handle of the library. A panic cannot be reported.
 pub(crate) fn free(work: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(work));
 }
 
 /// The message, until the next call on this thread fails.
 pub(crate) fn message() -> *const c_char {
-    // A thread that ends has none any more.
+    // A thread that is ending no longer has one.
     MESSAGE.try_with(|message| message.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
@@ -65,7 +65,7 @@ mod tests {
     use std::thread;
 
     fn told() -> String {
-        // SAFETY: a string of this thread, on which nothing is called before it is copied.
+        // SAFETY: this thread's string; it is copied before the next call on this thread.
         unsafe { CStr::from_ptr(message()) }.to_str().unwrap().to_owned()
     }
 

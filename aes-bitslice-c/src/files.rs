@@ -13,8 +13,8 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// Seals the file `input` to the new file `output`: encrypts and authenticates it, as `aes-bitslice seal` does, with a key of 256 bits.
-/// `output` appears whole or not at all, readable by its owner only; a file of that name is not replaced. Until it is complete it is
-/// `.aes-bitslice-*` in the same folder; a process that is killed leaves that file there.
+/// `output` appears whole or not at all, readable by its owner only; an existing file is not replaced. Until it is complete, it is
+/// `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_seal_file(
     engine: *const EngineHandle,
@@ -22,14 +22,13 @@ pub unsafe extern "C" fn aes_bitslice_seal_file(
     input: *const c_char,
     output: *const c_char,
 ) -> c_int {
-    // SAFETY: what the head of the header asks of callers.
+    // SAFETY: required of callers at the top of the header.
     unsafe { file(engine, key, input, output, |engine, secret, from, to| seal(engine, secret, from, to)) }
 }
 
-/// Opens the sealed file `input` to the new file `output`. Fails with AES_BITSLICE_UNAUTHENTICATED for another key and for a file that
-/// was changed or cut off, and then nothing of it is written. `output` appears whole or not at all, readable by its owner only; a file
-/// of that name is not replaced. Until it is complete it is `.aes-bitslice-*` in the same folder; a process that is killed leaves that
-/// file there.
+/// Opens the sealed file `input` to the new file `output`. Fails with AES_BITSLICE_UNAUTHENTICATED for a wrong key and for a changed or
+/// truncated file, and then writes nothing of it. `output` appears whole or not at all, readable by its owner only; an existing file is not
+/// replaced. Until it is complete, it is `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_open_file(
     engine: *const EngineHandle,
@@ -37,14 +36,14 @@ pub unsafe extern "C" fn aes_bitslice_open_file(
     input: *const c_char,
     output: *const c_char,
 ) -> c_int {
-    // SAFETY: what the head of the header asks of callers.
+    // SAFETY: required of callers at the top of the header.
     unsafe { file(engine, key, input, output, |engine, secret, from, to| open(engine, secret, from, to)) }
 }
 
-/// From a file to a new one.
+/// Does `work` from a file to a new one.
 ///
 /// # Safety
-/// Handles and texts are NULL, or live and as they were given out.
+/// Handles and strings are NULL, or valid and live.
 unsafe fn file(
     engine: *const EngineHandle,
     key: *const KeyHandle,
@@ -75,9 +74,9 @@ unsafe fn file(
             let why = format!("the folder `{}` does not exist; make it first", folder.display());
             return Err(failed("write", output, &why));
         }
-        // Taken away again unless it is kept below. The name of the command line's: it tells whose it is where a process was killed.
+        // Removed unless it is persisted below. The command line uses the same name: it shows whose file a killed process left.
         let new = tempfile::Builder::new().prefix(".aes-bitslice-").tempfile_in(folder).map_err(|error| {
-            // Without the name of the new file, which the caller did not choose.
+            // Omits the name of the new file, which the caller did not choose.
             let text = error.to_string();
             let reason = text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason);
             failed("write", output, &format!("no file can be made in the folder `{}`: {reason}", folder.display()))
@@ -96,7 +95,7 @@ unsafe fn file(
 
 const EXISTS: &str = "it exists already; remove it, or give another name";
 
-/// A file whose errors say what failed, and its name as the caller gave it.
+/// A file whose errors say what failed, with its name as the caller gave it.
 struct Named<'a> {
     file: &'a File,
     verb: &'static str,
@@ -106,7 +105,7 @@ struct Named<'a> {
 impl Named<'_> {
     fn with_name(&self, error: io::Error) -> io::Error {
         match error.kind() {
-            // It only asks for another try.
+            // It only requests a retry.
             io::ErrorKind::Interrupted => error,
             kind => io::Error::new(kind, what_failed(self.verb, self.path, &error.to_string())),
         }

@@ -1,4 +1,4 @@
-//! Operations on host memory, of those without a tag. Each returns when it is done.
+//! Operations without a tag, on host memory. Each returns when it is done.
 
 use crate::border::call;
 use crate::handles::CipherHandle;
@@ -12,7 +12,7 @@ pub const AES_BITSLICE_DECRYPT: c_int = 0;
 /// The direction of encryption: plaintext to ciphertext.
 pub const AES_BITSLICE_ENCRYPT: c_int = 1;
 
-/// The direction that a caller names.
+/// The direction that the caller names.
 pub(crate) fn direction(direction: c_int) -> Result<Direction, Failure> {
     match direction {
         AES_BITSLICE_DECRYPT => Ok(Direction::Decrypt),
@@ -23,7 +23,7 @@ pub(crate) fn direction(direction: c_int) -> Result<Direction, Failure> {
     }
 }
 
-/// An initial counter block, of which all bits count.
+/// An initial counter block, all of whose bits count.
 ///
 /// # Safety
 /// It is NULL, or points to 16 bytes.
@@ -32,7 +32,7 @@ pub(crate) unsafe fn counter(counter: *const u8) -> Result<Counter, Failure> {
     Ok(Counter::new(CounterMode::Ctr128BE, unsafe { block(counter, "counter") }?))
 }
 
-/// XTS of data units, the number of the first of which is little-endian.
+/// XTS of data units. The number of the first unit is little-endian.
 ///
 /// # Safety
 /// `first_unit` is NULL, or points to 16 bytes.
@@ -42,11 +42,10 @@ pub(crate) unsafe fn xts(direction: c_int, unit_bytes: u64, first_unit: *const u
     Ok(Xts::new(self::direction(direction)?, unit_bytes, first_unit)?)
 }
 
-/// CTR, which encrypts and decrypts alike (SP 800-38A, section 6.5), of `len` bytes, any number.
+/// CTR (SP 800-38A, section 6.5) of `len` bytes, any number. Encryption and decryption are the same.
 ///
-/// `counter` is the initial counter block of the message, 16 bytes, all 128 bits of which count, big-endian, as OpenSSL counts.
-/// `offset` is where in the message `input` begins, in bytes: any part of a message can be done alone. Never use a key twice with
-/// counter blocks that overlap.
+/// `counter` is the initial counter block of the message, 16 bytes; all 128 bits count, big-endian, as in OpenSSL. `offset` is where in the
+/// message `input` begins, in bytes: any part of a message can be processed alone. Never use a key twice with overlapping counter blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_ctr(
     cipher: *const CipherHandle,
@@ -58,13 +57,13 @@ pub unsafe extern "C" fn aes_bitslice_ctr(
 ) -> c_int {
     call(|| {
         let data = Data::maps(input, output, len)?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe { reference(cipher, "cipher")?.run(Ctr::new(&self::counter(counter)?, offset), data) }
     })
 }
 
-/// The key stream of CTR: `len` bytes, any number, from byte `offset` of the stream that begins with the encrypted block `counter`
-/// (16 bytes) on. It is what aes_bitslice_ctr makes of zeros: never use both under one key where their counter blocks overlap.
+/// Writes the key stream of CTR: `len` bytes, any number, from byte `offset` of the stream that begins with the encrypted block `counter`
+/// (16 bytes). It equals the output of aes_bitslice_ctr for zeros: never use both under one key with overlapping counter blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_keystream(
     cipher: *const CipherHandle,
@@ -75,12 +74,12 @@ pub unsafe extern "C" fn aes_bitslice_keystream(
 ) -> c_int {
     call(|| {
         let data = Data::writes(output, len)?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe { reference(cipher, "cipher")?.run(Keystream::new(&self::counter(counter)?, offset), data) }
     })
 }
 
-/// ECB (SP 800-38A, section 6.1) of `len` bytes, a multiple of 16, in a `direction`. It shows which blocks are equal: do not encrypt
+/// ECB (SP 800-38A, section 6.1) of `len` bytes, a multiple of 16, in a `direction`. It reveals which blocks are equal: do not encrypt
 /// messages with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_ecb(
@@ -92,16 +91,16 @@ pub unsafe extern "C" fn aes_bitslice_ecb(
 ) -> c_int {
     call(|| {
         let data = Data::maps(input, output, len)?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe { reference(cipher, "cipher")?.run(Ecb::new(self::direction(direction)?), data) }
     })
 }
 
-/// CBC (SP 800-38A, section 6.2) of `len` bytes, a multiple of 16, in a `direction`; there is no padding. Encryption is serial, on one
-/// core of the CPU with every engine.
+/// CBC (SP 800-38A, section 6.2) of `len` bytes, a multiple of 16, in a `direction`; there is no padding. Encryption is serial, on one CPU
+/// core whatever the engine.
 ///
-/// `iv` is the initialisation vector, 16 bytes: for a new message random ones, for the next part of a message the last block of
-/// ciphertext before it.
+/// `iv` is the initialisation vector, 16 bytes: random for a new message; for the next part of a message, the last ciphertext block before
+/// it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_cbc(
     cipher: *const CipherHandle,
@@ -113,7 +112,7 @@ pub unsafe extern "C" fn aes_bitslice_cbc(
 ) -> c_int {
     call(|| {
         let data = Data::maps(input, output, len)?;
-        // SAFETY: what the head of the header asks of callers, here and below.
+        // SAFETY: required of callers at the top of the header, here and below.
         let (cipher, iv) = unsafe { (reference(cipher, "cipher")?, block(iv, "iv")?) };
         // SAFETY: as above.
         unsafe {
@@ -125,10 +124,11 @@ pub unsafe extern "C" fn aes_bitslice_cbc(
     })
 }
 
-/// XTS (IEEE 1619; SP 800-38E) of `len` bytes in a `direction`, with a key of aes_bitslice_key_new_xts: neighbouring data units of
-/// `unit_bytes` bytes, 16 to 16 777 216, the last of which may be shorter, down to 16 bytes. In units of whole blocks by every engine, else by the CPU.
+/// XTS (IEEE 1619; SP 800-38E) of `len` bytes in a `direction`, with a key from aes_bitslice_key_new_xts: consecutive data units of
+/// `unit_bytes` bytes, 16 to 16 777 216; the last may be shorter, down to 16 bytes. Every engine processes units of whole blocks, the CPU
+/// all others.
 ///
-/// `first_unit` is the number of the first data unit, 16 bytes, little-endian; each unit has the number after that before it.
+/// `first_unit` is the number of the first data unit, 16 bytes, little-endian; unit numbers are consecutive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_xts(
     cipher: *const CipherHandle,
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn aes_bitslice_xts(
 ) -> c_int {
     call(|| {
         let data = Data::maps(input, output, len)?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let operation = xts(direction, unit_bytes, first_unit)?;
             reference(cipher, "cipher")?.run(operation, data)

@@ -1,23 +1,23 @@
-//! The C interface: opaque handles, integer codes, and a message for each thread. `include/aes_bitslice.h` is printed from here by
-//! cbindgen, with these comments; the head of it, with what every function asks of its pointers, is in `cbindgen.toml`.
+//! The C interface: opaque handles, integer codes, and one message per thread. cbindgen generates `include/aes_bitslice.h` from here, with
+//! these comments; its introduction, with the rules for pointers of all functions, is in `cbindgen.toml`.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `status` | the codes, and which error has which |
-//! | `border` | what every function goes through: panics are caught, the message is kept |
-//! | `memory` | pointers of a caller, checked, as far as that can be |
-//! | `context` | a thread's CUDA context stays what it was |
+//! | `status` | the codes, and the code of each error |
+//! | `border` | the wrapper of every function: catches panics, keeps the message |
+//! | `memory` | the caller's pointers, checked as far as possible |
+//! | `context` | keeps a thread's CUDA context as it was |
 //! | `about` | versions, messages, random bytes |
 //! | `handles` | keys, engines, ciphers |
 //! | `host` | operations on host memory |
-//! | `authenticated` | the same, of those with a tag |
+//! | `authenticated` | the same, for operations with a tag |
 //! | `batch` | many messages in one call |
-//! | `stream` | operations on memory of a GPU, on a stream of the caller's |
+//! | `stream` | operations on GPU memory, on the caller's stream |
 //! | `many_keys` | calls under many keys, in host memory and on a stream |
-//! | `pending` | what a call on a stream returns, which comes later |
+//! | `pending` | the result of a call on a stream, which comes later |
 //! | `files` | sealed files |
 //!
-//! Nothing here decides anything about AES: a function checks pointers and makes one call of the library.
+//! Nothing here decides anything about AES: a function checks pointers and calls the library once.
 #![allow(clippy::missing_safety_doc, reason = "what holds for all pointers is said once, in the head of the header")]
 
 mod border;

@@ -1,4 +1,4 @@
-//! Calls under many keys, which take an engine and no cipher: in host memory, and in memory of a GPU on a stream of the caller's.
+//! Calls under many keys, which take an engine, not a cipher: in host memory, and in GPU memory on the caller's stream.
 
 use crate::batch::Range;
 use crate::border::call;
@@ -17,13 +17,13 @@ pub struct Job {
     pub key: *const u8,
     /// Bytes of the key: 16, 24 or 32.
     pub key_len: usize,
-    /// The first counter block, all 128 bits of which count, big-endian; ECB takes no notice of it.
+    /// The first counter block; all 128 bits count, big-endian. ECB ignores it.
     pub counter: [u8; 16],
-    /// Where in the data of the call its bytes lie; of ECB whole blocks of 16.
+    /// Its range in the data of the call; for ECB whole blocks of 16.
     pub range: Range,
 }
 
-/// The mode that a caller names.
+/// The mode that the caller names.
 ///
 /// # Safety
 /// `name` is NULL, or points to a string.
@@ -41,10 +41,10 @@ fn data(mode: Mode, input: *const c_void, output: *mut c_void, len: usize) -> Re
     }
 }
 
-/// Jobs, as the library has them.
+/// Jobs in the library's types.
 ///
 /// # Safety
-/// `jobs` is NULL, or points to `count` of them, whose keys are as they say, and nobody changes any of it meanwhile.
+/// `jobs` is NULL, or points to `count` of them, with keys as they describe; none of it changes meanwhile.
 unsafe fn jobs(mode: Mode, jobs: *const Job, count: usize) -> Result<Jobs, Failure> {
     // SAFETY: as the caller guarantees.
     let jobs = unsafe { values(jobs, count, "jobs") }?;
@@ -75,11 +75,11 @@ unsafe fn each_key(mode: Mode, key_len: usize, counter: *const u8, bytes: u64) -
     Ok(EachKey::new(mode, bits, counter, bytes)?)
 }
 
-/// Does `count` jobs, each with a key, a first counter block and a range of the data, in host memory on the cores of the CPU with every
-/// engine. `mode` is "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream"; of key stream, `input` is NULL.
+/// Runs `count` jobs, each with a key, a first counter block and a range of the data, in host memory on the CPU cores whatever the engine.
+/// `mode` is "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream"; for key stream, `input` is NULL.
 ///
-/// Ranges of the data, of `len` bytes, ascend and do not overlap. Bytes of `output` between them stay as they are. Jobs with one key must
-/// have no counter in common: nothing looks for that.
+/// Ranges of the data, which has `len` bytes, ascend and do not overlap. Bytes of `output` between them stay as they are. Jobs with the
+/// same key must share no counter: this is not checked.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_run_jobs(
     engine: *const EngineHandle,
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn aes_bitslice_run_jobs(
     len: usize,
 ) -> c_int {
     call(|| {
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let mode = self::mode(mode)?;
             let data = self::data(mode, input, output, len)?;
@@ -101,12 +101,12 @@ pub unsafe extern "C" fn aes_bitslice_run_jobs(
     })
 }
 
-/// Does the same number of bytes under each of `count` keys, which lie side by side: the first key is for the first `bytes_per_key` bytes,
-/// a multiple of 16. In host memory, on the cores of the CPU with every engine. `mode` is "ctr", "ecb-encrypt", "ecb-decrypt" or
-/// "keystream"; of key stream, `input` is NULL.
+/// Processes the same number of bytes under each of `count` contiguous keys: the first key is for the first `bytes_per_key` bytes, a
+/// multiple of 16. Runs in host memory, on the CPU cores whatever the engine. `mode` is "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream";
+/// for key stream, `input` is NULL.
 ///
-/// Each key has `key_len` bytes: 16, 24 or 32. `counter` is the first counter block under each, 16 bytes; NULL for ECB. `len` is
-/// `count` times `bytes_per_key`. The keys lie apart from the output.
+/// Each key has `key_len` bytes: 16, 24 or 32. `counter` is the first counter block under each key, 16 bytes; NULL for ECB. `len` is
+/// `count` times `bytes_per_key`. The keys must not overlap the output.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_run_each_key(
     engine: *const EngineHandle,
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn aes_bitslice_run_each_key(
     len: usize,
 ) -> c_int {
     call(|| {
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let mode = self::mode(mode)?;
             let data = self::data(mode, input, output, len)?;
@@ -134,20 +134,21 @@ pub unsafe extern "C" fn aes_bitslice_run_each_key(
     })
 }
 
-/// Loads the kernels for many keys, and waits until they have given a known answer, so that no later call has to: before time counts, and
-/// before a stream is captured into a graph. It needs an engine of one GPU.
+/// Loads the kernels for many keys and waits for their known-answer test, so that no later call has to: for use before time counts, and
+/// before a stream is captured into a graph. Needs an engine of one GPU.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_prepare_many_keys(engine: *const EngineHandle) -> c_int {
     call(|| {
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe { reference(engine, "engine") }?.kept(|engine| Ok(engine.device_jobs()?.prepare()?))
     })
 }
 
-/// aes_bitslice_run_jobs in memory of the GPU, on a stream, which expands the keys; descriptions of jobs and keys are in host memory. Fast
+/// aes_bitslice_run_jobs in GPU memory, on a stream, where the keys are expanded; descriptions of jobs and keys are in host memory. Fast
 /// for jobs of a few KiB or more. Cannot be captured into a graph.
 ///
-/// Writes what waits for the call to `pending`, to be freed by aes_bitslice_pending_free: the library's copy of the keys is wiped then.
+/// Writes a handle that waits for the call to `pending`; free it with aes_bitslice_pending_free, which wipes the library's copy of the
+/// keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_run_jobs_on_stream(
     engine: *const EngineHandle,
@@ -161,7 +162,7 @@ pub unsafe extern "C" fn aes_bitslice_run_jobs_on_stream(
     pending: *mut *mut PendingHandle,
 ) -> c_int {
     call(|| {
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let mode = self::mode(mode)?;
             let (data, place) = (self::data(mode, input, output, len)?, place(pending, "pending")?);
@@ -176,9 +177,9 @@ pub unsafe extern "C" fn aes_bitslice_run_jobs_on_stream(
     })
 }
 
-/// aes_bitslice_run_each_key in memory of the GPU, on a stream; the keys are there, too, at a multiple of four bytes, and the counter is in
-/// host memory. The keys are expanded while they are used, and stay as they are: clearing them is the caller's. May be captured into a
-/// graph after aes_bitslice_prepare_many_keys.
+/// aes_bitslice_run_each_key in GPU memory, on a stream; the keys are there, too, at a multiple of four bytes, and the counter is in host
+/// memory. The keys are expanded on the fly and stay as they are: the caller must clear them. Can be captured into a graph after
+/// aes_bitslice_prepare_many_keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_run_each_key_on_stream(
     engine: *const EngineHandle,
@@ -194,7 +195,7 @@ pub unsafe extern "C" fn aes_bitslice_run_each_key_on_stream(
     stream: *mut c_void,
 ) -> c_int {
     call(|| {
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let mode = self::mode(mode)?;
             let data = self::data(mode, input, output, len)?;

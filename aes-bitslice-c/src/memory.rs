@@ -1,4 +1,4 @@
-//! A caller's pointers: checked as far as that can be, and made slices of for the time of a call.
+//! The caller's pointers: checked as far as possible, and turned into slices for the duration of a call.
 
 use crate::border::caught;
 use crate::status::Failure;
@@ -7,21 +7,21 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
 use std::slice;
 
-/// What a handle points to.
+/// The value that a handle points to.
 ///
 /// # Safety
-/// It is NULL, or points to a live value that nobody changes for `'a`.
+/// It is NULL, or points to a live value that does not change for `'a`.
 pub(crate) unsafe fn reference<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
     // SAFETY: as the caller guarantees.
     unsafe { pointer.as_ref() }.ok_or_else(|| Failure::invalid(format!("`{name}` is NULL")))
 }
 
-/// Where a value is to be written.
+/// The place to write a value to.
 pub(crate) fn place<T>(pointer: *mut T, name: &str) -> Result<NonNull<T>, Failure> {
     NonNull::new(pointer).ok_or_else(|| Failure::invalid(format!("`{name}` is NULL")))
 }
 
-/// Where `count` values are to be written side by side; of none the pointer may be NULL.
+/// The place to write `count` contiguous values to; for none the pointer may be NULL.
 pub(crate) fn places<T>(pointer: *mut T, count: usize, name: &str) -> Result<NonNull<T>, Failure> {
     match count {
         0 => Ok(NonNull::dangling()),
@@ -29,10 +29,10 @@ pub(crate) fn places<T>(pointer: *mut T, count: usize, name: &str) -> Result<Non
     }
 }
 
-/// `count` values, of which there is memory for a copy: operations make one. Of none the pointer may be NULL.
+/// `count` values, with enough memory for the copy that operations make. For none the pointer may be NULL.
 ///
 /// # Safety
-/// It is NULL, or points to `count` values that nobody changes for `'a`.
+/// It is NULL, or points to `count` values that do not change for `'a`.
 pub(crate) unsafe fn values<'a, T>(pointer: *const T, count: usize, name: &str) -> Result<&'a [T], Failure> {
     if count == 0 {
         return Ok(&[]);
@@ -41,7 +41,7 @@ pub(crate) unsafe fn values<'a, T>(pointer: *const T, count: usize, name: &str) 
     let start = range(pointer, bytes, name)?;
     let room = Vec::<u8>::new().try_reserve_exact(bytes);
     room.map_err(|_| Error::OutOfHostMemory { what: format!("{bytes} bytes of `{name}`") })?;
-    // SAFETY: as the caller guarantees, and no longer than memory can be.
+    // SAFETY: as the caller guarantees; the length is one that memory can have.
     Ok(unsafe { slice::from_raw_parts(start.as_ptr().cast(), count) })
 }
 
@@ -54,10 +54,10 @@ pub(crate) unsafe fn block(pointer: *const u8, name: &str) -> Result<[u8; 16], F
     unsafe { reference(pointer.cast::<[u8; 16]>(), name) }.copied()
 }
 
-/// A text.
+/// A string.
 ///
 /// # Safety
-/// It is NULL, or points to a string that ends with a zero and that nobody changes for `'a`.
+/// It is NULL, or points to a zero-terminated string that does not change for `'a`.
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a CStr, Failure> {
     match pointer.is_null() {
         true => Err(Failure::invalid(format!("`{name}` is NULL"))),
@@ -66,7 +66,7 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a 
     }
 }
 
-/// The first byte of a range that memory can have.
+/// The first byte of a range, checked to fit in memory.
 fn range<T>(pointer: *const T, bytes: usize, name: &str) -> Result<NonNull<u8>, Failure> {
     let start = place(pointer.cast_mut(), name)?.cast();
     let ends = (pointer as usize).checked_add(bytes).is_some();
@@ -76,7 +76,7 @@ fn range<T>(pointer: *const T, bytes: usize, name: &str) -> Result<NonNull<u8>, 
     }
 }
 
-/// The data of a call: an input, an output, or both, of the same length.
+/// The data of a call: an input, an output, or both with the same length.
 #[derive(Clone, Copy)]
 pub(crate) struct Data {
     input: Option<NonNull<u8>>,
@@ -85,7 +85,7 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    /// From an input to an output: the same range, or two that lie apart.
+    /// From an input to an output: the same range, or two disjoint ones.
     pub(crate) fn maps(input: *const c_void, output: *mut c_void, len: usize) -> Result<Self, Failure> {
         let data = Self::new(Some(input), Some(output), len)?;
         if input != output.cast_const() && overlap(input as usize, len, output as usize, len) {
@@ -113,12 +113,12 @@ impl Data {
         Ok(Self { input, output, len })
     }
 
-    /// The place of a value that the call returns besides: not within the data.
+    /// The place of another value that the call returns: not within the data.
     pub(crate) fn place_apart<T>(&self, pointer: *mut T, name: &str) -> Result<NonNull<T>, Failure> {
         self.places_apart(pointer, 1, name)
     }
 
-    /// The places of `count` of them side by side; of none the pointer may be NULL.
+    /// The place of `count` such values, contiguous; for none the pointer may be NULL.
     pub(crate) fn places_apart<T>(&self, pointer: *mut T, count: usize, name: &str) -> Result<NonNull<T>, Failure> {
         let (place, bytes) = (places(pointer, count, name)?, count.saturating_mul(size_of::<T>()));
         for data in [self.input, self.output].into_iter().flatten().filter(|_| count > 0) {
@@ -129,20 +129,20 @@ impl Data {
         Ok(place)
     }
 
-    /// The addresses of input and output, zero for one that is not there, and the bytes of each.
+    /// The addresses of input and output, zero for a missing one, and the number of bytes of each.
     pub(crate) fn addresses(&self) -> (u64, u64, u64) {
         let address = |pointer: Option<NonNull<u8>>| pointer.map_or(0, |pointer| pointer.as_ptr() as u64);
         (address(self.input), address(self.output), self.len as u64)
     }
 
-    /// Gives the data to `work`. If that panics, the output is cleared.
+    /// Passes the data to `work`. If `work` panics, the output is cleared.
     ///
     /// # Safety
-    /// What was given when this was made points to memory as said there, which nobody else uses meanwhile.
+    /// The pointers this was made from point to memory as its constructor says, which nothing else uses meanwhile.
     pub(crate) unsafe fn give<T>(&self, work: impl FnOnce(Buffers<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
         let (len, mut done) = (self.len, false);
         let outcome = caught(|| {
-            // SAFETY: as the caller guarantees; input and output are the same or lie apart.
+            // SAFETY: as the caller guarantees; input and output are the same or disjoint.
             let buffers = unsafe {
                 match (self.input, self.output) {
                     (None, None) => Buffers::InPlace(&mut []),

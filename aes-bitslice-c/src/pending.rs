@@ -1,5 +1,5 @@
-//! What a call on a stream of a GPU returns, which is there when the stream has come to it: a tag or the tags of a batch, a part of a
-//! message, which messages are authentic, or that the call is done.
+//! The result of a call on a GPU stream, available when the stream has reached it: a tag or the tags of a batch, a part of a message, which
+//! messages are authentic, or that the call is done.
 
 use crate::authenticated::{Part, TagPlace, write_tag};
 use crate::batch::{all_authentic, tell, write_tags};
@@ -13,11 +13,11 @@ use std::ffi::c_int;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a call on a stream returns when the stream has come to it: a tag, tags, a part of a message, or which messages are authentic.
-/// Freeing it waits for that, too.
+/// The result of a call on a stream, available when the stream has reached it: a tag, tags, a part of a message, or which messages are
+/// authentic. Freeing it waits for that, too.
 pub struct PendingHandle(Mutex<State>);
 
-/// What is known of it.
+/// What is known of the result.
 enum State {
     Waiting(Wait),
     Known(Result<Value, Failure>),
@@ -25,11 +25,11 @@ enum State {
 
 type Wait = Box<dyn FnOnce() -> Result<Value, Error> + Send>;
 
-/// What a call on a stream returns.
+/// The result of a call on a stream.
 #[derive(Clone)]
 pub(crate) enum Value {
     Tag(Tag),
-    /// Of each message of a batch.
+    /// One for each message of a batch.
     Tags(Arc<[Tag]>),
     Part(PartialHash),
     /// The tag was right.
@@ -57,7 +57,7 @@ impl Value {
     }
 }
 
-/// Refuses room for another number of messages than the batch has.
+/// Refuses room for a number of messages that is not the batch's.
 fn check_count(count: usize, messages: usize) -> Result<(), Failure> {
     match count == messages {
         true => Ok(()),
@@ -66,7 +66,7 @@ fn check_count(count: usize, messages: usize) -> Result<(), Failure> {
 }
 
 impl PendingHandle {
-    /// Gives a caller what waits for a value.
+    /// Gives the caller a handle that waits for a value.
     ///
     /// # Safety
     /// `place` is the caller's place for a pointer.
@@ -89,12 +89,12 @@ impl PendingHandle {
     }
 }
 
-/// Waits until the stream has come to it: AES_BITSLICE_OK, or AES_BITSLICE_UNAUTHENTICATED where a call that decrypts or verifies has found
-/// a message that is not authentic; of a batch, aes_bitslice_pending_authentic tells which. It may be asked again.
+/// Waits until the stream has reached the result: returns AES_BITSLICE_OK, or AES_BITSLICE_UNAUTHENTICATED if a call that decrypts or
+/// verifies has found a message that is not authentic; for a batch, aes_bitslice_pending_authentic tells which. May be called again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_pending_wait(pending: *const PendingHandle) -> c_int {
     call(|| {
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         match unsafe { reference(pending, "pending") }?.value()? {
             Value::Opened(count, opened) => all_authentic(count, &opened),
             _ => Ok(()),
@@ -102,12 +102,12 @@ pub unsafe extern "C" fn aes_bitslice_pending_wait(pending: *const PendingHandle
     })
 }
 
-/// Waits until the stream has come to a tag, and writes it, 16 bytes, to `tag` in host memory. It may be asked again.
+/// Waits until the stream has reached a tag, and writes it, 16 bytes, to `tag` in host memory. May be called again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_pending_tag(pending: *const PendingHandle, tag: *mut u8) -> c_int {
     call(|| {
         let place: TagPlace = place(tag.cast(), "tag")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         match unsafe { reference(pending, "pending") }?.value()? {
             // SAFETY: the caller's place for a tag.
             Value::Tag(tag) => unsafe { write_tag(place, &tag) },
@@ -117,8 +117,8 @@ pub unsafe extern "C" fn aes_bitslice_pending_tag(pending: *const PendingHandle,
     })
 }
 
-/// Waits until the stream has come to the tags of a batch of `count` messages, and writes them, 16 bytes each, side by side to `tags` in
-/// host memory. It may be asked again.
+/// Waits until the stream has reached the tags of a batch of `count` messages, and writes them, 16 bytes each, contiguously to `tags` in
+/// host memory. May be called again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_pending_tags(
     pending: *const PendingHandle,
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn aes_bitslice_pending_tags(
 ) -> c_int {
     call(|| {
         let place = places(tags.cast(), count, "tags")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         match unsafe { reference(pending, "pending") }?.value()? {
             Value::Tags(tags) => {
                 check_count(count, tags.len())?;
@@ -140,9 +140,8 @@ pub unsafe extern "C" fn aes_bitslice_pending_tags(
     })
 }
 
-/// Waits until the stream has come to a batch of `count` messages that were decrypted or verified, and writes to `authentic` in host
-/// memory, a byte for each, 1 if the message is authentic and 0 if it is not. Fails with AES_BITSLICE_UNAUTHENTICATED if any is not. It may
-/// be asked again.
+/// Waits until the stream has reached a decrypted or verified batch of `count` messages, and writes one byte for each to `authentic` in
+/// host memory: 1 if the message is authentic, 0 if not. Fails with AES_BITSLICE_UNAUTHENTICATED if any is not. May be called again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_pending_authentic(
     pending: *const PendingHandle,
@@ -151,11 +150,11 @@ pub unsafe extern "C" fn aes_bitslice_pending_authentic(
 ) -> c_int {
     call(|| {
         let place = places(authentic, count, "authentic")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         match unsafe { reference(pending, "pending") }?.value()? {
             Value::Opened(messages, opened) => {
                 check_count(count, messages)?;
-                // SAFETY: the caller's places for as many bytes.
+                // SAFETY: the caller's places for that many bytes.
                 unsafe { tell(place, count, &opened) }
             }
             other => Err(other.refused("a batch that was decrypted or verified")),
@@ -163,12 +162,12 @@ pub unsafe extern "C" fn aes_bitslice_pending_authentic(
     })
 }
 
-/// Waits until the stream has come to a part, and writes what the tag is made of to `part`. It may be asked again.
+/// Waits until the stream has reached a part, and writes its contribution to the tag to `part`. May be called again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_pending_part(pending: *const PendingHandle, part: *mut Part) -> c_int {
     call(|| {
         let place = place(part, "part")?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         match unsafe { reference(pending, "pending") }?.value()? {
             // SAFETY: the caller's place for a part.
             Value::Part(hash) => unsafe { place.write(hash.into()) },
@@ -178,10 +177,10 @@ pub unsafe extern "C" fn aes_bitslice_pending_part(pending: *const PendingHandle
     })
 }
 
-/// Waits until the stream has come to it, and frees it; does nothing for NULL.
+/// Waits until the stream has reached the result, and frees the handle; does nothing for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_pending_free(pending: *mut PendingHandle) {
-    // SAFETY: what the head of the header asks of callers.
+    // SAFETY: required of callers at the top of the header.
     unsafe { free_handle(pending, true) }
 }
 

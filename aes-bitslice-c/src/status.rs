@@ -1,30 +1,30 @@
-//! What functions return, and which error is which.
+//! The codes that functions return, and the code of each error.
 
 use aes_bitslice_runtime::Error;
 use aes_bitslice_seal::Error as SealError;
 use std::ffi::c_int;
 
-/// The call did what it was asked for.
+/// The call succeeded.
 pub const AES_BITSLICE_OK: c_int = 0;
 /// An argument is wrong: a NULL, a length, a name, buffers that overlap. Nothing was changed.
 pub const AES_BITSLICE_INVALID: c_int = 1;
-/// Authentication failed: the data was changed, or another key, nonce or additional data belongs to it. The output is cleared; of a batch,
-/// that of the messages which failed.
+/// Authentication failed: the data was changed, or it belongs to another key, nonce or additional data. The output is cleared; in a batch,
+/// only the output of the messages that failed.
 pub const AES_BITSLICE_UNAUTHENTICATED: c_int = 2;
-/// The engine, or this kind of memory, does not have the operation. Nothing was changed.
+/// The engine does not support the operation, or not in this kind of memory. Nothing was changed.
 pub const AES_BITSLICE_UNSUPPORTED: c_int = 3;
-/// The device, or the driver for it, is not there. Nothing was changed.
+/// The device or its driver is missing. Nothing was changed.
 pub const AES_BITSLICE_UNAVAILABLE: c_int = 4;
-/// Too little memory is free, on the device or on the host.
+/// Not enough free memory, on the device or on the host.
 pub const AES_BITSLICE_NO_MEMORY: c_int = 5;
 /// A file could not be read or written.
 pub const AES_BITSLICE_IO: c_int = 6;
-/// The device, its driver or the operating system failed. If output had been written to, it is cleared where it is in host memory.
+/// The device, its driver or the operating system failed. Output in host memory is cleared if anything had been written to it.
 pub const AES_BITSLICE_FAILED: c_int = 7;
-/// An error of this library: please report it. Output in host memory is cleared.
+/// A bug in this library: please report it. Output in host memory is cleared.
 pub const AES_BITSLICE_BUG: c_int = 8;
 
-/// Why a call did not do what it was asked for.
+/// Why a call failed.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) status: c_int,

@@ -1,5 +1,4 @@
-//! Operations on memory of an NVIDIA GPU, on a stream of the caller's. Each returns when the work is on the stream, and waits for
-//! nothing.
+//! Operations on memory of an NVIDIA GPU, on the caller's stream. Each returns when the work is on the stream, and waits for nothing.
 
 use crate::authenticated::nonce;
 use crate::batch::{Message, Range, messages, ranges, tags};
@@ -26,7 +25,7 @@ impl CipherHandle {
     /// Puts an operation on a stream.
     ///
     /// # Safety
-    /// What the head of the header asks of callers: memory that the GPU can reach, and a live stream of its primary context.
+    /// As the top of the header requires of callers: memory that the GPU can reach, and a live stream of its primary context.
     unsafe fn put<O: Operation<Output = ()>>(
         &self,
         operation: O,
@@ -40,7 +39,7 @@ impl CipherHandle {
         })
     }
 
-    /// The same for an operation that returns a value, which `as_value` names.
+    /// The same for an operation that returns a value, which `as_value` wraps.
     ///
     /// # Safety
     /// As [`put`](Self::put), and `place` is the caller's place for a pointer.
@@ -63,13 +62,13 @@ impl CipherHandle {
     }
 }
 
-/// Loads the kernels that calls of a mode take, and waits until they have given a known answer, so that no later call has to: before time
-/// counts, and before a stream is captured into a graph. `mode` is "ctr", "ctr-le32" (for AES-GCM-SIV), "keystream", "ecb-encrypt",
-/// "ecb-decrypt", "cbc-decrypt", "xts-encrypt" or "xts-decrypt"; "gcm", with what the key's tags take, "gcm-batch" or "cmac-batch".
+/// Loads the kernels that calls of a mode need and waits for their known-answer test, so that no later call has to: for use before time
+/// counts, and before a graph captures a stream. `mode` is "ctr", "ctr-le32" (for AES-GCM-SIV), "keystream", "ecb-encrypt", "ecb-decrypt",
+/// "cbc-decrypt", "xts-encrypt" or "xts-decrypt"; "gcm", with the tables that the key's tags need, "gcm-batch" or "cmac-batch".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_prepare(cipher: *const CipherHandle, mode: *const c_char) -> c_int {
     call(|| {
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         let (cipher, name) = unsafe { (reference(cipher, "cipher")?, text(mode, "mode")?.to_string_lossy()) };
         let mode = Mode::ALL.into_iter().find(|mode| mode.name() == name);
         cipher.kept(|| match (&*name, mode) {
@@ -88,7 +87,7 @@ pub unsafe extern "C" fn aes_bitslice_prepare(cipher: *const CipherHandle, mode:
     })
 }
 
-/// aes_bitslice_ctr in memory of the GPU, on a stream.
+/// aes_bitslice_ctr in GPU memory, on a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_ctr_on_stream(
     cipher: *const CipherHandle,
@@ -101,12 +100,12 @@ pub unsafe extern "C" fn aes_bitslice_ctr_on_stream(
 ) -> c_int {
     call(|| {
         let data = Data::maps(input, output, len)?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe { reference(cipher, "cipher")?.put(Ctr::new(&self::counter(counter)?, offset), data, stream) }
     })
 }
 
-/// aes_bitslice_keystream in memory of the GPU, on a stream.
+/// aes_bitslice_keystream in GPU memory, on a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_keystream_on_stream(
     cipher: *const CipherHandle,
@@ -118,12 +117,12 @@ pub unsafe extern "C" fn aes_bitslice_keystream_on_stream(
 ) -> c_int {
     call(|| {
         let data = Data::writes(output, len)?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe { reference(cipher, "cipher")?.put(Keystream::new(&self::counter(counter)?, offset), data, stream) }
     })
 }
 
-/// aes_bitslice_ecb in memory of the GPU, on a stream.
+/// aes_bitslice_ecb in GPU memory, on a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_ecb_on_stream(
     cipher: *const CipherHandle,
@@ -135,12 +134,12 @@ pub unsafe extern "C" fn aes_bitslice_ecb_on_stream(
 ) -> c_int {
     call(|| {
         let data = Data::maps(input, output, len)?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe { reference(cipher, "cipher")?.put(Ecb::new(self::direction(direction)?), data, stream) }
     })
 }
 
-/// Decryption of aes_bitslice_cbc in memory of the GPU, on a stream. (Encryption is serial: the CPU does it, in host memory.)
+/// Decryption of aes_bitslice_cbc in GPU memory, on a stream. (Encryption is serial: the CPU does it, in host memory.)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_cbc_decrypt_on_stream(
     cipher: *const CipherHandle,
@@ -152,13 +151,13 @@ pub unsafe extern "C" fn aes_bitslice_cbc_decrypt_on_stream(
 ) -> c_int {
     call(|| {
         let data = Data::maps(input, output, len)?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe { reference(cipher, "cipher")?.put(CbcDecrypt::new(&block(iv, "iv")?), data, stream) }
     })
 }
 
-/// aes_bitslice_xts in memory of the GPU, on a stream; `first_unit` is in host memory. `unit_bytes` is a multiple of 16: units that are not
-/// whole blocks are refused with AES_BITSLICE_UNSUPPORTED.
+/// aes_bitslice_xts in GPU memory, on a stream; `first_unit` is in host memory. `unit_bytes` is a multiple of 16: units that are not whole
+/// blocks are refused with AES_BITSLICE_UNSUPPORTED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_xts_on_stream(
     cipher: *const CipherHandle,
@@ -172,7 +171,7 @@ pub unsafe extern "C" fn aes_bitslice_xts_on_stream(
 ) -> c_int {
     call(|| {
         let data = Data::maps(input, output, len)?;
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let operation = self::xts(direction, unit_bytes, first_unit)?;
             reference(cipher, "cipher")?.put(operation, data, stream)
@@ -180,10 +179,10 @@ pub unsafe extern "C" fn aes_bitslice_xts_on_stream(
     })
 }
 
-/// aes_bitslice_gcm_encrypt in memory of the GPU, on a stream; nonce and additional data are in host memory. The tag is there when the
-/// stream has come to it: aes_bitslice_pending_tag gives it. Cannot be captured into a graph.
+/// aes_bitslice_gcm_encrypt in GPU memory, on a stream; nonce and additional data are in host memory. aes_bitslice_pending_tag returns the
+/// tag when the stream has reached it. Cannot be captured into a graph.
 ///
-/// Writes what the tag comes by to `pending`, to be freed by aes_bitslice_pending_free.
+/// Writes a handle for the tag to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_encrypt_on_stream(
     cipher: *const CipherHandle,
@@ -199,7 +198,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_encrypt_on_stream(
 ) -> c_int {
     call(|| {
         let (data, place) = (Data::maps(input, output, len)?, place(pending, "pending")?);
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let aad = values(aad.cast(), aad_len, "aad")?;
             let operation = GcmEncrypt::new(&self::nonce(nonce, nonce_len)?, aad);
@@ -208,11 +207,11 @@ pub unsafe extern "C" fn aes_bitslice_gcm_encrypt_on_stream(
     })
 }
 
-/// aes_bitslice_gcm_decrypt in memory of the GPU, on a stream; nonce, additional data and tag are in host memory. Output that is not
-/// authentic is cleared on the same stream, so that what comes next on it sees the message or zeros; aes_bitslice_pending_wait tells
-/// which. From the host or from another stream, do not look at the output before that. Cannot be captured into a graph.
+/// aes_bitslice_gcm_decrypt in GPU memory, on a stream; nonce, additional data and tag are in host memory. Output that is not authentic is
+/// cleared on the same stream, so later work on it sees the message or zeros; aes_bitslice_pending_wait tells which. Do not read the output
+/// from the host or another stream before that. Cannot be captured into a graph.
 ///
-/// Writes what tells it to `pending`, to be freed by aes_bitslice_pending_free.
+/// Writes a handle for this result to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_decrypt_on_stream(
     cipher: *const CipherHandle,
@@ -230,7 +229,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_decrypt_on_stream(
 ) -> c_int {
     call(|| {
         let (data, place) = (Data::maps(input, output, len)?, place(pending, "pending")?);
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let tag = Tag::new(values(tag, tag_len, "tag")?)?;
             let aad = values(aad.cast(), aad_len, "aad")?;
@@ -240,12 +239,11 @@ pub unsafe extern "C" fn aes_bitslice_gcm_decrypt_on_stream(
     })
 }
 
-/// aes_bitslice_gcm_siv_encrypt in memory of the GPU, on a stream; nonce and additional data are in host memory. It goes through the data
-/// twice, and waits until the stream has come to the end of the first time. The tag is there when the stream has come to it:
-/// aes_bitslice_pending_tag gives it. Cannot be captured into a graph. Each call has tables of its own on the GPU: to wait for its value, or
-/// to free it, waits for all that the GPU is doing.
+/// aes_bitslice_gcm_siv_encrypt in GPU memory, on a stream; nonce and additional data are in host memory. It reads the data twice, and
+/// waits until the stream has finished the first pass. aes_bitslice_pending_tag returns the tag when the stream has reached it. Cannot be
+/// captured into a graph. Each call has its own tables on the GPU: waiting for its result, or freeing it, waits for all work of the GPU.
 ///
-/// Writes what the tag comes by to `pending`, to be freed by aes_bitslice_pending_free.
+/// Writes a handle for the tag to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_siv_encrypt_on_stream(
     cipher: *const CipherHandle,
@@ -261,7 +259,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_siv_encrypt_on_stream(
 ) -> c_int {
     call(|| {
         let (data, place) = (Data::maps(input, output, len)?, place(pending, "pending")?);
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let aad = values(aad.cast(), aad_len, "aad")?;
             let operation = GcmSivEncrypt::new(&self::nonce(nonce, nonce_len)?, aad);
@@ -270,13 +268,13 @@ pub unsafe extern "C" fn aes_bitslice_gcm_siv_encrypt_on_stream(
     })
 }
 
-/// aes_bitslice_gcm_siv_decrypt in memory of the GPU, on a stream; nonce, additional data and tag are in host memory. Output that is not
-/// authentic is cleared on the same stream, so that what comes next on it sees the message or zeros; aes_bitslice_pending_wait tells
-/// which. From the host or from another stream, do not look at the output before that. Cannot be captured into a graph. Each call has tables
-/// of its own: it waits until they are on the GPU, so also for the default stream and for streams made without cudaStreamNonBlocking. To wait
-/// for it, or to free it, waits for all that the GPU is doing.
+/// aes_bitslice_gcm_siv_decrypt in GPU memory, on a stream; nonce, additional data and tag are in host memory. Output that is not authentic
+/// is cleared on the same stream, so later work on it sees the message or zeros; aes_bitslice_pending_wait tells which. Do not read the
+/// output from the host or another stream before that. Cannot be captured into a graph. Each call has its own tables and waits until they
+/// are on the GPU, and so also for the default stream and for streams made without cudaStreamNonBlocking. Waiting for its result, or
+/// freeing it, waits for all work of the GPU.
 ///
-/// Writes what tells it to `pending`, to be freed by aes_bitslice_pending_free.
+/// Writes a handle for this result to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_siv_decrypt_on_stream(
     cipher: *const CipherHandle,
@@ -294,7 +292,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_siv_decrypt_on_stream(
 ) -> c_int {
     call(|| {
         let (data, place) = (Data::maps(input, output, len)?, place(pending, "pending")?);
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let tag = Tag::new(values(tag, tag_len, "tag")?)?;
             let aad = values(aad.cast(), aad_len, "aad")?;
@@ -304,10 +302,10 @@ pub unsafe extern "C" fn aes_bitslice_gcm_siv_decrypt_on_stream(
     })
 }
 
-/// aes_bitslice_gcm_part in memory of the GPU, on a stream; the nonce is in host memory. aes_bitslice_pending_part gives what the tag is
-/// made of when the stream has come to it. Cannot be captured into a graph.
+/// aes_bitslice_gcm_part in GPU memory, on a stream; the nonce is in host memory. aes_bitslice_pending_part returns its contribution to the
+/// tag when the stream has reached it. Cannot be captured into a graph.
 ///
-/// Writes what the part comes by to `pending`, to be freed by aes_bitslice_pending_free.
+/// Writes a handle for the part to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_part_on_stream(
     cipher: *const CipherHandle,
@@ -323,7 +321,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_part_on_stream(
 ) -> c_int {
     call(|| {
         let (data, place) = (Data::maps(input, output, len)?, place(pending, "pending")?);
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let operation = GcmPart::new(self::direction(direction)?, &self::nonce(nonce, nonce_len)?, offset);
             reference(cipher, "cipher")?.put_with_output(operation, data, stream, place, Value::Part)
@@ -331,10 +329,10 @@ pub unsafe extern "C" fn aes_bitslice_gcm_part_on_stream(
     })
 }
 
-/// aes_bitslice_gmac in memory of the GPU, on a stream; the nonce is in host memory. aes_bitslice_pending_tag gives the tag when the
-/// stream has come to it. Cannot be captured into a graph.
+/// aes_bitslice_gmac in GPU memory, on a stream; the nonce is in host memory. aes_bitslice_pending_tag returns the tag when the stream has
+/// reached it. Cannot be captured into a graph.
 ///
-/// Writes what the tag comes by to `pending`, to be freed by aes_bitslice_pending_free.
+/// Writes a handle for the tag to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gmac_on_stream(
     cipher: *const CipherHandle,
@@ -347,7 +345,7 @@ pub unsafe extern "C" fn aes_bitslice_gmac_on_stream(
 ) -> c_int {
     call(|| {
         let (data, place) = (Data::reads(input, len)?, place(pending, "pending")?);
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let operation = Gmac::new(&self::nonce(nonce, nonce_len)?);
             reference(cipher, "cipher")?.put_with_output(operation, data, stream, place, Value::Tag)
@@ -355,11 +353,11 @@ pub unsafe extern "C" fn aes_bitslice_gmac_on_stream(
     })
 }
 
-/// aes_bitslice_gcm_encrypt_batch in memory of the GPU, on a stream; descriptions of messages, nonces and additional data are in host
-/// memory. The tags are there when the stream has come to them: aes_bitslice_pending_tags gives them. Fast for messages at multiples of 16
-/// bytes, nearly as fast at multiples of 4. Cannot be captured into a graph.
+/// aes_bitslice_gcm_encrypt_batch in GPU memory, on a stream; descriptions of messages, nonces and additional data are in host memory.
+/// aes_bitslice_pending_tags returns the tags when the stream has reached them. Fast for messages at multiples of 16 bytes, almost as fast
+/// at multiples of 4. Cannot be captured into a graph.
 ///
-/// Writes what the tags come by to `pending`, to be freed by aes_bitslice_pending_free.
+/// Writes a handle for the tags to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_encrypt_batch_on_stream(
     cipher: *const CipherHandle,
@@ -373,7 +371,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_encrypt_batch_on_stream(
 ) -> c_int {
     call(|| {
         let (data, place) = (Data::maps(input, output, len)?, place(pending, "pending")?);
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let operation = GcmEncryptBatch::new(&self::messages(messages, count)?)?;
             let cipher = reference(cipher, "cipher")?;
@@ -382,12 +380,12 @@ pub unsafe extern "C" fn aes_bitslice_gcm_encrypt_batch_on_stream(
     })
 }
 
-/// aes_bitslice_gcm_decrypt_batch in memory of the GPU, on a stream; descriptions of messages, nonces, additional data and tags are in host
-/// memory. Output of messages that are not authentic is cleared on the same stream: what comes next on it sees each message or zeros.
-/// aes_bitslice_pending_authentic tells which are. From the host or from another stream, do not look at the output before that. Cannot be
+/// aes_bitslice_gcm_decrypt_batch in GPU memory, on a stream; descriptions of messages, nonces, additional data and tags are in host
+/// memory. Output of messages that are not authentic is cleared on the same stream: later work on it sees each message or zeros.
+/// aes_bitslice_pending_authentic tells which are authentic. Do not read the output from the host or another stream before that. Cannot be
 /// captured into a graph.
 ///
-/// Writes what tells it to `pending`, to be freed by aes_bitslice_pending_free.
+/// Writes a handle for this result to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_gcm_decrypt_batch_on_stream(
     cipher: *const CipherHandle,
@@ -403,7 +401,7 @@ pub unsafe extern "C" fn aes_bitslice_gcm_decrypt_batch_on_stream(
 ) -> c_int {
     call(|| {
         let (data, place) = (Data::maps(input, output, len)?, place(pending, "pending")?);
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let tags = self::tags(tags, tag_len, count)?;
             let operation = GcmDecryptBatch::new(&self::messages(messages, count)?, &tags)?;
@@ -413,11 +411,11 @@ pub unsafe extern "C" fn aes_bitslice_gcm_decrypt_batch_on_stream(
     })
 }
 
-/// aes_bitslice_cmac_batch in memory of the GPU, on a stream; the ranges are in host memory. The tags are there when the stream has come to
-/// them: aes_bitslice_pending_tags gives them. The blocks of a message come one after the other: thousands of messages are fast, and few
-/// are not. Cannot be captured into a graph.
+/// aes_bitslice_cmac_batch in GPU memory, on a stream; the ranges are in host memory. aes_bitslice_pending_tags returns the tags when the
+/// stream has reached them. The blocks of a message are processed in sequence: thousands of messages are fast, a few are not. Cannot be
+/// captured into a graph.
 ///
-/// Writes what the tags come by to `pending`, to be freed by aes_bitslice_pending_free.
+/// Writes a handle for the tags to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_cmac_batch_on_stream(
     cipher: *const CipherHandle,
@@ -430,7 +428,7 @@ pub unsafe extern "C" fn aes_bitslice_cmac_batch_on_stream(
 ) -> c_int {
     call(|| {
         let (data, place) = (Data::reads(input, len)?, place(pending, "pending")?);
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let operation = CmacBatch::new(&ranges(messages, count)?)?;
             let cipher = reference(cipher, "cipher")?;
@@ -439,10 +437,10 @@ pub unsafe extern "C" fn aes_bitslice_cmac_batch_on_stream(
     })
 }
 
-/// aes_bitslice_cmac_verify_batch in memory of the GPU, on a stream; ranges and tags are in host memory. aes_bitslice_pending_authentic
-/// tells which messages are authentic when the stream has come to it. Cannot be captured into a graph.
+/// aes_bitslice_cmac_verify_batch in GPU memory, on a stream; ranges and tags are in host memory. aes_bitslice_pending_authentic tells
+/// which messages are authentic when the stream has reached them. Cannot be captured into a graph.
 ///
-/// Writes what tells it to `pending`, to be freed by aes_bitslice_pending_free.
+/// Writes a handle for this result to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_cmac_verify_batch_on_stream(
     cipher: *const CipherHandle,
@@ -457,7 +455,7 @@ pub unsafe extern "C" fn aes_bitslice_cmac_verify_batch_on_stream(
 ) -> c_int {
     call(|| {
         let (data, place) = (Data::reads(input, len)?, place(pending, "pending")?);
-        // SAFETY: what the head of the header asks of callers.
+        // SAFETY: required of callers at the top of the header.
         unsafe {
             let tags = self::tags(tags, tag_len, count)?;
             let operation = CmacVerifyBatch::new(&ranges(messages, count)?, &tags)?;
