@@ -1,4 +1,4 @@
-//! A kernel for one key, the key in its truth tables: `cargo run --release --example baked_key`
+//! A kernel for one key, with the key in its truth tables: `cargo run --release --example baked_key`
 
 use aes_bitslice_runtime::{Backend, BakedStrategy, Counter, Engine, Error, Key, KeyBits, Mode};
 
@@ -13,13 +13,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         other => other?,
     };
-    // New for every message: counter blocks that two messages under one key share give away the XOR of their plaintexts.
+    // New for every message: counter blocks that two messages under one key share reveal the XOR of their plaintexts.
     let counter = Counter::random()?;
     let mut data = vec![7u8; 1 << 20];
     baked.ctr_apply(&counter, 0, &mut data)?;
     Engine::open(Backend::Cpu)?.cipher(&key)?.ctr_apply(&counter, 0, &mut data)?;
     assert!(data.iter().all(|&byte| byte == 7));
-    // It is made for one mode; another is refused.
+    // It is made for one mode; other modes are refused.
     assert!(matches!(baked.ecb_encrypt(&mut data), Err(Error::NotInKernel { .. })));
     println!("1 MiB encrypted by a kernel that is the key, and decrypted by the CPU with the key itself");
     Ok(())

@@ -1,4 +1,4 @@
-//! Data in GPU memory, on a stream of the program's own: `cargo run --release --example device_buffer`
+//! Data in GPU memory, on the program's own stream: `cargo run --release --example device_buffer`
 
 use aes_bitslice_runtime::{Backend, Counter, Ctr, Engine, Error, Key, KeyBits, Mode};
 
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     println!("engine: {}", engine.description());
     let cipher = engine.cipher(&Key::generate(KeyBits::Aes128)?)?;
-    // New for every message: counter blocks that two messages under one key share give away the XOR of their plaintexts.
+    // New for every message: counter blocks that two messages under one key share reveal the XOR of their plaintexts.
     let ctr = Ctr::new(&Counter::random()?, 0);
     // Loads the kernel and tests it, so that the calls below only launch.
     cipher.device()?.prepare(Mode::Ctr)?;
@@ -22,10 +22,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Encrypted, and decrypted again. Both calls return at once; the stream keeps their order.
     cipher.device()?.run(&stream, ctr, &mut data)?;
     cipher.device()?.run(&stream, ctr, &mut data)?;
-    // An event tells when the stream has come to it. It can also hold up another stream: `other.wait(&done)`.
+    // An event tells when the stream has reached it. It can also hold up another stream: `other.wait(&done)`.
     let done = stream.record_event(None)?;
     while !done.is_complete() {
-        // Time for something else.
+        // Time for other work.
         std::thread::yield_now();
     }
     assert!(stream.clone_dtoh(&data)?.iter().all(|&byte| byte == 7));

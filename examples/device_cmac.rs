@@ -1,5 +1,5 @@
-//! CMAC of many messages in GPU memory in one call: every tag is compared with those of single messages on the CPU, one wrong tag has to be
-//! found, then it is measured.
+//! CMAC of many messages in GPU memory in one call: every tag is compared with the tag of the single message on the CPU, one wrong tag must
+//! be found, then the speed is measured.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-runtime --example device_cmac
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 const RUNS: usize = 30;
-/// Calls that are on the stream at a time, where that is measured.
+/// The number of calls queued on the stream in the measurement "ahead".
 const AHEAD: usize = 4;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -36,7 +36,7 @@ fn main() -> Outcome<()> {
     for bits in [KeyBits::Aes128, KeyBits::Aes256] {
         let key = Key::generate(bits)?;
         let (cipher, cpu) = (engine.cipher(&key)?, Engine::open(Backend::Cpu)?.cipher(&key)?);
-        // Of one length, and of all up to it.
+        // Of one length, and of all lengths up to it.
         for (bytes, count, is_mixed) in
             [(16 << 10, 4096, false), (1500, 65_536, false), (1500, 65_536, true), (64, 1 << 20, false)]
         {
@@ -63,7 +63,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// Compares tags with those of single messages on the CPU, and has one wrong tag found; returns the tags.
+/// Compares tags with those of single messages on the CPU, and checks that one wrong tag is found; returns the tags.
 fn check(
     cipher: &Cipher,
     cpu: &Cipher,

@@ -1,5 +1,5 @@
-//! Authenticated encryption of GPU memory on your own stream: GCM, whose tag comes when the stream has come to it. Then how fast it
-//! is compared with CTR and GMAC.
+//! Authenticated encryption of GPU memory on your own stream: GCM, whose tag is available when the stream has reached it. Then its speed
+//! compared with CTR and GMAC.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-runtime --example device_gcm            # sizes up to 1 GiB
@@ -29,14 +29,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stream = engine.cuda_context()?.new_stream()?;
     let cipher = engine.cipher(&Key::generate(KeyBits::Aes256)?)?;
 
-    // Encrypt. The call returns at once; the tag is there when the stream has come to it.
+    // Encrypt. The call returns at once; the tag is available when the stream has reached it.
     let nonce = Nonce::random()?;
     let message: Vec<u8> = (0..1 << 20).map(|i: u32| (i % 251) as u8).collect();
     let mut data = stream.clone_htod(&message)?;
     let pending = cipher.device()?.run_with_output(&stream, GcmEncrypt::new(&nonce, b"a header"), &mut data)?;
     let tag = pending.wait()?;
 
-    // Decrypt. What is not authentic is cleared on the stream, and an error here.
+    // Decrypt. Data that is not authentic is cleared on the stream, and is an error here.
     let decrypt = GcmDecrypt::new(&nonce, b"a header", &tag);
     cipher.device()?.run_with_output(&stream, decrypt, &mut data)?.wait()?;
     assert!(stream.clone_dtoh(&data)? == message);
@@ -66,7 +66,7 @@ fn rates(
 ) -> Result<[f64; 4], Box<dyn std::error::Error>> {
     let device = cipher.device()?;
     let mut timer = Timer { cipher, stream, ahead: stream.alloc_zeros(256 << 20)?, milliseconds: 0.0 };
-    // A counter and a nonce of their own for each message. The first makes data of the zeros.
+    // Each message has its own counter or nonce. The first call turns the zeros into data.
     let ctr = rate(&mut timer, data, |data, timer| {
         let counter = Counter::random()?;
         timer.time(|| device.run(stream, Ctr::new(&counter, 0), data))
@@ -91,7 +91,7 @@ fn rates(
 struct Timer<'a> {
     cipher: &'a Cipher,
     stream: &'a Arc<CudaStream>,
-    /// Encrypted before each timed call, which is submitted meanwhile: no time passes between the first event and its first kernel.
+    /// Encrypted before each timed call, which is submitted meanwhile: no time passes between the first event and the call's first kernel.
     ahead: CudaSlice<u8>,
     milliseconds: f32,
 }

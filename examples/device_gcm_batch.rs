@@ -1,5 +1,5 @@
-//! Many messages of GCM in GPU memory in one call, each with a nonce and a tag of its own: all that comes is compared with single messages
-//! on the CPU, then it is measured.
+//! Many GCM messages in GPU memory in one call, each with its own nonce and tag: all results are compared with single messages on the CPU,
+//! then the speed is measured.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-runtime --example device_gcm_batch
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 const RUNS: usize = 30;
-/// Calls that are on the stream at a time, where that is measured.
+/// The number of calls queued on the stream in the measurement "ahead".
 const AHEAD: usize = 4;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -51,7 +51,7 @@ fn main() -> Outcome<()> {
             let encrypt = GcmEncryptBatch::new(&messages)?;
             let decrypt = GcmDecryptBatch::new(&messages, &tags)?;
             let [plain, secret] = [stream.clone_htod(&plain)?, stream.clone_htod(&secret)?];
-            // Nothing of it leaves this program: only therefore may nonces be used again.
+            // Nothing of it leaves this program: only for that reason may nonces be reused.
             let rows = [
                 ("encrypt", rates(&device, &stream, &encrypt, &plain, |_| true)?),
                 ("decrypt", rates(&device, &stream, &decrypt, &secret, |opened| opened.failed().is_empty())?),

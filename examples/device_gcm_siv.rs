@@ -1,13 +1,12 @@
-//! AES-GCM-SIV of GPU memory on your own stream: checked byte for byte against this processor, then how fast it is compared with CTR and
-//! GCM.
+//! AES-GCM-SIV of GPU memory on your own stream: checked byte for byte against the CPU, then its speed compared with CTR and GCM.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-runtime --example device_gcm_siv            # sizes up to 1 GiB
 //! cargo run --release -p aes-bitslice-runtime --example device_gcm_siv -- 4GiB    # or what the GPU and the host have room for
 //! ```
 //!
-//! What is timed is a call as its stream sees it: both passes of an encryption, and the time between them. The tables of a message are made
-//! while the stream is still at work on something else.
+//! The time is that of a call as its stream sees it: both passes of an encryption, and the time between them. The tables of a message are
+//! computed while the stream is still busy with other work.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, sys::CUevent_flags};
 use aes_bitslice_runtime::{
@@ -47,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A message in memory of the GPU that was encrypted there as on the CPU, and decrypted; a changed one was refused and cleared.
+/// Encrypts a message in GPU memory as on the CPU, and decrypts it; a changed message is refused and cleared. Returns the message.
 fn checked(
     cipher: &Cipher,
     cpu: &Cipher,
@@ -109,7 +108,7 @@ fn rates(
 struct Timer<'a> {
     cipher: &'a Cipher,
     stream: &'a Arc<CudaStream>,
-    /// Encrypted before each timed call, which is submitted meanwhile: no time passes between the first event and its first kernel.
+    /// Encrypted before each timed call, which is submitted meanwhile: no time passes between the first event and the call's first kernel.
     ahead: CudaSlice<u8>,
     milliseconds: f32,
 }

@@ -1,4 +1,4 @@
-//! Many keys in one call on GPU memory: all that comes is compared with the CPU, then it is measured beside the same under one key.
+//! Many keys in one call on GPU memory: all results are compared with the CPU, then the speed is measured and compared with one key.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-runtime --example device_many_keys
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 const RUNS: usize = 30;
-/// Calls that are on the stream at a time, where that is measured.
+/// The number of calls queued on the stream in the measurement "ahead".
 const AHEAD: usize = 4;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -39,12 +39,12 @@ fn main() -> Outcome<()> {
     each_key(&engine, &stream)
 }
 
-/// Bytes that differ, as fast as they are made.
+/// Varied bytes that are fast to compute.
 fn noise(seed: usize, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|i| ((i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 37) as u8).collect()
 }
 
-/// A call under one key in a mode, the same data as under many.
+/// A call under one key in a mode, on the same data as under many.
 fn one_key(cipher: &Cipher, mode: Mode, stream: &CudaStream, data: &mut CudaSlice<u8>) -> Result<(), Error> {
     match mode {
         Mode::Ctr => cipher.device()?.run(stream, Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0), data),
@@ -144,8 +144,8 @@ fn each_key(engine: &Engine, stream: &Arc<CudaStream>) -> Outcome<()> {
     Ok(())
 }
 
-/// Seconds of a call: by events around it; by the clock, alone; and with others ahead of it on the stream. What is measured is not used:
-/// only therefore may counters be used again.
+/// Seconds of a call: by events around it; by the clock, alone; and with others ahead of it on the stream. The results are not used: only
+/// for that reason may counters be reused.
 fn times<T>(
     stream: &Arc<CudaStream>,
     data: &mut CudaSlice<u8>,

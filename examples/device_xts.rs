@@ -1,4 +1,4 @@
-//! XTS in GPU memory, and how fast it is compared with ECB: `cargo run --release --example device_xts [MIB]`
+//! XTS in GPU memory, and its speed compared with ECB: `cargo run --release --example device_xts [MIB]`
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream};
 use aes_bitslice_runtime::{Backend, Cipher, Direction, Ecb, Engine, Error, Key, KeyBits, Operation, Xts};
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let stream = engine.cuda_context()?.new_stream()?;
     let mut data = stream.alloc_zeros::<u8>(mib << 20)?;
-    // The sectors of a disk from number 1,000 on, encrypted, and decrypted again.
+    // Encrypts the sectors of a disk from number 1,000 on, and decrypts them again.
     two.device()?.run(&stream, Xts::encrypt(4096, 1000)?, &mut data)?;
     two.device()?.run(&stream, Xts::decrypt(4096, 1000)?, &mut data)?;
     assert!(stream.clone_dtoh(&data)?.iter().all(|&byte| byte == 0));
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Bits a second of calls one behind the other.
+/// Bits per second of back-to-back calls.
 fn rate(
     cipher: &Cipher,
     stream: &Arc<CudaStream>,
@@ -46,7 +46,7 @@ fn rate(
 ) -> Result<f64, Box<dyn std::error::Error>> {
     const RUNS: usize = 20;
     let mut seconds = 0.0;
-    // The first turn loads the kernel, and clocks rise.
+    // The first turn loads the kernel and lets clocks rise.
     for _ in 0..2 {
         stream.synchronize()?;
         let start = Instant::now();

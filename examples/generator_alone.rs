@@ -1,4 +1,4 @@
-//! The generator without any device: a circuit made by hand, counted, checked and printed, and a kernel's source.
+//! The generator without any device: a circuit built by hand, counted, checked and printed, and the source of a kernel.
 //! `cargo run --release --example generator_alone`
 
 use aes_bitslice_core::aes::Direction;

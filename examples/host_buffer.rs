@@ -7,11 +7,11 @@ fn main() -> Result<(), Error> {
     println!("engine: {}", engine.description());
 
     let cipher = engine.cipher(&Key::generate(KeyBits::Aes256)?)?;
-    // Messages whose counter blocks overlap under one key give away the XOR of their plaintexts. A random initial block, new for
-    // every message, keeps them apart. It is no secret: store `counter.block()` with the ciphertext.
+    // Messages whose counter blocks overlap under one key reveal the XOR of their plaintexts. A random initial block, new for every
+    // message, keeps them apart. It is not secret: store `counter.block()` with the ciphertext.
     let counter = Counter::random()?;
     let plain: Vec<u8> = (0..100_003).map(|i| (i % 251) as u8).collect();
-    // Any slice will do. This one is pinned where the engine is a GPU, and copied at the full speed of the link.
+    // Any slice will do. This one is pinned if the engine is a GPU, and copied at the full speed of the link.
     let mut data = engine.host_buffer(plain.len())?;
     data.copy_from_slice(&plain);
     cipher.ctr_apply(&counter, 0, &mut data)?;

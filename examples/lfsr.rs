@@ -1,19 +1,18 @@
-//! The generator outside AES: a linear-feedback shift register, bitsliced (Hajihassani et al. 2019, section 4.1), counted
-//! and compared with the register by its definition.
-//! `cargo run --release --example lfsr`
+//! The generator outside AES: a linear-feedback shift register, bitsliced (Hajihassani et al. 2019, section 4.1),
+//! counted, and compared with the register as it is defined. `cargo run --release --example lfsr`
 
 use aes_bitslice_gen::circuit::Circuit;
 use aes_bitslice_gen::emit::c;
 
 /// Bits of the register.
 const BITS: usize = 16;
-/// What the new bit is the sum of (Equation 1 of the paper).
+/// The bits whose sum is the new bit (Equation 1 of the paper).
 const TAPS: [usize; 4] = [15, 13, 12, 10];
-/// With these taps a register runs through every state but zero.
+/// With these taps a register runs through every state except zero.
 const PERIOD: usize = (1 << BITS) - 1;
-/// The registers that have a bit in a word.
+/// The number of registers with a bit in a word.
 const LANES: usize = u32::BITS as usize;
-/// The bits that the paper counts.
+/// The number of bits that the paper counts.
 const WANTED: usize = 1024;
 
 /// One clock of one register, and its operations: a shift for each of the four taps, three XORs, the mask, and the
@@ -24,7 +23,7 @@ fn clock(register: u16) -> u16 {
 }
 const CLOCK_OPERATIONS: usize = 4 + 3 + 1 + 2;
 
-/// One clock of all registers, word `i` being bit `i` of each: the shift is a renaming of words and costs nothing.
+/// One clock of all registers, where word `i` is bit `i` of each: the shift only renames words and costs nothing.
 fn clock_circuit() -> Circuit {
     let mut circuit = Circuit::new("one clock of 16-bit LFSRs", (0..BITS).map(|i| format!("r{i}")));
     let taps = TAPS.map(|tap| circuit.input(tap));
@@ -36,13 +35,13 @@ fn clock_circuit() -> Circuit {
     circuit
 }
 
-/// The words of as many registers.
+/// The words of these registers.
 fn bitsliced(registers: &[u16; LANES]) -> [u32; BITS] {
     std::array::from_fn(|i| (0..LANES).fold(0, |word, lane| word | u32::from(registers[lane] >> i & 1) << lane))
 }
 
 fn main() {
-    // The registers begin far apart, so that none repeats what another has put out.
+    // The registers begin far apart, so that none repeats the output of another.
     let mut registers = [1u16; LANES];
     for lane in 1..LANES {
         registers[lane] = (0..PERIOD / LANES).fold(registers[lane - 1], |register, _| clock(register));

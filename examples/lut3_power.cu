@@ -1,4 +1,4 @@
-// What a LUT3 costs in energy, by what its operands are: the table in docs/performance.md. Takes a CUDA GPU for 30 s.
+// The energy of a LUT3 for different operands: the table in docs/performance.md. Uses a CUDA GPU for 30 s.
 //
 //     nvcc -O2 -std=c++17 -arch=sm_90 -o lut3_power examples/lut3_power.cu -lnvidia-ml && ./lut3_power
 
@@ -14,7 +14,7 @@
 constexpr int REGISTERS = 32, THREADS = 512, UNROLLED = 512, LOOPS = 700000;
 
 enum Order {
-    APART,      // operands differ from those of the instruction before
+    APART,      // operands differ from the previous instruction's
     IN_PLACE,   // pairs of instructions have two operands in common, at the same places
     EXCHANGED,  // the same pairs, with the places exchanged in the second
     FIRST,      // the result is the first operand
@@ -40,7 +40,7 @@ template <Order ORDER> __global__ void __launch_bounds__(THREADS, 1) lut3s(const
                 asm volatile("lop3.b32 %0, %0, %1, %2, 0x96;" : "+r"(r[i]) : "r"(r[a]), "r"(r[b]));
         }
     }
-    // Nothing is left out, for all of it is used.
+    // All results are used, so nothing is optimised away.
     unsigned sum = 0;
     for (int i = 0; i < REGISTERS; i++) sum += r[i] * (2 * i + 1);
     out[blockIdx.x * THREADS + threadIdx.x] = sum;
@@ -97,7 +97,7 @@ int main() {
         cudaEvent_t begin, end;
         cudaEventCreate(&begin);
         cudaEventCreate(&end);
-        // Warm, and then timed.
+        // A warm-up, then the timed run.
         c.kernel<<<multiprocessors, THREADS>>>(in, out, LOOPS);
         cudaEventRecord(begin);
         c.kernel<<<multiprocessors, THREADS>>>(in, out, LOOPS);

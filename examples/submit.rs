@@ -14,22 +14,22 @@ fn main() -> Result<(), Error> {
     let engine = Engine::open(Backend::Auto)?;
     println!("engine: {}", engine.description());
     let cipher = engine.cipher(&Key::generate(KeyBits::Aes256)?)?;
-    // New for every message: counter blocks that two messages under one key share give away the XOR of their plaintexts.
+    // New for every message: counter blocks that two messages under one key share reveal the XOR of their plaintexts.
     let counter = Counter::random()?;
-    // Eight buffers of one message, each with its own part of the key stream: that of its place in the message.
+    // Eight buffers of one message, each with the part of the key stream for its place in the message.
     let ctr = |i: usize| Ctr::new(&counter, (i * BYTES) as u64);
 
     // The calls take the buffers and return at once.
     let submit = |i: usize| cipher.submit(ctr(i), vec![i as u8; BYTES]);
     let submitted = (0..8).map(submit).collect::<Result<Vec<_>, _>>()?;
-    // Something else meanwhile.
+    // Other work meanwhile.
     let mut sum = 0_u64;
     while !submitted.iter().all(Submitted::is_done) {
         sum = (sum + 1..sum + 1000).sum::<u64>() % 1_000_003;
     }
     println!("8 buffers of 8 MiB encrypted; the sum that was done meanwhile is {sum}");
 
-    // Back again, in async code: any executor does, this one is the smallest there is.
+    // Decrypts, in async code: any executor will do; this is the smallest possible.
     let plain = block_on(async {
         let mut plain = Vec::new();
         for (i, encrypted) in submitted.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The binary interface is the one that is kept in `abi.txt`: functions with the types of their parameters, constants, structures. A
-//! program that was compiled with a header of the same `AES_BITSLICE_ABI_VERSION` works with any later library of it.
+//! The binary interface is the one recorded in `abi.txt`: functions with their parameter types, constants, structures. A program compiled
+//! with a header works with any later library of the same `AES_BITSLICE_ABI_VERSION`.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::mem::offset_of;
 
-/// How large a structure is, and where its fields are.
+/// The size of a structure, and the offsets of its fields.
 macro_rules! structure {
     ($name:literal, $structure:ident: $($field:ident),+) => {{
         let (bytes, alignment) = (size_of::<$structure>(), align_of::<$structure>());
@@ -22,7 +22,7 @@ macro_rules! structure {
     }};
 }
 
-/// The interface as it is now, a line each.
+/// The current interface, one line for each item.
 fn interface() -> BTreeSet<String> {
     let header = fs::read_to_string(common::file("include/aes_bitslice.h")).unwrap();
     let code: String = header.split("*/").map(|text| text.split("/*").next().unwrap()).collect();
@@ -57,7 +57,7 @@ fn unnamed(declaration: &str) -> String {
     format!("{head}({})", types.join(", "))
 }
 
-/// The name of a function, of its line.
+/// The name of the function in a line.
 fn name(line: &str) -> Option<&str> {
     line.split_once('(')?.0.rsplit([' ', '*']).next()
 }

@@ -1,5 +1,5 @@
-/* Every function of aes_bitslice.h and every way to be refused, with NIST's and IEEE's examples, on the engines that are named as
- * arguments. The folder that is named first is for files. */
+/* Every function of aes_bitslice.h and every way to be refused, with NIST's and IEEE's examples, on the engines named as arguments. The
+ * first argument is a folder for files. */
 #define _POSIX_C_SOURCE 200809L
 #include <aes_bitslice.h>
 #include <dirent.h>
@@ -31,7 +31,7 @@ static void fail(int line, const char *what)
 #define OK(call) CHECK((call) == AES_BITSLICE_OK)
 #define EQUAL(a, b, len) CHECK(memcmp(a, b, len) == 0)
 
-/* Refused with this code, a sentence that says these words, and nothing else: `state` is what must not change. */
+/* Refused with this code and a message that contains these words, and nothing else: `state` must not change. */
 #define REFUSED(code, words, call) (CHECK((call) == (code)), told(__LINE__, #call, words), unchanged(__LINE__))
 #define IS_NULL(name, call) REFUSED(AES_BITSLICE_INVALID, "`" name "` is NULL", call)
 
@@ -44,7 +44,7 @@ static void told(int line, const char *call, const char *words)
     }
 }
 
-/* What calls that are refused were given to write to. */
+/* The places that refused calls were given to write to. */
 static struct {
     uint8_t before[32], output[96], after[32], tag[16];
     aes_bitslice_part part;
@@ -62,7 +62,7 @@ static void unchanged(int line)
     }
 }
 
-/* Bytes of hexadecimal digits. */
+/* Converts hexadecimal digits to bytes. */
 static size_t hex(const char *digits, uint8_t *bytes)
 {
     size_t len = strlen(digits) / 2;
@@ -140,7 +140,7 @@ static void raw_modes(void)
             CHECK((stream[j] ^ plain[3 + j]) == expected[3 + j]);
         }
 
-        /* Nothing to do is done, whatever the pointers. */
+        /* A call for no bytes succeeds, whatever the pointers. */
         OK(aes_bitslice_ctr(cipher, counter, 0, NULL, NULL, 0));
         OK(aes_bitslice_keystream(cipher, counter, 0, NULL, 0));
         OK(aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, NULL, NULL, 0));
@@ -203,7 +203,7 @@ static void xts(void)
         EQUAL(data, plain, len);
         OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, len, unit, NULL, NULL, 0));
 
-        /* Two units are one and the next, whose number is one more. */
+        /* Two units equal one unit, then the next, whose number is one higher. */
         OK(aes_bitslice_random(plain, 32));
         OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain, whole, 32));
         OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain, data, 16));
@@ -220,7 +220,7 @@ static void xts(void)
         REFUSED(AES_BITSLICE_INVALID, "fewer than 16", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain, output, 17));
         REFUSED(AES_BITSLICE_INVALID, "`direction` is 7", aes_bitslice_xts(cipher, 7, 16, unit, plain, output, 32));
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, output, output + 8, 32));
-        /* A key of another kind. */
+        /* The wrong kind of key. */
         REFUSED(AES_BITSLICE_INVALID, "make a key of one alone", aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, plain, output, 32));
         REFUSED(AES_BITSLICE_INVALID, "make a key of one alone", aes_bitslice_cmac(cipher, plain, 32, state.tag));
         aes_bitslice_cipher_free(cipher);
@@ -275,7 +275,7 @@ static void gcm(void)
                 CHECK(status == AES_BITSLICE_INVALID && opened[0] == 0xa5 && opened[50] == 0xa5);
             }
         }
-        /* What was changed is refused, and its output cleared. */
+        /* A changed message is refused, and its output cleared. */
         for (int bit = 0; bit < 8 * 16; bit++) {
             tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
             memcpy(data, expected, 51);
@@ -351,7 +351,7 @@ static void gcm(void)
         REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, expected, output, 51, tag, 0));
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, output + 1, output, 51, tag, 16));
 
-        /* Neither a message nor additional data: a tag all the same, and that of no parts. */
+        /* Neither a message nor additional data: there is still a tag, which equals the tag of no parts. */
         OK(aes_bitslice_gcm_encrypt(cipher, nonce, 12, NULL, 0, NULL, NULL, 0, made));
         OK(aes_bitslice_gcm_tag(cipher, nonce, 12, NULL, 0, NULL, 0, tag));
         EQUAL(made, tag, 16);
@@ -388,7 +388,7 @@ static void gcm_siv(void)
         EQUAL(made, tag, 16);
         OK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, aad_len, data, data, len, tag, 16));
         EQUAL(data, plain, len);
-        /* What was changed is refused, and its output cleared. */
+        /* A changed message is refused, and its output cleared. */
         for (int bit = 0; bit < 8 * 16; bit++) {
             tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
             memcpy(data, expected, len);
@@ -439,7 +439,7 @@ static void gcm_siv(void)
     aes_bitslice_cipher_free(cipher);
 }
 
-/* Messages in 100 bytes of data, with room between them: the example of NIST's, one of a nonce of another length, one without data. */
+/* Messages in 100 bytes of data, with room between them: NIST's example, one with a nonce of another length, one without data. */
 enum { DATA = 100, COUNT = 3 };
 
 static void gcm_batch(void)
@@ -462,7 +462,7 @@ static void gcm_batch(void)
         OK(aes_bitslice_gcm_encrypt(cipher, nonces[1], 8, NULL, 0, plain + 56, expected + 56, 40, tags + 16));
         OK(aes_bitslice_gcm_encrypt(cipher, nonces[2], 12, aad, 3, NULL, NULL, 0, tags + 32));
 
-        /* In place; and to another place, where bytes between messages stay. */
+        /* In place; and to another place, where bytes between messages stay as they are. */
         memcpy(data, plain, DATA);
         OK(aes_bitslice_gcm_encrypt_batch(cipher, messages, COUNT, data, data, DATA, made));
         EQUAL(data, expected, DATA);
@@ -485,7 +485,7 @@ static void gcm_batch(void)
                 REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_gcm_decrypt_batch(cipher, messages, 1, expected, output, 96, shorter, len, state.authentic));
             }
         }
-        /* One that was changed is told and cleared; the others are good. */
+        /* A changed message is reported and cleared; the others are good. */
         for (size_t n = 0; n < COUNT; n++) {
             tags[16 * n + 15] ^= 1;
             memcpy(data, expected, DATA);
@@ -504,7 +504,7 @@ static void gcm_batch(void)
         OK(aes_bitslice_gcm_encrypt_batch(cipher, NULL, 0, NULL, NULL, 0, NULL));
         OK(aes_bitslice_gcm_decrypt_batch(cipher, NULL, 0, NULL, NULL, 0, NULL, 16, NULL));
 
-        /* Messages that cannot be, in one of their fields. */
+        /* Messages with one invalid field. */
         const struct {
             const char *words;
             aes_bitslice_gcm_message second;
@@ -545,7 +545,7 @@ static void gcm_batch(void)
 
 static void cmac_batch(void)
 {
-    /* SP 800-38B, appendix D.1, in no order; one over the other. */
+    /* SP 800-38B, appendix D.1, in no order, overlapping. */
     static const aes_bitslice_range RANGES[] = {{0, 64}, {0, 0}, {0, 40}, {0, 16}};
     static const char EXPECTED[] = "51f0bebf7e3b9d92fc49741779363cfebb1d6929e95937287fa37d129b756746"
                                    "dfa66747de9ae63030ca32611497c827070a16b46b4d4144f79bdd9dd04a287c";
@@ -656,7 +656,7 @@ static void tags(void)
     }
 }
 
-/* Jobs and equal shares under many keys are what a cipher of each key makes. */
+/* Jobs and equal shares under many keys give the same as a cipher for each key. */
 static void many_keys(void)
 {
     enum { KEYS = 3, EACH = 32, LEN = 100 };
@@ -670,7 +670,7 @@ static void many_keys(void)
     for (size_t len = 16; len <= 32; len += 8) {
         for (int m = 0; m < 4; m++) {
             const int is_ecb = m % 2;
-            /* Three jobs, with room between them, one of them without a byte; and equal shares. */
+            /* Three jobs, with room between them, one of them empty; and equal shares. */
             aes_bitslice_job jobs[KEYS + 1] = {{keys, len, {0}, {1, 32}}, {keys, len, {0}, {33, 0}}, {keys + len, len, {1}, {40, 16}}, {keys + 2 * len, len, {2}, {57, is_ecb ? 16 : 43}}};
             const void *const input = m == 2 ? NULL : plain;
             for (int equal = 0; equal < 2; equal++) {
@@ -692,7 +692,7 @@ static void many_keys(void)
                     aes_bitslice_key_free(key);
                     aes_bitslice_cipher_free(cipher);
                 }
-                /* To another place, where bytes between jobs stay; and in place. */
+                /* To another place, where bytes between jobs stay as they are; and in place. */
                 for (int in_place = 0; in_place < 2; in_place++) {
                     const void *const from = m != 2 && in_place ? data : input;
                     memcpy(data, plain, LEN);
@@ -754,7 +754,7 @@ static void many_keys(void)
     IS_NULL("output", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 32, plain, NULL, 64));
 }
 
-/* Streams need a GPU; what is found before any work is found without one. */
+/* Streams need a GPU; errors that are found before any work need none. */
 static void streams(void)
 {
     uint8_t block[16] = {0}, twice[32] = {0}, *const output = state.output;
@@ -899,7 +899,7 @@ static void streams(void)
     IS_NULL("pending", aes_bitslice_pending_authentic(NULL, state.authentic, 4));
     IS_NULL("pending", aes_bitslice_pending_tag(NULL, state.tag));
     IS_NULL("pending", aes_bitslice_pending_part(NULL, &state.part));
-    /* Where a value is to be written is looked at first: the handle is none. */
+    /* The place for a value is checked first: the handle is not a real one. */
     IS_NULL("tag", aes_bitslice_pending_tag((const aes_bitslice_pending *)&state, NULL));
     IS_NULL("part", aes_bitslice_pending_part((const aes_bitslice_pending *)&state, NULL));
     IS_NULL("tags", aes_bitslice_pending_tags((const aes_bitslice_pending *)&state, NULL, 1));
@@ -984,7 +984,7 @@ static size_t read_file(const char *path, uint8_t *bytes, size_t most)
     return len;
 }
 
-/* What cannot be written has its name in the message; a limit stands for a full disk. */
+/* The message names the file that cannot be written; a size limit stands in for a full disk. */
 static void too_large(const aes_bitslice_key *key, const char *input, const char *output)
 {
     char words[5000];
@@ -1012,7 +1012,7 @@ static void *seal_in_a_thread(void *given)
     return NULL;
 }
 
-/* A file that is not complete has a name that tells whose it is: while an input has not ended, it is there. */
+/* An incomplete file has a name that shows whose it is: it exists until the input ends. */
 static void unfinished(const aes_bitslice_key *key, const char *folder, const char *output)
 {
     char pipe[4096];
@@ -1091,7 +1091,7 @@ static void files(const char *folder)
     IS_NULL("input", aes_bitslice_open_file(engine, key, NULL, opened));
     IS_NULL("output", aes_bitslice_open_file(engine, key, sealed, NULL));
 
-    /* Changed or cut off: nothing of it comes out. */
+    /* Changed or truncated: nothing is written. */
     CHECK(read_file(sealed, bytes, sizeof bytes) == LEN + 152);
     bytes[50000] ^= 4;
     write_file(changed, bytes, LEN + 152);

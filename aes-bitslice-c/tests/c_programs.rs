@@ -1,5 +1,5 @@
-//! Programs in C, compiled with every warning and linked with the shared library: `all.c` calls every function, the examples are those
-//! of `examples/c`. With `AES_BITSLICE_VALGRIND` they run under Valgrind.
+//! C programs, compiled with every warning and linked with the shared library: `all.c`, which calls every function, and the examples in
+//! `examples/c`. With `AES_BITSLICE_VALGRIND` they run under Valgrind.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -11,13 +11,13 @@ use tempfile::TempDir;
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
-/// Every error, and every leak, is a failure. The threads of the CPU engines are still there at the end, with what they hold.
+/// Every error and every leak is a failure. The threads of the CPU engines still exist at the end, with the memory that they hold.
 const VALGRIND: [&str; 4] = ["--quiet", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite"];
 
-/// Compiles a program in a folder of its own and runs it there.
+/// Compiles a program in its own folder and runs it there.
 fn run(compiler: &str, standard: &str, source: &str, arguments: &[&str]) -> String {
     let folder = TempDir::new().unwrap();
-    // The names by which programs are linked, and by which they are run.
+    // The names that the linker and the loader look for.
     for name in ["libaes_bitslice.so", "libaes_bitslice.so.1"] {
         symlink(common::library(), folder.path().join(name)).unwrap();
     }
@@ -31,11 +31,11 @@ fn run(compiler: &str, standard: &str, source: &str, arguments: &[&str]) -> Stri
         command = Command::new("valgrind");
         command.args(VALGRIND).arg(&program);
     }
-    // Cargo's own path for libraries would come first.
+    // Cargo's own library path would come first.
     done(command.args(arguments).current_dir(folder.path()).env("LD_LIBRARY_PATH", folder.path()))
 }
 
-/// What a command says, which has to succeed.
+/// Runs a command, which must succeed, and returns its output.
 fn done(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

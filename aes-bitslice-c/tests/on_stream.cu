@@ -1,5 +1,5 @@
 // Every function of aes_bitslice.h that takes a stream, on an NVIDIA GPU: compared with the CPU engine at many lengths, alignments and
-// offsets; batches; many keys; what is refused; a CUDA graph; and that a thread's current device and context stay what they were.
+// offsets; batches; many keys; refusals; a CUDA graph; and that a thread's current device and context stay as they were.
 //
 //     nvcc -std=c++17 on_stream.cu -I../include -L. -laes_bitslice -lcuda -o on_stream
 #include <aes_bitslice.h>
@@ -23,7 +23,7 @@ enum : size_t { LEN = 300000, ROOM = LEN + 256 };
 
 static uint8_t counter[16], iv[16], nonce[12], aad[20];
 static cudaStream_t stream;
-static uint8_t *from, *to; // memory of the GPU
+static uint8_t *from, *to; // GPU memory
 static std::vector<uint8_t> plain(LEN), expected(LEN), made(LEN);
 
 static aes_bitslice_engine *open(const char *backend)
@@ -47,8 +47,8 @@ static aes_bitslice_cipher *cipher_on(const aes_bitslice_engine *engine, size_t 
     return cipher;
 }
 
-// Does `put` from `in` to `out` on the stream, where `in` holds the plaintext, and compares `out` with what is expected; the bytes around
-// it stay as they were.
+// Does `put` from `in`, which holds the plaintext, to `out` on the stream, and compares `out` with `expected`; the bytes around it stay as
+// they were.
 template <class Put>
 static void equal(uint8_t *in, uint8_t *out, size_t len, Put put)
 {
@@ -67,7 +67,7 @@ static void equal(uint8_t *in, uint8_t *out, size_t len, Put put)
     }
 }
 
-// A whole message with a tag, by GCM or by AES-GCM-SIV, whose functions take the same.
+// A whole message with a tag, with GCM or AES-GCM-SIV, whose functions take the same parameters.
 static void message(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu, bool siv, uint8_t *in, uint8_t *out, size_t len)
 {
     const auto encrypt = siv ? aes_bitslice_gcm_siv_encrypt : aes_bitslice_gcm_encrypt;
@@ -86,7 +86,7 @@ static void message(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *c
     OK(aes_bitslice_pending_wait(pending));
     aes_bitslice_pending_free(pending);
 
-    // Decrypted in place; then with another tag, which leaves zeros.
+    // Decrypted in place; then with a wrong tag, which leaves zeros.
     for (const int status : {AES_BITSLICE_OK, AES_BITSLICE_UNAUTHENTICATED}) {
         std::vector<uint8_t> clear(len);
         CUDA(cudaMemcpyAsync(out, expected.data(), len, cudaMemcpyHostToDevice, stream));
@@ -139,7 +139,7 @@ static void modes(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu
     }
 }
 
-// A key of XTS, whose second half differs from the first.
+// An XTS key, whose second half differs from the first.
 static aes_bitslice_cipher *xts_cipher_on(const aes_bitslice_engine *engine, size_t bytes)
 {
     uint8_t secret[64];
@@ -161,7 +161,7 @@ static void xts(const aes_bitslice_engine *cuda, const aes_bitslice_engine *host
         for (const char *mode : {"xts-encrypt", "xts-decrypt"}) {
             OK(aes_bitslice_prepare(gpu, mode));
         }
-        // The last has a shorter unit at its end, which is not whole blocks.
+        // The last length ends in a shorter unit, which is not whole blocks.
         for (const size_t len : {size_t(0), size_t(16), size_t(4096), size_t(65552), size_t(528 * 500 + 21)}) {
             for (const size_t skew : {size_t(0), size_t(16), size_t(5)}) {
                 for (const uint64_t unit : {uint64_t(528), uint64_t(1) << 24}) {
@@ -187,7 +187,7 @@ static void xts(const aes_bitslice_engine *cuda, const aes_bitslice_engine *host
     }
 }
 
-// Encrypted in parts, the last first, and decrypted in others; the tag is that of the whole message.
+// Encrypted in parts, the last first, and decrypted in others; the tag is the tag of the whole message.
 static void parts(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu)
 {
     uint8_t tag[16], expected_tag[16];
@@ -214,13 +214,13 @@ static void parts(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu
         CUDA(cudaStreamSynchronize(stream));
         CHECK(made == (direction == AES_BITSLICE_ENCRYPT ? expected : plain));
     }
-    // Freed before the stream has come to it: waits, and nothing is written to memory that was freed.
+    // Freed before the stream has reached it: waits, and nothing is written to freed memory.
     aes_bitslice_pending *pending;
     OK(aes_bitslice_gmac_on_stream(gpu, nonce, 12, to, LEN, stream, &pending));
     aes_bitslice_pending_free(pending);
 }
 
-// Messages of any length, some without a byte, with room between them and without.
+// Messages of any length, some empty, with and without room between them.
 enum : size_t { COUNT = 100 };
 
 static std::vector<aes_bitslice_range> places()
@@ -238,7 +238,7 @@ static std::vector<aes_bitslice_range> places()
 // Some tags are changed.
 static bool is_changed(size_t n) { return n == 0 || n == 41 || n == COUNT - 1; }
 
-// Asks twice which messages are authentic: all, or all but those with tags that were changed.
+// Asks twice which messages are authentic: all, or all except those with changed tags.
 static void told(aes_bitslice_pending *pending, bool changed)
 {
     const int status = changed ? AES_BITSLICE_UNAUTHENTICATED : AES_BITSLICE_OK;
@@ -269,7 +269,7 @@ static void has_tags(aes_bitslice_pending *pending, const std::vector<uint8_t> &
     aes_bitslice_pending_free(pending);
 }
 
-// Batches are what the CPU makes of them; a tag that was changed clears its message, and no other.
+// Batches give the same as on the CPU; a changed tag clears its message, and no other.
 static void batches(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu)
 {
     const std::vector<aes_bitslice_range> ranges = places();
@@ -283,7 +283,7 @@ static void batches(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *c
         for (const bool in_place : {false, true}) {
             uint8_t *const out = to + skew, *const in = in_place ? out : from + 3 * skew;
             aes_bitslice_pending *pending = nullptr;
-            // What is between messages stays: what was there before.
+            // The bytes between messages stay as they were.
             std::memset(expected.data(), 0xa5, LEN);
             if (in_place) {
                 expected = plain;
@@ -320,7 +320,7 @@ static void batches(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *c
             }
         }
     }
-    // None, and one that nobody asks.
+    // An empty batch, and one whose result is not used.
     aes_bitslice_pending *pending = nullptr;
     OK(aes_bitslice_gcm_encrypt_batch_on_stream(gpu, nullptr, 0, to, to, LEN, stream, &pending));
     OK(aes_bitslice_pending_tags(pending, nullptr, 0));
@@ -329,7 +329,7 @@ static void batches(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *c
     aes_bitslice_pending_free(pending);
 }
 
-// Jobs and equal shares under many keys are what the CPU makes of them.
+// Jobs and equal shares under many keys give the same as on the CPU.
 static void many_keys(const aes_bitslice_engine *cuda, const aes_bitslice_engine *host)
 {
     std::vector<uint8_t> keys(1000 * 32);
@@ -416,7 +416,7 @@ static void refused(const aes_bitslice_cipher *gpu)
     }
 }
 
-// A call that was captured is made again with each launch, the cipher being gone.
+// A captured call runs again with each launch, even though the cipher is gone.
 static void graph(const aes_bitslice_engine *engine, const aes_bitslice_cipher *cpu)
 {
     aes_bitslice_cipher *const cipher = cipher_on(engine, 32);
@@ -443,7 +443,7 @@ static void graph(const aes_bitslice_engine *engine, const aes_bitslice_cipher *
     CUDA(cudaGraphExecDestroy(instance));
 }
 
-// The current device and context of a thread are the caller's.
+// A thread's current device and context belong to the caller.
 static void contexts(const aes_bitslice_engine *engine, const aes_bitslice_cipher *gpu)
 {
     int devices, device;

@@ -1,11 +1,11 @@
-/* No copy of a key is left in the memory of a process that has used it on the engines that are named as arguments, and freed it. */
+/* No copy of a key is left in the memory of a process that has used it on the engines named as arguments, and freed it. */
 #define _POSIX_C_SOURCE 200809L
 #include <aes_bitslice.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The key is never in this program's own memory but while it is handed over: what is searched for is it, XOR this. */
+/* The key is in this program's own memory only while it is handed over; otherwise the program keeps it XOR this mask. */
 enum { MASK = 0x5a, BYTES = 32, LEN = 100000 };
 static uint8_t masked[BYTES];
 
@@ -17,7 +17,7 @@ static void check(int status)
     }
 }
 
-/* How often either half of the key lies in memory that can be written to. */
+/* How often either half of the key occurs in writable memory. */
 static int copies(void)
 {
     static uint8_t page[1 << 16];

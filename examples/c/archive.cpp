@@ -1,4 +1,4 @@
-// A file sealed and opened again, then its checksum by CMAC, from C++: handles that free themselves, failures as exceptions.
+// Seals a file, opens it again, and computes its checksum with CMAC, in C++: handles free themselves, failures are exceptions.
 //
 //     c++ -std=c++17 archive.cpp $(pkg-config --cflags --libs aes_bitslice) -o archive
 //     ./archive FILE

@@ -1,4 +1,4 @@
-/* A message encrypted and authenticated with GCM, decrypted again, and refused after one bit was changed.
+/* Encrypts and authenticates a message with GCM, decrypts it again, and has it refused after one bit was changed.
  *
  *     cc -std=c11 message.c $(pkg-config --cflags --libs aes_bitslice) -o message
  *     ./message [ENGINE]

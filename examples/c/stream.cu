@@ -1,4 +1,4 @@
-// Memory of a GPU encrypted where it lies, on a stream of this program's own; then authenticated, and all of it compared with the CPU.
+// Encrypts GPU memory in place, on this program's own stream, then authenticates it, and compares everything with the CPU.
 //
 //     nvcc -std=c++17 stream.cu $(pkg-config --cflags --libs aes_bitslice) -o stream
 //     ./stream [MEBIBYTES]
@@ -56,7 +56,7 @@ int main(int count, char **arguments)
     cuda(cudaEventCreate(&end));
     cuda(cudaMalloc(&memory, len));
 
-    // CTR in place. Nothing waits before the stream is waited for.
+    // CTR in place. Nothing waits until the stream is synchronised.
     cuda(cudaMemcpyAsync(memory, plain.data(), len, cudaMemcpyHostToDevice, stream));
     cuda(cudaEventRecord(start, stream));
     check(aes_bitslice_ctr_on_stream(gpu, counter, 0, memory, memory, len, stream));
@@ -68,7 +68,7 @@ int main(int count, char **arguments)
     cuda(cudaEventElapsedTime(&milliseconds, start, end));
     std::printf("CTR: %s, %.0f GB/s on the GPU\n", made == expected ? "equal" : "DIFFERENT", double(len) / milliseconds / 1e6);
 
-    // GCM of what lies there now; the tag is there when the stream has come to it.
+    // GCM of the result; the tag is available when the stream has reached it.
     aes_bitslice_pending *pending;
     check(aes_bitslice_gcm_encrypt_on_stream(gpu, nonce, 12, "a header", 8, memory, memory, len, stream, &pending));
     check(aes_bitslice_pending_tag(pending, tag));
@@ -78,7 +78,7 @@ int main(int count, char **arguments)
     const bool same = made == expected && aes_bitslice_tag_verify(expected_tag, tag, 16) == AES_BITSLICE_OK;
     std::printf("GCM: %s\n", same ? "equal" : "DIFFERENT");
 
-    // Decrypted: what is not authentic is cleared on the stream.
+    // Decrypts: data that is not authentic is cleared on the stream.
     check(aes_bitslice_gcm_decrypt_on_stream(gpu, nonce, 12, "a header", 8, memory, memory, len, tag, 16, stream, &pending));
     check(aes_bitslice_pending_wait(pending));
     aes_bitslice_pending_free(pending);

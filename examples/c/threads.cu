@@ -1,5 +1,5 @@
-// One cipher, several threads: each has its own stream and its own part of one message in memory of the GPU. The parts together are
-// what the CPU makes of the whole message.
+// One cipher, several threads: each has its own stream and its own part of one message in GPU memory. The parts together equal the CPU's
+// result for the whole message.
 //
 //     nvcc -std=c++17 threads.cu $(pkg-config --cflags --libs aes_bitslice) -o threads
 //     ./threads [THREADS]
@@ -26,10 +26,10 @@ static void cuda(cudaError_t error)
     }
 }
 
-// Encrypts `len` bytes from byte `offset` of a message on, in pieces that follow one another on the stream.
+// Encrypts `len` bytes from byte `offset` of a message on, in consecutive pieces on the stream.
 static void encrypt_part(const aes_bitslice_cipher *cipher, const uint8_t *counter, const uint8_t *plain, uint8_t *made, uint64_t offset, size_t len)
 {
-    const size_t piece = 1000003; // no multiple of a block: pieces of CTR may begin anywhere
+    const size_t piece = 1000003; // not a multiple of a block: pieces of CTR may begin anywhere
     uint8_t *memory;
     cudaStream_t stream;
     cuda(cudaSetDevice(0));
@@ -41,7 +41,7 @@ static void encrypt_part(const aes_bitslice_cipher *cipher, const uint8_t *count
         check(aes_bitslice_ctr_on_stream(cipher, counter, offset + at, memory + at, memory + at, bytes, stream));
     }
     cuda(cudaMemcpyAsync(made + offset, memory, len, cudaMemcpyDeviceToHost, stream));
-    cuda(cudaFreeAsync(memory, stream)); // on the stream, behind the work
+    cuda(cudaFreeAsync(memory, stream)); // on the stream, after the work
     cuda(cudaStreamSynchronize(stream));
     cuda(cudaStreamDestroy(stream));
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Beside the test's own program.
+/// The shared library, which is next to the test's own program.
 pub fn library() -> PathBuf {
     let program = std::env::current_exe().expect("a test has a program");
     let library = program.with_file_name("libaes_bitslice.so");
